@@ -1,0 +1,223 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrFold says that an event does not fit the state it was applied to. In a
+// journal whose chain is whole it means that another program wrote it.
+var ErrFold = errors.New("event does not fit the state")
+
+// Apply folds one commit into the state. An error leaves the state unusable.
+func (s *State) Apply(c Commit) error {
+	for _, e := range c.Events {
+		if err := s.apply(c.Seq, c.Time, e); err != nil {
+			return fmt.Errorf("apply %s of commit %d: %w", e.Kind(), c.Seq, err)
+		}
+	}
+	s.Seq = c.Seq
+	s.UpdatedAt = c.Time
+	return nil
+}
+
+// apply is the fold: a long switch with one case for each kind of event.
+func (s *State) apply(seq uint64, at time.Time, e Event) error {
+	switch e := e.(type) {
+	case SessionStarted:
+		s.start(at, e)
+	case SessionResumed:
+		s.resume(at, e)
+	case SessionPaused:
+		s.stop(at, StatusPaused)
+		s.Pause = &Pause{Reason: e.Reason, Gates: e.Gates, Steps: e.Steps, Message: e.Message}
+	case SessionFailed:
+		s.stop(at, StatusFailed)
+		s.Error = &e.Error
+	case SessionInterrupted:
+		s.stop(at, StatusPaused)
+		s.Interrupted = e.Signal
+	case SessionCompleted:
+		s.stop(at, StatusComplete)
+	case SessionAbandoned:
+		s.stop(at, s.Status)
+		s.Abandoned = true
+	case PauseAsked:
+		s.Requested = &e
+	case PhaseStarted, PhaseCompleted, PhaseSkipped:
+		return s.applyPhase(at, e)
+	case GateStarted, GatePassed, GateFailed, GateAsked, GateApproved, GateRejected, GateSkipped, GateVoided:
+		return s.applyGate(at, e)
+	case CheckpointCreated:
+		s.addCheckpoint(seq, at, e)
+	case CheckpointsRemoved:
+		s.dropCheckpoints(e.IDs)
+	case CheckpointSkipped, ProcessesEnded:
+		// Told to people; nothing that is decided depends on it.
+	default:
+		return s.applyWorkstream(seq, at, e)
+	}
+	return nil
+}
+
+func (s *State) start(at time.Time, e SessionStarted) {
+	*s = State{
+		FormatVersion: e.FormatVersion,
+		Session:       e.Session,
+		PRD:           e.PRD,
+		Title:         e.Title,
+		Type:          e.Type,
+		Status:        StatusInitialized,
+		CreatedAt:     at,
+		Pipeline:      e.Pipeline,
+		Document:      e.Document,
+		Git:           e.Git,
+		Baseline:      e.Baseline,
+		RunningAt:     &at,
+		Checkpoints:   []*CheckpointRef{},
+	}
+	s.reshape(e.Shape)
+	if e.Imported != nil {
+		s.adopt(*e.Imported)
+	}
+}
+
+func (s *State) resume(at time.Time, e SessionResumed) {
+	if s.Pause != nil {
+		for _, label := range s.Pause.Gates {
+			if g := s.Gate(label); g != nil && s.Pause.Reason == PauseReview {
+				g.Review = false
+			}
+		}
+	}
+	if s.RunningAt != nil { // the runner was killed: count what is on record
+		s.ActiveMS += max(0, s.UpdatedAt.Sub(*s.RunningAt).Milliseconds())
+	}
+	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
+	s.Pipeline, s.Document, s.Git = e.Pipeline, e.Document, e.Git
+	s.RunningAt = &at
+	s.Resumes++
+	if s.CurrentPhase > 0 {
+		s.Status = StatusInProgress
+	} else {
+		s.Status = StatusInitialized
+	}
+	if e.Title != "" {
+		s.Title = e.Title
+	}
+	if e.Shape != nil {
+		s.reshape(*e.Shape)
+	}
+}
+
+func (s *State) stop(at time.Time, status Status) {
+	s.Status = status
+	if s.RunningAt != nil {
+		s.ActiveMS += max(0, at.Sub(*s.RunningAt).Milliseconds())
+		s.RunningAt = nil
+	}
+}
+
+func (s *State) applyPhase(at time.Time, e Event) error {
+	var p *Phase
+	switch e := e.(type) {
+	case PhaseStarted:
+		if p = s.Phase(e.Phase); p == nil {
+			return fmt.Errorf("%w: no phase %q", ErrFold, e.Phase)
+		}
+		p.Status, p.StartedAt, p.CompletedAt = Running, &at, nil
+		p.Attempt++
+		s.Status = StatusInProgress
+		s.CurrentPhase = 1 + slices.Index(s.Phases, p)
+	case PhaseCompleted:
+		if p = s.Phase(e.Phase); p == nil {
+			return fmt.Errorf("%w: no phase %q", ErrFold, e.Phase)
+		}
+		p.Status, p.CompletedAt = Completed, &at
+	case PhaseSkipped:
+		if p = s.Phase(e.Phase); p == nil {
+			return fmt.Errorf("%w: no phase %q", ErrFold, e.Phase)
+		}
+		p.Status = Skipped
+		for _, w := range p.Workstreams {
+			w.skip(e.Reason)
+		}
+		for _, g := range p.Gates {
+			g.Status, g.Reason = Skipped, e.Reason
+		}
+	}
+	return nil
+}
+
+// reshape makes the state's phases, workstreams and gates those of the shape.
+// What keeps its name keeps its record; what is gone from the pipeline is gone.
+func (s *State) reshape(shape Shape) {
+	old := s.indexed()
+	phases := make([]*Phase, len(shape.Phases))
+	for i, ps := range shape.Phases {
+		p := &Phase{Name: ps.Name, Status: Pending}
+		if had := old.phases[ps.Name]; had != nil {
+			*p = *had
+		}
+		p.Title = ps.Title
+		p.Workstreams = make([]*Workstream, len(ps.Workstreams))
+		for j, ws := range ps.Workstreams {
+			w := &Workstream{Name: ws.Name, Status: Pending}
+			if had := old.workstreams[ws.Name]; had != nil {
+				*w = *had
+			}
+			w.Title, w.Batch = ws.Title, ws.Batch
+			w.Gates = reshapeGates(old, ws.Gates, ws.Name)
+			p.Workstreams[j] = w
+		}
+		p.Gates = reshapeGates(old, ps.Gates, ps.Name)
+		phases[i] = p
+	}
+	s.Phases, s.index = phases, nil
+	s.CurrentPhase = min(s.CurrentPhase, len(phases))
+}
+
+func reshapeGates(old *index, names []string, owner string) []*Gate {
+	if len(names) == 0 {
+		return nil
+	}
+	gates := make([]*Gate, len(names))
+	for i, name := range names {
+		label := name + " (" + owner + ")"
+		if had := old.gates[label]; had != nil {
+			gates[i] = had
+		} else {
+			gates[i] = &Gate{Label: label, Status: Pending}
+		}
+	}
+	return gates
+}
+
+func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
+	ref := &CheckpointRef{
+		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, Reason: e.Reason,
+		CreatedAt: at, Created: e.Created, Modified: e.Modified, Git: e.Git, Valid: true,
+	}
+	s.Checkpoints = append(s.Checkpoints, ref)
+	s.indexed().checkpoints[e.ID] = ref
+	s.dropCheckpoints(e.Removes)
+}
+
+func (s *State) dropCheckpoints(ids []string) {
+	for _, id := range ids {
+		ref := s.indexed().checkpoints[id]
+		if ref == nil {
+			continue
+		}
+		delete(s.index.checkpoints, id)
+		// What retention drops is nearly always among the newest.
+		for i := len(s.Checkpoints) - 1; i >= 0; i-- {
+			if s.Checkpoints[i] == ref {
+				s.Checkpoints = slices.Delete(s.Checkpoints, i, i+1)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package checkpoint
+
+import (
+	"fmt"
+	"time"
+)
+
+// applyGate folds the events of gates.
+func (s *State) applyGate(at time.Time, e Event) error {
+	label := gateOf(e)
+	g := s.Gate(label)
+	if g == nil {
+		return fmt.Errorf("%w: no gate %q", ErrFold, label)
+	}
+	switch e := e.(type) {
+	case GateStarted:
+		g.reset("")
+		g.Status = Running
+	case GatePassed:
+		g.decide(at, Passed, e.Verdict)
+		g.Value, g.DurationMS, g.Review = e.Value, e.DurationMS, e.Review
+		s.LastGate = g.Label
+	case GateFailed:
+		g.decide(at, Failed, e.Verdict)
+		g.Value, g.DurationMS, g.Error = e.Value, e.DurationMS, &e.Error
+	case GateAsked:
+		g.decide(at, Waiting, e.Verdict)
+		g.Message, g.Approvers, g.ExpiresAt = e.Message, e.Approvers, e.ExpiresAt
+	case GateApproved:
+		g.decide(at, Passed, e.Verdict)
+		g.By, g.Comment, g.Review = &e.By, e.Comment, e.Review
+		s.LastGate = g.Label
+	case GateRejected:
+		g.decide(at, Rejected, e.Verdict)
+		g.By, g.Comment = &e.By, e.Reason
+	case GateSkipped:
+		g.reset(e.Reason)
+		g.Status = Skipped
+	case GateVoided:
+		g.reset(e.Reason)
+	}
+	return nil
+}
+
+func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
+	g.reset("")
+	g.Status, g.At, g.Definition, g.Judged = status, &at, v.Definition, v.Judged
+}
+
+// reset makes a gate pending, without anything of an earlier verdict.
+func (g *Gate) reset(reason Text) {
+	*g = Gate{Label: g.Label, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
+}
+
+func gateOf(e Event) string {
+	switch e := e.(type) {
+	case GateStarted:
+		return e.Gate
+	case GatePassed:
+		return e.Gate
+	case GateFailed:
+		return e.Gate
+	case GateAsked:
+		return e.Gate
+	case GateApproved:
+		return e.Gate
+	case GateRejected:
+		return e.Gate
+	case GateSkipped:
+		return e.Gate
+	case GateVoided:
+		return e.Gate
+	}
+	return ""
+}

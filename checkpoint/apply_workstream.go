@@ -1,0 +1,125 @@
+package checkpoint
+
+import (
+	"fmt"
+	"time"
+)
+
+// applyWorkstream folds the events of workstreams.
+func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
+	name, ok := workstreamOf(e)
+	if !ok {
+		return fmt.Errorf("%w: unknown kind %q", ErrFold, e.Kind())
+	}
+	w := s.Workstream(name)
+	if w == nil {
+		return fmt.Errorf("%w: no workstream %q", ErrFold, name)
+	}
+	switch e := e.(type) {
+	case WorkstreamStarted:
+		s.resetWorkstream(w, "")
+		w.Status, w.StartedAt, w.EndedAt = Running, &at, nil
+		w.Attempts, w.Digest = e.Attempt, e.Digest
+	case WorkstreamAttemptFailed:
+		w.Error = &e.Error
+	case WorkstreamSucceeded:
+		s.record(w, seq, at, e.Work)
+		w.Status = Succeeded
+	case WorkstreamCompleted:
+		if e.Work != nil {
+			s.record(w, seq, at, *e.Work)
+		}
+		if w.Step == 0 {
+			s.Steps++
+			w.Step = s.Steps
+		}
+		w.Status = Completed
+	case WorkstreamFailed:
+		w.Status, w.EndedAt, w.Error = Failed, &at, &e.Error
+	case WorkstreamInterrupted:
+		w.Status, w.EndedAt = Interrupted, &at
+	case WorkstreamUncertain:
+		w.Status, w.EndedAt, w.Error = Uncertain, &at, &e.Error
+	case WorkstreamResolved:
+		s.resetWorkstream(w, e.Reason)
+		if e.Resolution == ResolvedDone {
+			w.Status, w.WorkSeq = Succeeded, seq
+		}
+	case WorkstreamSkipped:
+		s.resetWorkstream(w, e.Reason)
+		w.skip(e.Reason)
+	case WorkstreamInvalidated:
+		s.resetWorkstream(w, e.Reason)
+	case WorkstreamEdited:
+		w.Artifacts, w.Edited = e.Artifacts, e.Edited
+	}
+	return nil
+}
+
+// record takes in what a successful attempt left behind.
+func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
+	w.Attempts, w.DurationMS, w.Digest = work.Attempt, work.DurationMS, work.Digest
+	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
+	w.Edited, w.Error, w.Reason = nil, nil, ""
+	w.EndedAt, w.WorkSeq = &at, seq
+	for name, value := range work.Metrics {
+		if s.Metrics == nil {
+			s.Metrics = make(map[string]Metric)
+		}
+		s.Metrics[name] = Metric{Value: value, Workstream: w.Name}
+	}
+}
+
+// resetWorkstream makes a workstream pending, and its gates. A completed one
+// loses its step and the metrics it set, so that no stale number can satisfy a
+// gate; its outputs and artifacts stay on record until it has run again, since
+// they tell whose the files are.
+func (s *State) resetWorkstream(w *Workstream, reason Text) {
+	for name, m := range s.Metrics {
+		if m.Workstream == w.Name {
+			delete(s.Metrics, name)
+		}
+	}
+	w.Status, w.Step, w.WorkSeq, w.Imported = Pending, 0, 0, false
+	w.Error, w.Reason = nil, reason
+	for _, g := range w.Gates {
+		g.reset(reason)
+	}
+}
+
+func (w *Workstream) skip(reason Text) {
+	w.Status, w.Reason = Skipped, reason
+	w.Step, w.WorkSeq, w.Outputs, w.Artifacts = 0, 0, nil, nil
+	for _, g := range w.Gates {
+		g.reset(reason)
+		g.Status = Skipped
+	}
+}
+
+func workstreamOf(e Event) (string, bool) {
+	switch e := e.(type) {
+	case WorkstreamStarted:
+		return e.Workstream, true
+	case WorkstreamAttemptFailed:
+		return e.Workstream, true
+	case WorkstreamSucceeded:
+		return e.Workstream, true
+	case WorkstreamCompleted:
+		return e.Workstream, true
+	case WorkstreamFailed:
+		return e.Workstream, true
+	case WorkstreamInterrupted:
+		return e.Workstream, true
+	case WorkstreamUncertain:
+		return e.Workstream, true
+	case WorkstreamResolved:
+		return e.Workstream, true
+	case WorkstreamSkipped:
+		return e.Workstream, true
+	case WorkstreamInvalidated:
+		return e.Workstream, true
+	case WorkstreamEdited:
+		return e.Workstream, true
+	}
+	return "", false
+}

@@ -1,0 +1,524 @@
+package checkpoint
+
+import "time"
+
+// Kind names an event in the journal.
+type Kind string
+
+// The kinds of event. A journal that holds any other was written by a newer
+// version and is refused.
+const (
+	KindSessionStarted     Kind = "session.started"
+	KindSessionResumed     Kind = "session.resumed"
+	KindSessionPaused      Kind = "session.paused"
+	KindSessionFailed      Kind = "session.failed"
+	KindSessionInterrupted Kind = "session.interrupted"
+	KindSessionCompleted   Kind = "session.completed"
+	KindSessionAbandoned   Kind = "session.abandoned"
+	KindPauseRequested     Kind = "pause.requested"
+
+	KindPhaseStarted   Kind = "phase.started"
+	KindPhaseCompleted Kind = "phase.completed"
+	KindPhaseSkipped   Kind = "phase.skipped"
+
+	KindWorkstreamStarted       Kind = "workstream.started"
+	KindWorkstreamAttemptFailed Kind = "workstream.attempt_failed"
+	KindWorkstreamSucceeded     Kind = "workstream.succeeded"
+	KindWorkstreamCompleted     Kind = "workstream.completed"
+	KindWorkstreamFailed        Kind = "workstream.failed"
+	KindWorkstreamInterrupted   Kind = "workstream.interrupted"
+	KindWorkstreamUncertain     Kind = "workstream.uncertain"
+	KindWorkstreamResolved      Kind = "workstream.resolved"
+	KindWorkstreamSkipped       Kind = "workstream.skipped"
+	KindWorkstreamInvalidated   Kind = "workstream.invalidated"
+	KindWorkstreamEdited        Kind = "workstream.edited"
+
+	KindGateStarted  Kind = "gate.started"
+	KindGatePassed   Kind = "gate.passed"
+	KindGateFailed   Kind = "gate.failed"
+	KindGateAsked    Kind = "gate.asked"
+	KindGateApproved Kind = "gate.approved"
+	KindGateRejected Kind = "gate.rejected"
+	KindGateSkipped  Kind = "gate.skipped"
+	KindGateVoided   Kind = "gate.voided"
+
+	KindProcessesEnded Kind = "processes.ended"
+
+	KindCheckpointCreated  Kind = "checkpoint.created"
+	KindCheckpointsRemoved Kind = "checkpoints.removed"
+	KindCheckpointSkipped  Kind = "checkpoint.skipped"
+)
+
+// Event is one thing that happened. Each kind is a struct of its own, whose
+// JSON form gets the field "kind" in front.
+type Event interface {
+	Kind() Kind
+}
+
+// Actor is who did something.
+type Actor struct {
+	User string `json:"user,omitempty"`
+	Host string `json:"host,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+}
+
+// Shape is what a pipeline consists of, as far as the state must know it to be
+// understood without the pipeline.
+type Shape struct {
+	Phases []PhaseShape `json:"phases"`
+}
+
+// PhaseShape is a phase's part of a Shape.
+type PhaseShape struct {
+	Name        string            `json:"name"`
+	Title       string            `json:"title,omitempty"` // where it is not the name
+	Workstreams []WorkstreamShape `json:"workstreams"`
+	Gates       []string          `json:"gates,omitempty"` // bare names
+}
+
+// WorkstreamShape is a workstream's part of a Shape.
+type WorkstreamShape struct {
+	Name  string   `json:"name"`
+	Title string   `json:"title,omitempty"` // where it is not the name
+	Batch int      `json:"batch,omitempty"`
+	Gates []string `json:"gates,omitempty"` // bare names
+}
+
+// FileRef is a file and what it held: Digest is "sha256:…", or "" when the
+// file did not exist.
+type FileRef struct {
+	Path   Text   `json:"path"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// Git is where the work tree stood. Commit is the full hash, "" before the
+// first commit; Branch is "" when HEAD is detached.
+type Git struct {
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+}
+
+// SessionStarted begins a session; it is the first event of a journal.
+type SessionStarted struct {
+	FormatVersion string            `json:"format_version"`
+	Session       string            `json:"session"`
+	PRD           string            `json:"prd"`
+	Title         string            `json:"title"`
+	Type          string            `json:"type,omitempty"`
+	Pipeline      FileRef           `json:"pipeline"`
+	Document      *FileRef          `json:"document,omitempty"`
+	Git           *Git              `json:"git,omitempty"`
+	Shape         Shape             `json:"shape"`
+	Baseline      map[string]Metric `json:"baseline,omitempty"` // metrics of the last complete session
+	Imported      *Document         `json:"imported,omitempty"` // the hand-written document it goes on from
+	By            Actor             `json:"by"`
+	Version       string            `json:"version"` // of the runner
+}
+
+// SessionResumed goes on with a session. Shape is present when the pipeline
+// has another one now.
+type SessionResumed struct {
+	Pipeline FileRef  `json:"pipeline"`
+	Document *FileRef `json:"document,omitempty"`
+	Git      *Git     `json:"git,omitempty"`
+	Title    string   `json:"title,omitempty"`
+	Shape    *Shape   `json:"shape,omitempty"`
+	By       Actor    `json:"by"`
+	Version  string   `json:"version"`
+}
+
+// PauseReason is why a session waits for a person.
+type PauseReason string
+
+// The reasons for a pause.
+const (
+	PauseApproval   PauseReason = "approval"   // an approval gate was asked
+	PauseReview     PauseReason = "review"     // a gate with pause = true passed
+	PauseRequested  PauseReason = "requested"  // runner pause
+	PauseTimeout    PauseReason = "timeout"    // the session's own timeout
+	PauseUncertain  PauseReason = "uncertain"  // a once step whose end is unknown
+	PauseCheckpoint PauseReason = "checkpoint" // a checkpoint could not be written
+)
+
+// SessionPaused stops a session until a person acts.
+type SessionPaused struct {
+	Reason  PauseReason `json:"reason"`
+	Gates   []string    `json:"gates,omitempty"`       // labels of the gates it waits at
+	Steps   []string    `json:"workstreams,omitempty"` // the uncertain ones
+	Message Text        `json:"message,omitempty"`
+}
+
+// SessionFailed ends a run because something failed; the session can be resumed.
+type SessionFailed struct {
+	Error Failure `json:"error"`
+}
+
+// SessionInterrupted ends a run because a signal asked for it.
+type SessionInterrupted struct {
+	Signal string `json:"signal"` // "SIGINT", "SIGTERM"
+}
+
+// SessionCompleted ends a session: everything passed or was skipped.
+type SessionCompleted struct{}
+
+// SessionAbandoned ends a session that will not be resumed.
+type SessionAbandoned struct {
+	By     Actor `json:"by"`
+	Reason Text  `json:"reason,omitempty"`
+}
+
+// PauseAsked records a request to pause at the next boundary.
+type PauseAsked struct {
+	By     Actor `json:"by"`
+	Reason Text  `json:"reason,omitempty"`
+}
+
+// PhaseStarted enters a phase.
+type PhaseStarted struct {
+	Phase string `json:"phase"`
+}
+
+// PhaseCompleted leaves a phase whose workstreams and gates have all passed.
+type PhaseCompleted struct {
+	Phase      string `json:"phase"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// PhaseSkipped passes over a phase, with all its workstreams and gates.
+type PhaseSkipped struct {
+	Phase  string `json:"phase"`
+	Reason Text   `json:"reason"`
+}
+
+// WorkstreamStarted begins an attempt. Digest is what it is started from.
+type WorkstreamStarted struct {
+	Workstream string `json:"workstream"`
+	Attempt    int    `json:"attempt"`
+	Digest     Digest `json:"digest"`
+}
+
+// WorkstreamAttemptFailed ends an attempt that will be repeated.
+type WorkstreamAttemptFailed struct {
+	Workstream string  `json:"workstream"`
+	Attempt    int     `json:"attempt"`
+	Error      Failure `json:"error"`
+	RetryInMS  int64   `json:"retry_in_ms"`
+}
+
+// Work is what a successful attempt left behind.
+type Work struct {
+	Attempt    int             `json:"attempt"`
+	DurationMS int64           `json:"duration_ms"`
+	Digest     Digest          `json:"digest"`
+	Outputs    map[string]Text `json:"outputs,omitempty"`
+	Metrics    map[string]any  `json:"metrics,omitempty"` // float64, bool or string
+	Artifacts  []Artifact      `json:"artifacts,omitempty"`
+	Summary    Text            `json:"summary,omitempty"`
+	Location   Text            `json:"location,omitempty"`
+}
+
+// Artifact is a file that a workstream made. Digest is "sha256:…" of its
+// bytes, or of a symbolic link's target.
+type Artifact struct {
+	Path   Text   `json:"path"` // relative to the workspace, slash-separated
+	Size   int64  `json:"size"`
+	Mode   uint32 `json:"mode"` // permission bits, and 0o120000 for a symbolic link
+	Digest string `json:"digest"`
+}
+
+// WorkstreamSucceeded says that the work is done and its gates come next.
+type WorkstreamSucceeded struct {
+	Workstream string `json:"workstream"`
+	Work       Work   `json:"work"`
+}
+
+// WorkstreamCompleted says that a workstream and its gates are done. Work is
+// present when no WorkstreamSucceeded came before.
+type WorkstreamCompleted struct {
+	Workstream string `json:"workstream"`
+	Work       *Work  `json:"work,omitempty"`
+}
+
+// WorkstreamFailed ends the last attempt.
+type WorkstreamFailed struct {
+	Workstream string  `json:"workstream"`
+	Error      Failure `json:"error"`
+}
+
+// WorkstreamInterrupted ends an attempt that was stopped with the run.
+type WorkstreamInterrupted struct {
+	Workstream string `json:"workstream"`
+	Attempt    int    `json:"attempt"`
+}
+
+// WorkstreamUncertain says that nobody knows whether a once step happened.
+type WorkstreamUncertain struct {
+	Workstream string  `json:"workstream"`
+	Error      Failure `json:"error"`
+}
+
+// Resolution decides an uncertain workstream.
+type Resolution string
+
+// The resolutions.
+const (
+	ResolvedDone  Resolution = "done"
+	ResolvedRerun Resolution = "rerun"
+)
+
+// WorkstreamResolved decides an uncertain workstream: by a person, or by its
+// verify command.
+type WorkstreamResolved struct {
+	Workstream string     `json:"workstream"`
+	Resolution Resolution `json:"resolution"`
+	By         Actor      `json:"by"`
+	Verified   bool       `json:"verified,omitempty"` // by the verify command
+	Reason     Text       `json:"reason,omitempty"`
+}
+
+// WorkstreamSkipped passes over a workstream and its gates.
+type WorkstreamSkipped struct {
+	Workstream string `json:"workstream"`
+	Reason     Text   `json:"reason"`
+}
+
+// WorkstreamInvalidated makes a workstream pending again, and its gates too.
+type WorkstreamInvalidated struct {
+	Workstream string `json:"workstream"`
+	Reason     Text   `json:"reason"`
+}
+
+// WorkstreamEdited takes the artifacts of a finished workstream as they are
+// now, after a person changed them.
+type WorkstreamEdited struct {
+	Workstream string     `json:"workstream"`
+	Artifacts  []Artifact `json:"artifacts"`
+	Edited     []Text     `json:"edited"` // the paths that changed
+}
+
+// GateStarted begins the judging of a gate.
+type GateStarted struct {
+	Gate string `json:"gate"` // its label, as in all gate events
+}
+
+// Verdict is what a gate's judgement is bound to.
+type Verdict struct {
+	Gate       string `json:"gate"`
+	Definition string `json:"definition"` // digest of the gate's own definition
+	Judged     string `json:"judged"`     // digest of what it judged
+}
+
+// GatePassed is a verdict. Review says that the session stops for review.
+type GatePassed struct {
+	Verdict
+	Value      any   `json:"value,omitempty"` // of the metric
+	DurationMS int64 `json:"duration_ms"`
+	Review     bool  `json:"review,omitempty"`
+}
+
+// GateFailed is a verdict.
+type GateFailed struct {
+	Verdict
+	Value      any     `json:"value,omitempty"`
+	DurationMS int64   `json:"duration_ms"`
+	Error      Failure `json:"error"`
+}
+
+// GateAsked asks a person to approve what the verdict is bound to.
+type GateAsked struct {
+	Verdict
+	Message   Text       `json:"message"`
+	Approvers []string   `json:"approvers,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// GateApproved is a person's yes to what was asked.
+type GateApproved struct {
+	Verdict
+	By      Actor `json:"by"`
+	Comment Text  `json:"comment,omitempty"`
+	Review  bool  `json:"review,omitempty"`
+}
+
+// GateRejected is a person's no; what the gate judged runs again on resume.
+type GateRejected struct {
+	Verdict
+	By     Actor `json:"by"`
+	Reason Text  `json:"reason,omitempty"`
+}
+
+// GateSkipped passes over a gate; a skipped gate is not passed.
+type GateSkipped struct {
+	Gate   string `json:"gate"`
+	Reason Text   `json:"reason"`
+}
+
+// GateVoided makes a gate pending again, since its verdict no longer holds.
+type GateVoided struct {
+	Gate   string `json:"gate"`
+	Reason Text   `json:"reason"`
+}
+
+// ProcessesEnded reports processes that outlived what they belonged to.
+type ProcessesEnded struct {
+	Workstream string    `json:"workstream,omitempty"`
+	Processes  []Process `json:"processes"`
+}
+
+// Process is a process that had to be ended.
+type Process struct {
+	PID     int  `json:"pid"`
+	Command Text `json:"command,omitempty"`
+}
+
+// Trigger is why a checkpoint was made.
+type Trigger string
+
+// The triggers (design §5).
+const (
+	TriggerStart              Trigger = "start"
+	TriggerPhaseTransition    Trigger = "phase_transition"
+	TriggerBatchComplete      Trigger = "batch_complete"
+	TriggerWorkstreamComplete Trigger = "workstream_complete"
+	TriggerGatePassed         Trigger = "gate_passed"
+	TriggerConflictStart      Trigger = "conflict_start"
+	TriggerConflictResolved   Trigger = "conflict_resolved"
+	TriggerUserInterrupt      Trigger = "user_interrupt"
+	TriggerSessionEnd         Trigger = "session_end"
+	TriggerManual             Trigger = "manual"
+	TriggerFailure            Trigger = "failure"
+	TriggerPause              Trigger = "pause"
+	TriggerComplete           Trigger = "complete"
+	TriggerPreRollback        Trigger = "pre_rollback"
+)
+
+// CheckpointCreated names a restorable point. Its sequence number is that of
+// the commit it stands in: the state it restores is the fold up to and
+// including that commit.
+type CheckpointCreated struct {
+	ID       string   `json:"id"`
+	Trigger  Trigger  `json:"trigger"`
+	Phase    string   `json:"phase,omitempty"`
+	Step     int      `json:"step"`
+	StepName string   `json:"step_name,omitempty"`
+	Reason   Text     `json:"reason,omitempty"`
+	Created  int      `json:"created,omitempty"`  // files made since the checkpoint before
+	Modified int      `json:"modified,omitempty"` // files changed since the checkpoint before
+	Git      *Git     `json:"git,omitempty"`
+	Removes  []string `json:"removes,omitempty"` // what retention drops because of it
+}
+
+// CheckpointsRemoved drops checkpoints that retention or a person no longer keeps.
+type CheckpointsRemoved struct {
+	IDs    []string `json:"ids"`
+	Reason Text     `json:"reason"`
+}
+
+// CheckpointSkipped records that a checkpoint could not be written and was
+// passed over.
+type CheckpointSkipped struct {
+	Trigger Trigger `json:"trigger"`
+	Error   Text    `json:"error"`
+}
+
+// Kind implements Event.
+func (SessionStarted) Kind() Kind { return KindSessionStarted }
+
+// Kind implements Event.
+func (SessionResumed) Kind() Kind { return KindSessionResumed }
+
+// Kind implements Event.
+func (SessionPaused) Kind() Kind { return KindSessionPaused }
+
+// Kind implements Event.
+func (SessionFailed) Kind() Kind { return KindSessionFailed }
+
+// Kind implements Event.
+func (SessionInterrupted) Kind() Kind { return KindSessionInterrupted }
+
+// Kind implements Event.
+func (SessionCompleted) Kind() Kind { return KindSessionCompleted }
+
+// Kind implements Event.
+func (SessionAbandoned) Kind() Kind { return KindSessionAbandoned }
+
+// Kind implements Event.
+func (PauseAsked) Kind() Kind { return KindPauseRequested }
+
+// Kind implements Event.
+func (PhaseStarted) Kind() Kind { return KindPhaseStarted }
+
+// Kind implements Event.
+func (PhaseCompleted) Kind() Kind { return KindPhaseCompleted }
+
+// Kind implements Event.
+func (PhaseSkipped) Kind() Kind { return KindPhaseSkipped }
+
+// Kind implements Event.
+func (WorkstreamStarted) Kind() Kind { return KindWorkstreamStarted }
+
+// Kind implements Event.
+func (WorkstreamAttemptFailed) Kind() Kind { return KindWorkstreamAttemptFailed }
+
+// Kind implements Event.
+func (WorkstreamSucceeded) Kind() Kind { return KindWorkstreamSucceeded }
+
+// Kind implements Event.
+func (WorkstreamCompleted) Kind() Kind { return KindWorkstreamCompleted }
+
+// Kind implements Event.
+func (WorkstreamFailed) Kind() Kind { return KindWorkstreamFailed }
+
+// Kind implements Event.
+func (WorkstreamInterrupted) Kind() Kind { return KindWorkstreamInterrupted }
+
+// Kind implements Event.
+func (WorkstreamUncertain) Kind() Kind { return KindWorkstreamUncertain }
+
+// Kind implements Event.
+func (WorkstreamResolved) Kind() Kind { return KindWorkstreamResolved }
+
+// Kind implements Event.
+func (WorkstreamSkipped) Kind() Kind { return KindWorkstreamSkipped }
+
+// Kind implements Event.
+func (WorkstreamInvalidated) Kind() Kind { return KindWorkstreamInvalidated }
+
+// Kind implements Event.
+func (WorkstreamEdited) Kind() Kind { return KindWorkstreamEdited }
+
+// Kind implements Event.
+func (GateStarted) Kind() Kind { return KindGateStarted }
+
+// Kind implements Event.
+func (GatePassed) Kind() Kind { return KindGatePassed }
+
+// Kind implements Event.
+func (GateFailed) Kind() Kind { return KindGateFailed }
+
+// Kind implements Event.
+func (GateAsked) Kind() Kind { return KindGateAsked }
+
+// Kind implements Event.
+func (GateApproved) Kind() Kind { return KindGateApproved }
+
+// Kind implements Event.
+func (GateRejected) Kind() Kind { return KindGateRejected }
+
+// Kind implements Event.
+func (GateSkipped) Kind() Kind { return KindGateSkipped }
+
+// Kind implements Event.
+func (GateVoided) Kind() Kind { return KindGateVoided }
+
+// Kind implements Event.
+func (ProcessesEnded) Kind() Kind { return KindProcessesEnded }
+
+// Kind implements Event.
+func (CheckpointCreated) Kind() Kind { return KindCheckpointCreated }
+
+// Kind implements Event.
+func (CheckpointsRemoved) Kind() Kind { return KindCheckpointsRemoved }
+
+// Kind implements Event.
+func (CheckpointSkipped) Kind() Kind { return KindCheckpointSkipped }

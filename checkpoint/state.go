@@ -1,0 +1,295 @@
+package checkpoint
+
+import "time"
+
+// Status is the status of a session, spelled as in the PRD document.
+type Status string
+
+// The statuses of a session.
+const (
+	StatusInitialized Status = "initialized"
+	StatusInProgress  Status = "in_progress"
+	StatusPaused      Status = "paused"
+	StatusFailed      Status = "failed"
+	StatusComplete    Status = "complete"
+)
+
+// StepStatus is the status of a phase, a workstream or a gate.
+type StepStatus string
+
+// The statuses of steps. A phase is pending, running, completed or skipped; a
+// workstream is any but passed, rejected and waiting; a gate is pending,
+// running, passed, failed, rejected, waiting or skipped.
+const (
+	Pending     StepStatus = "pending"
+	Running     StepStatus = "running"
+	Succeeded   StepStatus = "succeeded" // the work is done, its gates are not
+	Completed   StepStatus = "completed"
+	Passed      StepStatus = "passed"
+	Failed      StepStatus = "failed"
+	Rejected    StepStatus = "rejected"    // by a person
+	Waiting     StepStatus = "waiting"     // for a person's approval
+	Uncertain   StepStatus = "uncertain"   // a once step that nobody knows the end of
+	Interrupted StepStatus = "interrupted" // stopped with the run
+	Skipped     StepStatus = "skipped"
+)
+
+// State is the fold of a journal: all that is known of a session after a
+// commit. It is plain data; Apply changes it, Clone copies it.
+type State struct {
+	FormatVersion string     `json:"format_version"`
+	Session       string     `json:"session"`
+	PRD           string     `json:"prd"`
+	Title         string     `json:"title"`
+	Type          string     `json:"type,omitempty"`
+	Seq           uint64     `json:"seq"` // of the last commit folded in
+	Status        Status     `json:"status"`
+	Abandoned     bool       `json:"abandoned,omitempty"`
+	CreatedAt     time.Time  `json:"created_at"`
+	UpdatedAt     time.Time  `json:"updated_at"`
+	Pipeline      FileRef    `json:"pipeline"`
+	Document      *FileRef   `json:"document,omitempty"`
+	Git           *Git       `json:"git,omitempty"`
+	CurrentPhase  int        `json:"current_phase"` // the last one entered, 1-based; 0 before the first
+	Phases        []*Phase   `json:"phases"`
+	Steps         int        `json:"steps"`                // completions so far
+	Resumes       int        `json:"resumes"`              // how often the session was resumed
+	ActiveMS      int64      `json:"active_ms"`            // time spent running, without the time it was down
+	RunningAt     *time.Time `json:"running_at,omitempty"` // since when it runs, nil while it does not
+
+	Metrics  map[string]Metric `json:"metrics,omitempty"`
+	Baseline map[string]Metric `json:"baseline,omitempty"`
+
+	Error       *Failure    `json:"error,omitempty"`       // while failed
+	Pause       *Pause      `json:"pause,omitempty"`       // while paused
+	Requested   *PauseAsked `json:"requested,omitempty"`   // a pause that was asked for
+	Interrupted string      `json:"interrupted,omitempty"` // the signal that ended the last run
+	LastGate    string      `json:"last_gate,omitempty"`   // the last gate that passed
+
+	Checkpoints []*CheckpointRef `json:"checkpoints"`
+	Notes       Notes            `json:"notes,omitzero"`
+
+	index *index
+}
+
+// Phase is the state of a phase.
+type Phase struct {
+	Name        string        `json:"name"`
+	Title       string        `json:"title,omitempty"`
+	Status      StepStatus    `json:"status"`
+	Attempt     int           `json:"attempt"` // how often it was entered
+	StartedAt   *time.Time    `json:"started_at,omitempty"`
+	CompletedAt *time.Time    `json:"completed_at,omitempty"`
+	Workstreams []*Workstream `json:"workstreams"`
+	Gates       []*Gate       `json:"gates,omitempty"`
+}
+
+// Workstream is the state of a workstream.
+type Workstream struct {
+	Name       string          `json:"name"`
+	Title      string          `json:"title,omitempty"`
+	Batch      int             `json:"batch,omitempty"`
+	Status     StepStatus      `json:"status"`
+	Attempts   int             `json:"attempts"` // in all, over every resume
+	Step       int             `json:"step,omitempty"`
+	WorkSeq    uint64          `json:"work_seq,omitempty"` // of the commit that recorded its work: which run it was
+	StartedAt  *time.Time      `json:"started_at,omitempty"`
+	EndedAt    *time.Time      `json:"ended_at,omitempty"`
+	DurationMS int64           `json:"duration_ms,omitempty"` // of the last successful attempt
+	Digest     Digest          `json:"digest,omitzero"`       // of the last attempt
+	Outputs    map[string]Text `json:"outputs,omitempty"`
+	Artifacts  []Artifact      `json:"artifacts,omitempty"`
+	Edited     []Text          `json:"edited,omitempty"` // artifacts that a person changed afterwards
+	Summary    Text            `json:"summary,omitempty"`
+	Location   Text            `json:"location,omitempty"`
+	Error      *Failure        `json:"error,omitempty"`  // of the last attempt, where it failed
+	Reason     Text            `json:"reason,omitempty"` // why it is skipped or pending again
+	Imported   bool            `json:"imported,omitempty"`
+	Gates      []*Gate         `json:"gates,omitempty"`
+
+	phase *Phase
+}
+
+// Gate is the state of a gate.
+type Gate struct {
+	Label      string     `json:"label"` // as in the PRD document: lint (WS3)
+	Status     StepStatus `json:"status"`
+	Definition string     `json:"definition,omitempty"`
+	Judged     string     `json:"judged,omitempty"`
+	Value      any        `json:"value,omitempty"`
+	DurationMS int64      `json:"duration_ms,omitempty"`
+	At         *time.Time `json:"at,omitempty"` // of the verdict, or of the question
+	Error      *Failure   `json:"error,omitempty"`
+	Message    Text       `json:"message,omitempty"`
+	Approvers  []string   `json:"approvers,omitempty"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
+	By         *Actor     `json:"by,omitempty"`
+	Comment    Text       `json:"comment,omitempty"`
+	Review     bool       `json:"review,omitempty"` // passed, but not yet reviewed
+	Reason     Text       `json:"reason,omitempty"` // why it is skipped or pending again
+
+	workstream *Workstream // nil for a phase's own
+	phase      *Phase
+}
+
+// Metric is a value that a workstream reported: a float64, bool or string.
+type Metric struct {
+	Value      any    `json:"value"`
+	Workstream string `json:"workstream,omitempty"`
+}
+
+// Failure is what went wrong.
+type Failure struct {
+	Workstream string `json:"workstream,omitempty"` // or the phase, for a phase's own gate
+	Gate       string `json:"gate,omitempty"`       // its label
+	Outcome    string `json:"outcome,omitempty"`    // exited, signaled, timed_out, not_found, …
+	Message    Text   `json:"message"`
+	File       Text   `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	Column     int    `json:"column,omitempty"`
+	ExitCode   int    `json:"exit_code,omitempty"`
+	Signal     string `json:"signal,omitempty"`
+	Log        Text   `json:"log,omitempty"` // the name of the file in logs/
+}
+
+// Pause is what a paused session waits for.
+type Pause struct {
+	Reason  PauseReason `json:"reason"`
+	Gates   []string    `json:"gates,omitempty"`
+	Steps   []string    `json:"workstreams,omitempty"`
+	Message Text        `json:"message,omitempty"`
+}
+
+// CheckpointRef is a checkpoint as the state knows it.
+type CheckpointRef struct {
+	ID        string    `json:"id"`
+	Seq       uint64    `json:"seq"`
+	Trigger   Trigger   `json:"trigger"`
+	Phase     string    `json:"phase,omitempty"`
+	Step      int       `json:"step"`
+	StepName  string    `json:"step_name,omitempty"`
+	Reason    Text      `json:"reason,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	Created   int       `json:"created,omitempty"`
+	Modified  int       `json:"modified,omitempty"`
+	Git       *Git      `json:"git,omitempty"`
+	Valid     bool      `json:"valid"`
+}
+
+// Notes are the fields of a hand-written PRD document that Runner keeps and
+// hands on.
+type Notes struct {
+	Review      *AdversarialReview `json:"adversarial_review,omitempty"`
+	ESLintFixes []Fix              `json:"eslint_fixes,omitempty"`
+	CleanupDone []string           `json:"cleanup_done,omitempty"`
+	KeyFixes    []Fix              `json:"key_fixes,omitempty"`
+}
+
+// index finds workstreams and gates by name. It is derived from Phases.
+type index struct {
+	phases      map[string]*Phase
+	workstreams map[string]*Workstream
+	gates       map[string]*Gate
+	checkpoints map[string]*CheckpointRef
+}
+
+// Phase returns the phase with the given name, or nil.
+func (s *State) Phase(name string) *Phase { return s.indexed().phases[name] }
+
+// Workstream returns the workstream with the given name, or nil.
+func (s *State) Workstream(name string) *Workstream { return s.indexed().workstreams[name] }
+
+// Gate returns the gate with the given label, or nil.
+func (s *State) Gate(label string) *Gate { return s.indexed().gates[label] }
+
+// Phase returns the phase that the workstream belongs to.
+func (w *Workstream) Phase() *Phase { return w.phase }
+
+// Owner returns the workstream that the gate belongs to, nil for a phase's
+// own gate, and its phase.
+func (g *Gate) Owner() (*Workstream, *Phase) { return g.workstream, g.phase }
+
+func (s *State) indexed() *index {
+	if s.index != nil {
+		return s.index
+	}
+	ix := &index{
+		phases:      make(map[string]*Phase, len(s.Phases)),
+		workstreams: make(map[string]*Workstream),
+		gates:       make(map[string]*Gate),
+		checkpoints: make(map[string]*CheckpointRef, len(s.Checkpoints)),
+	}
+	for _, p := range s.Phases {
+		ix.phases[p.Name] = p
+		for _, g := range p.Gates {
+			g.phase, g.workstream = p, nil
+			ix.gates[g.Label] = g
+		}
+		for _, w := range p.Workstreams {
+			w.phase = p
+			ix.workstreams[w.Name] = w
+			for _, g := range w.Gates {
+				g.phase, g.workstream = p, w
+				ix.gates[g.Label] = g
+			}
+		}
+	}
+	for _, c := range s.Checkpoints {
+		ix.checkpoints[c.ID] = c
+	}
+	s.index = ix
+	return ix
+}
+
+// Clone returns a copy that shares only what is never changed in place:
+// artifacts, outputs, digests, failures.
+func (s *State) Clone() *State {
+	c := *s
+	c.index = nil
+	c.Phases = make([]*Phase, len(s.Phases))
+	for i, p := range s.Phases {
+		c.Phases[i] = p.clone()
+	}
+	c.Metrics = cloneMap(s.Metrics)
+	c.Checkpoints = make([]*CheckpointRef, len(s.Checkpoints))
+	for i, ref := range s.Checkpoints {
+		r := *ref
+		c.Checkpoints[i] = &r
+	}
+	return &c
+}
+
+func (p *Phase) clone() *Phase {
+	c := *p
+	c.Workstreams = make([]*Workstream, len(p.Workstreams))
+	for i, w := range p.Workstreams {
+		cw := *w
+		cw.Gates = cloneGates(w.Gates)
+		c.Workstreams[i] = &cw
+	}
+	c.Gates = cloneGates(p.Gates)
+	return &c
+}
+
+func cloneGates(gates []*Gate) []*Gate {
+	if gates == nil {
+		return nil
+	}
+	c := make([]*Gate, len(gates))
+	for i, g := range gates {
+		cg := *g
+		c[i] = &cg
+	}
+	return c
+}
+
+func cloneMap[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return nil
+	}
+	c := make(map[string]V, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
