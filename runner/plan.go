@@ -1,0 +1,105 @@
+package runner
+
+import "time"
+
+// Decision is what a plan does with a step.
+type Decision string
+
+// The decisions (design §6).
+const (
+	Reuse     Decision = "reuse"     // proved done, and still valid
+	Run       Decision = "run"       // never completed
+	Rerun     Decision = "rerun"     // completed once, but something changed
+	Judge     Decision = "judge"     // the work is done; only the gate is judged again
+	Depends   Decision = "depends"   // on what a step before it will give
+	Blocked   Decision = "blocked"   // something before it has failed or waits
+	Uncertain Decision = "uncertain" // a once step that a person must resolve
+	Skipped   Decision = "skipped"
+)
+
+// StepKind tells workstreams and gates apart.
+type StepKind string
+
+// The kinds of step.
+const (
+	WorkstreamStep StepKind = "workstream"
+	GateStep       StepKind = "gate"
+)
+
+// PlanFormat is the version of a plan's JSON form.
+const PlanFormat = "1.0"
+
+// Plan is what a run would do, and why. It is made by a pure function of
+// pipeline, state and facts, and is plain data.
+type Plan struct {
+	FormatVersion string      `json:"format_version"`
+	PRD           string      `json:"prd"`
+	Title         string      `json:"title"`
+	Session       string      `json:"session,omitempty"` // of the state it goes on from, "" for a first run
+	Seq           uint64      `json:"seq"`               // of that state
+	Status        string      `json:"status,omitempty"`  // of that state
+	MadeAt        time.Time   `json:"made_at"`
+	Pipeline      string      `json:"pipeline_digest"`
+	ResumeFrom    int         `json:"resume_from,omitempty"` // number of the first phase with something to do
+	Phases        []PlanPhase `json:"phases"`
+	Warnings      []string    `json:"warnings"`
+	Stale         []Stale     `json:"stale"`     // what the session was about has changed
+	Conflicts     []Conflict  `json:"conflicts"` // artifacts that someone edited
+	Facts         string      `json:"facts"`     // digest of everything the plan was made from
+}
+
+// PlanPhase is a phase of a plan.
+type PlanPhase struct {
+	Name   string `json:"name"`
+	Title  string `json:"title"`
+	Number int    `json:"number"`
+	Steps  []Step `json:"steps"` // workstreams, each followed by its gates, then the phase's own gates
+}
+
+// Step is one workstream or gate of a plan.
+type Step struct {
+	Kind     StepKind `json:"kind"`
+	Name     string   `json:"name"` // a gate's is its label
+	Title    string   `json:"title,omitempty"`
+	Decision Decision `json:"decision"`
+	Reason   string   `json:"reason"`
+	Changes  []Change `json:"changes,omitempty"` // what changed, for a rerun
+	On       []string `json:"on,omitempty"`      // what it depends or is blocked on
+}
+
+// Change is one difference that makes a step run again.
+type Change struct {
+	Component string `json:"component"`      // definition, inputs, upstream, variables, artifacts
+	Name      string `json:"name,omitempty"` // of the file, variable or workstream
+	Old       string `json:"old,omitempty"`
+	New       string `json:"new,omitempty"`
+}
+
+// Stale is a change outside the steps that puts the whole session in doubt.
+type Stale struct {
+	What string `json:"what"` // the PRD document
+	Path string `json:"path"`
+	Old  string `json:"old"`
+	New  string `json:"new"`
+}
+
+// Conflict is an artifact that is not what its workstream left behind.
+type Conflict struct {
+	Path       string `json:"path"`
+	Workstream string `json:"workstream"`
+	Recorded   string `json:"recorded"`
+	Found      string `json:"found"` // "" when the file is missing
+}
+
+// Count returns how many workstreams have the given decision.
+func (p *Plan) Count(d Decision) int {
+	n := 0
+	for _, phase := range p.Phases {
+		for _, s := range phase.Steps {
+			if s.Kind == WorkstreamStep && s.Decision == d {
+				n++
+			}
+		}
+	}
+	return n
+}

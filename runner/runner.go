@@ -1,0 +1,82 @@
+// Package runner is the engine: it plans a pipeline against the state of its
+// session, runs what the plan asks for, and records every boundary.
+//
+// The way of the data is
+//
+//	Pipeline + State + Facts → Plan → run loop → Events → journal → views
+//
+// Gathering facts (facts.go) touches files; deciding (decide.go) is one pure
+// function that plan.go and the run loop (loop.go) share. The engine knows no
+// operating system and no terminal: processes run behind Executor, people are
+// asked through Asker, and whoever watches is a View.
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// Errors of a build that never got to run. The session is unchanged.
+var (
+	// ErrStale says that the PRD document changed and nobody decided.
+	ErrStale = errors.New("the PRD document changed since the session began")
+	// ErrConflict says that artifacts were edited and nobody decided.
+	ErrConflict = errors.New("artifacts were edited since they were made")
+	// ErrPlanMoved says that a saved plan no longer fits what is there.
+	ErrPlanMoved = errors.New("something moved since the plan was made")
+	// ErrDeclined says that a person answered no.
+	ErrDeclined = errors.New("declined")
+)
+
+// Options is what a run consists of. Pipeline, Store, Session, Executor and
+// Workspace are required.
+type Options struct {
+	Pipeline  *pipeline.Pipeline
+	Store     *checkpoint.Store
+	Session   *checkpoint.Session // locked; without a state unless the run goes on with one
+	Executor  Executor
+	Views     []View
+	Workspace string // absolute
+	By        checkpoint.Actor
+	Version   string
+
+	Fresh             bool                 // begin a new session, whatever the state is
+	Imported          *checkpoint.Document // begin from a hand-written document
+	Parallel          int                  // at most this many processes at once; 0: number of CPUs
+	KeepGoing         bool
+	PauseAtGates      bool // stop for review after every gate
+	Select            Selection
+	Saved             *Plan // apply exactly this plan, or ErrPlanMoved
+	OnConflict        OnConflict
+	OnStale           OnStale
+	OnCheckpointError OnCheckpointError
+	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s
+
+	Asker  Asker
+	Git    Git // nil: no git
+	Now    func() time.Time
+	Logger hclog.Logger
+
+	// Interrupts delivers the signals that ask for a graceful stop, by name:
+	// the first checkpoints and stops, the second stops at once.
+	Interrupts <-chan string
+}
+
+// Selection chooses what to run again or only.
+type Selection struct {
+	From       string   // phase: it and everything after it runs again
+	Only       []string // workstreams: nothing but these, and what they need
+	Invalidate []string // workstreams: run again, with their dependents
+}
+
+// Git reads where the work tree stands.
+type Git interface {
+	// Head returns nil outside a work tree.
+	Head(ctx context.Context) (*checkpoint.Git, error)
+}
