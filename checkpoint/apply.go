@@ -48,7 +48,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		s.Requested = &e
 	case PhaseStarted, PhaseCompleted, PhaseSkipped:
 		return s.applyPhase(at, e)
-	case GateStarted, GatePassed, GateFailed, GateAsked, GateApproved, GateRejected, GateSkipped, GateVoided:
+	case GateStarted, GatePassed, GateFailed, GateAsked, GateApproved, GateRejected, GateSkipped, GateVoided, GateReviewed:
 		return s.applyGate(at, e)
 	case CheckpointCreated:
 		s.addCheckpoint(seq, at, e)

@@ -15,7 +15,7 @@ func (s *State) applyGate(at time.Time, e Event) error {
 	switch e := e.(type) {
 	case GateStarted:
 		g.reset("")
-		g.Status = Running
+		g.Status, g.Attempts = Running, e.Attempt
 	case GatePassed:
 		g.decide(at, Passed, e.Verdict)
 		g.Value, g.DurationMS, g.Review = e.Value, e.DurationMS, e.Review
@@ -38,6 +38,8 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		g.Status = Skipped
 	case GateVoided:
 		g.reset(e.Reason)
+	case GateReviewed:
+		g.Review = false
 	}
 	return nil
 }
@@ -49,7 +51,7 @@ func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
 
 // reset makes a gate pending, without anything of an earlier verdict.
 func (g *Gate) reset(reason Text) {
-	*g = Gate{Label: g.Label, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
+	*g = Gate{Label: g.Label, Attempts: g.Attempts, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
 }
 
 func gateOf(e Event) string {
@@ -69,6 +71,8 @@ func gateOf(e Event) string {
 	case GateSkipped:
 		return e.Gate
 	case GateVoided:
+		return e.Gate
+	case GateReviewed:
 		return e.Gate
 	}
 	return ""

@@ -41,6 +41,7 @@ const (
 	KindGateRejected Kind = "gate.rejected"
 	KindGateSkipped  Kind = "gate.skipped"
 	KindGateVoided   Kind = "gate.voided"
+	KindGateReviewed Kind = "gate.reviewed"
 
 	KindProcessesEnded Kind = "processes.ended"
 
@@ -298,7 +299,8 @@ type WorkstreamEdited struct {
 
 // GateStarted begins the judging of a gate.
 type GateStarted struct {
-	Gate string `json:"gate"` // its label, as in all gate events
+	Gate    string `json:"gate"`    // its label, as in all gate events
+	Attempt int    `json:"attempt"` // how often it was judged, this time included
 }
 
 // Verdict is what a gate's judgement is bound to.
@@ -357,6 +359,14 @@ type GateSkipped struct {
 type GateVoided struct {
 	Gate   string `json:"gate"`
 	Reason Text   `json:"reason"`
+}
+
+// GateReviewed says that a person looked at a passed gate with pause = true,
+// and wants to go on.
+type GateReviewed struct {
+	Gate    string `json:"gate"`
+	By      Actor  `json:"by"`
+	Comment Text   `json:"comment,omitempty"`
 }
 
 // ProcessesEnded reports processes that outlived what they belonged to.
@@ -510,6 +520,9 @@ func (GateSkipped) Kind() Kind { return KindGateSkipped }
 
 // Kind implements Event.
 func (GateVoided) Kind() Kind { return KindGateVoided }
+
+// Kind implements Event.
+func (GateReviewed) Kind() Kind { return KindGateReviewed }
 
 // Kind implements Event.
 func (ProcessesEnded) Kind() Kind { return KindProcessesEnded }

@@ -112,7 +112,8 @@ type Workstream struct {
 
 // Gate is the state of a gate.
 type Gate struct {
-	Label      string     `json:"label"` // as in the PRD document: lint (WS3)
+	Label      string     `json:"label"`              // as in the PRD document: lint (WS3)
+	Attempts   int        `json:"attempts,omitempty"` // how often it was judged
 	Status     StepStatus `json:"status"`
 	Definition string     `json:"definition,omitempty"`
 	Judged     string     `json:"judged,omitempty"`
