@@ -85,6 +85,14 @@ func (s *State) resetWorkstream(w *Workstream, reason Text) {
 	for _, g := range w.Gates {
 		g.reset(reason)
 	}
+	if w.phase == nil {
+		return
+	}
+	for _, g := range w.phase.Gates { // they judged what is not there any more
+		if g.Status != Pending {
+			g.reset(Text(w.Name + " runs again"))
+		}
+	}
 }
 
 func (w *Workstream) skip(reason Text) {
