@@ -1,0 +1,112 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"prdrunner/runner"
+)
+
+// startFailure is why a task's process could not be started, where that is the
+// task's fault.
+type startFailure struct {
+	outcome runner.Outcome
+	detail  string
+}
+
+func notFound(format string, args ...any) *startFailure {
+	return &startFailure{runner.NotFound, fmt.Sprintf(format, args...)}
+}
+
+func notExecutable(format string, args ...any) *startFailure {
+	return &startFailure{runner.NotExecutable, fmt.Sprintf(format, args...)}
+}
+
+// lookUp finds the program that a command names, as a shell in dir would: a name
+// with a slash is relative to dir, any other is searched for in path. There is
+// no cache: a workstream may put a program into a directory of the path, and the
+// next one must find it. A look-up costs a microsecond a directory.
+func lookUp(name, path, dir string) (string, *startFailure) {
+	if strings.Contains(name, "/") {
+		return absolute(name, dir), nil
+	}
+	var denied string
+	for _, folder := range filepath.SplitList(path) {
+		file := absolute(filepath.Join(folder, name), dir)
+		var stat syscall.Stat_t
+		if syscall.Stat(file, &stat) != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
+			continue
+		}
+		if unix.Access(file, unix.X_OK) == nil {
+			return file, nil
+		}
+		if denied == "" {
+			denied = file
+		}
+	}
+	if denied != "" {
+		return "", notExecutable("%s: permission denied: it is not marked as executable", denied)
+	}
+	return "", notFound("%s: not found in PATH (%s)", name, path)
+}
+
+func absolute(file, dir string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
+}
+
+// explain tells why the system refused to start file in dir. It returns nil for
+// what is not the task's fault: no memory, no more processes or descriptors.
+func explain(cause error, file, dir string) *startFailure {
+	var errno syscall.Errno
+	if !errors.As(cause, &errno) {
+		return nil
+	}
+	switch errno {
+	case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EINTR:
+		return nil
+	}
+	if failure := explainDir(dir); failure != nil {
+		return failure
+	}
+	switch errno {
+	case syscall.ENOENT, syscall.ENOTDIR:
+		if _, err := os.Stat(file); err == nil {
+			return notExecutable("%s: the interpreter it names does not exist", file)
+		}
+		return notFound("%s: %s", file, errno)
+	case syscall.ENOEXEC:
+		return notExecutable("%s: %s (a script needs a first line such as #!/bin/sh)", file, errno)
+	case syscall.ETXTBSY:
+		return notExecutable("%s: %s: something has it open for writing", file, errno)
+	default:
+		return notExecutable("%s: %s", file, errno)
+	}
+}
+
+// explainDir tells what is wrong with a working directory, if anything is.
+func explainDir(dir string) *startFailure {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return notExecutable("the working directory %s does not exist", dir)
+	case err != nil:
+		return notExecutable("the working directory: %s", err)
+	case !info.IsDir():
+		return notExecutable("the working directory %s is not a directory", dir)
+	case unix.Access(dir, unix.X_OK) != nil:
+		return notExecutable("the working directory %s: permission denied", dir)
+	default:
+		return nil
+	}
+}

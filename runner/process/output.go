@@ -1,0 +1,130 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"prdrunner/runner"
+)
+
+const (
+	logMode = 0o600
+	dirMode = 0o700
+
+	// drainTime is how long output is awaited from a pipe that something still
+	// holds open although the task's processes are gone.
+	drainTime = 500 * time.Millisecond
+	// drainLimit bounds what is read from it after that: more than any pipe
+	// holds (1 MiB on Linux), so what was written in time is complete.
+	drainLimit = 2 << 20
+)
+
+// output is where a task's standard output and error go: straight into the log
+// file, or through a pipe that masks.
+type output struct {
+	child *os.File // given to the process; nil once closed here
+
+	// For masked output only.
+	log    *os.File
+	pipe   *os.File
+	copied chan error
+}
+
+// openOutput makes the log anew, and its directory if that does not exist.
+func (e *Executor) openOutput(work runner.Task) (*output, error) {
+	log, err := openLog(work.Log)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	if !work.Mask || e.options.Mask == nil {
+		return &output{child: log}, nil
+	}
+	pipe, child, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make the pipe for masked output: %w", err), log.Close())
+	}
+	out := &output{child: child, log: log, pipe: pipe, copied: make(chan error, 1)}
+	go func() { out.copied <- copyMasked(e.options.Mask(log), pipe) }()
+	return out, nil
+}
+
+func openLog(path string) (*os.File, error) {
+	const flags = os.O_CREATE | os.O_TRUNC | os.O_WRONLY | os.O_APPEND
+	log, err := os.OpenFile(path, flags, logMode)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return log, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, flags, logMode)
+}
+
+// release closes the child's side here, once the child has its own.
+func (o *output) release() error {
+	if o.child == nil {
+		return nil
+	}
+	err := o.child.Close()
+	o.child = nil
+	return err
+}
+
+// finish returns when all that was written before the call is in the log.
+func (o *output) finish() error {
+	err := o.release()
+	if o.log == nil {
+		return err
+	}
+	// The pipe ends with its last writer. A writer that does not belong to the
+	// task must not hold the task up.
+	if deadlineErr := o.pipe.SetReadDeadline(time.Now().Add(drainTime)); deadlineErr != nil {
+		timer := time.AfterFunc(drainTime, func() { _ = o.pipe.Close() })
+		defer timer.Stop()
+	}
+	if copyErr := <-o.copied; copyErr != nil {
+		err = errors.Join(err, fmt.Errorf("write the log: %w", copyErr))
+	}
+	_ = o.pipe.Close() // only read from; may be closed already
+	return errors.Join(err, o.log.Close())
+}
+
+// copyMasked copies until the pipe ends. When the log can't be written, it
+// still reads, so that the task is not blocked or killed for it.
+func copyMasked(log io.WriteCloser, pipe *os.File) error {
+	buffer := make([]byte, 32<<10)
+	var failed error
+	late := 0 // bytes read after the deadline
+	for {
+		n, err := pipe.Read(buffer)
+		if n > 0 && failed == nil {
+			_, failed = log.Write(buffer[:n])
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) && late == 0 {
+			late = 1
+		} else if err != nil || late > drainLimit {
+			return errors.Join(failed, log.Close())
+		}
+		if late > 0 {
+			late += n
+			_ = pipe.SetReadDeadline(time.Now().Add(drainTime / 10))
+		}
+	}
+}
+
+// maskText hides sensitive values in a short text.
+func maskText(mask func(io.Writer) io.WriteCloser, text string) string {
+	var masked bytes.Buffer
+	w := mask(&masked)
+	_, writeErr := io.WriteString(w, text)
+	if err := errors.Join(writeErr, w.Close()); err != nil {
+		return "(not shown: it could not be masked)"
+	}
+	return masked.String()
+}

@@ -1,0 +1,397 @@
+package process
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prdrunner/runner"
+)
+
+// noOrphans fails the test if the program has a zombie or an orphan of session.
+func noOrphans(t *testing.T, e *Executor, session string) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	pids, err := allProcesses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		if got, _ := lookUpEnviron(readEnviron(pid), sessionVariable); got == session {
+			t.Errorf("process %d is still alive", pid)
+		}
+	}
+	orphans, err := e.system.orphans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range orphans {
+		if info, ok := readProc(pid); ok && info.zombie {
+			t.Errorf("zombie %+v", info)
+		}
+	}
+}
+
+// Row 46.
+func TestBackgroundProcessIsBoundedAndReported(t *testing.T) {
+	e := newExecutor(t, Options{})
+	task := shell(t, "sleep 300 & exit 0")
+	began := time.Now()
+	got := run(t, e, task)
+	if !got.Succeeded() || len(got.Leftovers) != 1 || got.Leftovers[0].Command != "sleep 300" || got.Leftovers[0].Task != "WS1" || got.Leftovers[0].PID == 0 {
+		t.Errorf("got %+v", got)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+	noOrphans(t, e, task.Session)
+}
+
+func TestShortLivedOrphanIsNotReported(t *testing.T) {
+	e := newExecutor(t, Options{})
+	task := shell(t, "(sleep 0.01; echo done) & exit 0")
+	if got := run(t, e, task); !got.Succeeded() || len(got.Leftovers) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if got := logOf(t, task); got != "done\n" {
+		t.Errorf("log: %q; it was ended", got)
+	}
+	noOrphans(t, e, task.Session)
+}
+
+// Row 47.
+func TestGrandchildThatLeftTheGroup(t *testing.T) {
+	e := newExecutor(t, Options{})
+	tests := map[string]string{
+		"setsid":                    "setsid sleep 300 & exit 0",
+		"setsid with children":      "setsid sh -c 'sleep 300 & setsid sleep 300 & wait' & exit 0",
+		"cleared environment":       "setsid env -i " + lookPath(t, "sleep") + " 300 & exit 0",
+		"ignoring SIGTERM":          "trap '' TERM; setsid sleep 300 & exit 0",
+		"stopped":                   "setsid sh -c 'kill -STOP $$' & exit 0",
+		"ends only after its grace": "setsid sh -c \"trap 'sleep 0.2; echo bye; exit' TERM; while :; do sleep 0.01; done\" & exit 0",
+	}
+	for name, script := range tests {
+		t.Run(name, func(t *testing.T) {
+			task := shell(t, script)
+			task.Grace = 2 * time.Second
+			got := run(t, e, task)
+			if !got.Succeeded() || len(got.Leftovers) == 0 {
+				t.Errorf("got %+v", got)
+			}
+			if strings.Contains(script, "bye") && !strings.HasSuffix(logOf(t, task), "bye\n") {
+				t.Errorf("log: %q", logOf(t, task))
+			}
+			noOrphans(t, e, task.Session)
+		})
+	}
+}
+
+func lookPath(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestStragglerIsAskedWithItsTask(t *testing.T) {
+	e := newExecutor(t, Options{})
+	task := shell(t, `setsid sh -c "trap 'echo asked; exit' TERM; echo > ready; while :; do sleep 0.01; done" & wait`)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_, result := background(ctx, t, e, task)
+	awaitLine(t, filepath.Join(task.Dir, "ready"))
+	cancel()
+	if got := result(); got.Outcome != runner.Cancelled {
+		t.Errorf("got %+v", got)
+	}
+	if got := logOf(t, task); strings.Count(got, "asked\n") != 1 {
+		t.Errorf("log: %q", got)
+	}
+	noOrphans(t, e, task.Session)
+}
+
+func TestOrphanOfARunningTaskIsLeftAlone(t *testing.T) {
+	e := newExecutor(t, Options{})
+	for name, leave := range map[string]string{
+		"in its group":        "sleep 300",
+		"by its token":        "setsid sleep 300",
+		"cleared environment": "setsid env -i " + lookPath(t, "sleep") + " 300",
+	} {
+		t.Run(name, func(t *testing.T) {
+			task := shell(t, "("+leave+" & echo $! > pid); sleep 300")
+			task.Grace = 200 * time.Millisecond
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			_, result := background(ctx, t, e, task)
+			orphan := awaitPID(t, filepath.Join(task.Dir, "pid"))
+			for range 5 {
+				other := shell(t, "sleep 300 & exit 0")
+				other.ID += "other"
+				if got := run(t, e, other); len(got.Leftovers) != 1 {
+					t.Errorf("another task got %+v", got)
+				}
+			}
+			if !alive(orphan) {
+				t.Error("another task's end ended it")
+			}
+			cancel()
+			result()
+			if alive(orphan) {
+				t.Error("its task's end did not end it")
+			}
+			noOrphans(t, e, task.Session)
+		})
+	}
+}
+
+// Row 50.
+func TestRunnerIsKilled(t *testing.T) {
+	e := newExecutor(t, Options{RecoverGrace: 500 * time.Millisecond})
+	dir := t.TempDir()
+	session := "killed-" + strconv.Itoa(os.Getpid())
+	script := `setsid sh -c 'trap "" TERM; echo $$ > escaped; while :; do sleep 300; done' & echo $$ > main; wait`
+	cmd := exec.Command(os.Args[0], script, session)
+	cmd.Env = append(os.Environ(), roleVariable+"=runner")
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	main, escaped := awaitPID(t, filepath.Join(dir, "main")), awaitPID(t, filepath.Join(dir, "escaped"))
+	hold, err := unix.PidfdOpen(main, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(hold)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(hold), Events: unix.POLLIN}}, 20_000); err != nil || n != 1 {
+		t.Fatalf("the task's main process outlived the runner: %d, %v", n, err)
+	}
+	if got, err := e.Recover(context.Background(), session+"-not"); err != nil || len(got) != 0 {
+		t.Errorf("another session: %+v, %v", got, err)
+	}
+	if !alive(escaped) {
+		t.Fatal("the process that escaped is gone: there is nothing to find")
+	}
+	found, err := e.Recover(context.Background(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, leftover := range found {
+		commands = append(commands, leftover.Command)
+		if leftover.Task != "WS9" {
+			t.Errorf("leftover %+v is not of WS9", leftover)
+		}
+	}
+	if got := strings.Join(commands, "\n"); !strings.Contains(got, "echo $$ > escaped") || !strings.Contains(got, "sleep 300") {
+		t.Errorf("found %q", commands)
+	}
+	if info, ok := readProc(escaped); ok && !info.zombie {
+		t.Errorf("alive after Recover: %+v", info)
+	}
+	if got, err := e.Recover(context.Background(), session); err != nil || len(got) != 0 {
+		t.Errorf("again: %+v, %v", got, err)
+	}
+}
+
+func TestRecoverSparesItsAncestors(t *testing.T) {
+	// This very process is an ancestor of the shell, and the shell of env: none
+	// of them may take the session for its own when it asks from within.
+	spared := ancestors()
+	if !spared[os.Getpid()] || !spared[os.Getppid()] {
+		t.Errorf("spared: %v", spared)
+	}
+	e := newExecutor(t, Options{})
+	if _, err := e.Recover(context.Background(), ""); err == nil {
+		t.Error("an empty session was accepted")
+	}
+	task := command(t, "sleep", "300")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	pid, result := background(ctx, t, e, task)
+	if got, err := e.Recover(ctx, task.Session); err != nil || len(got) != 0 || !alive(pid) {
+		t.Errorf("what is running under supervision was taken for left over: %+v, %v", got, err)
+	}
+	cancel()
+	result()
+}
+
+// Row 52.
+func TestFiveHundredDoubleForks(t *testing.T) {
+	e := newExecutor(t, Options{})
+	task := shell(t, `i=0; while [ $i -lt 250 ]; do (setsid sleep 300 &); (setsid true &); i=$((i+1)); done`)
+	got := run(t, e, task)
+	if !got.Succeeded() || len(got.Leftovers) != 250 {
+		t.Errorf("outcome %s, %d leftovers", got.Outcome, len(got.Leftovers))
+	}
+	noOrphans(t, e, task.Session)
+}
+
+// Row 53, beside TestOutcomes.
+func TestTextBusy(t *testing.T) {
+	e := newExecutor(t, Options{})
+	task := command(t, "./program")
+	program, err := os.OpenFile(filepath.Join(task.Dir, "program"), os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.ReadFile(lookPath(t, "true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := program.Write(binary); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, e, task); got.Outcome != runner.NotExecutable || !strings.Contains(got.Detail, "text file busy") {
+		t.Errorf("while it is open: %+v", got)
+	}
+	if err := program.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, e, task); !got.Succeeded() {
+		t.Errorf("once it is closed: %+v", got)
+	}
+}
+
+// inherited are the descriptors that the test binary itself was given and
+// that every child of it gets.
+var inherited = descriptorsForChildren()
+
+func descriptorsForChildren() map[string]bool {
+	fds := map[string]bool{}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, entry := range entries {
+		fd, _ := strconv.Atoi(entry.Name())
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			fds[entry.Name()] = true
+		}
+	}
+	return fds
+}
+
+func TestNoDescriptorLeaks(t *testing.T) {
+	e := newExecutor(t, Options{Mask: mask})
+	for _, masked := range []bool{false, true} {
+		task := command(t, "ls", "/proc/self/fd")
+		task.Mask = masked
+		run(t, e, task)
+		got := strings.Fields(strings.TrimSuffix(logOf(t, task), "<closed>"))
+		got = slices.DeleteFunc(got, func(fd string) bool { return !slices.Contains([]string{"0", "1", "2"}, fd) && inherited[fd] })
+		if strings.Join(got, " ") != "0 1 2 3" { // 3 is the directory that ls reads
+			t.Errorf("masked %v: the child has descriptors %q", masked, got)
+		}
+	}
+}
+
+func TestMaskedOutputOfALeftover(t *testing.T) {
+	e := newExecutor(t, Options{Mask: mask})
+	task := shell(t, "echo before; (setsid sh -c 'echo after; sleep 300' &); exit 0")
+	task.Mask = true
+	began := time.Now()
+	got := run(t, e, task)
+	if len(got.Leftovers) == 0 || strings.Contains(got.Leftovers[0].Command, "sleep") {
+		t.Errorf("leftovers %+v: not masked", got.Leftovers)
+	}
+	if got := logOf(t, task); got != "BEFORE\nAFTER\n<closed>" {
+		t.Errorf("log: %q", got)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// A writer that does not belong to the task holds the pipe open.
+func TestMaskedOutputHeldOpenFromOutside(t *testing.T) {
+	e := newExecutor(t, Options{Mask: mask})
+	task := shell(t, "echo $$ > pid; read line < go; echo written")
+	task.Mask = true
+	if err := syscall.Mkfifo(filepath.Join(task.Dir, "go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, result := background(context.Background(), t, e, task)
+	pid := awaitPID(t, filepath.Join(task.Dir, "pid"))
+	held, err := os.OpenFile(procPath(pid, "fd/1"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := os.WriteFile(filepath.Join(task.Dir, "go"), []byte("go\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	result()
+	if got := logOf(t, task); got != "WRITTEN\n<closed>" {
+		t.Errorf("log: %q", got)
+	}
+}
+
+// What the program starts by other means is not an orphan of any task.
+func TestForeignChildIsLeftAlone(t *testing.T) {
+	e := newExecutor(t, Options{})
+	for range 20 { // so that some are forked on the main thread
+		cmd := exec.Command("sh", "-c", "exit 3")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		run(t, e, shell(t, "(sleep 0.01 &); exit 0"))
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 3 {
+			t.Fatalf("its end was taken away: %v", err)
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	const line = "42 (a) b (c) Z 7 41 40 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 123456 0 0\n"
+	want := procInfo{pid: 42, parent: 7, group: 41, zombie: true, began: 123456, name: "a) b (c"}
+	if got, ok := parseStat(42, line); !ok || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, ok, want)
+	}
+	for _, bad := range []string{"", "42", "42 (a", "42 a)", "42 (a) Z 7", strings.Replace(line, "41", "x", 1)} {
+		if got, ok := parseStat(42, bad); ok {
+			t.Errorf("%q: %+v", bad, got)
+		}
+	}
+}
+
+func BenchmarkTrue(b *testing.B) {
+	e := newExecutor(b, Options{BaseEnv: os.Environ()})
+	task := command(b, "true")
+	for b.Loop() {
+		if got := run(b, e, task); !got.Succeeded() {
+			b.Fatalf("got %+v", got)
+		}
+	}
+}
+
+// BenchmarkFloor is what BenchmarkTrue can't fall below.
+func BenchmarkFloor(b *testing.B) {
+	path, err := exec.LookPath("true")
+	if err != nil {
+		b.Fatal(err)
+	}
+	attr := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}}
+	for b.Loop() {
+		pid, err := syscall.ForkExec(path, []string{"true"}, attr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := syscall.Wait4(pid, nil, 0, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

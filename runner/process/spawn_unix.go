@@ -1,0 +1,110 @@
+//go:build unix
+
+package process
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prdrunner/runner"
+)
+
+// busyPauses are the waits before a program that is open for writing is tried
+// again. Between fork and exec a child of any other thread holds copies of all
+// descriptors, so a program that was just written may look busy for a moment.
+var busyPauses = [...]time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
+}
+
+// start starts the process and registers the task by its pid. What is the
+// task's own fault is a startFailure, anything else an error.
+func (e *Executor) start(t *task, out *output) (*startFailure, error) {
+	for _, arg := range t.work.Command {
+		if strings.ContainsRune(arg, 0) {
+			return notExecutable("an argument holds a NUL byte"), nil
+		}
+	}
+	env := e.environ.of(t.work, t.token)
+	file, failure := lookUp(t.work.Command[0], value(env, "PATH"), t.work.Dir)
+	if failure != nil {
+		return failure, nil
+	}
+	output := out.child.Fd()
+	if err := syscall.SetNonblock(int(output), false); err != nil {
+		return nil, fmt.Errorf("prepare the output: %w", err)
+	}
+	attr := &syscall.ProcAttr{
+		Dir:   t.work.Dir,
+		Env:   env,
+		Files: []uintptr{e.null.Fd(), output, output},
+		Sys:   childAttributes(),
+	}
+	err := e.fork(t, file, attr)
+	for _, pause := range busyPauses {
+		if err != syscall.ETXTBSY {
+			break
+		}
+		time.Sleep(pause)
+		err = e.fork(t, file, attr)
+	}
+	if err != nil {
+		if failure := explain(err, file, t.work.Dir); failure != nil {
+			return failure, nil
+		}
+		return nil, fmt.Errorf("start %s: %w", file, err)
+	}
+	return nil, out.release()
+}
+
+// fork starts the process and registers it, in one step for those who hold
+// e.forks.
+func (e *Executor) fork(t *task, file string, attr *syscall.ProcAttr) error {
+	e.forks.RLock()
+	defer e.forks.RUnlock()
+	pid, err := syscall.ForkExec(file, t.work.Command, attr)
+	if err != nil {
+		return err
+	}
+	t.pid = pid
+	e.mu.Lock()
+	e.running[pid] = t
+	closed := e.closed
+	e.mu.Unlock()
+	if closed {
+		t.stop(runner.Cancelled, 0) // Close has not seen it
+	}
+	return nil
+}
+
+// askGroup asks the process group to end; a stopped process hears of it only
+// when it is continued. The caller holds t.mu and has seen that t has not
+// exited, so that the group is still this one.
+func (t *task) askGroup() {
+	t.signalGroup(syscall.SIGTERM)
+	t.signalGroup(syscall.SIGCONT)
+}
+
+// killGroup kills the process group, under the same conditions.
+func (t *task) killGroup() { t.signalGroup(syscall.SIGKILL) }
+
+func (t *task) signalGroup(signal syscall.Signal) {
+	if err := syscall.Kill(-t.pid, signal); err != nil && err != syscall.ESRCH {
+		t.executor.options.Logger.Warn("cannot signal a process group", "group", t.pid, "signal", unix.SignalName(signal), "error", err)
+	}
+}
+
+// endingOf translates a wait status.
+func endingOf(status syscall.WaitStatus) ending {
+	if !status.Signaled() {
+		return ending{code: status.ExitStatus()}
+	}
+	name := unix.SignalName(status.Signal())
+	if name == "" {
+		name = fmt.Sprintf("signal %d", int(status.Signal()))
+	}
+	return ending{signal: name}
+}

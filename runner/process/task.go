@@ -1,0 +1,123 @@
+package process
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"prdrunner/runner"
+)
+
+// task is one run of a task.
+type task struct {
+	work     runner.Task
+	executor *Executor
+	token    string // value of tokenVariable in its processes
+	pid      int    // set by start, before anything else sees the task
+
+	process // what the operating system needs to wait for it and to end it
+
+	callbacks sync.WaitGroup // armed timers and context callbacks
+
+	mu        sync.Mutex
+	exited    bool           // the main process is no longer signalled from here
+	reason    runner.Outcome // why it was stopped: TimedOut, Cancelled, or ""
+	killAt    time.Time      // when its grace ends, if it was stopped
+	killTimer *time.Timer
+	asked     map[int]bool // stragglers that were sent SIGTERM when it was stopped
+}
+
+// arm stops the task on its timeout and when ctx is cancelled. The returned
+// function ends that; when it returns, no signal is sent by it any more.
+func (t *task) arm(ctx context.Context) (disarm func()) {
+	t.callbacks.Add(1)
+	release := context.AfterFunc(ctx, func() {
+		defer t.callbacks.Done()
+		t.stop(runner.Cancelled, t.work.Grace)
+	})
+	var timer *time.Timer
+	if t.work.Timeout > 0 {
+		t.callbacks.Add(1)
+		timer = time.AfterFunc(t.work.Timeout, func() {
+			defer t.callbacks.Done()
+			t.stop(runner.TimedOut, t.work.Grace)
+		})
+	}
+	return func() {
+		t.mu.Lock()
+		t.exited = true
+		if t.killTimer != nil && t.killTimer.Stop() {
+			t.callbacks.Done()
+		}
+		t.mu.Unlock()
+		if release() {
+			t.callbacks.Done()
+		}
+		if timer != nil && timer.Stop() {
+			t.callbacks.Done()
+		}
+		t.callbacks.Wait()
+	}
+}
+
+// stop asks the processes of the task to end, and kills them after the grace;
+// without a grace at once. The first reason stays.
+func (t *task) stop(reason runner.Outcome, grace time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.exited {
+		return
+	}
+	first := t.reason == ""
+	if first {
+		t.reason = reason
+		t.killAt = time.Now().Add(grace)
+	}
+	if grace <= 0 {
+		t.killAt = time.Now()
+		t.killGroup()
+		return
+	}
+	if !first {
+		return
+	}
+	t.askGroup()
+	t.callbacks.Add(1)
+	t.killTimer = time.AfterFunc(grace, func() {
+		defer t.callbacks.Done()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.exited {
+			t.killGroup()
+		}
+	})
+	// Last, because it takes the longest: those that left the group.
+	t.asked = t.askStragglers()
+}
+
+// stopped returns whether the task was stopped, and when its grace ends.
+func (t *task) stopped() (bool, time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reason != "", t.killAt
+}
+
+// ending is how a process ended, in the terms of every operating system.
+type ending struct {
+	code   int
+	signal string // not empty: ended by it
+}
+
+// fill puts the outcome into the result.
+func (t *task) fill(result *runner.Result, end ending) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.reason != "":
+		result.Outcome = t.reason
+	case end.signal != "":
+		result.Outcome, result.Signal = runner.Signaled, end.signal
+	default:
+		result.Outcome, result.ExitCode = runner.Exited, end.code
+	}
+}
