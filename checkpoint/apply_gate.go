@@ -41,6 +41,9 @@ func (s *State) applyGate(at time.Time, e Event) error {
 	case GateReviewed:
 		g.Review = false
 	}
+	if w := g.workstream; w != nil && w.Status == Completed && g.Status != Passed && g.Status != Skipped {
+		w.Status = Succeeded // its work stands, but not what was said of it
+	}
 	return nil
 }
 
