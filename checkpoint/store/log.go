@@ -1,0 +1,197 @@
+package store
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+)
+
+// MaxRecord bounds the length of a record that is read, newline included.
+const MaxRecord = 64 << 20
+
+// ErrClosed says that a log can take no more records: it was closed, or an
+// earlier append failed.
+var ErrClosed = errors.New("the log takes no more records")
+
+// Log is an append log of records; a record is a line.
+//
+// What Append has returned nil for is there after a power cut, and so is all
+// that was appended before it. After a failed write or sync nobody knows what
+// is on disk, so that a Log must take nothing more: every later Append gives
+// an error that is ErrClosed.
+type Log interface {
+	// Append adds one record, whose last byte must be its only newline.
+	Append(record []byte) error
+	// Records yields what is in the log, from its beginning. Only the last one
+	// can be without its newline. A log that does not exist is empty. The
+	// record is valid until the next one.
+	Records() iter.Seq2[Record, error]
+	// Replace puts a log of the given records in place of this one, whole or
+	// not at all, and goes on behind it. A record without newline gets none.
+	Replace(records iter.Seq2[Record, error]) error
+	Close() error
+}
+
+// Record is a line of a log.
+type Record struct {
+	Line   int   // from 1
+	Offset int64 // of its first byte
+	Data   []byte
+	Torn   bool // without a newline at its end, or longer than MaxRecord
+}
+
+// OpenLog returns the log in the file of the given path. The file is opened,
+// and made, with the first Append.
+func OpenLog(fsys FS, path string) Log { return &fileLog{fs: fsys, path: path} }
+
+type fileLog struct {
+	fs   FS
+	path string
+	file File
+	bad  error
+}
+
+func (l *fileLog) Append(record []byte) error {
+	if l.bad != nil {
+		return l.bad
+	}
+	if err := l.append(record); err != nil {
+		l.fail(err)
+		return fmt.Errorf("append to %s: %w", l.path, err)
+	}
+	return nil
+}
+
+func (l *fileLog) append(record []byte) error {
+	if l.file == nil {
+		if err := l.open(); err != nil {
+			return err
+		}
+	}
+	if n, err := l.file.Write(record); err != nil {
+		return err
+	} else if n < len(record) {
+		return io.ErrShortWrite
+	}
+	return l.file.Sync()
+}
+
+func (l *fileLog) open() error {
+	f, err := l.fs.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, FilePerm)
+	if err != nil {
+		return err
+	}
+	l.file = f
+	return l.fs.SyncDir(filepath.Dir(l.path))
+}
+
+// fail closes the log for good. The descriptor is closed without another sync,
+// and what closing it says adds nothing.
+func (l *fileLog) fail(cause error) {
+	l.bad = fmt.Errorf("%w: %w", ErrClosed, cause)
+	if l.file != nil {
+		_ = l.file.Close()
+		l.file = nil
+	}
+}
+
+func (l *fileLog) Records() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		f, err := OpenRegular(l.fs, l.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		defer func() { _ = f.Close() }() // only read from
+		lines := NewLines(f)
+		for {
+			r, err := lines.Next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(Record{}, fmt.Errorf("read %s: %w", l.path, err))
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *fileLog) Replace(records iter.Seq2[Record, error]) error {
+	if l.bad != nil {
+		return l.bad
+	}
+	if err := l.replace(records); err != nil {
+		l.fail(err)
+		return fmt.Errorf("replace %s: %w", l.path, err)
+	}
+	return nil
+}
+
+func (l *fileLog) replace(records iter.Seq2[Record, error]) error {
+	f, temp, err := CreateTemp(l.fs, filepath.Dir(l.path))
+	if err != nil {
+		return err
+	}
+	err = copyRecords(f, records)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = l.fs.Remove(temp)
+		return err
+	}
+	if l.file != nil {
+		old := l.file
+		l.file = nil
+		if err := old.Close(); err != nil {
+			return err
+		}
+	}
+	if err := l.fs.Rename(temp, l.path); err != nil {
+		return err
+	}
+	return l.fs.SyncDir(filepath.Dir(l.path))
+}
+
+func copyRecords(w io.Writer, records iter.Seq2[Record, error]) error {
+	b := bufio.NewWriterSize(w, 1<<18)
+	for r, err := range records {
+		if err != nil {
+			return err
+		}
+		if _, err := b.Write(r.Data); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+func (l *fileLog) Close() error {
+	if l.bad == nil {
+		l.bad = ErrClosed
+	}
+	if l.file == nil {
+		return nil
+	}
+	f := l.file
+	l.file = nil
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", l.path, err)
+	}
+	return nil
+}

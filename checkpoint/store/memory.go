@@ -1,0 +1,134 @@
+package store
+
+import (
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Memory is a file system in memory. It has two planes: what the running
+// programs see, and what would be there after a power cut. Sync moves the
+// content of a file to the second plane, SyncDir the names in a directory;
+// nothing else does. It is safe for concurrent use.
+type Memory struct {
+	mu   sync.Mutex
+	root *node
+	tick int64 // counts changes, and stands for the time of each
+}
+
+// node is a file, directory or symbolic link.
+type node struct {
+	mode    fs.FileMode
+	data    []byte // of a file; the target of a link
+	synced  []byte
+	names   map[string]*node // of a directory
+	durable map[string]*node
+	changed int64
+
+	locked bool // exclusively
+	shared int
+}
+
+// NewMemory returns an empty file system.
+func NewMemory() *Memory { return &Memory{root: newDir(fs.ModeDir | DirPerm)} }
+
+func newDir(mode fs.FileMode) *node {
+	return &node{mode: mode, names: map[string]*node{}, durable: map[string]*node{}}
+}
+
+// Crash returns what would be there after a power cut now: only names that
+// were synced, and of each file only the content that was. The receiver is
+// left as it is.
+func (m *Memory) Crash() *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Memory{root: m.root.crashed(map[*node]*node{}), tick: m.tick}
+}
+
+func (n *node) crashed(seen map[*node]*node) *node {
+	if c := seen[n]; c != nil {
+		return c
+	}
+	c := &node{mode: n.mode, changed: n.changed}
+	seen[n] = c
+	switch {
+	case n.mode.IsDir():
+		c.names = make(map[string]*node, len(n.durable))
+		for name, child := range n.durable {
+			c.names[name] = child.crashed(seen)
+		}
+		c.durable = maps.Clone(c.names)
+	case n.mode.IsRegular():
+		c.data = slices.Clone(n.synced)
+		c.synced = slices.Clone(n.synced)
+	default:
+		c.data = n.data
+	}
+	return c
+}
+
+// lookup finds a node; the caller holds the mutex.
+func (m *Memory) lookup(name string) (*node, error) {
+	n := m.root
+	for _, part := range split(name) {
+		if !n.mode.IsDir() {
+			return nil, syscall.ENOTDIR
+		}
+		if n = n.names[part]; n == nil {
+			return nil, fs.ErrNotExist
+		}
+	}
+	return n, nil
+}
+
+// parent finds the directory that a name lies in.
+func (m *Memory) parent(name string) (*node, string, error) {
+	dir, err := m.lookup(filepath.Dir(name))
+	if err != nil {
+		return nil, "", err
+	}
+	if !dir.mode.IsDir() {
+		return nil, "", syscall.ENOTDIR
+	}
+	return dir, filepath.Base(name), nil
+}
+
+func split(name string) []string {
+	clean := strings.Trim(filepath.ToSlash(filepath.Clean(name)), "/")
+	if clean == "" || clean == "." {
+		return nil
+	}
+	return strings.Split(clean, "/")
+}
+
+func (m *Memory) touch(n *node) {
+	m.tick++
+	n.changed = m.tick
+}
+
+// memoryInfo describes a node as it was.
+type memoryInfo struct {
+	name    string
+	size    int64
+	mode    fs.FileMode
+	changed int64
+	node    *node
+}
+
+func describe(name string, n *node) *memoryInfo {
+	return &memoryInfo{name: name, size: int64(len(n.data)), mode: n.mode, changed: n.changed, node: n}
+}
+
+func (i *memoryInfo) Name() string               { return i.name }
+func (i *memoryInfo) Size() int64                { return i.size }
+func (i *memoryInfo) Mode() fs.FileMode          { return i.mode }
+func (i *memoryInfo) ModTime() time.Time         { return time.Unix(0, i.changed).UTC() }
+func (i *memoryInfo) IsDir() bool                { return i.mode.IsDir() }
+func (i *memoryInfo) Sys() any                   { return nil }
+func (i *memoryInfo) Type() fs.FileMode          { return i.mode.Type() }
+func (i *memoryInfo) Info() (fs.FileInfo, error) { return i, nil }

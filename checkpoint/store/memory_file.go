@@ -1,0 +1,156 @@
+package store
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// memoryFile is an open file of a Memory.
+type memoryFile struct {
+	fs     *Memory
+	node   *node
+	name   string
+	flag   int
+	offset int64
+	closed bool
+}
+
+func (f *memoryFile) Read(p []byte) (int, error) {
+	n, err := f.ReadAt(p, f.offset)
+	f.offset += int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.closed || f.flag&os.O_WRONLY != 0 {
+		return 0, f.fail("read", fs.ErrInvalid)
+	}
+	if off >= int64(len(f.node.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.node.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *memoryFile) Write(p []byte) (int, error) {
+	if f.flag&os.O_APPEND != 0 {
+		return f.write(p, -1)
+	}
+	n, err := f.write(p, f.offset)
+	f.offset += int64(n)
+	return n, err
+}
+
+func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.flag&os.O_APPEND != 0 {
+		return 0, f.fail("write", fs.ErrInvalid)
+	}
+	return f.write(p, off)
+}
+
+// write puts p at an offset, or at the end if that is negative.
+func (f *memoryFile) write(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.closed || f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
+		return 0, f.fail("write", fs.ErrInvalid)
+	}
+	n := f.node
+	if off < 0 {
+		off = int64(len(n.data))
+	}
+	if grow := off + int64(len(p)) - int64(len(n.data)); grow > 0 {
+		n.data = append(n.data, make([]byte, grow)...)
+	}
+	copy(n.data[off:], p)
+	f.fs.touch(n)
+	return len(p), nil
+}
+
+func (f *memoryFile) Stat() (fs.FileInfo, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	return describe(f.name, f.node), nil
+}
+
+func (f *memoryFile) Sync() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.closed {
+		return f.fail("sync", fs.ErrClosed)
+	}
+	// Appending is what happens most, so that only what is new is copied.
+	n := f.node
+	if k := len(n.synced); k <= len(n.data) && slices.Equal(n.synced, n.data[:k]) {
+		n.synced = append(n.synced, n.data[k:]...)
+	} else {
+		n.synced = slices.Clone(n.data)
+	}
+	return nil
+}
+
+func (f *memoryFile) Close() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.closed {
+		return f.fail("close", fs.ErrClosed)
+	}
+	f.closed = true
+	return nil
+}
+
+func (f *memoryFile) fail(op string, err error) error {
+	return &fs.PathError{Op: op, Path: f.name, Err: err}
+}
+
+// TryLock implements FS. As with flock, the lock belongs to the file, not to
+// its name, and ends with the process, which is a Crash here.
+func (m *Memory) TryLock(name string, shared bool) (Lock, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.open(name, os.O_RDONLY|os.O_CREATE, FilePerm)
+	if err == nil && (n.locked || !shared && n.shared > 0) {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
+	}
+	if shared {
+		n.shared++
+	} else {
+		n.locked = true
+	}
+	return &memoryLock{fs: m, node: n, shared: shared}, nil
+}
+
+type memoryLock struct {
+	fs     *Memory
+	node   *node
+	shared bool
+	done   bool
+}
+
+func (l *memoryLock) Unlock() error {
+	l.fs.mu.Lock()
+	defer l.fs.mu.Unlock()
+	if l.done {
+		return nil
+	}
+	l.done = true
+	if l.shared {
+		l.node.shared--
+	} else {
+		l.node.locked = false
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/gofrs/flock"
+)
+
+// OS returns the file system of the operating system.
+func OS() FS { return osFS{} }
+
+type osFS struct{}
+
+func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil { // a nil *os.File must not become a File
+		return nil, err
+	}
+	return f, nil
+}
+
+func (osFS) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
+
+func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
+
+func (osFS) Link(from, to string) error { return os.Link(from, to) }
+
+func (osFS) Symlink(target, name string) error { return os.Symlink(target, name) }
+
+func (osFS) Readlink(name string) (string, error) { return os.Readlink(name) }
+
+func (osFS) Remove(name string) error { return os.Remove(name) }
+
+func (osFS) SyncDir(name string) error { return syncDir(name) }
+
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name) }
+
+func (osFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+
+// relocks bounds how often TryLock starts again because the file was replaced
+// between opening and locking it.
+const relocks = 16
+
+// TryLock compares the locked file with the one that has the name now: a lock
+// on a file that was deleted and made anew meanwhile would exclude nobody.
+func (osFS) TryLock(name string, shared bool) (Lock, error) {
+	for range relocks {
+		lock := flock.New(name, flock.SetPermissions(FilePerm))
+		try := lock.TryLock
+		if shared {
+			try = lock.TryRLock
+		}
+		ok, err := try()
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", name, err)
+		}
+		if !ok {
+			return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
+		}
+		if isCurrent(lock, name) {
+			return lock, nil
+		}
+		if err := lock.Unlock(); err != nil {
+			return nil, fmt.Errorf("unlock %s: %w", name, err)
+		}
+	}
+	return nil, fmt.Errorf("lock %s: the file is replaced again and again", name)
+}
+
+func isCurrent(lock *flock.Flock, name string) bool {
+	held, err := lock.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(name)
+	return err == nil && os.SameFile(held, named)
+}

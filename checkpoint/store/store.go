@@ -1,0 +1,81 @@
+// Package store is what everything durable is built on: three seams, each with
+// an implementation for the operating system and one in memory.
+//
+//   - FS is the few file-system operations that are used at all. Faults are
+//     injected here, by wrapping it.
+//   - Log is an append log of records, one fsync each.
+//   - Blobs are named bytes that are put once, if nothing has the name yet.
+//
+// The helpers WriteFile, ReadFile and MkdirAll are built on FS. The contract
+// of each seam is written as a test suite in package storetest.
+package store
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ErrLocked says that somebody else holds a lock.
+var ErrLocked = errors.New("locked by another process")
+
+// FilePerm and DirPerm are the modes of everything that is created: state may
+// hold what is nobody else's business.
+const (
+	FilePerm fs.FileMode = 0o600
+	DirPerm  fs.FileMode = 0o700
+)
+
+// FS is the file-system operations under everything durable. Names are paths
+// of the operating system; errors satisfy errors.Is with fs.ErrNotExist and
+// fs.ErrExist. It has more methods than an interface should, because a fault
+// must be injectable at each of them.
+type FS interface {
+	// OpenFile opens a file with the flags of package os.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	Mkdir(name string, perm fs.FileMode) error
+	// Rename replaces a file of the new name. It is atomic, and durable once
+	// the directories are synced.
+	Rename(from, to string) error
+	// Link gives a file a second name, and fails if that name is taken.
+	Link(from, to string) error
+	Symlink(target, name string) error
+	Readlink(name string) (string, error)
+	// Remove removes a file or an empty directory.
+	Remove(name string) error
+	// SyncDir makes the names in a directory durable.
+	SyncDir(name string) error
+	// ReadDir lists a directory, sorted by name.
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Lstat(name string) (fs.FileInfo, error)
+	// TryLock locks the file of the given name, which is made if it does not
+	// exist and must never be removed. It does not wait: ErrLocked.
+	TryLock(name string, shared bool) (Lock, error)
+}
+
+// File is an open file.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Writer
+	io.WriterAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+	// Sync makes the content durable, but not the name.
+	Sync() error
+}
+
+// Lock is a lock that is held.
+type Lock interface {
+	Unlock() error
+}
+
+// Same reports whether two descriptions are of the same file.
+func Same(a, b fs.FileInfo) bool {
+	if a, ok := a.(*memoryInfo); ok {
+		b, ok := b.(*memoryInfo)
+		return ok && a.node == b.node
+	}
+	return os.SameFile(a, b)
+}

@@ -1,0 +1,143 @@
+package store
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// tempPrefix begins the name of every file that is not yet what it will be.
+const tempPrefix = ".tmp-"
+
+// IsTemp reports whether a file of the given name is a temporary one, left by
+// a write that was cut short. It may be removed by whoever holds the lock.
+func IsTemp(name string) bool { return strings.HasPrefix(filepath.Base(name), tempPrefix) }
+
+// CreateTemp creates a new file for writing in a directory. It lies in the
+// directory it will stay in, since a rename does not cross file systems.
+func CreateTemp(fsys FS, dir string) (File, string, error) {
+	name := filepath.Join(dir, tempPrefix+rand.Text())
+	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, FilePerm)
+	if err != nil {
+		return nil, "", fmt.Errorf("create a temporary file: %w", err)
+	}
+	return f, name, nil
+}
+
+// WriteFile puts a file of the given content at a path, whole or not at all:
+// written beside it, synced, renamed, and the directory synced.
+func WriteFile(fsys FS, path string, data []byte) error {
+	temp, err := writeTemp(fsys, filepath.Dir(path), data)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := fsys.Rename(temp, path); err != nil {
+		_ = fsys.Remove(temp) // a leftover is removed under the next lock
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := fsys.SyncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func writeTemp(fsys FS, dir string, data []byte) (string, error) {
+	f, name, err := CreateTemp(fsys, dir)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = fsys.Remove(name)
+		return "", err
+	}
+	return name, nil
+}
+
+// WriteSymlink makes a symbolic link of the given name, replacing one.
+func WriteSymlink(fsys FS, target, path string) error {
+	dir := filepath.Dir(path)
+	temp := filepath.Join(dir, tempPrefix+rand.Text())
+	if err := fsys.Symlink(target, temp); err != nil {
+		return fmt.Errorf("link %s: %w", path, err)
+	}
+	if err := fsys.Rename(temp, path); err != nil {
+		_ = fsys.Remove(temp)
+		return fmt.Errorf("link %s: %w", path, err)
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		return fmt.Errorf("link %s: %w", path, err)
+	}
+	return nil
+}
+
+// ReadFile reads a regular file. Anything else under the name, such as a pipe
+// that would never end, is an error.
+func ReadFile(fsys FS, path string) ([]byte, error) {
+	f, err := OpenRegular(fsys, path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return data, nil
+}
+
+// OpenRegular opens a regular file for reading.
+func OpenRegular(fsys FS, path string) (File, error) {
+	info, err := fsys.Lstat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: not a regular file (%s)", path, info.Mode().Type())
+	}
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// MkdirAll makes a directory and those above it that are missing, each durable.
+func MkdirAll(fsys FS, dir string) error {
+	info, err := fsys.Lstat(dir)
+	if err == nil {
+		if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink {
+			return fmt.Errorf("make directory %s: a file of that name is there", dir)
+		}
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := MkdirAll(fsys, parent); err != nil {
+			return err
+		}
+	}
+	if err := fsys.Mkdir(dir, DirPerm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	if err := fsys.SyncDir(parent); err != nil {
+		return fmt.Errorf("make directory %s: %w", dir, err)
+	}
+	return nil
+}
