@@ -1,0 +1,215 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// configEntry is one value as it was found, not yet checked.
+type configEntry struct {
+	key     string
+	value   any    // nil, bool, int64, float64, string, []any; section for a table
+	textual bool   // the value is text, whatever its type is to be
+	where   string // file:line, a variable, a flag
+}
+
+// section is the value of a key that holds others.
+type section struct{}
+
+// configError is everything that is wrong with the configuration.
+type configError struct{ list []string }
+
+func (e *configError) Error() string {
+	if len(e.list) == 1 {
+		return e.list[0]
+	}
+	return "the configuration has mistakes\n  " + strings.Join(e.list, "\n  ")
+}
+
+func (e *configError) add(err error) { e.list = append(e.list, err.Error()) }
+
+func (e *configError) addf(where, format string, args ...any) {
+	e.list = append(e.list, where+": "+fmt.Sprintf(format, args...))
+}
+
+// addNear adds a problem, with the name that may have been meant.
+func (e *configError) addNear(where, problem, near string) {
+	if near != "" {
+		problem += "; did you mean " + near + "?"
+	}
+	e.list = append(e.list, where+": "+problem)
+}
+
+// checkEntries checks what one source says against the table of keys.
+func checkEntries(entries []configEntry, problems *configError) layer {
+	l := layer{values: make(map[string]any), sources: make(map[string]string)}
+	known := make(map[string]configKey)
+	for _, k := range configKeys() {
+		known[k.name] = k
+	}
+	for _, entry := range entries {
+		name := canonical(entry.key)
+		key, isKey := known[name]
+		switch {
+		case !isKey && isSection(name):
+			if entry.value != nil && entry.value != (section{}) {
+				problems.addf(entry.where, "%s holds other keys and takes no value itself", entry.key)
+			}
+			continue
+		case !isKey && mandatoryTrigger(name):
+			problems.addf(entry.where, "%s is no key: this checkpoint is always made", entry.key)
+			continue
+		case !isKey:
+			problems.addNear(entry.where, fmt.Sprintf("unknown key %s", entry.key), nearestKey(name))
+			continue
+		}
+		value, problem := checkValue(key, entry)
+		if earlier, twice := l.sources[name]; twice {
+			problem = "is set already at " + earlier
+		}
+		if problem != "" {
+			problems.addf(entry.where, "%s %s", entry.key, problem)
+			continue
+		}
+		l.values[name], l.sources[name] = value, entry.where
+	}
+	return l
+}
+
+// isSection reports whether keys of the table begin with the given name.
+func isSection(name string) bool {
+	return slices.ContainsFunc(configKeys(), func(k configKey) bool { return strings.HasPrefix(k.name, name+".") })
+}
+
+// nearestKey finds the key that was meant: one with the same last part
+// elsewhere, or the one that differs least.
+func nearestKey(name string) string {
+	var names []string
+	for _, k := range configKeys() {
+		names = append(names, k.name)
+		for i := range k.name {
+			if k.name[i] == '.' && !slices.Contains(names, k.name[:i]) {
+				names = append(names, k.name[:i])
+			}
+		}
+	}
+	if near := nearest(name, names); near != "" {
+		return near
+	}
+	leaf := name[strings.LastIndexByte(name, '.')+1:]
+	for _, candidate := range names {
+		if candidate == leaf || strings.HasSuffix(candidate, "."+leaf) {
+			return candidate
+		}
+	}
+	return ""
+}
+
+// checkValue returns a value in the type of its key, or what is wrong with it.
+func checkValue(key configKey, entry configEntry) (any, string) {
+	value, expected := convert(key, entry)
+	if expected != "" {
+		return nil, fmt.Sprintf("must be %s, not %s", expected, describe(entry.value))
+	}
+	if key.refuse != nil {
+		if why := key.refuse(value); why != "" {
+			return nil, why
+		}
+	}
+	return value, ""
+}
+
+// convert returns a value in the type of its key, or what it should be.
+func convert(key configKey, entry configEntry) (value any, expected string) {
+	switch key.kind {
+	case boolean:
+		return convertBool(entry)
+	case count:
+		n, ok := convertInt(entry)
+		if !ok || n < int64(key.least) || n > math.MaxInt32 {
+			return nil, fmt.Sprintf("a whole number, at least %d", key.least)
+		}
+		return int(n), ""
+	case duration:
+		s, _ := entry.value.(string)
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return nil, `a duration such as "90s" or "168h"`
+		}
+		return d, ""
+	case text:
+		s, ok := entry.value.(string)
+		if !ok {
+			return nil, "a string"
+		}
+		return s, ""
+	case word:
+		s, _ := entry.value.(string)
+		if !slices.Contains(key.words, s) {
+			return nil, oneOf(key.words)
+		}
+		return s, ""
+	case list:
+		return convertList(entry)
+	}
+	return nil, "known"
+}
+
+func convertBool(entry configEntry) (any, string) {
+	if b, ok := entry.value.(bool); ok {
+		return b, ""
+	}
+	if s, _ := entry.value.(string); entry.textual && (s == "true" || s == "false") {
+		return s == "true", ""
+	}
+	return nil, "true or false"
+}
+
+func convertInt(entry configEntry) (int64, bool) {
+	switch v := entry.value.(type) {
+	case int64:
+		return v, true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return n, entry.textual && err == nil
+	default:
+		return 0, false
+	}
+}
+
+func convertList(entry configEntry) (any, string) {
+	if s, ok := entry.value.(string); ok && entry.textual {
+		return strings.Split(s, ","), ""
+	}
+	items, ok := entry.value.([]any)
+	result := make([]string, 0, len(items))
+	for _, item := range items {
+		s, isString := item.(string)
+		ok = ok && isString
+		result = append(result, s)
+	}
+	if !ok {
+		return nil, "a list of strings"
+	}
+	return result, ""
+}
+
+// describe is a value as a message shows it.
+func describe(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "nothing"
+	case section:
+		return "a table of keys"
+	case []any:
+		return "a list"
+	case string:
+		return strconv.Quote(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}

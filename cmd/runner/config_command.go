@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type configOptions struct {
+	json     bool
+	defaults bool
+	env      *environment
+	stdout   io.Writer
+}
+
+func newConfigCommand(env *environment) *cobra.Command {
+	o := configOptions{env: env, stdout: env.stdout}
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show every setting, its value and where that came from",
+		Long: `Show every setting, its value and where that came from.
+
+A value is taken from the first of these that has it: a flag; a variable of the
+environment (PRDRUNNER_PARALLEL for parallel, PRDRUNNER_CHECKPOINT_RETENTION_MANUAL
+for checkpoint.retention.manual); runner.yaml, runner.toml or runner.json in the
+workspace, or the file that --config names; config.yaml, .toml or .json in the
+directory "runner" of the user's configuration directory; the default.`,
+		Args: arguments(0, 0),
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&o.defaults, "defaults", false, "show the defaults, with what each is for, and read nothing")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runConfig(cmd.Context(), o) }
+	return cmd
+}
+
+// configOutput is what `runner config --json` prints.
+type configOutput struct {
+	FormatVersion string    `json:"format_version"`
+	Settings      []setting `json:"settings"`
+}
+
+func runConfig(_ context.Context, o configOptions) error {
+	if o.defaults {
+		return showDefaults(o)
+	}
+	cfg, err := loadConfig(o.env)
+	if err != nil {
+		return err
+	}
+	return showSettings(o, cfg.settings, func(s setting) string { return s.Source })
+}
+
+func showDefaults(o configOptions) error {
+	help := make(map[string]string)
+	var settings []setting
+	for _, k := range configKeys() {
+		help[k.name] = k.help
+		settings = append(settings, setting{Key: k.name, Value: k.fallback, Source: "default"})
+	}
+	return showSettings(o, settings, func(s setting) string { return help[s.Key] })
+}
+
+func showSettings(o configOptions, settings []setting, note func(setting) string) error {
+	if o.json {
+		out := configOutput{FormatVersion: outputFormat}
+		for _, s := range settings {
+			if d, ok := s.Value.(time.Duration); ok {
+				s.Value = d.String()
+			}
+			out.Settings = append(out.Settings, s)
+		}
+		return writeJSON(o.stdout, out)
+	}
+	table := tabwriter.NewWriter(o.stdout, 0, 8, 2, ' ', 0)
+	for _, s := range settings {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, showValue(s.Value), note(s))
+	}
+	return table.Flush()
+}
+
+func showValue(value any) string {
+	switch v := value.(type) {
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []string:
+		return "[" + strings.Join(v, ", ") + "]"
+	default:
+		return fmt.Sprint(v)
+	}
+}

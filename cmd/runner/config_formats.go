@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+	"go.yaml.in/yaml/v3"
+)
+
+func join(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}
+
+// yamlEntries flattens a YAML document; where is the line.
+func yamlEntries(data []byte) ([]configEntry, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document yaml.Node
+	err := decoder.Decode(&document)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, yamlSyntaxError(err)
+	}
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, &syntaxError{message: "must be one YAML document"}
+	}
+	root := document.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, &syntaxError{line: root.Line, message: "must be a table of keys"}
+	}
+	return flattenYAML("", root), nil
+}
+
+// yamlSyntaxError takes the line out of the message of the YAML library, the
+// only place where it tells it.
+func yamlSyntaxError(err error) error {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	var line int
+	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr != nil {
+		return &syntaxError{message: message}
+	}
+	_, rest, _ := strings.Cut(message, ": ")
+	return &syntaxError{line: line, message: rest}
+}
+
+func flattenYAML(prefix string, mapping *yaml.Node) []configEntry {
+	var entries []configEntry
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		name, value := mapping.Content[i], mapping.Content[i+1]
+		if value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		entry := configEntry{key: join(prefix, name.Value), where: fmt.Sprint(name.Line)}
+		if value.Kind == yaml.MappingNode {
+			entry.value = section{}
+			entries = append(entries, entry)
+			entries = append(entries, flattenYAML(entry.key, value)...)
+			continue
+		}
+		var decoded any
+		if err := value.Decode(&decoded); err != nil {
+			decoded = value.Value
+		}
+		entry.value = normal(decoded)
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// normal brings the number types of the decoders down to one.
+func normal(value any) any {
+	switch v := value.(type) {
+	case int:
+		return int64(v)
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		return v.String()
+	default:
+		return value
+	}
+}
+
+// tomlEntries flattens a TOML document; where is the line.
+func tomlEntries(data []byte) ([]configEntry, error) {
+	var tree map[string]any
+	if err := toml.Unmarshal(data, &tree); err != nil {
+		var decode *toml.DecodeError
+		if errors.As(err, &decode) {
+			line, _ := decode.Position()
+			return nil, &syntaxError{line: line, message: strings.TrimPrefix(err.Error(), "toml: ")}
+		}
+		return nil, err
+	}
+	lines := tomlLines(data)
+	return flattenTree("", tree, func(key string) string { return fmt.Sprint(nearestLine(lines, key)) }), nil
+}
+
+// tomlLines finds the line of each key and table.
+func tomlLines(data []byte) map[string]int {
+	lines := make(map[string]int)
+	parser := &unstable.Parser{}
+	parser.Reset(data)
+	table := ""
+	for parser.NextExpression() {
+		expression := parser.Expression()
+		prefix := table
+		if expression.Kind != unstable.KeyValue {
+			prefix = ""
+		}
+		key, line := prefix, 0
+		for it := expression.Key(); it.Next(); {
+			key = join(key, string(it.Node().Data))
+			line = parser.Shape(it.Node().Raw).Start.Line
+			if _, seen := lines[key]; !seen {
+				lines[key] = line
+			}
+		}
+		if expression.Kind == unstable.Table {
+			table = key
+		}
+	}
+	return lines
+}
+
+// nearestLine is the line of a key, or of the table that it stands in.
+func nearestLine(lines map[string]int, key string) int {
+	for key != "" {
+		if line, ok := lines[key]; ok {
+			return line
+		}
+		key = key[:max(0, strings.LastIndexByte(key, '.'))]
+	}
+	return 1
+}
+
+// flattenTree flattens decoded tables.
+func flattenTree(prefix string, tree map[string]any, where func(key string) string) []configEntry {
+	var entries []configEntry
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		entry := configEntry{key: join(prefix, name), value: normal(tree[name])}
+		entry.where = where(entry.key)
+		if table, ok := tree[name].(map[string]any); ok {
+			entry.value = section{}
+			entries = append(entries, entry)
+			entries = append(entries, flattenTree(entry.key, table, where)...)
+			continue
+		}
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// jsonEntries flattens a JSON object; where is the line.
+func jsonEntries(data []byte) ([]configEntry, error) {
+	reader := jsonLines{decoder: json.NewDecoder(bytes.NewReader(data)), data: data, lines: make(map[string]int)}
+	reader.decoder.UseNumber()
+	err := reader.value("")
+	if err == nil && reader.decoder.More() {
+		err = errors.New("something follows the value")
+	}
+	var syntax *syntaxError
+	if err != nil && !errors.As(err, &syntax) {
+		err = &syntaxError{line: reader.line(), message: "is not JSON: " + err.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var tree map[string]any
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, &syntaxError{line: 1, message: "must be an object"}
+	}
+	return flattenTree("", tree, func(key string) string { return fmt.Sprint(reader.lines[key]) }), nil
+}
+
+// jsonLines finds the line of each key of a JSON text.
+type jsonLines struct {
+	decoder *json.Decoder
+	data    []byte
+	lines   map[string]int
+}
+
+func (j *jsonLines) line() int {
+	return 1 + bytes.Count(j.data[:j.decoder.InputOffset()], []byte{'\n'})
+}
+
+func (j *jsonLines) value(prefix string) error {
+	token, err := j.decoder.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('{'):
+		for j.decoder.More() {
+			if err := j.member(prefix); err != nil {
+				return err
+			}
+		}
+		_, err = j.decoder.Token()
+	case json.Delim('['):
+		for i := 0; j.decoder.More(); i++ {
+			if err := j.value(fmt.Sprintf("%s[%d]", prefix, i)); err != nil {
+				return err
+			}
+		}
+		_, err = j.decoder.Token()
+	}
+	return err
+}
+
+func (j *jsonLines) member(prefix string) error {
+	name, err := j.decoder.Token()
+	if err != nil {
+		return err
+	}
+	key := join(prefix, fmt.Sprint(name))
+	if earlier, twice := j.lines[key]; twice {
+		return &syntaxError{line: j.line(), message: fmt.Sprintf("%s is set already at line %d", key, earlier)}
+	}
+	j.lines[key] = j.line()
+	return j.value(key)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// valueKind is what a key takes.
+type valueKind int
+
+const (
+	boolean valueKind = iota
+	count             // a whole number, at least key.least
+	duration
+	text
+	word // one of key.words
+	list // of strings
+)
+
+// configKey is one key of the configuration.
+type configKey struct {
+	name     string
+	kind     valueKind
+	fallback any
+	help     string
+	flag     bool     // a command may have a flag of the same name
+	least    int      // of a count
+	words    []string // of a word
+	// refuse says why a value that is well formed is not taken, or "".
+	refuse func(value any) string
+}
+
+// configKeys is the table of everything that can be configured.
+func configKeys() []configKey {
+	keys := []configKey{
+		{name: "checkpoint.enabled", kind: boolean, fallback: true, help: "write checkpoint files; the journal is always written"},
+		{name: "checkpoint.auto_checkpoint", kind: boolean, fallback: true, help: "make checkpoints by themselves, besides those that are always made"},
+	}
+	keys = append(keys, triggerKeys()...)
+	keys = append(keys, retentionKeys()...)
+	return append(keys,
+		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "age at which checkpoints may go"},
+		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age at which failed and abandoned sessions may go"},
+		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{"keep", "delete"}, fallback: "keep", help: "what happens to checkpoints when the session is complete"},
+		configKey{name: "checkpoint.storage.location", kind: text, fallback: ".runner", refuse: refuseLocation, help: "directory of all state, relative to the workspace; may hold {prd}"},
+		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files"},
+		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, least: 1, help: "size of everything that a PRD holds"},
+		configKey{name: "checkpoint.storage.url", kind: text, fallback: "", refuse: refuseURL, help: "bucket to keep a copy in (not in this version)"},
+		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", refuse: refuseGitMode, help: "how git is used: ref or off (commit is not in this version)"},
+		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "outside git: globs to capture besides artifacts (not in this version)"},
+		configKey{name: "on_checkpoint_error", kind: word, words: []string{string(runner.CheckpointErrorPause), string(runner.CheckpointErrorRetry), string(runner.CheckpointErrorSkip)}, fallback: string(runner.CheckpointErrorPause), help: "when a checkpoint cannot be written"},
+		configKey{name: "on_conflict", kind: word, flag: true, words: []string{string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)}, fallback: string(runner.ConflictAsk), help: "when artifacts were edited; ask fails where there is no terminal"},
+		configKey{name: "on_stale", kind: word, flag: true, words: []string{string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)}, fallback: string(runner.StaleAsk), help: "when the PRD document changed; ask fails where there is no terminal"},
+		configKey{name: "pipelines", kind: text, fallback: "pipelines", help: "directory to look for pipelines in, besides the workspace and pipelines/"},
+		configKey{name: "id_pattern", kind: text, fallback: `PRD-\d{3,}`, help: "regular expression that a PRD id matches as a whole"},
+		configKey{name: "parallel", kind: count, flag: true, fallback: 0, help: "most processes at once; 0 is the number of CPUs"},
+		configKey{name: "keep_going", kind: boolean, flag: true, fallback: false, help: "after a failure, go on with what does not depend on it"},
+		configKey{name: "pause_at_gates", kind: boolean, flag: true, fallback: false, help: "stop for review after every gate"},
+		configKey{name: "grace", kind: duration, flag: true, fallback: 10 * time.Second, help: "time between SIGTERM and SIGKILL"},
+	)
+}
+
+// conflictEvents is the key that stands for two triggers.
+const conflictEvents = "conflict_events"
+
+// triggerKeys are the triggers that can be switched off.
+func triggerKeys() []configKey {
+	var keys []configKey
+	for _, name := range []string{
+		string(checkpoint.TriggerPhaseTransition), string(checkpoint.TriggerBatchComplete),
+		string(checkpoint.TriggerWorkstreamComplete), string(checkpoint.TriggerGatePassed),
+		conflictEvents, string(checkpoint.TriggerPause), string(checkpoint.TriggerComplete),
+	} {
+		keys = append(keys, configKey{name: "checkpoint.triggers." + name, kind: boolean, fallback: true, help: "make a checkpoint then"})
+	}
+	return keys
+}
+
+// retentionKeys are how many checkpoints of each trigger are kept.
+func retentionKeys() []configKey {
+	const all = -1
+	counts := []struct {
+		trigger checkpoint.Trigger
+		keep    int
+	}{
+		{checkpoint.TriggerStart, all},
+		{checkpoint.TriggerPhaseTransition, all},
+		{checkpoint.TriggerBatchComplete, 3},
+		{checkpoint.TriggerWorkstreamComplete, 1},
+		{checkpoint.TriggerGatePassed, 1},
+		{checkpoint.TriggerConflictStart, all},
+		{checkpoint.TriggerConflictResolved, all},
+		{checkpoint.TriggerUserInterrupt, 1},
+		{checkpoint.TriggerSessionEnd, all},
+		{checkpoint.TriggerManual, all},
+		{checkpoint.TriggerFailure, all},
+		{checkpoint.TriggerPause, all},
+		{checkpoint.TriggerComplete, all},
+		{checkpoint.TriggerPreRollback, all},
+	}
+	var keys []configKey
+	for _, c := range counts {
+		keys = append(keys, configKey{
+			name: "checkpoint.retention." + string(c.trigger), kind: count, least: all, fallback: c.keep,
+			help: "how many to keep; -1 keeps all",
+		})
+	}
+	return keys
+}
+
+// mandatoryTrigger reports whether a key would switch off a trigger that
+// cannot be.
+func mandatoryTrigger(key string) bool {
+	name, isTrigger := strings.CutPrefix(key, "checkpoint.triggers.")
+	return isTrigger && slices.Contains([]checkpoint.Trigger{
+		checkpoint.TriggerStart, checkpoint.TriggerFailure, checkpoint.TriggerUserInterrupt,
+		checkpoint.TriggerSessionEnd, checkpoint.TriggerManual, checkpoint.TriggerPreRollback,
+	}, checkpoint.Trigger(name))
+}
+
+// prdPlaceholder stands for the PRD id in checkpoint.storage.location.
+const prdPlaceholder = "{prd}"
+
+func refuseLocation(value any) string {
+	location := strings.ReplaceAll(value.(string), prdPlaceholder, "")
+	switch {
+	case strings.TrimSpace(value.(string)) == "":
+		return "must name a directory"
+	case strings.Contains(location, "{issue}"):
+		return "holds {issue}, but nothing links a PRD to an issue in this version; only {prd} is known"
+	case strings.ContainsAny(location, "{}"):
+		return "holds a placeholder that is not known; only {prd} is"
+	}
+	return ""
+}
+
+func refuseURL(value any) string {
+	if value.(string) != "" {
+		return "is set, but state in buckets is not in this version"
+	}
+	return ""
+}
+
+func refuseGitMode(value any) string {
+	if value.(string) == "commit" {
+		return "is commit, which is not in this version; use ref or off"
+	}
+	return ""
+}
+
+func refuseInclude(value any) string {
+	if len(value.([]string)) > 0 {
+		return "is set, but capturing files outside git is not in this version"
+	}
+	return ""
+}
+
+// canonical turns the names of older configurations into today's:
+// checkpoint_triggers is triggers, agent_complete is workstream_complete.
+func canonical(key string) string {
+	parts := strings.Split(key, ".")
+	for i, part := range parts {
+		switch part {
+		case "checkpoint_triggers":
+			parts[i] = "triggers"
+		case "agent_complete":
+			parts[i] = string(checkpoint.TriggerWorkstreamComplete)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// spellings are all the names that a key goes by.
+func spellings(key string) []string {
+	names := []string{key}
+	if older := strings.ReplaceAll(key, "."+string(checkpoint.TriggerWorkstreamComplete), ".agent_complete"); older != key {
+		names = append(names, older)
+	}
+	for _, name := range slices.Clone(names) {
+		if older, found := strings.CutPrefix(name, "checkpoint.triggers."); found {
+			names = append(names, "checkpoint.checkpoint_triggers."+older)
+		}
+	}
+	return names
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"prdrunner/checkpoint"
+)
+
+// environment is what one command line has to work with. Nothing below main
+// touches the process's own streams, environment or clock in any other way.
+type environment struct {
+	args       []string // without the program's name
+	environ    []string // "NAME=value"
+	stdin      io.Reader
+	stdout     io.Writer
+	stderr     io.Writer
+	now        func() time.Time
+	isTerminal func(stream any) bool
+
+	options globalOptions
+	flags   *pflag.FlagSet // of the command that runs
+	running bool           // the command line was understood, its command runs
+	workdir string         // absolute; the workspace
+
+	config *config      // what loadConfig made
+	log    hclog.Logger // what logger made
+}
+
+// globalOptions are the flags that every command takes.
+type globalOptions struct {
+	dir       string
+	config    string
+	logLevel  string
+	logFormat string
+	output    string
+	noColor   bool
+}
+
+// processEnvironment is the environment of this process.
+func processEnvironment() *environment {
+	return &environment{
+		args:       os.Args[1:],
+		environ:    os.Environ(),
+		stdin:      os.Stdin,
+		stdout:     os.Stdout,
+		stderr:     os.Stderr,
+		now:        time.Now,
+		isTerminal: isTerminal,
+	}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// begin takes in the global flags of the command that is about to run.
+func (e *environment) begin(flags *pflag.FlagSet) error {
+	e.flags = flags
+	dir, err := filepath.Abs(e.options.dir)
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return usageErrorf("-C %s: no such directory", e.options.dir)
+	case err != nil:
+		return usageErrorf("-C %s: %w", e.options.dir, err)
+	case !info.IsDir():
+		return usageErrorf("-C %s: not a directory", e.options.dir)
+	}
+	e.workdir = dir
+	return nil
+}
+
+// path makes a path of the command line absolute: it is relative to the
+// workspace.
+func (e *environment) path(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(e.workdir, name)
+}
+
+// display is the short form of a path for messages: relative to the workspace
+// where it is inside it.
+func (e *environment) display(path string) string {
+	rel, err := filepath.Rel(e.workdir, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return path
+	}
+	return rel
+}
+
+// lookup returns the value of an environment variable, "" where it is not set.
+func (e *environment) lookup(name string) string {
+	for _, entry := range e.environ {
+		if value, found := strings.CutPrefix(entry, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// interactive reports whether a person can be asked: standard input and
+// standard error are terminals.
+func (e *environment) interactive() bool {
+	return e.isTerminal(e.stdin) && e.isTerminal(e.stderr)
+}
+
+// color reports whether to colour what is written to the given stream.
+func (e *environment) color(stream io.Writer) bool {
+	return !e.options.noColor && e.lookup("NO_COLOR") == "" && e.lookup("TERM") != "dumb" && e.isTerminal(stream)
+}
+
+// width is how many columns the given stream has, 80 where it is no terminal.
+func (e *environment) width(stream io.Writer) int {
+	const standard = 80
+	f, ok := stream.(*os.File)
+	if !ok || !e.isTerminal(stream) {
+		return standard
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return standard
+	}
+	return width
+}
+
+// logger writes to standard error, from the level that --log-level names.
+func (e *environment) logger() hclog.Logger {
+	if e.log == nil {
+		color := hclog.ColorOff
+		if e.color(e.stderr) {
+			color = hclog.ForceColor
+		}
+		e.log = hclog.New(&hclog.LoggerOptions{
+			Name:       "runner",
+			Level:      hclog.LevelFromString(e.options.logLevel),
+			Output:     e.stderr,
+			JSONFormat: e.options.logFormat == "json",
+			Color:      color,
+			TimeFn:     e.now,
+		})
+	}
+	return e.log
+}
+
+// actor is who this process acts for.
+func (e *environment) actor() checkpoint.Actor {
+	a := checkpoint.Actor{PID: os.Getpid()}
+	if host, err := os.Hostname(); err == nil {
+		a.Host = host
+	}
+	if u, err := user.Current(); err == nil {
+		a.User = u.Username
+	} else {
+		a.User = e.lookup("USER")
+	}
+	return a
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// The exit codes of runner.
+const (
+	exitComplete        = 0
+	exitFailed          = 1
+	exitUsage           = 2
+	exitPaused          = 3
+	exitLocked          = 4
+	exitDamaged         = 5
+	exitAlreadyComplete = 6
+	exitInterrupted     = 130
+	exitTerminated      = 143
+)
+
+// exitCodeMeaning is one line of the table in `runner --help` and README.md.
+type exitCodeMeaning struct {
+	code    int
+	meaning string
+}
+
+func exitCodeTable() []exitCodeMeaning {
+	return []exitCodeMeaning{
+		{exitComplete, "complete, or what was asked for is done"},
+		{exitFailed, "a workstream or gate failed"},
+		{exitUsage, "usage, configuration or pipeline invalid, reference not found, declined"},
+		{exitPaused, "paused: something waits for a person"},
+		{exitLocked, "locked by another runner"},
+		{exitDamaged, "checkpoint damaged, or the session cannot be resumed without a decision"},
+		{exitAlreadyComplete, "already complete (with --resume only)"},
+		{exitInterrupted, "interrupted (Ctrl+C)"},
+		{exitTerminated, "terminated (SIGTERM)"},
+	}
+}
+
+var (
+	// errDiagnosed says that diagnostics were printed, which say it all.
+	errDiagnosed = errors.New("the pipeline is invalid")
+	// errWouldChange says that `runner fmt --check` found work to do, which
+	// it has printed.
+	errWouldChange = errors.New("files are not formatted")
+	// errAlreadyComplete says that --resume found a complete session.
+	errAlreadyComplete = errors.New("the session is already complete")
+)
+
+// endedError says how a run ended that did not complete. The view has shown it
+// already, so that nothing more is printed.
+type endedError struct {
+	status checkpoint.Status
+	signal string // of an interrupted run
+}
+
+func (e *endedError) Error() string {
+	if e.signal != "" {
+		return "the run was interrupted by " + e.signal
+	}
+	return "the run ended " + string(e.status)
+}
+
+// exitCode is the one place where an error becomes an exit code.
+func exitCode(err error) int {
+	var ended *endedError
+	var usage *usageError
+	var configuration *configError
+	var missing *pipelineNotFoundError
+	switch {
+	case err == nil:
+		return exitComplete
+	case errors.As(err, &ended):
+		return endedCode(ended)
+	case errors.Is(err, errWouldChange):
+		return exitFailed
+	case errors.As(err, &usage), errors.As(err, &configuration), errors.As(err, &missing),
+		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined):
+		return exitUsage
+	case errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
+		return exitDamaged
+	case errors.Is(err, errAlreadyComplete):
+		return exitAlreadyComplete
+	default:
+		return exitFailed
+	}
+}
+
+func endedCode(e *endedError) int {
+	switch {
+	case e.signal == "SIGTERM":
+		return exitTerminated
+	case e.signal != "":
+		return exitInterrupted
+	}
+	switch e.status {
+	case checkpoint.StatusComplete:
+		return exitComplete
+	case checkpoint.StatusPaused:
+		return exitPaused
+	case checkpoint.StatusFailed, checkpoint.StatusInProgress, checkpoint.StatusInitialized:
+		return exitFailed
+	}
+	return exitFailed
+}
+
+// silent reports whether everything about the error has been shown.
+func silent(err error) bool {
+	var ended *endedError
+	return err == nil || errors.As(err, &ended) ||
+		errors.Is(err, errDiagnosed) || errors.Is(err, errWouldChange)
+}
+
+// reportError writes an error, and the hint that came with it.
+func reportError(w io.Writer, err error) {
+	if silent(err) {
+		return
+	}
+	fmt.Fprintln(w, "Error:", err)
+	var h *hintError
+	if errors.As(err, &h) {
+		fmt.Fprintln(w, "hint:", h.hint)
+	}
+}
+
+// hintError is an error together with what to do about it.
+type hintError struct {
+	err  error
+	hint string
+}
+
+// withHint adds to an error what to type next.
+func withHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return &hintError{err: err, hint: hint}
+}
+
+func (e *hintError) Error() string { return e.err.Error() }
+func (e *hintError) Unwrap() error { return e.err }
+
+// usageError is a mistake in the command line.
+type usageError struct{ err error }
+
+// usageErrorf makes a usageError, with %w as in fmt.Errorf.
+func usageErrorf(format string, args ...any) error {
+	return &usageError{err: fmt.Errorf(format, args...)}
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// asUsageError marks what cobra found wrong with a command line.
+func asUsageError(err error) error {
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return err
+	}
+	message := err.Error()
+	if group, found := strings.CutPrefix(message, "if any flags in the group ["); found {
+		names, _, _ := strings.Cut(group, "]")
+		flags := "--" + strings.ReplaceAll(names, " ", ", --")
+		return usageErrorf("%s cannot be combined", flags)
+	}
+	return &usageError{err: err}
+}

@@ -1,0 +1,34 @@
+// Command runner executes a pipeline declared in HCL and makes every step of
+// it durable.
+//
+// Each command is one file: a constructor newXxxCommand, a struct xxxOptions
+// that its flags fill, and a function run(ctx, options). What a process has to
+// work with is an environment (env.go), made here and handed to each; what the
+// user has configured is a config (config.go); which error leads to which exit
+// code is one switch (exit.go). The commands hold no logic of their own: they
+// read flags, make one call into prdrunner/runner, prdrunner/pipeline or
+// prdrunner/checkpoint, and show the result.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(execute(context.Background(), processEnvironment()))
+}
+
+// execute runs one command line and returns its exit code.
+func execute(ctx context.Context, env *environment) int {
+	root := newRootCommand(env)
+	root.SetArgs(env.args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !env.running {
+		// Whatever fails before a command's own code runs is a mistake in
+		// the command line.
+		err = asUsageError(err)
+	}
+	reportError(env.stderr, err)
+	return exitCode(err)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// newRootCommand makes the whole command line.
+func newRootCommand(env *environment) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "runner",
+		Short: "Run a pipeline whose every step is durable",
+		Long: `Runner executes a pipeline declared in HCL and makes every step of it durable:
+kill it anywhere, run it again with --resume, and it goes on from exactly what
+was proved done.
+
+  runner init PRD-001             write a pipeline to begin with
+  runner build PRD-001            run it
+  runner build PRD-001 --resume   go on after a failure, a pause, a kill
+
+` + exitCodeHelp(),
+		Args:          unknownCommand,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return env.begin(cmd.Flags())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(env.stdin)
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(flagError)
+	addGlobalFlags(root, &env.options)
+	addCommands(root, env)
+	markRunning(root, env)
+	return root
+}
+
+// addCommands adds every command, in the groups of `runner --help`.
+func addCommands(root *cobra.Command, env *environment) {
+	groups := []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"write", "Write pipelines:", []*cobra.Command{
+			newConfigCommand(env),
+		}},
+		{"other", "Other commands:", []*cobra.Command{
+			newVersionCommand(env),
+			newCompletionCommand(env),
+			newHelpCommand(),
+		}},
+	}
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			if c.Name() == "help" {
+				root.SetHelpCommand(c)
+				root.SetHelpCommandGroupID(g.id)
+				continue
+			}
+			root.AddCommand(c)
+		}
+	}
+}
+
+func addGlobalFlags(root *cobra.Command, o *globalOptions) {
+	flags := root.PersistentFlags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.dir, "directory", "C", ".", "work in `DIR`: the workspace, to which all paths are relative")
+	flags.StringVar(&o.config, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
+	o.output = "auto"
+	flags.Var(newEnum(&o.output, "auto", "plain", "json", "quiet"), "output", "how a run is shown: auto, plain, json or quiet")
+	o.logLevel = "warn"
+	flags.Var(newEnum(&o.logLevel, "trace", "debug", "info", "warn", "error", "off"), "log-level", "log to standard error from this level: trace, debug, info, warn, error or off")
+	o.logFormat = "text"
+	flags.Var(newEnum(&o.logFormat, "text", "json"), "log-format", "form of the log: text or json")
+	flags.BoolVar(&o.noColor, "no-color", false, "no colours, as NO_COLOR in the environment says too")
+	for name, values := range map[string][]string{
+		"output": {"auto", "plain", "json", "quiet"}, "log-level": {"trace", "debug", "info", "warn", "error", "off"}, "log-format": {"text", "json"},
+	} {
+		cobra.CheckErr(root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	}
+}
+
+// markRunning notes when a command's own code begins, which tells mistakes in
+// the command line from what a command found out.
+func markRunning(cmd *cobra.Command, env *environment) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			env.running = true
+			return run(c, args)
+		}
+	}
+	for _, child := range cmd.Commands() {
+		markRunning(child, env)
+	}
+}
+
+// newGroupCommand makes a command that only holds others, such as checkpoint.
+func newGroupCommand(use, short string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// unknownCommand refuses arguments of a command that only holds others.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.SuggestionsMinimumDistance <= 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	hint := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near[0])
+	}
+	return withHint(usageErrorf("unknown command %q for `%s`", args[0], cmd.CommandPath()), hint)
+}
+
+// flagError says what is wrong with a flag, and which one may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+			hint = fmt.Sprintf("did you mean --%s?", near)
+		}
+	}
+	return withHint(&usageError{err: err}, hint)
+}
+
+// arguments checks the number of arguments, whose names the usage line tells.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		problem := fmt.Sprintf("unexpected argument %q", last(args))
+		if len(args) < least {
+			problem = "an argument is missing"
+		}
+		return withHint(usageErrorf("%s", problem), "usage: "+cmd.UseLine())
+	}
+}
+
+func last(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[len(args)-1]
+}
+
+// exitCodeHelp is the table of exit codes in the help text.
+func exitCodeHelp() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, row := range exitCodeTable() {
+		fmt.Fprintf(&b, "  %3d  %s\n", row.code, row.meaning)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
