@@ -1,0 +1,187 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Clean makes text from outside harmless on a terminal: escape sequences are
+// removed, all other control characters and whatever is not UTF-8 shown as
+// \x1b, \u202e and the like. Newlines and tabs stay.
+func Clean(s string) string {
+	if isClean(s) {
+		return s
+	}
+	var b bytes.Buffer
+	c := NewCleaner(&b)
+	_, _ = io.WriteString(c, s) // a bytes.Buffer does not fail
+	_ = c.Close()
+	return b.String()
+}
+
+// OneLine is Clean for text that must not take more than a line.
+func OneLine(s string) string {
+	s = strings.TrimRight(s, "\r\n")
+	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Clean(s))
+}
+
+func isClean(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if b := s[i]; b < ' ' && b != '\n' && b != '\t' || b >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// cleanerState says where in an escape sequence a Cleaner is.
+type cleanerState int
+
+const (
+	ground       cleanerState = iota
+	escape                    // after ESC
+	intermediate              // after ESC and an intermediate byte
+	control                   // in a control sequence: ESC [ …
+	text                      // in a string: ESC ] …, ended by BEL or ESC \
+	textEscape                // after ESC in a string
+)
+
+// Cleaner is Clean for a stream of any length: it writes what it makes of its
+// input to another writer. Sequences may be split between calls. The end of a
+// line ends every sequence, so that an open one can't hide what follows.
+type Cleaner struct {
+	w       io.Writer
+	state   cleanerState
+	partial []byte // the beginning of a character
+	cr      bool   // the last byte was a carriage return
+	out     bytes.Buffer
+}
+
+// NewCleaner returns a Cleaner that writes to w.
+func NewCleaner(w io.Writer) *Cleaner { return &Cleaner{w: w} }
+
+// Write implements io.Writer.
+func (c *Cleaner) Write(b []byte) (int, error) {
+	c.out.Reset()
+	for _, x := range b {
+		c.step(x)
+	}
+	if _, err := c.w.Write(c.out.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Close writes what is left of a character that was never completed.
+func (c *Cleaner) Close() error {
+	c.out.Reset()
+	c.flushPartial()
+	_, err := c.w.Write(c.out.Bytes())
+	return err
+}
+
+func (c *Cleaner) step(x byte) {
+	if x == '\n' {
+		c.flushPartial()
+		c.state, c.cr = ground, false
+		c.out.WriteByte('\n')
+		return
+	}
+	if c.cr { // a carriage return alone would let a line overwrite itself
+		c.cr = false
+		c.out.WriteByte('\n')
+	}
+	switch c.state {
+	case ground:
+		c.ground(x)
+	case escape:
+		c.state = afterEscape(x)
+	case intermediate:
+		if x < 0x20 || x > 0x2f {
+			c.state = ground
+		}
+	case control:
+		if x < 0x20 || x > 0x3f {
+			c.state = ground
+		}
+	case text:
+		switch x {
+		case 0x07:
+			c.state = ground
+		case 0x1b:
+			c.state = textEscape
+		}
+	case textEscape:
+		c.state = text
+		if x == '\\' {
+			c.state = ground
+		}
+	}
+}
+
+func afterEscape(x byte) cleanerState {
+	switch {
+	case x == '[':
+		return control
+	case x == ']' || x == 'P' || x == 'X' || x == '^' || x == '_':
+		return text
+	case x >= 0x20 && x <= 0x2f:
+		return intermediate
+	case x == 0x1b:
+		return escape
+	}
+	return ground
+}
+
+func (c *Cleaner) ground(x byte) {
+	if len(c.partial) > 0 || x >= utf8.RuneSelf {
+		c.character(x)
+		return
+	}
+	switch {
+	case x == 0x1b:
+		c.state = escape
+	case x == '\r':
+		c.cr = true
+	case x == '\t' || x >= ' ' && x < 0x7f:
+		c.out.WriteByte(x)
+	default:
+		fmt.Fprintf(&c.out, `\x%02x`, x)
+	}
+}
+
+// character collects the bytes of one that is not ASCII.
+func (c *Cleaner) character(x byte) {
+	if len(c.partial) > 0 && x&0xc0 != 0x80 {
+		c.flushPartial()
+		c.ground(x)
+		return
+	}
+	c.partial = append(c.partial, x)
+	if !utf8.FullRune(c.partial) {
+		return
+	}
+	r, size := utf8.DecodeRune(c.partial)
+	if r == utf8.RuneError && size == 1 {
+		c.flushPartial()
+		return
+	}
+	c.partial = c.partial[:0]
+	// Cf holds the characters that turn the direction of writing round.
+	if unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) && r != '\u200d' || r == '\u2028' || r == '\u2029' {
+		fmt.Fprintf(&c.out, `\u%04x`, r)
+		return
+	}
+	c.out.WriteRune(r)
+}
+
+func (c *Cleaner) flushPartial() {
+	for _, x := range c.partial {
+		fmt.Fprintf(&c.out, `\x%02x`, x)
+	}
+	c.partial = c.partial[:0]
+}

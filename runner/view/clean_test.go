@@ -1,0 +1,84 @@
+package view_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"prdrunner/runner/view"
+)
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, in, want string }{
+		{"plain", "plain é ✓ 🙂\n\tx", "plain é ✓ 🙂\n\tx"},
+		{"colour", "\x1b[1;31mred\x1b[0m", "red"},
+		{"title", "a\x1b]0;title\x07b", "ab"},
+		{"title ended by ST", "a\x1b]8;;http://x\x1b\\b", "ab"},
+		{"charset", "a\x1b(Bb", "ab"},
+		{"device control", "a\x1bPq#0\x1b\\b", "ab"},
+		{"open sequence ends with the line", "a\x1b]52;c;xx\nb", "a\nb"},
+		{"escape at the end", "a\x1b", "a"},
+		{"nul", "a\x00b", `a\x00b`},
+		{"delete", "a\x7fb", `a\x7fb`},
+		{"c1", "a\u009b31mb", `a\u009b31mb`},
+		{"direction", "a\u202eb", `a\u202eb`},
+		{"not text", "a\xff\xc3", `a\xff\xc3`},
+		{"not text before text", "\xc3(", `\xc3(`},
+		{"windows line", "a\r\nb", "a\nb"},
+		{"overwritten line", "10%\r20%", "10%\n20%"},
+	}
+	for _, tt := range tests {
+		if got := view.Clean(tt.in); got != tt.want {
+			t.Errorf("%s: Clean(%q) = %q, want %q", tt.name, tt.in, got, tt.want)
+		}
+	}
+}
+
+// TestCleanerSplitAnywhere says that where the stream is cut makes no
+// difference, and that what comes out is harmless.
+func TestCleanerSplitAnywhere(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.SliceOf(rapid.SampledFrom([]byte("ab\n\r\t\x00\x07\x1b[]\\;0mP(\x7f\x80\x9b\xc2\xe2\x80\xae\xff"))).Draw(t, "in")
+		var out bytes.Buffer
+		c := view.NewCleaner(&out)
+		for rest := in; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			if _, err := c.Write(rest[:n]); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if want := view.Clean(string(in)); out.String() != want {
+			t.Fatalf("cut: %q, whole: %q", out.String(), want)
+		}
+		if i := strings.IndexFunc(out.String(), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0xfffd }); i >= 0 {
+			t.Fatalf("control character in %q", out.String())
+		}
+	})
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		38 * time.Millisecond: "38ms", 1290 * time.Millisecond: "1.2s", 184 * time.Second: "3m04s", 125 * time.Minute: "2h05m",
+	} {
+		if got := view.Duration(d); got != want {
+			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{
+		time.Second: "just now", time.Minute: "1 minute ago", 12 * time.Minute: "12 minutes ago", 47 * time.Hour: "47 hours ago", 72 * time.Hour: "3 days ago", -time.Hour: "in the future",
+	} {
+		if got := view.Ago(start().Add(d), start()); got != want {
+			t.Errorf("Ago(%v) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+)
+
+// event prints what one event means to a person: a long switch with a case
+// for each kind. What begins, and what only the next event completes, is
+// shown when the view is verbose.
+func (v *plain) event(at time.Time, e checkpoint.Event) {
+	switch e := e.(type) {
+	case checkpoint.PhaseStarted:
+		v.start(e.Phase, at)
+		v.page.printf("\n%s\n", v.page.paint(bold, v.phase(e.Phase)))
+	case checkpoint.PhaseCompleted:
+		delete(v.began, e.Phase)
+		v.done("", "phase "+e.Phase, millis(e.DurationMS))
+	case checkpoint.PhaseSkipped:
+		v.passed("", "phase "+e.Phase+" skipped", string(e.Reason))
+	case checkpoint.PauseAsked:
+		v.asked("pause requested"+byWhom(e.By), string(e.Reason))
+	case checkpoint.ProcessesEnded:
+		v.asked(processes(e))
+	case checkpoint.CheckpointCreated:
+		if v.verbose || !frequent(e.Trigger) {
+			v.page.printf("%s checkpoint %s (%s)\n", v.page.paint(green, "✓"), e.ID, contents(e))
+		}
+	case checkpoint.CheckpointsRemoved:
+		if v.verbose {
+			v.passed("", plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
+		}
+	case checkpoint.CheckpointSkipped:
+		v.asked("checkpoint ("+string(e.Trigger)+") skipped", string(e.Error))
+	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,
+		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned:
+		// Begin and End tell these, with more than the event knows.
+	default:
+		if !v.workstream(at, e) {
+			v.gate(at, e)
+		}
+	}
+}
+
+// workstream reports whether the event was a workstream's.
+func (v *plain) workstream(at time.Time, e checkpoint.Event) bool {
+	switch e := e.(type) {
+	case checkpoint.WorkstreamStarted:
+		v.start(e.Workstream, at)
+		if v.verbose {
+			v.passed("  ", v.name(e.Workstream)+" started", attempt(e.Attempt))
+		}
+	case checkpoint.WorkstreamAttemptFailed:
+		v.asked(fmt.Sprintf("%s attempt %d failed", e.Workstream, e.Attempt),
+			location(e.Error)+string(e.Error.Message), "again in "+millis(e.RetryInMS))
+	case checkpoint.WorkstreamSucceeded:
+		delete(v.began, e.Workstream)
+		v.work[e.Workstream] = e.Work.DurationMS
+		if v.verbose {
+			v.passed("  ", v.name(e.Workstream)+" worked "+millis(e.Work.DurationMS), "its gates come next")
+		}
+	case checkpoint.WorkstreamCompleted:
+		v.completed(e)
+	case checkpoint.WorkstreamFailed:
+		v.failed(v.name(e.Workstream), v.took(e.Workstream, at), e.Error)
+	case checkpoint.WorkstreamInterrupted:
+		v.took(e.Workstream, at)
+		v.passed("  ", v.name(e.Workstream)+" interrupted", attempt(e.Attempt))
+	case checkpoint.WorkstreamUncertain:
+		v.took(e.Workstream, at)
+		v.asked(v.name(e.Workstream)+" is uncertain", string(e.Error.Message))
+	case checkpoint.WorkstreamResolved:
+		v.done("  ", fmt.Sprintf("%s resolved as %s%s", v.name(e.Workstream), e.Resolution, resolver(e)), "", string(e.Reason))
+	case checkpoint.WorkstreamSkipped:
+		v.passed("  ", v.name(e.Workstream)+" skipped", string(e.Reason))
+	case checkpoint.WorkstreamInvalidated:
+		if v.verbose || !v.told[e.Workstream] {
+			v.passed("  ", v.name(e.Workstream)+" will run again", string(e.Reason))
+		}
+	case checkpoint.WorkstreamEdited:
+		v.passed("  ", v.name(e.Workstream)+" keeps edited artifacts", paths(e.Edited)...)
+	default:
+		return false
+	}
+	return true
+}
+
+func (v *plain) completed(e checkpoint.WorkstreamCompleted) {
+	ms, summary := v.work[e.Workstream], ""
+	if e.Work != nil {
+		ms, summary = e.Work.DurationMS, string(e.Work.Summary)
+	}
+	delete(v.work, e.Workstream)
+	delete(v.began, e.Workstream)
+	v.finished++
+	v.done("  ", v.name(e.Workstream), millis(ms), summary)
+}
+
+func (v *plain) gate(at time.Time, e checkpoint.Event) {
+	switch e := e.(type) {
+	case checkpoint.GateStarted:
+		v.start(e.Gate, at)
+		if v.verbose {
+			v.passed("  ", e.Gate+" is being judged")
+		}
+	case checkpoint.GatePassed:
+		delete(v.began, e.Gate)
+		review := ""
+		if e.Review {
+			review = "waits for review"
+		}
+		v.done("  ", e.Gate+" passed", millis(e.DurationMS), value(e.Value), review)
+	case checkpoint.GateFailed:
+		delete(v.began, e.Gate)
+		v.shown[e.Gate] = true
+		v.failed(e.Gate, millis(e.DurationMS), e.Error)
+	case checkpoint.GateAsked:
+		v.asked(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers))
+	case checkpoint.GateApproved:
+		v.done("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment))
+	case checkpoint.GateRejected:
+		v.line("  ", v.page.paint(red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason))
+	case checkpoint.GateReviewed:
+		v.done("  ", e.Gate+" reviewed"+byWhom(e.By), "", string(e.Comment))
+	case checkpoint.GateSkipped:
+		v.passed("  ", e.Gate+" skipped", string(e.Reason))
+	case checkpoint.GateVoided:
+		if v.verbose || !v.told[e.Gate] {
+			v.passed("  ", e.Gate+" will be judged again", string(e.Reason))
+		}
+	}
+}
+
+// frequent tells the checkpoints that come with every workstream or gate, so
+// that ten thousand workstreams don't print thirty thousand lines.
+func frequent(t checkpoint.Trigger) bool {
+	return t == checkpoint.TriggerWorkstreamComplete || t == checkpoint.TriggerBatchComplete || t == checkpoint.TriggerGatePassed
+}
+
+func contents(e checkpoint.CheckpointCreated) string {
+	s := plural(e.Created+e.Modified, "file")
+	if e.Git != nil && e.Git.Commit != "" {
+		s += ", git " + ShortCommit(e.Git.Commit)
+	}
+	return s
+}
+
+func (v *plain) phase(name string) string {
+	if n := v.numbers[name]; n > 0 {
+		return fmt.Sprintf("Phase %d of %d: %s", n, len(v.numbers), Named(name, v.phases[name]))
+	}
+	return "Phase: " + name
+}
+
+func processes(e checkpoint.ProcessesEnded) string {
+	list := make([]string, len(e.Processes))
+	for i, p := range e.Processes {
+		list[i] = strings.TrimSpace(strconv.Itoa(p.PID) + " " + string(p.Command))
+	}
+	s := "ended " + plural(len(list), "process that was left behind")
+	if len(list) != 1 {
+		s = fmt.Sprintf("ended %d processes that were left behind", len(list))
+	}
+	if e.Workstream != "" {
+		s += " by " + e.Workstream
+	}
+	return s + ": " + strings.Join(list, "; ")
+}
+
+func attempt(n int) string {
+	if n <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("attempt %d", n)
+}
+
+func byWhom(a checkpoint.Actor) string {
+	if a.User == "" {
+		return ""
+	}
+	return " by " + a.User
+}
+
+func resolver(e checkpoint.WorkstreamResolved) string {
+	if e.Verified {
+		return " by its verify command"
+	}
+	return byWhom(e.By)
+}
+
+func approvers(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "by " + strings.Join(names, " or ")
+}
+
+func paths(list []checkpoint.Text) []string {
+	s := make([]string, len(list))
+	for i, p := range list {
+		s[i] = string(p)
+	}
+	return s
+}
+
+// value prints what a metric was.
+func value(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,138 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// failed prints a failure as a person needs it: the message, the place, the
+// end of the log and where the whole of it is.
+func (v *plain) failed(what, took string, f checkpoint.Failure) {
+	what += " failed"
+	if took != "" {
+		what += " after " + took
+	}
+	v.page.printf("  %s %s\n", v.page.paint(red, "✗"), v.page.paint(bold, what))
+	if f.Gate != "" && v.shown[f.Gate] && !strings.HasPrefix(what, f.Gate) {
+		v.page.printf("      %s did not pass\n", f.Gate)
+		return
+	}
+	for line := range strings.Lines(strings.TrimRight(string(f.Message), "\n")) {
+		v.page.printf("      %s\n", line)
+	}
+	if at := location(f); at != "" {
+		v.page.printf("      at %s\n", v.page.paint(bold, strings.TrimSuffix(at, ": ")))
+	}
+	if f.Log != "" {
+		v.tail(v.logPath(f.Log))
+	}
+}
+
+func (v *plain) tail(path string) {
+	lines, err := tail(path)
+	if err != nil {
+		v.page.printf("      %s\n", err.Error())
+		return
+	}
+	if len(lines) == 0 {
+		v.page.printf("      log: %s (empty)\n", path)
+		return
+	}
+	v.page.printf("      log: %s\n", path)
+	for _, line := range lines {
+		v.page.printf("      %s %s\n", v.page.paint(dim, "│"), line)
+	}
+}
+
+// location is "file:line:column: ", or "" where it is not known.
+func location(f checkpoint.Failure) string {
+	if f.File == "" {
+		return ""
+	}
+	s := string(f.File)
+	if f.Line > 0 {
+		s += fmt.Sprintf(":%d", f.Line)
+	}
+	if f.Line > 0 && f.Column > 0 {
+		s += fmt.Sprintf(":%d", f.Column)
+	}
+	return s + ": "
+}
+
+// Summary is a failure in one line: WS3: file:45: message.
+func Summary(f checkpoint.Failure) string {
+	who := f.Workstream
+	if f.Gate != "" {
+		who = f.Gate
+	}
+	s := location(f) + OneLine(string(f.Message))
+	if who == "" {
+		return s
+	}
+	return who + ": " + s
+}
+
+func (v *plain) end(e runner.Ending) {
+	v.page.WriteByte('\n')
+	took := v.page.paint(dim, Duration(e.Duration))
+	switch {
+	case e.Status == checkpoint.StatusComplete:
+		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+" complete"), took)
+	case e.Status == checkpoint.StatusFailed:
+		v.endFailed(e, took)
+	case e.Signal != "":
+		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" interrupted by "+e.Signal), took)
+	case e.Status == checkpoint.StatusPaused:
+		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" paused"), took)
+		if e.Pause != nil {
+			v.page.printf("  %s\n", Waits(*e.Pause))
+		}
+	default:
+		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" stopped"), took)
+	}
+	if len(e.Next) > 0 {
+		v.page.printf("\nNext:\n")
+	}
+	for _, command := range e.Next {
+		v.page.printf("  %s\n", command)
+	}
+}
+
+func (v *plain) endFailed(e runner.Ending, took painted) {
+	v.page.printf("%s %s  %s\n", v.page.paint(red, "✗"), v.page.paint(bold, v.prd+" failed"), took)
+	failures := e.Failed
+	if len(failures) == 0 && e.Error != nil {
+		failures = []checkpoint.Failure{*e.Error}
+	}
+	for _, f := range failures {
+		v.page.printf("  %s\n", Summary(f))
+	}
+}
+
+// Waits says what a paused session waits for.
+func Waits(p checkpoint.Pause) string {
+	var s string
+	switch p.Reason {
+	case checkpoint.PauseApproval:
+		s = "waits for approval of " + strings.Join(p.Gates, ", ")
+	case checkpoint.PauseReview:
+		s = "stopped for review after " + strings.Join(p.Gates, ", ")
+	case checkpoint.PauseRequested:
+		s = "a pause was requested"
+	case checkpoint.PauseTimeout:
+		s = "the timeout of the session has passed"
+	case checkpoint.PauseUncertain:
+		s = "nobody knows how these ended: " + strings.Join(p.Steps, ", ")
+	case checkpoint.PauseCheckpoint:
+		s = "a checkpoint could not be written"
+	default:
+		s = string(p.Reason)
+	}
+	if p.Message != "" {
+		s += ": " + string(p.Message)
+	}
+	return s
+}

@@ -1,0 +1,89 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"prdrunner/runner"
+)
+
+// WritePlan prints a plan for a person: every step with its decision and
+// reason, what changed, and the counts.
+func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
+	p := page{color: color}
+	p.printf("%s", p.paint(bold, Named(plan.PRD, plan.Title)))
+	switch {
+	case plan.Session == "":
+		p.printf("  a first run\n")
+	case plan.ResumeFrom > 0:
+		p.printf("  from Phase %d, session %s at %d\n", plan.ResumeFrom, plan.Session, plan.Seq)
+	default:
+		p.printf("  session %s at %d\n", plan.Session, plan.Seq)
+	}
+	for _, phase := range plan.Phases {
+		p.printf("\n%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))))
+		if err := writeSteps(&p, phase.Steps); err != nil {
+			return err
+		}
+	}
+	for _, c := range plan.Conflicts {
+		p.printf("\n%s %s of %s was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
+	}
+	for _, s := range plan.Stale {
+		p.printf("\n%s %s (%s) changed: %s → %s\n", p.paint(yellow, "!"), s.What, s.Path, ShortDigest(s.Old), ShortDigest(s.New))
+	}
+	for _, warning := range plan.Warnings {
+		p.printf("\n%s %s\n", p.paint(yellow, "!"), warning)
+	}
+	p.printf("\n%s\n", Counts(plan))
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+func found(c runner.Conflict) string {
+	if c.Found == "" {
+		return "missing"
+	}
+	return ShortDigest(c.Found)
+}
+
+func writeSteps(p *page, steps []runner.Step) error {
+	// Colour would count as width: the decision is the word itself.
+	tw := tabwriter.NewWriter(&p.Buffer, 0, 0, 2, ' ', 0)
+	for _, s := range steps {
+		name := Named(s.Name, s.Title)
+		if s.Kind == runner.GateStep {
+			name = "  " + s.Name
+		}
+		reason := s.Reason
+		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
+			reason = strings.TrimSpace(reason + " on " + strings.Join(s.On, ", "))
+		}
+		fmt.Fprintf(tw, "  %s\t%s\t%s\n", s.Decision, OneLine(name), OneLine(reason))
+		for _, c := range s.Changes {
+			fmt.Fprintf(tw, "  \t\t  %s\n", OneLine(Difference(c)))
+		}
+	}
+	return tw.Flush()
+}
+
+// Counts sums a plan up: 5 workstreams: 1 reuse, 4 run.
+func Counts(plan *runner.Plan) string {
+	decisions := []runner.Decision{
+		runner.Reuse, runner.Run, runner.Rerun, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain, runner.Skipped,
+	}
+	total := 0
+	var parts []string
+	for _, d := range decisions {
+		if n := plan.Count(d); n > 0 {
+			total += n
+			parts = append(parts, fmt.Sprintf("%d %s", n, d))
+		}
+	}
+	if total == 0 {
+		return "no workstreams"
+	}
+	return plural(total, "workstream") + ": " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,41 @@
+package view
+
+import (
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// quiet prints only what went wrong, and what a run that did not complete
+// waits for.
+type quiet struct {
+	*plain
+}
+
+func newQuiet(o Options) *quiet { return &quiet{plain: newPlain(o)} }
+
+// Begin implements runner.View.
+func (v *quiet) Begin(b runner.Beginning) {
+	v.prd = b.PRD
+	if b.Plan != nil {
+		v.learn(b.Plan, b.Resumed)
+	}
+}
+
+// Commit implements runner.View.
+func (v *quiet) Commit(c checkpoint.Commit) {
+	for _, e := range c.Events {
+		switch e := e.(type) {
+		case checkpoint.WorkstreamFailed, checkpoint.WorkstreamUncertain, checkpoint.GateFailed, checkpoint.GateRejected,
+			checkpoint.CheckpointSkipped:
+			v.event(c.Time, e)
+		}
+	}
+	v.flush()
+}
+
+// End implements runner.View.
+func (v *quiet) End(e runner.Ending) {
+	if e.Status != checkpoint.StatusComplete {
+		v.plain.End(e)
+	}
+}

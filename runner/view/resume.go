@@ -1,0 +1,114 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prdrunner/runner"
+)
+
+// listed is how many names of a list are printed before it is cut short.
+const listed = 40
+
+// writeResume prints where a session goes on, what it keeps, what is still to
+// do, and for everything that is done again the reason.
+func writeResume(p *page, plan *runner.Plan) {
+	p.printf("%s\n", p.paint(bold, resumeTitle(plan)))
+	groups := map[string][]string{}
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			if s.Kind != runner.WorkstreamStep {
+				continue
+			}
+			group := "Pending"
+			switch s.Decision {
+			case runner.Reuse:
+				group = "Completed"
+			case runner.Skipped:
+				group = "Skipped"
+			case runner.Run, runner.Rerun, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain:
+			}
+			groups[group] = append(groups[group], Named(s.Name, s.Title))
+		}
+	}
+	for _, group := range []string{"Completed", "Skipped", "Pending"} {
+		mark := ""
+		if group == "Completed" {
+			mark = " ✅"
+		}
+		writeList(p, group, groups[group], mark)
+	}
+	writeList(p, "Again, and why", reasons(plan), "")
+}
+
+func resumeTitle(plan *runner.Plan) string {
+	if plan.ResumeFrom == 0 {
+		return "Resuming " + plan.PRD
+	}
+	return fmt.Sprintf("Resuming %s from Phase %d", plan.PRD, plan.ResumeFrom)
+}
+
+func writeList(p *page, title string, lines []string, mark string) {
+	if len(lines) == 0 {
+		return
+	}
+	p.printf("\n%s:\n", title)
+	for i, line := range lines {
+		if i == listed && len(lines) > listed+1 {
+			p.printf("  … and %d more\n", len(lines)-listed)
+			break
+		}
+		p.printf("  %s%s\n", line, painted(mark))
+	}
+}
+
+// reasons lists the steps that are done once more although they were done, or
+// that a person must decide, each with its reason.
+func reasons(plan *runner.Plan) []string {
+	again := []runner.Decision{runner.Rerun, runner.Judge, runner.Uncertain}
+	var lines []string
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			if !slices.Contains(again, s.Decision) {
+				continue
+			}
+			lines = append(lines, s.Name+" ("+string(s.Decision)+"): "+because(s))
+		}
+	}
+	return lines
+}
+
+func because(s runner.Step) string {
+	if len(s.Changes) == 0 {
+		return s.Reason
+	}
+	changes := make([]string, 0, 3)
+	for i, c := range s.Changes {
+		if i == cap(changes) {
+			return fmt.Sprintf("%s: %s and %d more", s.Reason, strings.Join(changes, "; "), len(s.Changes)-i)
+		}
+		changes = append(changes, Difference(c))
+	}
+	if s.Reason == "" {
+		return strings.Join(changes, "; ")
+	}
+	return s.Reason + ": " + strings.Join(changes, "; ")
+}
+
+// Difference is a change in one line: inputs schema/a.sql 1f2e… → 9c8d….
+func Difference(c runner.Change) string {
+	s := c.Component
+	if c.Name != "" {
+		s += " " + c.Name
+	}
+	switch {
+	case c.Old == "" && c.New == "":
+		return s
+	case c.Old == "":
+		return s + " is new (" + ShortDigest(c.New) + ")"
+	case c.New == "":
+		return s + " is gone (was " + ShortDigest(c.Old) + ")"
+	}
+	return s + " " + ShortDigest(c.Old) + " → " + ShortDigest(c.New)
+}

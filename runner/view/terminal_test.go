@@ -1,0 +1,129 @@
+package view_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+	"prdrunner/runner/view"
+)
+
+func terminal(in io.Reader, out io.Writer) *view.Terminal {
+	return view.NewTerminal(in, out, checkpoint.Actor{User: "alice"}, false, false)
+}
+
+func TestApprove(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, in  string
+		question  runner.Question
+		want      runner.Verdict
+		comment   string
+		mustShow  string
+		mustShow2 string
+	}{
+		{"approve", "a\n", runner.Question{Gate: "sign-off (services)", Message: "Ship it?"}, runner.Approve, "", "sign-off (services)", "Ship it?"},
+		{"whole word", "Approve\n", runner.Question{Gate: "g"}, runner.Approve, "", "(a)pprove", ""},
+		{"reject", "r\nnot yet\n", runner.Question{Gate: "g"}, runner.Reject, "not yet", "", ""},
+		{"reject without an end", "r\nnot", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
+		{"later", "l\n", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
+		{"asked again", "yes\na\n", runner.Question{Gate: "g"}, runner.Approve, "", "Please type one of a, r, l.", ""},
+		{"end of input", "", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
+		{"line never sent off", "a", runner.Question{Gate: "g"}, runner.Later, "", "", ""},
+		{"not an approver", "a\n", runner.Question{Gate: "g", Approvers: []string{"bob"}}, runner.Later, "", "Only bob can answer; alice cannot.", ""},
+		{"an approver", "a\n", runner.Question{Gate: "g", Approvers: []string{"bob", "alice"}}, runner.Approve, "", "", ""},
+		{"review", "c\n", runner.Question{Gate: "g", Review: true}, runner.Approve, "", "(c)ontinue", "passed"},
+		{"hostile message", "l\n", runner.Question{Gate: "g", Message: "\x1b[2Jx"}, runner.Later, "", "  x\n", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			got, err := terminal(strings.NewReader(tt.in), &out).Approve(t.Context(), tt.question)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Verdict != tt.want || got.Comment != tt.comment || got.By.User != "alice" {
+				t.Errorf("answer %+v, want %s %q", got, tt.want, tt.comment)
+			}
+			if !strings.Contains(out.String(), tt.mustShow) || !strings.Contains(out.String(), tt.mustShow2) {
+				t.Errorf("shown:\n%s\nwant in it: %q, %q", out.String(), tt.mustShow, tt.mustShow2)
+			}
+		})
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "": false, "y": false, "maybe\n": false} {
+		got, err := terminal(strings.NewReader(in), io.Discard).Confirm(t.Context(), "Start over?")
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v, want %v", in, got, err, want)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	conflicts := []runner.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:11111111111111", Found: ""}}
+	for in, want := range map[string]runner.OnConflict{
+		"r\n": runner.ConflictRestore, "keep\n": runner.ConflictKeep, "f\n": runner.ConflictFail, "": runner.ConflictFail, "x\nk\n": runner.ConflictKeep,
+	} {
+		var out bytes.Buffer
+		got, err := terminal(strings.NewReader(in), &out).Resolve(t.Context(), conflicts)
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v, want %v", in, got, err, want)
+		}
+		if !strings.Contains(out.String(), "gen/a.go (WS1): 111111111111 → missing") {
+			t.Errorf("the conflict is not shown:\n%s", out.String())
+		}
+	}
+}
+
+// reader blocks like a terminal: it tells when somebody waits for it.
+type reader struct {
+	*io.PipeReader
+	asked chan struct{}
+}
+
+func (r reader) Read(b []byte) (int, error) {
+	r.asked <- struct{}{}
+	return r.PipeReader.Read(b)
+}
+
+// TestAnswerToAnEarlierQuestion gives a question up, and types the answer to
+// it before the next one is asked: it must not count for that.
+func TestAnswerToAnEarlierQuestion(t *testing.T) {
+	t.Parallel()
+	pr, pw := io.Pipe()
+	defer pw.Close()
+	in := reader{pr, make(chan struct{}, 8)}
+	term := terminal(in, io.Discard)
+	gone := errors.New("answered from beside")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-in.asked
+		cancel(gone)
+	}()
+	if _, err := term.Approve(ctx, runner.Question{Gate: "first"}); !errors.Is(err, gone) {
+		t.Fatalf("the question was not given up: %v", err)
+	}
+	// The read is still waiting; what is typed now was meant for the first.
+	if _, err := io.WriteString(pw, "y\n"); err != nil {
+		t.Fatal(err)
+	}
+	view.AwaitTyped(term)
+	go func() {
+		<-in.asked
+		_, _ = io.WriteString(pw, "n\n")
+	}()
+	yes, err := term.Confirm(t.Context(), "Delete everything?")
+	if err != nil || yes {
+		t.Errorf("Confirm = %v, %v: took the answer to an earlier question", yes, err)
+	}
+}

@@ -1,0 +1,285 @@
+package view_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+	"prdrunner/runner/view"
+)
+
+// start is when every scenario begins.
+func start() time.Time { return time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC) }
+
+// scenario is a run as a view is told of it. Its golden file holds what each
+// mode prints: testdata/NAME.txtar.
+type scenario struct {
+	begin   runner.Beginning
+	commits []checkpoint.Commit
+	warn    string
+	end     runner.Ending
+	verbose bool
+	color   bool
+}
+
+func cashier(resumed bool) *runner.Plan {
+	step := func(name, title string) runner.Step {
+		return runner.Step{Kind: runner.WorkstreamStep, Name: name, Title: title, Decision: runner.Run, Reason: "never completed"}
+	}
+	gate := func(label string) runner.Step {
+		return runner.Step{Kind: runner.GateStep, Name: label, Decision: runner.Run, Reason: "never judged"}
+	}
+	plan := &runner.Plan{
+		FormatVersion: "1.0", PRD: "PRD-009", Title: "Cashier Workflows", MadeAt: start(), Pipeline: "sha256:00",
+		Phases: []runner.PlanPhase{
+			{Name: "database", Title: "database", Number: 1, Steps: []runner.Step{
+				step("WS1", "Database Layer"), gate("schema-validation (WS1)"),
+			}},
+			{Name: "services", Title: "Services", Number: 2, Steps: []runner.Step{
+				step("WS2", "Service Layer"), step("WS3", "Route Handlers"), gate("lint (WS3)"), gate("sign-off (services)"),
+			}},
+		},
+		Warnings: []string{}, Stale: []runner.Stale{}, Conflicts: []runner.Conflict{},
+	}
+	if resumed {
+		plan.Session, plan.Seq, plan.ResumeFrom = "s-1", 14, 2
+		plan.Phases[0].Steps[0].Decision, plan.Phases[0].Steps[0].Reason = runner.Reuse, "unchanged"
+		plan.Phases[0].Steps[1].Decision, plan.Phases[0].Steps[1].Reason = runner.Reuse, "unchanged"
+		ws2 := &plan.Phases[1].Steps[0]
+		ws2.Decision, ws2.Reason = runner.Rerun, "inputs changed"
+		ws2.Changes = []runner.Change{
+			{Component: "inputs", Name: "schema/a.sql", Old: "sha256:1111111111111111", New: "sha256:2222222222222222"},
+			{Component: "inputs", Name: "schema/b.sql", New: "sha256:3333333333333333"},
+		}
+		plan.Phases[1].Steps[1].Decision, plan.Phases[1].Steps[1].Reason = runner.Depends, "waits"
+		plan.Phases[1].Steps[1].On = []string{"WS2"}
+		plan.Phases[1].Steps[2].Decision, plan.Phases[1].Steps[2].Reason = runner.Judge, "failed before"
+	}
+	return plan
+}
+
+// story numbers commits, one second apart.
+func story(events ...[]checkpoint.Event) []checkpoint.Commit {
+	commits := make([]checkpoint.Commit, len(events))
+	for i, e := range events {
+		commits[i] = checkpoint.Commit{Seq: uint64(i + 1), Time: start().Add(time.Duration(i+1) * time.Second), Events: e}
+	}
+	return commits
+}
+
+type events = []checkpoint.Event
+
+func scenarios() map[string]scenario {
+	begin := runner.Beginning{PRD: "PRD-009", Title: "Cashier Workflows", Session: "s-1", Plan: cashier(false), Parallel: 2}
+	resumed := begin
+	resumed.Resumed, resumed.Plan = true, cashier(true)
+	git := &checkpoint.Git{Branch: "main", Commit: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2"}
+	failure := checkpoint.Failure{
+		Workstream: "WS3", Outcome: "exited", Message: "Property 'player_id' does not exist on type 'PlayerDTO'",
+		File: "services/player/index.ts", Line: 45, ExitCode: 2, Log: "WS3.1.log",
+	}
+	gateFailure := checkpoint.Failure{Workstream: "WS3", Gate: "lint (WS3)", Message: "exited with 1", Log: "lint.1.log"}
+	first := story(
+		events{
+			checkpoint.SessionStarted{FormatVersion: "1.0", Session: "s-1", PRD: "PRD-009", Title: "Cashier Workflows", Version: "test"},
+			checkpoint.CheckpointCreated{ID: "CP-start-20251211T100001Z-aaaa", Trigger: checkpoint.TriggerStart, Git: git},
+		},
+		events{checkpoint.PhaseStarted{Phase: "database"}, checkpoint.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
+		events{checkpoint.WorkstreamSucceeded{Workstream: "WS1", Work: checkpoint.Work{Attempt: 1, DurationMS: 1234}}, checkpoint.GateStarted{Gate: "schema-validation (WS1)", Attempt: 1}},
+		events{
+			checkpoint.GatePassed{Verdict: checkpoint.Verdict{Gate: "schema-validation (WS1)"}, DurationMS: 300, Value: 82.5},
+			checkpoint.CheckpointCreated{ID: "CP-database-1", Trigger: checkpoint.TriggerGatePassed},
+			checkpoint.WorkstreamCompleted{Workstream: "WS1"},
+			checkpoint.CheckpointCreated{ID: "CP-database-2", Trigger: checkpoint.TriggerWorkstreamComplete},
+			checkpoint.PhaseCompleted{Phase: "database", DurationMS: 65000},
+			checkpoint.CheckpointCreated{ID: "CP-database-20251211T100004Z-bbbb", Trigger: checkpoint.TriggerPhaseTransition, Created: 2, Modified: 1, Git: git},
+		},
+	)
+	return map[string]scenario{
+		"complete": {begin: begin, commits: append(first[:4:4], checkpoint.Commit{Seq: 5, Time: start().Add(9 * time.Second), Events: events{
+			checkpoint.PhaseSkipped{Phase: "services", Reason: "when is false"}, checkpoint.SessionCompleted{},
+		}}), warn: "the hook \"complete\" failed: exited with 1", end: runner.Ending{Status: checkpoint.StatusComplete, Duration: 9 * time.Second}},
+		"verbose": {begin: begin, verbose: true, commits: first, end: runner.Ending{
+			Status: checkpoint.StatusPaused, Signal: "SIGINT", Duration: 3723 * time.Second, Next: []string{"runner build PRD-009 --resume"},
+		}},
+		"failed": {begin: begin, commits: story(
+			events{checkpoint.PhaseStarted{Phase: "services"}, checkpoint.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, checkpoint.WorkstreamStarted{Workstream: "WS3", Attempt: 1}},
+			events{checkpoint.WorkstreamAttemptFailed{Workstream: "WS3", Attempt: 1, Error: failure, RetryInMS: 1000}},
+			events{checkpoint.WorkstreamFailed{Workstream: "WS3", Error: failure}, checkpoint.WorkstreamInterrupted{Workstream: "WS2", Attempt: 1}},
+			events{checkpoint.ProcessesEnded{Workstream: "WS2", Processes: []checkpoint.Process{{PID: 17, Command: "sleep 100"}, {PID: 18}}}},
+			events{checkpoint.GateFailed{Verdict: checkpoint.Verdict{Gate: "lint (WS3)"}, DurationMS: 5, Error: gateFailure}},
+			events{checkpoint.SessionFailed{Error: failure}, checkpoint.CheckpointSkipped{Trigger: checkpoint.TriggerFailure, Error: "no space left on device"}},
+		), end: runner.Ending{Status: checkpoint.StatusFailed, Error: &failure, Failed: []checkpoint.Failure{failure, gateFailure}, Duration: 3 * time.Second,
+			Next: []string{"runner logs PRD-009 WS3", "runner build PRD-009 --resume"}}},
+		"resumed": {begin: resumed, commits: story(
+			events{checkpoint.SessionResumed{}, checkpoint.WorkstreamInvalidated{Workstream: "WS2", Reason: "inputs changed"}},
+			events{checkpoint.PhaseStarted{Phase: "services"}},
+			events{checkpoint.WorkstreamEdited{Workstream: "WS3", Edited: []checkpoint.Text{"gen/a.go"}}, checkpoint.WorkstreamInvalidated{Workstream: "WS4", Reason: "asked for"}},
+			events{checkpoint.WorkstreamUncertain{Workstream: "WS2", Error: checkpoint.Failure{Message: "its end is not on record"}}},
+			events{checkpoint.WorkstreamResolved{Workstream: "WS2", Resolution: checkpoint.ResolvedDone, By: checkpoint.Actor{User: "alice"}, Reason: "checked"}},
+			events{checkpoint.GateAsked{Verdict: checkpoint.Verdict{Gate: "sign-off (services)"}, Message: "Ship the service layer?", Approvers: []string{"alice", "bob"}}},
+			events{checkpoint.PauseAsked{By: checkpoint.Actor{User: "bob"}, Reason: "lunch"}},
+			events{checkpoint.GateRejected{Verdict: checkpoint.Verdict{Gate: "sign-off (services)"}, By: checkpoint.Actor{User: "bob"}, Reason: "not yet"}},
+		), end: runner.Ending{Status: checkpoint.StatusPaused, Pause: &checkpoint.Pause{Reason: checkpoint.PauseApproval, Gates: []string{"sign-off (services)"}},
+			Duration: 65 * time.Second, Next: []string{"runner approve PRD-009"}}},
+		"colour": {begin: begin, color: true, commits: story(
+			events{checkpoint.PhaseStarted{Phase: "database"}, checkpoint.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
+			events{checkpoint.WorkstreamCompleted{Workstream: "WS1", Work: &checkpoint.Work{DurationMS: 7, Summary: "made \x1b[2J 3 files"}}},
+		), end: runner.Ending{Status: checkpoint.StatusComplete, Duration: time.Second}},
+	}
+}
+
+// hostileLog is what a process may print: colours, a title, a NUL, a line that
+// overwrites itself, a text direction override, bytes that are no text.
+const hostileLog = "first line, too long ago to be shown\n" +
+	"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n" +
+	"\x1b[31mred\x1b[0m and \x1b]0;owned\x07title\n" +
+	"nul \x00 bell \x07 back \b\n" +
+	"progress 10%\rprogress 100%\r\n" +
+	"turned \u202e round\n" +
+	"bytes \xff\xfe and é\n" +
+	"open \x1b]52;c;payload that never ends\n" +
+	"\x9b31m c1 \u009b31m\n" +
+	"tab\tstays\n" +
+	"last"
+
+func (s scenario) show(t *testing.T, mode view.Mode, live bool, logs string) string {
+	t.Helper()
+	var out bytes.Buffer
+	v := view.New(mode, view.Options{
+		Out: &out, Logs: logs, Now: start, Color: s.color, Live: live, Width: 40, Verbose: s.verbose,
+	})
+	v.Begin(s.begin)
+	for _, c := range s.commits {
+		v.Commit(c)
+	}
+	if s.warn != "" {
+		v.Warn(s.warn)
+	}
+	v.End(s.end)
+	if err := v.Err(); err != nil {
+		t.Fatalf("view failed: %v", err)
+	}
+	return strings.ReplaceAll(out.String(), logs+string(filepath.Separator), "logs/")
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestViews(t *testing.T) {
+	t.Parallel()
+	logs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(logs, "WS3.1.log"), []byte(hostileLog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(logs, "lint.1.log"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := &txtar.Archive{}
+			for _, m := range []struct {
+				name string
+				mode view.Mode
+				live bool
+			}{{"plain", view.Plain, false}, {"quiet", view.Quiet, false}, {"json", view.JSON, false}, {"live", view.Auto, true}} {
+				shown := s.show(t, m.mode, m.live, logs)
+				// Control characters are spelled out, so that the golden files are text.
+				shown = strings.NewReplacer("\x1b", "<ESC>", "\r", "<CR>").Replace(shown)
+				if shown != "" && !strings.HasSuffix(shown, "\n") {
+					shown += "<no newline>\n"
+				}
+				got.Files = append(got.Files, txtar.File{Name: m.name, Data: []byte(shown)})
+			}
+			compare(t, filepath.Join("testdata", name+".txtar"), txtar.Format(got))
+		})
+	}
+}
+
+func compare(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got, -update writes it):\n%s", path, diff)
+	}
+}
+
+// TestNothingSteersTheTerminal holds for every scenario without colours and
+// without a status line: no control character but the newline is printed.
+func TestNothingSteersTheTerminal(t *testing.T) {
+	t.Parallel()
+	logs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(logs, "WS3.1.log"), []byte(hostileLog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range scenarios() {
+		if s.color {
+			continue
+		}
+		shown := s.show(t, view.Plain, false, logs)
+		for i, r := range shown {
+			if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e {
+				t.Errorf("%s: control character %U at byte %d", name, r, i)
+			}
+		}
+	}
+}
+
+func TestPlanForPeople(t *testing.T) {
+	t.Parallel()
+	plan := cashier(true)
+	plan.Conflicts = []runner.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:aaaaaaaaaaaaaaaa"}}
+	plan.Stale = []runner.Stale{{What: "the PRD document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
+	plan.Warnings = []string{"the workspace is no git work tree"}
+	var out bytes.Buffer
+	if err := view.WritePlan(&out, plan, false); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, filepath.Join("testdata", "plan.txt"), out.Bytes())
+}
+
+type closedPipe struct{ writes int }
+
+func (c *closedPipe) Write([]byte) (int, error) {
+	c.writes++
+	return 0, errors.New("broken pipe")
+}
+
+func TestWriterThatFails(t *testing.T) {
+	t.Parallel()
+	for _, mode := range view.Modes() {
+		out := &closedPipe{}
+		v := view.New(mode, view.Options{Out: out, Now: start})
+		s := scenarios()["failed"]
+		v.Begin(s.begin)
+		for _, c := range s.commits {
+			v.Commit(c)
+		}
+		v.End(s.end)
+		if v.Err() == nil {
+			t.Errorf("%s: the failure to write was swallowed", mode)
+		}
+		if out.writes != 1 {
+			t.Errorf("%s: wrote %d times, want 1", mode, out.writes)
+		}
+	}
+}
