@@ -1,0 +1,78 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteDOT draws for Graphviz: a cluster for each phase, a box for each
+// workstream, a diamond for each gate.
+func (g *Graph) WriteDOT(w io.Writer) error {
+	p := &printer{w: w}
+	p.linef("digraph %s {", dotQuote(g.PRD))
+	p.linef("  label=%s;", dotQuote(label(g.PRD, g.Title)))
+	p.linef("  labelloc=t;\n  rankdir=LR;\n  compound=true;\n  node [shape=box];")
+	for _, phase := range g.Phases {
+		phase.writeDOT(p)
+	}
+	for i := 1; i < len(g.Phases); i++ {
+		before, after := g.Phases[i-1], g.Phases[i]
+		if len(before.Workstreams) > 0 && len(after.Workstreams) > 0 {
+			p.linef("  %s -> %s [ltail=%s, lhead=%s, style=bold];",
+				dotQuote(before.Workstreams[len(before.Workstreams)-1].Name), dotQuote(after.Workstreams[0].Name),
+				before.cluster(), after.cluster())
+		}
+	}
+	p.linef("}")
+	return p.err
+}
+
+func (p Phase) cluster() string { return fmt.Sprintf("cluster_%d", p.Number) }
+
+func (p Phase) writeDOT(out *printer) {
+	out.linef("  subgraph %s {", p.cluster())
+	out.linef("    label=%s;", dotQuote(fmt.Sprintf("%d %s", p.Number, label(p.Name, p.Title))))
+	for _, w := range p.Workstreams {
+		out.linef("    %s [label=%s];", dotQuote(w.Name), dotQuote(label(w.Name, w.Title)))
+		writeDOTGates(out, w.Gates, w.Name)
+	}
+	writeDOTGates(out, p.Gates, "")
+	out.linef("  }")
+	for _, w := range p.Workstreams {
+		for _, name := range w.upstream() {
+			out.linef("  %s -> %s;", dotQuote(name), dotQuote(w.Name))
+		}
+	}
+}
+
+// writeDOTGates draws gates, joined to the workstream that they judge.
+func writeDOTGates(out *printer, gates []Gate, owner string) {
+	for _, gate := range gates {
+		// A space can't be in a name, so that no workstream is called so.
+		node := dotQuote(strings.TrimSpace("gate " + gate.Name + " " + owner))
+		out.linef("    %s [shape=diamond, label=%s];", node, dotQuote(fmt.Sprintf("%s\n%s", gate.Name, gate.Kind)))
+		if owner != "" {
+			out.linef("    %s -> %s [style=dashed, arrowhead=none];", dotQuote(owner), node)
+		}
+	}
+}
+
+// dotQuote makes a DOT string.
+func dotQuote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, line := range []rune(s) {
+		switch line {
+		case '"', '\\':
+			b.WriteByte('\\')
+			b.WriteRune(line)
+		case '\n':
+			b.WriteString(`\n`)
+		default:
+			b.WriteString(clean(string(line)))
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

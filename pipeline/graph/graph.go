@@ -1,0 +1,123 @@
+// Package graph draws the shape of a pipeline: its phases, its workstreams with
+// what they depend on, and its gates. New makes plain data, whose JSON form is
+// what `runner graph --format json` prints; the other forms are one file each.
+package graph
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+
+	"prdrunner/pipeline"
+)
+
+// FormatVersion is the version of the JSON form.
+const FormatVersion = "1.0"
+
+// Graph is the shape of a pipeline.
+type Graph struct {
+	FormatVersion string  `json:"format_version"`
+	PRD           string  `json:"prd"`
+	Title         string  `json:"title"`
+	Phases        []Phase `json:"phases"` // in the order in which they run
+}
+
+// Phase is a stage; it begins when the one before it is done.
+type Phase struct {
+	Name        string       `json:"name"`
+	Title       string       `json:"title"`
+	Number      int          `json:"number"`                 // from 1
+	MaxParallel int          `json:"max_parallel,omitempty"` // 0: no limit of its own
+	Workstreams []Workstream `json:"workstreams"`
+	Gates       []Gate       `json:"gates"` // the phase's own
+}
+
+// Workstream is a node.
+type Workstream struct {
+	Name      string   `json:"name"`
+	Title     string   `json:"title"`
+	Batch     int      `json:"batch"`      // depth inside the phase, from 1
+	DependsOn []string `json:"depends_on"` // what it says it depends on
+	Uses      []string `json:"uses"`       // whose results its expressions use, besides these
+	Effect    string   `json:"effect"`
+	Gates     []Gate   `json:"gates"`
+}
+
+// Gate is a check on a workstream or a phase.
+type Gate struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	Pause bool   `json:"pause,omitempty"` // stops for review after it passed
+}
+
+// New takes the shape out of a pipeline.
+func New(p *pipeline.Pipeline) *Graph {
+	g := &Graph{FormatVersion: FormatVersion, PRD: p.ID, Title: p.Title, Phases: []Phase{}}
+	for _, phase := range p.Phases {
+		node := Phase{
+			Name: phase.Name, Title: phase.Title, Number: phase.Number, MaxParallel: phase.MaxParallel,
+			Workstreams: []Workstream{}, Gates: gates(phase.Gates),
+		}
+		for _, w := range phase.Workstreams {
+			node.Workstreams = append(node.Workstreams, workstream(w))
+		}
+		g.Phases = append(g.Phases, node)
+	}
+	return g
+}
+
+func workstream(w *pipeline.Workstream) Workstream {
+	node := Workstream{
+		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: gates(w.Gates),
+		DependsOn: slices.Concat([]string{}, w.DependsOn), Uses: []string{},
+	}
+	for _, name := range w.Upstream {
+		if !slices.Contains(w.DependsOn, name) {
+			node.Uses = append(node.Uses, name)
+		}
+	}
+	return node
+}
+
+func gates(from []*pipeline.Gate) []Gate {
+	nodes := []Gate{}
+	for _, gate := range from {
+		nodes = append(nodes, Gate{Name: gate.Name, Kind: string(gate.Kind), Pause: gate.Pause})
+	}
+	return nodes
+}
+
+// upstream is everything that the workstream waits for.
+func (w Workstream) upstream() []string { return slices.Concat(w.DependsOn, w.Uses) }
+
+// label is the name with the title, where there is another one.
+func label(name, title string) string {
+	if title == "" || title == name {
+		return clean(name)
+	}
+	return clean(name) + ": " + clean(title)
+}
+
+// clean replaces what would break a line or act on a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// printer writes lines and keeps the first error.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) linef(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}

@@ -1,0 +1,64 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteMermaid draws a Mermaid flowchart, which GitHub shows in Markdown.
+func (g *Graph) WriteMermaid(w io.Writer) error {
+	m := mermaid{printer: printer{w: w}, nodes: make(map[string]string)}
+	for _, phase := range g.Phases {
+		for _, workstream := range phase.Workstreams {
+			// Names may hold brackets and quotes, which ids can't.
+			m.nodes[workstream.Name] = fmt.Sprintf("w%d", len(m.nodes)+1)
+		}
+	}
+	m.linef("flowchart LR")
+	for _, phase := range g.Phases {
+		m.phase(phase)
+	}
+	for i := 1; i < len(g.Phases); i++ {
+		m.linef("  p%d ==> p%d", g.Phases[i-1].Number, g.Phases[i].Number)
+	}
+	return m.err
+}
+
+type mermaid struct {
+	printer
+	nodes map[string]string // ids by name
+	gates int
+}
+
+func (m *mermaid) phase(p Phase) {
+	m.linef("  subgraph p%d[%s]", p.Number, mermaidQuote(fmt.Sprintf("%d %s", p.Number, label(p.Name, p.Title))))
+	for _, w := range p.Workstreams {
+		m.linef("    %s[%s]", m.nodes[w.Name], mermaidQuote(label(w.Name, w.Title)))
+		for _, gate := range w.Gates {
+			m.linef("    %s -.- %s", m.nodes[w.Name], m.gate(gate))
+		}
+	}
+	for _, gate := range p.Gates {
+		m.linef("    %s", m.gate(gate))
+	}
+	m.linef("  end")
+	for _, w := range p.Workstreams {
+		for _, name := range w.upstream() {
+			m.linef("  %s --> %s", m.nodes[name], m.nodes[w.Name])
+		}
+	}
+}
+
+// gate is a new node for a gate.
+func (m *mermaid) gate(gate Gate) string {
+	m.gates++
+	return fmt.Sprintf("g%d{{%s}}", m.gates, mermaidQuote(gate.Name+" ("+gate.Kind+")"))
+}
+
+// mermaidQuote makes a Mermaid string, which has HTML's entities but no
+// backslashes.
+func mermaidQuote(s string) string {
+	escape := strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;")
+	return `"` + escape.Replace(clean(s)) + `"`
+}

@@ -1,0 +1,72 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteText draws a tree for people: phases, workstreams with an arrow to what
+// they wait for, and gates.
+func (g *Graph) WriteText(w io.Writer) error {
+	root := branch{text: label(g.PRD, g.Title)}
+	for _, phase := range g.Phases {
+		root.children = append(root.children, phase.branch())
+	}
+	p := &printer{w: w}
+	p.linef("%s", root.text)
+	root.print(p, "")
+	return p.err
+}
+
+// branch is a line of the tree and what hangs below it.
+type branch struct {
+	text     string
+	children []branch
+}
+
+func (b branch) print(p *printer, indent string) {
+	for i, child := range b.children {
+		joint, below := "├─ ", "│  "
+		if i == len(b.children)-1 {
+			joint, below = "└─ ", "   "
+		}
+		p.linef("%s%s%s", indent, joint, child.text)
+		child.print(p, indent+below)
+	}
+}
+
+func (p Phase) branch() branch {
+	b := branch{text: fmt.Sprintf("phase %d %s", p.Number, label(p.Name, p.Title))}
+	if p.MaxParallel > 0 {
+		b.text += fmt.Sprintf(" (at most %d at once)", p.MaxParallel)
+	}
+	for _, w := range p.Workstreams {
+		b.children = append(b.children, w.branch())
+	}
+	b.children = append(b.children, gateBranches(p.Gates)...)
+	return b
+}
+
+func (w Workstream) branch() branch {
+	b := branch{text: label(w.Name, w.Title), children: gateBranches(w.Gates)}
+	if w.Effect == "once" {
+		b.text += " (once)"
+	}
+	if upstream := w.upstream(); len(upstream) > 0 {
+		b.text += " ← " + clean(strings.Join(upstream, ", "))
+	}
+	return b
+}
+
+func gateBranches(gates []Gate) []branch {
+	var branches []branch
+	for _, gate := range gates {
+		text := fmt.Sprintf("gate %s (%s)", clean(gate.Name), gate.Kind)
+		if gate.Pause {
+			text += ", then a pause"
+		}
+		branches = append(branches, branch{text: text})
+	}
+	return branches
+}
