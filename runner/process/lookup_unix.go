@@ -4,31 +4,13 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"prdrunner/runner"
 )
-
-// startFailure is why a task's process could not be started, where that is the
-// task's fault.
-type startFailure struct {
-	outcome runner.Outcome
-	detail  string
-}
-
-func notFound(format string, args ...any) *startFailure {
-	return &startFailure{runner.NotFound, fmt.Sprintf(format, args...)}
-}
-
-func notExecutable(format string, args ...any) *startFailure {
-	return &startFailure{runner.NotExecutable, fmt.Sprintf(format, args...)}
-}
 
 // lookUp finds the program that a command names, as a shell in dir would: a name
 // with a slash is relative to dir, any other is searched for in path. There is

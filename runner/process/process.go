@@ -11,11 +11,14 @@
 //
 //   - Linux: everything. The program becomes a subreaper, so that every orphan
 //     of a task becomes its child; a child dies with the program.
-//   - macOS and other Unixes: the process group is signalled and ended. What
-//     left the group is not found, Recover finds nothing, and children survive
-//     a SIGKILL of the program.
-//   - Windows: a job object holds the processes of a task and ends with it.
-//     There is no polite signal: the grace is not used. Recover finds nothing.
+//   - macOS and other Unixes: the process group is signalled, ended and
+//     reported as one. What left the group is not found, Recover finds nothing,
+//     and children survive a SIGKILL of the program.
+//   - Windows: a job object holds the processes of a task, and the system ends
+//     them with it, also when the program is killed. They are not reported, and
+//     what a process starts in the instant before it is in the job is not held.
+//     Asking to end is a Ctrl+Break; without a console it is the kill at once.
+//     Recover finds nothing.
 //
 // On Linux an orphan becomes a child of the whole program, and so does one of
 // another Executor. A program should therefore have one Executor, and what it
@@ -83,8 +86,7 @@ type Executor struct {
 	nonce   string   // tells this executor's tasks from those of any other
 	system  system   // what the operating system needs
 
-	closing chan struct{} // closed by Close: nothing gets a grace any more
-	runs    sync.WaitGroup
+	runs sync.WaitGroup
 
 	// forks is held shared from before a fork until the child is registered,
 	// so that whoever holds it exclusively sees no child that is not
@@ -92,7 +94,7 @@ type Executor struct {
 	forks sync.RWMutex
 
 	mu      sync.Mutex
-	closed  bool
+	closed  bool            // nothing gets a grace any more
 	count   int             // tasks so far
 	ids     map[string]bool // of the tasks in Run
 	running map[int]*task   // by pid, until the process is reaped
@@ -130,7 +132,6 @@ func New(options Options) (*Executor, error) {
 		null:    null,
 		nonce:   rand.Text(),
 		system:  sys,
-		closing: make(chan struct{}),
 		ids:     map[string]bool{},
 		running: map[int]*task{},
 	}, nil
@@ -146,7 +147,6 @@ func (e *Executor) Close() error {
 		return nil
 	}
 	e.closed = true
-	close(e.closing)
 	for _, t := range e.running {
 		t.stop(runner.Cancelled, 0)
 	}
@@ -238,6 +238,9 @@ func (e *Executor) supervise(ctx context.Context, t *task, out *output, sink run
 	err = t.wait()
 	disarm()
 	if err != nil {
+		e.mu.Lock()
+		delete(e.running, t.pid)
+		e.mu.Unlock()
 		return fmt.Errorf("wait for process %d: %w", t.pid, err)
 	}
 	result.Leftovers, err = e.endLeftovers(t)

@@ -4,10 +4,21 @@ package process
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"prdrunner/runner"
+)
+
+const (
+	// settleTime is how long a process may outlive the main process before it
+	// counts as left over.
+	settleTime = 100 * time.Millisecond
+	// killWait is how long a killed process is waited for.
+	killWait = 10 * time.Second
+	pollTime = 5 * time.Millisecond
 )
 
 // system needs nothing here.
@@ -39,12 +50,44 @@ func (t *task) wait() error {
 	}
 }
 
-// endLeftovers kills what is left of the process group. A group keeps its
-// number as long as it has a member, so it is this one or none. What left the
-// group is not found, and nothing can be reported.
+// endLeftovers ends what is left of the process group, and reports it as one
+// process with the group's number. A group keeps its number as long as it has a
+// member, so it is this one or none. What left the group is not found.
 func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
-	t.killGroup()
-	return nil, nil
+	settled := time.Now().Add(settleTime)
+	killAt := settled.Add(t.work.Grace)
+	stopped, stoppedKillAt := t.stopped()
+	if stopped {
+		killAt = stoppedKillAt
+	}
+	var found []runner.Leftover
+	for asked := stopped; groupExists(t.pid); time.Sleep(pollTime) {
+		now := time.Now()
+		if now.Before(settled) && now.Before(killAt) {
+			continue
+		}
+		if found == nil {
+			found = []runner.Leftover{{PID: t.pid, Command: "(process group)", Task: t.work.Env[workstreamVariable]}}
+		}
+		switch {
+		case now.Sub(killAt) > killWait:
+			return found, fmt.Errorf("%w: in group %d", ErrUnkillable, t.pid)
+		case !now.Before(killAt) || e.isClosed():
+			t.killGroup()
+		case !asked:
+			asked = true
+			t.askGroup()
+		}
+	}
+	return found, nil
+}
+
+func groupExists(group int) bool { return syscall.Kill(-group, 0) != syscall.ESRCH }
+
+func (e *Executor) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
 }
 
 func (e *Executor) collect(t *task) (ending, error) {

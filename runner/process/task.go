@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -120,4 +121,19 @@ func (t *task) fill(result *runner.Result, end ending) {
 	default:
 		result.Outcome, result.ExitCode = runner.Exited, end.code
 	}
+}
+
+// startFailure is why a task's process could not be started, where that is the
+// task's fault.
+type startFailure struct {
+	outcome runner.Outcome
+	detail  string
+}
+
+func notFound(format string, args ...any) *startFailure {
+	return &startFailure{runner.NotFound, fmt.Sprintf(format, args...)}
+}
+
+func notExecutable(format string, args ...any) *startFailure {
+	return &startFailure{runner.NotExecutable, fmt.Sprintf(format, args...)}
 }

@@ -1,0 +1,178 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"prdrunner/runner"
+)
+
+// system needs nothing here.
+type system struct{}
+
+func newSystem() (system, error) { return system{}, nil }
+
+func (system) close() error { return nil }
+
+// onWorkerThread calls f. No process depends on the thread that started it here.
+func onWorkerThread(f func()) { f() }
+
+// process is what is kept of a task's main process.
+type process struct {
+	main  *os.Process
+	job   windows.Handle
+	state *os.ProcessState
+}
+
+// start starts the process in a job of its own and registers the task. What is
+// the task's own fault is a startFailure, anything else an error.
+func (e *Executor) start(t *task, out *output) (*startFailure, error) {
+	env := e.environ.of(t.work, t.token)
+	file, failure := lookUp(t.work.Command[0], value(env, "PATH"), t.work.Dir)
+	if failure != nil {
+		return failure, nil
+	}
+	job, err := newJob()
+	if err != nil {
+		return nil, fmt.Errorf("make a job object: %w", err)
+	}
+	t.job = job
+	attr := &os.ProcAttr{
+		Dir:   t.work.Dir,
+		Env:   env,
+		Files: []*os.File{e.null, out.child, out.child},
+		Sys:   &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP},
+	}
+	t.main, err = os.StartProcess(file, t.work.Command, attr)
+	if err != nil {
+		closeErr := windows.CloseHandle(job)
+		if failure := explain(err, t.work.Dir); failure != nil {
+			return failure, closeErr
+		}
+		return nil, errors.Join(fmt.Errorf("start %s: %w", file, err), closeErr)
+	}
+	t.pid = t.main.Pid
+	if err := t.enterJob(); err != nil {
+		e.options.Logger.Warn("cannot put a process into its job", "pid", t.pid, "error", err)
+	}
+	e.mu.Lock()
+	e.running[t.pid] = t
+	closed := e.closed
+	e.mu.Unlock()
+	if closed {
+		t.stop(runner.Cancelled, 0) // Close has not seen it
+	}
+	return nil, out.release()
+}
+
+// newJob makes a job whose processes end with its last handle, also when the
+// program is killed.
+func newJob() (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		return 0, errors.Join(err, windows.CloseHandle(job))
+	}
+	return job, nil
+}
+
+func (t *task) enterJob() error {
+	var err error
+	handleErr := t.main.WithHandle(func(handle uintptr) {
+		err = windows.AssignProcessToJobObject(t.job, windows.Handle(handle))
+	})
+	return errors.Join(handleErr, err)
+}
+
+// wait returns when the main process has ended.
+func (t *task) wait() error {
+	state, err := t.main.Wait()
+	t.state = state
+	return err
+}
+
+// askGroup sends Ctrl+Break to the process group, which needs a console that
+// both share. The caller holds t.mu and has seen that t has not exited.
+func (t *task) askGroup() {
+	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(t.pid)) != nil {
+		t.killGroup()
+	}
+}
+
+// killGroup ends all processes of the job, under the same conditions.
+func (t *task) killGroup() {
+	err := errors.Join(windows.TerminateJobObject(t.job, 1), t.main.Kill())
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.executor.options.Logger.Warn("cannot end a process", "pid", t.pid, "error", err)
+	}
+}
+
+// askStragglers finds none: the job holds them.
+func (t *task) askStragglers() map[int]bool { return nil }
+
+// endLeftovers ends what is left in the job. It can't tell what that was.
+func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
+	return nil, os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(t.job, 1))
+}
+
+func (e *Executor) collect(t *task) (ending, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.running, t.pid)
+	return ending{code: t.state.ExitCode()}, os.NewSyscallError("CloseHandle", windows.CloseHandle(t.job))
+}
+
+// lookUp finds the program that a command names: a name with a separator is
+// relative to dir, any other is searched for in path, with the usual extensions.
+func lookUp(name, path, dir string) (string, *startFailure) {
+	folders := filepath.SplitList(path)
+	if strings.ContainsAny(name, `/\`) {
+		folders = []string{""}
+	}
+	for _, folder := range folders {
+		file := filepath.Join(folder, name)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		if found, err := exec.LookPath(file); err == nil {
+			return found, nil
+		}
+	}
+	return "", notFound("%s: not found in PATH (%s)", name, path)
+}
+
+// explain tells why the system refused to start a program in dir. It returns nil
+// for what is not the task's fault.
+func explain(cause error, dir string) *startFailure {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return notExecutable("the working directory %s is not a directory", dir)
+	}
+	switch {
+	case errors.Is(cause, fs.ErrNotExist):
+		return notFound("%s", cause)
+	case errors.Is(cause, fs.ErrPermission), errors.Is(cause, windows.ERROR_BAD_EXE_FORMAT), errors.Is(cause, windows.ERROR_SHARING_VIOLATION):
+		return notExecutable("%s", cause)
+	default:
+		return nil
+	}
+}
+
+// Recover finds nothing: jobs end with the program that made them. It returns
+// nil, nil.
+func (e *Executor) Recover(context.Context, string) ([]runner.Leftover, error) { return nil, nil }
