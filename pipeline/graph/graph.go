@@ -71,7 +71,7 @@ func New(p *pipeline.Pipeline) *Graph {
 func workstream(w *pipeline.Workstream) Workstream {
 	node := Workstream{
 		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: gates(w.Gates),
-		DependsOn: slices.Concat([]string{}, w.DependsOn), Uses: []string{},
+		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{},
 	}
 	for _, name := range w.Upstream {
 		if !slices.Contains(w.DependsOn, name) {
