@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Pipeline is a validated pipeline. It is immutable and safe for concurrent use.
@@ -93,7 +94,9 @@ type Workstream struct {
 	RerunOnGateFailure bool
 	Range              hcl.Range
 
-	def *workstreamDef
+	def  *workstreamDef
+	each cty.Value // the object each, NilVal without for_each
+	deps []target  // what DependsOn means, shared between instances
 }
 
 // Effect says what running a workstream twice does.

@@ -1,0 +1,42 @@
+package pipeline
+
+import (
+	"github.com/hashicorp/hcl/v2"
+)
+
+// approvalBlock is an approval block as the file has it.
+type approvalBlock struct {
+	block     *hcl.Block
+	message   *argument
+	approvers *argument
+	timeout   *argument
+}
+
+var approvalSchema = &hcl.BodySchema{
+	Attributes: append(attributes("approvers", "timeout"), hcl.AttributeSchema{Name: "message", Required: true}),
+}
+
+func (d *decoder) decodeApproval(block *hcl.Block) *approvalBlock {
+	content := d.content(block.Body, approvalSchema)
+	return &approvalBlock{
+		block:     block,
+		message:   d.argument(content, "message"),
+		approvers: d.argument(content, "approvers"),
+		timeout:   d.argument(content, "timeout"),
+	}
+}
+
+func (b *builder) approval(block *approvalBlock, fr frame) *ApprovalRule {
+	return &ApprovalRule{
+		Message:   b.text(block.message, fr),
+		Approvers: b.stringList(block.approvers, fr),
+		Timeout:   b.duration(block.timeout, fr),
+	}
+}
+
+// sum adds the question to a digest. How long it may stand does not change
+// what was approved.
+func (a *ApprovalRule) sum(h *hasher) {
+	h.text("message", a.Message)
+	h.list("approvers", sorted(a.Approvers))
+}

@@ -1,0 +1,137 @@
+package pipeline
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// check reports references and function calls that can't be right, once per
+// argument. What a workstream reference means for order is checked elsewhere.
+func (b *builder) check(a *argument, fr frame) bool {
+	if ok, done := b.checked[a]; done {
+		return ok
+	}
+	before := len(b.diags)
+	for _, ref := range a.refs {
+		if diag := b.checkReference(a, ref, fr); diag != nil {
+			b.add(hcl.Diagnostics{diag})
+		}
+	}
+	for _, call := range a.calls {
+		if _, ok := b.scope.functions[call.Name]; !ok {
+			b.errorf("Call to unknown function", call.NameRange, "There is no function named %q.%s", call.Name, didYouMean(call.Name, maps.Keys(b.scope.functions)))
+		}
+	}
+	ok := len(b.diags) == before
+	b.checked[a] = ok
+	return ok
+}
+
+func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diagnostic {
+	failed := func(summary, detail string, args ...any) *hcl.Diagnostic {
+		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: ref.rng.Ptr()}
+	}
+	root := ref.traversal.RootName()
+	switch {
+	case ref.kind == kindInvalid:
+		return failed("Unknown reference", "There is nothing named %q. An expression can refer to %s.%s A text must be in quotes.", root, rootNames(), didYouMean(root, maps.Keys(rootKinds)))
+	case ref.kind == kindGate:
+		return failed("Invalid reference", "Gates have no value; gate.%s can stand in the argument \"gates\" of a workstream only.", ref.name)
+	case ref.kind&fr.allow == 0:
+		return b.notAllowed(a, ref, fr)
+	case ref.name == "" && ref.kind&(kindEach|kindVar|kindLocal|kindPipeline|kindRun) != 0 && len(ref.traversal) == 1:
+		return failed("Invalid reference", "%q alone is not a value; write %s.NAME.", root, root)
+	case ref.name == "":
+		return failed("Invalid reference", "After %q there must be a dot and a name: %s.NAME.", root, root)
+	}
+	return b.checkName(ref, failed)
+}
+
+// notAllowed explains why an argument can't refer to something that exists.
+func (b *builder) notAllowed(a *argument, ref reference, fr frame) *hcl.Diagnostic {
+	failed := func(summary, detail string, args ...any) *hcl.Diagnostic {
+		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: ref.rng.Ptr()}
+	}
+	switch {
+	case ref.kind == kindEach:
+		return failed("Reference outside for_each", "each.key and each.value exist only in a workstream with for_each, and in the gate blocks inside it.")
+	case ref.kind&kindDeferred != 0 && fr.allow&(kindLocal|kindPipeline) != 0:
+		return failed("Value not known yet", "The argument %q must be known before anything runs, so it cannot refer to %s.", a.name, ref.text())
+	case fr.allow == 0:
+		return failed("Reference not allowed", "The argument %q of a variable must be a constant, so it cannot refer to %s.", a.name, ref.text())
+	}
+	return failed("Reference not allowed", "%s cannot be used in %q: it is not known where this is evaluated. It may refer to %s.", ref.text(), a.name, allowedNames(fr.allow))
+}
+
+func allowedNames(allow kinds) string {
+	var names []string
+	for name, kind := range rootKinds {
+		if allow&kind != 0 {
+			names = append(names, name)
+		}
+	}
+	return listing(slices.Values(names))
+}
+
+// checkName checks that what a reference names exists.
+func (b *builder) checkName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+	known := func(names iter.Seq[string]) bool {
+		for name := range names {
+			if name == ref.name {
+				return true
+			}
+		}
+		return false
+	}
+	fixed := func(names ...string) *hcl.Diagnostic {
+		if known(slices.Values(names)) {
+			return nil
+		}
+		root := ref.traversal.RootName()
+		return failed("Unknown reference", "There is no %s.%s; %s has: %s.%s", root, ref.name, root, listing(slices.Values(names)), didYouMean(ref.name, slices.Values(names)))
+	}
+	switch ref.kind {
+	case kindVar:
+		if b.scope.variables[ref.name] == nil {
+			return failed("Unknown variable", "The file declares no variable %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.variables)))
+		}
+	case kindLocal:
+		if b.scope.locals[ref.name] == nil {
+			return failed("Unknown local", "No locals block has a value named %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.locals)))
+		}
+	case kindEach:
+		return fixed("key", "value")
+	case kindPipeline:
+		return fixed("id", "title", "type", "document")
+	case kindRun:
+		return fixed("session", "attempt", "resumed")
+	case kindWorkstream:
+		return b.checkWorkstreamName(ref, failed)
+	}
+	return nil
+}
+
+func (b *builder) checkWorkstreamName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
+	def := b.scope.blocks[ref.name]
+	if def == nil {
+		return failed("Unknown workstream", "There is no workstream named %q.%s", ref.name, didYouMean(ref.name, maps.Keys(b.scope.blocks)))
+	}
+	keyed := ref.hasKey || ref.keyExpr != nil
+	attr, rng, hasAttr := ref.attribute()
+	switch {
+	case keyed && !def.forEach:
+		return failed("Invalid reference", "The workstream %s has no for_each, so it has no instances to choose from; write workstream.%s.", ref.name, ref.name)
+	case !keyed && def.forEach && hasAttr:
+		return failed("Invalid reference", "The workstream %s has for_each, so an instance must be chosen first: workstream.%s[\"KEY\"].%s.", ref.name, ref.name, attr)
+	case !hasAttr || attr == "artifacts" || attr == "outputs":
+		return nil
+	}
+	names := slices.Values([]string{"outputs", "artifacts"})
+	diag := failed("Unknown reference", "A workstream has outputs and artifacts, but no %q.%s Write workstream.%s.outputs.NAME for what it wrote to RUNNER_OUTPUT.", attr, didYouMean(attr, names), ref.name)
+	diag.Subject = hcl.RangeBetween(ref.rng, rng).Ptr()
+	return diag
+}

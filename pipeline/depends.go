@@ -1,0 +1,242 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// references decodes an argument that is a list of references, such as
+// depends_on = [workstream.WS1].
+func (d *decoder) references(content *hcl.BodyContent, name string, kind kinds, summary, shape string) []*argument {
+	attr, ok := content.Attributes[name]
+	if !ok {
+		return nil
+	}
+	elems, diags := hcl.ExprList(attr.Expr)
+	if diags.HasErrors() {
+		d.report(summary, `"`+name+`" must be a list of references: `+name+" = ["+shape+"].", attr.Expr.Range())
+		return nil
+	}
+	var args []*argument
+	for _, elem := range elems {
+		a := newArgument(name, attr.NameRange, elem.(hclsyntax.Expression), d.source)
+		if !a.isReference(kind) {
+			d.report(summary, `Each element of "`+name+`" must be a reference, written without quotes: `+name+" = ["+shape+"].", elem.Range())
+			continue
+		}
+		args = append(args, a)
+	}
+	return args
+}
+
+// isReference reports whether the whole expression is one reference of the
+// given kind, to a workstream or gate itself and not to something in it.
+func (a *argument) isReference(kind kinds) bool {
+	switch a.expr.(type) {
+	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.IndexExpr:
+	default:
+		return false
+	}
+	return len(a.refs) > 0 && a.refs[0].kind == kind && a.refs[0].name != "" && len(a.refs[0].rest) == 0 &&
+		(len(a.refs) == 1 || a.refs[0].keyExpr != nil)
+}
+
+// resolveDependencies resolves depends_on of all blocks, first between blocks,
+// where cycles are found, then between instances.
+func (b *builder) resolveDependencies() {
+	for _, def := range b.blocks {
+		b.blockEdges(def)
+	}
+	w := &cycleWalk{b: b, state: map[*workstreamDef]int{}}
+	for _, def := range b.blocks {
+		w.visit(def)
+	}
+	for _, def := range b.blocks {
+		b.instanceEdges(def)
+	}
+}
+
+// blockEdges notes which blocks a block depends on.
+func (b *builder) blockEdges(def *workstreamDef) {
+	def.uniform = true
+	for _, a := range def.block.dependsOn {
+		ref := a.refs[0]
+		fr := constantFrame(noEach)
+		fr.allow |= kindWorkstream
+		if def.forEach {
+			fr.allow |= kindEach
+		}
+		if !b.check(a, fr) {
+			continue
+		}
+		other := b.scope.blocks[ref.name]
+		switch {
+		case other == def:
+			b.errorf("Dependency on itself", ref.rng, "The workstream %s cannot depend on itself. Remove it from its depends_on.", def.block.name)
+		case other.phase.phase.Number > def.phase.phase.Number:
+			b.errorf("Dependency on a later phase", ref.rng, "%s is in phase %q, which runs after phase %q. Move one of the two workstreams, or reorder the phases.",
+				ref.text(), other.phase.phase.Name, def.phase.phase.Name)
+		default:
+			def.edges = append(def.edges, other)
+			if ref.keyExpr != nil && ref.keyExpr.kinds&kindEach != 0 {
+				def.uniform = false
+			}
+		}
+	}
+}
+
+// cycleWalk is a depth-first walk over the blocks, which finds cycles and
+// the depth of each block in its phase.
+type cycleWalk struct {
+	b     *builder
+	state map[*workstreamDef]int
+	path  []*workstreamDef
+}
+
+func (w *cycleWalk) visit(def *workstreamDef) {
+	switch w.state[def] {
+	case visited:
+		return
+	case visiting:
+		start := slices.Index(w.path, def)
+		names := make([]string, 0, len(w.path)-start+1)
+		for _, on := range append(slices.Clone(w.path[start:]), def) {
+			names = append(names, "workstream."+on.block.name)
+		}
+		w.b.errorf("Dependency cycle", def.block.block.DefRange, "These workstreams wait for each other: %s. Remove one of the dependencies.", strings.Join(names, " → "))
+		return
+	}
+	w.state[def] = visiting
+	w.path = append(w.path, def)
+	def.batch = 1
+	for _, other := range def.edges {
+		w.visit(other)
+		if other.phase == def.phase {
+			def.batch = max(def.batch, other.batch+1)
+		}
+	}
+	w.path = w.path[:len(w.path)-1]
+	w.state[def] = visited
+}
+
+// instanceEdges gives every instance its dependencies. Where all instances of
+// a block have the same, they share one list.
+func (b *builder) instanceEdges(def *workstreamDef) {
+	var targets []target
+	var names []string
+	for i, ws := range def.instances {
+		if i == 0 || !def.uniform {
+			targets = b.dependencies(def, ws)
+			names = join(nil, targets)
+		}
+		ws.deps, ws.DependsOn = targets, names
+	}
+}
+
+func (b *builder) dependencies(def *workstreamDef, ws *Workstream) []target {
+	var targets []target
+	for _, a := range def.block.dependsOn {
+		if !b.checked[a] || !slices.Contains(def.edges, b.scope.blocks[a.refs[0].name]) {
+			continue
+		}
+		t, ok, diags := b.scope.target(a.refs[0], constantFrame(ws.each))
+		b.add(diags)
+		if ok {
+			targets = append(targets, t)
+		}
+	}
+	return targets
+}
+
+// position is where an expression is evaluated, for deciding whose results
+// are there by then.
+type position struct {
+	phase     *Phase
+	ws        *Workstream // nil: at the start of the phase
+	inclusive bool        // after ws, or with a nil ws after the whole phase
+	what      string
+}
+
+// checkOrder checks that every workstream that an argument refers to has
+// completed at a position, and returns them.
+func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
+	if a == nil || a.kinds&kindWorkstream == 0 || !b.checked[a] {
+		return nil
+	}
+	var targets []target
+	for _, ref := range a.refs {
+		if ref.kind != kindWorkstream {
+			continue
+		}
+		t, ok, diags := b.scope.target(ref, fr)
+		b.add(diags)
+		if !ok {
+			continue
+		}
+		if !t.def.forEach {
+			t.instance = nil
+		}
+		if diag := pos.reaches(t, ref); diag != nil {
+			b.add(hcl.Diagnostics{diag})
+			continue
+		}
+		targets = append(targets, t)
+	}
+	return targets
+}
+
+// reaches explains why a target has not completed at a position.
+func (pos position) reaches(t target, ref reference) *hcl.Diagnostic {
+	failed := func(detail ...string) *hcl.Diagnostic {
+		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Result of a workstream that does not run earlier", Detail: strings.Join(detail, ""), Subject: ref.rng.Ptr()}
+	}
+	other := t.def.phase.phase
+	switch {
+	case other.Number < pos.phase.Number:
+		return nil
+	case other.Number > pos.phase.Number:
+		return failed(t.text(), " is in the later phase \"", other.Name, "\", so ", pos.what, " cannot use its result.")
+	case pos.ws == nil && pos.inclusive:
+		return nil
+	case pos.ws == nil:
+		return failed(t.text(), " is in this very phase, so its result is not there when it is decided whether ", pos.what, " runs. Refer to an earlier phase.")
+	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
+		return nil
+	case t.def == pos.ws.def:
+		return failed(pos.what, " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
+	case pos.ws.after(t):
+		return nil
+	}
+	return failed("It is not certain that ", t.text(), " has completed before ", pos.what, " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
+}
+
+// after reports whether depends_on, directly or through others, makes the
+// workstream wait for the target.
+func (w *Workstream) after(t target) bool {
+	satisfied := func(dep target) bool { return dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) }
+	if slices.ContainsFunc(w.deps, satisfied) {
+		return true
+	}
+	queue := slices.Clone(w.deps)
+	seen := map[target]bool{}
+	for len(queue) > 0 {
+		dep := queue[0]
+		queue = queue[1:]
+		if satisfied(dep) {
+			return true
+		}
+		if seen[dep] || dep.def.phase != t.def.phase || dep.def.batch <= t.def.batch {
+			continue
+		}
+		seen[dep] = true
+		for i, ws := range dep.instances() {
+			if i == 0 || !dep.def.uniform {
+				queue = append(queue, ws.deps...)
+			}
+		}
+	}
+	return false
+}

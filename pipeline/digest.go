@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// hasher makes a digest of named parts. Every text is preceded by its length,
+// so that no two different sequences of parts look the same.
+type hasher struct {
+	hash hash.Hash
+	buf  []byte
+}
+
+func newHasher() *hasher { return &hasher{hash: sha256.New()} }
+
+func (h *hasher) put(text string) {
+	h.buf = binary.AppendUvarint(h.buf[:0], uint64(len(text)))
+	h.buf = append(h.buf, text...)
+	// A hash never fails to write.
+	_, _ = h.hash.Write(h.buf)
+}
+
+func (h *hasher) text(name, text string) {
+	h.put(name)
+	h.put(text)
+}
+
+func (h *hasher) list(name string, list []string) {
+	h.put(name)
+	h.buf = binary.AppendUvarint(h.buf[:0], uint64(len(list)))
+	_, _ = h.hash.Write(h.buf)
+	for _, text := range list {
+		h.put(text)
+	}
+}
+
+func (h *hasher) sum() string {
+	return "sha256:" + hex.EncodeToString(h.hash.Sum(nil))
+}
+
+// sumOpaque adds an expression whose value must not count: one that uses a
+// sensitive variable, or run.*. What counts instead is
+//
+//   - the tokens of the expression, and of every sensitive local behind it,
+//   - the names of the sensitive variables,
+//   - the value that it has with placeholders in place of what is sensitive,
+//     so that everything else in it counts by its value; and where it can't be
+//     evaluated so, the values of what it refers to.
+func (s *scope) sumOpaque(h *hasher, a *argument, fr frame) {
+	h.text(a.name, "opaque")
+	h.put(a.tokenSum())
+	h.list("sensitive", s.sensitiveNames(a))
+	h.list("locals", s.sensitiveLocals(a))
+	if value, diags := s.valueIn(a, fr, cty.DynamicPseudoType, viewPlaceholder); !diags.HasErrors() {
+		if value, _ = plain(value); value.IsWhollyKnown() {
+			h.text("value", sumValue(value))
+			return
+		}
+	}
+	s.sumReferences(h, a, fr)
+}
+
+// sumReferences adds the value of everything that an expression refers to.
+func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
+	ctx, diags := s.context(a, fr, viewPlaceholder)
+	if diags.HasErrors() {
+		h.text("references", "none")
+		return
+	}
+	for _, ref := range a.refs {
+		h.put(ref.text())
+		value, diags := ref.traversal.TraverseAbs(ctx)
+		if value, _ = plain(value); diags.HasErrors() || !value.IsWhollyKnown() {
+			h.put("unknown")
+			continue
+		}
+		h.put(sumValue(value))
+	}
+}
+
+// sensitiveLocals lists name and tokens of the sensitive locals behind an
+// expression, also through other locals.
+func (s *scope) sensitiveLocals(a *argument) []string {
+	if a.kinds&kindLocal == 0 {
+		return nil
+	}
+	found := map[string]bool{}
+	var visit func(a *argument)
+	visit = func(a *argument) {
+		for _, ref := range a.refs {
+			l := s.locals[ref.name]
+			if ref.kind != kindLocal || l == nil || found[ref.name] || !s.isSensitive(l.variables) {
+				continue
+			}
+			found[ref.name] = true
+			visit(l.def.value)
+		}
+	}
+	visit(a)
+	var list []string
+	for name := range found {
+		list = append(list, name+" "+s.locals[name].def.value.tokenSum())
+	}
+	slices.Sort(list)
+	return list
+}

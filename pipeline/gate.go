@@ -1,0 +1,289 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// gateBlock is a gate as the file has it. Exactly one of process, condition,
+// metric and approval is there.
+type gateBlock struct {
+	name         string
+	block        *hcl.Block
+	shared       bool // declared at file level
+	process      process
+	condition    *argument
+	errorMessage *argument
+	metric       *metricBlock
+	approval     *approvalBlock
+	inputs       *argument
+	timeout      *argument
+	pause        *argument
+	kind         GateKind
+}
+
+var gateSchema = &hcl.BodySchema{
+	Attributes: append(attributes(processAttributes...), append(attributes("condition", "error_message", "inputs", "timeout", "pause"), attributes(metricAttributes...)...)...),
+	Blocks:     []hcl.BlockHeaderSchema{{Type: "approval"}},
+}
+
+func (d *decoder) decodeGate(block *hcl.Block, shared bool) *gateBlock {
+	g := &gateBlock{name: d.identifier(block), block: block, shared: shared}
+	content := d.content(block.Body, gateSchema)
+	g.process = d.decodeProcess(content, block.DefRange)
+	g.condition = d.argument(content, "condition")
+	g.errorMessage = d.argument(content, "error_message")
+	g.metric = d.decodeMetric(content, block)
+	if inner := d.single(content, "approval"); inner != nil {
+		g.approval = d.decodeApproval(inner)
+	}
+	g.inputs = d.argument(content, "inputs")
+	g.timeout = d.argument(content, "timeout")
+	g.pause = d.argument(content, "pause")
+	g.kind = d.gateKind(g)
+	return g
+}
+
+// gateKind finds what the gate does, and reports what does not belong to it.
+func (d *decoder) gateKind(g *gateBlock) GateKind {
+	var given []string
+	var kind GateKind
+	for _, candidate := range []struct {
+		kind GateKind
+		text string
+		is   bool
+	}{
+		{GateCommand, "command or script", g.process.exists()},
+		{GateCondition, "condition", g.condition != nil},
+		{GateMetric, "metric", g.metric != nil},
+		{GateApproval, "approval", g.approval != nil},
+	} {
+		if candidate.is {
+			given, kind = append(given, candidate.text), candidate.kind
+		}
+	}
+	if len(given) != 1 {
+		detail := `A gate needs exactly one of "command", "script", "condition", "metric" and an approval block`
+		if len(given) > 1 {
+			detail += "; this one has " + strings.Join(given, " and ")
+		}
+		d.report("Invalid gate", detail+".", g.block.DefRange)
+		return ""
+	}
+	d.gateExtras(g, kind)
+	return kind
+}
+
+// gateExtras reports arguments that the kind of gate has no use for.
+func (d *decoder) gateExtras(g *gateBlock, kind GateKind) {
+	stray := func(a *argument, belongs string) {
+		if a != nil {
+			d.report("Argument without effect", fmt.Sprintf("%q has no meaning in a %s gate; it belongs to %s.", a.name, kind, belongs), a.nameRange)
+		}
+	}
+	if kind != GateCommand {
+		stray(g.process.dir, "gates with a command or script")
+		stray(g.process.env, "gates with a command or script")
+		stray(g.timeout, "gates with a command or script, or into the approval block")
+	}
+	switch {
+	case kind != GateCondition:
+		stray(g.errorMessage, "gates with a condition")
+	case g.errorMessage == nil:
+		d.report("Missing required argument", `A gate with a condition needs an "error_message", which says what is wrong and what to do when it is false.`, g.block.DefRange)
+	}
+}
+
+// gateDef is a gate that can be evaluated.
+type gateDef struct {
+	block   *gateBlock
+	scope   *scope
+	process *processDef
+	each    bool // its expressions see each
+}
+
+// owner is what a gate belongs to.
+type owner struct {
+	phase *Phase
+	ws    *Workstream
+	fr    frame
+	pos   position
+}
+
+// workstreamGates makes the gates of an instance: the shared ones in the order
+// of the argument "gates", then its own in the order of the file.
+func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *defaultsDef) {
+	fr := deferredFrame(ws.each)
+	pos := position{phase: ws.Phase, ws: ws, inclusive: true, what: "a gate of the workstream " + ws.Name}
+	var shared []*gateBlock
+	for _, a := range def.block.sharedGates {
+		name := a.refs[0].name
+		gate := b.gates[name]
+		if gate == nil {
+			b.errorf("Unknown gate", a.rng(), "The file declares no gate %q at its top level.%s", name, didYouMean(name, maps.Keys(b.gates)))
+			continue
+		}
+		b.usedGates[name] = true
+		shared = append(shared, gate)
+	}
+	ws.Gates = b.ownGates(def.block.gates, shared, owner{phase: ws.Phase, ws: ws, fr: fr, pos: pos}, defaults)
+}
+
+// ownGates makes the shared and own gates of one owner.
+func (b *builder) ownGates(own, shared []*gateBlock, o owner, defaults *defaultsDef) []*Gate {
+	if len(own)+len(shared) == 0 {
+		return nil
+	}
+	gates := make([]*Gate, 0, len(own)+len(shared))
+	taken := make(map[string]bool, cap(gates))
+	for _, block := range slices.Concat(shared, own) {
+		if taken[block.name] {
+			b.errorf("Duplicate gate", block.block.LabelRanges[0], "There is more than one gate %q in %s, its own and the shared ones taken together. Rename or remove one of them.", block.name, o.text())
+			continue
+		}
+		taken[block.name] = true
+		gates = append(gates, b.gate(block, o, defaults))
+	}
+	return gates
+}
+
+func (o owner) text() string {
+	if o.ws != nil {
+		return "the workstream " + o.ws.Block
+	}
+	return "the phase " + o.phase.Name
+}
+
+// gate makes one gate of one owner.
+func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
+	fr := o.fr
+	if block.shared {
+		// What a shared gate means must not depend on who uses it.
+		fr.each, fr.allow = noEach, fr.allow&^kindEach
+	}
+	fixed := constantFrame(fr.each)
+	g := &Gate{
+		Name: block.name, Kind: block.kind, Phase: o.phase, Workstream: o.ws, Range: block.block.DefRange,
+		Inputs: b.globs(block.inputs, fixed),
+		Pause:  b.boolean(block.pause, fixed),
+		def:    &gateDef{block: block, scope: b.scope, each: fr.each != noEach},
+	}
+	switch block.kind {
+	case GateCommand:
+		if g.Timeout = b.duration(block.timeout, fixed); g.Timeout == 0 {
+			g.Timeout = defaults.timeout
+		}
+		g.def.process = b.newProcessDef(block.process, defaults)
+		b.checkProcess(g.def.process, fr)
+		for _, a := range g.def.process.arguments() {
+			b.checkOrder(a, fr, o.pos)
+		}
+	case GateCondition:
+		b.checkDeferred(block.condition, fr, cty.Bool, o.pos)
+		b.checkDeferred(block.errorMessage, fr, cty.String, o.pos)
+	case GateMetric:
+		g.Metric = b.metric(block.metric, fixed)
+	case GateApproval:
+		g.Approval = b.approval(block.approval, fixed)
+	}
+	return g
+}
+
+// checkDeferred checks an optional argument that is evaluated while running.
+func (b *builder) checkDeferred(a *argument, fr frame, want cty.Type, pos position) {
+	if a == nil {
+		return
+	}
+	b.evaluateOnce(a, fr, want)
+	b.checkOrder(a, fr, pos)
+}
+
+// frame is what the expressions of the gate see.
+func (g *Gate) frame(r *Results) frame {
+	each := noEach
+	if g.Workstream != nil && g.def.each {
+		each = g.Workstream.each
+	}
+	fr := deferredFrame(each)
+	fr.results = r
+	return fr
+}
+
+// Invocation evaluates the process of a command gate. Its Definition is that
+// of the gate.
+func (g *Gate) Invocation(r Results) (Invocation, hcl.Diagnostics) {
+	if g.def.process == nil {
+		return Invocation{}, hcl.Diagnostics{{
+			Severity: hcl.DiagError, Summary: "Gate without command",
+			Detail: fmt.Sprintf("The gate %s is a %s gate and runs no process.", g.Label(), g.Kind), Subject: g.Range.Ptr(),
+		}}
+	}
+	fr := g.frame(&r)
+	ev, diags := g.def.process.evaluate(fr)
+	if diags.HasErrors() {
+		return Invocation{}, diags
+	}
+	h := g.hasher()
+	g.def.process.sum(h, ev, fr)
+	return ev.invocation(h), nil
+}
+
+// Condition evaluates a condition gate. The message is empty where it holds.
+func (g *Gate) Condition(r Results) (ok bool, message string, diags hcl.Diagnostics) {
+	fr := g.frame(&r)
+	ok, diags = g.def.scope.condition(g.def.block.condition, fr)
+	if ok || diags.HasErrors() {
+		return ok, "", diags
+	}
+	value, diags := g.def.scope.value(g.def.block.errorMessage, fr, cty.String)
+	switch {
+	case diags.HasErrors():
+		return false, "", diags
+	case value.ContainsMarked():
+		return false, "The condition is false. Its error_message is not shown, because it holds a sensitive value.", nil
+	case value.IsNull():
+		return false, "The condition is false.", nil
+	}
+	return false, value.AsString(), nil
+}
+
+// Definition is the digest of what the gate itself says: what it runs or
+// asks, and for a condition the values that it refers to.
+func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
+	if g.Kind == GateCommand {
+		invocation, diags := g.Invocation(r)
+		return invocation.Definition, diags
+	}
+	h := g.hasher()
+	switch g.Kind {
+	case GateCondition:
+		fr := g.frame(&r)
+		ctx, diags := g.def.scope.context(g.def.block.condition, fr, viewPlaceholder)
+		if ctx == nil || diags.HasErrors() {
+			return "", diags
+		}
+		h.put(g.def.block.condition.tokenSum())
+		h.list("sensitive", g.def.scope.sensitiveNames(g.def.block.condition))
+		h.list("locals", g.def.scope.sensitiveLocals(g.def.block.condition))
+		g.def.scope.sumReferences(h, g.def.block.condition, fr)
+	case GateMetric:
+		g.Metric.sum(h)
+	case GateApproval:
+		g.Approval.sum(h)
+	case GateCommand: // above
+	}
+	return h.sum(), nil
+}
+
+// hasher begins a digest with what all kinds of gate have.
+func (g *Gate) hasher() *hasher {
+	h := newHasher()
+	h.text("gate", string(g.Kind))
+	h.list("inputs", sorted(g.Inputs))
+	return h
+}

@@ -1,0 +1,77 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// hookBlock is a hook as the file has it.
+type hookBlock struct {
+	event   HookEvent
+	block   *hcl.Block
+	process process
+	timeout *argument
+}
+
+var hookEvents = []HookEvent{HookComplete, HookFailed, HookPaused, HookInterrupted}
+
+var hookSchema = &hcl.BodySchema{Attributes: attributes("command", "script", "shell", "env", "dir", "timeout")}
+
+func (d *decoder) decodeHook(block *hcl.Block) *hookBlock {
+	d.symbols = append(d.symbols, Symbol{Kind: "hook", Name: block.Labels[0], Range: blockRange(block), NameRange: block.LabelRanges[0]})
+	content := d.content(block.Body, hookSchema)
+	h := &hookBlock{
+		event:   HookEvent(block.Labels[0]),
+		block:   block,
+		process: d.decodeProcess(content, block.DefRange),
+		timeout: d.argument(content, "timeout"),
+	}
+	if !slices.Contains(hookEvents, h.event) {
+		names := func(yield func(string) bool) {
+			for _, event := range hookEvents {
+				if !yield(string(event)) {
+					return
+				}
+			}
+		}
+		d.report("Unknown hook event", fmt.Sprintf("There is no event %q; a hook is for one of: %s.%s", h.event, listing(names), didYouMean(string(h.event), names)), block.LabelRanges[0])
+	}
+	if !h.process.exists() {
+		d.report("Missing command", `A hook needs a "command" or a "script".`, block.DefRange)
+	}
+	return h
+}
+
+// hookDef is a hook that can be evaluated.
+type hookDef struct {
+	process *processDef
+	allow   kinds
+}
+
+// hooks makes the hooks. Only those for "complete" may use results: in all
+// other events it is not known how far the run came.
+func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
+	for _, block := range blocks {
+		fr := constantFrame(noEach)
+		fr.allow |= kindRun
+		if block.event == HookComplete {
+			fr.allow |= kindDeferred
+		}
+		def := &hookDef{process: b.newProcessDef(block.process, defaults), allow: fr.allow}
+		b.checkProcess(def.process, fr)
+		b.pipeline.Hooks = append(b.pipeline.Hooks, &Hook{
+			Event:   block.event,
+			Timeout: b.duration(block.timeout, constantFrame(noEach)),
+			Range:   block.block.DefRange,
+			def:     def,
+		})
+	}
+}
+
+// Invocation evaluates the process of the hook.
+func (h *Hook) Invocation(r Results) (Invocation, hcl.Diagnostics) {
+	fr := frame{allow: h.def.allow, results: &r}
+	return h.def.process.invocation(fr)
+}

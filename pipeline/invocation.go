@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Reasons for which the value of a process argument is refused. None of them
+// holds the value.
+var (
+	errEmptyCommand = errors.New("the command is empty")
+	errEmptyScript  = errors.New("the script is empty")
+	errNUL          = errors.New("it holds a NUL byte, which no process can receive")
+	errNotText      = errors.New("a string is needed")
+	errNotMap       = errors.New("a map of strings is needed, such as { NAME = \"value\" }")
+	errOutside      = errors.New("it must be a path relative to the workspace, with slashes, and must not lead out of it")
+	errEnvName      = errors.New("a name of an environment variable is empty or holds an equals sign or a NUL byte")
+	errReservedEnv  = errors.New("names that begin with RUNNER_ are set by Runner itself")
+)
+
+// Invocation evaluates the process of the workstream. The results must hold
+// what its expressions refer to; what is not there is a diagnostic.
+func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
+	fr := w.frame(&r)
+	ev, diags := w.def.process.evaluate(fr)
+	if diags.HasErrors() {
+		return Invocation{}, diags
+	}
+	h := newHasher()
+	h.list("inputs", sorted(w.Inputs))
+	h.list("artifacts", sorted(w.Artifacts))
+	h.text("effect", string(w.Effect))
+	w.def.process.sum(h, ev, fr)
+	return ev.invocation(h), nil
+}
+
+// Verify evaluates the command that finds out whether the work of a `once`
+// workstream happened. It is false where there is none.
+func (w *Workstream) Verify(r Results) (Invocation, bool, hcl.Diagnostics) {
+	if w.def.verify == nil {
+		return Invocation{}, false, nil
+	}
+	invocation, diags := w.def.verify.invocation(w.frame(&r))
+	return invocation, !diags.HasErrors(), diags
+}
+
+// Enabled evaluates `when`: false means that the workstream is skipped.
+func (w *Workstream) Enabled(r Results) (bool, hcl.Diagnostics) {
+	return w.def.scope.condition(w.def.block.when, w.frame(&r))
+}
+
+// NeedsResults reports whether the process or `when` uses the result of
+// another workstream, or a metric.
+func (w *Workstream) NeedsResults() bool { return w.def.needsResults }
+
+// Variables lists the variables behind what decides what the process does:
+// "sha256:…" of the value, or "sensitive". It must not be changed.
+func (w *Workstream) Variables() map[string]string { return w.def.variables() }
+
+// frame is what the expressions of the workstream see.
+func (w *Workstream) frame(r *Results) frame {
+	fr := deferredFrame(w.each)
+	fr.results = r
+	return fr
+}
+
+// invocation evaluates a process that stands for itself.
+func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
+	ev, diags := p.evaluate(fr)
+	if diags.HasErrors() {
+		return Invocation{}, diags
+	}
+	h := newHasher()
+	p.sum(h, ev, fr)
+	return ev.invocation(h), nil
+}
+
+func (ev *evaluation) invocation(h *hasher) Invocation {
+	return Invocation{Command: ev.argv(), Dir: ev.dir, Env: ev.env, Definition: h.sum(), Sensitive: ev.sensitive}
+}
+
+// condition evaluates an optional `when`.
+func (s *scope) condition(a *argument, fr frame) (bool, hcl.Diagnostics) {
+	if a == nil {
+		return true, nil
+	}
+	value, diags := s.value(a, fr, cty.Bool)
+	if diags.HasErrors() {
+		return false, diags
+	}
+	value, _ = plain(value)
+	if value.IsNull() || !value.IsKnown() {
+		return false, hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "Incorrect value type",
+			Detail:   "The condition must be true or false, not null.",
+			Subject:  a.rng().Ptr(),
+		}}
+	}
+	return value.True(), nil
+}
+
+// sum adds a process to a digest: what is opaque by its tokens, everything
+// else by its value.
+func (p *processDef) sum(h *hasher, ev *evaluation, fr frame) {
+	visible := func(a *argument) bool {
+		if !slices.Contains(ev.opaque, a) {
+			return true
+		}
+		p.scope.sumOpaque(h, a, fr)
+		return false
+	}
+	if p.command != nil && visible(p.command) {
+		h.list("command", ev.command)
+	}
+	if p.script != nil {
+		if visible(p.script) {
+			h.text("script", ev.script)
+		}
+		if p.shell == nil || visible(p.shell) {
+			h.list("shell", ev.shell)
+		}
+	}
+	if p.dir != nil && visible(p.dir) {
+		h.text("dir", ev.dir)
+	}
+	if p.env != nil && visible(p.env) {
+		pairs := make([]string, 0, 2*len(ev.env))
+		for _, name := range slices.Sorted(maps.Keys(ev.env)) {
+			pairs = append(pairs, name, ev.env[name])
+		}
+		h.list("env", pairs)
+	}
+}
+
+func sorted(list []string) []string {
+	if slices.IsSorted(list) {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// localDef is one named value of a locals block.
+type localDef struct {
+	name  string
+	value *argument
+}
+
+func (d *decoder) decodeLocals(block *hcl.Block) []*localDef {
+	attrs, diags := block.Body.JustAttributes()
+	d.diags = append(d.diags, diags...)
+	var defs []*localDef
+	for _, attr := range attrs {
+		defs = append(defs, &localDef{name: attr.Name, value: d.newArgument(attr)})
+		d.symbols = append(d.symbols, Symbol{Kind: "local", Name: attr.Name, Range: attr.Range, NameRange: attr.NameRange})
+	}
+	byPosition := func(a, b hcl.Range) int { return a.Start.Byte - b.Start.Byte }
+	slices.SortFunc(defs, func(a, b *localDef) int { return byPosition(a.value.nameRange, b.value.nameRange) })
+	slices.SortStableFunc(d.symbols, func(a, b Symbol) int { return byPosition(a.NameRange, b.NameRange) })
+	return defs
+}
+
+// orderLocals sorts the locals so that each comes after those it refers to,
+// and reports cycles. Those on a cycle are left out.
+func (b *builder) orderLocals() []*localDef {
+	byName := map[string]*localDef{}
+	for _, def := range b.file.locals {
+		if byName[def.name] == nil {
+			byName[def.name] = def
+		}
+	}
+	w := &localWalk{b: b, byName: byName, state: map[string]int{}}
+	for _, def := range b.file.locals {
+		if byName[def.name] == def {
+			w.visit(def)
+		}
+	}
+	return w.order
+}
+
+const (
+	unvisited = iota
+	visiting
+	visited
+	onCycle
+)
+
+// localWalk is a depth-first walk over the locals.
+type localWalk struct {
+	b      *builder
+	byName map[string]*localDef
+	state  map[string]int
+	path   []string
+	order  []*localDef
+}
+
+// visit returns whether the local is usable.
+func (w *localWalk) visit(def *localDef) bool {
+	switch w.state[def.name] {
+	case visited:
+		return true
+	case onCycle:
+		return false
+	case visiting:
+		start := slices.Index(w.path, def.name)
+		cycle := append(slices.Clone(w.path[start:]), def.name)
+		w.b.errorf("Cycle of locals", def.value.nameRange, "The value of %s depends on itself: %s. Break the cycle.",
+			"local."+def.name, "local."+strings.Join(cycle, " → local."))
+		return false
+	}
+	w.state[def.name] = visiting
+	w.path = append(w.path, def.name)
+	usable := true
+	for _, ref := range def.value.refs {
+		if next := w.byName[ref.name]; ref.kind == kindLocal && next != nil && !w.visit(next) {
+			usable = false
+		}
+	}
+	w.path = w.path[:len(w.path)-1]
+	if !usable {
+		w.state[def.name] = onCycle
+		return false
+	}
+	w.state[def.name] = visited
+	w.order = append(w.order, def)
+	return true
+}
+
+// evaluateLocals gives every local its value, and notes the variables that
+// stand behind it.
+func (b *builder) evaluateLocals() {
+	for _, def := range b.file.locals {
+		b.scope.locals[def.name] = &local{def: def, value: cty.DynamicVal}
+	}
+	for _, def := range b.orderLocals() {
+		l := b.scope.locals[def.name]
+		l.variables = b.scope.variablesOf(def.value)
+		b.scope.order = append(b.scope.order, l)
+		if value, ok := b.evaluate(def.value, frame{allow: kindVar | kindLocal, nullable: true}, cty.DynamicPseudoType); ok {
+			l.value = value
+		}
+	}
+	b.scope.seal()
+}
+
+// local is a local with its value.
+type local struct {
+	def       *localDef
+	value     cty.Value
+	variables []string // all variables behind it, sorted
+}
+
+// variablesOf lists the variables behind an expression, also through locals.
+func (s *scope) variablesOf(arguments ...*argument) []string {
+	names := map[string]bool{}
+	for _, a := range arguments {
+		if a == nil {
+			continue
+		}
+		for _, ref := range a.refs {
+			switch {
+			case ref.kind == kindVar && s.variables[ref.name] != nil:
+				names[ref.name] = true
+			case ref.kind == kindLocal && s.locals[ref.name] != nil:
+				for _, name := range s.locals[ref.name].variables {
+					names[name] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

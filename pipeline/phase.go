@@ -1,0 +1,86 @@
+package pipeline
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// phaseBlock is a phase as the file has it.
+type phaseBlock struct {
+	name        string
+	block       *hcl.Block
+	title       *argument
+	maxParallel *argument
+	when        *argument
+	workstreams []*workstreamBlock
+	gates       []*gateBlock
+}
+
+var phaseSchema = &hcl.BodySchema{
+	Attributes: attributes("title", "max_parallel", "when"),
+	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "workstream", LabelNames: []string{"name"}},
+		{Type: "gate", LabelNames: []string{"name"}},
+	},
+}
+
+func (d *decoder) decodePhase(block *hcl.Block) *phaseBlock {
+	p := &phaseBlock{name: d.identifier(block), block: block}
+	content := d.content(block.Body, phaseSchema)
+	p.title = d.argument(content, "title")
+	p.maxParallel = d.argument(content, "max_parallel")
+	p.when = d.argument(content, "when")
+	for _, inner := range content.Blocks {
+		switch inner.Type {
+		case "workstream":
+			p.workstreams = append(p.workstreams, d.decodeWorkstream(inner))
+		case "gate":
+			p.gates = append(p.gates, d.decodeGate(inner, false))
+		}
+	}
+	if len(p.workstreams) == 0 {
+		d.report("Missing workstream", "A phase has at least one workstream block.", block.DefRange)
+	}
+	return p
+}
+
+// phaseDef is a phase while it is built.
+type phaseDef struct {
+	block *phaseBlock
+	phase *Phase
+	defs  []*workstreamDef
+}
+
+// deferred is a condition that is evaluated while running.
+type deferred struct {
+	condition *argument
+	scope     *scope
+}
+
+// phase evaluates a phase with all that is in it.
+func (b *builder) phase(def *phaseDef, defaults *defaultsDef) {
+	phase, block := def.phase, def.block
+	fr := constantFrame(noEach)
+	phase.Title = b.text(block.title, fr)
+	if phase.Title == "" {
+		phase.Title = phase.Name
+	}
+	if n, ok := b.integer(block.maxParallel, fr, 1); ok {
+		phase.MaxParallel = n
+	}
+	phase.when = &deferred{condition: block.when, scope: b.scope}
+	pos := position{phase: phase, what: "the phase " + phase.Name}
+	b.checkDeferred(block.when, deferredFrame(noEach), cty.Bool, pos)
+	for _, ws := range def.defs {
+		b.workstreams(ws, defaults)
+	}
+	pos.inclusive = true
+	phase.Gates = b.ownGates(block.gates, nil, owner{phase: phase, fr: deferredFrame(noEach), pos: pos}, defaults)
+}
+
+// Enabled evaluates `when`: false means that the phase is skipped.
+func (p *Phase) Enabled(r Results) (bool, hcl.Diagnostics) {
+	fr := deferredFrame(noEach)
+	fr.results = &r
+	return p.when.scope.condition(p.when.condition, fr)
+}

@@ -1,0 +1,200 @@
+package pipeline
+
+import (
+	"fmt"
+	"iter"
+	"regexp"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// pipelineBlock is the pipeline block as the file has it.
+type pipelineBlock struct {
+	block    *hcl.Block
+	id       string
+	title    *argument
+	kind     *argument // type
+	document *argument
+	timeout  *argument
+	defaults *defaultsBlock
+	hooks    []*hookBlock
+	phases   []*phaseBlock
+}
+
+var pipelineSchema = &hcl.BodySchema{
+	Attributes: attributes("title", "type", "document", "timeout"),
+	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "defaults"},
+		{Type: "hook", LabelNames: []string{"event"}},
+		{Type: "phase", LabelNames: []string{"name"}},
+	},
+}
+
+func (d *decoder) decodePipeline(block *hcl.Block) *pipelineBlock {
+	d.symbols = append(d.symbols, Symbol{Kind: "pipeline", Name: block.Labels[0], Range: blockRange(block), NameRange: block.LabelRanges[0]})
+	content := d.content(block.Body, pipelineSchema)
+	p := &pipelineBlock{
+		block:    block,
+		id:       block.Labels[0],
+		title:    d.argument(content, "title"),
+		kind:     d.argument(content, "type"),
+		document: d.argument(content, "document"),
+		timeout:  d.argument(content, "timeout"),
+	}
+	if inner := d.single(content, "defaults"); inner != nil {
+		p.defaults = d.decodeDefaults(inner)
+	}
+	for _, inner := range content.Blocks {
+		switch inner.Type {
+		case "hook":
+			p.hooks = append(p.hooks, d.decodeHook(inner))
+		case "phase":
+			p.phases = append(p.phases, d.decodePhase(inner))
+		}
+	}
+	if len(p.phases) == 0 {
+		d.report("Missing phase", "A pipeline has at least one phase block, and a phase at least one workstream.", block.DefRange)
+	}
+	return p
+}
+
+// headerFrame is what the arguments of the pipeline block itself may refer to.
+var headerFrame = frame{allow: kindVar | kindLocal}
+
+// constantFrame is what arguments that must be known before anything runs may
+// refer to, with each where there is a for_each.
+func constantFrame(each cty.Value) frame {
+	fr := frame{allow: kindVar | kindLocal | kindPipeline, each: each}
+	if each != cty.NilVal {
+		fr.allow |= kindEach
+	}
+	return fr
+}
+
+// deferredFrame is what arguments that are evaluated while running may refer to.
+func deferredFrame(each cty.Value) frame {
+	fr := constantFrame(each)
+	fr.allow |= kindDeferred
+	return fr
+}
+
+func (b *builder) pipelineBlock(block *pipelineBlock) {
+	p := b.pipeline
+	p.ID, p.Range = block.id, block.block.DefRange
+	b.checkID(block)
+	p.Title = b.text(block.title, headerFrame)
+	if p.Title == "" {
+		p.Title = p.ID
+	}
+	p.Type = b.text(block.kind, headerFrame)
+	p.Document = b.path(block.document, headerFrame)
+	for name, value := range map[string]string{"id": p.ID, "title": p.Title, "type": p.Type, "document": p.Document} {
+		b.scope.header[name] = cty.StringVal(value)
+	}
+	b.scope.setHeader()
+	p.Timeout = b.duration(block.timeout, headerFrame)
+	b.declare(block)
+	for _, def := range b.blocks {
+		b.expand(def)
+	}
+	defaults := b.defaults(block.defaults)
+	b.resolveDependencies()
+	for _, phase := range b.phases {
+		b.phase(phase, defaults)
+	}
+	b.hooks(block.hooks, defaults)
+	for _, phase := range b.phases {
+		b.overlaps(phase)
+	}
+}
+
+func (b *builder) checkID(block *pipelineBlock) {
+	pattern := b.in.IDPattern
+	if pattern == nil {
+		pattern = defaultIDPattern
+	}
+	if !pattern.MatchString(block.id) {
+		b.errorf("Invalid PRD id", block.block.LabelRanges[0], "The id %q of the pipeline does not match the pattern %s.%s", block.id, pattern, idHint(pattern))
+	}
+}
+
+func idHint(pattern *regexp.Regexp) string {
+	if pattern == defaultIDPattern {
+		return ` An id looks like "PRD-001". Another pattern can be configured as id_pattern.`
+	}
+	return ""
+}
+
+// declare enters the names of all phases and workstreams, which share one
+// namespace, so that references to any of them can be resolved.
+func (b *builder) declare(block *pipelineBlock) {
+	names := map[string]hcl.Range{}
+	enter := func(kind, name string, rng hcl.Range) bool {
+		first, taken := names[name]
+		if taken {
+			b.errorf("Duplicate "+kind+" name", rng, "The name %q is already taken at line %d. Phases and workstreams share one namespace; rename one of them.", name, first.Start.Line)
+			return false
+		}
+		names[name] = rng
+		return true
+	}
+	for i, pb := range block.phases {
+		def := &phaseDef{block: pb, phase: &Phase{Name: pb.name, Number: i + 1, Range: pb.block.DefRange}}
+		enter("phase", pb.name, pb.block.LabelRanges[0])
+		b.phases = append(b.phases, def)
+		b.pipeline.Phases = append(b.pipeline.Phases, def.phase)
+	}
+	for _, phase := range b.phases {
+		for _, wb := range phase.block.workstreams {
+			def := &workstreamDef{block: wb, phase: phase, scope: b.scope, forEach: wb.forEach != nil}
+			if enter("workstream", wb.name, wb.block.LabelRanges[0]) {
+				b.scope.blocks[wb.name] = def
+			}
+			phase.defs = append(phase.defs, def)
+			b.blocks = append(b.blocks, def)
+		}
+	}
+}
+
+// oneOf reads an argument whose value is one of a few words.
+func oneOf[T ~string](b *builder, a *argument, fr frame, fallback T, words ...T) T {
+	if a == nil {
+		return fallback
+	}
+	value, ok := b.constant(a, fr, cty.String)
+	if !ok {
+		return fallback
+	}
+	given := T(value.AsString())
+	names := func(yield func(string) bool) {
+		for _, word := range words {
+			if !yield(string(word)) {
+				return
+			}
+		}
+	}
+	for _, word := range words {
+		if given == word {
+			return word
+		}
+	}
+	b.errorf("Invalid value for argument", a.rng(), "%q cannot be %q; it is one of: %s.%s", a.name, string(given), listing(iter.Seq[string](names)), didYouMean(string(given), names))
+	return fallback
+}
+
+// unusedGates warns of shared gates that nothing uses: most likely a gates
+// argument was forgotten, and the check never happens.
+func (b *builder) unusedGates() {
+	for _, gate := range b.file.gates {
+		if b.usedGates[gate.name] || b.gates[gate.name] != gate {
+			continue
+		}
+		b.add(hcl.Diagnostics{{
+			Severity: hcl.DiagWarning,
+			Summary:  "Unused gate",
+			Detail:   fmt.Sprintf("No workstream uses gate.%s, so it is never judged. Add it to the \"gates\" of a workstream, or remove it.", gate.name),
+			Subject:  gate.block.DefRange.Ptr(),
+		}})
+	}
+}

@@ -1,0 +1,288 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// resultType is the type of workstream.X, or of each element of it where the
+// block has for_each.
+var resultType = cty.Object(map[string]cty.Type{"outputs": cty.Map(cty.String), "artifacts": cty.List(cty.String)})
+
+// target is what a reference to a workstream means: one instance, or with a
+// nil instance the whole block.
+type target struct {
+	def      *workstreamDef
+	instance *Workstream
+}
+
+// text is how the target is written in a depends_on.
+func (t target) text() string {
+	if t.instance != nil {
+		return "workstream." + t.instance.Name
+	}
+	return "workstream." + t.def.block.name
+}
+
+// instances lists what the target stands for.
+func (t target) instances() []*Workstream {
+	if t.instance != nil {
+		return []*Workstream{t.instance}
+	}
+	return t.def.instances
+}
+
+// target resolves a reference to a workstream. It is false, without a
+// diagnostic, where the block or its keys could not be determined.
+func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) {
+	def := s.blocks[ref.name]
+	if def == nil {
+		return target{}, false, nil
+	}
+	if !def.forEach || !ref.hasKey && ref.keyExpr == nil {
+		return target{def: def}, true, nil
+	}
+	if def.unknownKeys {
+		return target{}, false, nil
+	}
+	key := ref.key
+	if ref.keyExpr != nil {
+		value, ok, diags := s.key(ref, fr)
+		if !ok {
+			return target{}, false, diags
+		}
+		key = value
+	}
+	instance := def.byKey[key]
+	if instance == nil {
+		return target{}, false, hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "Unknown workstream instance",
+			Detail:   fmt.Sprintf("The for_each of workstream.%s has no key %q.%s It has: %s.", ref.name, key, didYouMean(key, maps.Keys(def.byKey)), listing(maps.Keys(def.byKey))),
+			Subject:  ref.rng.Ptr(),
+		}}
+	}
+	return target{def: def, instance: instance}, true, nil
+}
+
+// key evaluates the key of workstream.X[expression].
+func (s *scope) key(ref reference, fr frame) (string, bool, hcl.Diagnostics) {
+	value, diags := s.value(ref.keyExpr, fr, cty.String)
+	if diags.HasErrors() {
+		return "", false, diags
+	}
+	if value.IsMarked() {
+		return "", false, hcl.Diagnostics{sensitiveNotAllowed("the key of a workstream", ref.rng)}
+	}
+	if !value.IsKnown() {
+		return "", false, nil
+	}
+	if value.IsNull() {
+		return "", false, hcl.Diagnostics{{
+			Severity: hcl.DiagError, Summary: "Unknown workstream instance",
+			Detail: fmt.Sprintf("The key of workstream.%s is null here.", ref.name), Subject: ref.rng.Ptr(),
+		}}
+	}
+	return value.AsString(), true, nil
+}
+
+// addResults puts what has happened so far into the context of an expression,
+// as far as it refers to it.
+func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	if a.kinds&kindRun != 0 {
+		ctx.Variables["run"] = runValue(fr.results, v)
+	}
+	if a.kinds&kindMetric != 0 {
+		value, more := metricValue(a, fr.results)
+		ctx.Variables["metric"], diags = value, more
+	}
+	if a.kinds&kindWorkstream != 0 {
+		value, more := s.workstreamValue(a, fr)
+		ctx.Variables["workstream"], diags = value, append(diags, more...)
+	}
+	return diags
+}
+
+func runValue(results *Results, v view) cty.Value {
+	switch {
+	case v == viewPlaceholder:
+		return cty.ObjectVal(map[string]cty.Value{
+			"session": cty.StringVal("run.session"), "attempt": cty.NumberIntVal(1), "resumed": cty.False,
+		})
+	case results == nil:
+		return cty.ObjectVal(map[string]cty.Value{
+			"session": cty.UnknownVal(cty.String), "attempt": cty.UnknownVal(cty.Number), "resumed": cty.UnknownVal(cty.Bool),
+		})
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"session": cty.StringVal(results.Run.Session),
+		"attempt": cty.NumberIntVal(int64(results.Run.Attempt)),
+		"resumed": cty.BoolVal(results.Run.Resumed),
+	})
+}
+
+func metricValue(a *argument, results *Results) (cty.Value, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	values := map[string]cty.Value{}
+	for _, ref := range a.refs {
+		if ref.kind != kindMetric || ref.name == "" {
+			continue
+		}
+		values[ref.name] = cty.DynamicVal
+		if results == nil {
+			continue
+		}
+		metric, ok := results.Metrics[ref.name]
+		value, err := metricToValue(metric)
+		if ok && err == nil {
+			values[ref.name] = value
+			continue
+		}
+		diags = append(diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError,
+			Summary:  "Metric not available",
+			Detail: fmt.Sprintf("No workstream has set the metric %q so far. One sets it by writing metric.%s=VALUE to the file that RUNNER_OUTPUT names.%s Set are: %s.",
+				ref.name, ref.name, didYouMean(ref.name, maps.Keys(results.Metrics)), listing(maps.Keys(results.Metrics))),
+			Subject: ref.rng.Ptr(),
+		})
+	}
+	return cty.ObjectVal(values), diags
+}
+
+func metricToValue(metric any) (cty.Value, error) {
+	switch metric := metric.(type) {
+	case float64:
+		// Not NumberFloatVal: it panics on NaN, and 0.1 should read as 0.1.
+		return cty.ParseNumberVal(strconv.FormatFloat(metric, 'g', -1, 64))
+	case bool:
+		return cty.BoolVal(metric), nil
+	case string:
+		return cty.StringVal(metric), nil
+	}
+	return cty.DynamicVal, fmt.Errorf("metric of unknown type %T", metric)
+}
+
+// workstreamValue is the object `workstream`, with the blocks that the
+// expression refers to, and of those with for_each just the instances.
+func (s *scope) workstreamValue(a *argument, fr frame) (cty.Value, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	blocks := map[string]cty.Value{}
+	elements := map[string]map[string]cty.Value{}
+	for _, ref := range a.refs {
+		if ref.kind != kindWorkstream || s.blocks[ref.name] == nil {
+			continue
+		}
+		def := s.blocks[ref.name]
+		if fr.results == nil {
+			blocks[ref.name] = def.unknownResult()
+			continue
+		}
+		t, ok, more := s.target(ref, fr)
+		diags = append(diags, more...)
+		if !ok {
+			continue
+		}
+		if def.forEach && elements[ref.name] == nil {
+			elements[ref.name] = map[string]cty.Value{}
+		}
+		for _, ws := range t.instances() {
+			value, diag := ws.result(fr.results, ref)
+			switch {
+			case diag != nil:
+				diags = append(diags, diag)
+			case def.forEach:
+				elements[ref.name][ws.Key] = value
+			default:
+				blocks[ref.name] = value
+			}
+		}
+	}
+	for name, values := range elements {
+		blocks[name] = cty.MapValEmpty(resultType)
+		if len(values) > 0 {
+			blocks[name] = cty.MapVal(values)
+		}
+	}
+	return cty.ObjectVal(blocks), diags
+}
+
+func (def *workstreamDef) unknownResult() cty.Value {
+	if def.forEach {
+		return cty.UnknownVal(cty.Map(resultType))
+	}
+	return cty.UnknownVal(resultType)
+}
+
+// result is the value of one completed instance.
+func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Diagnostic) {
+	var result Result
+	ok := false
+	if results.Workstream != nil {
+		result, ok = results.Workstream(w.Name)
+	}
+	if !ok {
+		return cty.NilVal, &hcl.Diagnostic{
+			Severity: hcl.DiagError,
+			Summary:  "Result not available",
+			Detail:   fmt.Sprintf("The workstream %s has no result: it has not completed, or was skipped.", w.Name),
+			Subject:  ref.rng.Ptr(),
+		}
+	}
+	outputs := cty.MapValEmpty(cty.String)
+	if len(result.Outputs) > 0 {
+		values := make(map[string]cty.Value, len(result.Outputs))
+		for name, text := range result.Outputs {
+			values[name] = cty.StringVal(text)
+		}
+		outputs = cty.MapVal(values)
+	}
+	artifacts := cty.ListValEmpty(cty.String)
+	if len(result.Artifacts) > 0 {
+		values := make([]cty.Value, len(result.Artifacts))
+		for i, path := range result.Artifacts {
+			values[i] = cty.StringVal(path)
+		}
+		artifacts = cty.ListVal(values)
+	}
+	return cty.ObjectVal(map[string]cty.Value{"outputs": outputs, "artifacts": artifacts}), nil
+}
+
+// missingOutputs explains a failed evaluation by the outputs that the
+// expression names and the workstream did not set.
+func (s *scope) missingOutputs(a *argument, fr frame) hcl.Diagnostics {
+	if fr.results == nil || fr.results.Workstream == nil {
+		return nil
+	}
+	var diags hcl.Diagnostics
+	for _, ref := range a.refs {
+		if ref.kind != kindWorkstream || len(ref.rest) < 2 {
+			continue
+		}
+		name, ok := stepName(ref.rest[1])
+		if attr, _, _ := ref.attribute(); attr != "outputs" || !ok {
+			continue
+		}
+		t, ok, _ := s.target(ref, fr)
+		if !ok || len(t.instances()) != 1 {
+			continue
+		}
+		ws := t.instances()[0]
+		result, ok := fr.results.Workstream(ws.Name)
+		if _, set := result.Outputs[name]; !ok || set {
+			continue
+		}
+		diags = append(diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError,
+			Summary:  "Missing output",
+			Detail: fmt.Sprintf("The workstream %s completed without the output %q.%s It set: %s. An output is set by writing %s=VALUE to the file that RUNNER_OUTPUT names.",
+				ws.Name, name, didYouMean(name, maps.Keys(result.Outputs)), listing(maps.Keys(result.Outputs)), name),
+			Subject: ref.rng.Ptr(),
+		})
+	}
+	return diags
+}

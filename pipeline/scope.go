@@ -1,0 +1,264 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// view is a way to look at values that must not be shown or counted.
+type view int
+
+const (
+	// viewReal has every value as it is.
+	viewReal view = iota
+	// viewUnknown has sensitive variables unknown. What still fails in it does
+	// not depend on their values, so its message can be shown.
+	viewUnknown
+	// viewPlaceholder has a fixed text of the right type for every sensitive
+	// variable and for run.*. Digests are taken in it.
+	viewPlaceholder
+)
+
+// scope holds the values that belong to the pipeline as a whole. After the
+// pipeline is built it is immutable and safe for concurrent use.
+type scope struct {
+	functions map[string]function.Function
+	variables map[string]*variable
+	locals    map[string]*local
+	order     []*local // so that each comes after what it refers to
+	header    map[string]cty.Value
+	blocks    map[string]*workstreamDef
+
+	sealed bool // locals are evaluated
+	real   *hcl.EvalContext
+	views  [3]func() *hcl.EvalContext // made when first needed
+}
+
+func newScope(functions map[string]function.Function) *scope {
+	s := &scope{
+		functions: functions,
+		variables: map[string]*variable{},
+		locals:    map[string]*local{},
+		header:    map[string]cty.Value{},
+		blocks:    map[string]*workstreamDef{},
+	}
+	for _, v := range []view{viewUnknown, viewPlaceholder} {
+		s.views[v] = sync.OnceValue(func() *hcl.EvalContext { return s.otherView(v) })
+	}
+	return s
+}
+
+// setVariables makes the variables visible, once they all have values.
+func (s *scope) setVariables() {
+	values := make(map[string]cty.Value, len(s.variables))
+	for name, v := range s.variables {
+		values[name] = v.value
+	}
+	s.real = &hcl.EvalContext{Functions: s.functions, Variables: map[string]cty.Value{"var": cty.ObjectVal(values)}}
+}
+
+// seal makes the locals visible, once they all have values.
+func (s *scope) seal() {
+	values := make(map[string]cty.Value, len(s.locals))
+	for name, l := range s.locals {
+		values[name] = l.value
+	}
+	s.real.Variables["local"] = cty.ObjectVal(values)
+	s.sealed = true
+}
+
+// setHeader makes pipeline.* visible.
+func (s *scope) setHeader() {
+	s.real.Variables["pipeline"] = cty.ObjectVal(s.header)
+}
+
+// root is the context with everything that belongs to the file.
+func (s *scope) root(v view) *hcl.EvalContext {
+	if v == viewReal {
+		return s.real
+	}
+	if !s.sealed {
+		return s.otherView(v)
+	}
+	return s.views[v]()
+}
+
+// otherView evaluates the locals again, over stand-ins for what is sensitive.
+func (s *scope) otherView(v view) *hcl.EvalContext {
+	vars := make(map[string]cty.Value, len(s.variables))
+	for name, variable := range s.variables {
+		switch {
+		case !variable.sensitive:
+			vars[name] = variable.value
+		case v == viewPlaceholder:
+			vars[name] = placeholder("var."+name, variable.block.typ.WithoutOptionalAttributesDeep())
+		default:
+			vars[name] = cty.UnknownVal(variable.block.typ.WithoutOptionalAttributesDeep())
+		}
+	}
+	ctx := &hcl.EvalContext{Functions: s.functions, Variables: map[string]cty.Value{"var": cty.ObjectVal(vars)}}
+	locals := make(map[string]cty.Value, len(s.locals))
+	for name, l := range s.locals {
+		locals[name] = l.value
+	}
+	for _, l := range s.order {
+		if !s.isSensitive(l.variables) {
+			continue
+		}
+		inner := ctx.NewChild()
+		inner.Variables = map[string]cty.Value{"local": localObject(l.def.value, locals)}
+		value, diags := l.def.value.expr.Value(inner)
+		if diags.HasErrors() {
+			value = cty.DynamicVal
+		}
+		locals[l.def.name] = value
+	}
+	ctx.Variables["local"] = cty.ObjectVal(locals)
+	ctx.Variables["pipeline"] = cty.ObjectVal(s.header)
+	return ctx
+}
+
+// localObject holds just the locals that an expression refers to.
+func localObject(a *argument, values map[string]cty.Value) cty.Value {
+	needed := map[string]cty.Value{}
+	for _, ref := range a.refs {
+		if value, ok := values[ref.name]; ok && ref.kind == kindLocal {
+			needed[ref.name] = value
+		}
+	}
+	return cty.ObjectVal(needed)
+}
+
+func (s *scope) isSensitive(variables []string) bool {
+	for _, name := range variables {
+		if s.variables[name].sensitive {
+			return true
+		}
+	}
+	return false
+}
+
+// sensitiveNames lists the sensitive variables behind an expression.
+func (s *scope) sensitiveNames(a *argument) []string {
+	if a.kinds&(kindVar|kindLocal) == 0 {
+		return nil
+	}
+	var names []string
+	for _, name := range s.variablesOf(a) {
+		if s.variables[name].sensitive {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// frame is what an expression sees beside the values of the file.
+type frame struct {
+	allow    kinds     // what it may refer to
+	each     cty.Value // NilVal outside of for_each
+	results  *Results  // nil: results are unknown
+	nullable bool      // null is a value, not an error
+}
+
+// context is the evaluation context of one expression in one view.
+func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Diagnostics) {
+	root := s.root(v)
+	needs := a.kinds & (kindEach | kindDeferred)
+	if needs == 0 && (s.sealed || a.kinds&kindLocal == 0) {
+		return root, nil
+	}
+	ctx := root.NewChild()
+	ctx.Variables = make(map[string]cty.Value, 2)
+	if !s.sealed {
+		values := make(map[string]cty.Value, len(a.refs))
+		for _, ref := range a.refs {
+			if l := s.locals[ref.name]; l != nil && ref.kind == kindLocal {
+				values[ref.name] = l.value
+			}
+		}
+		ctx.Variables["local"] = cty.ObjectVal(values)
+	}
+	if needs&kindEach != 0 && fr.each != cty.NilVal {
+		ctx.Variables["each"] = fr.each
+	}
+	return ctx, s.addResults(ctx, a, fr, v)
+}
+
+// value evaluates an expression. Its diagnostics never hold sensitive values.
+func (s *scope) value(a *argument, fr frame, want cty.Type) (cty.Value, hcl.Diagnostics) {
+	value, diags := s.valueIn(a, fr, want, viewReal)
+	if !diags.HasErrors() {
+		return value, nil
+	}
+	if missing := s.missingOutputs(a, fr); missing.HasErrors() {
+		diags = missing
+	}
+	if names := s.sensitiveNames(a); len(names) > 0 {
+		_, safe := s.valueIn(a, fr, want, viewUnknown)
+		diags = withhold(diags, safe, names)
+	}
+	return cty.UnknownVal(want), diags
+}
+
+func (s *scope) valueIn(a *argument, fr frame, want cty.Type, v view) (cty.Value, hcl.Diagnostics) {
+	ctx, diags := s.context(a, fr, v)
+	if diags.HasErrors() {
+		return cty.UnknownVal(want), diags
+	}
+	value, diags := a.expr.Value(ctx)
+	if diags.HasErrors() {
+		return cty.UnknownVal(want), diags
+	}
+	if want == cty.DynamicPseudoType || value.Type() == want {
+		return value, nil
+	}
+	converted, err := convert.Convert(value, want)
+	if err != nil {
+		return cty.UnknownVal(want), hcl.Diagnostics{{
+			Severity:    hcl.DiagError,
+			Summary:     "Incorrect value type",
+			Detail:      fmt.Sprintf("The value of %q is not suitable: %s.", a.name, convertReason(err)),
+			Subject:     a.rng().Ptr(),
+			Expression:  a.expr,
+			EvalContext: ctx,
+		}}
+	}
+	return converted, nil
+}
+
+// convertReason is the message of a conversion error, with its path.
+func convertReason(err error) string {
+	var path strings.Builder
+	if pathErr, ok := err.(cty.PathError); ok { //nolint:errorlint // Convert returns it unwrapped
+		for _, step := range pathErr.Path {
+			switch step := step.(type) {
+			case cty.GetAttrStep:
+				path.WriteString("." + step.Name)
+			case cty.IndexStep:
+				path.WriteString("[…]")
+			}
+		}
+	}
+	if path.Len() > 0 {
+		return "at " + path.String() + ": " + err.Error()
+	}
+	return err.Error()
+}
+
+// sumValue is the digest of a value, which must be wholly known and unmarked.
+func sumValue(value cty.Value) string {
+	data, err := ctyjson.Marshal(value, value.Type())
+	if err != nil {
+		// Only capsule and unknown values fail, and no expression gives the former.
+		data = []byte(value.GoString())
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+}

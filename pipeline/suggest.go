@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"fmt"
+	"iter"
+	"sort"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// didYouMean returns ` Did you mean "x"?` for the candidate nearest to given,
+// or "" where none is near.
+func didYouMean(given string, candidates iter.Seq[string]) string {
+	best, distance := "", len(given)
+	for candidate := range candidates {
+		d := levenshtein.Distance(given, candidate, nil)
+		if d < distance || d == distance && best != "" && candidate < best {
+			best, distance = candidate, d
+		}
+	}
+	// A third of the letters wrong is a typing mistake; more is another word.
+	if best == "" || distance > max(1, len(given)/3) {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", best)
+}
+
+// listing is a sorted, comma-separated list for messages, cut where it is long.
+func listing(names iter.Seq[string]) string {
+	const most = 8
+	var all []string
+	for name := range names {
+		all = append(all, name)
+	}
+	if len(all) == 0 {
+		return "none"
+	}
+	sort.Strings(all)
+	if len(all) > most {
+		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", len(all)-most)
+	}
+	return strings.Join(all, ", ")
+}

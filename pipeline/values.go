@@ -1,0 +1,194 @@
+package pipeline
+
+import (
+	"errors"
+	"math/big"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// The readers of constant arguments. Each takes a nil argument for one that
+// was not given, and returns the zero value for it and for mistakes.
+
+func (b *builder) text(a *argument, fr frame) string {
+	if a == nil {
+		return ""
+	}
+	value, ok := b.constant(a, fr, cty.String)
+	if !ok {
+		return ""
+	}
+	return value.AsString()
+}
+
+func (b *builder) boolean(a *argument, fr frame) bool {
+	if a == nil {
+		return false
+	}
+	value, ok := b.constant(a, fr, cty.Bool)
+	return ok && value.True()
+}
+
+// number returns nil where there is none.
+func (b *builder) number(a *argument, fr frame) *float64 {
+	if a == nil {
+		return nil
+	}
+	value, ok := b.constant(a, fr, cty.Number)
+	if !ok {
+		return nil
+	}
+	number, _ := value.AsBigFloat().Float64()
+	return &number
+}
+
+// integer returns a whole number of at least the minimum.
+func (b *builder) integer(a *argument, fr frame, minimum int64) (int, bool) {
+	if a == nil {
+		return 0, false
+	}
+	value, ok := b.constant(a, fr, cty.Number)
+	if !ok {
+		return 0, false
+	}
+	n, accuracy := value.AsBigFloat().Int64()
+	if accuracy != big.Exact || n < minimum || n > 1_000_000 {
+		b.errorf("Invalid number", a.rng(), "%q must be a whole number from %d to 1000000.", a.name, minimum)
+		return 0, false
+	}
+	return int(n), true
+}
+
+func (b *builder) duration(a *argument, fr frame) time.Duration {
+	if a == nil {
+		return 0
+	}
+	value, ok := b.constant(a, fr, cty.String)
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(value.AsString())
+	if err != nil || d <= 0 {
+		b.errorf("Invalid duration", a.rng(), "%q cannot be %q; write a positive duration with its unit, such as \"90s\", \"10m\" or \"1h30m\".", a.name, value.AsString())
+		return 0
+	}
+	return d
+}
+
+// stringList evaluates a list, set or tuple of texts.
+func (b *builder) stringList(a *argument, fr frame) []string {
+	if a == nil {
+		return nil
+	}
+	if list, ok := b.lists[a]; ok {
+		return list
+	}
+	var list []string
+	if value, ok := b.constant(a, fr, cty.DynamicPseudoType); ok {
+		var err error
+		if list, err = toStrings(value); err != nil {
+			b.errorf("Incorrect value type", a.rng(), "%q must be a list of strings: %s.", a.name, err)
+			list = nil
+		}
+	}
+	if a.kinds&kindEach == 0 {
+		b.lists[a] = list
+	}
+	return list
+}
+
+var (
+	errNotList  = errors.New("this is not a list")
+	errNull     = errors.New("an element is null")
+	errElements = errors.New("an element is neither a string, a number nor a boolean")
+)
+
+// toStrings reads an unmarked list of texts. It is written out instead of a
+// conversion, since it runs for each instance of each for_each. Unknown parts
+// are checked as far as their type tells, and read as "".
+func toStrings(value cty.Value) ([]string, error) {
+	typ := value.Type()
+	switch {
+	case !value.IsKnown():
+		if typ != cty.DynamicPseudoType && !typ.IsListType() && !typ.IsSetType() && !typ.IsTupleType() {
+			return nil, errNotList
+		}
+		return nil, nil
+	case value.IsNull() || !typ.IsListType() && !typ.IsSetType() && !typ.IsTupleType():
+		return nil, errNotList
+	}
+	list := make([]string, 0, value.LengthInt())
+	for it := value.ElementIterator(); it.Next(); {
+		_, elem := it.Element()
+		text, err := toText(elem)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, nil
+}
+
+func toText(value cty.Value) (string, error) {
+	switch {
+	case !value.IsKnown():
+		if typ := value.Type(); typ != cty.DynamicPseudoType && !typ.IsPrimitiveType() {
+			return "", errElements
+		}
+		return "", nil
+	case value.IsNull():
+		return "", errNull
+	case value.Type() == cty.String:
+		return value.AsString(), nil
+	}
+	converted, err := convert.Convert(value, cty.String)
+	if err != nil {
+		return "", errElements
+	}
+	return converted.AsString(), nil
+}
+
+// globs evaluates a list of globs and checks each of them.
+func (b *builder) globs(a *argument, fr frame) []string {
+	list := b.stringList(a, fr)
+	for _, pattern := range list {
+		switch {
+		case !inside(pattern):
+			b.errorf("Path outside the workspace", a.rng(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", pattern, a.name)
+		case !doublestar.ValidatePattern(pattern):
+			b.errorf("Invalid glob", a.rng(), "%q in %q is not a valid glob. Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", pattern, a.name)
+		}
+	}
+	return list
+}
+
+// path evaluates a path inside the workspace.
+func (b *builder) path(a *argument, fr frame) string {
+	text := b.text(a, fr)
+	if text != "" && !inside(text) {
+		b.errorf("Path outside the workspace", a.rng(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", text, a.name)
+	}
+	return text
+}
+
+// inside reports whether a path or glob is relative, slash-separated, and
+// stays inside the directory that it is relative to.
+func inside(name string) bool {
+	if name == "" || path.IsAbs(name) || strings.ContainsRune(name, 0) {
+		return false
+	}
+	if len(name) > 1 && name[1] == ':' || strings.HasPrefix(name, `\`) {
+		return false // C:\ and \\server on other systems
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,253 @@
+package pipeline
+
+import (
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// workstreamBlock is a workstream as the file has it.
+type workstreamBlock struct {
+	name          string
+	block         *hcl.Block
+	process       process
+	title         *argument
+	description   *argument
+	forEach       *argument
+	when          *argument
+	dependsOn     []*argument // each a reference to a workstream
+	inputs        *argument
+	artifacts     *argument
+	timeout       *argument
+	effect        *argument
+	verify        *argument
+	onGateFailure *argument
+	retry         *retryBlock
+	sharedGates   []*argument // each a reference to a gate
+	gates         []*gateBlock
+}
+
+var workstreamSchema = &hcl.BodySchema{
+	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on",
+		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "gates")...),
+	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "retry"},
+		{Type: "gate", LabelNames: []string{"name"}},
+	},
+}
+
+func (d *decoder) decodeWorkstream(block *hcl.Block) *workstreamBlock {
+	w := &workstreamBlock{name: d.identifier(block), block: block}
+	content := d.content(block.Body, workstreamSchema)
+	w.process = d.decodeProcess(content, block.DefRange)
+	if !w.process.exists() {
+		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange)
+	}
+	w.title = d.argument(content, "title")
+	w.description = d.argument(content, "description")
+	w.forEach = d.argument(content, "for_each")
+	w.when = d.argument(content, "when")
+	w.dependsOn = d.references(content, "depends_on", kindWorkstream, "Invalid dependency", "workstream.NAME")
+	w.inputs = d.argument(content, "inputs")
+	w.artifacts = d.argument(content, "artifacts")
+	w.timeout = d.argument(content, "timeout")
+	w.effect = d.argument(content, "effect")
+	w.verify = d.argument(content, "verify")
+	w.onGateFailure = d.argument(content, "on_gate_failure")
+	w.retry = d.decodeRetry(d.single(content, "retry"))
+	w.sharedGates = d.references(content, "gates", kindGate, "Invalid gate reference", "gate.NAME")
+	for _, inner := range content.Blocks {
+		if inner.Type == "gate" {
+			w.gates = append(w.gates, d.decodeGate(inner, false))
+		}
+	}
+	return w
+}
+
+// workstreamDef is what the instances of a workstream block share.
+type workstreamDef struct {
+	block   *workstreamBlock
+	phase   *phaseDef
+	scope   *scope
+	process *processDef
+	verify  *processDef
+
+	forEach      bool
+	unknownKeys  bool // for_each failed
+	instances    []*Workstream
+	byKey        map[string]*Workstream
+	edges        []*workstreamDef // blocks that it depends on
+	uniform      bool             // every instance depends on the same
+	batch        int
+	needsResults bool
+
+	variables func() map[string]string
+}
+
+// processArguments are those that decide what the process does.
+func (def *workstreamDef) processArguments() []*argument {
+	return append(def.process.arguments(), def.block.inputs, def.block.artifacts)
+}
+
+// variableSums are the digests of the variables behind the given arguments.
+func (s *scope) variableSums(arguments []*argument) map[string]string {
+	sums := map[string]string{}
+	for _, name := range s.variablesOf(arguments...) {
+		sums[name] = s.variables[name].sum
+	}
+	return sums
+}
+
+// workstreams evaluates the instances of a block.
+func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
+	block := def.block
+	def.process = b.newProcessDef(block.process, defaults)
+	if block.verify != nil {
+		def.verify = b.newProcessDef(process{command: block.verify, dir: block.process.dir, env: block.process.env}, defaults)
+	}
+	def.variables = sync.OnceValue(func() map[string]string { return def.scope.variableSums(def.processArguments()) })
+	for _, a := range append(def.process.arguments(), block.when, block.verify) {
+		if a != nil && a.kinds&(kindWorkstream|kindMetric) != 0 {
+			def.needsResults = true
+		}
+	}
+	for _, ws := range def.instances {
+		b.workstream(def, ws, defaults)
+		def.phase.phase.Workstreams = append(def.phase.phase.Workstreams, ws)
+	}
+	if len(def.instances) == 0 {
+		// There is nothing to run, but there may be mistakes to report.
+		stand := &Workstream{Name: block.name, Block: block.name, Phase: def.phase.phase, Range: block.block.DefRange, def: def,
+			each: eachValue(cty.UnknownVal(cty.String), cty.DynamicVal)}
+		b.workstream(def, stand, defaults)
+	}
+}
+
+// workstream evaluates one instance.
+func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defaultsDef) {
+	block, fr := def.block, constantFrame(ws.each)
+	ws.Batch = def.batch
+	if ws.Title = b.text(block.title, fr); ws.Title == "" {
+		ws.Title = ws.Name
+	}
+	ws.Description = b.text(block.description, fr)
+	ws.Inputs = b.globs(block.inputs, fr)
+	ws.Artifacts = b.globs(block.artifacts, fr)
+	if ws.Timeout = b.duration(block.timeout, fr); ws.Timeout == 0 {
+		ws.Timeout = defaults.timeout
+	}
+	ws.Effect = b.effect(block.effect, fr, defaults.effect)
+	ws.Retry = b.workstreamRetry(block, defaults, ws, fr)
+	ws.RerunOnGateFailure = oneOf(b, block.onGateFailure, fr, "judge", "judge", "rerun") == "rerun"
+	if ws.RerunOnGateFailure && ws.Effect == Once {
+		b.errorf("Rerun of a once workstream", block.onGateFailure.rng(), `A workstream with effect = "once" is never run again by itself, so on_gate_failure cannot be "rerun".`)
+	}
+	b.checkWorkstreamProcess(def, ws)
+	b.workstreamGates(def, ws, defaults)
+}
+
+func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef, ws *Workstream, fr frame) Retry {
+	retry := b.retry(block.retry, defaults.retry, fr)
+	if ws.Effect != Once {
+		return retry
+	}
+	if block.retry != nil && retry.Attempts > 1 && block.retry.attempts != nil {
+		b.errorf("Retry of a once workstream", block.retry.attempts.rng(), `A workstream with effect = "once" is never run again by itself, so it has one attempt. Remove "attempts", or choose another effect.`)
+	}
+	retry.Attempts = 1
+	return retry
+}
+
+// checkWorkstreamProcess checks what is evaluated while running, and notes
+// whose results it needs.
+func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
+	fr := deferredFrame(ws.each)
+	pos := position{phase: ws.Phase, ws: ws, what: "the workstream " + ws.Name}
+	b.checkProcess(def.process, fr)
+	if def.verify != nil {
+		b.checkProcess(&processDef{process: process{command: def.verify.command}, scope: b.scope}, fr)
+	}
+	if def.block.when != nil {
+		b.evaluateOnce(def.block.when, fr, cty.Bool)
+	}
+	ws.Upstream = ws.DependsOn
+	var upstream []target
+	for _, a := range append(def.process.arguments(), def.block.verify, def.block.when) {
+		upstream = append(upstream, b.checkOrder(a, fr, pos)...)
+	}
+	ws.Upstream = join(ws.DependsOn, upstream)
+}
+
+// join adds the instances of targets to names, without duplicates. The list is
+// not copied where nothing is added, since instances share it.
+func join(names []string, targets []target) []string {
+	if len(targets) == 0 {
+		return names
+	}
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		seen[name] = true
+	}
+	joined := names[:len(names):len(names)]
+	for _, t := range targets {
+		for _, ws := range t.instances() {
+			if !seen[ws.Name] {
+				seen[ws.Name] = true
+				joined = append(joined, ws.Name)
+			}
+		}
+	}
+	return joined
+}
+
+// checkProcess evaluates a process as far as it can be before anything runs.
+func (b *builder) checkProcess(p *processDef, fr frame) {
+	ok := true
+	for _, a := range p.arguments() {
+		if a == p.shell && a.name == "shell" && fr.allow&kindDeferred == 0 {
+			continue // the shell of the defaults was checked there
+		}
+		ok = b.check(a, fr) && ok
+	}
+	if !ok || b.alreadyEvaluated(p, fr) {
+		return
+	}
+	_, diags := p.evaluate(fr)
+	b.add(diags)
+}
+
+// alreadyEvaluated reports whether nothing in the process differs between
+// instances, and it was evaluated for another one.
+func (b *builder) alreadyEvaluated(p *processDef, fr frame) bool {
+	first := p.command
+	if first == nil {
+		first = p.script
+	}
+	if first == nil {
+		return true
+	}
+	for _, a := range p.arguments() {
+		if a.kinds&kindEach != 0 {
+			return false
+		}
+	}
+	if _, done := b.constants[first]; done {
+		return true
+	}
+	b.constants[first] = constant{}
+	return false
+}
+
+// evaluateOnce evaluates an argument as far as it can be before anything
+// runs, again for each instance only where it differs between them.
+func (b *builder) evaluateOnce(a *argument, fr frame, want cty.Type) {
+	if _, done := b.constants[a]; done && a.kinds&kindEach == 0 {
+		return
+	}
+	value, ok := b.evaluate(a, fr, want)
+	b.constants[a] = constant{}
+	if ok && value.IsKnown() && value.IsNull() {
+		b.errorf("Incorrect value type", a.rng(), "The value of %q must not be null.", a.name)
+	}
+}
