@@ -15,7 +15,7 @@ locals {
 pipeline "PRD-003" {
   title = "Readability of texts"
 
-  phase "measure" {
+  phase "texts" {
     max_parallel = 2
 
     # Instances are measure["city"], measure["forest"] and measure["sea"].
@@ -44,7 +44,7 @@ pipeline "PRD-003" {
     }
   }
 
-  phase "report" {
+  phase "summary" {
     workstream "report" {
       depends_on = [workstream.measure]
       artifacts  = ["out/report.tsv"]
