@@ -2,6 +2,8 @@
 //
 // It prints the address that it listens on, and ends, with its work done, on
 // SIGTERM or an interrupt. CASHIER_WEBHOOK_SECRET signs what it delivers.
+// A program that starts it for itself can have it end with -until-stdin-ends,
+// however that program ends.
 package main
 
 import (
@@ -10,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -33,6 +36,7 @@ type options struct {
 	listen   string
 	webhook  string
 	interval time.Duration
+	attached bool
 }
 
 func main() {
@@ -41,10 +45,17 @@ func main() {
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` to serve at")
 	flag.StringVar(&o.webhook, "webhook", "", "`URL` that events are delivered to; none without")
 	flag.DurationVar(&o.interval, "interval", time.Second, "`time` between deliveries")
+	flag.BoolVar(&o.attached, "until-stdin-ends", false, "end when standard input does")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if o.attached {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+		}()
+	}
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "cashierd:", err)
 		os.Exit(1)

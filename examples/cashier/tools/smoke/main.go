@@ -77,17 +77,25 @@ func run(ctx context.Context, o options) (err error) {
 	)
 }
 
-// prepare copies the database into an empty directory: a killed run may have
-// left one.
+// prepare copies the database to where nobody has worked before: a run that
+// was killed may have left files, or a server that is about to end, and SQLite
+// finds the journal of a database by its path.
 func prepare(o options) (string, error) {
 	if err := os.RemoveAll(o.work); err != nil {
 		return "", fmt.Errorf("clearing %s: %w", o.work, err)
+	}
+	if err := os.MkdirAll(o.work, 0o755); err != nil {
+		return "", fmt.Errorf("making %s: %w", o.work, err)
+	}
+	dir, err := os.MkdirTemp(o.work, "")
+	if err != nil {
+		return "", fmt.Errorf("making room for the database: %w", err)
 	}
 	content, err := os.ReadFile(o.database)
 	if err != nil {
 		return "", fmt.Errorf("copying the database: %w", err)
 	}
-	copied := filepath.Join(o.work, "cashier.db")
+	copied := filepath.Join(dir, "cashier.db")
 	return copied, artifact.Write(copied, content)
 }
 

@@ -24,13 +24,18 @@ type server struct {
 // The server ends with ctx.
 func startServer(ctx context.Context, binary, database, webhook, secret string) (*server, error) {
 	process := exec.CommandContext(ctx, binary,
-		"-database", database, "-listen", "127.0.0.1:0", "-webhook", webhook, "-interval", "10ms")
+		"-database", database, "-listen", "127.0.0.1:0", "-webhook", webhook, "-interval", "10ms", "-until-stdin-ends")
 	process.Env = append(os.Environ(), "CASHIER_WEBHOOK_SECRET="+secret)
 	process.Stderr = os.Stderr
 	process.Cancel = func() error { return process.Process.Signal(syscall.SIGTERM) }
 	process.WaitDelay = 5 * time.Second
 	output, err := process.StdoutPipe()
 	if err != nil {
+		return nil, fmt.Errorf("starting the server: %w", err)
+	}
+	// Nothing is ever written to it: it is closed when the process has been
+	// waited for, or when we are killed, and then ends the server.
+	if _, err := process.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting the server: %w", err)
 	}
 	if err := process.Start(); err != nil {
