@@ -13,12 +13,6 @@ import (
 )
 
 const (
-	// settleTime is how long a process may outlive the main process before it
-	// counts as left over: the tee of a shell's pipeline ends a moment later.
-	settleTime = 100 * time.Millisecond
-	// killWait is how long a killed process is waited for.
-	killWait = 10 * time.Second
-
 	shortPause, longPause = time.Millisecond, 20 * time.Millisecond
 )
 
@@ -53,7 +47,7 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 		return nil, err
 	}
 	now := time.Now()
-	l := &leftovers{task: t, settled: now.Add(settleTime), asked: map[int]bool{}, reported: map[int]uint64{}}
+	l := &leftovers{task: t, settled: now.Add(e.settle), asked: map[int]bool{}, reported: map[int]uint64{}}
 	l.killAt = l.settled.Add(t.work.Grace)
 	if stopped, killAt := t.stopped(); stopped {
 		l.stopped, l.killAt = true, killAt

@@ -109,7 +109,10 @@ func copyMasked(log io.WriteCloser, pipe *os.File) error {
 		if errors.Is(err, os.ErrDeadlineExceeded) && late == 0 {
 			late = 1
 		} else if err != nil || late > drainLimit {
-			return errors.Join(failed, log.Close())
+			if closeErr := log.Close(); failed == nil {
+				failed = closeErr
+			}
+			return failed
 		}
 		if late > 0 {
 			late += n

@@ -85,6 +85,7 @@ type Executor struct {
 	null    *os.File // standard input of every child
 	nonce   string   // tells this executor's tasks from those of any other
 	system  system   // what the operating system needs
+	settle  time.Duration
 
 	runs sync.WaitGroup
 
@@ -132,6 +133,7 @@ func New(options Options) (*Executor, error) {
 		null:    null,
 		nonce:   rand.Text(),
 		system:  sys,
+		settle:  settleTime,
 		ids:     map[string]bool{},
 		running: map[int]*task{},
 	}, nil

@@ -2,12 +2,15 @@ package process
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -59,6 +62,7 @@ func TestBackgroundProcessIsBoundedAndReported(t *testing.T) {
 
 func TestShortLivedOrphanIsNotReported(t *testing.T) {
 	e := newExecutor(t, Options{})
+	e.settle = 20 * time.Second
 	task := shell(t, "(sleep 0.01; echo done) & exit 0")
 	if got := run(t, e, task); !got.Succeeded() || len(got.Leftovers) != 0 {
 		t.Errorf("got %+v", got)
@@ -72,6 +76,7 @@ func TestShortLivedOrphanIsNotReported(t *testing.T) {
 // Row 47.
 func TestGrandchildThatLeftTheGroup(t *testing.T) {
 	e := newExecutor(t, Options{})
+	e.settle = 400 * time.Millisecond
 	tests := map[string]string{
 		"setsid":                    "setsid sleep 300 & exit 0",
 		"setsid with children":      "setsid sh -c 'sleep 300 & setsid sleep 300 & wait' & exit 0",
@@ -234,6 +239,7 @@ func TestRecoverSparesItsAncestors(t *testing.T) {
 // Row 52.
 func TestFiveHundredDoubleForks(t *testing.T) {
 	e := newExecutor(t, Options{})
+	e.settle = 2 * time.Second
 	task := shell(t, `i=0; while [ $i -lt 250 ]; do (setsid sleep 300 &); (setsid true &); i=$((i+1)); done`)
 	got := run(t, e, task)
 	if !got.Succeeded() || len(got.Leftovers) != 250 {
@@ -300,6 +306,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 
 func TestMaskedOutputOfALeftover(t *testing.T) {
 	e := newExecutor(t, Options{Mask: mask})
+	e.settle = time.Second
 	task := shell(t, "echo before; (setsid sh -c 'echo after; sleep 300' &); exit 0")
 	task.Mask = true
 	began := time.Now()
@@ -342,6 +349,7 @@ func TestMaskedOutputHeldOpenFromOutside(t *testing.T) {
 // What the program starts by other means is not an orphan of any task.
 func TestForeignChildIsLeftAlone(t *testing.T) {
 	e := newExecutor(t, Options{})
+	e.settle = 20 * time.Second
 	for range 20 { // so that some are forked on the main thread
 		cmd := exec.Command("sh", "-c", "exit 3")
 		if err := cmd.Start(); err != nil {
@@ -352,6 +360,77 @@ func TestForeignChildIsLeftAlone(t *testing.T) {
 			t.Fatalf("its end was taken away: %v", err)
 		}
 	}
+}
+
+// Without the kernel's list of children, all of /proc is searched, and tasks
+// that are just being started must not be taken for orphans.
+func TestKernelWithoutListsOfChildren(t *testing.T) {
+	e := newExecutor(t, Options{})
+	e.settle = 500 * time.Millisecond
+	if err := e.system.close(); err != nil {
+		t.Fatal(err)
+	}
+	e.system.children = -1
+	var others sync.WaitGroup
+	for i := range 2 {
+		others.Go(func() {
+			task := command(t, "true")
+			for j := range 50 {
+				task.ID = fmt.Sprint(i, j)
+				if got, err := e.Run(context.Background(), task, nil); err != nil || !got.Succeeded() || len(got.Leftovers) > 0 {
+					t.Errorf("another task got %+v, %v", got, err)
+				}
+			}
+		})
+	}
+	for range 3 {
+		task := shell(t, "sleep 300 & setsid sleep 300 & (setsid true &); exit 0")
+		if got := run(t, e, task); !got.Succeeded() || len(got.Leftovers) != 2 {
+			t.Errorf("got %+v", got)
+		}
+	}
+	others.Wait()
+	noOrphans(t, e, "session-of-"+t.Name())
+}
+
+func TestKernelWithoutPidfds(t *testing.T) {
+	cmd := exec.Command("sleep", "300")
+	cmd.Env = []string{"RUNNER_SESSION=no-pidfd"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h, ok := openHandle(cmd.Process.Pid, sessionVariable, "no-pidfd")
+	if !ok {
+		t.Fatal("not found")
+	}
+	h.close() // from now on it has no pidfd
+	if h.gone() {
+		t.Error("gone while it is alive")
+	}
+	recycled := *h
+	recycled.info.began++ // another process, which had the pid before
+	recycled.signal(syscall.SIGKILL)
+	if !recycled.gone() || h.gone() {
+		t.Error("a process that has another one's pid was signalled")
+	}
+	h.signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err == nil || !h.gone() {
+		t.Errorf("gone %v, %v", h.gone(), err)
+	}
+	if _, ok := openHandle(os.Getpid(), sessionVariable, "no-pidfd"); ok {
+		t.Error("found in a process without that session")
+	}
+}
+
+func TestLogThatCannotBeWrittenWhileMasked(t *testing.T) {
+	e := newExecutor(t, Options{Mask: mask})
+	task := shell(t, "i=0; while [ $i -lt 20000 ]; do echo 0123456789; i=$((i+1)); done; echo > ended")
+	task.Mask, task.Log = true, "/dev/full"
+	got, err := e.Run(context.Background(), task, nil)
+	if !errors.Is(err, syscall.ENOSPC) || !got.Succeeded() {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	awaitLine(t, filepath.Join(task.Dir, "ended"))
 }
 
 func TestParseStat(t *testing.T) {

@@ -12,14 +12,8 @@ import (
 	"prdrunner/runner"
 )
 
-const (
-	// settleTime is how long a process may outlive the main process before it
-	// counts as left over.
-	settleTime = 100 * time.Millisecond
-	// killWait is how long a killed process is waited for.
-	killWait = 10 * time.Second
-	pollTime = 5 * time.Millisecond
-)
+// pollTime is the time between two looks at a group that is ending.
+const pollTime = 5 * time.Millisecond
 
 // system needs nothing here.
 type system struct{}
@@ -54,7 +48,7 @@ func (t *task) wait() error {
 // process with the group's number. A group keeps its number as long as it has a
 // member, so it is this one or none. What left the group is not found.
 func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
-	settled := time.Now().Add(settleTime)
+	settled := time.Now().Add(e.settle)
 	killAt := settled.Add(t.work.Grace)
 	stopped, stoppedKillAt := t.stopped()
 	if stopped {

@@ -9,6 +9,15 @@ import (
 	"prdrunner/runner"
 )
 
+const (
+	// settleTime is how long a process may outlive its task's main process
+	// before it counts as left over: the tee of a shell's pipeline ends a moment
+	// later. It is a field of the Executor, for tests on a loaded machine.
+	settleTime = 100 * time.Millisecond
+	// killWait is how long a killed process is waited for.
+	killWait = 10 * time.Second
+)
+
 // task is one run of a task.
 type task struct {
 	work     runner.Task
