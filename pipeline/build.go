@@ -156,7 +156,7 @@ func (b *builder) evaluateConstant(a *argument, fr frame, want cty.Type) (cty.Va
 	if !ok {
 		return value, false
 	}
-	if value.ContainsMarked() {
+	if containsMarked(value) {
 		b.add(hcl.Diagnostics{sensitiveNotAllowed(fmt.Sprintf("the argument %q", a.name), a.rng())})
 		return value, false
 	}

@@ -53,9 +53,9 @@ func standardFunctions(files *workspaceFiles) map[string]function.Function {
 		"setunion": stdlib.SetUnionFunc, "slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "sum": sumFunc, "values": stdlib.ValuesFunc, "zipmap": stdlib.ZipmapFunc,
 		// Types.
 		"can": tryfunc.CanFunc, "try": tryfunc.TryFunc,
-		"tobool": stdlib.MakeToFunc(cty.Bool), "tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)),
-		"tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)), "tonumber": stdlib.MakeToFunc(cty.Number),
-		"toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), "tostring": stdlib.MakeToFunc(cty.String),
+		"tobool": stdlib.MakeToFunc(cty.Bool), "tolist": collectionFunc(cty.List),
+		"tomap": collectionFunc(cty.Map), "tonumber": stdlib.MakeToFunc(cty.Number),
+		"toset": collectionFunc(cty.Set), "tostring": stdlib.MakeToFunc(cty.String),
 		// Encodings and digests.
 		"base64decode": base64decodeFunc, "base64encode": textFunc(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
 		"csvdecode": stdlib.CSVDecodeFunc, "jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,

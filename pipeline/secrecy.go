@@ -105,9 +105,18 @@ func sameDiagnostic(a, b *hcl.Diagnostic) bool {
 
 // plain removes all marks, and reports whether there were any.
 func plain(value cty.Value) (cty.Value, bool) {
-	if !value.ContainsMarked() {
+	if !containsMarked(value) {
 		return value, false
 	}
 	unmarked, _ := value.UnmarkDeep()
 	return unmarked, true
+}
+
+// containsMarked is ContainsMarked without a walk where none is needed: the
+// marks of what is in a set are those of the set.
+func containsMarked(value cty.Value) bool {
+	if typ := value.Type(); typ.IsPrimitiveType() || typ.IsSetType() {
+		return value.IsMarked()
+	}
+	return value.ContainsMarked()
 }

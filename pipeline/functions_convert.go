@@ -1,0 +1,68 @@
+package pipeline
+
+import (
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+// collectionFunc is tolist, toset or tomap. The general conversion compares
+// the type of every element with that of every other, which takes seconds for
+// the thousands that a for_each can have; where all have the same primitive
+// type, as nearly always, there is nothing to compare.
+func collectionFunc(of func(cty.Type) cty.Type) function.Function {
+	general := stdlib.MakeToFunc(of(cty.DynamicPseudoType))
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true, AllowMarked: true}},
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if elem, ok := uniformElement(args[0], of); ok {
+				return of(elem), nil
+			}
+			return general.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, retType cty.Type) (cty.Value, error) {
+			if _, ok := uniformElement(args[0], of); !ok {
+				return general.Call(args)
+			}
+			value, marks := args[0].Unmark()
+			switch {
+			case retType.IsMapType():
+				return cty.MapVal(value.AsValueMap()).WithMarks(marks), nil
+			case retType.IsSetType():
+				return cty.SetVal(value.AsValueSlice()).WithMarks(marks), nil
+			}
+			return cty.ListVal(value.AsValueSlice()).WithMarks(marks), nil
+		},
+	})
+}
+
+// uniformElement is the type that all elements of a tuple, or for a map all
+// attributes of an object, have in common, if it is a primitive one.
+func uniformElement(value cty.Value, of func(cty.Type) cty.Type) (cty.Type, bool) {
+	typ := value.Type()
+	if bare, _ := value.Unmark(); !bare.IsKnown() || bare.IsNull() {
+		return cty.NilType, false
+	}
+	var elem cty.Type
+	same := func(t cty.Type) bool {
+		if elem == cty.NilType {
+			elem = t
+		}
+		return t == elem && t.IsPrimitiveType()
+	}
+	switch {
+	case typ.IsTupleType() && !of(cty.String).IsMapType():
+		for _, t := range typ.TupleElementTypes() {
+			if !same(t) {
+				return cty.NilType, false
+			}
+		}
+	case typ.IsObjectType() && of(cty.String).IsMapType():
+		for _, t := range typ.AttributeTypes() {
+			if !same(t) {
+				return cty.NilType, false
+			}
+		}
+	}
+	return elem, elem != cty.NilType
+}

@@ -1,0 +1,214 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// maxAlternatives bounds what the braces of one glob may stand for, when globs
+// are compared. A glob with more is taken to overlap nothing.
+const maxAlternatives = 64
+
+// glob is a glob without braces, taken apart for comparison.
+type glob struct {
+	prefix   string // the literal text that it begins with
+	suffix   string // the literal text that it ends with
+	literal  bool   // it has no special characters at all
+	segments [][]globToken
+}
+
+// globToken matches one character, or with any, any number of them.
+type globToken struct {
+	any     bool   // *
+	one     bool   // ?
+	class   string // [abc]
+	literal rune
+}
+
+// compileGlob takes a valid glob apart, one for each alternative of its braces.
+func compileGlob(pattern string) []glob {
+	alternatives := expandBraces(pattern, maxAlternatives)
+	globs := make([]glob, 0, len(alternatives))
+	for _, text := range alternatives {
+		globs = append(globs, newGlob(text))
+	}
+	return globs
+}
+
+func newGlob(text string) glob {
+	var parts []string
+	for part := range strings.SplitSeq(text, "/") {
+		if part != "" && part != "." {
+			parts = append(parts, part)
+		}
+	}
+	text = strings.Join(parts, "/")
+	g := glob{prefix: text, suffix: text}
+	if i := strings.IndexAny(text, `*?[\`); i >= 0 {
+		g.prefix = text[:i]
+		last := strings.LastIndexAny(text, `*?]\`)
+		if last >= 0 && text[last] == '\\' {
+			last++ // what is escaped is not literally there
+		}
+		g.suffix = text[min(last+1, len(text)):]
+	} else {
+		g.literal = true
+	}
+	for _, part := range parts {
+		g.segments = append(g.segments, globTokens(part))
+	}
+	return g
+}
+
+// expandBraces writes out the alternatives of {a,b}, nested ones too. It gives
+// none where there are more than the limit.
+func expandBraces(pattern string, limit int) []string {
+	pending, done := []string{pattern}, []string(nil)
+	for len(pending) > 0 {
+		if len(pending)+len(done) > limit {
+			return nil
+		}
+		text := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		open, commas, end := firstBraces(text)
+		if open < 0 || end < 0 {
+			done = append(done, text)
+			continue
+		}
+		start := open + 1
+		for _, cut := range append(commas, end) {
+			pending = append(pending, text[:open]+text[start:cut]+text[end+1:])
+			start = cut + 1
+		}
+	}
+	return done
+}
+
+// firstBraces finds the first pair of braces and its own commas.
+func firstBraces(text string) (open int, commas []int, end int) {
+	open, end = -1, -1
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '{':
+			if depth == 0 {
+				open = i
+			}
+			depth++
+		case c == '}' && depth > 0:
+			depth--
+			if depth == 0 {
+				return open, commas, i
+			}
+		case c == ',' && depth == 1:
+			commas = append(commas, i)
+		}
+	}
+	return open, nil, end
+}
+
+func globTokens(segment string) []globToken {
+	var tokens []globToken
+	runes := []rune(segment)
+	for i := 0; i < len(runes); i++ {
+		switch runes[i] {
+		case '*':
+			tokens = append(tokens, globToken{any: true})
+		case '?':
+			tokens = append(tokens, globToken{one: true})
+		case '[':
+			end := i + 1
+			for end < len(runes) && (runes[end] != ']' || end == i+1) {
+				if runes[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end, len(runes)-1)
+			tokens = append(tokens, globToken{class: string(runes[i : end+1])})
+			i = end
+		case '\\':
+			if i+1 < len(runes) {
+				i++
+			}
+			tokens = append(tokens, globToken{literal: runes[i]})
+		default:
+			tokens = append(tokens, globToken{literal: runes[i]})
+		}
+	}
+	return tokens
+}
+
+// isDoubleStar reports whether a segment is **.
+func isDoubleStar(segment []globToken) bool {
+	return len(segment) == 2 && segment[0].any && segment[1].any
+}
+
+// overlaps reports whether there is certainly a path that both match.
+func (g glob) overlaps(other glob) bool {
+	if g.literal && other.literal {
+		return g.prefix == other.prefix
+	}
+	return align(len(g.segments), len(other.segments),
+		func(i int) bool { return isDoubleStar(g.segments[i]) },
+		func(j int) bool { return isDoubleStar(other.segments[j]) },
+		func(i, j int) bool { return segmentsOverlap(g.segments[i], other.segments[j]) })
+}
+
+func segmentsOverlap(a, b []globToken) bool {
+	return align(len(a), len(b),
+		func(i int) bool { return a[i].any },
+		func(j int) bool { return b[j].any },
+		func(i, j int) bool { return a[i].overlaps(b[j]) })
+}
+
+// overlaps reports whether there is certainly a character that both match.
+func (t globToken) overlaps(other globToken) bool {
+	switch {
+	case t.one || other.one:
+		return true
+	case t.class != "" && other.class != "":
+		return t.class == other.class // anything more is not worth proving
+	case t.class != "":
+		return doublestar.MatchUnvalidated(t.class, string(other.literal))
+	case other.class != "":
+		return doublestar.MatchUnvalidated(other.class, string(t.literal))
+	}
+	return t.literal == other.literal
+}
+
+// align reports whether two sequences with wildcards have a sequence in common
+// that both match. A wildcard matches any number of elements; all others match
+// one each. It goes through the table of all pairs of positions row by row.
+func align(n, m int, anyA, anyB func(int) bool, same func(i, j int) bool) bool {
+	next := make([]bool, m+1) // whether the rests from i+1 and j on match
+	row := make([]bool, m+1)
+	for i := n; i >= 0; i-- {
+		for j := m; j >= 0; j-- {
+			switch {
+			case i == n && j == m:
+				row[j] = true
+			case i < n && anyA(i):
+				row[j] = next[j] || j < m && row[j+1]
+			case j < m && anyB(j):
+				row[j] = row[j+1] || i < n && next[j]
+			case i < n && j < m:
+				row[j] = next[j+1] && same(i, j)
+			default:
+				row[j] = false
+			}
+		}
+		row, next = next, row
+	}
+	return next[0]
+}
+
+func reversed(text string) string {
+	b := []byte(text)
+	slices.Reverse(b)
+	return string(b)
+}
