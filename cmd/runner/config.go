@@ -143,7 +143,7 @@ func mergeLayers(layers []layer, problems *configError) (*config, error) {
 	if err := v.Unmarshal(cfg); err != nil {
 		return nil, fmt.Errorf("decode the configuration: %w", err)
 	}
-	pattern, err := regexp.Compile(`\A(?:` + cfg.IDPatternText + `)\z`)
+	pattern, err := regexp.Compile("^(?:" + cfg.IDPatternText + ")$")
 	if err != nil {
 		problems.addf(sources["id_pattern"], "id_pattern is not a regular expression: %v", err)
 	}

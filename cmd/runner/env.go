@@ -171,3 +171,22 @@ func (e *environment) actor() checkpoint.Actor {
 	}
 	return a
 }
+
+// command is how a person types a command for this workspace.
+func (e *environment) command(rest string) string {
+	if e.options.dir == "" || e.options.dir == "." {
+		return "runner " + rest
+	}
+	return "runner -C " + shellQuote(e.options.dir) + " " + rest
+}
+
+// shellQuote quotes a word for a POSIX shell where it needs it.
+func shellQuote(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

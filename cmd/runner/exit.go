@@ -70,9 +70,6 @@ func (e *endedError) Error() string {
 // exitCode is the one place where an error becomes an exit code.
 func exitCode(err error) int {
 	var ended *endedError
-	var usage *usageError
-	var configuration *configError
-	var missing *pipelineNotFoundError
 	switch {
 	case err == nil:
 		return exitComplete
@@ -80,16 +77,27 @@ func exitCode(err error) int {
 		return endedCode(ended)
 	case errors.Is(err, errWouldChange):
 		return exitFailed
-	case errors.As(err, &usage), errors.As(err, &configuration), errors.As(err, &missing),
-		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined):
-		return exitUsage
-	case errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
-		return exitDamaged
 	case errors.Is(err, errAlreadyComplete):
 		return exitAlreadyComplete
+	case isA[*checkpoint.LockedError](err):
+		return exitLocked
+	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
+		isA[*checkpoint.PoisonedError](err),
+		errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
+		return exitDamaged
+	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err),
+		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
+		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, checkpoint.ErrNoCheckpoint):
+		return exitUsage
 	default:
 		return exitFailed
 	}
+}
+
+// isA reports whether an error of type E is in the chain.
+func isA[E error](err error) bool {
+	var target E
+	return errors.As(err, &target)
 }
 
 func endedCode(e *endedError) int {

@@ -1,9 +1,41 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
+	"prdrunner/pipeline"
 )
+
+// pipelineExtension ends the name of a pipeline's file.
+const pipelineExtension = ".hcl"
+
+// pipelineRef says which pipeline is meant, and with which variables.
+type pipelineRef struct {
+	prd      string // "": whatever the file holds
+	file     string // "": found by the PRD id
+	vars     []string
+	varFiles []string
+}
+
+// addFlags adds the flags that choose a file and set variables.
+func (r *pipelineRef) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&r.file, "file", "f", "", "read the pipeline from `FILE`")
+	r.addVariableFlags(cmd)
+}
+
+func (r *pipelineRef) addVariableFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&r.vars, "var", nil, "set a variable, as `NAME=VALUE`; wins over --var-file and PRDRUNNER_VAR_NAME")
+	cmd.Flags().StringArrayVar(&r.varFiles, "var-file", nil, "set variables from `FILE`; wins over PRDRUNNER_VAR_NAME")
+}
 
 // pipelineNotFoundError says that there is no pipeline of a PRD.
 type pipelineNotFoundError struct {
@@ -13,4 +45,210 @@ type pipelineNotFoundError struct {
 
 func (e *pipelineNotFoundError) Error() string {
 	return fmt.Sprintf("there is no pipeline for %s; looked for\n  %s", e.prd, strings.Join(e.tried, "\n  "))
+}
+
+// loadPipeline finds, reads and evaluates a pipeline. What its author got
+// wrong is printed; the error is errDiagnosed then.
+func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeline, error) {
+	read, err := readPipeline(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := printDiagnostics(env, read.sources, read.diagnostics); err != nil {
+		return nil, err
+	}
+	if read.diagnostics.HasErrors() {
+		return nil, errDiagnosed
+	}
+	return read.pipeline, nil
+}
+
+// readResult is a pipeline that was read, with everything wrong about it.
+type readResult struct {
+	file        string             // as it is shown
+	pipeline    *pipeline.Pipeline // nil where there are errors
+	diagnostics hcl.Diagnostics
+	sources     map[string][]byte // for the snippets
+}
+
+// readPipeline is loadPipeline without the printing.
+func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, error) {
+	if ref.prd != "" {
+		if err := checkPRD(env, cfg, ref.prd); err != nil {
+			return nil, err
+		}
+	}
+	path, err := pipelinePath(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	source, err := readSource(path)
+	if err != nil {
+		return nil, err
+	}
+	inputs, diags, err := readVariables(env, ref)
+	if err != nil {
+		return nil, err
+	}
+	file, _ := pipeline.Parse(source, env.display(path))
+	p, more := file.Pipeline(pipeline.Inputs{Variables: inputs, Workspace: env.workdir, IDPattern: cfg.IDPattern})
+	result := &readResult{file: file.Name(), pipeline: p, diagnostics: append(diags, more...), sources: file.Sources()}
+	if p != nil && ref.prd != "" && p.ID != ref.prd {
+		result.diagnostics = append(result.diagnostics, &hcl.Diagnostic{
+			Severity: hcl.DiagError,
+			Summary:  "Pipeline of another PRD",
+			Detail:   fmt.Sprintf("This file was read as the pipeline of %s, but holds the one of %s. Rename the file or the block, or ask for %s.", ref.prd, p.ID, p.ID),
+			Subject:  p.Range.Ptr(),
+		})
+	}
+	return result, nil
+}
+
+// checkPRD refuses an id that does not match the configured pattern.
+func checkPRD(env *environment, cfg *config, id string) error {
+	if cfg.IDPattern.MatchString(id) && id == filepath.Base(id) && id != "." && id != ".." {
+		return nil
+	}
+	err := usageErrorf("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)
+	if near := nearest(strings.ToUpper(id), knownPRDs(env, cfg)); near != "" {
+		return withHint(err, fmt.Sprintf("did you mean %s?", near))
+	}
+	return err
+}
+
+// pipelinePath is the file that is meant.
+func pipelinePath(env *environment, cfg *config, ref pipelineRef) (string, error) {
+	switch {
+	case ref.file != "":
+		return env.path(ref.file), nil
+	case ref.prd == "":
+		return "", withHint(usageErrorf("no pipeline named"), "give a PRD id, or a file with -f FILE")
+	}
+	var tried []string
+	for _, dir := range pipelineDirs(env, cfg) {
+		path := filepath.Join(dir, ref.prd+pipelineExtension)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("look for the pipeline of %s: %w", ref.prd, err)
+		}
+		tried = append(tried, env.display(path))
+	}
+	err := &pipelineNotFoundError{prd: ref.prd, tried: tried}
+	hint := fmt.Sprintf("`%s` writes one to begin with; -f FILE reads one from elsewhere", env.command("init "+ref.prd))
+	if known := knownPRDs(env, cfg); len(known) > 0 {
+		hint = fmt.Sprintf("there are pipelines of %s; %s", strings.Join(known, ", "), hint)
+	}
+	return "", withHint(err, hint)
+}
+
+// pipelineDirs are the directories in which pipelines are looked for.
+func pipelineDirs(env *environment, cfg *config) []string {
+	dirs := []string{env.workdir, filepath.Join(env.workdir, "pipelines")}
+	if configured := env.path(cfg.Pipelines); cfg.Pipelines != "" && !slices.Contains(dirs, configured) {
+		dirs = append(dirs, configured)
+	}
+	return dirs
+}
+
+// foundPipeline is a file that is named as a pipeline's is.
+type foundPipeline struct {
+	prd  string
+	path string
+}
+
+// findPipelines lists the files that `runner build` would find, by PRD id.
+func findPipelines(env *environment, cfg *config) ([]foundPipeline, error) {
+	var found []foundPipeline
+	for _, dir := range pipelineDirs(env, cfg) {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("look for pipelines: %w", err)
+		}
+		for _, entry := range entries {
+			prd, isPipeline := strings.CutSuffix(entry.Name(), pipelineExtension)
+			known := slices.ContainsFunc(found, func(f foundPipeline) bool { return f.prd == prd })
+			if isPipeline && !known && !entry.IsDir() && cfg.IDPattern.MatchString(prd) {
+				found = append(found, foundPipeline{prd: prd, path: filepath.Join(dir, entry.Name())})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b foundPipeline) int { return strings.Compare(a.prd, b.prd) })
+	return found, nil
+}
+
+// knownPRDs are the ids that have a pipeline, for suggestions and completion.
+func knownPRDs(env *environment, cfg *config) []string {
+	found, err := findPipelines(env, cfg)
+	if err != nil {
+		return nil // a suggestion is not worth an error
+	}
+	ids := make([]string, 0, len(found))
+	for _, f := range found {
+		ids = append(ids, f.prd)
+	}
+	return ids
+}
+
+// readSource reads a file of the language. Devices and pipes could keep a
+// command waiting for ever.
+func readSource(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usageErrorf("there is no file %s", path)
+	case err != nil:
+		return nil, usageErrorf("read the pipeline: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, usageErrorf("%s is not a regular file", path)
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usageErrorf("read the pipeline: %w", err)
+	}
+	return source, nil
+}
+
+// readVariables gathers values for variables: the environment's, over them
+// those of --var-file, over them those of --var.
+func readVariables(env *environment, ref pipelineRef) (map[string]pipeline.Input, hcl.Diagnostics, error) {
+	inputs := make(map[string]pipeline.Input)
+	for _, assignment := range env.environ {
+		name, value, _ := strings.Cut(assignment, "=")
+		if variable, found := strings.CutPrefix(name, pipeline.EnvironmentPrefix); found {
+			inputs[variable] = pipeline.Input{Text: value, Origin: name}
+		}
+	}
+	var diags hcl.Diagnostics
+	for _, file := range ref.varFiles {
+		source, err := readSource(env.path(file))
+		if err != nil {
+			return nil, nil, err
+		}
+		// The source stays out of the snippets: it may hold secrets.
+		values, more := pipeline.ParseVarFile(source, file)
+		diags = append(diags, more...)
+		for name, value := range values {
+			inputs[name] = value
+		}
+	}
+	for _, assignment := range ref.vars {
+		name, value, found := strings.Cut(assignment, "=")
+		if !found || name == "" {
+			return nil, nil, withHint(usageErrorf("--var must be NAME=VALUE"), "for example --var coverage_floor=75")
+		}
+		inputs[name] = pipeline.Input{Text: value, Origin: "--var"}
+	}
+	return inputs, diags, nil
+}
+
+// printDiagnostics shows diagnostics to a person.
+func printDiagnostics(env *environment, sources map[string][]byte, diags hcl.Diagnostics) error {
+	if len(diags) == 0 {
+		return nil
+	}
+	if err := pipeline.WriteDiagnostics(env.stderr, sources, diags, env.width(env.stderr), env.color(env.stderr)); err != nil {
+		return fmt.Errorf("print diagnostics: %w", err)
+	}
+	return nil
 }

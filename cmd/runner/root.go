@@ -50,7 +50,7 @@ func addCommands(root *cobra.Command, env *environment) {
 		commands  []*cobra.Command
 	}{
 		{"write", "Write pipelines:", []*cobra.Command{
-			newConfigCommand(env),
+			newInitCommand(env), newValidateCommand(env), newFmtCommand(env), newGraphCommand(env), newConfigCommand(env),
 		}},
 		{"other", "Other commands:", []*cobra.Command{
 			newVersionCommand(env),
@@ -77,18 +77,15 @@ func addGlobalFlags(root *cobra.Command, o *globalOptions) {
 	flags.SortFlags = false
 	flags.StringVarP(&o.dir, "directory", "C", ".", "work in `DIR`: the workspace, to which all paths are relative")
 	flags.StringVar(&o.config, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
-	o.output = "auto"
-	flags.Var(newEnum(&o.output, "auto", "plain", "json", "quiet"), "output", "how a run is shown: auto, plain, json or quiet")
-	o.logLevel = "warn"
-	flags.Var(newEnum(&o.logLevel, "trace", "debug", "info", "warn", "error", "off"), "log-level", "log to standard error from this level: trace, debug, info, warn, error or off")
-	o.logFormat = "text"
-	flags.Var(newEnum(&o.logFormat, "text", "json"), "log-format", "form of the log: text or json")
-	flags.BoolVar(&o.noColor, "no-color", false, "no colours, as NO_COLOR in the environment says too")
-	for name, values := range map[string][]string{
-		"output": {"auto", "plain", "json", "quiet"}, "log-level": {"trace", "debug", "info", "warn", "error", "off"}, "log-format": {"text", "json"},
-	} {
-		cobra.CheckErr(root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	o.output, o.logLevel, o.logFormat = "auto", "warn", "text"
+	words := func(value *string, name, usage string, allowed ...string) {
+		flags.Var(newEnum(value, allowed...), name, usage+": "+oneOf(allowed))
+		completeWords(root, name, allowed)
 	}
+	words(&o.output, "output", "how a run is shown", "auto", "plain", "json", "quiet")
+	words(&o.logLevel, "log-level", "log to standard error from this level", "trace", "debug", "info", "warn", "error", "off")
+	words(&o.logFormat, "log-format", "form of the log", "text", "json")
+	flags.BoolVar(&o.noColor, "no-color", false, "no colours, as NO_COLOR in the environment says too")
 }
 
 // markRunning notes when a command's own code begins, which tells mistakes in

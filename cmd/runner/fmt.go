@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"prdrunner/pipeline"
+)
+
+type fmtOptions struct {
+	names  []string
+	check  bool
+	diff   bool
+	env    *environment
+	stdin  io.Reader
+	stdout io.Writer
+}
+
+func newFmtCommand(env *environment) *cobra.Command {
+	o := fmtOptions{env: env, stdin: env.stdin, stdout: env.stdout}
+	cmd := &cobra.Command{
+		Use:   "fmt [FILE|DIR|-]...",
+		Short: "Give pipeline files their canonical layout",
+		Long: `Give pipeline files their canonical layout, and print the names of those that
+changed. A directory stands for the .hcl files in it; without arguments these are
+the directories in which pipelines are looked for. "-" reads standard input and
+writes standard output.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.names = args
+			return runFmt(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.check, "check", false, "write nothing; exit 1 if a file would change")
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "write nothing; print what would change")
+	return cmd
+}
+
+func runFmt(_ context.Context, o fmtOptions) error {
+	files, err := o.files()
+	if err != nil {
+		return err
+	}
+	var changed, invalid bool
+	for _, file := range files {
+		one, err := o.format(file)
+		if errors.Is(err, errDiagnosed) {
+			invalid = true
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		changed = changed || one
+	}
+	switch {
+	case invalid:
+		return errDiagnosed
+	case changed && o.check:
+		return errWouldChange
+	}
+	return nil
+}
+
+// standardInput is the name that stands for standard input.
+const standardInput = "-"
+
+// files are the files that are meant.
+func (o fmtOptions) files() ([]string, error) {
+	names := o.names
+	optional := len(names) == 0
+	if optional {
+		cfg, err := loadConfig(o.env)
+		if err != nil {
+			return nil, err
+		}
+		names = pipelineDirs(o.env, cfg)
+	}
+	var files []string
+	for _, name := range names {
+		if name == standardInput {
+			files = append(files, name)
+			continue
+		}
+		path := o.env.path(name)
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && optional:
+		case err != nil:
+			return nil, usageErrorf("find what to format: %w", err)
+		case !info.IsDir():
+			files = append(files, path)
+		default:
+			inside, err := os.ReadDir(path)
+			if err != nil {
+				return nil, fmt.Errorf("find what to format: %w", err)
+			}
+			for _, entry := range inside {
+				if !entry.IsDir() && filepath.Ext(entry.Name()) == pipelineExtension {
+					files = append(files, filepath.Join(path, entry.Name()))
+				}
+			}
+		}
+	}
+	return files, nil
+}
+
+// format brings one file into its layout and reports whether that changes it.
+func (o fmtOptions) format(path string) (bool, error) {
+	source, name, err := o.read(path)
+	if err != nil {
+		return false, err
+	}
+	if diags := syntaxDiagnostics(source, name); diags.HasErrors() {
+		if err := printDiagnostics(o.env, map[string][]byte{name: source}, diags); err != nil {
+			return false, err
+		}
+		return false, errDiagnosed
+	}
+	formatted := pipeline.Format(source)
+	changed := !bytes.Equal(source, formatted)
+	switch {
+	case changed && o.diff:
+		if _, err := o.stdout.Write(diff.Diff(name, source, name+" (formatted)", formatted)); err != nil {
+			return changed, fmt.Errorf("print the difference: %w", err)
+		}
+	case changed && o.check:
+		fmt.Fprintln(o.stdout, name)
+	case o.check || o.diff:
+	case path == standardInput:
+		if _, err := o.stdout.Write(formatted); err != nil {
+			return changed, fmt.Errorf("print the formatted text: %w", err)
+		}
+	case changed:
+		if err := replaceFile(path, formatted); err != nil {
+			return changed, fmt.Errorf("format %s: %w", name, err)
+		}
+		fmt.Fprintln(o.stdout, name)
+	}
+	return changed, nil
+}
+
+// read returns a text and the name under which it is shown.
+func (o fmtOptions) read(path string) ([]byte, string, error) {
+	if path != standardInput {
+		source, err := readSource(path)
+		return source, o.env.display(path), err
+	}
+	source, err := io.ReadAll(o.stdin)
+	if err != nil {
+		return nil, "", fmt.Errorf("read standard input: %w", err)
+	}
+	return source, "standard input", nil
+}
+
+// syntaxDiagnostics is what keeps a text from being laid out: its syntax
+// alone, whatever its blocks and attributes mean.
+func syntaxDiagnostics(source []byte, name string) hcl.Diagnostics {
+	_, diags := pipeline.Parse(source, name)
+	if !diags.HasErrors() {
+		return nil
+	}
+	for _, diag := range diags {
+		// Parse refuses what the recursive parser could not survive.
+		if diag.Summary == "Nesting too deep" || diag.Summary == "File too large" {
+			return diags
+		}
+	}
+	_, diags = hclsyntax.ParseConfig(source, name, hcl.InitialPos)
+	return diags
+}
+
+// replaceFile puts new bytes in the place of a file, all at once, with the
+// mode that it had. A link stays a link.
+func replaceFile(path string, data []byte) (err error) {
+	path, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp.Name()))
+		}
+	}()
+	_, err = temp.Write(data)
+	err = errors.Join(err, temp.Chmod(info.Mode().Perm()), temp.Sync(), temp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

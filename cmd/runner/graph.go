@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/pipeline/graph"
+)
+
+type graphOptions struct {
+	ref    pipelineRef
+	format string
+	env    *environment
+	stdout io.Writer
+}
+
+func newGraphCommand(env *environment) *cobra.Command {
+	o := graphOptions{env: env, stdout: env.stdout, format: "text"}
+	cmd := &cobra.Command{
+		Use:   "graph [PRD-ID]",
+		Short: "Draw a pipeline: phases, workstreams, what they wait for, gates",
+		Example: `  runner graph PRD-009
+  runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
+		Args:              arguments(0, 1),
+		ValidArgsFunction: completePRDs(env),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.ref.prd = last(args)
+			return runGraph(cmd.Context(), o)
+		},
+	}
+	o.ref.addFlags(cmd)
+	formats := []string{"text", "dot", "mermaid", "json"}
+	cmd.Flags().Var(newEnum(&o.format, formats...), "format", "what to print: "+oneOf(formats))
+	completeWords(cmd, "format", formats)
+	return cmd
+}
+
+func runGraph(_ context.Context, o graphOptions) error {
+	cfg, err := loadConfig(o.env)
+	if err != nil {
+		return err
+	}
+	p, err := loadPipeline(o.env, cfg, o.ref)
+	if err != nil {
+		return err
+	}
+	g := graph.New(p)
+	switch o.format {
+	case "dot":
+		return g.WriteDOT(o.stdout)
+	case "mermaid":
+		return g.WriteMermaid(o.stdout)
+	case "json":
+		return writeJSON(o.stdout, g)
+	default:
+		return g.WriteText(o.stdout)
+	}
+}

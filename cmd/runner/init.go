@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
+)
+
+//go:embed templates/pipeline.hcl.tmpl
+var pipelineTemplate string
+
+//go:embed templates/runner.yaml
+var configTemplate string
+
+type initOptions struct {
+	prd    string
+	title  string
+	env    *environment
+	stdout io.Writer
+}
+
+func newInitCommand(env *environment) *cobra.Command {
+	o := initOptions{env: env, stdout: env.stdout}
+	cmd := &cobra.Command{
+		Use:   "init [PRD-ID]",
+		Short: "Write a pipeline to begin with, and a runner.yaml",
+		Long: `Write a pipeline to begin with, which runs as it is and explains itself, and a
+runner.yaml with the defaults, unless the workspace has one. No file is ever
+overwritten.`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = "PRD-001"
+			if len(args) > 0 {
+				o.prd = args[0]
+			}
+			return runInit(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.title, "title", "", "title of the pipeline (default: the PRD id)")
+	return cmd
+}
+
+func runInit(_ context.Context, o initOptions) error {
+	cfg, err := loadConfig(o.env)
+	if err != nil {
+		return err
+	}
+	if err := checkPRD(o.env, cfg, o.prd); err != nil {
+		return err
+	}
+	if existing, err := pipelinePath(o.env, cfg, pipelineRef{prd: o.prd}); err == nil {
+		return alreadyThere(o, existing)
+	}
+	path := o.env.path(o.prd + pipelineExtension)
+	if err := writeNew(path, o.pipeline()); errors.Is(err, fs.ErrExist) {
+		return alreadyThere(o, path)
+	} else if err != nil {
+		return fmt.Errorf("write a pipeline: %w", err)
+	}
+	fmt.Fprintf(o.stdout, "wrote %s\n", o.env.display(path))
+	if err := writeConfig(o); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.stdout, "\nNext:\n  %s\n  %s\n", o.env.command("validate "+o.prd), o.env.command("build "+o.prd))
+	return nil
+}
+
+func alreadyThere(o initOptions, path string) error {
+	return withHint(usageErrorf("%s has a pipeline already: %s", o.prd, o.env.display(path)),
+		"name another PRD, or delete the file first")
+}
+
+// writeConfig writes a runner.yaml, unless the workspace is configured.
+func writeConfig(o initOptions) error {
+	existing, err := findConfigFile(filepath.Join(o.env.workdir, "runner"))
+	if err != nil {
+		return err
+	}
+	if len(existing) > 0 {
+		fmt.Fprintf(o.stdout, "kept %s\n", o.env.display(existing[0]))
+		return nil
+	}
+	if err := writeNew(o.env.path("runner.yaml"), configTemplate); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	fmt.Fprintln(o.stdout, "wrote runner.yaml")
+	return nil
+}
+
+// pipeline is the text of the pipeline.
+func (o initOptions) pipeline() string {
+	title := o.title
+	if title == "" {
+		title = o.prd
+	}
+	quoted := string(hclwrite.TokensForValue(cty.StringVal(title)).Bytes())
+	return strings.NewReplacer("{{ID}}", o.prd, "{{TITLE}}", quoted).Replace(pipelineTemplate)
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
+	"prdrunner/pipeline"
+)
+
+type validateOptions struct {
+	ref    pipelineRef
+	prds   []string
+	files  []string
+	json   bool
+	env    *environment
+	stdout io.Writer
+}
+
+func newValidateCommand(env *environment) *cobra.Command {
+	o := validateOptions{env: env, stdout: env.stdout}
+	cmd := &cobra.Command{
+		Use:   "validate [PRD-ID]...",
+		Short: "Check pipelines and show every mistake",
+		Long: `Check pipelines and show every mistake. Without arguments every pipeline that can
+be found is checked. Nothing is run and nothing is written.`,
+		ValidArgsFunction: completePRDs(env),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prds = args
+			return runValidate(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "check the pipeline in `FILE`; may be given again")
+	o.ref.addVariableFlags(cmd)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object, for editors and CI")
+	return cmd
+}
+
+// validateOutput is what `runner validate --json` prints.
+type validateOutput struct {
+	pipeline.Report
+	Pipelines []validatedPipeline `json:"pipelines"`
+}
+
+type validatedPipeline struct {
+	File        string `json:"file"`
+	PRD         string `json:"prd,omitempty"` // "" where the file is invalid
+	Valid       bool   `json:"valid"`
+	Phases      int    `json:"phases"`
+	Workstreams int    `json:"workstreams"`
+	Gates       int    `json:"gates"`
+}
+
+func runValidate(_ context.Context, o validateOptions) error {
+	cfg, err := loadConfig(o.env)
+	if err != nil {
+		return err
+	}
+	refs, err := o.refs(cfg)
+	if err != nil {
+		return err
+	}
+	var results []*readResult
+	for _, ref := range refs {
+		read, err := readPipeline(o.env, cfg, ref)
+		if err != nil {
+			return err
+		}
+		results = append(results, read)
+	}
+	if o.json {
+		return showValidatedJSON(o, results)
+	}
+	return showValidated(o, results)
+}
+
+// refs are the pipelines to check.
+func (o validateOptions) refs(cfg *config) ([]pipelineRef, error) {
+	var refs []pipelineRef
+	add := func(prd, file string) {
+		ref := o.ref
+		ref.prd, ref.file = prd, file
+		refs = append(refs, ref)
+	}
+	for _, prd := range o.prds {
+		add(prd, "")
+	}
+	for _, file := range o.files {
+		add("", file)
+	}
+	if len(refs) > 0 {
+		return refs, nil
+	}
+	found, err := findPipelines(o.env, cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		add(f.prd, f.path)
+	}
+	if len(refs) == 0 {
+		var tried []string
+		for _, dir := range pipelineDirs(o.env, cfg) {
+			tried = append(tried, o.env.display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
+		}
+		return nil, withHint(&pipelineNotFoundError{prd: "any PRD", tried: tried}, "`runner init PRD-001` writes one to begin with")
+	}
+	return refs, nil
+}
+
+func showValidated(o validateOptions, results []*readResult) error {
+	invalid := false
+	for _, read := range results {
+		if err := printDiagnostics(o.env, read.sources, read.diagnostics); err != nil {
+			return err
+		}
+		if read.diagnostics.HasErrors() {
+			invalid = true
+			continue
+		}
+		v := validated(read)
+		fmt.Fprintf(o.stdout, "%s is valid: %s with %s, %s and %s\n", v.File, v.PRD,
+			plural(v.Phases, "phase"), plural(v.Workstreams, "workstream"), plural(v.Gates, "gate"))
+	}
+	if invalid {
+		return errDiagnosed
+	}
+	return nil
+}
+
+func showValidatedJSON(o validateOptions, results []*readResult) error {
+	var all hcl.Diagnostics
+	sources := make(map[string][]byte)
+	pipelines := []validatedPipeline{}
+	for _, read := range results {
+		pipelines = append(pipelines, validated(read))
+		all = append(all, read.diagnostics...)
+		maps.Copy(sources, read.sources)
+	}
+	out := validateOutput{Report: pipeline.DiagnosticsJSON(sources, all), Pipelines: pipelines}
+	if err := writeJSON(o.stdout, out); err != nil {
+		return err
+	}
+	if !out.Valid {
+		return errDiagnosed
+	}
+	return nil
+}
+
+// validated counts what a pipeline consists of.
+func validated(read *readResult) validatedPipeline {
+	v := validatedPipeline{File: read.file, Valid: !read.diagnostics.HasErrors()}
+	if !v.Valid {
+		return v
+	}
+	v.PRD, v.Phases = read.pipeline.ID, len(read.pipeline.Phases)
+	for _, phase := range read.pipeline.Phases {
+		v.Workstreams += len(phase.Workstreams)
+		v.Gates += len(phase.Gates)
+		for _, w := range phase.Workstreams {
+			v.Gates += len(w.Gates)
+		}
+	}
+	return v
+}
+
+// plural is a count with its noun: `1 phase`, `2 phases`.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
