@@ -14,6 +14,10 @@ import (
 
 const (
 	shortPause, longPause = time.Millisecond, 20 * time.Millisecond
+
+	// sureLooks is how often an orphan that shows no owner is looked at before
+	// it counts as another task's: for an instant of exec no process shows one.
+	sureLooks = 4
 )
 
 // owner says whose an orphan is.
@@ -21,7 +25,8 @@ type owner int
 
 const (
 	ofTask    owner = iota // the task that is ending, or one that has ended
-	ofAnother              // a task that is still running, as far as can be known
+	ofAnother              // a task that is still running
+	ofUnknown              // it shows no owner, and may be of a task that is still running
 	ofNobody               // not an orphan of a task: the program started it otherwise
 )
 
@@ -56,9 +61,9 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 			l.asked[pid] = true
 		}
 	}
-	for pause := shortPause; ; pause = min(2*pause, longPause) {
-		alive, err := e.endRound(l)
-		if err != nil || alive == 0 {
+	for pause, looks := shortPause, 1; ; pause, looks = min(2*pause, longPause), looks+1 {
+		alive, unknown, err := e.endRound(l)
+		if err != nil || alive == 0 && (unknown == 0 || looks >= sureLooks) {
 			return l.found, err
 		}
 		if time.Since(l.killAt) > killWait {
@@ -69,15 +74,16 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 }
 
 // endRound looks at every orphan once and returns how many of the task's are
-// still alive. Ending some reveals their children to the next round.
-func (e *Executor) endRound(l *leftovers) (alive int, err error) {
+// still alive, and of how many it does not know whose they are. Ending some
+// reveals their children to the next round.
+func (e *Executor) endRound(l *leftovers) (alive, unknown int, err error) {
 	e.forks.Lock()
 	defer e.forks.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	pids, err := e.system.orphans()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if e.closed {
 		l.killAt = earlier(l.killAt, time.Now())
@@ -94,13 +100,19 @@ func (e *Executor) endRound(l *leftovers) (alive int, err error) {
 		environ := readEnviron(pid)
 		whose := e.ownerOf(info, environ, l.task)
 		// A zombie that can't be reaped yet has other threads that live on.
-		if whose == ofNobody || info.zombie && reapNow(pid) || whose == ofAnother {
+		if whose == ofNobody || info.zombie && reapNow(pid) {
 			continue
 		}
-		alive++
-		e.endOne(l, info, environ, killed)
+		switch whose {
+		case ofTask:
+			alive++
+			e.endOne(l, info, environ, killed)
+		case ofUnknown:
+			unknown++
+		case ofAnother, ofNobody:
+		}
 	}
-	return alive, nil
+	return alive, unknown, nil
 }
 
 // endOne does what is due to one orphan of the task. It is our child and is not
@@ -158,14 +170,14 @@ func (e *Executor) ownerOf(info procInfo, environ []byte, ending *task) owner {
 	case info.group == e.system.group:
 		return ofNobody
 	case e.system.pid == 1:
-		return ofAnother // as init we get everyone's orphans
+		return ofUnknown // as init we get everyone's orphans
 	}
 	if ending.age() > info.began {
-		return ofAnother
+		return ofUnknown
 	}
 	for _, t := range e.running {
 		if t != ending && t.age() <= info.began {
-			return ofAnother
+			return ofUnknown
 		}
 	}
 	return ofTask

@@ -222,6 +222,18 @@ func (e *Executor) dismiss(t *task) {
 	e.runs.Done()
 }
 
+// register makes a task that has been started known, also to a Close that
+// looked for running tasks just before.
+func (e *Executor) register(t *task) {
+	e.mu.Lock()
+	e.running[t.pid] = t
+	closed := e.closed
+	e.mu.Unlock()
+	if closed {
+		t.stop(runner.Cancelled, 0)
+	}
+}
+
 // supervise starts the process and sees it to its end. It runs on one OS
 // thread, which the process needs for as long as it lives (see onWorkerThread).
 func (e *Executor) supervise(ctx context.Context, t *task, out *output, sink runner.Sink, result *runner.Result) error {

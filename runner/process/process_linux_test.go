@@ -45,6 +45,17 @@ func noOrphans(t *testing.T, e *Executor, session string) {
 	}
 }
 
+func awaitPID(t testing.TB, path string) int {
+	t.Helper()
+	pid, err := strconv.Atoi(awaitLine(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
 // Row 46.
 func TestBackgroundProcessIsBoundedAndReported(t *testing.T) {
 	e := newExecutor(t, Options{})
@@ -399,9 +410,13 @@ func TestKernelWithoutPidfds(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	// It shows its environment a moment after it has started.
 	h, ok := openHandle(cmd.Process.Pid, sessionVariable, "no-pidfd")
+	for deadline := time.Now().Add(20 * time.Second); !ok && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		h, ok = openHandle(cmd.Process.Pid, sessionVariable, "no-pidfd")
+	}
 	if !ok {
-		t.Fatal("not found")
+		t.Fatal("not found", cmd.Process.Kill(), cmd.Wait())
 	}
 	h.close() // from now on it has no pidfd
 	if h.gone() {

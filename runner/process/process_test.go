@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -162,17 +161,6 @@ func awaitLine(t testing.TB, path string) string {
 	t.Fatalf("%s was not written", path)
 	return ""
 }
-
-func awaitPID(t testing.TB, path string) int {
-	t.Helper()
-	pid, err := strconv.Atoi(awaitLine(t, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pid
-}
-
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestOutcomes(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,8 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		Files: []*os.File{e.null, out.child, out.child},
 		Sys:   &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP},
 	}
+	e.forks.RLock()
+	defer e.forks.RUnlock()
 	t.main, err = os.StartProcess(file, t.work.Command, attr)
 	if err != nil {
 		closeErr := windows.CloseHandle(job)
@@ -65,13 +67,7 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 	if err := t.enterJob(); err != nil {
 		e.options.Logger.Warn("cannot put a process into its job", "pid", t.pid, "error", err)
 	}
-	e.mu.Lock()
-	e.running[t.pid] = t
-	closed := e.closed
-	e.mu.Unlock()
-	if closed {
-		t.stop(runner.Cancelled, 0) // Close has not seen it
-	}
+	e.register(t)
 	return nil, out.release()
 }
 

@@ -26,12 +26,17 @@ func (e *Executor) Recover(ctx context.Context, session string) ([]runner.Leftov
 	}
 	r := &recovery{executor: e, session: session, spared: ancestors(), killAt: time.Now().Add(e.options.RecoverGrace)}
 	defer r.close()
+	// In an instant of exec a process shows no environment: look twice.
+	quiet := 0
 	for pause := shortPause; ; pause = min(2*pause, longPause) {
 		alive, err := r.round()
+		if quiet++; alive > 0 {
+			quiet = 0
+		}
 		switch {
-		case err == nil && alive == 0:
+		case err == nil && quiet == 2:
 			return r.found, nil
-		case err == nil && time.Since(r.killAt) > killWait:
+		case err == nil && alive > 0 && time.Since(r.killAt) > killWait:
 			err = fmt.Errorf("%w: %d left", ErrUnkillable, alive)
 		case err == nil:
 			err = sleep(ctx, pause)

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"prdrunner/runner"
 )
+
+// killWait is how long a killed process is waited for.
+const killWait = 10 * time.Second
 
 // busyPauses are the waits before a program that is open for writing is tried
 // again. Between fork and exec a child of any other thread holds copies of all
@@ -70,13 +71,7 @@ func (e *Executor) fork(t *task, file string, attr *syscall.ProcAttr) error {
 		return err
 	}
 	t.pid = pid
-	e.mu.Lock()
-	e.running[pid] = t
-	closed := e.closed
-	e.mu.Unlock()
-	if closed {
-		t.stop(runner.Cancelled, 0) // Close has not seen it
-	}
+	e.register(t)
 	return nil
 }
 
@@ -95,6 +90,13 @@ func (t *task) signalGroup(signal syscall.Signal) {
 	if err := syscall.Kill(-t.pid, signal); err != nil && err != syscall.ESRCH {
 		t.executor.options.Logger.Warn("cannot signal a process group", "group", t.pid, "signal", unix.SignalName(signal), "error", err)
 	}
+}
+
+// stopped returns whether the task was stopped, and when its grace ends.
+func (t *task) stopped() (bool, time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reason != "", t.killAt
 }
 
 // endingOf translates a wait status.

@@ -9,14 +9,10 @@ import (
 	"prdrunner/runner"
 )
 
-const (
-	// settleTime is how long a process may outlive its task's main process
-	// before it counts as left over: the tee of a shell's pipeline ends a moment
-	// later. It is a field of the Executor, for tests on a loaded machine.
-	settleTime = 100 * time.Millisecond
-	// killWait is how long a killed process is waited for.
-	killWait = 10 * time.Second
-)
+// settleTime is how long a process may outlive its task's main process before it
+// counts as left over: the tee of a shell's pipeline ends a moment later. It is a
+// field of the Executor, for tests on a loaded machine.
+const settleTime = 100 * time.Millisecond
 
 // task is one run of a task.
 type task struct {
@@ -103,13 +99,6 @@ func (t *task) stop(reason runner.Outcome, grace time.Duration) {
 	})
 	// Last, because it takes the longest: those that left the group.
 	t.asked = t.askStragglers()
-}
-
-// stopped returns whether the task was stopped, and when its grace ends.
-func (t *task) stopped() (bool, time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.reason != "", t.killAt
 }
 
 // ending is how a process ended, in the terms of every operating system.
