@@ -21,7 +21,8 @@ type builder struct {
 	scope    *scope
 	pipeline *Pipeline
 	diags    hcl.Diagnostics
-	seen     map[diagnosticKey]bool
+	seen     map[diagnosticKey]*report
+	current  *Workstream // whose arguments are being evaluated
 
 	checked   map[*argument]bool     // whether the references of an argument are legal
 	constants map[*argument]constant // values of arguments without each
@@ -36,6 +37,12 @@ type builder struct {
 type diagnosticKey struct {
 	summary string
 	subject hcl.Range
+}
+
+// report is what was said about a place, and on behalf of which instance.
+type report struct {
+	ws      *Workstream
+	details map[string]bool
 }
 
 type constant struct {
@@ -56,7 +63,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		in:        in,
 		scope:     newScope(standardFunctions(files)),
 		pipeline:  &Pipeline{Source: f.name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(f.source)), byName: map[string]*Workstream{}},
-		seen:      map[diagnosticKey]bool{},
+		seen:      map[diagnosticKey]*report{},
 		checked:   map[*argument]bool{},
 		constants: map[*argument]constant{},
 		lists:     map[*argument][]string{},
@@ -68,12 +75,14 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	b.evaluateVariables()
 	b.evaluateLocals()
 	for _, gate := range f.gates {
-		b.gates[gate.name] = gate
+		if b.gates[gate.name] == nil {
+			b.gates[gate.name] = gate
+		}
 	}
 	if f.pipeline != nil {
 		b.pipelineBlock(f.pipeline)
+		b.unusedGates()
 	}
-	b.unusedGates()
 	if b.diags.HasErrors() {
 		return nil, b.diags
 	}
@@ -112,15 +121,21 @@ func (b *builder) errorf(summary string, subject hcl.Range, format string, args 
 	b.add(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &subject}})
 }
 
-// add adds diagnostics, each place and summary once.
+// add adds diagnostics, but does not repeat for another instance what was
+// said for one.
 func (b *builder) add(diags hcl.Diagnostics) {
 	for _, diag := range diags {
 		if diag.Subject != nil {
 			key := diagnosticKey{diag.Summary, *diag.Subject}
-			if b.seen[key] {
+			said := b.seen[key]
+			if said == nil {
+				said = &report{ws: b.current, details: map[string]bool{}}
+				b.seen[key] = said
+			}
+			if said.ws != b.current && len(said.details) > 0 || said.details[diag.Detail] {
 				continue
 			}
-			b.seen[key] = true
+			said.details[diag.Detail] = true
 		}
 		b.diags = append(b.diags, diag)
 	}

@@ -163,12 +163,12 @@ type position struct {
 // checkOrder checks that every workstream that an argument refers to has
 // completed at a position, and returns them.
 func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
-	if a == nil || a.kinds&kindWorkstream == 0 || !b.checked[a] {
+	if a == nil || a.kinds&kindWorkstream == 0 {
 		return nil
 	}
 	var targets []target
 	for _, ref := range a.refs {
-		if ref.kind != kindWorkstream {
+		if ref.kind != kindWorkstream || ref.keyExpr != nil && !b.checked[a] {
 			continue
 		}
 		t, ok, diags := b.scope.target(ref, fr)
@@ -206,7 +206,7 @@ func (pos position) reaches(t target, ref reference) *hcl.Diagnostic {
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
 		return nil
 	case t.def == pos.ws.def:
-		return failed(pos.what, " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
+		return failed("T", pos.what[1:], " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
 	case pos.ws.after(t):
 		return nil
 	}

@@ -57,23 +57,23 @@ func Load(path string) (*File, hcl.Diagnostics) {
 }
 
 func readSource(path string) ([]byte, *hcl.Diagnostic) {
-	failed := func(detail string, args ...any) *hcl.Diagnostic {
+	unreadable := func(detail string, args ...any) *hcl.Diagnostic {
 		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Cannot read file", Detail: fmt.Sprintf(detail, args...)}
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, failed("The file %q does not exist.", path)
+		return nil, unreadable("The file %q does not exist.", path)
 	case err != nil:
-		return nil, failed("The file %q cannot be read: %s.", path, err)
+		return nil, unreadable("The file %q cannot be read: %s.", path, err)
 	case !info.Mode().IsRegular():
-		return nil, failed("%q is not a regular file.", path)
+		return nil, unreadable("%q is not a regular file.", path)
 	case info.Size() > maxFileSize:
-		return nil, failed("The file %q is larger than %d MiB.", path, maxFileSize>>20)
+		return nil, unreadable("The file %q is larger than %d MiB.", path, maxFileSize>>20)
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return nil, failed("The file %q cannot be read: %s.", path, err)
+		return nil, unreadable("The file %q cannot be read: %s.", path, err)
 	}
 	return src, nil
 }

@@ -83,7 +83,7 @@ func (d *decoder) gateKind(g *gateBlock) GateKind {
 func (d *decoder) gateExtras(g *gateBlock, kind GateKind) {
 	stray := func(a *argument, belongs string) {
 		if a != nil {
-			d.report("Argument without effect", fmt.Sprintf("%q has no meaning in a %s gate; it belongs to %s.", a.name, kind, belongs), a.nameRange)
+			d.report("Argument without effect", fmt.Sprintf("%q has no meaning in a gate of the kind %s; it belongs to %s.", a.name, kind, belongs), a.nameRange)
 		}
 	}
 	if kind != GateCommand {

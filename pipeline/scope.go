@@ -198,8 +198,10 @@ func (s *scope) value(a *argument, fr frame, want cty.Type) (cty.Value, hcl.Diag
 	if !diags.HasErrors() {
 		return value, nil
 	}
-	if missing := s.missingOutputs(a, fr); missing.HasErrors() {
-		diags = missing
+	if _, unavailable := s.context(a, fr, viewReal); !unavailable.HasErrors() {
+		if missing := s.missingOutputs(a, fr); missing.HasErrors() {
+			diags = missing
+		}
 	}
 	if names := s.sensitiveNames(a); len(names) > 0 {
 		_, safe := s.valueIn(a, fr, want, viewUnknown)

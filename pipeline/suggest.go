@@ -19,8 +19,13 @@ func didYouMean(given string, candidates iter.Seq[string]) string {
 			best, distance = candidate, d
 		}
 	}
-	// A third of the letters wrong is a typing mistake; more is another word.
-	if best == "" || distance > max(1, len(given)/3) {
+	// Two letters exchanged count as two mistakes, and a third of the letters
+	// may be wrong; more is another word.
+	allowed := max(2, len(given)/3)
+	if len(given) < 4 {
+		allowed = 1
+	}
+	if best == "" || distance > allowed {
 		return ""
 	}
 	return fmt.Sprintf(" Did you mean %q?", best)

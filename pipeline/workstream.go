@@ -127,6 +127,8 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 // workstream evaluates one instance.
 func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defaultsDef) {
 	block, fr := def.block, constantFrame(ws.each)
+	b.current = ws
+	defer func() { b.current = nil }()
 	ws.Batch = def.batch
 	if ws.Title = b.text(block.title, fr); ws.Title == "" {
 		ws.Title = ws.Name

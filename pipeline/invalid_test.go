@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var expectation = regexp.MustCompile(`^# (\d+): (.+)$`)
+
+// expectations reads the leading comment of an invalid file.
+func expectations(t *testing.T, src []byte) []string {
+	t.Helper()
+	var want []string
+	scanner := bufio.NewScanner(bytes.NewReader(src))
+	for scanner.Scan() && strings.HasPrefix(scanner.Text(), "#") {
+		if m := expectation.FindStringSubmatch(scanner.Text()); m != nil {
+			want = append(want, m[1]+": "+m[2])
+		}
+	}
+	if len(want) == 0 {
+		t.Fatal("the file does not say what it must give")
+	}
+	slices.Sort(want)
+	return want
+}
+
+func TestInvalidFiles(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/invalid/*.hcl")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no invalid files", err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			f, _ := Load(path)
+			p, diags := f.Pipeline(Inputs{Workspace: "testdata/workspace"})
+			if diags.HasErrors() != (p == nil) {
+				t.Error("a pipeline with errors must be nil, and only that")
+			}
+			var got []string
+			for _, diag := range diags {
+				got = append(got, fmt.Sprintf("%d: %s", diag.Subject.Start.Line, diag.Summary))
+				if diag.Detail == "" {
+					t.Errorf("%s: no detail", diag.Summary)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(expectations(t, f.Source()), got); diff != "" {
+				t.Errorf("%s\n%s", diff, render(t, f, diags))
+			}
+		})
+	}
+}
+
+// summaries are the constant summaries in the source of the package.
+var summaries = regexp.MustCompile(`(?:Summary:\s+|errorf\(|report\(|failed\()"([A-Z][^"]+)"`)
+
+// TestEverySummaryIsExpected holds that each diagnostic has an invalid file,
+// or is known to need another kind of test.
+func TestEverySummaryIsExpected(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]string{
+		"Cannot read file":              "TestLoadMissing",
+		"File too large":                "TestTooDeep",
+		"Nesting too deep":              "TestTooDeep",
+		"Value for undeclared variable": "TestInputs",
+		"Invalid value":                 "TestSecrecy",
+		"Metric not available":          "TestResultDiagnostics",
+		"Result not available":          "TestResultDiagnostics",
+		"Missing output":                "TestResultDiagnostics",
+		"Gate without command":          "TestGateInvocationOfOtherKind",
+	}
+	var expected strings.Builder
+	invalid, _ := filepath.Glob("testdata/invalid/*.hcl")
+	for _, path := range invalid {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expected.Write(src)
+	}
+	sources, _ := filepath.Glob("*.go")
+	found := 0
+	for _, path := range sources {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range summaries.FindAllStringSubmatch(string(src), -1) {
+			found++
+			summary := m[1]
+			if strings.HasSuffix(summary, " ") {
+				continue // followed by the kind of block
+			}
+			if elsewhere[summary] == "" && !strings.Contains(expected.String(), ": "+summary+"\n") {
+				t.Errorf("%s: no invalid file gives %q", path, summary)
+			}
+		}
+	}
+	if found < 40 {
+		t.Fatalf("only %d summaries found; has the way they are written changed?", found)
+	}
+}
+
+func TestLoadMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, path := range []string{filepath.Join(dir, "none.hcl"), dir} {
+		f, diags := Load(path)
+		if f == nil || len(diags) != 1 || diags[0].Summary != "Cannot read file" {
+			t.Errorf("%s: %v", path, diags)
+		}
+		if p, diags := f.Pipeline(Inputs{}); p != nil || !diags.HasErrors() {
+			t.Errorf("%s: a pipeline came out of nothing", path)
+		}
+	}
+}
+
+func TestTooDeep(t *testing.T) {
+	t.Parallel()
+	for name, src := range map[string]string{
+		"brackets":    "x = " + strings.Repeat("[", 100_000),
+		"unary":       "x = " + strings.Repeat("!", 100_000) + "true",
+		"conditional": "x = " + strings.Repeat("a ? ", 100_000),
+		"blocks":      strings.Repeat("a {\n", 100_000),
+		"templates":   "x = " + strings.Repeat(`"${`, 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, diags := Parse([]byte(src), "deep.hcl")
+			if len(diags) != 1 || diags[0].Summary != "Nesting too deep" {
+				t.Errorf("%d diagnostics, %v", len(diags), diags[0])
+			}
+		})
+	}
+	if _, diags := Parse(make([]byte, maxFileSize+1), "large.hcl"); diags[0].Summary != "File too large" {
+		t.Error(diags)
+	}
+	// What only looks deep is fine.
+	if f, diags := Parse([]byte("# "+strings.Repeat("(", 1000)+"\n# "+strings.Repeat("-", 1000)+"\n"), "c.hcl"); f.unread {
+		t.Error(diags)
+	}
+}

@@ -1,0 +1,3 @@
+# Must give, by line:
+# 3: Missing phase
+pipeline "PRD-001" {}
