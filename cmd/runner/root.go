@@ -49,6 +49,15 @@ func addCommands(root *cobra.Command, env *environment) {
 		id, title string
 		commands  []*cobra.Command
 	}{
+		{"run", "Run pipelines:", []*cobra.Command{
+			newBuildCommand(env), newPlanCommand(env), newStatusCommand(env), newLogsCommand(env), newPauseCommand(env), newAbandonCommand(env),
+		}},
+		{"decide", "Decide what waits for a person:", []*cobra.Command{
+			newApproveCommand(env), newRejectCommand(env), newResolveCommand(env),
+		}},
+		{"state", "Look at what is kept:", []*cobra.Command{
+			newCheckpointCommand(env),
+		}},
 		{"write", "Write pipelines:", []*cobra.Command{
 			newInitCommand(env), newValidateCommand(env), newFmtCommand(env), newGraphCommand(env), newConfigCommand(env),
 		}},

@@ -114,6 +114,9 @@ func (v *plain) endFailed(e runner.Ending, took painted) {
 
 // Waits says what a paused session waits for.
 func Waits(p checkpoint.Pause) string {
+	if p.Message != "" {
+		return OneLine(string(p.Message))
+	}
 	var s string
 	switch p.Reason {
 	case checkpoint.PauseApproval:
@@ -130,9 +133,6 @@ func Waits(p checkpoint.Pause) string {
 		s = "a checkpoint could not be written"
 	default:
 		s = string(p.Reason)
-	}
-	if p.Message != "" {
-		s += ": " + string(p.Message)
 	}
 	return s
 }

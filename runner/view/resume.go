@@ -70,7 +70,8 @@ func reasons(plan *runner.Plan) []string {
 	var lines []string
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
-			if !slices.Contains(again, s.Decision) {
+			// Work that is kept is not done again; its gate says why it is judged.
+			if !slices.Contains(again, s.Decision) || s.Kind == runner.WorkstreamStep && s.Decision == runner.Judge {
 				continue
 			}
 			lines = append(lines, s.Name+" ("+string(s.Decision)+"): "+because(s))

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type abandonOptions struct {
+	prd     string
+	message string
+	yes     bool
+}
+
+func newAbandonCommand(env *environment) *cobra.Command {
+	var o abandonOptions
+	cmd := &cobra.Command{
+		Use:   "abandon PRD",
+		Short: "Give an unfinished session up",
+		Long: `Abandon archives an unfinished session, whole, under failed/ in the state
+directory. Nothing is deleted; files of the workspace stay as they are.`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = args[0]
+			return runAbandon(cmd.Context(), env, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` as the reason")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.prd)
+	if err != nil {
+		return err
+	}
+	snap, err := loadSession(env, cfg, store, o.prd)
+	var damaged *checkpoint.DamagedError
+	if errors.As(err, &damaged) {
+		return abandonDamaged(ctx, env, store, o, damaged)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case snap.Owner != nil:
+		return lockedBy(o.prd, *snap.Owner)
+	case snap.State == nil:
+		return handWritten(o.prd)
+	case snap.State.Status == checkpoint.StatusComplete:
+		return usageErrorf("%s is complete: there is nothing to give up", o.prd)
+	}
+	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, progress(snap.State))
+	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+		return err
+	}
+	at, err := abandonSession(ctx, env, store, o.prd, o.message)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.stdout, "Abandoned %s; archived under %s\n", o.prd, env.display(at))
+	return nil
+}
+
+// abandonDamaged is the remedy for what can't be read: it is set aside as it is.
+func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, damaged *checkpoint.DamagedError) error {
+	question := fmt.Sprintf("%s is damaged (%s). Set everything of %s aside?", env.display(damaged.Path), damaged.Detail, o.prd)
+	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+		return err
+	}
+	at, err := store.SetAside(ctx, o.prd)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.stdout, "Set %s aside under %s\n", o.prd, env.display(at))
+	return nil
+}
+
+// abandonSession archives a session and returns where it is now.
+func abandonSession(ctx context.Context, env *environment, store *checkpoint.Store, prd, reason string) (string, error) {
+	session, err := store.Lock(ctx, prd, env.actor())
+	if err != nil {
+		return "", err
+	}
+	at, err := session.Abandon(checkpoint.SessionAbandoned{By: env.actor(), Reason: checkpoint.Text(reason)})
+	if err = errors.Join(err, session.Close()); err != nil {
+		return "", fmt.Errorf("archive the session of %s: %w", prd, err)
+	}
+	return at, nil
+}

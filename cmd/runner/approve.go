@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type answerOptions struct {
+	prd     string
+	gate    string
+	message string
+}
+
+func newApproveCommand(env *environment) *cobra.Command {
+	var o answerOptions
+	cmd := &cobra.Command{
+		Use:   "approve PRD [GATE]",
+		Short: "Approve what a gate asks about",
+		Long: `Approve answers a gate that waits for a person, also while another process runs
+the session. The answer holds for exactly what was asked about: if that changes,
+the gate asks again. GATE may be left out where only one waits.`,
+		Example: `  runner approve PRD-009
+  runner approve PRD-009 'sign-off (services)' -m "checked on staging"`,
+		Args: arguments(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.gate = args[0], first(args[1:])
+			return runAnswer(cmd.Context(), env, o, checkpoint.VerbApprove)
+		},
+	}
+	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` with the answer")
+	return cmd
+}
+
+// runAnswer hands a person's answer to the owner of the session, or records it
+// itself where nobody owns it.
+func runAnswer(ctx context.Context, env *environment, o answerOptions, verb checkpoint.Verb) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.prd)
+	if err != nil {
+		return err
+	}
+	snap, err := loadSession(env, cfg, store, o.prd)
+	if err != nil {
+		return err
+	}
+	if snap.State == nil {
+		return handWritten(o.prd)
+	}
+	a := &answer{env: env, prd: o.prd, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message)}
+	g, err := waiting(snap.State, o.gate)
+	if err != nil {
+		return err
+	}
+	if err := a.check(g); err != nil {
+		return err
+	}
+	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
+	request := checkpoint.Request{PRD: o.prd, Verb: verb, Gate: a.gate, Comment: a.comment, By: a.by, At: env.now()}
+	alone := false
+	err = store.Ask(ctx, request, func(session *checkpoint.Session) error {
+		alone = true
+		return a.record(ctx, session)
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", verb, a.gate, err)
+	}
+	a.report(alone)
+	return nil
+}
+
+// answer is a person's answer to one gate.
+type answer struct {
+	env     *environment
+	prd     string
+	verb    checkpoint.Verb
+	by      checkpoint.Actor
+	comment checkpoint.Text
+
+	gate               string
+	definition, judged string // what it was when the person was shown it
+}
+
+// check refuses who may not answer, and answers that come too late.
+func (a *answer) check(g *checkpoint.Gate) error {
+	if len(g.Approvers) > 0 && !slices.Contains(g.Approvers, a.by.User) {
+		return usageErrorf("%s may only be answered by %s, not by %s", g.Label, oneOf(g.Approvers), a.by.User)
+	}
+	if g.ExpiresAt != nil && !a.env.now().Before(*g.ExpiresAt) {
+		return withHint(usageErrorf("%s: the time to answer ended at %s", g.Label, g.ExpiresAt.UTC().Format("2006-01-02 15:04:05")),
+			fmt.Sprintf("`runner build %s --resume` asks again", a.prd))
+	}
+	return nil
+}
+
+// record is for a session that nobody owns. What the gate asked about is
+// looked at once more, under the lock.
+func (a *answer) record(ctx context.Context, session *checkpoint.Session) error {
+	st := session.State()
+	if st == nil {
+		return fmt.Errorf("its session is gone: %w", checkpoint.ErrNoSession)
+	}
+	g := st.Gate(a.gate)
+	if g == nil || !awaits(g) {
+		return usageErrorf("it does not wait any more")
+	}
+	if g.Definition != a.definition || g.Judged != a.judged {
+		return usageErrorf("what it asks about has changed")
+	}
+	if err := a.check(g); err != nil {
+		return err
+	}
+	session.Add(a.event(g))
+	if _, err := session.Drain(ctx); err != nil {
+		return err
+	}
+	return session.WriteDerived(ctx, true)
+}
+
+// event is the answer as the journal keeps it, bound to what was asked.
+func (a *answer) event(g *checkpoint.Gate) checkpoint.Event {
+	verdict := checkpoint.Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged}
+	switch {
+	case a.verb == checkpoint.VerbReject:
+		return checkpoint.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment}
+	case g.Status == checkpoint.Passed:
+		return checkpoint.GateReviewed{Gate: g.Label, By: a.by, Comment: a.comment}
+	}
+	return checkpoint.GateApproved{Verdict: verdict, By: a.by, Comment: a.comment}
+}
+
+func (a *answer) report(alone bool) {
+	word := "Approved"
+	if a.verb == checkpoint.VerbReject {
+		word = "Rejected"
+	}
+	fmt.Fprintf(a.env.stdout, "%s %s of %s\n", word, a.gate, a.prd)
+	if alone {
+		fmt.Fprintf(a.env.stdout, "Next: runner build %s --resume\n", a.prd)
+	}
+}
+
+// waiting finds the gate that a person means: by its label, by its bare name,
+// or the only one.
+func waiting(st *checkpoint.State, name string) (*checkpoint.Gate, error) {
+	var all, named []*checkpoint.Gate
+	for g := range gatesOf(st) {
+		bare, _, _ := strings.Cut(g.Label, " (")
+		if name == g.Label || name == bare {
+			named = append(named, g)
+		}
+		if awaits(g) {
+			all = append(all, g)
+		}
+	}
+	if name == "" {
+		return onlyOne(st.PRD, all)
+	}
+	open := slices.DeleteFunc(slices.Clone(named), func(g *checkpoint.Gate) bool { return !awaits(g) })
+	switch {
+	case len(named) == 0:
+		return nil, withHint(usageErrorf("there is no gate %q in %s", name, st.PRD), listWaiting(all))
+	case len(open) == 0:
+		return nil, withHint(usageErrorf("%s does not wait for an answer: it is %s", named[0].Label, named[0].Status), listWaiting(all))
+	}
+	return onlyOne(st.PRD, open)
+}
+
+func onlyOne(prd string, gates []*checkpoint.Gate) (*checkpoint.Gate, error) {
+	switch len(gates) {
+	case 0:
+		return nil, withHint(usageErrorf("no gate of %s waits for an answer", prd), fmt.Sprintf("`runner status %s` shows where it stands", prd))
+	case 1:
+		return gates[0], nil
+	}
+	return nil, withHint(usageErrorf("several gates of %s wait for an answer; name one", prd), listWaiting(gates))
+}
+
+func listWaiting(gates []*checkpoint.Gate) string {
+	if len(gates) == 0 {
+		return "no gate waits for an answer"
+	}
+	labels := make([]string, len(gates))
+	for i, g := range gates {
+		labels[i] = quoted(g.Label)
+	}
+	return "these wait: " + strings.Join(labels, ", ")
+}
+
+// gatesOf yields every gate in the order of the pipeline.
+func gatesOf(st *checkpoint.State) func(yield func(*checkpoint.Gate) bool) {
+	return func(yield func(*checkpoint.Gate) bool) {
+		for _, p := range st.Phases {
+			for _, w := range p.Workstreams {
+				for _, g := range w.Gates {
+					if !yield(g) {
+						return
+					}
+				}
+			}
+			for _, g := range p.Gates {
+				if !yield(g) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// handWritten is for commands that need a session, where there is a document
+// written by hand.
+func handWritten(prd string) error {
+	return withHint(usageErrorf("%s has no session, only a document written by hand", prd),
+		fmt.Sprintf("`runner build %s --resume` goes on from it", prd))
+}
+
+// errNotRunning says that there is nobody to hand a request to.
+var errNotRunning = errors.New("nothing runs it")

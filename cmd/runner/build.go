@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+	"prdrunner/runner"
+	"prdrunner/runner/mask"
+	"prdrunner/runner/process"
+	"prdrunner/runner/view"
+)
+
+type buildOptions struct {
+	pipeline  pipelineRef
+	selection runner.Selection
+	resume    string
+	fresh     bool
+	plan      string
+	yes       bool
+	dryRun    bool
+	verbose   bool
+}
+
+func newBuildCommand(env *environment) *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:   "build PRD",
+		Short: "Run a pipeline, or go on with it",
+		Long: `Build runs the pipeline of a PRD. Every step is recorded before it is shown as
+done; with --resume a later build goes on from exactly what is on record.
+
+Where a session is unfinished, one of --resume and --fresh is needed; on a
+terminal the choice is offered. --resume=auto is for CI: it starts, goes on, or
+succeeds at once if the session is complete.`,
+		Example: `  runner build PRD-009
+  runner build PRD-009 --resume
+  runner build PRD-009 --resume --invalidate WS2`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.pipeline.prd = first(args)
+			return runBuild(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	o.pipeline.addFlags(cmd)
+	addResumeFlag(cmd, &o.resume)
+	flags.BoolVar(&o.fresh, "fresh", false, "start over; an unfinished session is archived under failed/")
+	addSelectionFlags(cmd, &o.selection)
+	flags.StringVar(&o.plan, "plan", "", "do exactly what the plan in `FILE` says, or refuse if anything moved since")
+	addRunFlags(cmd)
+	flags.BoolVar(&o.yes, "yes", false, "go on where a person would be asked whether to; never approves a gate")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show the plan, and change nothing")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show starts and every checkpoint too")
+	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
+	cmd.MarkFlagsMutuallyExclusive("plan", "fresh")
+	return cmd
+}
+
+// addResumeFlag adds --resume, which takes no value or auto.
+func addResumeFlag(cmd *cobra.Command, resume *string) {
+	cmd.Flags().Var(&resumeValue{resume}, "resume", "go on with the unfinished session; auto: start, go on, or succeed if complete")
+	cmd.Flags().Lookup("resume").NoOptDefVal = resumeNamed
+}
+
+// resumeValue is the value of --resume.
+type resumeValue struct{ value *string }
+
+// Set implements pflag.Value.
+func (v *resumeValue) Set(s string) error {
+	switch s {
+	case resumeNamed, resumeAuto:
+		*v.value = s
+		return nil
+	}
+	return fmt.Errorf("must be auto or stand alone: going on from a named checkpoint (%s) is not in this version", s)
+}
+
+// String implements pflag.Value.
+func (v *resumeValue) String() string {
+	if v.value == nil {
+		return ""
+	}
+	return *v.value
+}
+
+// Type implements pflag.Value.
+func (v *resumeValue) Type() string { return "auto" }
+
+func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.From, "from", "", "run `PHASE` and everything after it again")
+	flags.StringSliceVar(&s.Only, "only", nil, "run only `WORKSTREAM` and what it needs; may be repeated")
+	flags.StringSliceVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM` and its dependents again; may be repeated")
+}
+
+// addRunFlags adds the flags that stand for keys of the configuration, which
+// reads them: their values are not kept here.
+func addRunFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Int("parallel", 0, "most processes at once (default: the number of CPUs)")
+	flags.Bool("keep-going", false, "after a failure, go on with what does not depend on it")
+	flags.Bool("pause-at-gates", false, "stop for review after every gate")
+	onConflict, onStale := "", ""
+	flags.Var(newEnum(&onConflict, string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)),
+		"on-conflict", "when artifacts were edited: ask, restore, keep or fail")
+	flags.Var(newEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
+		"on-stale", "when the PRD document changed: ask, proceed or fail")
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func runBuild(ctx context.Context, env *environment, o buildOptions) error {
+	if o.dryRun {
+		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume})
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	p, err := loadPipeline(env, cfg, o.pipeline)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, p.ID)
+	if err != nil {
+		return err
+	}
+	saved, err := readPlan(env, o.plan, p.ID)
+	if err != nil {
+		return err
+	}
+	s := &starter{env: env, store: store, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes}
+	if saved != nil && saved.Session != "" && s.resume == "" {
+		s.resume = resumeNamed // the plan is one of going on
+	}
+	snap, err := s.load()
+	if err != nil {
+		return err
+	}
+	begin, err := s.decide(ctx, snap)
+	if err != nil || begin.done {
+		return err
+	}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: store, person: s.person, start: begin, saved: saved, options: o}
+	session, err := s.lock(ctx, snap)
+	if err != nil {
+		return err
+	}
+	ending, err := b.run(ctx, session)
+	if err = errors.Join(err, session.Close()); err != nil {
+		return buildError(env, p.ID, err)
+	}
+	if ending.Status == checkpoint.StatusComplete {
+		return nil
+	}
+	return &endedError{status: ending.Status, signal: ending.Signal}
+}
+
+// build is one run: everything that the engine is given.
+type build struct {
+	env      *environment
+	cfg      *config
+	pipeline *pipeline.Pipeline
+	store    *checkpoint.Store
+	person   *view.Terminal
+	start    start
+	saved    *runner.Plan
+	options  buildOptions
+}
+
+// run wires executor, views and signals into the engine.
+func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
+	masker, err := newMasker(b.pipeline)
+	if err != nil {
+		return runner.Ending{}, err
+	}
+	executor, err := process.New(process.Options{
+		Mask: masker.Writer, BaseEnv: childEnvironment(b.env.environ), Now: b.env.now, Logger: b.env.logger().Named("process"),
+	})
+	if err != nil {
+		return runner.Ending{}, err
+	}
+	defer func() { err = errors.Join(err, executor.Close()) }()
+	// What the first signal leaves running, the second ends without a grace.
+	caught := catchSignals(func() { _ = executor.Close() }) // its error comes back when it is closed again
+	defer caught.stop()
+
+	shown := b.view()
+	o := engineOptions(b.env, b.cfg, b.pipeline, b.store)
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, masker.String, caught.names
+	o.Fresh, o.Imported, o.Saved, o.Select = b.start.fresh, b.start.imported, b.saved, b.options.selection
+	if b.person != nil && b.env.options.output != string(view.JSON) {
+		o.Asker = b.person
+	}
+	ending, err = runner.Build(ctx, o)
+	if lost := shown.Err(); lost != nil {
+		b.env.logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
+	}
+	return ending, err
+}
+
+// advised adds to the end of a run what to type next, which the engine, that
+// knows no command line, can't.
+type advised struct {
+	view.View
+	build   *build
+	session *checkpoint.Session
+}
+
+// End implements runner.View.
+func (a advised) End(e runner.Ending) {
+	if st := a.session.State(); st != nil {
+		e.Next = newStatus(st.PRD, &checkpoint.Snapshot{State: st}, a.build.env.now()).Next
+	}
+	a.View.End(e)
+}
+
+func (b *build) view() view.View {
+	return view.New(view.Mode(b.env.options.output), view.Options{
+		Out:     b.env.stdout,
+		Logs:    logDirectory(b.env, b.store, b.pipeline.ID),
+		Now:     b.env.now,
+		Color:   b.env.color(b.env.stdout),
+		Live:    b.env.isTerminal(b.env.stdout) && b.env.lookup("TERM") != "dumb",
+		Width:   b.env.width(b.env.stdout),
+		Verbose: b.options.verbose,
+	})
+}
+
+// logDirectory is where the logs of a PRD lie, as it is shown to people.
+func logDirectory(env *environment, store *checkpoint.Store, prd string) string {
+	return env.display(filepath.Dir(store.LogPath(prd, "log", 1)))
+}
+
+// engineOptions is what build and plan have in common.
+func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *checkpoint.Store) runner.Options {
+	o := runner.Options{
+		Pipeline: p, Store: store, Workspace: env.workdir, By: env.actor(), Version: versionString(),
+		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
+		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Grace: cfg.Grace,
+		Now: env.now, Logger: env.logger().Named("engine"),
+	}
+	if cfg.Checkpoint.Git.Mode != "off" {
+		o.Git = gitProgram{dir: env.workdir, environ: childEnvironment(env.environ)}
+	}
+	return o
+}
+
+func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
+	secrets := make([]mask.Secret, len(p.Secrets))
+	for i, s := range p.Secrets {
+		secrets[i] = mask.Secret{Name: s.Variable, Value: s.Value}
+	}
+	masker, err := mask.New(secrets)
+	if err != nil {
+		return nil, &usageError{err: err}
+	}
+	return masker, nil
+}
+
+// buildError makes an error of the engine one of the command line: expressions
+// that can't be evaluated are diagnostics, and what waits for a decision comes
+// with the flag that gives it.
+func buildError(env *environment, prd string, err error) error {
+	var diags hcl.Diagnostics
+	var selection *runner.SelectionError
+	switch {
+	case errors.As(err, &diags):
+		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
+	case errors.As(err, &selection):
+		return &usageError{err: err}
+	case errors.Is(err, runner.ErrStale):
+		return withHint(err, fmt.Sprintf("`runner build %s --resume --on-stale proceed` goes on all the same", prd))
+	case errors.Is(err, runner.ErrConflict):
+		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (make them again)")
+	case errors.Is(err, runner.ErrPlanMoved):
+		return withHint(err, fmt.Sprintf("`runner plan %s --resume` shows what there is now", prd))
+	}
+	return err
+}

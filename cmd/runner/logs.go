@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+type logsOptions struct {
+	prd     string
+	step    string
+	attempt int
+	follow  bool
+	raw     bool
+}
+
+func newLogsCommand(env *environment) *cobra.Command {
+	var o logsOptions
+	cmd := &cobra.Command{
+		Use:   "logs PRD [WORKSTREAM]",
+		Short: "Print what workstreams and gates have printed",
+		Long: `Logs prints what the last attempt at a workstream, or at a gate, has printed;
+without one named, all of them in the order of the pipeline. On a terminal
+control characters are made harmless, unless --raw is given.`,
+		Example: `  runner logs PRD-009 WS3 --attempt 1
+  runner logs PRD-009 'lint (WS3)'
+  runner logs PRD-009 -f`,
+		Args: arguments(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.step = args[0], first(args[1:])
+			return runLogs(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.IntVar(&o.attempt, "attempt", 0, "print attempt `N` instead of the last one")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "go on printing until the session stops running")
+	flags.BoolVar(&o.raw, "raw", false, "print every byte as it is, on a terminal too")
+	return cmd
+}
+
+func runLogs(ctx context.Context, env *environment, o logsOptions) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.prd)
+	if err != nil {
+		return err
+	}
+	snap, err := loadSession(env, cfg, store, o.prd)
+	if err != nil {
+		return err
+	}
+	if snap.State == nil {
+		return handWritten(o.prd)
+	}
+	if o.attempt < 0 || o.attempt > 0 && o.step == "" {
+		return usageErrorf("--attempt takes a number from 1 and a workstream")
+	}
+	steps, err := loggedSteps(snap.State, o.step)
+	if err != nil {
+		return err
+	}
+	p := &logPrinter{env: env, store: store, prd: o.prd, named: o.step != "", raw: o.raw || !env.isTerminal(env.stdout)}
+	if o.follow {
+		return p.follow(ctx, snap, steps, o.attempt)
+	}
+	return p.printAll(steps, o.attempt)
+}
+
+// loggedStep is a workstream or a gate, by the name of its log.
+type loggedStep struct {
+	label    string // for people
+	log      string
+	attempts int // 0: it has not begun
+}
+
+// loggedSteps lists what has a log, in the order of the pipeline: everything,
+// or what a person named.
+func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
+	var all []loggedStep
+	addGates := func(owner string, list []*checkpoint.Gate) {
+		for _, g := range list {
+			bare, _, _ := strings.Cut(g.Label, " (")
+			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts})
+		}
+	}
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			all = append(all, loggedStep{w.Name, w.Name, w.Attempts})
+			addGates(w.Name, w.Gates)
+		}
+		addGates(p.Name, p.Gates)
+	}
+	if name == "" {
+		return all, nil
+	}
+	i := slices.IndexFunc(all, func(s loggedStep) bool { return s.label == name })
+	if i < 0 {
+		labels := make([]string, len(all))
+		for i, s := range all {
+			labels[i] = s.label
+		}
+		err := usageErrorf("there is no workstream or gate %q in %s", name, st.PRD)
+		if near := nearest(name, labels); near != "" {
+			return nil, withHint(err, fmt.Sprintf("did you mean %s?", quoted(near)))
+		}
+		return nil, err
+	}
+	return all[i : i+1], nil
+}
+
+// logPrinter prints logs, with a header before each where there are several.
+type logPrinter struct {
+	env   *environment
+	store *checkpoint.Store
+	prd   string
+	named bool
+	raw   bool
+	last  string // whose output was printed last
+}
+
+func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
+	printed := false
+	for _, s := range steps {
+		n := attempt
+		if n == 0 {
+			n = s.attempts
+		}
+		if n == 0 {
+			continue
+		}
+		f, err := os.Open(p.store.LogPath(p.prd, s.log, n))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it had no process: a condition, a metric, an approval
+		}
+		if err != nil {
+			return fmt.Errorf("read log: %w", err)
+		}
+		printed = true
+		if err := errors.Join(p.copy(s.label, n, p.writer(), f), f.Close()); err != nil {
+			return fmt.Errorf("print the log of %s: %w", s.label, err)
+		}
+	}
+	if printed {
+		return nil
+	}
+	what := "no workstream has begun"
+	if p.named {
+		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, times(steps[0].attempts))
+	}
+	return withHint(usageErrorf("%s", what), fmt.Sprintf("`runner status %s` shows where it stands", p.prd))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// writer is where one log goes: standard output, made harmless if need be.
+func (p *logPrinter) writer() io.Writer {
+	if p.raw {
+		return p.env.stdout
+	}
+	return view.NewCleaner(p.env.stdout)
+}
+
+// copy prints one log, or what is new of it.
+func (p *logPrinter) copy(label string, attempt int, to io.Writer, from io.Reader) error {
+	out := p.env.stdout
+	if header := fmt.Sprintf("==> %s (attempt %d) <==", view.OneLine(label), attempt); !p.named && header != p.last {
+		if p.last != "" {
+			fmt.Fprintln(out)
+		}
+		if _, err := fmt.Fprintln(out, header); err != nil {
+			return err
+		}
+		p.last = header
+	}
+	_, err := io.Copy(to, from)
+	return err
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type pauseOptions struct {
+	prd     string
+	message string
+}
+
+func newPauseCommand(env *environment) *cobra.Command {
+	var o pauseOptions
+	cmd := &cobra.Command{
+		Use:   "pause PRD",
+		Short: "Ask a running session to pause",
+		Long: `Pause asks the process that runs a session to stop at the next boundary: what
+runs may finish, nothing new starts. It returns when the request is on record.`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = args[0]
+			return runPause(cmd.Context(), env, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` as the reason")
+	return cmd
+}
+
+func runPause(ctx context.Context, env *environment, o pauseOptions) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.prd)
+	if err != nil {
+		return err
+	}
+	snap, err := loadSession(env, cfg, store, o.prd)
+	if err != nil {
+		return err
+	}
+	notRunning := withHint(usageErrorf("%s cannot be paused: %w", o.prd, errNotRunning), fmt.Sprintf("`runner status %s` shows where it stands", o.prd))
+	if snap.Owner == nil {
+		return notRunning
+	}
+	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbPause, Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now()}
+	// The owner may have ended since.
+	err = store.Ask(ctx, request, func(*checkpoint.Session) error { return notRunning })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.stdout, "%s will pause at the next boundary\n", o.prd)
+	return nil
+}

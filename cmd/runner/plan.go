@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+	"prdrunner/runner/view"
+)
+
+type planOptions struct {
+	pipeline  pipelineRef
+	selection runner.Selection
+	resume    string
+	out       string
+	json      bool
+}
+
+func newPlanCommand(env *environment) *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use:   "plan PRD",
+		Short: "Show what a build would do, and why",
+		Long: `Plan shows for every workstream and gate what a build would do with it, and
+why. It changes nothing and takes no lock.`,
+		Example: `  runner plan PRD-009 --resume
+  runner plan PRD-009 --resume -o plan.json && runner build PRD-009 --plan plan.json`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.pipeline.prd = first(args)
+			return runPlan(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	o.pipeline.addFlags(cmd)
+	addResumeFlag(cmd, &o.resume)
+	addSelectionFlags(cmd, &o.selection)
+	addRunFlags(cmd)
+	flags.StringVarP(&o.out, "out", "o", "", "write the plan to `FILE`, for build --plan")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runPlan(ctx context.Context, env *environment, o planOptions) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	p, err := loadPipeline(env, cfg, o.pipeline)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, p.ID)
+	if err != nil {
+		return err
+	}
+	st, err := planState(env, store, p.ID, o.resume)
+	if err != nil {
+		return err
+	}
+	options := engineOptions(env, cfg, p, store)
+	options.Select = o.selection
+	plan, err := runner.Preview(ctx, options, st)
+	if err != nil {
+		return buildError(env, p.ID, err)
+	}
+	if o.out != "" {
+		if err := writePlan(env.path(o.out), plan); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(env.stdout, plan)
+	}
+	if err := view.WritePlan(env.stdout, plan, env.color(env.stdout)); err != nil {
+		return err
+	}
+	if o.out != "" {
+		fmt.Fprintf(env.stdout, "\nApply it: runner build %s --plan %s\n", p.ID, o.out)
+	}
+	return nil
+}
+
+// planState is what a plan goes on from: nothing without --resume.
+func planState(env *environment, store *checkpoint.Store, prd, resume string) (*checkpoint.State, error) {
+	snap, err := store.Load(prd)
+	if errors.Is(err, checkpoint.ErrNoSession) {
+		if resume == resumeNamed {
+			return nil, nothingToResume(store, prd)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	st := snap.State
+	switch {
+	case st == nil && resume != "":
+		return nil, usageErrorf("%s.json was written by hand: it has no plan before `runner build %s --resume` has taken it over", prd, prd)
+	case st == nil:
+		return nil, nil
+	case st.Status == checkpoint.StatusComplete && resume == resumeNamed:
+		return nil, fmt.Errorf("%s: %w", prd, errAlreadyComplete)
+	case resume != "":
+		return st, nil
+	case st.Status != checkpoint.StatusComplete:
+		fmt.Fprintf(env.stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans going on with it.\n", prd)
+	}
+	return nil, nil
+}
+
+// writePlan writes a plan so that there is never half of one.
+func writePlan(path string, plan *runner.Plan) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
+	if err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(writeJSON(f, plan), f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	return nil
+}
+
+// readPlan reads the plan that --plan names, nil without one.
+func readPlan(env *environment, name, prd string) (*runner.Plan, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(env.path(name))
+	if err != nil {
+		return nil, usageErrorf("read plan: %w", err)
+	}
+	var head struct {
+		FormatVersion string `json:"format_version"`
+		PRD           string `json:"prd"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, usageErrorf("%s is no plan: %w", name, err)
+	}
+	switch {
+	case head.FormatVersion == "":
+		return nil, withHint(usageErrorf("%s is no plan", name), "`runner plan -o FILE` writes one")
+	case head.FormatVersion != runner.PlanFormat:
+		return nil, &checkpoint.VersionError{Path: name, Version: "plan format " + head.FormatVersion}
+	case head.PRD != prd:
+		return nil, usageErrorf("%s is a plan of %s, not of %s", name, head.PRD, prd)
+	}
+	var plan runner.Plan
+	if err := json.Unmarshal(data, &plan); err != nil {
+		return nil, usageErrorf("%s is no plan: %w", name, err)
+	}
+	return &plan, nil
+}

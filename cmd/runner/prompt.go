@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+	"prdrunner/runner/view"
+)
+
+// terminal returns who can be asked, nil where nobody is there. A command
+// calls it once, since two readers of one input would take each other's lines.
+func (e *environment) terminal() *view.Terminal {
+	if !e.interactive() {
+		return nil
+	}
+	return view.NewTerminal(e.stdin, e.stderr, e.actor(), e.color(e.stderr), e.lookup("TERM") != "dumb")
+}
+
+// confirm asks before something is discarded. Without --yes and without a
+// person it is an error that names the flag.
+func confirm(ctx context.Context, person *view.Terminal, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if person == nil {
+		return withHint(usageErrorf("there is no terminal to ask at: %s", question), "add --yes")
+	}
+	ok, err := person.Confirm(ctx, question)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return runner.ErrDeclined
+	}
+	return nil
+}
+
+// resumeChoice is an answer to the resume prompt.
+type resumeChoice string
+
+const (
+	choiceResume resumeChoice = "r"
+	choiceFresh  resumeChoice = "s"
+	choiceView   resumeChoice = "v"
+	choiceDelete resumeChoice = "d"
+)
+
+// askResume is the prompt that an unfinished session leads to.
+func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State, now time.Time) (resumeChoice, error) {
+	person.Say(resumePrompt(st, now))
+	key, err := person.Choose(ctx, "Choice [r/s/v/d]: ", []view.Choice{
+		{Key: string(choiceResume), Word: "resume"},
+		{Key: string(choiceFresh), Word: "start"},
+		{Key: string(choiceView), Word: "view"},
+		{Key: string(choiceDelete), Word: "delete"},
+	})
+	if errors.Is(err, view.ErrNoAnswer) {
+		return "", runner.ErrDeclined
+	}
+	return resumeChoice(key), err
+}
+
+func resumePrompt(st *checkpoint.State, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Found existing checkpoint for %q\n", view.OneLine(titleOf(st.PRD, st.Title)))
+	fmt.Fprintf(&b, "Created: %s (%s)\n", st.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, st.CreatedAt))
+	fmt.Fprintf(&b, "Progress: %s\n", progress(st))
+	if st.Status == checkpoint.StatusFailed && st.Error != nil {
+		fmt.Fprintf(&b, "Failed: %s\n", view.Summary(*st.Error))
+	}
+	fmt.Fprintf(&b, `
+Options:
+  (r)esume - %s
+  (s)tart fresh - Archive this session under failed/ and start over
+  (v)iew details - Show checkpoint contents
+  (d)elete - Archive this session under failed/ without starting
+
+`, continueFrom(st))
+	return b.String()
+}
+
+func titleOf(prd, title string) string {
+	if title == "" {
+		return prd
+	}
+	return title
+}
+
+// progress is the last phase that is done, of how many.
+func progress(st *checkpoint.State) string {
+	next := nextPhase(st)
+	if next == 1 {
+		return fmt.Sprintf("no phase of %d completed", len(st.Phases))
+	}
+	return fmt.Sprintf("Phase %d of %d completed", next-1, len(st.Phases))
+}
+
+func continueFrom(st *checkpoint.State) string {
+	if next := nextPhase(st); next <= len(st.Phases) {
+		return fmt.Sprintf("Continue from Phase %d", next)
+	}
+	return "Continue"
+}
+
+// nextPhase is the number of the first phase that is not done, one more than
+// there are when all are.
+func nextPhase(st *checkpoint.State) int {
+	for i, p := range st.Phases {
+		if p.Status != checkpoint.Completed && p.Status != checkpoint.Skipped {
+			return i + 1
+		}
+	}
+	return len(st.Phases) + 1
+}
+
+// askFixed asks whether what made a session fail has been mended.
+func askFixed(ctx context.Context, person *view.Terminal, st *checkpoint.State) error {
+	message := "it is not on record why"
+	if st.Error != nil {
+		message = view.Summary(*st.Error)
+	}
+	person.Say(fmt.Sprintf("%s failed: %s\n", st.PRD, message))
+	fixed, err := person.Confirm(ctx, "Is it fixed? Go on?")
+	if err != nil {
+		return err
+	}
+	if !fixed {
+		return runner.ErrDeclined
+	}
+	return nil
+}
+
+// askKilled asks what to do with a session whose runner was killed.
+func askKilled(ctx context.Context, person *view.Terminal, st *checkpoint.State) (resumeChoice, error) {
+	person.Say(fmt.Sprintf("%s was running when its runner was killed. What was not finished will run again.\n", st.PRD))
+	key, err := person.Choose(ctx, "(c)ontinue, (s)tart over, (q)uit: ", []view.Choice{
+		{Key: "c", Word: "continue"}, {Key: "s", Word: "start"}, {Key: "q", Word: "quit"},
+	})
+	switch {
+	case errors.Is(err, view.ErrNoAnswer):
+		return "", runner.ErrDeclined
+	case err != nil:
+		return "", err
+	case key == "c":
+		return choiceResume, nil
+	case key == "s":
+		return choiceFresh, nil
+	}
+	return "", runner.ErrDeclined
+}

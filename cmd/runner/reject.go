@@ -1,0 +1,25 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+func newRejectCommand(env *environment) *cobra.Command {
+	var o answerOptions
+	cmd := &cobra.Command{
+		Use:   "reject PRD [GATE]",
+		Short: "Reject what a gate asks about",
+		Long: `Reject answers a gate that waits for a person with no. What the gate judged runs
+again when the session goes on. GATE may be left out where only one waits.`,
+		Example: `  runner reject PRD-009 -m "the totals are wrong"`,
+		Args:    arguments(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.gate = args[0], first(args[1:])
+			return runAnswer(cmd.Context(), env, o, checkpoint.VerbReject)
+		},
+	}
+	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` with the answer")
+	return cmd
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+// sessionStatus is where a session stands, as `status --json` prints it.
+type sessionStatus struct {
+	FormatVersion  string                    `json:"format_version"`
+	PRD            string                    `json:"prd"`
+	Title          string                    `json:"title"`
+	Status         checkpoint.Status         `json:"status"`
+	Killed         bool                      `json:"killed"` // it was running, and nobody owns it any more
+	Owner          *owner                    `json:"owner"`  // who runs it now
+	Session        string                    `json:"session,omitempty"`
+	Seq            uint64                    `json:"seq"`
+	Resumes        int                       `json:"resumes"`
+	CreatedAt      time.Time                 `json:"created_at,omitzero"`
+	UpdatedAt      time.Time                 `json:"updated_at,omitzero"`
+	CurrentPhase   int                       `json:"current_phase"`
+	TotalPhases    int                       `json:"total_phases"`
+	Counts         stepCounts                `json:"workstreams"`
+	Phases         []*checkpoint.Phase       `json:"phases"`
+	Running        []runningStep             `json:"running"`
+	Waiting        []waitingGate             `json:"waiting"`
+	Uncertain      []string                  `json:"uncertain"`
+	Error          *checkpoint.Failure       `json:"error,omitempty"`
+	Pause          *checkpoint.Pause         `json:"pause,omitempty"`
+	Interrupted    string                    `json:"interrupted,omitempty"`
+	LastGate       string                    `json:"last_gate,omitempty"`
+	LastCheckpoint *checkpoint.CheckpointRef `json:"last_checkpoint,omitempty"`
+	TornBytes      int                       `json:"torn_bytes,omitempty"`
+	RescuePath     string                    `json:"rescue_path,omitempty"`
+	HandWritten    bool                      `json:"hand_written,omitempty"` // a document without a journal
+	Next           []string                  `json:"next"`
+}
+
+// owner is the process that runs a session.
+type owner struct {
+	User  string    `json:"user,omitempty"`
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+}
+
+// stepCounts counts workstreams.
+type stepCounts struct {
+	Total   int `json:"total"`
+	Done    int `json:"done"` // completed or skipped
+	Running int `json:"running"`
+	Failed  int `json:"failed"`
+}
+
+// runningStep is a workstream or gate that runs.
+type runningStep struct {
+	Name  string     `json:"name"`
+	Since *time.Time `json:"since,omitempty"`
+}
+
+// waitingGate is a gate that waits for a person.
+type waitingGate struct {
+	Gate      string          `json:"gate"`
+	Message   checkpoint.Text `json:"message,omitempty"`
+	Approvers []string        `json:"approvers"`
+	AskedAt   *time.Time      `json:"asked_at,omitempty"`
+	ExpiresAt *time.Time      `json:"expires_at,omitempty"`
+	Review    bool            `json:"review"` // it has passed; asked is whether to go on
+}
+
+func (q waitingGate) line(now time.Time) string {
+	parts := []string{q.Gate}
+	if q.Message != "" {
+		parts[0] += ": " + string(q.Message)
+	}
+	if q.Review {
+		parts = append(parts, "passed, to be reviewed")
+	}
+	if len(q.Approvers) > 0 {
+		parts = append(parts, "by "+strings.Join(q.Approvers, " or "))
+	}
+	switch {
+	case q.ExpiresAt == nil:
+	case q.ExpiresAt.After(now):
+		parts = append(parts, "for "+view.Duration(q.ExpiresAt.Sub(now))+" more")
+	default:
+		parts = append(parts, "expired")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// newStatus reads a status off a snapshot.
+func newStatus(prd string, snap *checkpoint.Snapshot, now time.Time) sessionStatus {
+	s := sessionStatus{
+		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: snap.RescuePath,
+		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Waiting: []waitingGate{}, Uncertain: []string{},
+	}
+	if h := snap.Owner; h != nil {
+		s.Owner = &owner{User: h.User, Host: h.Host, PID: h.PID, Since: h.Since}
+	}
+	switch {
+	case snap.State != nil:
+		s.fill(snap.State)
+	case snap.Document != nil:
+		s.HandWritten, s.Title, s.Status, s.CurrentPhase = true, snap.Document.Title, snap.Document.Status, snap.Document.CurrentPhase
+	}
+	s.Next = s.next(now)
+	return s
+}
+
+func (s *sessionStatus) fill(st *checkpoint.State) {
+	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
+	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
+	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, st.LastGate
+	s.Phases = st.Phases
+	s.Killed = s.Owner == nil && killed(st)
+	if n := len(st.Checkpoints); n > 0 {
+		s.LastCheckpoint = st.Checkpoints[n-1]
+	}
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			s.count(w)
+			s.gates(w.Gates)
+		}
+		s.gates(p.Gates)
+	}
+	s.Running = sortedByStart(s.Running)
+}
+
+func (s *sessionStatus) count(w *checkpoint.Workstream) {
+	s.Counts.Total++
+	switch w.Status {
+	case checkpoint.Completed, checkpoint.Skipped:
+		s.Counts.Done++
+	case checkpoint.Running:
+		s.Counts.Running++
+		s.Running = append(s.Running, runningStep{w.Name, w.StartedAt})
+	case checkpoint.Failed:
+		s.Counts.Failed++
+	case checkpoint.Uncertain:
+		s.Uncertain = append(s.Uncertain, w.Name)
+	case checkpoint.Pending, checkpoint.Succeeded, checkpoint.Passed, checkpoint.Rejected, checkpoint.Waiting, checkpoint.Interrupted:
+	}
+}
+
+func (s *sessionStatus) gates(list []*checkpoint.Gate) {
+	for _, g := range list {
+		if g.Status == checkpoint.Running {
+			s.Running = append(s.Running, runningStep{Name: g.Label})
+		}
+		if awaits(g) {
+			q := waitingGate{Gate: g.Label, Message: g.Message, Approvers: g.Approvers, AskedAt: g.At, ExpiresAt: g.ExpiresAt, Review: g.Review}
+			if q.Approvers == nil {
+				q.Approvers = []string{}
+			}
+			s.Waiting = append(s.Waiting, q)
+		}
+	}
+}
+
+// awaits reports whether a gate waits for a person.
+func awaits(g *checkpoint.Gate) bool {
+	return g.Status == checkpoint.Waiting || g.Status == checkpoint.Passed && g.Review
+}
+
+// words is the status as a person reads it.
+func (s sessionStatus) words() string {
+	switch {
+	case s.HandWritten:
+		return string(s.Status) + " (written by hand)"
+	case s.Killed:
+		return string(s.Status) + " (was running, killed)"
+	case s.Interrupted != "" && s.Status == checkpoint.StatusPaused:
+		return "paused (interrupted)"
+	}
+	return string(s.Status)
+}
+
+// next is what to type next, for each status.
+func (s sessionStatus) next(now time.Time) []string {
+	resume := fmt.Sprintf("runner build %s --resume", s.PRD)
+	if s.Owner != nil {
+		return append(s.answers(now), fmt.Sprintf("runner logs %s -f", s.PRD))
+	}
+	switch s.Status {
+	case checkpoint.StatusInitialized, checkpoint.StatusInProgress:
+		return []string{resume}
+	case checkpoint.StatusPaused:
+		if answers := s.answers(now); len(answers) > 0 {
+			return append(answers, resume)
+		}
+		return []string{resume}
+	case checkpoint.StatusFailed:
+		if s.Error != nil && s.Error.Log != "" && s.Error.Workstream != "" {
+			return []string{fmt.Sprintf("runner logs %s %s", s.PRD, quoted(s.Error.Workstream)), resume}
+		}
+		return []string{resume}
+	case checkpoint.StatusComplete:
+		return []string{}
+	}
+	return []string{}
+}
+
+// answers are the commands that answer what waits for a person.
+func (s sessionStatus) answers(now time.Time) []string {
+	answers := []string{}
+	for _, q := range s.Waiting {
+		if q.ExpiresAt == nil || q.ExpiresAt.After(now) {
+			answers = append(answers, fmt.Sprintf("runner approve %s %s", s.PRD, quoted(q.Gate)))
+		}
+	}
+	for _, name := range s.Uncertain {
+		answers = append(answers, fmt.Sprintf("runner resolve %s %s --done|--rerun", s.PRD, quoted(name)))
+	}
+	return answers
+}
+
+// quoted makes a name one word for a shell.
+func quoted(name string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/", r)
+	}
+	if strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 && name != "" {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// signals passes the signals that end a run on to it, by name.
+type signals struct {
+	// names delivers each of them: the first asks for a graceful stop, the
+	// second for one at once.
+	names chan string
+	stop  func()
+}
+
+// catchSignals begins to catch; second is called, once, when a second signal
+// asks to stop at once.
+func catchSignals(second func()) *signals {
+	caught := make(chan os.Signal, 4)
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	// A reader of our output that goes away must not end the run silently: the
+	// write fails instead, and the view says so.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	s := &signals{names: make(chan string, 2)}
+	done := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for count := 1; ; count++ {
+			select {
+			case sig := <-caught:
+				select {
+				case s.names <- signalName(sig):
+				default: // it has been told twice already
+				}
+				if count == 2 {
+					second()
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	s.stop = func() {
+		signal.Stop(caught)
+		signal.Stop(pipes)
+		close(done)
+		<-ended
+	}
+	return s
+}
+
+func signalName(sig os.Signal) string {
+	if sig == syscall.SIGTERM {
+		return "SIGTERM"
+	}
+	return "SIGINT"
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+	"prdrunner/runner/view"
+)
+
+// resumeAuto is the value of --resume for CI: start, go on, or be done.
+const resumeAuto = "auto"
+
+// resumeNamed is the value that --resume has without one.
+const resumeNamed = "yes"
+
+// start is how a build begins.
+type start struct {
+	fresh    bool                 // a new session, whatever there is
+	resume   bool                 // go on with the one there is
+	imported *checkpoint.Document // go on from a document written by hand
+	done     bool                 // nothing to do: complete, or put away
+}
+
+// starter decides how a build begins: from the flags, from what there is, and
+// from what a person says, where one is there.
+type starter struct {
+	env    *environment
+	store  *checkpoint.Store
+	person *view.Terminal // nil: nobody can be asked
+	prd    string
+	resume string // of --resume: "", yes or auto
+	fresh  bool
+	yes    bool
+}
+
+// load reads what there is. No session at all is an empty snapshot.
+func (s *starter) load() (*checkpoint.Snapshot, error) {
+	snap, err := s.store.Load(s.prd)
+	if errors.Is(err, checkpoint.ErrNoSession) {
+		return &checkpoint.Snapshot{}, nil
+	}
+	return snap, err
+}
+
+func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
+	switch {
+	case snap.Owner != nil:
+		return start{}, lockedBy(s.prd, *snap.Owner)
+	case snap.State == nil && snap.Document == nil:
+		return s.nothing()
+	case snap.State == nil:
+		return s.document(ctx, snap.Document)
+	case snap.State.Status == checkpoint.StatusComplete:
+		return s.complete()
+	case s.fresh:
+		return start{fresh: true}, nil
+	case s.resume != "":
+		return s.goOn(ctx, snap.State)
+	}
+	return s.ask(ctx, snap)
+}
+
+// nothing decides where there is no session.
+func (s *starter) nothing() (start, error) {
+	if s.resume != resumeNamed {
+		return start{}, nil
+	}
+	return start{}, nothingToResume(s.store, s.prd)
+}
+
+// nothingToResume says what there is instead.
+func nothingToResume(store *checkpoint.Store, prd string) error {
+	err := usageErrorf("there is no session of %s to resume", prd)
+	hint := fmt.Sprintf("`runner build %s` starts one", prd)
+	if prds, listErr := store.PRDs(); listErr == nil && len(prds) > 0 {
+		hint = fmt.Sprintf("there are sessions of %s; %s", strings.Join(prds, ", "), hint)
+	}
+	return withHint(err, hint)
+}
+
+// complete decides where the session is complete.
+func (s *starter) complete() (start, error) {
+	switch s.resume {
+	case resumeAuto:
+		fmt.Fprintf(s.env.stderr, "%s already complete\n", s.prd)
+		return start{done: true}, nil
+	case resumeNamed:
+		return start{}, withHint(fmt.Errorf("%s: %w", s.prd, errAlreadyComplete), fmt.Sprintf("`runner build %s` starts a new session", s.prd))
+	}
+	return start{fresh: true}, nil
+}
+
+// document decides where there is only a document, written by hand.
+func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, error) {
+	switch {
+	case s.fresh:
+		return start{fresh: true}, nil
+	case d.Status == checkpoint.StatusComplete:
+		return s.complete()
+	case s.resume != "":
+		return start{imported: d}, nil
+	}
+	question := fmt.Sprintf("%s.json was written by hand. Go on from it?", s.prd)
+	if s.person == nil {
+		return start{}, s.undecided("there is a document of %s already")
+	}
+	if err := confirm(ctx, s.person, s.yes, question); err != nil {
+		return start{}, err
+	}
+	return start{imported: d}, nil
+}
+
+// undecided names both flags.
+func (s *starter) undecided(what string) error {
+	return withHint(usageErrorf(what, s.prd),
+		fmt.Sprintf("`runner build %[1]s --resume` goes on with it, `runner build %[1]s --fresh` archives it and starts over", s.prd))
+}
+
+// goOn decides for --resume of an unfinished session. A person is asked where
+// going on may be a mistake; --resume=auto and --yes never ask.
+func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error) {
+	on := start{resume: true}
+	if s.person == nil || s.yes || s.resume == resumeAuto {
+		s.tell(st)
+		return on, nil
+	}
+	switch {
+	case st.Status == checkpoint.StatusFailed:
+		return on, askFixed(ctx, s.person, st)
+	case killed(st):
+		choice, err := askKilled(ctx, s.person, st)
+		return start{resume: choice == choiceResume, fresh: choice == choiceFresh}, err
+	}
+	s.tell(st)
+	return on, nil
+}
+
+// tell says what is gone on with, where nobody is asked.
+func (s *starter) tell(st *checkpoint.State) {
+	switch {
+	case st.Status == checkpoint.StatusFailed && st.Error != nil:
+		fmt.Fprintf(s.env.stderr, "%s failed: %s; going on\n", s.prd, view.Summary(*st.Error))
+	case killed(st):
+		fmt.Fprintf(s.env.stderr, "%s was running when its runner was killed; going on\n", s.prd)
+	case st.Status == checkpoint.StatusPaused && st.LastGate != "":
+		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(st.LastGate))
+	}
+}
+
+// killed reports whether a session that nobody owns was never ended.
+func killed(st *checkpoint.State) bool { return st.RunningAt != nil }
+
+// ask is for an unfinished session about which the flags say nothing.
+func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
+	if s.person == nil {
+		return start{}, s.undecided("there is an unfinished session of %s")
+	}
+	for {
+		choice, err := askResume(ctx, s.person, snap.State, s.env.now())
+		if err != nil {
+			return start{}, err
+		}
+		switch choice {
+		case choiceResume:
+			return start{resume: true}, nil
+		case choiceFresh:
+			return start{fresh: true}, nil
+		case choiceDelete:
+			return start{done: true}, s.putAway(ctx)
+		case choiceView:
+			if err := writeStatus(s.env.stderr, s.env, newStatus(s.prd, snap, s.env.now())); err != nil {
+				return start{}, err
+			}
+		}
+	}
+}
+
+// putAway archives the session without starting another.
+func (s *starter) putAway(ctx context.Context) error {
+	at, err := abandonSession(ctx, s.env, s.store, s.prd, "deleted at the resume prompt")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.env.stderr, "Archived under %s\n", s.env.display(at))
+	return nil
+}
+
+// lock takes the session that was decided about. That somebody else went on
+// with it in the meantime, while a person was thinking, is an error.
+func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
+	session, err := s.store.Lock(ctx, s.prd, s.env.actor())
+	if err != nil {
+		return nil, err
+	}
+	was, is := snap.State, session.State()
+	if (was == nil) != (is == nil) || was != nil && (was.Session != is.Session || was.Status != is.Status) {
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.prd, runner.ErrPlanMoved), session.Close())
+	}
+	return session, nil
+}
+
+func lockedBy(prd string, h checkpoint.Holder) error {
+	return &checkpoint.LockedError{PRD: prd, Holder: h}
+}

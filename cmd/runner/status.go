@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+type statusOptions struct {
+	prd  string
+	json bool
+}
+
+func newStatusCommand(env *environment) *cobra.Command {
+	var o statusOptions
+	cmd := &cobra.Command{
+		Use:   "status [PRD]",
+		Short: "Show where a session stands, and what to do next",
+		Long: `Status shows where the session of a PRD stands and what to do next, also while
+another process runs it; without a PRD, every session there is. It takes no
+lock and changes nothing.`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = first(args)
+			return runStatus(cmd.Context(), env, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runStatus(_ context.Context, env *environment, o statusOptions) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.prd)
+	if err != nil {
+		return err
+	}
+	if o.prd == "" {
+		return statusOfAll(env, store, o.json)
+	}
+	snap, err := loadSession(env, cfg, store, o.prd)
+	if err != nil {
+		return err
+	}
+	st := newStatus(o.prd, snap, env.now())
+	if o.json {
+		return writeJSON(env.stdout, st)
+	}
+	return writeStatus(env.stdout, env, st)
+}
+
+// loadSession reads what there is of a PRD, without a lock.
+func loadSession(env *environment, cfg *config, store *checkpoint.Store, prd string) (*checkpoint.Snapshot, error) {
+	if err := checkPRD(env, cfg, prd); err != nil {
+		return nil, err
+	}
+	snap, err := store.Load(prd)
+	if errors.Is(err, checkpoint.ErrNoSession) {
+		return nil, noSession(store, prd)
+	}
+	return snap, err
+}
+
+// noSession says what there is instead.
+func noSession(store *checkpoint.Store, prd string) error {
+	hint := fmt.Sprintf("`runner build %s` starts one", prd)
+	if prds, err := store.PRDs(); err == nil && len(prds) > 0 {
+		hint = "there are sessions of " + strings.Join(prds, ", ")
+	}
+	return withHint(usageErrorf("there is no session of %s", prd), hint)
+}
+
+func statusOfAll(env *environment, store *checkpoint.Store, asJSON bool) error {
+	prds, err := store.PRDs()
+	if err != nil {
+		return err
+	}
+	list := []sessionStatus{}
+	for _, prd := range prds {
+		snap, err := store.Load(prd)
+		if errors.Is(err, checkpoint.ErrNoSession) {
+			continue // gone since it was listed
+		}
+		if err != nil {
+			return err
+		}
+		list = append(list, newStatus(prd, snap, env.now()))
+	}
+	if asJSON {
+		return writeJSON(env.stdout, struct {
+			FormatVersion string          `json:"format_version"`
+			PRDs          []sessionStatus `json:"prds"`
+		}{outputFormat, list})
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(env.stdout, "No sessions yet: `runner build PRD` starts one.")
+		return nil
+	}
+	tw := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "PRD\tSTATUS\tPHASE\tDONE\tUPDATED\tTITLE")
+	for _, s := range list {
+		fmt.Fprintf(tw, "%s\t%s\t%d of %d\t%d of %d\t%s\t%s\n", s.PRD, s.words(), s.CurrentPhase, s.TotalPhases,
+			s.Counts.Done, s.Counts.Total, view.Ago(env.now(), s.UpdatedAt), view.OneLine(s.Title))
+	}
+	return tw.Flush()
+}
+
+func writeStatus(w io.Writer, env *environment, s sessionStatus) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", view.OneLine(view.Named(s.PRD, s.Title)), s.words())
+	for _, row := range s.facts(env) {
+		fmt.Fprintf(&b, "  %-16s %s\n", row[0]+":", view.OneLine(row[1]))
+	}
+	if len(s.Phases) > 0 {
+		b.WriteByte('\n')
+		if err := writeWorkstreams(&b, s); err != nil {
+			return err
+		}
+	}
+	if len(s.Waiting) > 0 {
+		b.WriteString("\nWaiting for a person:\n")
+		for _, q := range s.Waiting {
+			fmt.Fprintf(&b, "  %s\n", view.OneLine(q.line(env.now())))
+		}
+	}
+	if len(s.Next) > 0 {
+		b.WriteString("\nNext:\n")
+		for _, n := range s.Next {
+			fmt.Fprintf(&b, "  %s\n", n)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// facts are the lines above the table.
+func (s sessionStatus) facts(env *environment) [][2]string {
+	now := env.now()
+	var rows [][2]string
+	add := func(name, value string) {
+		if value != "" {
+			rows = append(rows, [2]string{name, value})
+		}
+	}
+	if s.Session != "" {
+		add("Session", fmt.Sprintf("%s, begun %s (%s)", s.Session, s.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, s.CreatedAt)))
+		add("Phase", s.phase())
+	}
+	if s.Owner != nil {
+		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, s.Owner.Since.UTC().Format(time.DateTime)))
+	}
+	if s.Killed {
+		add("Runner", "was running, killed")
+	}
+	running := make([]string, len(s.Running))
+	for i, r := range s.Running {
+		running[i] = r.Name
+		if r.Since != nil && s.Owner != nil {
+			running[i] += " for " + view.Duration(now.Sub(*r.Since))
+		}
+	}
+	add("Running", strings.Join(running, ", "))
+	if s.Error != nil {
+		add("Error", view.Summary(*s.Error))
+	}
+	if s.Pause != nil {
+		add("Paused", view.Waits(*s.Pause))
+	}
+	if s.Interrupted != "" {
+		add("Interrupted", "by "+s.Interrupted)
+	}
+	add("Last gate", s.LastGate)
+	if c := s.LastCheckpoint; c != nil {
+		add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
+	}
+	if s.TornBytes > 0 {
+		add("Journal", fmt.Sprintf("%d bytes of its end were never finished; the next build sets them aside", s.TornBytes))
+	}
+	add("Rescue copy", s.RescuePath)
+	return rows
+}
+
+func (s sessionStatus) phase() string {
+	if s.CurrentPhase == 0 || s.CurrentPhase > len(s.Phases) {
+		return fmt.Sprintf("none of %d begun", s.TotalPhases)
+	}
+	p := s.Phases[s.CurrentPhase-1]
+	return fmt.Sprintf("%d of %d, %s", s.CurrentPhase, s.TotalPhases, view.Named(p.Name, p.Title))
+}
+
+func writeWorkstreams(w io.Writer, s sessionStatus) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "PHASE\tWORKSTREAM\tSTATUS\tATTEMPTS\tTIME\tGATES")
+	for _, p := range s.Phases {
+		for _, ws := range p.Workstreams {
+			took := ""
+			if ws.DurationMS > 0 {
+				took = view.Duration(time.Duration(ws.DurationMS) * time.Millisecond)
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, view.OneLine(view.Named(ws.Name, ws.Title)), ws.Status, ws.Attempts, took, gates(ws.Gates))
+		}
+		if len(p.Gates) > 0 {
+			fmt.Fprintf(tw, "%s\t\t\t\t\t%s\n", p.Name, gates(p.Gates))
+		}
+	}
+	return tw.Flush()
+}
+
+func gates(list []*checkpoint.Gate) string {
+	words := make([]string, len(list))
+	for i, g := range list {
+		name, _, _ := strings.Cut(g.Label, " (")
+		words[i] = name + " " + string(g.Status)
+	}
+	return strings.Join(words, ", ")
+}
+
+// sortedByStart orders what runs by when it began.
+func sortedByStart(list []runningStep) []runningStep {
+	slices.SortStableFunc(list, func(a, b runningStep) int {
+		if a.Since == nil || b.Since == nil {
+			return 0
+		}
+		return a.Since.Compare(*b.Since)
+	})
+	return list
+}
