@@ -13,13 +13,25 @@ var ErrFold = errors.New("event does not fit the state")
 
 // Apply folds one commit into the state. An error leaves the state unusable.
 func (s *State) Apply(c Commit) error {
-	for _, e := range c.Events {
-		if err := s.apply(c.Seq, c.Time, e); err != nil {
-			return fmt.Errorf("apply %s of commit %d: %w", e.Kind(), c.Seq, err)
+	if c.State != nil {
+		*s = *c.State.Clone()
+		return nil
+	}
+	for i, e := range c.Events {
+		if err := s.applyOne(c.Seq, c.At(i), e); err != nil {
+			return err
 		}
 	}
 	s.Seq = c.Seq
-	s.UpdatedAt = c.Time
+	return nil
+}
+
+// applyOne folds one event into the state.
+func (s *State) applyOne(seq uint64, at time.Time, e Event) error {
+	if err := s.apply(seq, at, e); err != nil {
+		return fmt.Errorf("apply %s of commit %d: %w", e.Kind(), seq, err)
+	}
+	s.Seq, s.UpdatedAt = seq, at
 	return nil
 }
 
@@ -27,7 +39,7 @@ func (s *State) Apply(c Commit) error {
 func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	switch e := e.(type) {
 	case SessionStarted:
-		s.start(at, e)
+		return s.start(at, e)
 	case SessionResumed:
 		s.resume(at, e)
 	case SessionPaused:
@@ -62,7 +74,10 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	return nil
 }
 
-func (s *State) start(at time.Time, e SessionStarted) {
+func (s *State) start(at time.Time, e SessionStarted) error {
+	if s.Seq != 0 {
+		return fmt.Errorf("%w: a session starts only once", ErrFold)
+	}
 	*s = State{
 		FormatVersion: e.FormatVersion,
 		Session:       e.Session,
@@ -80,8 +95,9 @@ func (s *State) start(at time.Time, e SessionStarted) {
 	}
 	s.reshape(e.Shape)
 	if e.Imported != nil {
-		s.adopt(*e.Imported)
+		return s.adopt(at, *e.Imported)
 	}
+	return nil
 }
 
 func (s *State) resume(at time.Time, e SessionResumed) {
@@ -142,10 +158,12 @@ func (s *State) applyPhase(at time.Time, e Event) error {
 		}
 		p.Status = Skipped
 		for _, w := range p.Workstreams {
+			s.resetWorkstream(w, e.Reason)
 			w.skip(e.Reason)
 		}
 		for _, g := range p.Gates {
-			g.Status, g.Reason = Skipped, e.Reason
+			g.reset(e.Reason)
+			g.Status = Skipped
 		}
 	}
 	return nil
@@ -155,6 +173,10 @@ func (s *State) applyPhase(at time.Time, e Event) error {
 // What keeps its name keeps its record; what is gone from the pipeline is gone.
 func (s *State) reshape(shape Shape) {
 	old := s.indexed()
+	current := ""
+	if 0 < s.CurrentPhase && s.CurrentPhase <= len(s.Phases) {
+		current = s.Phases[s.CurrentPhase-1].Name
+	}
 	phases := make([]*Phase, len(shape.Phases))
 	for i, ps := range shape.Phases {
 		p := &Phase{Name: ps.Name, Status: Pending}
@@ -177,6 +199,12 @@ func (s *State) reshape(shape Shape) {
 	}
 	s.Phases, s.index = phases, nil
 	s.CurrentPhase = min(s.CurrentPhase, len(phases))
+	for i, p := range phases {
+		if p.Name == current {
+			s.CurrentPhase = i + 1 // it may stand elsewhere now
+		}
+	}
+	s.indexed()
 }
 
 func reshapeGates(old *index, names []string, owner string) []*Gate {

@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -33,7 +35,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 			s.Steps++
 			w.Step = s.Steps
 		}
-		w.Status = Completed
+		w.Status, w.Error, w.Reason = Completed, nil, ""
 	case WorkstreamFailed:
 		w.Status, w.EndedAt, w.Error = Failed, &at, &e.Error
 	case WorkstreamInterrupted:
@@ -68,6 +70,7 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 		}
 		s.Metrics[name] = Metric{Value: value, Workstream: w.Name}
 	}
+	w.Metrics = slices.Sorted(maps.Keys(work.Metrics))
 }
 
 // resetWorkstream makes a workstream pending, and its gates. A completed one
@@ -75,11 +78,12 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 // gate; its outputs and artifacts stay on record until it has run again, since
 // they tell whose the files are.
 func (s *State) resetWorkstream(w *Workstream, reason Text) {
-	for name, m := range s.Metrics {
-		if m.Workstream == w.Name {
+	for _, name := range w.Metrics {
+		if s.Metrics[name].Workstream == w.Name { // another may have set it since
 			delete(s.Metrics, name)
 		}
 	}
+	w.Metrics = nil
 	w.Status, w.Step, w.WorkSeq, w.Imported = Pending, 0, 0, false
 	w.Error, w.Reason = nil, reason
 	for _, g := range w.Gates {

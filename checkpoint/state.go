@@ -99,7 +99,8 @@ type Workstream struct {
 	Digest     Digest          `json:"digest,omitzero"`       // of the last attempt
 	Outputs    map[string]Text `json:"outputs,omitempty"`
 	Artifacts  []Artifact      `json:"artifacts,omitempty"`
-	Edited     []Text          `json:"edited,omitempty"` // artifacts that a person changed afterwards
+	Metrics    []string        `json:"metrics,omitempty"` // the names of those it set
+	Edited     []Text          `json:"edited,omitempty"`  // artifacts that a person changed afterwards
 	Summary    Text            `json:"summary,omitempty"`
 	Location   Text            `json:"location,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`  // of the last attempt, where it failed
@@ -257,6 +258,7 @@ func (s *State) Clone() *State {
 		r := *ref
 		c.Checkpoints[i] = &r
 	}
+	c.indexed()
 	return &c
 }
 

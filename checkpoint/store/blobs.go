@@ -38,7 +38,7 @@ func (b *fileBlobs) Put(name string, data []byte) error {
 	if err := MkdirAll(b.fs, b.dir); err != nil {
 		return err
 	}
-	temp, err := writeTemp(b.fs, b.dir, data)
+	temp, err := writeTemp(b.fs, path, data)
 	if err != nil {
 		return fmt.Errorf("put %s: %w", path, err)
 	}

@@ -140,7 +140,7 @@ func (l *fileLog) Replace(records iter.Seq2[Record, error]) error {
 }
 
 func (l *fileLog) replace(records iter.Seq2[Record, error]) error {
-	f, temp, err := CreateTemp(l.fs, filepath.Dir(l.path))
+	f, temp, err := CreateTemp(l.fs, l.path)
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,16 @@ const tempPrefix = ".tmp-"
 // a write that was cut short. It may be removed by whoever holds the lock.
 func IsTemp(name string) bool { return strings.HasPrefix(filepath.Base(name), tempPrefix) }
 
-// CreateTemp creates a new file for writing in a directory. It lies in the
-// directory it will stay in, since a rename does not cross file systems.
-func CreateTemp(fsys FS, dir string) (File, string, error) {
-	name := filepath.Join(dir, tempPrefix+rand.Text())
+// IsTempOf reports whether a file of the given name is a temporary one that
+// was to become the file base.
+func IsTempOf(name, base string) bool {
+	return strings.HasPrefix(filepath.Base(name), tempPrefix+base+"-")
+}
+
+// CreateTemp creates a new file for writing that is to become path. It lies in
+// the same directory, since a rename does not cross file systems.
+func CreateTemp(fsys FS, path string) (File, string, error) {
+	name := tempName(path)
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, FilePerm)
 	if err != nil {
 		return nil, "", fmt.Errorf("create a temporary file: %w", err)
@@ -32,7 +38,7 @@ func CreateTemp(fsys FS, dir string) (File, string, error) {
 // WriteFile puts a file of the given content at a path, whole or not at all:
 // written beside it, synced, renamed, and the directory synced.
 func WriteFile(fsys FS, path string, data []byte) error {
-	temp, err := writeTemp(fsys, filepath.Dir(path), data)
+	temp, err := writeTemp(fsys, path, data)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -46,8 +52,13 @@ func WriteFile(fsys FS, path string, data []byte) error {
 	return nil
 }
 
-func writeTemp(fsys FS, dir string, data []byte) (string, error) {
-	f, name, err := CreateTemp(fsys, dir)
+func tempName(path string) string {
+	dir, base := filepath.Split(path)
+	return filepath.Join(dir, tempPrefix+base+"-"+rand.Text())
+}
+
+func writeTemp(fsys FS, path string, data []byte) (string, error) {
+	f, name, err := CreateTemp(fsys, path)
 	if err != nil {
 		return "", err
 	}
@@ -67,8 +78,7 @@ func writeTemp(fsys FS, dir string, data []byte) (string, error) {
 
 // WriteSymlink makes a symbolic link of the given name, replacing one.
 func WriteSymlink(fsys FS, target, path string) error {
-	dir := filepath.Dir(path)
-	temp := filepath.Join(dir, tempPrefix+rand.Text())
+	temp := tempName(path)
 	if err := fsys.Symlink(target, temp); err != nil {
 		return fmt.Errorf("link %s: %w", path, err)
 	}
@@ -76,7 +86,7 @@ func WriteSymlink(fsys FS, target, path string) error {
 		_ = fsys.Remove(temp)
 		return fmt.Errorf("link %s: %w", path, err)
 	}
-	if err := fsys.SyncDir(dir); err != nil {
+	if err := fsys.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("link %s: %w", path, err)
 	}
 	return nil

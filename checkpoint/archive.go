@@ -1,0 +1,112 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// stampFormat is how times stand in names.
+const stampFormat = "20060102T150405Z"
+
+func (s *Store) historyPath(prd string) string { return filepath.Join(s.prdDir(prd), historyDir) }
+
+func (s *Store) archivingPath(prd string) string { return s.prdDir(prd) + archivingExt }
+
+func sessionJournal(dir, session string) string { return filepath.Join(dir, session, journalName) }
+
+// archive sets a session aside, whole: its directory and its document. A
+// complete one goes into the history of its PRD, any other under failed/. It
+// returns where it lies now.
+//
+// The document goes first, into the directory, where it does no harm if that
+// is as far as it gets. Renaming the directory is the moment at which the
+// session is no longer the current one; finishArchive does the rest, now or,
+// after a crash, under the next lock.
+func (s *Store) archive(prd string) (string, error) {
+	if err := s.makePRDLayout(prd); err != nil {
+		return "", err
+	}
+	document := s.documentPath(prd)
+	err := s.fs.Rename(document, filepath.Join(s.prdDir(prd), filepath.Base(document)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("archive %s: %w", prd, err)
+	}
+	for _, dir := range []string{s.prdDir(prd), s.dir} {
+		if err := s.fs.SyncDir(dir); err != nil {
+			return "", fmt.Errorf("archive %s: %w", prd, err)
+		}
+	}
+	if err := s.move(s.prdDir(prd), s.archivingPath(prd)); err != nil {
+		return "", err
+	}
+	return s.place(prd)
+}
+
+// finishArchive completes an archive that a crash cut short.
+func (s *Store) finishArchive(prd string) error {
+	if !s.exists(s.archivingPath(prd)) {
+		return nil
+	}
+	_, err := s.place(prd)
+	return err
+}
+
+// place moves a session from where it is being archived to where it stays. The
+// history moves back to the current directory first.
+func (s *Store) place(prd string) (string, error) {
+	from := s.archivingPath(prd)
+	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
+		return "", err
+	}
+	if kept := filepath.Join(from, historyDir); s.exists(kept) {
+		if err := s.move(kept, s.historyPath(prd)); err != nil {
+			return "", err
+		}
+	}
+	to, err := s.resting(prd, from)
+	if err != nil {
+		return "", err
+	}
+	return to, s.move(from, to)
+}
+
+// resting decides where an archived session stays. One that cannot be read
+// did not complete.
+func (s *Store) resting(prd, from string) (string, error) {
+	path := filepath.Join(from, journalName)
+	f := newFold()
+	_, err := replay(prd, path, store.OpenLog(s.fs, path), f.apply)
+	dir, name := filepath.Join(s.dir, failedDir), encodeName(prd)+"-"+s.now().Format(stampFormat)
+	if err == nil && f.state != nil && f.state.Status == StatusComplete && !f.state.Abandoned {
+		dir, name = s.historyPath(prd), encodeName(f.state.Session)
+	}
+	if err := store.MkdirAll(s.fs, dir); err != nil {
+		return "", err
+	}
+	to := filepath.Join(dir, name)
+	for n := 2; s.exists(to); n++ {
+		to = filepath.Join(dir, fmt.Sprintf("%s-%d", name, n))
+	}
+	return to, nil
+}
+
+// move renames a directory durably.
+func (s *Store) move(from, to string) error {
+	if err := s.fs.Rename(from, to); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	for _, dir := range []string{filepath.Dir(to), filepath.Dir(from)} {
+		if err := s.fs.SyncDir(dir); err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+	}
+	return nil
+}
+
+// stamp formats a time for a checkpoint's id.
+func stamp(at time.Time) string { return at.UTC().Format(stampFormat) }

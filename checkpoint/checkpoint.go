@@ -1,0 +1,155 @@
+// Package checkpoint keeps what is known of a pipeline's run: the journal,
+// which is the one source of truth, the state that it folds into, and all
+// that is derived from it: the PRD document, checkpoint files and their index.
+//
+// A Store is a state directory. Load reads it without a lock. Lock gives a
+// Session, the handle of the one process that may write:
+//
+//	Session.Add → journal (fsync: the commit point) → Session.Acknowledge → WriteDerived
+//
+// The formats are described in FORMAT.md beside this file. Read event.go for
+// what can happen, state.go for what it folds into, journal.go for how it is
+// read back, and session.go for how it is written.
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// defaultIDPattern is what a PRD id looks like where nothing is configured.
+const defaultIDPattern = `PRD-\d{3,}`
+
+// Options are what a Store needs to know; the zero value serves.
+type Options struct {
+	FS        store.FS         // nil: the operating system's
+	Now       func() time.Time // nil: time.Now
+	Policy    Policy           // zero: DefaultPolicy
+	IDPattern *regexp.Regexp   // nil: PRD- and at least three digits
+	Version   string           // of the runner
+	RescueDir string           // for what the journal could not take; "": the system's temporary directory
+}
+
+// Store is a state directory. It is safe for concurrent use.
+type Store struct {
+	dir string
+	o   Options
+	fs  store.FS
+}
+
+// OpenStore returns the store in a directory, which need not exist: nothing is
+// created before the first Lock. A directory that is not safe, or not ours, is
+// a *DirError.
+func OpenStore(dir string, o Options) (*Store, error) {
+	if o.FS == nil {
+		o.FS = store.OS()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Policy.isZero() {
+		o.Policy = DefaultPolicy()
+	}
+	if o.IDPattern == nil {
+		o.IDPattern = regexp.MustCompile(defaultIDPattern)
+	}
+	if o.RescueDir == "" {
+		o.RescueDir = os.TempDir()
+	}
+	s := &Store{dir: filepath.Clean(dir), o: o, fs: o.FS}
+	if err := s.checkDir(s.dir); err != nil {
+		return nil, err
+	}
+	return s, s.checkOurs()
+}
+
+// Dir returns the state directory.
+func (s *Store) Dir() string { return s.dir }
+
+// checkDir refuses a directory that somebody else could have a hand in.
+func (s *Store) checkDir(dir string) error {
+	info, err := s.fs.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the state directory: %w", err)
+	}
+	switch {
+	case info.Mode().Type() == fs.ModeSymlink:
+		return &DirError{dir, "it is a symbolic link; name the directory itself"}
+	case !info.IsDir():
+		return &DirError{dir, "it is not a directory"}
+	case isForeign(info):
+		return &DirError{dir, "it belongs to another user"}
+	case isWorldWritable(info):
+		return &DirError{dir, fmt.Sprintf("everybody may write to it; chmod o-w %s", dir)}
+	}
+	return nil
+}
+
+// checkOurs refuses a directory that holds something, and nothing of ours.
+func (s *Store) checkOurs() error {
+	entries, err := s.fs.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the state directory: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() == locksDir && e.IsDir() || s.isDocument(e) {
+			return nil
+		}
+	}
+	return &DirError{s.dir, "it is not empty, and nothing in it is Runner's; choose another directory"}
+}
+
+func (s *Store) isDocument(e fs.DirEntry) bool {
+	id, ok := strings.CutSuffix(e.Name(), ".json")
+	return ok && e.Type().IsRegular() && s.isID(id)
+}
+
+// isID reports whether the whole of a name is a PRD id.
+func (s *Store) isID(name string) bool { return matchesWhole(s.o.IDPattern, name) }
+
+func matchesWhole(pattern *regexp.Regexp, s string) bool {
+	whole, err := regexp.Compile(`\A(?:` + pattern.String() + `)\z`)
+	return err == nil && whole.MatchString(s)
+}
+
+// PRDs returns the ids that have a journal or a document, sorted.
+func (s *Store) PRDs() ([]string, error) {
+	entries, err := s.fs.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the state directory: %w", err)
+	}
+	var ids []string
+	for _, e := range entries {
+		id := strings.TrimSuffix(e.Name(), ".json")
+		if s.isDocument(e) || e.IsDir() && s.isID(id) && s.exists(s.journalPath(id)) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+func (s *Store) exists(path string) bool {
+	_, err := s.fs.Lstat(path)
+	return err == nil
+}
+
+func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,96 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"prdrunner/checkpoint/store"
+)
+
+// claim is the newest commit that a derived file names. Since a derived file
+// is written after the commit point, a journal that ends before it has lost
+// something that was acknowledged.
+type claim struct {
+	path    string
+	session string
+	seq     uint64
+}
+
+// readDocument returns the PRD document, nil if there is none.
+func (s *Store) readDocument(prd string) (*Document, error) {
+	path := s.documentPath(prd)
+	data, err := store.ReadFile(s.fs, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := DecodeDocument(data)
+	var version *VersionError
+	switch {
+	case errors.As(err, &version):
+		return nil, &VersionError{Path: path, Version: version.Version}
+	case err != nil:
+		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "mend it, or remove it"}
+	}
+	return &d, nil
+}
+
+// claims returns what the document and the manifest name. Where one of them is
+// damaged it claims nothing, since both are made again from the journal.
+func (s *Store) claims(prd string, d *Document) []claim {
+	var found []claim
+	if d != nil && d.Runner != nil && d.Intact() {
+		found = append(found, claim{s.documentPath(prd), d.Runner.Session, d.Runner.Seq})
+	}
+	if m, err := s.readManifest(prd); err == nil {
+		found = append(found, claim{s.manifestPath(prd), m.Session, m.Seq})
+	}
+	return found
+}
+
+// checkpointClaims returns what the checkpoint files name that the state does
+// not know: those that a runner wrote just before it was killed.
+func (s *Store) checkpointClaims(prd string, known *State) ([]claim, error) {
+	blobs := s.blobs(prd)
+	names, err := blobs.List("")
+	if err != nil {
+		return nil, err
+	}
+	var found []claim
+	for _, name := range names {
+		if known != nil && known.indexed().checkpoints[checkpointID(name)] != nil {
+			continue
+		}
+		data, err := blobs.Get(name)
+		if err != nil {
+			return nil, fmt.Errorf("check the checkpoints: %w", err)
+		}
+		body, err := unseal(data)
+		if err != nil {
+			continue // it proves nothing
+		}
+		var head struct {
+			ID      string `json:"id"`
+			Session string `json:"session"`
+			Seq     uint64 `json:"seq"`
+		}
+		if err := json.Unmarshal(body, &head); err == nil {
+			found = append(found, claim{checkpointsDir + "/" + name, head.Session, head.Seq})
+		}
+	}
+	return found, nil
+}
+
+// verify compares the end of a journal with what was derived from it.
+func (t *tail) verify(prd, path string, state *State, claims []claim) error {
+	for _, c := range claims {
+		if c.seq > t.seq && (state == nil || c.session == state.Session) {
+			return damagedLine(prd, path, t.lines+1, fmt.Sprintf("it ends with commit %d, but %s names commit %d", t.seq, c.path, c.seq))
+		}
+	}
+	return nil
+}

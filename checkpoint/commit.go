@@ -1,0 +1,151 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FormatVersion is the version of everything that this package writes.
+const FormatVersion = "1.0"
+
+// ErrLine says that a line of a journal is not what was written.
+var ErrLine = errors.New("not a valid journal line")
+
+// genesis is the sum before the first line.
+var genesis = strings.Repeat("0", 2*sha256.Size)
+
+// Commit is a line of the journal: events that became durable together, or,
+// in the first line of a compacted journal, the state so far.
+type Commit struct {
+	Seq    uint64
+	Time   time.Time // of the first event
+	Events []Event
+	// AfterMS is how many milliseconds after Time each event happened; nil
+	// when all are 0.
+	AfterMS []int64
+	State   *State
+	Prev    string // the sum of the line before
+	Sum     string
+}
+
+// At returns when the i-th event happened.
+func (c *Commit) At(i int) time.Time {
+	if i < len(c.AfterMS) {
+		return c.Time.Add(time.Duration(c.AfterMS[i]) * time.Millisecond)
+	}
+	return c.Time
+}
+
+// lastTime returns when the commit's last event happened.
+func (c *Commit) lastTime() time.Time {
+	if len(c.Events) == 0 {
+		return c.Time
+	}
+	return c.At(len(c.Events) - 1)
+}
+
+// encoder turns commits into lines. It keeps one buffer.
+type encoder struct {
+	buf  bytes.Buffer
+	json *json.Encoder
+}
+
+func newEncoder() *encoder {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.buf)
+	e.json.SetEscapeHTML(false)
+	return e
+}
+
+// line returns the commit as a line with its newline, and sets its Sum. The
+// bytes are valid until the next call.
+func (e *encoder) line(c *Commit) ([]byte, error) {
+	e.buf.Reset()
+	e.buf.WriteString(`{"seq":`)
+	e.buf.Write(strconv.AppendUint(e.buf.AvailableBuffer(), c.Seq, 10))
+	e.buf.WriteString(`,"time":"`)
+	e.buf.Write(c.Time.AppendFormat(e.buf.AvailableBuffer(), time.RFC3339Nano))
+	e.buf.WriteByte('"')
+	if err := e.body(c); err != nil {
+		return nil, fmt.Errorf("encode commit %d: %w", c.Seq, err)
+	}
+	e.buf.WriteString(`,"prev":"`)
+	e.buf.WriteString(c.Prev)
+	e.buf.WriteByte('"')
+	sum := sha256.Sum256(e.buf.Bytes())
+	c.Sum = hex.EncodeToString(sum[:])
+	e.buf.WriteString(`,"sum":"`)
+	e.buf.WriteString(c.Sum)
+	e.buf.WriteString("\"}\n")
+	return e.buf.Bytes(), nil
+}
+
+func (e *encoder) body(c *Commit) error {
+	if c.State != nil {
+		e.buf.WriteString(`,"state":`)
+		return e.value(c.State)
+	}
+	e.buf.WriteString(`,"events":[`)
+	for i, event := range c.Events {
+		if i > 0 {
+			e.buf.WriteByte(',')
+		}
+		var after int64
+		if i < len(c.AfterMS) {
+			after = c.AfterMS[i]
+		}
+		if err := e.event(event, after); err != nil {
+			return err
+		}
+	}
+	e.buf.WriteByte(']')
+	return nil
+}
+
+// event writes an event with its kind, and when it happened, in front.
+func (e *encoder) event(event Event, after int64) error {
+	e.buf.WriteString(`{"kind":"`)
+	e.buf.WriteString(string(event.Kind()))
+	e.buf.WriteByte('"')
+	if after != 0 {
+		e.buf.WriteString(`,"after_ms":`)
+		e.buf.Write(strconv.AppendInt(e.buf.AvailableBuffer(), after, 10))
+	}
+	mark := e.buf.Len()
+	if err := e.value(event); err != nil {
+		return fmt.Errorf("encode %s: %w", event.Kind(), err)
+	}
+	fields := e.buf.Bytes()[mark:]
+	if len(fields) == len("{}") {
+		e.buf.Truncate(mark)
+		e.buf.WriteByte('}')
+		return nil
+	}
+	fields[0] = ','
+	return nil
+}
+
+// value writes a value without the newline that json.Encoder adds.
+func (e *encoder) value(v any) error {
+	if err := e.json.Encode(v); err != nil {
+		return err
+	}
+	e.buf.Truncate(e.buf.Len() - 1)
+	return nil
+}
+
+// MarshalEvent returns the JSON of an event, its kind in front.
+func MarshalEvent(event Event) ([]byte, error) {
+	e := newEncoder()
+	if err := e.event(event, 0); err != nil {
+		return nil, err
+	}
+	return e.buf.Bytes(), nil
+}

@@ -1,0 +1,192 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// sumField and prevField are how a line ends. A line is written in one way
+// only, so that it can be taken apart without parsing it as JSON first.
+const (
+	sumField  = `,"sum":"`
+	prevField = `,"prev":"`
+	hexLen    = 2 * sha256.Size
+	tailLen   = len(prevField) + hexLen + len(`"`) + len(sumField) + hexLen + len(`"}`)
+)
+
+// errIncomplete says that a line is not whole: it was cut off, or its sum is
+// not that of its bytes. A write that was cut short leaves such a line.
+var errIncomplete = fmt.Errorf("%w: incomplete", ErrLine)
+
+// frame is a line taken apart, its sum verified and its content not looked at.
+type frame struct {
+	seq   uint64
+	time  []byte
+	state bool // whether body is a state, not the inside of the list of events
+	body  []byte
+	prev  string
+	sum   string
+}
+
+// parseFrame verifies a line, given without its newline, and takes it apart.
+func parseFrame(line []byte) (frame, error) {
+	var f frame
+	if len(line) < tailLen {
+		return f, fmt.Errorf("%w, too short", errIncomplete)
+	}
+	head, tail := line[:len(line)-tailLen], line[len(line)-tailLen:]
+	prev, ok := bytes.CutPrefix(tail, []byte(prevField))
+	if !ok || !bytes.HasPrefix(prev[hexLen:], []byte(`"`+sumField)) || !bytes.HasSuffix(prev, []byte(`"}`)) {
+		return f, fmt.Errorf("%w, it does not end with prev and sum", errIncomplete)
+	}
+	f.prev = string(prev[:hexLen])
+	f.sum = string(prev[len(prev)-hexLen-len(`"}`) : len(prev)-len(`"}`)])
+	sum := sha256.Sum256(line[:len(line)-len(sumField)-hexLen-len(`"}`)])
+	if hex.EncodeToString(sum[:]) != f.sum {
+		return f, fmt.Errorf("%w, its sum is wrong", errIncomplete)
+	}
+	return f, f.parseHead(head)
+}
+
+func (f *frame) parseHead(head []byte) error {
+	rest, ok := bytes.CutPrefix(head, []byte(`{"seq":`))
+	digits, rest, ok2 := bytes.Cut(rest, []byte(`,"time":"`))
+	stamp, rest, ok3 := bytes.Cut(rest, []byte(`",`))
+	if !ok || !ok2 || !ok3 {
+		return fmt.Errorf("%w: it does not begin with seq and time", ErrLine)
+	}
+	seq, err := strconv.ParseUint(string(digits), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: seq: %w", ErrLine, err)
+	}
+	f.seq, f.time = seq, stamp
+	if body, ok := bytes.CutPrefix(rest, []byte(`"state":`)); ok {
+		f.state, f.body = true, body
+		return nil
+	}
+	body, ok := bytes.CutPrefix(rest, []byte(`"events":[`))
+	if !ok || !bytes.HasSuffix(body, []byte("]")) {
+		return fmt.Errorf("%w: neither events nor state", ErrLine)
+	}
+	f.body = body[:len(body)-1]
+	return nil
+}
+
+// commit decodes the content. The result shares nothing with the line.
+func (f *frame) commit() (Commit, error) {
+	c := Commit{Seq: f.seq, Prev: f.prev, Sum: f.sum}
+	at, err := time.Parse(time.RFC3339Nano, string(f.time))
+	if err != nil {
+		return c, fmt.Errorf("%w: time: %w", ErrLine, err)
+	}
+	c.Time = at.UTC()
+	if f.state {
+		c.State = &State{}
+		if err := json.Unmarshal(f.body, c.State); err != nil {
+			return c, fmt.Errorf("%w: state: %w", ErrLine, err)
+		}
+		if c.State.FormatVersion != FormatVersion {
+			return c, &VersionError{Version: "format version " + c.State.FormatVersion}
+		}
+		if err := c.State.check(); err != nil {
+			return c, fmt.Errorf("%w: state: %w", ErrLine, err)
+		}
+		return c, nil
+	}
+	return c, f.events(&c)
+}
+
+func (f *frame) events(c *Commit) error {
+	for rest := f.body; len(rest) > 0; {
+		n := objectLen(rest)
+		if n == 0 {
+			return fmt.Errorf("%w: an event is not an object", ErrLine)
+		}
+		event, after, err := decodeEvent(rest[:n])
+		if err != nil {
+			return err
+		}
+		if after != 0 && c.AfterMS == nil {
+			c.AfterMS = make([]int64, len(c.Events), len(c.Events)+1)
+		}
+		if c.AfterMS != nil {
+			c.AfterMS = append(c.AfterMS, after)
+		}
+		c.Events = append(c.Events, event)
+		if rest = rest[n:]; len(rest) == 0 {
+			return nil
+		}
+		if rest[0] != ',' || len(rest) == 1 {
+			return fmt.Errorf("%w: events are not a list", ErrLine)
+		}
+		rest = rest[1:]
+	}
+	return nil
+}
+
+// objectLen returns the length of the JSON object that b begins with, 0 if
+// there is none. Whether it is valid inside is for the decoder to say.
+func objectLen(b []byte) int {
+	if len(b) == 0 || b[0] != '{' {
+		return 0
+	}
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"':
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// UnmarshalEvent is the reverse of MarshalEvent. An unknown kind is a
+// *VersionError.
+func UnmarshalEvent(data []byte) (Event, error) {
+	event, _, err := decodeEvent(data)
+	return event, err
+}
+
+func decodeEvent(data []byte) (Event, int64, error) {
+	var after int64
+	kind, rest, ok := cutKind(data)
+	if !ok {
+		return nil, 0, fmt.Errorf("%w: an event does not begin with its kind", ErrLine)
+	}
+	if digits, ok := bytes.CutPrefix(rest, []byte(`,"after_ms":`)); ok {
+		n := 0
+		for n < len(digits) && digits[n] != ',' && digits[n] != '}' {
+			n++
+		}
+		var err error
+		if after, err = strconv.ParseInt(string(digits[:n]), 10, 64); err != nil {
+			return nil, 0, fmt.Errorf("%w: after_ms: %w", ErrLine, err)
+		}
+	}
+	event, err := decodeKind(kind, data)
+	if err != nil {
+		return nil, 0, fmt.Errorf("decode %s: %w", kind, err)
+	}
+	return event, after, nil
+}
+
+func cutKind(data []byte) (Kind, []byte, bool) {
+	rest, ok := bytes.CutPrefix(data, []byte(`{"kind":"`))
+	kind, rest, ok2 := bytes.Cut(rest, []byte(`"`))
+	return Kind(kind), rest, ok && ok2
+}

@@ -1,0 +1,260 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+const (
+	// documentInterval is how long at least the document stays as it is
+	// between two boundaries that are not waited for, and documentShare how
+	// many times as long as writing it took.
+	documentInterval = 100 * time.Millisecond
+	documentShare    = 20
+)
+
+// derived is what must still be written, and from what.
+type derived struct {
+	base  *State   // as of the last time checkpoint files were written
+	since []Commit // durable since then
+	// due are the kept checkpoints without a file that lie after base, lost
+	// those before it, which only the journal can give.
+	due     map[string]bool
+	lost    map[string]bool
+	unkept  []string // have a file that must go
+	latest  string   // what the link names; "" is not known
+	index   uint64   // seq of the manifest on disk, 0 is not known
+	written uint64   // seq of the document on disk, likewise
+	at      time.Time
+	took    time.Duration
+}
+
+func (d *derived) reset() { *d = derived{due: map[string]bool{}, lost: map[string]bool{}} }
+
+func (d *derived) begin(s *State) { d.base = s.Clone() }
+
+// recover finds out which files are missing, and which are nobody's.
+func (d *derived) recover(x *Session) error {
+	d.begin(x.durable)
+	names, err := x.store.blobs(x.prd).List("")
+	if err != nil {
+		return err
+	}
+	for _, ref := range x.durable.Checkpoints {
+		d.lost[ref.ID] = true
+	}
+	for _, name := range names {
+		id := checkpointID(name)
+		if !d.lost[id] {
+			d.unkept = append(d.unkept, id)
+		}
+		delete(d.lost, id)
+	}
+	return nil
+}
+
+// take notes what a durable commit asks for.
+func (d *derived) take(c Commit, files *tracker) {
+	d.since = append(d.since, c)
+	for _, e := range c.Events {
+		switch e := e.(type) {
+		case CheckpointCreated:
+			d.due[e.ID] = true
+			d.drop(e.Removes, files)
+		case CheckpointsRemoved:
+			d.drop(e.IDs, files)
+		}
+	}
+}
+
+func (d *derived) drop(ids []string, files *tracker) {
+	for _, id := range ids {
+		files.forget(id)
+		if d.due[id] || d.lost[id] {
+			delete(d.due, id)
+			delete(d.lost, id)
+			continue
+		}
+		d.unkept = append(d.unkept, id)
+	}
+}
+
+// WriteDerived brings what is derived up to what is durable: the checkpoint
+// files that are due, their index, and the PRD document. Without force, it
+// writes the document only, and only when that is due. What fails is a
+// *DerivedError; WriteDerived may be called again then.
+func (x *Session) WriteDerived(ctx context.Context, force bool) error {
+	if x.durable == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("write what is derived: %w", err)
+	}
+	if !force {
+		wait := max(documentInterval, documentShare*x.derived.took)
+		if now := x.store.o.Now(); now.Sub(x.derived.at).Abs() < wait {
+			return nil
+		}
+		return x.writeDocument()
+	}
+	for _, step := range []func() error{x.writeLost, x.writeDue, x.writeIndex, x.writeDocument, x.removeUnkept} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeDue writes the checkpoint files that were put off, folding the base
+// forward on the way. It can be repeated after an error: the base never
+// passes a commit whose files are not written.
+func (x *Session) writeDue() error {
+	d := &x.derived
+	for len(d.since) > 0 {
+		c := d.since[0]
+		if c.Seq > d.base.Seq {
+			if err := d.base.Apply(c); err != nil {
+				return fmt.Errorf("fold the journal again: %w", err)
+			}
+		}
+		if err := x.writeCheckpoints(c); err != nil {
+			return err
+		}
+		d.since = d.since[1:]
+	}
+	d.since = nil
+	return nil
+}
+
+// writeCheckpoints writes the files of a commit's checkpoints; the base stands
+// there.
+func (x *Session) writeCheckpoints(c Commit) error {
+	var state []byte
+	for _, e := range c.Events {
+		created, ok := e.(CheckpointCreated)
+		if !ok || !x.derived.due[created.ID] {
+			continue
+		}
+		if state == nil {
+			var err error
+			if state, err = encodeState(x.derived.base); err != nil {
+				return err
+			}
+		}
+		ref := x.derived.base.indexed().checkpoints[created.ID]
+		if ref == nil { // dropped by the same commit
+			delete(x.derived.due, created.ID)
+			continue
+		}
+		f := newCheckpointFile(x.derived.base, ref, x.live.files.files[ref.ID])
+		if err := x.putCheckpoint(f, state); err != nil {
+			return err
+		}
+		delete(x.derived.due, ref.ID)
+		x.live.files.forget(ref.ID)
+	}
+	return nil
+}
+
+func (x *Session) putCheckpoint(f CheckpointFile, state []byte) error {
+	data, err := encodeCheckpoint(f, state)
+	if err != nil {
+		return err
+	}
+	name := checkpointName(f.ID)
+	if err := x.store.blobs(x.prd).Put(name, data); err != nil && !errors.Is(err, fs.ErrExist) {
+		return &DerivedError{filepath.Join(x.store.prdDir(x.prd), checkpointsDir, name), err}
+	}
+	return nil
+}
+
+// writeLost writes the files that an earlier owner did not come to write.
+func (x *Session) writeLost() error {
+	if len(x.derived.lost) == 0 {
+		return nil
+	}
+	found, err := x.store.rebuild(x.prd, maps.Clone(x.derived.lost), func(f CheckpointFile) error {
+		state, err := encodeState(f.State)
+		if err != nil {
+			return err
+		}
+		return x.putCheckpoint(f, state)
+	})
+	for id := range found {
+		delete(x.derived.lost, id)
+	}
+	if err == nil && len(x.derived.lost) > 0 {
+		// The journal that held them is gone; reading them says so.
+		clear(x.derived.lost)
+	}
+	return err
+}
+
+func (x *Session) writeIndex() error {
+	d := &x.derived
+	if d.index == x.durable.Seq || len(x.durable.Checkpoints) == 0 && d.index == 0 {
+		return nil
+	}
+	m := newManifest(x.durable)
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	path := x.store.manifestPath(x.prd)
+	if err := store.WriteFile(x.store.fs, path, data); err != nil {
+		return &DerivedError{path, err}
+	}
+	d.index = x.durable.Seq
+	// Links need a privilege on Windows, and `latest` is a convenience.
+	if m.Latest == "" || m.Latest == d.latest || runtime.GOOS == "windows" {
+		return nil
+	}
+	link := filepath.Join(x.store.prdDir(x.prd), latestName)
+	if err := store.WriteSymlink(x.store.fs, filepath.Join(checkpointsDir, checkpointName(m.Latest)), link); err != nil {
+		return &DerivedError{link, err}
+	}
+	d.latest = m.Latest
+	return nil
+}
+
+func (x *Session) writeDocument() error {
+	d := &x.derived
+	if d.written == x.durable.Seq {
+		return nil
+	}
+	began := x.store.o.Now()
+	path := x.store.documentPath(x.prd)
+	data, err := NewDocument(x.durable).Encode()
+	if err != nil {
+		return err
+	}
+	if err := store.WriteFile(x.store.fs, path, data); err != nil {
+		return &DerivedError{path, err}
+	}
+	d.written, d.at = x.durable.Seq, x.store.o.Now()
+	d.took = max(0, d.at.Sub(began))
+	return nil
+}
+
+// removeUnkept removes the files of checkpoints that are no longer kept. It
+// comes last, when nothing on disk names them any more.
+func (x *Session) removeUnkept() error {
+	d := &x.derived
+	blobs := x.store.blobs(x.prd)
+	for len(d.unkept) > 0 {
+		id := d.unkept[len(d.unkept)-1]
+		if err := blobs.Delete(checkpointName(id)); err != nil {
+			return &DerivedError{filepath.Join(x.store.prdDir(x.prd), checkpointsDir, checkpointName(id)), err}
+		}
+		d.unkept = d.unkept[:len(d.unkept)-1]
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoSession says that a PRD has neither a journal nor a document.
+var ErrNoSession = errors.New("no session")
+
+// ErrNoCheckpoint says that a reference names no checkpoint.
+var ErrNoCheckpoint = errors.New("no such checkpoint")
+
+// LockedError says who else works on a PRD.
+type LockedError struct {
+	PRD    string // "" for the lock over the whole state directory
+	Holder Holder // zero when the holder's note cannot be read
+}
+
+func (e *LockedError) Error() string {
+	what := e.PRD
+	if what == "" {
+		what = "the state directory"
+	}
+	if e.Holder.Host == "" {
+		return what + " is locked by another runner"
+	}
+	return fmt.Sprintf("%s is locked by another runner: host %s, pid %d, since %s",
+		what, e.Holder.Host, e.Holder.PID, e.Holder.Since.Format(time.RFC3339))
+}
+
+// DamagedError says what is damaged and what mends it. Nothing was changed.
+type DamagedError struct {
+	Path   string
+	Line   int // 0: the file as a whole
+	Detail string
+	Remedy string // a command, or what to do by hand
+}
+
+func (e *DamagedError) Error() string {
+	at := e.Path
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s, line %d", e.Path, e.Line)
+	}
+	return fmt.Sprintf("%s is damaged: %s; %s", at, e.Detail, e.Remedy)
+}
+
+// VersionError says that a file was written by a newer version. It was not
+// touched.
+type VersionError struct {
+	Path    string
+	Version string // what is not known here: a format version, or an event kind
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("read %s: it was written by a newer version (%s is unknown here); upgrade runner", e.Path, e.Version)
+}
+
+// DirError says why a directory cannot be the state directory.
+type DirError struct {
+	Path   string
+	Detail string
+}
+
+func (e *DirError) Error() string { return fmt.Sprintf("state directory %s: %s", e.Path, e.Detail) }
+
+// PoisonedError says that something could not be made durable, so that nothing
+// more is written. Rescue is where what was not saved lies, "" if even that
+// could not be written.
+type PoisonedError struct {
+	Rescue string
+	Err    error
+}
+
+func (e *PoisonedError) Error() string {
+	if e.Rescue == "" {
+		return fmt.Sprintf("the journal can take nothing more: %v", e.Err)
+	}
+	return fmt.Sprintf("the journal can take nothing more: %v; what was not saved is in %s", e.Err, e.Rescue)
+}
+
+func (e *PoisonedError) Unwrap() error { return e.Err }
+
+// DerivedError says that a derived file could not be written. The journal is
+// whole, and writing can be tried again.
+type DerivedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DerivedError) Error() string { return fmt.Sprintf("write %s: %v", e.Path, e.Err) }
+
+func (e *DerivedError) Unwrap() error { return e.Err }
+
+// RefusedError is the owner's refusal of a request.
+type RefusedError struct {
+	Message string
+}
+
+func (e *RefusedError) Error() string { return e.Message }

@@ -1,0 +1,164 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"prdrunner/checkpoint/store"
+)
+
+func TestMain(m *testing.M) {
+	helperProcess()
+	goleak.VerifyTestMain(m)
+}
+
+// clock goes on by a millisecond whenever it is asked.
+func clock() func() time.Time {
+	at := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
+	return func() time.Time {
+		at = at.Add(time.Millisecond)
+		return at
+	}
+}
+
+var by = Actor{User: "ana", Host: "build-1", PID: 42}
+
+// cashier is the pipeline of the examples: five workstreams, each with a gate.
+func cashier() Shape {
+	gates := []string{"schema-validation", "type-check", "lint", "type-check", "test-pass"}
+	var shape Shape
+	for i, title := range []string{"Database Layer", "Service Layer", "Route Handlers", "Hooks", "Tests"} {
+		shape.Phases = append(shape.Phases, PhaseShape{
+			Name: fmt.Sprintf("phase-%d", i+1),
+			Workstreams: []WorkstreamShape{{
+				Name: fmt.Sprintf("WS%d", i+1), Title: title, Batch: 1, Gates: []string{gates[i]},
+			}},
+		})
+	}
+	return shape
+}
+
+func started(session string, shape Shape) SessionStarted {
+	return SessionStarted{
+		FormatVersion: FormatVersion, Session: session, PRD: "PRD-009", Title: "Cashier Workflows",
+		Pipeline: FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, Shape: shape, By: by, Version: "test",
+	}
+}
+
+// work are the events of a workstream that does its work.
+func work(name, gate string, paths ...string) []Event {
+	w := Work{Attempt: 1, DurationMS: 5, Digest: Digest{Definition: "sha256:d"}}
+	for _, p := range paths {
+		w.Artifacts = append(w.Artifacts, Artifact{Path: Text(p), Size: 3, Mode: 0o644, Digest: "sha256:" + p})
+	}
+	label := gate + " (" + name + ")"
+	return []Event{
+		WorkstreamStarted{Workstream: name, Attempt: 1},
+		WorkstreamSucceeded{Workstream: name, Work: w},
+		GateStarted{Gate: label},
+		GatePassed{Verdict: Verdict{Gate: label, Definition: "sha256:g", Judged: "sha256:j"}},
+		WorkstreamCompleted{Workstream: name},
+	}
+}
+
+// fixture is a store on some file system.
+type fixture struct {
+	t   testing.TB
+	fs  store.FS
+	dir string
+	o   Options
+}
+
+func inMemory(t testing.TB) *fixture { return on(t, store.NewMemory(), "/work/.runner") }
+
+func onDisk(t testing.TB) *fixture {
+	return on(t, store.OS(), filepath.Join(t.TempDir(), ".runner"))
+}
+
+func on(t testing.TB, fsys store.FS, dir string) *fixture {
+	return &fixture{t: t, fs: fsys, dir: dir, o: Options{
+		FS: fsys, Now: clock(), Version: "test", RescueDir: filepath.Join(filepath.Dir(dir), "rescue"),
+	}}
+}
+
+func (f *fixture) open() *Store {
+	f.t.Helper()
+	s, err := OpenStore(f.dir, f.o)
+	must(f.t, err)
+	return s
+}
+
+func (f *fixture) lock() *Session {
+	f.t.Helper()
+	x, err := f.open().Lock(context.Background(), "PRD-009", by)
+	must(f.t, err)
+	return x
+}
+
+// run starts a session and does the first two workstreams, each boundary a
+// commit of its own.
+func (f *fixture) run() *Session {
+	f.t.Helper()
+	x := f.lock()
+	must(f.t, x.Start(started("S1", cashier())))
+	commit(f.t, x, PhaseStarted{Phase: "phase-1"})
+	for _, e := range work("WS1", "schema-validation", "a.sql", "b.ts") {
+		commit(f.t, x, e)
+	}
+	commit(f.t, x, PhaseCompleted{Phase: "phase-1"})
+	commit(f.t, x, PhaseStarted{Phase: "phase-2"})
+	return x
+}
+
+func (f *fixture) read(name string) []byte {
+	f.t.Helper()
+	data, err := store.ReadFile(f.fs, filepath.Join(f.dir, name))
+	must(f.t, err)
+	return data
+}
+
+func (f *fixture) write(name string, data []byte) {
+	f.t.Helper()
+	must(f.t, store.WriteFile(f.fs, filepath.Join(f.dir, name), data))
+}
+
+// kill ends a session as SIGKILL would: its locks go, nothing else happens.
+func kill(t testing.TB, x *Session) {
+	t.Helper()
+	must(t, errors.Join(x.writer.close(), x.locks.release()))
+}
+
+func commit(t testing.TB, x *Session, events ...Event) []Commit {
+	t.Helper()
+	x.Add(events...)
+	commits, err := x.Drain(context.Background())
+	must(t, err)
+	return commits
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares states, or anything else, by their JSON.
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
+	g, err := json.MarshalIndent(got, "", " ")
+	must(t, err)
+	w, err := json.MarshalIndent(want, "", " ")
+	must(t, err)
+	if !bytes.Equal(g, w) {
+		t.Fatalf("%s: got\n%s\nwant\n%s", what, g, w)
+	}
+}

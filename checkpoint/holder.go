@@ -1,0 +1,158 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Holder is who holds, or held, a lock. BootID and StartTime tell a process
+// from another one that got its number later.
+type Holder struct {
+	Actor
+	Since     time.Time `json:"since"`
+	BootID    string    `json:"boot_id,omitempty"`
+	StartTime string    `json:"start_time,omitempty"`
+}
+
+// The note of the holder lies in the lock file itself, which is never
+// replaced. It is one record of a fixed length, blank when nobody holds the
+// lock or the last one let go of it properly. The first byte is left alone:
+// it is what some systems lock, against reading too.
+const (
+	noteOffset = 1
+	noteLen    = 1023
+)
+
+// readNote returns the note in a lock file, nil if there is none. It takes no
+// lock. One that cannot be understood is a zero Holder.
+func readNote(fsys store.FS, path string) (*Holder, error) {
+	f, err := store.OpenRegular(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	buf := make([]byte, noteLen)
+	n, err := f.ReadAt(buf, noteOffset)
+	if closed := f.Close(); err == nil || err == io.EOF {
+		err = closed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	note := bytes.TrimSpace(buf[:n])
+	if len(note) == 0 {
+		return nil, nil
+	}
+	var h Holder
+	if err := json.Unmarshal(note, &h); err != nil {
+		return &Holder{}, nil
+	}
+	return &h, nil
+}
+
+// writeNote puts the note of a holder, or with nil none, into a lock file. The
+// caller holds the lock.
+func writeNote(fsys store.FS, path string, h *Holder) error {
+	var note []byte
+	if h != nil {
+		var err error
+		if note, err = json.Marshal(h); err != nil {
+			return fmt.Errorf("encode the holder of %s: %w", path, err)
+		}
+		if len(note) >= noteLen {
+			return fmt.Errorf("write %s: the holder's name is too long", path)
+		}
+	}
+	record := bytes.Repeat([]byte(" "), noteOffset+noteLen)
+	copy(record[noteOffset:], note)
+	record[len(record)-1] = '\n'
+	f, err := fsys.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.WriteAt(record[noteOffset:], noteOffset)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = fsys.SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// newHolder describes this process.
+func newHolder(by Actor, since time.Time) Holder {
+	if by.PID == 0 {
+		by.PID = os.Getpid()
+	}
+	if by.Host == "" {
+		by.Host, _ = os.Hostname() // "" is told apart by nothing else either
+	}
+	h := Holder{Actor: by, Since: since, BootID: bootID()}
+	h.StartTime, _ = startTime(by.PID)
+	return h
+}
+
+// gone reports whether the process is proved to have ended: the machine was
+// started anew, no process of this machine has its number, or that one started
+// at another time. Of another machine's process nothing is known.
+func (h *Holder) gone() bool {
+	if h.Host == "" {
+		return false
+	}
+	if host, err := os.Hostname(); err != nil || host != h.Host {
+		return false
+	}
+	if boot := bootID(); boot != "" && h.BootID != "" && boot != h.BootID {
+		return true
+	}
+	started, known := startTime(h.PID)
+	if !known {
+		return !processExists(h.PID)
+	}
+	return started == "" || h.StartTime != "" && started != h.StartTime
+}
+
+// bootID identifies the running kernel, "" where it has no name.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// startTime returns when a process started, in ticks since the machine did;
+// "" if there is no such process. It is known only where there is a /proc.
+func startTime(pid int) (ticks string, known bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		_, err := os.Stat("/proc/self/stat")
+		return "", err == nil
+	}
+	// The second field is the command in parentheses, which may hold any.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const state, start = 0, 19 // fields 3 and 22
+	if len(fields) <= start || fields[state] == "Z" {
+		return "", true
+	}
+	return fields[start], true
+}

@@ -1,0 +1,108 @@
+package checkpoint
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// The names in a state directory.
+const (
+	locksDir       = "locks"
+	failedDir      = "failed"
+	historyDir     = "history"
+	checkpointsDir = "checkpoints"
+	logsDir        = "logs"
+	runDir         = "run"
+	inboxDir       = "inbox"
+	journalName    = "journal.jsonl"
+	manifestName   = "manifest.json"
+	latestName     = "latest"
+	archivingExt   = ".archiving"
+	ignoreName     = ".gitignore"
+)
+
+func (s *Store) prdDir(prd string) string { return filepath.Join(s.dir, encodeName(prd)) }
+
+func (s *Store) journalPath(prd string) string { return filepath.Join(s.prdDir(prd), journalName) }
+
+func (s *Store) documentPath(prd string) string {
+	return filepath.Join(s.dir, encodeName(prd)+".json")
+}
+
+func (s *Store) manifestPath(prd string) string { return filepath.Join(s.prdDir(prd), manifestName) }
+
+func (s *Store) lockPath(prd string) string {
+	return filepath.Join(s.dir, locksDir, encodeName(prd)+".lock")
+}
+
+func (s *Store) storeLockPath() string { return filepath.Join(s.dir, locksDir, "store.lock") }
+
+func (s *Store) inboxPath(prd string) string { return filepath.Join(s.prdDir(prd), inboxDir) }
+
+func (s *Store) blobs(prd string) store.Blobs {
+	return store.NewBlobs(s.fs, filepath.Join(s.prdDir(prd), checkpointsDir))
+}
+
+// LogPath returns the path of the log of an attempt at a workstream, a gate or
+// a hook.
+func (s *Store) LogPath(prd, name string, attempt int) string {
+	return filepath.Join(s.prdDir(prd), logsDir, fmt.Sprintf("%s.%d.log", encodeName(name), attempt))
+}
+
+// OutputPath returns a path for what an attempt reports. Its directory exists
+// while a Session is open, and is emptied of what a killed runner left.
+func (s *Store) OutputPath(prd, name string, attempt int) string {
+	return filepath.Join(s.prdDir(prd), runDir, fmt.Sprintf("%s.%d", encodeName(name), attempt))
+}
+
+// makeRoot creates the state directory, the mark that it is ours first.
+func (s *Store) makeRoot() error {
+	locks := filepath.Join(s.dir, locksDir)
+	if err := store.MkdirAll(s.fs, locks); err != nil {
+		return err
+	}
+	for _, dir := range []string{s.dir, locks} {
+		if err := s.checkDir(dir); err != nil {
+			return err
+		}
+	}
+	if ignore := filepath.Join(s.dir, ignoreName); !s.exists(ignore) {
+		if err := store.WriteFile(s.fs, ignore, []byte("*\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makePRDLayout creates what a session needs.
+func (s *Store) makePRDLayout(prd string) error {
+	for _, name := range []string{"", logsDir, runDir, inboxDir} {
+		dir := filepath.Join(s.prdDir(prd), name)
+		if err := store.MkdirAll(s.fs, dir); err != nil {
+			return err
+		}
+		if err := s.checkDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeName makes a name fit for a file: what is not a letter, a digit, ".",
+// "_" or "-" is percent-encoded, and so is a "." at the beginning.
+func encodeName(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,145 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Snapshot is what can be known of a PRD without a lock.
+type Snapshot struct {
+	State      *State    // nil where there is only a document written by hand
+	Owner      *Holder   // nil: nobody holds the lock
+	Document   *Document // nil: not written yet
+	TornBytes  int       // of a write that was cut short, or, with an owner, goes on right now
+	RescuePath string    // "": there is no rescue copy that continues this journal
+}
+
+// Load reads a session. It takes no lock and changes nothing.
+func (s *Store) Load(prd string) (*Snapshot, error) {
+	if err := s.checkID(prd); err != nil {
+		return nil, err
+	}
+	owner, err := s.Owner(prd)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := s.load(prd)
+	if err != nil {
+		return nil, err
+	}
+	snap.Owner = owner
+	return snap, nil
+}
+
+// Owner returns who holds the lock of a PRD now, nil if nobody does. It reads
+// the note in the lock file: a holder that is proved to have ended is none.
+func (s *Store) Owner(prd string) (*Holder, error) {
+	h, err := readNote(s.fs, s.lockPath(prd))
+	if err != nil || h == nil || h.gone() {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (s *Store) load(prd string) (*Snapshot, error) {
+	if err := s.checkDir(s.prdDir(prd)); err != nil {
+		return nil, err
+	}
+	// What is derived is read first: it never names a commit that the journal
+	// did not have before it.
+	d, err := s.readDocument(prd)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
+	claims := s.claims(prd, d)
+	f := newFold()
+	t, err := s.replay(prd, f.apply)
+	if err != nil {
+		return nil, err
+	}
+	if t.lines == 0 && len(t.torn) == 0 {
+		return s.loadDocument(prd, d, damaged)
+	}
+	if err := t.verify(prd, s.journalPath(prd), f.state, claims); err != nil {
+		return nil, err
+	}
+	snap := &Snapshot{State: f.state, Document: d, TornBytes: len(t.torn)}
+	if f.state == nil {
+		return nil, fmt.Errorf("load %s: %w: its journal holds nothing whole", prd, ErrNoSession)
+	}
+	snap.RescuePath, _, err = s.findRescue(prd, f.state.Session, t)
+	return snap, err
+}
+
+// loadDocument is for a PRD without a journal.
+func (s *Store) loadDocument(prd string, d *Document, damaged *DamagedError) (*Snapshot, error) {
+	switch {
+	case damaged != nil:
+		return nil, damaged
+	case d == nil:
+		return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession)
+	case d.Runner == nil:
+		return &Snapshot{Document: d}, nil
+	}
+	if again, err := s.readDocument(prd); err == nil && again == nil {
+		return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived this moment
+	}
+	return nil, s.journalMissing(prd, d)
+}
+
+func (s *Store) journalMissing(prd string, d *Document) error {
+	return &DamagedError{
+		Path:   s.journalPath(prd),
+		Detail: fmt.Sprintf("it is missing, but %s names commit %d of it", s.documentPath(prd), d.Runner.Seq),
+		Remedy: fmt.Sprintf("nothing was changed; put it back, or let `runner abandon %s` set the rest aside, or remove the key \"runner\" from the document to go on from what it says", prd),
+	}
+}
+
+func (s *Store) replay(prd string, visit func(Commit) error) (tail, error) {
+	path := s.journalPath(prd)
+	return replay(prd, path, store.OpenLog(s.fs, path), visit)
+}
+
+func (s *Store) checkID(prd string) error {
+	if !s.isID(prd) {
+		return fmt.Errorf("%q is not a PRD id: it must match %s", prd, s.o.IDPattern)
+	}
+	return nil
+}
+
+// LastComplete returns the state of the session that completed last, nil if
+// none did: the current one, or the newest in the history.
+func (s *Store) LastComplete(prd string) (*State, error) {
+	var last *State
+	consider := func(path string) error {
+		f := newFold()
+		if _, err := replay(prd, path, store.OpenLog(s.fs, path), f.apply); err != nil {
+			return err
+		}
+		if f.state != nil && f.state.Status == StatusComplete && (last == nil || f.state.UpdatedAt.After(last.UpdatedAt)) {
+			last = f.state
+		}
+		return nil
+	}
+	if err := consider(s.journalPath(prd)); err != nil {
+		return nil, err
+	}
+	if last != nil {
+		return last, nil
+	}
+	dir := s.historyPath(prd)
+	entries, err := s.fs.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the history of %s: %w", prd, err)
+	}
+	for _, e := range entries {
+		if err := consider(sessionJournal(dir, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	return last, nil
+}

@@ -1,0 +1,97 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint/store"
+)
+
+// locks are the two locks that a session holds: its PRD's alone, and the one
+// over the state directory together with other writers.
+type locks struct {
+	shared store.Lock
+	own    store.Lock
+}
+
+// acquire takes the locks without waiting. The holder's note is not touched.
+func (s *Store) acquire(prd string) (*locks, error) {
+	shared, err := s.fs.TryLock(s.storeLockPath(), true)
+	if err != nil {
+		return nil, s.lockedBy(err, "", s.storeLockPath())
+	}
+	own, err := s.fs.TryLock(s.lockPath(prd), false)
+	if err != nil {
+		return nil, errors.Join(s.lockedBy(err, prd, s.lockPath(prd)), shared.Unlock())
+	}
+	return &locks{shared, own}, nil
+}
+
+func (s *Store) lockedBy(err error, prd, path string) error {
+	if !errors.Is(err, store.ErrLocked) {
+		return err
+	}
+	locked := &LockedError{PRD: prd}
+	if h, err := readNote(s.fs, path); err == nil && h != nil {
+		locked.Holder = *h
+	}
+	return locked
+}
+
+func (l *locks) release() error {
+	return errors.Join(l.own.Unlock(), l.shared.Unlock())
+}
+
+// Lock makes the caller the owner of a PRD. It does not wait: *LockedError.
+// What an earlier owner left unfinished is put in order first; what is damaged
+// is left as it is, and said.
+func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error) {
+	if err := s.checkID(prd); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", prd, err)
+	}
+	l, err := s.lockDir(prd)
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.open(prd, newHolder(by, s.now()))
+	if err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	x.locks = l
+	return x, nil
+}
+
+// lockDir makes the state directory, if it must, and takes the locks in it.
+func (s *Store) lockDir(prd string) (*locks, error) {
+	if err := s.makeRoot(); err != nil {
+		return nil, err
+	}
+	return s.acquire(prd)
+}
+
+// SetAside moves all that belongs to a PRD under failed/ without reading it:
+// the remedy for what is damaged. It returns where it lies now.
+func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
+	if err := s.checkID(prd); err != nil {
+		return "", err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", fmt.Errorf("set %s aside: %w", prd, err)
+	}
+	if !s.exists(s.prdDir(prd)) && !s.exists(s.documentPath(prd)) {
+		return "", fmt.Errorf("set %s aside: %w", prd, ErrNoSession)
+	}
+	l, err := s.lockDir(prd)
+	if err != nil {
+		return "", err
+	}
+	to, err := s.archive(prd)
+	if err == nil {
+		err = writeNote(s.fs, s.lockPath(prd), nil)
+	}
+	return to, errors.Join(err, l.release())
+}

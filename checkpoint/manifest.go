@@ -1,0 +1,79 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Manifest is the index of a session's checkpoints. It is derived, and made
+// again whenever it is missing or damaged.
+type Manifest struct {
+	FormatVersion string           `json:"format_version"`
+	PRD           string           `json:"prd"`
+	Session       string           `json:"session"`
+	Seq           uint64           `json:"seq"` // up to which it is true
+	Topic         string           `json:"topic"`
+	CreatedAt     time.Time        `json:"created_at"` // of the session
+	Checkpoints   []*CheckpointRef `json:"checkpoints"`
+	Current       string           `json:"current_checkpoint,omitempty"` // the newest valid one
+	Latest        string           `json:"latest,omitempty"`             // the newest of all
+	Total         int              `json:"total"`
+	Rollbacks     []RollbackRecord `json:"rollback_history"`
+}
+
+// RollbackRecord is a return to an earlier checkpoint.
+type RollbackRecord struct {
+	ID     string    `json:"id"`
+	At     time.Time `json:"timestamp"`
+	From   string    `json:"from_checkpoint"`
+	To     string    `json:"to_checkpoint"`
+	Reason Text      `json:"reason,omitempty"`
+}
+
+// newManifest derives the manifest of a state.
+func newManifest(s *State) Manifest {
+	m := Manifest{
+		FormatVersion: FormatVersion,
+		PRD:           s.PRD,
+		Session:       s.Session,
+		Seq:           s.Seq,
+		Topic:         s.Title,
+		CreatedAt:     s.CreatedAt,
+		Checkpoints:   s.Checkpoints,
+		Total:         len(s.Checkpoints),
+		Rollbacks:     []RollbackRecord{},
+	}
+	for _, ref := range s.Checkpoints {
+		m.Latest = ref.ID
+		if ref.Valid {
+			m.Current = ref.ID
+		}
+	}
+	return m
+}
+
+func (m Manifest) encode() ([]byte, error) {
+	data, err := marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode the manifest: %w", err)
+	}
+	return seal(data), nil
+}
+
+func (s *Store) readManifest(prd string) (*Manifest, error) {
+	data, err := store.ReadFile(s.fs, s.manifestPath(prd))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := unseal(data); err != nil {
+		return nil, err
+	}
+	var m Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("decode the manifest: %w", err)
+	}
+	return &m, nil
+}

@@ -1,0 +1,18 @@
+//go:build !windows
+
+package checkpoint
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// isForeign reports whether a file belongs to another user.
+func isForeign(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) != os.Geteuid()
+}
+
+// isWorldWritable reports whether everybody may change a directory.
+func isWorldWritable(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }

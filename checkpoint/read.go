@@ -1,0 +1,201 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// AmbiguousError says that a prefix fits several checkpoints.
+type AmbiguousError struct {
+	Ref        string
+	Candidates []string
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q is ambiguous: %s", e.Ref, strings.Join(e.Candidates, ", "))
+}
+
+// Checkpoints returns the checkpoints of a session, oldest first. The journal
+// is what tells of them.
+func (s *Store) Checkpoints(prd string) ([]CheckpointRef, error) {
+	snap, err := s.Load(prd)
+	if err != nil {
+		return nil, err
+	}
+	refs := []CheckpointRef{}
+	if snap.State != nil {
+		for _, ref := range snap.State.Checkpoints {
+			refs = append(refs, *ref)
+		}
+	}
+	return refs, nil
+}
+
+// ReadCheckpoint returns the checkpoint that a reference names: its id, a
+// unique prefix of one, `latest`, `latest~N`, or a step number. Where the file
+// is missing, it is made again, in memory, from the journal.
+func (s *Store) ReadCheckpoint(prd, ref string) (*CheckpointFile, error) {
+	snap, err := s.Load(prd)
+	if err != nil {
+		return nil, err
+	}
+	if snap.State == nil {
+		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, ErrNoCheckpoint)
+	}
+	found, err := ResolveCheckpoint(snap.State.Checkpoints, ref)
+	if err != nil {
+		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, err)
+	}
+	data, err := s.blobs(prd).Get(checkpointName(found.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.rebuildOne(prd, found.ID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read checkpoint %s: %w", found.ID, err)
+	}
+	return s.verifyCheckpoint(prd, snap.State.Session, found, data)
+}
+
+func (s *Store) verifyCheckpoint(prd, session string, ref *CheckpointRef, data []byte) (*CheckpointFile, error) {
+	path := filepath.Join(s.prdDir(prd), checkpointsDir, checkpointName(ref.ID))
+	f, err := decodeCheckpoint(data)
+	var version *VersionError
+	if errors.As(err, &version) {
+		return nil, &VersionError{Path: path, Version: version.Version}
+	}
+	if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.Session != session || f.State.Seq != ref.Seq) {
+		err = errors.New("it is another checkpoint than the journal says")
+	}
+	if err != nil {
+		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove it: the journal can give it again"}
+	}
+	return f, nil
+}
+
+// ResolveCheckpoint finds what a reference names among checkpoints that are
+// given oldest first.
+func ResolveCheckpoint(refs []*CheckpointRef, ref string) (*CheckpointRef, error) {
+	valid := slices.DeleteFunc(slices.Clone(refs), func(r *CheckpointRef) bool { return !r.Valid })
+	if back, ok := cutLatest(ref); ok {
+		if back >= len(valid) {
+			return nil, fmt.Errorf("%w: there are %d", ErrNoCheckpoint, len(valid))
+		}
+		return valid[len(valid)-1-back], nil
+	}
+	if step, err := strconv.Atoi(ref); err == nil {
+		for _, r := range slices.Backward(valid) {
+			if r.Step == step {
+				return r, nil
+			}
+		}
+		return nil, fmt.Errorf("%w: none of step %d", ErrNoCheckpoint, step)
+	}
+	var found []*CheckpointRef
+	for _, r := range refs {
+		if r.ID == ref {
+			return r, nil
+		}
+		if ref != "" && strings.HasPrefix(r.ID, ref) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, ErrNoCheckpoint
+	case 1:
+		return found[0], nil
+	}
+	ambiguous := &AmbiguousError{Ref: ref}
+	for _, r := range found {
+		ambiguous.Candidates = append(ambiguous.Candidates, r.ID)
+	}
+	return nil, ambiguous
+}
+
+// cutLatest reads `latest` and `latest~N`.
+func cutLatest(ref string) (back int, ok bool) {
+	rest, ok := strings.CutPrefix(ref, "latest")
+	if !ok || rest == "" {
+		return 0, ok
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(rest, "~"))
+	return n, err == nil && rest[0] == '~' && n >= 0
+}
+
+func (s *Store) rebuildOne(prd, id string) (*CheckpointFile, error) {
+	var made *CheckpointFile
+	_, err := s.rebuild(prd, map[string]bool{id: true}, func(f CheckpointFile) error {
+		f.State = f.State.Clone()
+		made = &f
+		return nil
+	})
+	if err == nil && made == nil {
+		err = &DamagedError{
+			Path:   filepath.Join(s.prdDir(prd), checkpointsDir, checkpointName(id)),
+			Detail: "the file is missing, and the journal no longer reaches back to it",
+			Remedy: "put back a copy, or use another checkpoint",
+		}
+	}
+	return made, err
+}
+
+// rebuild folds the journal, and what was compacted away from it, and hands
+// over each of the given checkpoints as its commit is reached. The state in it
+// is valid only during the call. It returns the ones it found.
+func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
+	found := map[string]bool{}
+	paths, err := s.journals(prd)
+	if err != nil {
+		return found, err
+	}
+	for _, path := range paths {
+		f := newFold()
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
+			if err := f.apply(c); err != nil {
+				return err
+			}
+			for _, e := range c.Events {
+				created, ok := e.(CheckpointCreated)
+				if !ok || !ids[created.ID] || found[created.ID] {
+					continue
+				}
+				ref := f.state.indexed().checkpoints[created.ID]
+				if ref == nil {
+					continue
+				}
+				if err := made(newCheckpointFile(f.state, ref, f.files.files[ref.ID])); err != nil {
+					return err
+				}
+				found[created.ID] = true
+			}
+			return nil
+		})
+		if err != nil || len(found) == len(ids) {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// journals returns the current journal and those that it was compacted from.
+func (s *Store) journals(prd string) ([]string, error) {
+	entries, err := s.fs.ReadDir(s.prdDir(prd))
+	if err != nil {
+		return nil, fmt.Errorf("list the journals of %s: %w", prd, err)
+	}
+	paths := []string{s.journalPath(prd)}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, "journal.") && strings.HasSuffix(name, ".jsonl") && name != journalName {
+			paths = append(paths, filepath.Join(s.prdDir(prd), name))
+		}
+	}
+	return paths, nil
+}

@@ -1,0 +1,248 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+
+	"prdrunner/checkpoint/store"
+)
+
+const (
+	// compactAbove is the size of a journal from which it may be compacted,
+	// and compactRatio how many times its state's size it must have.
+	compactAbove = 8 << 20
+	compactRatio = 4
+)
+
+// recovered is what a journal is found to be, before anything is changed.
+type recovered struct {
+	fold    *fold
+	tail    tail
+	unclean bool // the last owner did not let go of the lock
+	rescue  string
+	lines   [][]byte // of the rescue copy
+}
+
+// open verifies what is there, and only then puts it in order. The caller
+// holds the locks.
+func (s *Store) open(prd string, holder Holder) (*Session, error) {
+	if err := s.finishArchive(prd); err != nil {
+		return nil, err
+	}
+	r, err := s.examine(prd)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.makePRDLayout(prd); err != nil {
+		return nil, err
+	}
+	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
+		return nil, err
+	}
+	if err := s.clean(prd); err != nil {
+		return nil, err
+	}
+	log, err := s.mend(prd, r)
+	if err != nil {
+		return nil, err
+	}
+	return newSession(s, prd, holder, r, log)
+}
+
+// examine reads the journal and compares it with what was derived from it.
+func (s *Store) examine(prd string) (*recovered, error) {
+	note, err := readNote(s.fs, s.lockPath(prd))
+	if err != nil {
+		return nil, err
+	}
+	r := &recovered{fold: newFold(), unclean: note != nil}
+	d, err := s.readDocument(prd)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, err
+	}
+	if r.tail, err = s.replay(prd, r.fold.apply); err != nil {
+		return nil, err
+	}
+	if r.fold.state == nil && len(r.tail.torn) == 0 {
+		if damaged != nil {
+			return nil, damaged
+		}
+		if d != nil && d.Runner != nil {
+			return nil, s.journalMissing(prd, d)
+		}
+		return r, nil
+	}
+	claims := s.claims(prd, d)
+	if r.unclean || len(r.tail.torn) > 0 {
+		more, err := s.checkpointClaims(prd, r.fold.state)
+		if err != nil {
+			return nil, err
+		}
+		claims = append(claims, more...)
+	}
+	if err := r.tail.verify(prd, s.journalPath(prd), r.fold.state, claims); err != nil {
+		return nil, err
+	}
+	if r.fold.state != nil {
+		r.rescue, r.lines, err = s.findRescue(prd, r.fold.state.Session, r.tail)
+	}
+	return r, err
+}
+
+// mend brings the journal to where a session can append to it. After an
+// unclean end what can be read may not be what is on disk, so that it is
+// written anew, with what a rescue copy adds.
+func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
+	path := s.journalPath(prd)
+	log := store.OpenLog(s.fs, path)
+	if len(r.tail.torn) > 0 {
+		if err := s.saveTorn(prd, r.tail.torn); err != nil {
+			return nil, err
+		}
+	}
+	if r.fold.state == nil { // a first line that was cut short is no session
+		if len(r.tail.torn) == 0 {
+			return log, nil
+		}
+		return log, s.removeDurably(path)
+	}
+	if r.unclean || len(r.tail.torn) > 0 || len(r.lines) > 0 {
+		if err := s.rewrite(prd, log, r); err != nil {
+			return nil, err
+		}
+	}
+	return log, s.compact(prd, log, r)
+}
+
+// rewrite puts the valid lines into a new journal, and the rescued ones behind.
+func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
+	valid := take(log.Records(), r.tail.lines)
+	if err := log.Replace(join(valid, r.lines)); err != nil {
+		return err
+	}
+	if len(r.lines) == 0 {
+		return nil
+	}
+	for _, line := range r.lines {
+		c, err := r.tail.next(store.Record{Data: line})
+		if err == nil {
+			err = r.fold.apply(c)
+		}
+		if err != nil {
+			return explain(prd, r.rescue, 0, err)
+		}
+		r.tail.accept(c, len(line))
+	}
+	return s.removeDurably(r.rescue)
+}
+
+func join(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range records {
+			if !yield(r, err) {
+				return
+			}
+		}
+		for _, line := range lines {
+			if !yield(store.Record{Data: line}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// saveTorn keeps the bytes of a write that was cut short, for people.
+func (s *Store) saveTorn(prd string, torn []byte) error {
+	name := "torn-" + s.now().Format(stampFormat)
+	for n := 1; ; n++ {
+		path := filepath.Join(s.prdDir(prd), name+".jsonl")
+		if had, err := store.ReadFile(s.fs, path); errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(had, torn) {
+			return store.WriteFile(s.fs, path, torn)
+		}
+		name = fmt.Sprintf("torn-%s-%d", s.now().Format(stampFormat), n)
+	}
+}
+
+func (s *Store) removeDurably(path string) error {
+	if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	if err := s.fs.SyncDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
+}
+
+// compact begins a journal that has grown far beyond its state anew with that
+// state. The old one stays beside it, for the checkpoints that are in it.
+func (s *Store) compact(prd string, log store.Log, r *recovered) error {
+	if r.tail.size <= compactAbove || r.tail.lines < 2 {
+		return nil
+	}
+	c := Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	line, err := newEncoder().line(&c)
+	if err != nil {
+		return err
+	}
+	if r.tail.size <= compactRatio*int64(len(line)) {
+		return nil
+	}
+	if err := s.keepSegment(prd, r.tail); err != nil {
+		return err
+	}
+	if err := log.Replace(join(noRecords, [][]byte{line})); err != nil {
+		return err
+	}
+	r.tail = tail{first: c.Seq, seq: c.Seq, sum: c.Sum, lines: 1, size: int64(len(line))}
+	return nil
+}
+
+func noRecords(func(store.Record, error) bool) {}
+
+// keepSegment gives the journal a second name, under which it stays.
+func (s *Store) keepSegment(prd string, t tail) error {
+	to := filepath.Join(s.prdDir(prd), fmt.Sprintf("journal.%d-%d.jsonl", t.first, t.seq))
+	err := s.fs.Link(s.journalPath(prd), to)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("keep the journal as %s: %w", to, err)
+	}
+	return nil // the journal's own replacement syncs the directory
+}
+
+// clean removes what nothing refers to: temporary files, and what the tasks of
+// a killed runner reported. Requests of people who no longer wait go as well.
+func (s *Store) clean(prd string) error {
+	document := filepath.Base(s.documentPath(prd))
+	dirs := []struct {
+		path   string
+		remove func(name string) bool
+	}{
+		{s.dir, func(name string) bool { return store.IsTempOf(name, document) }},
+		{s.prdDir(prd), store.IsTemp},
+		{filepath.Join(s.prdDir(prd), checkpointsDir), store.IsTemp},
+		{filepath.Join(s.prdDir(prd), runDir), func(string) bool { return true }},
+	}
+	for _, d := range dirs {
+		entries, err := s.fs.ReadDir(d.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("clean up: %w", err)
+		}
+		for _, e := range entries {
+			if e.IsDir() || !d.remove(e.Name()) {
+				continue
+			}
+			if err := s.fs.Remove(filepath.Join(d.path, e.Name())); err != nil {
+				return fmt.Errorf("clean up: %w", err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint/store"
+)
+
+// maxRescues bounds how many rescue copies of one session are looked for.
+const maxRescues = 100
+
+func (s *Store) rescuePath(prd, session string, n int) string {
+	name := fmt.Sprintf("runner-rescue-%s-%s.jsonl", encodeName(prd), encodeName(session))
+	if n > 0 {
+		name = fmt.Sprintf("runner-rescue-%s-%s.%d.jsonl", encodeName(prd), encodeName(session), n)
+	}
+	return filepath.Join(s.o.RescueDir, name)
+}
+
+// writeRescue puts commits that the journal could not take into another
+// directory. An earlier rescue copy of somebody else's making is left alone;
+// own is the one this session made before.
+func (s *Store) writeRescue(prd, session, own string, commits []*Commit) (string, error) {
+	path := own
+	for n := 0; path == ""; n++ {
+		if n == maxRescues {
+			return "", fmt.Errorf("write a rescue copy: %s holds too many", s.o.RescueDir)
+		}
+		if p := s.rescuePath(prd, session, n); !s.exists(p) {
+			path = p
+		}
+	}
+	var data []byte
+	e := newEncoder()
+	for _, c := range commits {
+		line, err := e.line(c)
+		if err != nil {
+			return "", err
+		}
+		data = append(data, line...)
+	}
+	if err := store.MkdirAll(s.fs, s.o.RescueDir); err != nil {
+		return "", err
+	}
+	return path, store.WriteFile(s.fs, path, data)
+}
+
+// findRescue looks for a rescue copy that continues a journal, and returns the
+// lines of it that the journal does not have. It reads only files that are ours.
+func (s *Store) findRescue(prd, session string, t tail) (string, [][]byte, error) {
+	for n := range maxRescues {
+		path := s.rescuePath(prd, session, n)
+		info, err := s.fs.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil, nil
+		}
+		if err != nil {
+			return "", nil, fmt.Errorf("look for a rescue copy: %w", err)
+		}
+		if !info.Mode().IsRegular() || isForeign(info) {
+			continue
+		}
+		data, err := store.ReadFile(s.fs, path)
+		if err != nil {
+			return "", nil, fmt.Errorf("read the rescue copy: %w", err)
+		}
+		if lines := continuing(data, t); len(lines) > 0 {
+			return path, lines, nil
+		}
+	}
+	return "", nil, nil
+}
+
+// continuing returns the lines from the one that follows the end of the
+// journal, if the chain fits; what the failing write still brought to disk is
+// in the journal already.
+func continuing(data []byte, t tail) [][]byte {
+	var lines [][]byte
+	for line := range bytes.Lines(data) {
+		next, err := t.next(store.Record{Data: line, Torn: !bytes.HasSuffix(line, []byte("\n"))})
+		if err != nil {
+			if len(lines) > 0 {
+				return nil
+			}
+			continue
+		}
+		t.accept(next, len(line))
+		lines = append(lines, line)
+	}
+	return lines
+}

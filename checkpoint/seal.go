@@ -1,0 +1,38 @@
+package checkpoint
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+)
+
+// errSeal says that the bytes of a derived file are not what was written.
+var errSeal = errors.New("its checksum is wrong")
+
+const checksumField = `,"checksum":"sha256:`
+
+// seal adds a checksum to a JSON object, as its last field: SHA-256 of all
+// bytes before the field. A newline ends the file.
+func seal(object []byte) []byte {
+	body := bytes.TrimSuffix(object, []byte("}"))
+	sum := sha256.Sum256(body)
+	out := make([]byte, 0, len(body)+len(checksumField)+2*len(sum)+len("\"}\n"))
+	out = append(out, body...)
+	out = append(out, checksumField...)
+	out = hex.AppendEncode(out, sum[:])
+	return append(out, "\"}\n"...)
+}
+
+// unseal verifies the checksum of what seal returned, and returns it.
+func unseal(data []byte) ([]byte, error) {
+	at := bytes.LastIndex(data, []byte(checksumField))
+	if at < 0 {
+		return nil, errSeal
+	}
+	sum := sha256.Sum256(data[:at])
+	if string(data[at+len(checksumField):]) != hex.EncodeToString(sum[:])+"\"}\n" {
+		return nil, errSeal
+	}
+	return data, nil
+}

@@ -1,0 +1,212 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// errNoStart says that something was added before the session was started.
+var errNoStart = errors.New("there is no session yet")
+
+// Session is the handle of a PRD's owner. It is not safe for concurrent use:
+// one goroutine owns it. A second one, of its own, does nothing but append
+// lines to the journal and sync them.
+//
+// There are up to three states. The live one is ahead: it holds everything
+// that was added. The durable one holds what is acknowledged; the document is
+// derived from it. The base lags behind: it stands where checkpoint files were
+// written last, so that those that were put off can still be.
+type Session struct {
+	store  *Store
+	prd    string
+	holder Holder
+	locks  *locks
+
+	writer  *writer
+	encoder *encoder
+	live    *fold
+	durable *State
+	sum     string  // of the last line handed to the writer
+	handed  uint64  // seq of the last line handed to the writer
+	pending Commit  // what is added and not handed over
+	flight  *Commit // what the writer has
+	wanted  bool    // Flush was called while the writer was busy
+
+	groups  map[group][]string // ids of the kept checkpoints where their number is limited
+	derived derived
+
+	unclean bool
+	bad     *PoisonedError
+	closed  bool
+}
+
+// Ack tells that a commit is durable, or why none ever will be again.
+type Ack struct {
+	Seq uint64
+	Err error
+}
+
+func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log) (*Session, error) {
+	x := &Session{store: s, prd: prd, holder: holder, encoder: newEncoder(), unclean: r.unclean}
+	x.derived.reset()
+	x.writer = newWriter(log)
+	if r.fold.state == nil {
+		return x, nil
+	}
+	x.begin(r.fold, r.tail.seq, r.tail.sum)
+	if err := x.derived.recover(x); err != nil {
+		return nil, errors.Join(err, x.writer.close())
+	}
+	return x, nil
+}
+
+// begin makes a fold the session's state, all of it durable.
+func (x *Session) begin(f *fold, seq uint64, sum string) {
+	x.live, x.durable, x.handed, x.sum = f, f.state.Clone(), seq, sum
+	x.pending = Commit{}
+	x.groups = map[group][]string{}
+	for _, ref := range f.state.Checkpoints {
+		if _, limited := x.store.o.Policy.limit(ref.Trigger); limited {
+			g := groupOf(ref.Trigger, ref.Phase)
+			x.groups[g] = append(x.groups[g], ref.ID)
+		}
+	}
+	clear(f.files.files) // only those of checkpoints to come are asked for
+}
+
+// State returns the fold of everything added so far, durable or not, nil
+// before Start where there is none. The caller must not change it.
+func (x *Session) State() *State {
+	if x.live == nil {
+		return nil
+	}
+	return x.live.state
+}
+
+// Unclean reports whether the last owner did not let go of the lock properly.
+func (x *Session) Unclean() bool { return x.unclean }
+
+// Durable returns the sequence number up to which everything is durable.
+func (x *Session) Durable() uint64 {
+	if x.durable == nil {
+		return 0
+	}
+	return x.durable.Seq
+}
+
+// Start begins a new session, and archives the one that was there. It is
+// durable when Start returns.
+func (x *Session) Start(e SessionStarted) error {
+	if x.live != nil {
+		if err := x.setAside(); err != nil {
+			return err
+		}
+	} else if err := x.keepImported(); err != nil {
+		return err
+	}
+	c := Commit{Seq: 1, Time: x.store.now(), Events: []Event{e}, Prev: genesis}
+	f := newFold()
+	if err := f.apply(c); err != nil {
+		return fmt.Errorf("start a session of %s: %w", x.prd, err)
+	}
+	line, err := x.encoder.line(&c)
+	if err != nil {
+		return err
+	}
+	if err := x.writer.log.Replace(join(noRecords, [][]byte{line})); err != nil {
+		x.bad = &PoisonedError{Err: err}
+		return x.bad
+	}
+	x.begin(f, c.Seq, c.Sum)
+	x.derived.reset()
+	x.derived.begin(x.durable)
+	return nil
+}
+
+// setAside archives the current session and makes room for another one.
+func (x *Session) setAside() error {
+	_, err := x.retire(context.Background())
+	return err
+}
+
+// retire archives the current session and returns where it lies.
+func (x *Session) retire(ctx context.Context) (string, error) {
+	if _, err := x.Drain(ctx); err != nil {
+		return "", err
+	}
+	if err := x.WriteDerived(ctx, true); err != nil {
+		return "", err
+	}
+	if err := x.writer.close(); err != nil {
+		x.bad = &PoisonedError{Err: err}
+		return "", x.bad
+	}
+	to, err := x.store.archive(x.prd)
+	if err == nil {
+		err = x.store.makePRDLayout(x.prd)
+	}
+	x.live, x.durable = nil, nil
+	x.derived.reset()
+	x.writer = newWriter(store.OpenLog(x.store.fs, x.store.journalPath(x.prd)))
+	return to, err
+}
+
+// keepImported keeps a copy of a document that was written by hand, before it
+// is replaced by the derived one.
+func (x *Session) keepImported() error {
+	d, err := x.store.readDocument(x.prd)
+	if err != nil || d == nil || d.Runner != nil {
+		return err
+	}
+	data, err := store.ReadFile(x.store.fs, x.store.documentPath(x.prd))
+	if err != nil {
+		return err
+	}
+	return store.WriteFile(x.store.fs, filepath.Join(x.store.prdDir(x.prd), "imported.json"), data)
+}
+
+// Abandon ends the session for good, archives it, and returns where it lies.
+func (x *Session) Abandon(e SessionAbandoned) (string, error) {
+	if x.live == nil {
+		return "", fmt.Errorf("abandon %s: %w", x.prd, ErrNoSession)
+	}
+	x.Add(e)
+	return x.retire(context.Background())
+}
+
+// Close makes everything durable, writes what is derived from it, and lets go
+// of the lock. After a poisoned session, the note of its holder stays: the
+// next owner has something to put in order.
+func (x *Session) Close() error {
+	if x.closed {
+		return nil
+	}
+	x.closed = true
+	var err error
+	if x.live != nil {
+		if _, err = x.Drain(context.Background()); err == nil {
+			err = x.WriteDerived(context.Background(), true)
+		}
+	}
+	err = errors.Join(err, x.writer.close())
+	if err == nil && x.bad == nil {
+		err = writeNote(x.store.fs, x.store.lockPath(x.prd), nil)
+	}
+	return errors.Join(err, x.locks.release())
+}
+
+// at returns when an event happens that is added now, as its place in the
+// pending commit, which begins with the first one.
+func (x *Session) at() (time.Time, int64) {
+	now := x.store.now()
+	if len(x.pending.Events) == 0 {
+		x.pending = Commit{Seq: x.handed + 1, Time: now}
+	}
+	after := max(0, now.Sub(x.pending.Time).Milliseconds())
+	return x.pending.Time.Add(time.Duration(after) * time.Millisecond), after
+}

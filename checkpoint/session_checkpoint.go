@@ -1,0 +1,79 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Immediate reports whether the file of a checkpoint is written, and must be
+// waited for, at its boundary.
+func (x *Session) Immediate(t Trigger) bool { return t.isImmediate() }
+
+// Checkpoint adds a checkpoint of what was added so far, if the policy wants
+// one for this trigger, and lets go of what retention no longer keeps because
+// of it. Its cost does not grow with the size of the pipeline: retention looks
+// at the checkpoints that are counted together with this one, and its files
+// are those that changed since the one before.
+func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, made bool) {
+	if x.bad != nil || x.live == nil || !x.store.o.Policy.wants(t) {
+		return "", false
+	}
+	s := x.live.state
+	at, _ := x.at()
+	e := CheckpointCreated{
+		Trigger:  t,
+		Phase:    s.phaseName(),
+		Step:     s.Steps,
+		StepName: x.live.files.lastStep,
+		Reason:   Text(reason),
+		Git:      git,
+	}
+	// The place in the commit tells apart two of one trigger in one commit.
+	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, x.pending.Seq, t, len(x.pending.Events))
+	sum := sha256.Sum256([]byte(origin))
+	phase := e.Phase
+	if phase == "" {
+		phase = "init"
+	}
+	e.ID = fmt.Sprintf("CP-%s-%s-%s", encodeName(phase), stamp(at), hex.EncodeToString(sum[:4]))
+	files := x.live.files.cut(s, e.ID)
+	e.Created, e.Modified = len(files.Created), len(files.Modified)
+	e.Removes = x.retain(e.ID, t, e.Phase)
+	x.Add(e)
+	return e.ID, x.bad == nil
+}
+
+// phaseName returns the name of the current phase, "" before the first.
+func (s *State) phaseName() string {
+	if s.CurrentPhase < 1 || s.CurrentPhase > len(s.Phases) {
+		return ""
+	}
+	return s.Phases[s.CurrentPhase-1].Name
+}
+
+// retain adds a checkpoint to those that retention counts together with it,
+// and returns which of them are no longer kept.
+func (x *Session) retain(id string, t Trigger, phase string) []string {
+	if _, limited := x.store.o.Policy.limit(t); !limited {
+		return nil
+	}
+	g := groupOf(t, phase)
+	refs := make([]*CheckpointRef, 0, len(x.groups[g])+1)
+	for _, old := range x.groups[g] {
+		if ref := x.live.state.indexed().checkpoints[old]; ref != nil {
+			refs = append(refs, ref)
+		}
+	}
+	refs = append(refs, &CheckpointRef{ID: id, Trigger: t, Phase: phase, Valid: true})
+	var kept, removed []string
+	for _, d := range Retain(refs, x.store.o.Policy) {
+		if d.Keep {
+			kept = append(kept, d.ID)
+		} else {
+			removed = append(removed, d.ID)
+		}
+	}
+	x.groups[g] = kept
+	return removed
+}

@@ -1,0 +1,214 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Add applies events to the state at once. They become durable with the
+// commit of the returned sequence number. What does not fit the state poisons
+// the session, which shows when it is drained or acknowledged.
+func (x *Session) Add(events ...Event) uint64 {
+	for _, e := range events {
+		if x.bad != nil {
+			break
+		}
+		x.add(e)
+	}
+	return x.handed + 1
+}
+
+func (x *Session) add(e Event) {
+	if x.live == nil {
+		x.poison(fmt.Errorf("add %s: %w", e.Kind(), errNoStart))
+		return
+	}
+	_, after := x.at()
+	c := &x.pending
+	c.Events = append(c.Events, e)
+	if after != 0 || c.AfterMS != nil {
+		for len(c.AfterMS) < len(c.Events)-1 {
+			c.AfterMS = append(c.AfterMS, 0)
+		}
+		c.AfterMS = append(c.AfterMS, after)
+	}
+	if err := x.live.applyEvent(c.Seq, c, len(c.Events)-1, e); err != nil {
+		c.Events = c.Events[:len(c.Events)-1]
+		x.poison(err)
+	}
+}
+
+// Pending reports whether something is added that the writer does not have.
+func (x *Session) Pending() bool { return len(x.pending.Events) > 0 }
+
+// Unacknowledged reports whether something is not known to be durable.
+func (x *Session) Unacknowledged() bool { return x.Pending() || x.flight != nil }
+
+// Flush hands all that was added to the writer as one commit. If the writer is
+// busy, that happens as soon as it no longer is.
+func (x *Session) Flush() {
+	if x.bad != nil {
+		x.writer.tell(Ack{Err: x.bad})
+		return
+	}
+	if !x.Pending() {
+		return
+	}
+	if x.flight != nil {
+		x.wanted = true
+		return
+	}
+	x.wanted = false
+	c := x.pending
+	c.Prev = x.sum
+	line, err := x.encoder.line(&c)
+	if err != nil {
+		x.poison(err)
+		return
+	}
+	x.pending = Commit{}
+	x.flight, x.handed, x.sum = &c, c.Seq, c.Sum
+	x.writer.write(c.Seq, line)
+}
+
+// Acks returns the channel on which the writer tells what is durable. Every
+// Ack must be given to Acknowledge.
+func (x *Session) Acks() <-chan Ack { return x.writer.acks }
+
+// Acknowledge takes in what the writer told, and returns the commit that is
+// durable now.
+func (x *Session) Acknowledge(a Ack) (Commit, error) {
+	switch {
+	case x.bad != nil:
+		return Commit{}, x.bad
+	case a.Err != nil:
+		x.poison(a.Err)
+		return Commit{}, x.bad
+	case x.flight == nil || x.flight.Seq != a.Seq:
+		return Commit{}, fmt.Errorf("acknowledge commit %d: it was not waited for", a.Seq)
+	}
+	c := *x.flight
+	x.flight = nil
+	if err := x.durable.Apply(c); err != nil {
+		x.poison(err)
+		return Commit{}, x.bad
+	}
+	x.derived.take(c, x.live.files)
+	if x.wanted {
+		x.Flush()
+	}
+	return c, nil
+}
+
+// Drain makes all that was added durable, and returns the commits that became
+// so meanwhile.
+func (x *Session) Drain(ctx context.Context) ([]Commit, error) {
+	var commits []Commit
+	for x.bad == nil && x.Unacknowledged() {
+		x.Flush()
+		if x.bad != nil {
+			break
+		}
+		select {
+		case a := <-x.writer.acks:
+			c, err := x.Acknowledge(a)
+			if err != nil {
+				return commits, err
+			}
+			commits = append(commits, c)
+		case <-ctx.Done():
+			return commits, fmt.Errorf("wait for the journal: %w", ctx.Err())
+		}
+	}
+	if x.bad != nil {
+		return commits, x.bad
+	}
+	return commits, nil
+}
+
+// poison ends all writing, and saves what is not durable somewhere else.
+func (x *Session) poison(cause error) {
+	if x.bad != nil {
+		return
+	}
+	x.bad = &PoisonedError{Err: cause}
+	if unsaved := x.unsaved(); len(unsaved) > 0 {
+		path, err := x.store.writeRescue(x.prd, x.durable.Session, "", unsaved)
+		if err != nil {
+			x.bad.Err = errors.Join(cause, err)
+		} else {
+			x.bad.Rescue = path
+		}
+	}
+	x.writer.tell(Ack{Err: x.bad})
+}
+
+// unsaved returns what is not durable, as commits that continue the journal.
+func (x *Session) unsaved() []*Commit {
+	var commits []*Commit
+	prev := x.sum
+	if x.flight != nil {
+		commits = append(commits, x.flight)
+		prev = x.flight.Sum
+	}
+	if x.Pending() {
+		c := x.pending
+		c.Prev = prev
+		commits = append(commits, &c)
+	}
+	return commits
+}
+
+// writer is the goroutine that makes lines durable: it writes and syncs, and
+// nothing else.
+type writer struct {
+	log  store.Log
+	jobs chan job
+	acks chan Ack
+	done chan struct{}
+}
+
+type job struct {
+	seq  uint64
+	line []byte
+}
+
+// newWriter starts a writer. At most one line is under way at a time, so that
+// neither side ever waits to hand something over.
+func newWriter(log store.Log) *writer {
+	w := &writer{log: log, jobs: make(chan job, 1), acks: make(chan Ack, 1), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	for j := range w.jobs {
+		w.acks <- Ack{Seq: j.seq, Err: w.log.Append(j.line)}
+	}
+}
+
+func (w *writer) write(seq uint64, line []byte) { w.jobs <- job{seq, line} }
+
+// tell puts an Ack into the channel, unless one is there already.
+func (w *writer) tell(a Ack) {
+	select {
+	case w.acks <- a:
+	default:
+	}
+}
+
+// close ends the goroutine and closes the log. What it still has under way is
+// finished first; nobody needs to hear of it any more.
+func (w *writer) close() error {
+	close(w.jobs)
+	select {
+	case <-w.acks:
+	default:
+	}
+	<-w.done
+	return w.log.Close()
+}

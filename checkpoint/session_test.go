@@ -1,0 +1,95 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestSessionGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*fixture{"memory": inMemory(t), "disk": onDisk(t)} {
+		t.Run(name, func(t *testing.T) {
+			x := f.run()
+			if id, made := x.Checkpoint(TriggerPhaseTransition, "", nil); !made || !strings.HasPrefix(id, "CP-phase-2-20251211T1000") {
+				t.Errorf("checkpoint %q, made %t", id, made)
+			}
+			_, err := x.Drain(context.Background())
+			must(t, err)
+			want := x.State().Clone()
+			must(t, x.Close())
+
+			snap, err := f.open().Load("PRD-009")
+			must(t, err)
+			same(t, "loaded state", snap.State, want)
+			if snap.Owner != nil || snap.TornBytes != 0 || snap.RescuePath != "" {
+				t.Errorf("snapshot %+v", snap)
+			}
+			must(t, snap.Document.Validate(nil))
+			if !snap.Document.Intact() || snap.Document.Runner.Seq != want.Seq {
+				t.Errorf("document %+v", snap.Document.Runner)
+			}
+			cp, err := f.open().ReadCheckpoint("PRD-009", "latest")
+			must(t, err)
+			same(t, "state of the checkpoint", cp.State, want)
+			same(t, "its files", cp.Files, Files{Created: []Text{"a.sql", "b.ts"}, Modified: []Text{}})
+
+			x = f.lock()
+			if x.Unclean() {
+				t.Error("unclean after Close")
+			}
+			same(t, "state of the next session", x.State(), want)
+			commit(t, x, work("WS2", "type-check")...)
+			must(t, x.Close())
+		})
+	}
+}
+
+func TestGroupCommit(t *testing.T) {
+	t.Parallel()
+	x := inMemory(t).lock()
+	must(t, x.Start(started("S1", cashier())))
+	first := x.Add(PhaseStarted{Phase: "phase-1"})
+	x.Flush()
+	second := x.Add(WorkstreamStarted{Workstream: "WS1", Attempt: 1})
+	x.Flush() // the writer is busy: remembered
+	if first != 2 || second != 3 {
+		t.Errorf("commits %d and %d", first, second)
+	}
+	if x.State().Seq != 3 || x.Durable() != 1 {
+		t.Errorf("live at %d, durable at %d", x.State().Seq, x.Durable())
+	}
+	for want := first; want <= second; want++ {
+		c, err := x.Acknowledge(<-x.Acks())
+		must(t, err)
+		if c.Seq != want || len(c.Events) != 1 || x.Durable() != want {
+			t.Errorf("commit %d with %d events, durable %d; want %d", c.Seq, len(c.Events), x.Durable(), want)
+		}
+	}
+	if x.Unacknowledged() || x.Pending() {
+		t.Error("something is left")
+	}
+	same(t, "durable state", x.durable, x.State())
+	must(t, x.Close())
+}
+
+func TestFoldErrorPoisons(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	x.Add(WorkstreamStarted{Workstream: "WS2", Attempt: 1}, WorkstreamStarted{Workstream: "nobody", Attempt: 1})
+	_, err := x.Drain(context.Background())
+	var poisoned *PoisonedError
+	if !errors.As(err, &poisoned) || !errors.Is(err, ErrFold) || poisoned.Rescue == "" {
+		t.Fatalf("drain: %v", err)
+	}
+	if err := x.Close(); !errors.As(err, &poisoned) {
+		t.Errorf("close: %v", err)
+	}
+	x = f.lock()
+	if !x.Unclean() || x.State().Workstream("WS2").Status != Running {
+		t.Error("what fitted was not rescued")
+	}
+	must(t, x.Close())
+}
