@@ -1,6 +1,19 @@
 package checkpoint
 
-import "time"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"prdrunner/checkpoint/store"
+)
 
 // Verb is what a request asks for.
 type Verb string
@@ -15,7 +28,7 @@ const (
 
 // Request is what somebody beside the owner wants done.
 type Request struct {
-	ID         string     `json:"id"`
+	ID         string     `json:"id"` // made by Ask
 	PRD        string     `json:"prd"`
 	Verb       Verb       `json:"verb"`
 	Gate       string     `json:"gate,omitempty"`
@@ -24,4 +37,266 @@ type Request struct {
 	Comment    Text       `json:"comment,omitempty"`
 	By         Actor      `json:"by"`
 	At         time.Time  `json:"at"`
+}
+
+// The files of the inbox. A request is written by the one who asks; the owner
+// claims it by giving it another name, so that it cannot be withdrawn any
+// more; the reply takes the claim's place.
+const (
+	requestExt = ".request.json"
+	claimExt   = ".claim.json"
+	replyExt   = ".reply.json"
+)
+
+// mail is a request, a claim or a reply on disk. Asker tells whether somebody
+// still waits.
+type mail struct {
+	FormatVersion string  `json:"format_version"`
+	Request       Request `json:"request"`
+	Asker         Holder  `json:"asker"`
+	Error         string  `json:"error,omitempty"` // of a reply: "" is a yes
+}
+
+// askInterval is how often the one who asks looks for a reply.
+const askInterval = 10 * time.Millisecond
+
+// Ask has a request carried out, and returns when what came of it is durable.
+// While somebody owns the PRD it goes to the owner, whose refusal comes back as
+// a *RefusedError; else Ask takes the lock and calls alone, whose events are
+// durable when Ask returns. If ctx ends, the request is withdrawn.
+func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) error {
+	if err := s.checkID(r.PRD); err != nil {
+		return err
+	}
+	if !s.exists(s.journalPath(r.PRD)) && !s.exists(s.documentPath(r.PRD)) {
+		return fmt.Errorf("%s %s: %w", r.Verb, r.PRD, ErrNoSession)
+	}
+	a := &asking{store: s, alone: alone, mail: mail{FormatVersion: FormatVersion, Request: r}}
+	a.mail.Asker = newHolder(r.By, s.now())
+	a.mail.Request.ID = uuid.NewString()
+	if a.mail.Request.At.IsZero() {
+		a.mail.Request.At = s.now()
+	}
+	return a.run(ctx)
+}
+
+// asking is one call of Ask.
+type asking struct {
+	store *Store
+	mail  mail
+	alone func(*Session) error
+	sent  bool
+}
+
+func (a *asking) path(ext string) string {
+	return filepath.Join(a.store.inboxPath(a.mail.Request.PRD), a.mail.Request.ID+ext)
+}
+
+func (a *asking) run(ctx context.Context) error {
+	tick := time.NewTicker(askInterval)
+	defer tick.Stop()
+	for {
+		// The lock alone tells whether there is an owner; one that died
+		// meanwhile leaves it to us.
+		x, err := a.store.Lock(ctx, a.mail.Request.PRD, a.mail.Request.By)
+		var locked *LockedError
+		switch {
+		case err == nil:
+			return a.carryOut(x)
+		case ctx.Err() != nil:
+			return a.withdraw(ctx)
+		case !errors.As(err, &locked):
+			return errors.Join(err, a.forget())
+		}
+		if !a.sent {
+			if err := a.send(); err != nil {
+				return err
+			}
+		}
+		if answered, err := a.reply(); answered || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return a.withdraw(ctx)
+		}
+	}
+}
+
+// carryOut does what was asked for as the owner, unless the last owner still
+// answered before it ended.
+func (a *asking) carryOut(x *Session) error {
+	if answered, err := a.reply(); answered || err != nil {
+		return errors.Join(err, x.Close())
+	}
+	if err := a.forget(); err != nil {
+		return errors.Join(err, x.Close())
+	}
+	return errors.Join(a.alone(x), x.Close())
+}
+
+func (a *asking) send() error {
+	data, err := marshal(a.mail)
+	if err != nil {
+		return fmt.Errorf("encode the request: %w", err)
+	}
+	if err := store.WriteFile(a.store.fs, a.path(requestExt), data); err != nil {
+		return fmt.Errorf("hand over the request: %w", err)
+	}
+	a.sent = true
+	return nil
+}
+
+// reply takes the owner's reply, if there is one.
+func (a *asking) reply() (bool, error) {
+	if !a.sent {
+		return false, nil
+	}
+	data, err := store.ReadFile(a.store.fs, a.path(replyExt))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var m mail
+	if err := json.Unmarshal(data, &m); err != nil {
+		return false, fmt.Errorf("read the reply: %w", err)
+	}
+	if err := a.remove(replyExt); err != nil {
+		return true, err
+	}
+	if m.Error != "" {
+		return true, &RefusedError{Message: m.Error}
+	}
+	return true, nil
+}
+
+// withdraw takes the request back. If the owner has claimed it already, it may
+// still come true, and the error says so.
+func (a *asking) withdraw(ctx context.Context) error {
+	if !a.sent {
+		return fmt.Errorf("%s %s: %w", a.mail.Request.Verb, a.mail.Request.PRD, ctx.Err())
+	}
+	err := a.store.fs.Remove(a.path(requestExt))
+	if err == nil {
+		return fmt.Errorf("%s %s: withdrawn: %w", a.mail.Request.Verb, a.mail.Request.PRD, ctx.Err())
+	}
+	if answered, err := a.reply(); answered {
+		return err
+	}
+	return fmt.Errorf("%s %s: the owner has the request and may still carry it out: %w", a.mail.Request.Verb, a.mail.Request.PRD, ctx.Err())
+}
+
+// forget removes what a dead owner did not answer.
+func (a *asking) forget() error {
+	if !a.sent {
+		return nil
+	}
+	a.sent = false
+	return errors.Join(a.remove(requestExt), a.remove(claimExt))
+}
+
+func (a *asking) remove(ext string) error {
+	if err := a.store.fs.Remove(a.path(ext)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("clear the inbox: %w", err)
+	}
+	return nil
+}
+
+// Requests returns the requests that came in since the last call, each of
+// which must be given to Answer. It costs one look into a directory.
+func (x *Session) Requests() ([]Request, error) {
+	dir := x.store.inboxPath(x.prd)
+	entries, err := x.store.fs.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look into the inbox: %w", err)
+	}
+	var requests []Request
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), requestExt)
+		if !ok {
+			continue
+		}
+		claim := filepath.Join(dir, id+claimExt)
+		err := x.store.fs.Rename(filepath.Join(dir, e.Name()), claim)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // withdrawn
+		}
+		if err != nil {
+			return requests, fmt.Errorf("claim a request: %w", err)
+		}
+		m, err := x.store.readMail(claim)
+		if err != nil || m.Request.ID != id || m.Request.PRD != x.prd || m.Asker.gone() {
+			// Nobody waits for an answer to it.
+			if err := x.store.fs.Remove(claim); err != nil {
+				return requests, fmt.Errorf("drop a request: %w", err)
+			}
+			continue
+		}
+		requests = append(requests, m.Request)
+	}
+	return requests, nil
+}
+
+func (s *Store) readMail(path string) (*mail, error) {
+	data, err := store.ReadFile(s.fs, path)
+	if err != nil {
+		return nil, err
+	}
+	var m mail
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return &m, nil
+}
+
+// Answer tells the one who asked what came of a request: nil, once it is
+// durable, or why it is refused.
+func (x *Session) Answer(r Request, refusal error) error {
+	dir := x.store.inboxPath(x.prd)
+	claim := filepath.Join(dir, r.ID+claimExt)
+	m, err := x.store.readMail(claim)
+	if err != nil {
+		return fmt.Errorf("answer a request: %w", err)
+	}
+	if refusal != nil {
+		m.Error = refusal.Error()
+	}
+	data, err := marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode the reply: %w", err)
+	}
+	if err := store.WriteFile(x.store.fs, filepath.Join(dir, r.ID+replyExt), data); err != nil {
+		return fmt.Errorf("answer a request: %w", err)
+	}
+	if err := x.store.fs.Remove(claim); err != nil {
+		return fmt.Errorf("answer a request: %w", err)
+	}
+	return nil
+}
+
+// cleanInbox removes what nobody waits for any more, so that a request never
+// comes true long after. The caller holds the lock; those who still wait
+// notice that the owner has changed.
+func (s *Store) cleanInbox(prd string) error {
+	dir := s.inboxPath(prd)
+	entries, err := s.fs.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("clean the inbox: %w", err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() || store.IsTemp(e.Name()) {
+			continue // somebody may be writing it
+		}
+		if m, err := s.readMail(path); err == nil && !m.Asker.gone() {
+			continue
+		}
+		if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("clean the inbox: %w", err)
+		}
+	}
+	return nil
 }

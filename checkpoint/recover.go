@@ -244,5 +244,5 @@ func (s *Store) clean(prd string) error {
 			}
 		}
 	}
-	return nil
+	return s.cleanInbox(prd)
 }

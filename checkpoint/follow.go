@@ -1,0 +1,192 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// followInterval is how often a follower looks for more.
+const followInterval = 25 * time.Millisecond
+
+// Follow yields the commits of a PRD's journal from a sequence number on:
+// first those that are there, then each as it becomes durable. It takes no
+// lock. It ends with ctx, or when everything is read and nobody owns the PRD
+// any more. If a new session replaces the current one, it goes on with that
+// one from its beginning. A compacted journal begins with a commit that holds
+// a state.
+//
+// What is yielded was read from the file, so that in the instant between a
+// write and its sync a commit can be seen that a power cut would still undo.
+func (s *Store) Follow(ctx context.Context, prd string, from uint64) iter.Seq2[Commit, error] {
+	return func(yield func(Commit, error) bool) {
+		f := &follower{store: s, prd: prd, from: from, tail: tail{sum: genesis}}
+		err := f.run(ctx, func(c Commit) bool { return yield(c, nil) })
+		if closed := f.close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			yield(Commit{}, err)
+		}
+	}
+}
+
+type follower struct {
+	store   *Store
+	prd     string
+	from    uint64
+	session string // the one that is followed
+	file    store.File
+	lines   *store.Lines
+	tail    tail
+	stopped bool // yield wants no more
+}
+
+func (f *follower) run(ctx context.Context, yield func(Commit) bool) error {
+	if err := f.store.checkID(f.prd); err != nil {
+		return err
+	}
+	tick := time.NewTicker(followInterval)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		// Asked before reading: what an owner wrote before it let go is read.
+		owner, err := f.store.Owner(f.prd)
+		if err != nil {
+			return err
+		}
+		more, err := f.read(yield)
+		if err != nil || f.stopped {
+			return err
+		}
+		if more {
+			continue
+		}
+		if owner == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// read yields all that is there now. It reports whether the file was replaced
+// meanwhile, so that there may be more at once.
+func (f *follower) read(yield func(Commit) bool) (bool, error) {
+	if f.file == nil {
+		if err := f.open(); err != nil || f.file == nil {
+			return false, err
+		}
+	}
+	if err := f.drain(yield); err != nil || f.stopped {
+		return false, err
+	}
+	replaced, err := f.replaced()
+	if err != nil || !replaced {
+		return false, err
+	}
+	// What came to the old file before it was replaced is read first.
+	if err := f.drain(yield); err != nil || f.stopped {
+		return false, err
+	}
+	return true, f.close()
+}
+
+func (f *follower) open() error {
+	file, err := store.OpenRegular(f.store.fs, f.store.journalPath(f.prd))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.file, f.lines, f.tail = file, store.NewLines(file), tail{sum: genesis}
+	return nil
+}
+
+func (f *follower) drain(yield func(Commit) bool) error {
+	for {
+		r, err := f.lines.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("follow %s: %w", f.prd, err)
+		}
+		c, err := f.tail.next(r)
+		if errors.Is(err, errIncomplete) {
+			if r.Torn && len(r.Data) <= store.MaxRecord {
+				return nil // the rest is still being written
+			}
+			return damagedLine(f.prd, f.store.journalPath(f.prd), r.Line, err.Error())
+		}
+		if err != nil {
+			return explain(f.prd, f.store.journalPath(f.prd), r.Line, err)
+		}
+		f.tail.accept(c, len(r.Data))
+		f.enter(c)
+		if c.Seq < f.from {
+			continue
+		}
+		f.from = c.Seq + 1
+		if !yield(c) {
+			f.stopped = true
+			return nil
+		}
+	}
+}
+
+// enter looks at the first line of a journal: after another session than the
+// one that was followed, everything is new.
+func (f *follower) enter(c Commit) {
+	if f.tail.lines > 1 {
+		return
+	}
+	session := ""
+	if c.State != nil {
+		session = c.State.Session
+	} else if len(c.Events) > 0 {
+		if e, ok := c.Events[0].(SessionStarted); ok {
+			session = e.Session
+		}
+	}
+	if f.session != "" && f.session != session {
+		f.from = 0
+	}
+	f.session = session
+}
+
+func (f *follower) replaced() (bool, error) {
+	now, err := f.store.fs.Lstat(f.store.journalPath(f.prd))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // between two sessions
+	}
+	if err != nil {
+		return false, fmt.Errorf("follow %s: %w", f.prd, err)
+	}
+	had, err := f.file.Stat()
+	if err != nil {
+		return false, fmt.Errorf("follow %s: %w", f.prd, err)
+	}
+	return !store.Same(had, now), nil
+}
+
+func (f *follower) close() error {
+	if f.file == nil {
+		return nil
+	}
+	file := f.file
+	f.file = nil
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("follow %s: %w", f.prd, err)
+	}
+	return nil
+}
