@@ -43,12 +43,12 @@ func configKeys() []configKey {
 	keys = append(keys, triggerKeys()...)
 	keys = append(keys, retentionKeys()...)
 	return append(keys,
-		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "age at which checkpoints may go"},
-		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age at which failed and abandoned sessions may go"},
-		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{"keep", "delete"}, fallback: "keep", help: "what happens to checkpoints when the session is complete"},
+		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "age from which pruning may take checkpoints (pruning is not in this version)"},
+		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age from which pruning may take failed and abandoned sessions"},
+		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete)}, fallback: string(checkpoint.KeepOnComplete), refuse: refuseOnComplete, help: "what becomes of the checkpoints of a complete session (delete is not in this version)"},
 		configKey{name: "checkpoint.storage.location", kind: text, fallback: ".runner", refuse: refuseLocation, help: "directory of all state, relative to the workspace; may hold {prd}"},
-		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files"},
-		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, least: 1, help: "size of everything that a PRD holds"},
+		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, refuse: refuseCompress, help: "compress checkpoint files (not in this version)"},
+		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, least: 1, help: "size from which pruning takes checkpoints of a PRD"},
 		configKey{name: "checkpoint.storage.url", kind: text, fallback: "", refuse: refuseURL, help: "bucket to keep a copy in (not in this version)"},
 		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", refuse: refuseGitMode, help: "how git is used: ref or off (commit is not in this version)"},
 		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "outside git: globs to capture besides artifacts (not in this version)"},
@@ -141,6 +141,20 @@ func refuseLocation(value any) string {
 func refuseURL(value any) string {
 	if value.(string) != "" {
 		return "is set, but state in buckets is not in this version"
+	}
+	return ""
+}
+
+func refuseCompress(value any) string {
+	if value.(bool) {
+		return "is true, but compressed checkpoint files are not in this version"
+	}
+	return ""
+}
+
+func refuseOnComplete(value any) string {
+	if value.(string) == string(checkpoint.DeleteOnComplete) {
+		return "is delete, which is not in this version; use keep"
 	}
 	return ""
 }
