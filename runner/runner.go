@@ -14,6 +14,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -58,6 +59,9 @@ type Options struct {
 	OnCheckpointError OnCheckpointError
 	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s
 
+	// Mask replaces sensitive values in text that will be stored or shown.
+	Mask func(string) string
+
 	Asker  Asker
 	Git    Git // nil: no git
 	Now    func() time.Time
@@ -79,4 +83,23 @@ type Selection struct {
 type Git interface {
 	// Head returns nil outside a work tree.
 	Head(ctx context.Context) (*checkpoint.Git, error)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = runtime.NumCPU()
+	}
+	if o.Grace <= 0 {
+		o.Grace = 10 * time.Second
+	}
+	if o.Mask == nil {
+		o.Mask = func(s string) string { return s }
+	}
+	return o
 }

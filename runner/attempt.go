@@ -1,0 +1,290 @@
+package runner
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// attemptNext starts the next attempt at a workstream.
+func (l *loop) attemptNext(ctx context.Context, n *node, done func(bool)) {
+	n.attempt = 1
+	if rec := l.x.State().Workstream(n.ws.Name); rec != nil {
+		n.attempt = rec.Attempts + 1
+	}
+	l.pl.run.Attempt = n.attempt
+	inv, diags := n.ws.Invocation(l.pl.results(n.ws.NeedsResults()))
+	if diags.HasErrors() {
+		l.failWorkstream(n, l.diagnosed(n.ws.Name, "", diags), done)
+		return
+	}
+	n.digest = digest(n.ws, inv, l.x.State(), l.p, l.facts.inputs[n.ws.Name])
+	task := l.workstreamTask(n, inv)
+	started := checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}
+	if n.ws.Effect == pipeline.Once {
+		// What must happen once must not have happened without a record. It
+		// keeps its slot while the record becomes durable.
+		l.busy++
+		l.add(func() { l.busy--; l.launch(ctx, n, task, done) }, started)
+		l.x.Flush()
+		return
+	}
+	l.add(nil, started)
+	l.launch(ctx, n, task, done)
+}
+
+// launch runs one attempt.
+func (l *loop) launch(ctx context.Context, n *node, task Task, done func(bool)) {
+	if l.status >= stopTimeout {
+		l.add(func() { done(false) }, checkpoint.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+		return
+	}
+	l.inPhase++
+	l.spawn(ctx, task.ID, func(ctx context.Context) func() {
+		r := l.perform(ctx, n.ws, task)
+		return func() {
+			l.inPhase--
+			l.attempted(ctx, n, r, done)
+		}
+	})
+}
+
+// performed is what came of one attempt.
+type performed struct {
+	task      Task
+	result    Result
+	outputs   outputs
+	artifacts []checkpoint.Artifact
+	failure   *checkpoint.Failure // nil after success
+}
+
+// perform runs a task and gathers what it left behind. It runs beside the loop.
+func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) performed {
+	r := performed{task: task}
+	var err error
+	r.result, err = l.o.Executor.Run(ctx, task, discard{})
+	if err != nil {
+		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())}
+		return r
+	}
+	ctx = context.WithoutCancel(ctx) // what has ended is recorded, even while stopping
+	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
+	if !r.result.Succeeded() {
+		r.failure = l.describe(ws.Name, "", task, r.result)
+		return r
+	}
+	if err == nil {
+		r.artifacts, err = l.sv.tree.artifacts(ctx, ws.Artifacts)
+	}
+	if err != nil {
+		r.failure = &checkpoint.Failure{
+			Workstream: ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error())), Log: checkpoint.Text(filepath.Base(task.Log)),
+		}
+	}
+	return r
+}
+
+// attempted deals with the end of an attempt.
+func (l *loop) attempted(ctx context.Context, n *node, r performed, done func(bool)) {
+	l.reportLeftovers(n.ws.Name, r.result.Leftovers)
+	switch {
+	case r.failure == nil:
+		l.succeeded(ctx, n, r, done)
+	case n.ws.Effect == pipeline.Once && !neverBegan(r):
+		l.uncertain(ctx, n, *r.failure, done)
+	case r.result.Outcome == Cancelled:
+		l.add(func() { done(false) }, checkpoint.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+	default:
+		l.retryOrFail(ctx, n, *r.failure, r.result, done)
+	}
+}
+
+// neverBegan reports whether the program certainly did not run.
+func neverBegan(r performed) bool {
+	return r.result.Outcome == NotFound || r.result.Outcome == NotExecutable
+}
+
+func (l *loop) succeeded(ctx context.Context, n *node, r performed, done func(bool)) {
+	work := checkpoint.Work{
+		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
+		Metrics: r.outputs.metrics, Artifacts: r.artifacts,
+		Summary: checkpoint.Text(l.o.Mask(r.outputs.summary)), Location: checkpoint.Text(l.o.Mask(r.outputs.location)),
+	}
+	for name, value := range work.Metrics {
+		if s, ok := value.(string); ok {
+			work.Metrics[name] = l.o.Mask(s)
+		}
+	}
+	for name, value := range r.outputs.values {
+		if work.Outputs == nil {
+			work.Outputs = make(map[string]checkpoint.Text, len(r.outputs.values))
+		}
+		work.Outputs[name] = checkpoint.Text(l.o.Mask(value))
+	}
+	delete(l.facts.conflicts, n.ws.Name)
+	if len(n.ws.Gates) == 0 {
+		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work}, done)
+		return
+	}
+	l.add(nil, checkpoint.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
+	l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Judge}
+	l.judgeAll(ctx, n.ws.Gates, l.o.KeepGoing, func(passed bool) { l.judged(n, passed, done) })
+}
+
+// retryOrFail repeats an attempt after its pause, or gives the workstream up.
+func (l *loop) retryOrFail(ctx context.Context, n *node, f checkpoint.Failure, res Result, done func(bool)) {
+	r := n.ws.Retry
+	if n.pauses == nil {
+		n.pauses = pauses(r)
+	}
+	retry := l.status == running && (len(r.OnExitCodes) == 0 || res.Outcome == Exited && slices.Contains(r.OnExitCodes, res.ExitCode))
+	pause := backoff.Stop
+	if retry {
+		pause = n.pauses.NextBackOff()
+	}
+	if pause == backoff.Stop {
+		l.failWorkstream(n, f, done)
+		return
+	}
+	l.add(nil, checkpoint.WorkstreamAttemptFailed{
+		Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(),
+	})
+	l.timers++
+	n.lastErr = f
+	n.retry = time.AfterFunc(pause, func() { l.events <- func() { l.retryDue(ctx, n, done) } })
+	l.retrying[n] = done
+}
+
+// retryDue queues the next attempt, unless the retry was called off.
+func (l *loop) retryDue(ctx context.Context, n *node, done func(bool)) {
+	if _, waits := l.retrying[n]; !waits {
+		return
+	}
+	delete(l.retrying, n)
+	l.timers--
+	l.queue = append(l.queue, func() { l.attemptNext(ctx, n, done) })
+}
+
+// cancelRetries gives up what waits for its next attempt: nothing new starts.
+func (l *loop) cancelRetries() {
+	for n, done := range l.retrying {
+		n.retry.Stop()
+		delete(l.retrying, n)
+		l.timers--
+		l.failWorkstream(n, n.lastErr, done)
+	}
+}
+
+// pauses are the pauses between attempts, followed by backoff.Stop.
+func pauses(r pipeline.Retry) backoff.BackOff {
+	if r.Attempts <= 1 {
+		return &backoff.StopBackOff{}
+	}
+	b := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(r.InitialInterval),
+		backoff.WithMaxInterval(max(r.MaxInterval, r.InitialInterval)),
+		backoff.WithMultiplier(r.Multiplier),
+		backoff.WithRandomizationFactor(r.Jitter),
+		backoff.WithMaxElapsedTime(0),
+	)
+	return backoff.WithMaxRetries(b, uint64(r.Attempts-1)) //nolint:gosec // at least 1, checked above
+}
+
+// workstreamTask is an attempt as plain data.
+func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
+	t := l.task(n.ws.Name, n.attempt, inv)
+	t.Timeout = n.ws.Timeout
+	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name
+	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
+	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
+	t.Env["RUNNER_OUTPUT"] = l.o.Store.OutputPath(l.p.ID, n.ws.Name, n.attempt)
+	t.Env["RUNNER_IDEMPOTENCY_KEY"] = idempotencyKey(l.x.State().Session, n)
+	return t
+}
+
+// task is what all tasks have in common.
+func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
+	env := make(map[string]string, len(inv.Env)+8)
+	maps.Copy(env, inv.Env)
+	session := l.x.State().Session
+	env["RUNNER_PRD"] = l.p.ID
+	env["RUNNER_SESSION"] = session
+	return Task{
+		ID:      fmt.Sprintf("%s/%s/%d", session, name, attempt),
+		Session: session,
+		Command: inv.Command,
+		Dir:     filepath.Join(l.o.Workspace, filepath.FromSlash(inv.Dir)),
+		Env:     env,
+		Log:     l.o.Store.LogPath(l.p.ID, name, attempt),
+		Grace:   l.o.Grace,
+		Mask:    inv.Sensitive,
+	}
+}
+
+// idempotencyKey is the same for all attempts at a workstream from the same digest.
+func idempotencyKey(session string, n *node) string {
+	d := n.digest
+	parts := []string{session, n.ws.Name, d.Definition, d.Inputs, d.Upstream}
+	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
+		parts = append(parts, name, d.Variables[name])
+	}
+	return hex.EncodeToString([]byte(digestOf(parts...)[len("sha256:"):][:16]))
+}
+
+// discard is a Sink for those who learn everything from the Result.
+type discard struct{}
+
+func (discard) Started(int) {}
+
+// describe makes a failure of how a task ended and what its log says.
+func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.Failure {
+	f := &checkpoint.Failure{Workstream: owner, Gate: gate, Outcome: string(res.Outcome), Log: checkpoint.Text(filepath.Base(task.Log))}
+	dir, err := filepath.Rel(l.o.Workspace, task.Dir)
+	if err != nil {
+		dir = ""
+	}
+	found := locate(logTail(task.Log), l.o.Workspace, dir)
+	switch res.Outcome {
+	case Exited:
+		f.ExitCode = res.ExitCode
+		f.File, f.Line, f.Column = checkpoint.Text(found.file), found.line, found.column
+		f.Message = checkpoint.Text(found.message)
+		if found.message == "" {
+			f.Message = checkpoint.Text(fmt.Sprintf("exit code %d", res.ExitCode))
+		}
+	case Signaled:
+		f.Signal = res.Signal
+		f.File, f.Line, f.Column = checkpoint.Text(found.file), found.line, found.column
+		f.Message = checkpoint.Text("ended by " + res.Signal)
+	case TimedOut:
+		f.Message = checkpoint.Text(fmt.Sprintf("timed out after %s", task.Timeout))
+	case Cancelled:
+		f.Message = "stopped with the run"
+	case NotFound, NotExecutable:
+		f.Message = checkpoint.Text(res.Detail)
+	}
+	f.Message = checkpoint.Text(l.o.Mask(string(f.Message)))
+	return f
+}
+
+// reportLeftovers records processes that outlived what they belonged to.
+func (l *loop) reportLeftovers(workstream string, left []Leftover) {
+	if len(left) == 0 {
+		return
+	}
+	e := checkpoint.ProcessesEnded{Workstream: workstream}
+	for _, p := range left {
+		e.Processes = append(e.Processes, checkpoint.Process{PID: p.PID, Command: checkpoint.Text(l.o.Mask(p.Command))})
+	}
+	l.add(nil, e)
+}

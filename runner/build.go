@@ -1,0 +1,318 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// Build runs a pipeline: from the start, or on from the state of the session.
+// The error is for what kept it from running or from recording; how the run
+// itself ended is the Ending.
+func Build(ctx context.Context, o Options) (Ending, error) {
+	o = o.withDefaults()
+	t, err := openTree(o.Workspace, o.Store.Dir())
+	if err != nil {
+		return Ending{}, err
+	}
+	defer func() { _ = t.close() }()
+	l := newLoop(o, t)
+	plan, err := l.prepare(ctx)
+	if err != nil {
+		return Ending{}, err
+	}
+	if err := l.begin(ctx, plan); err != nil {
+		return Ending{}, err
+	}
+	stopTimer := l.limitTime()
+	for _, phase := range o.Pipeline.Phases {
+		if !l.runPhase(ctx, phase) {
+			break
+		}
+		if !l.betweenPhases(ctx, phase) {
+			break
+		}
+	}
+	stopTimer()
+	return l.conclude(context.WithoutCancel(ctx))
+}
+
+func newLoop(o Options, t *tree) *loop {
+	window := time.NewTimer(time.Hour)
+	window.Stop()
+	return &loop{
+		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o.Pipeline, t), facts: newFacts(), began: o.Now(),
+		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*open),
+		retrying: make(map[*node]func(bool)),
+	}
+}
+
+// prepare gathers the facts and decides the plan. It changes nothing.
+func (l *loop) prepare(ctx context.Context) (*Plan, error) {
+	st, err := l.basis()
+	if err != nil {
+		return nil, err
+	}
+	c, err := choose(l.p, st, l.o.Select)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.Saved != nil); err != nil {
+		return nil, err
+	}
+	l.git = l.facts.Git
+	plan, err := l.decideAll(st, c)
+	if err != nil {
+		return nil, err
+	}
+	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
+		return nil, ErrPlanMoved
+	}
+	if err := l.acceptStale(ctx, plan); err != nil {
+		return nil, err
+	}
+	if len(plan.Conflicts) == 0 {
+		return plan, nil
+	}
+	if err := l.resolveConflicts(ctx, plan.Conflicts); err != nil {
+		return nil, err
+	}
+	return l.decideAll(st, c)
+}
+
+// basis is the state that the plan is made against, nil when there is none.
+func (l *loop) basis() (*checkpoint.State, error) {
+	if st := l.previous(); st != nil || l.o.Imported == nil {
+		return st, nil
+	}
+	return imported(l.p, l.o.Imported, l.o.Now())
+}
+
+// previous is the state that the run goes on from, nil when it begins anew.
+func (l *loop) previous() *checkpoint.State {
+	st := l.x.State()
+	if st == nil || l.o.Fresh || st.Abandoned || st.Status == checkpoint.StatusComplete {
+		return nil
+	}
+	return st
+}
+
+func (l *loop) decideAll(st *checkpoint.State, c *chosen) (*Plan, error) {
+	l.pl = newPlanner(l.p, st, l.facts, l.o.OnConflict, c)
+	plan, diags := l.pl.plan(l.o.Now())
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return plan, nil
+}
+
+// ConflictError lists artifacts that were edited, and that nobody decided.
+type ConflictError struct{ Conflicts []Conflict }
+
+func (e *ConflictError) Error() string {
+	names := make([]string, len(e.Conflicts))
+	for i, c := range e.Conflicts {
+		names[i] = c.Path
+	}
+	return ErrConflict.Error() + ": " + list(names)
+}
+
+// Unwrap makes it an ErrConflict.
+func (e *ConflictError) Unwrap() error { return ErrConflict }
+
+// resolveConflicts decides edited artifacts by the option, or by asking.
+func (l *loop) resolveConflicts(ctx context.Context, conflicts []Conflict) error {
+	if l.o.OnConflict == ConflictFail || l.o.Asker == nil {
+		return &ConflictError{Conflicts: conflicts}
+	}
+	choice, err := l.o.Asker.Resolve(ctx, conflicts)
+	if err != nil {
+		return fmt.Errorf("ask about edited artifacts: %w", err)
+	}
+	if choice != ConflictKeep && choice != ConflictRestore {
+		return &ConflictError{Conflicts: conflicts}
+	}
+	l.o.OnConflict = choice
+	return nil
+}
+
+// acceptStale decides by the option, or by asking, whether to go on although
+// the PRD document is another one now.
+func (l *loop) acceptStale(ctx context.Context, plan *Plan) error {
+	if len(plan.Stale) == 0 || l.o.OnStale == StaleProceed {
+		return nil
+	}
+	s := plan.Stale[0]
+	if l.o.OnStale == StaleFail || l.o.Asker == nil {
+		return fmt.Errorf("%w: %s", ErrStale, s.Path)
+	}
+	yes, err := l.o.Asker.Confirm(ctx, fmt.Sprintf("The %s %s changed since the session began. Go on with it?", s.What, s.Path))
+	if err != nil {
+		return fmt.Errorf("ask about the PRD document: %w", err)
+	}
+	if !yes {
+		return fmt.Errorf("%w: %s", ErrStale, s.Path)
+	}
+	return nil
+}
+
+// begin starts or resumes the session, and tells the views once that is durable.
+func (l *loop) begin(ctx context.Context, plan *Plan) error {
+	previous := l.previous()
+	if previous == nil {
+		if err := l.start(); err != nil {
+			return err
+		}
+	} else {
+		l.resume(ctx, plan)
+	}
+	l.pl.st = l.x.State()
+	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
+	beginning := Beginning{
+		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || l.o.Imported != nil, Plan: plan, Parallel: l.o.Parallel,
+	}
+	for _, v := range l.o.Views {
+		v.Begin(beginning)
+	}
+	if previous == nil {
+		l.checkpoint(checkpoint.TriggerStart, "")
+	}
+	l.settle(ctx)
+	return l.fatal
+}
+
+func (l *loop) start() error {
+	e := checkpoint.SessionStarted{
+		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p),
+		Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
+	}
+	if st := l.x.State(); st != nil {
+		e.Baseline = st.Baseline
+		if st.Status == checkpoint.StatusComplete {
+			e.Baseline = st.Metrics
+		}
+	}
+	if err := l.x.Start(e); err != nil {
+		return fmt.Errorf("start the session: %w", err)
+	}
+	return nil
+}
+
+// imported is the state that a session begins with which goes on from a
+// hand-written document.
+func imported(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
+	st := &checkpoint.State{}
+	err := st.Apply(checkpoint.Commit{Time: now, Events: []checkpoint.Event{checkpoint.SessionStarted{
+		PRD: p.ID, Title: p.Title, Shape: shapeOf(p), Imported: doc,
+	}}})
+	if err != nil {
+		return nil, fmt.Errorf("go on from the PRD document: %w", err)
+	}
+	return st, nil
+}
+
+func (l *loop) resume(ctx context.Context, plan *Plan) {
+	st := l.x.State()
+	left := l.recoverProcesses(ctx, st.Session)
+	e := checkpoint.SessionResumed{
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, By: l.o.By, Version: l.o.Version,
+	}
+	if st.Title != l.p.Title {
+		e.Title = l.p.Title
+	}
+	if !sameShape(st, l.p) {
+		shape := shapeOf(l.p)
+		e.Shape = &shape
+	}
+	l.x.Add(e)
+	l.reportLeftovers("", left)
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			l.takeBack(s)
+		}
+	}
+}
+
+// takeBack records at once what the plan takes back, since a reason such as
+// --invalidate is not there any more when the run is killed.
+func (l *loop) takeBack(s Step) {
+	switch {
+	case s.Kind == WorkstreamStep && s.Decision == Rerun:
+		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != checkpoint.Pending {
+			l.x.Add(checkpoint.WorkstreamInvalidated{Workstream: s.Name, Reason: checkpoint.Text(s.Reason)})
+		}
+	case s.Kind == GateStep && s.Decision == Judge:
+		if g := l.x.State().Gate(s.Name); g != nil && g.Status == checkpoint.Passed {
+			l.x.Add(checkpoint.GateVoided{Gate: s.Name, Reason: checkpoint.Text(s.Reason)})
+		}
+	}
+}
+
+// recoverProcesses ends what a killed runner left running, before anything starts.
+func (l *loop) recoverProcesses(ctx context.Context, session string) []Leftover {
+	r, ok := l.o.Executor.(Recoverer)
+	if !ok || !l.x.Unclean() {
+		return nil
+	}
+	left, err := r.Recover(ctx, session)
+	if err != nil {
+		l.warn(fmt.Sprintf("processes of the last run could not be looked for: %v", err))
+	}
+	return left
+}
+
+func (l *loop) pipelineRef() checkpoint.FileRef {
+	return checkpoint.FileRef{Path: checkpoint.Text(relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
+}
+
+// betweenPhases makes the checkpoint before the next phase. It reports
+// whether there is a next phase to go on with.
+func (l *loop) betweenPhases(ctx context.Context, phase *pipeline.Phase) bool {
+	if l.status != running || l.fatal != nil {
+		return false
+	}
+	if l.entered && phase.Number < len(l.p.Phases) {
+		l.readGit(ctx)
+		l.checkpoint(checkpoint.TriggerPhaseTransition, "")
+		l.settle(ctx)
+	}
+	return l.fatal == nil && l.cause.derived == nil
+}
+
+func (l *loop) readGit(ctx context.Context) {
+	if l.o.Git == nil {
+		return
+	}
+	if head, err := l.o.Git.Head(ctx); err == nil {
+		l.git = head
+	} else {
+		l.warn(fmt.Sprintf("where git stands could not be read: %v", err))
+	}
+}
+
+// limitTime ends the run when the session's time is up. Time that it was down
+// does not count.
+func (l *loop) limitTime() (stop func()) {
+	if l.p.Timeout <= 0 {
+		return func() {}
+	}
+	left := l.p.Timeout - time.Duration(l.x.State().ActiveMS)*time.Millisecond
+	timer := time.AfterFunc(max(0, left), func() {
+		l.events <- func() { l.halt(stopTimeout) }
+	})
+	return func() { timer.Stop() }
+}
+
+// IsStale reports whether an error says that someone must decide before the
+// session can go on.
+func IsStale(err error) bool {
+	return slices.ContainsFunc([]error{ErrStale, ErrConflict, ErrPlanMoved}, func(e error) bool { return errors.Is(err, e) })
+}

@@ -1,0 +1,383 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+const chain = `
+phase "one" {
+  workstream "A" { script = "echo A >> ran" }
+}
+phase "two" {
+  workstream "B" { script = "echo B >> ran; test ! -e broken" }
+  workstream "C" {
+    depends_on = [workstream.B]
+    script     = "echo C >> ran"
+  }
+}
+`
+
+func TestBuildRunsInOrder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, chain)
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("A", "B", "C")
+	b.must(checkpoint.StatusComplete) // a new session
+	b.wantRan("A", "B", "C")
+}
+
+func TestResumeRunsExactlyTheRest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, chain)
+	b.write("broken", "")
+	e := b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B")
+	if e.Error == nil || e.Error.Workstream != "B" || e.Error.ExitCode != 1 {
+		t.Errorf("error %+v", e.Error)
+	}
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("B")
+	b.remove("broken")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B", "C")
+	if d := b.decision("A"); d != runner.Reuse {
+		t.Errorf("A: %s", d)
+	}
+	if got := b.state().Workstream("B").Attempts; got != 3 {
+		t.Errorf("B has %d attempts, want 3", got)
+	}
+}
+
+func TestFailFastLetsRunningWorkFinish(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "bad"  { script = "while ! test -e started; do :; done; exit 3" }
+  workstream "good" { script = "echo > started; while ! test -e ../never -o -e done; do test -e .runner/PRD-001.json && echo > done; done; echo good >> ran" }
+  workstream "late" {
+    depends_on = [workstream.good]
+    script     = "echo late >> ran"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("good")
+	st := b.state()
+	if got := st.Workstream("good").Status; got != checkpoint.Completed {
+		t.Errorf("good is %s", got)
+	}
+	if got := st.Workstream("late").Status; got != checkpoint.Pending {
+		t.Errorf("late is %s", got)
+	}
+}
+
+func TestKeepGoing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "bad" { script = "exit 3" }
+  workstream "needs_bad" {
+    depends_on = [workstream.bad]
+    script     = "echo needs_bad >> ran"
+  }
+  workstream "x" { script = "echo x >> ran" }
+  workstream "y" {
+    depends_on = [workstream.x]
+    script     = "echo y >> ran"
+  }
+}
+phase "two" {
+  workstream "z" { script = "echo z >> ran" }
+}
+`)
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.KeepGoing, o.Parallel = true, 1 })
+	b.wantRan("x", "y")
+}
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran; echo try $RUNNER_ATTEMPT $RUNNER_IDEMPOTENCY_KEY; test $RUNNER_ATTEMPT -ge 3"
+    retry {
+      attempts         = 3
+      initial_interval = "1ms"
+    }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; exit 7"
+    retry {
+      attempts         = 5
+      initial_interval = "1ms"
+      on_exit_codes    = [8]
+    }
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "A", "A", "B")
+	for attempt := 1; attempt <= 3; attempt++ {
+		if text := readFile(t, b.store.LogPath("PRD-001", "A", attempt)); !strings.HasPrefix(text, "try ") {
+			t.Errorf("log of attempt %d: %q", attempt, text)
+		}
+	}
+	first, last := readFile(t, b.store.LogPath("PRD-001", "A", 1)), readFile(t, b.store.LogPath("PRD-001", "A", 3))
+	if strings.Fields(first)[2] != strings.Fields(last)[2] {
+		t.Errorf("the idempotency key changed between attempts: %q, %q", first, last)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    command = ["sleep", "60"]
+    timeout = "50ms"
+  }
+}
+`)
+	e := b.must(checkpoint.StatusFailed)
+	if e.Error.Outcome != "timed_out" || e.Error.Message != "timed out after 50ms" {
+		t.Errorf("error %+v", e.Error)
+	}
+}
+
+func TestSessionTimeoutPauses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+timeout = "100ms"
+phase "one" {
+  workstream "A" { command = ["sleep", "60"] }
+}
+`)
+	e := b.must(checkpoint.StatusPaused)
+	if e.Pause == nil || e.Pause.Reason != checkpoint.PauseTimeout {
+		t.Errorf("pause %+v", e.Pause)
+	}
+}
+
+func TestOutputsAndArtifactsFlowDownstream(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script    = "mkdir -p out && printf hello > out/a.txt && echo version=1.2 >> $RUNNER_OUTPUT && echo metric.size=5 >> $RUNNER_OUTPUT"
+    artifacts = ["out/*.txt"]
+  }
+}
+phase "two" {
+  workstream "B" {
+    depends_on = [workstream.A]
+    command    = ["sh", "-c", "printf '%s ' \"$@\" >> ran", "sh", workstream.A.outputs.version, workstream.A.artifacts[0], metric.size]
+  }
+}
+`)
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("1.2", "out/a.txt", "5")
+	a := b.state().Workstream("A").Artifacts
+	if len(a) != 1 || a[0].Path != "out/a.txt" || a[0].Size != 5 ||
+		a[0].Digest != "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" {
+		t.Errorf("artifacts %+v", a)
+	}
+}
+
+func TestMissingArtifactFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    command   = ["true"]
+    artifacts = ["out/*.txt"]
+  }
+}
+`)
+	e := b.must(checkpoint.StatusFailed)
+	if want := `the declared artifact "out/*.txt" does not exist`; string(e.Error.Message) != want {
+		t.Errorf("message %q, want %q", e.Error.Message, want)
+	}
+}
+
+func TestChangedInputRerunsWhatIsAffected(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script    = "echo A >> ran; cp a.txt a.out"
+    inputs    = ["a.txt"]
+    artifacts = ["a.out"]
+    effect    = "pure"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran"
+  }
+  workstream "C" {
+    script = "echo C >> ran"
+    inputs = ["c.txt"]
+  }
+}
+phase "two" {
+  workstream "D" { script = "echo D >> ran; test ! -e broken" }
+}
+`)
+	one := func(o *runner.Options) { o.Parallel = 1 }
+	b.write("a.txt", "1")
+	b.write("c.txt", "1")
+	b.write("broken", "")
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRanSet("A", "B", "C", "D")
+	b.write("a.txt", "2")
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRanSet("A", "B", "D")
+	if d := b.decision("B"); d != runner.Depends {
+		t.Errorf("B: %s", d)
+	}
+	b.write("c.txt", "2")
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRanSet("C", "D")
+	b.write("a.out", "edited")
+	_, err := b.build(one)
+	var conflict *runner.ConflictError
+	if !errors.As(err, &conflict) || conflict.Conflicts[0].Path != "a.out" {
+		t.Fatalf("error %v, want a conflict about a.out", err)
+	}
+	b.wantRan()
+	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+	b.wantRanSet("A", "D") // B stays: all that A does is its artifact, and that is what it was
+	b.remove("a.out")
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRanSet("A", "D")
+	b.write("a.out", "edited")
+	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+	b.wantRanSet("B", "D")
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRan("D")
+}
+
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, chain+`
+phase "three" {
+  workstream "D" { script = "echo D >> ran; test -e good" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B", "C", "D")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"B"} })
+	b.wantRan("B", "C", "D")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.From = "two" })
+	b.wantRan("B", "C", "D")
+	b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{"A"} })
+	b.wantRan("A")
+	_, err := b.build(func(o *runner.Options) { o.Select.From = "four" })
+	var sel *runner.SelectionError
+	if !errors.As(err, &sel) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWhenAndForEach(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+variable "deploy" {
+  type    = bool
+  default = false
+}
+---
+phase "one" {
+  workstream "s" {
+    for_each = toset(["a", "b"])
+    script   = "echo ${each.key} >> ran"
+  }
+  workstream "deploy" {
+    when       = var.deploy
+    depends_on = [workstream.s]
+    script     = "echo deploy >> ran"
+    gate "never" { command = ["false"] }
+  }
+}
+phase "two" {
+  when = var.deploy
+  workstream "announce" { script = "echo announce >> ran" }
+}
+`)
+	b.must(checkpoint.StatusComplete)
+	b.wantRanSet("a", "b")
+	st := b.state()
+	if got := st.Gate("never (deploy)").Status; got != checkpoint.Skipped {
+		t.Errorf("the gate of a skipped workstream is %s", got)
+	}
+	if got := st.Phase("two").Status; got != checkpoint.Skipped {
+		t.Errorf("phase two is %s", got)
+	}
+}
+
+func TestInterruptAndResume(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" { script = "echo A >> ran" }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; echo > started; test -e go || exec sleep 60"
+  }
+}
+`)
+	signals := make(chan string, 1)
+	stop := context.AfterFunc(fileExists(t, b.path("started")), func() { signals <- "SIGINT" })
+	defer stop()
+	e := b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Interrupts = signals })
+	if e.Signal != "SIGINT" {
+		t.Errorf("signal %q", e.Signal)
+	}
+	b.wantRan("A", "B")
+	st := b.state()
+	if last := st.Checkpoints[len(st.Checkpoints)-1]; last.Trigger != checkpoint.TriggerUserInterrupt {
+		t.Errorf("the last checkpoint is %s", last.Trigger)
+	}
+	b.write("go", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B")
+}
+
+func TestStaleDocument(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "document = \"prd.md\"\n"+chain)
+	b.write("prd.md", "one")
+	b.write("broken", "")
+	b.must(checkpoint.StatusFailed)
+	b.write("prd.md", "two")
+	if _, err := b.build(); !errors.Is(err, runner.ErrStale) {
+		t.Fatalf("error %v, want ErrStale", err)
+	}
+	b.ran()
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnStale = runner.StaleProceed })
+	b.wantRan("B")
+	b.must(checkpoint.StatusFailed) // the change has been accepted
+}
+
+func TestHooksRunAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+hook "complete" { command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran; exit 1"] }
+hook "failed"   { command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran"] }
+`+chain)
+	b.write("broken", "")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B", "hook-failed")
+	b.remove("broken")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B", "C", "hook-complete")
+	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "hook complete failed") {
+		t.Errorf("warnings %q", b.warned)
+	}
+}

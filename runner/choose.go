@@ -1,0 +1,166 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// chosen is a Selection, worked out: which workstreams run again although
+// nothing changed, and which do not run at all.
+type chosen struct {
+	forced  map[string]string // workstream → reason
+	phases  map[string]string // phase whose own gates are judged again → reason
+	allowed map[string]bool   // nil: everything may run
+}
+
+// SelectionError says that a selection names what is not in the pipeline.
+type SelectionError struct {
+	Option string // "--from"
+	Name   string
+	Known  []string
+}
+
+func (e *SelectionError) Error() string {
+	kind := "workstream"
+	if e.Option == "--from" {
+		kind = "phase"
+	}
+	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, list(e.Known))
+}
+
+// choose works out a selection.
+func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, error) {
+	c := &chosen{forced: make(map[string]string), phases: make(map[string]string)}
+	if s.From != "" {
+		if err := c.from(p, s.From); err != nil {
+			return nil, err
+		}
+	}
+	again, err := resolveNames(p, "--invalidate", s.Invalidate)
+	if err != nil {
+		return nil, err
+	}
+	only, err := resolveNames(p, "--only", s.Only)
+	if err != nil {
+		return nil, err
+	}
+	dependents := dependentsOf(p)
+	for _, name := range again {
+		c.force(dependents, name, "it was invalidated")
+	}
+	if len(only) == 0 {
+		return c, nil
+	}
+	c.allowed = make(map[string]bool)
+	for _, name := range only {
+		if rec := recordOf(st, name); rec != nil && rec.Step > 0 {
+			c.force(dependents, name, "it was chosen by --only")
+		}
+		c.allow(p, dependents, name)
+	}
+	return c, nil
+}
+
+func (c *chosen) from(p *pipeline.Pipeline, name string) error {
+	i := slices.IndexFunc(p.Phases, func(ph *pipeline.Phase) bool { return ph.Name == name })
+	if i < 0 {
+		known := make([]string, len(p.Phases))
+		for k, ph := range p.Phases {
+			known[k] = ph.Name
+		}
+		return &SelectionError{Option: "--from", Name: name, Known: known}
+	}
+	for _, phase := range p.Phases[i:] {
+		reason := "everything from " + name + " on runs again"
+		c.phases[phase.Name] = reason
+		for _, ws := range phase.Workstreams {
+			c.forced[ws.Name] = reason
+		}
+	}
+	return nil
+}
+
+// force makes a workstream run again, and all that depends on it.
+func (c *chosen) force(dependents map[string][]*pipeline.Workstream, name, reason string) {
+	c.forced[name] = reason
+	for _, ws := range dependents[name] {
+		if _, ok := c.forced[ws.Name]; !ok {
+			c.force(dependents, ws.Name, "it depends on "+name+", which runs again")
+		}
+	}
+}
+
+// allow lets a workstream run, with what it needs and what depends on it.
+func (c *chosen) allow(p *pipeline.Pipeline, dependents map[string][]*pipeline.Workstream, name string) {
+	if c.allowed[name] {
+		return
+	}
+	c.allowed[name] = true
+	ws := p.Workstream(name)
+	for _, phase := range p.Phases[:ws.Phase.Number-1] {
+		for _, earlier := range phase.Workstreams {
+			c.allowed[earlier.Name] = true
+		}
+	}
+	need := make(map[string]bool)
+	collectUpstream(ws, need)
+	for up := range need {
+		c.allowed[up] = true
+	}
+	for _, d := range dependents[name] {
+		c.allow(p, dependents, d.Name)
+	}
+}
+
+// excluded says why a workstream was chosen not to run.
+func (c *chosen) excluded(ws *pipeline.Workstream) string {
+	if c.allowed == nil || c.allowed[ws.Name] {
+		return ""
+	}
+	return "it was not chosen by --only"
+}
+
+// resolveNames finds the workstreams of an option; the label of a for_each
+// block stands for all its instances.
+func resolveNames(p *pipeline.Pipeline, option string, names []string) ([]string, error) {
+	var found []string
+	for _, name := range names {
+		n := len(found)
+		var known []string
+		for _, phase := range p.Phases {
+			for _, ws := range phase.Workstreams {
+				known = append(known, ws.Name)
+				if ws.Name == name || ws.Block == name {
+					found = append(found, ws.Name)
+				}
+			}
+		}
+		if len(found) == n {
+			return nil, &SelectionError{Option: option, Name: name, Known: known}
+		}
+	}
+	return found, nil
+}
+
+// dependentsOf inverts the graph.
+func dependentsOf(p *pipeline.Pipeline) map[string][]*pipeline.Workstream {
+	d := make(map[string][]*pipeline.Workstream)
+	for _, phase := range p.Phases {
+		for _, ws := range phase.Workstreams {
+			for _, up := range ws.Upstream {
+				d[up] = append(d[up], ws)
+			}
+		}
+	}
+	return d
+}
+
+func recordOf(st *checkpoint.State, name string) *checkpoint.Workstream {
+	if st == nil {
+		return nil
+	}
+	return st.Workstream(name)
+}

@@ -1,0 +1,275 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// subject is all that is known of a workstream when it is decided. What is
+// done with it is a function of this and nothing else.
+type subject struct {
+	ws     *pipeline.Workstream
+	record *checkpoint.Workstream // nil: the state does not know it
+
+	now       checkpoint.Digest // what it would be run from
+	known     bool              // whether now is known: everything upstream is settled
+	conflicts []Conflict        // recorded artifacts that are missing or changed
+	choice    OnConflict        // what to do with changed ones: keep, restore, or undecided
+
+	skip     string   // why it is not enabled, "" when it is
+	forced   string   // why it was chosen to run again, "" when it was not
+	excluded string   // why it was chosen not to run, "" when it was not
+	rerun    []string // upstream workstreams that run first
+	blocked  []string // upstream workstreams that cannot complete
+}
+
+// decide is the one deciding function for workstreams.
+func decide(s subject) Step {
+	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
+	done := s.record != nil && (s.record.Status == checkpoint.Completed || s.record.Status == checkpoint.Succeeded)
+	switch {
+	case s.skip != "":
+		return step.with(Skipped, "%s", s.skip)
+	case s.record != nil && s.record.Status == checkpoint.Uncertain:
+		return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
+	case len(s.blocked) > 0:
+		step.On = s.blocked
+		return step.with(Blocked, "needs %s", list(s.blocked))
+	case s.excluded != "" && !done:
+		return step.with(Blocked, "%s", s.excluded)
+	case !done:
+		return decidePending(s, step)
+	case s.forced != "":
+		return again(s, step, "%s", s.forced)
+	case s.record.Imported && len(missing(s.conflicts)) == 0:
+		return step.with(Reuse, "completed according to the PRD document")
+	case !s.known:
+		step.On = s.rerun
+		return step.with(Depends, "on what %s will give", list(s.rerun))
+	}
+	return decideDone(s, step)
+}
+
+// decidePending decides what has not been completed.
+func decidePending(s subject, step Step) Step {
+	if len(s.rerun) > 0 {
+		step.On = s.rerun
+	}
+	if s.record == nil || s.record.Attempts == 0 && s.record.Reason == "" {
+		return step.with(Run, "not run yet")
+	}
+	switch s.record.Status {
+	case checkpoint.Running, checkpoint.Interrupted:
+		if s.ws.Effect == pipeline.Once && s.record.Status == checkpoint.Running {
+			return step.with(Uncertain, "attempt %d was started, and its end was never recorded", s.record.Attempts)
+		}
+		return step.with(Run, "attempt %d was interrupted", s.record.Attempts)
+	case checkpoint.Failed:
+		return step.with(Run, "attempt %d failed: %s", s.record.Attempts, messageOf(s.record.Error))
+	case checkpoint.Skipped:
+		return step.with(Run, "was skipped, and is enabled now")
+	default:
+		if s.record.Reason != "" {
+			return step.with(Rerun, "%s", string(s.record.Reason))
+		}
+		return step.with(Run, "not run yet")
+	}
+}
+
+// decideDone decides what was completed, or whose work at least is done.
+func decideDone(s subject, step Step) Step {
+	if c := changes(s.record.Digest, s.now); len(c) > 0 && !s.record.Digest.Equal(s.now) && s.record.Digest.Definition != "" {
+		step.Changes = c
+		return again(s, step, "%s", describeChanges(c))
+	}
+	if gone := missing(s.conflicts); len(gone) > 0 {
+		step.Changes = asChanges(gone)
+		return again(s, step, "its artifact %s is missing", gone[0].Path)
+	}
+	if failed := unsatisfied(s.record); failed != nil {
+		if failed.Status == checkpoint.Rejected {
+			return again(s, step, "%s was rejected", failed.Label)
+		}
+		if failed.Status == checkpoint.Failed && s.ws.RerunOnGateFailure {
+			return again(s, step, "%s failed, and on_gate_failure is rerun", failed.Label)
+		}
+		return step.with(Judge, "the work is done; %s comes next", failed.Label)
+	}
+	if len(s.conflicts) > 0 {
+		step.Changes = asChanges(s.conflicts)
+		switch s.choice {
+		case ConflictKeep:
+			return step.with(Judge, "%s was edited, and the edit is kept", s.conflicts[0].Path)
+		case ConflictRestore:
+			return again(s, step, "%s was edited, and is made again", s.conflicts[0].Path)
+		case ConflictAsk, ConflictFail:
+		}
+		return step.with(Reuse, "proved done, but %s was edited since", s.conflicts[0].Path)
+	}
+	if s.record.Status == checkpoint.Succeeded {
+		return step.with(Judge, "the work is done; its gates come next")
+	}
+	return step.with(Reuse, "nothing changed since it completed")
+}
+
+// again runs a done workstream again, unless that is for a person to say.
+func again(s subject, step Step, format string, args ...any) Step {
+	if s.ws.Effect == pipeline.Once {
+		return step.with(Uncertain, "it must not run twice, but "+format, args...)
+	}
+	return step.with(Rerun, format, args...)
+}
+
+// unsatisfied is the first gate of a workstream that has not passed.
+func unsatisfied(w *checkpoint.Workstream) *checkpoint.Gate {
+	for _, g := range w.Gates {
+		if g.Status != checkpoint.Passed && g.Status != checkpoint.Skipped {
+			return g
+		}
+	}
+	return nil
+}
+
+// gateSubject is all that is known of a gate when it is decided.
+type gateSubject struct {
+	gate       *pipeline.Gate
+	record     *checkpoint.Gate
+	owner      []Step // of what it judges
+	definition string // of the gate now; "" when it can't be known yet
+	judged     string // of what it would judge; likewise
+	declared   bool   // whether there are files that its verdict is bound to
+	forced     string
+}
+
+// decideGate is the one deciding function for gates.
+func decideGate(s gateSubject) Step {
+	step := Step{Kind: GateStep, Name: s.gate.Label()}
+	waits, running := owners(s.owner)
+	switch {
+	case len(s.owner) > 0 && !slices.ContainsFunc(s.owner, func(o Step) bool { return o.Decision != Skipped }):
+		return step.with(Skipped, "what it judges is skipped")
+	case len(waits) > 0:
+		step.On = waits
+		return step.with(Blocked, "needs %s", list(waits))
+	case len(running) > 0:
+		step.On = running
+		return step.with(Depends, "on what %s will give", list(running))
+	case s.record == nil || s.record.Status == checkpoint.Pending && s.record.Attempts == 0 && s.record.Reason == "":
+		return step.with(Run, "not judged yet")
+	}
+	switch s.record.Status {
+	case checkpoint.Passed:
+		return decidePassed(s, step)
+	case checkpoint.Failed:
+		return step.with(Judge, "it failed: %s", messageOf(s.record.Error))
+	case checkpoint.Rejected:
+		return step.with(Judge, "it was rejected")
+	case checkpoint.Waiting:
+		return step.with(Judge, "it waits for an approval")
+	default:
+		if s.record.Reason != "" {
+			return step.with(Judge, "%s", string(s.record.Reason))
+		}
+		return step.with(Judge, "its verdict was never recorded")
+	}
+}
+
+// decidePassed carries a verdict over only if all that it is bound to is
+// unchanged. A process judges what no digest can see where no files are
+// declared, so that its verdict holds for one run only.
+func decidePassed(s gateSubject, step Step) Step {
+	switch {
+	case s.forced != "":
+		return step.with(Judge, "%s", s.forced)
+	case s.record.Definition == "": // from a hand-written document
+		return step.with(Reuse, "passed according to the PRD document")
+	case s.record.Definition != s.definition:
+		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
+		return step.with(Judge, "its definition changed")
+	case s.record.Judged != s.judged:
+		step.Changes = []Change{{Component: "judged", Old: s.record.Judged, New: s.judged}}
+		return step.with(Judge, "what it judged changed")
+	case !s.declared && s.gate.Kind == pipeline.GateCommand:
+		return step.with(Judge, "neither it nor what it judges declares inputs or artifacts that could prove it unchanged")
+	}
+	return step.with(Reuse, "passed, and nothing changed since")
+}
+
+// owners sorts what a gate judges into what keeps it from being judged at
+// all, and what runs before it.
+func owners(steps []Step) (waits, running []string) {
+	for _, o := range steps {
+		switch o.Decision {
+		case Blocked, Uncertain:
+			waits = append(waits, o.Name)
+		case Run, Rerun, Depends:
+			running = append(running, o.Name)
+		case Reuse, Judge, Skipped:
+		}
+	}
+	return waits, running
+}
+
+func (s Step) with(d Decision, format string, args ...any) Step {
+	s.Decision, s.Reason = d, fmt.Sprintf(format, args...)
+	return s
+}
+
+func missing(conflicts []Conflict) []Conflict {
+	var gone []Conflict
+	for _, c := range conflicts {
+		if c.Found == "" {
+			gone = append(gone, c)
+		}
+	}
+	return gone
+}
+
+func asChanges(conflicts []Conflict) []Change {
+	c := make([]Change, len(conflicts))
+	for i, k := range conflicts {
+		c[i] = Change{Component: "artifacts", Name: k.Path, Old: k.Recorded, New: k.Found}
+	}
+	return c
+}
+
+// describeChanges names the components that changed, and what of them.
+func describeChanges(c []Change) string {
+	first := c[0]
+	text := first.Component + " changed"
+	if first.Name != "" {
+		text = first.Component + " changed: " + first.Name
+	}
+	if len(c) > 1 {
+		text += fmt.Sprintf(" and %d more", len(c)-1)
+	}
+	return text
+}
+
+func messageOf(f *checkpoint.Failure) string {
+	if f == nil || f.Message == "" {
+		return "its end was never recorded"
+	}
+	return string(f.Message)
+}
+
+// list names a few things, and counts the rest.
+func list(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return "nothing"
+	case n == 1:
+		return names[0]
+	case n <= 3:
+		text := names[0]
+		for _, name := range names[1 : n-1] {
+			text += ", " + name
+		}
+		return text + " and " + names[n-1]
+	default:
+		return fmt.Sprintf("%s, %s and %d more", names[0], names[1], n-2)
+	}
+}

@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	same := checkpoint.Digest{Definition: "d1"}
+	edited := []Conflict{{Path: "out/a", Workstream: "A", Recorded: "x", Found: "y"}}
+	gone := []Conflict{{Path: "out/a", Workstream: "A", Recorded: "x"}}
+	completed := func(mod func(*checkpoint.Workstream)) *checkpoint.Workstream {
+		w := &checkpoint.Workstream{Name: "A", Status: checkpoint.Completed, Attempts: 1, Digest: same}
+		if mod != nil {
+			mod(w)
+		}
+		return w
+	}
+	gate := func(status checkpoint.StepStatus) *checkpoint.Workstream {
+		return completed(func(w *checkpoint.Workstream) {
+			w.Status = checkpoint.Succeeded
+			w.Gates = []*checkpoint.Gate{{Label: "lint (A)", Status: status}}
+		})
+	}
+	tests := []struct {
+		name   string
+		s      subject
+		want   Decision
+		reason string
+	}{
+		{"unknown to the state", subject{known: true}, Run, "not run yet"},
+		{"not enabled", subject{skip: "its when is false"}, Skipped, "its when is false"},
+		{"unchanged", subject{record: completed(nil), now: same, known: true}, Reuse, "nothing changed"},
+		{"definition changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true}, Rerun, "definition changed"},
+		{"variable changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d1", Variables: map[string]string{"v": "2"}}, known: true}, Rerun, "variables changed: v"},
+		{"a once step changed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true}, Uncertain, "must not run twice"},
+		{"chosen", subject{record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Rerun, "it was invalidated"},
+		{"a once step chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Uncertain, "must not run twice"},
+		{"upstream runs", subject{record: completed(nil), rerun: []string{"Z"}}, Depends, "Z"},
+		{"upstream is stuck", subject{record: completed(nil), blocked: []string{"Z"}}, Blocked, "needs Z"},
+		{"artifact missing", subject{record: completed(nil), now: same, known: true, conflicts: gone}, Rerun, "out/a is missing"},
+		{"artifact edited, undecided", subject{record: completed(nil), now: same, known: true, conflicts: edited}, Reuse, "edited since"},
+		{"artifact edited, kept", subject{record: completed(nil), now: same, known: true, conflicts: edited, choice: ConflictKeep}, Judge, "the edit is kept"},
+		{"artifact edited, restored", subject{record: completed(nil), now: same, known: true, conflicts: edited, choice: ConflictRestore}, Rerun, "made again"},
+		{"killed", subject{record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running }), known: true}, Run, "was interrupted"},
+		{"a once step killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running }), known: true}, Uncertain, "never recorded"},
+		{"failed", subject{record: completed(func(w *checkpoint.Workstream) {
+			w.Status, w.Error = checkpoint.Failed, &checkpoint.Failure{Message: "boom"}
+		}), known: true}, Run, "boom"},
+		{"uncertain", subject{record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Uncertain }), known: true}, Uncertain, "nobody knows"},
+		{"gate failed, fixed by hand", subject{record: gate(checkpoint.Failed), now: same, known: true, conflicts: edited}, Judge, "lint (A)"},
+		{"gate failed, rerun asked for", subject{ws: &pipeline.Workstream{Name: "A", RerunOnGateFailure: true}, record: gate(checkpoint.Failed), now: same, known: true}, Rerun, "on_gate_failure"},
+		{"gate rejected", subject{record: gate(checkpoint.Rejected), now: same, known: true}, Rerun, "was rejected"},
+		{"gate waiting", subject{record: gate(checkpoint.Waiting), now: same, known: true}, Judge, "lint (A) comes next"},
+		{"imported", subject{record: completed(func(w *checkpoint.Workstream) { w.Imported, w.Digest = true, checkpoint.Digest{} }), now: same, known: true}, Reuse, "PRD document"},
+		{"not chosen", subject{known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
+		{"not chosen but done", subject{record: completed(nil), now: same, known: true, excluded: "it was not chosen by --only"}, Reuse, "nothing changed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.s.ws == nil {
+				tt.s.ws = &pipeline.Workstream{Name: "A"}
+			}
+			got := decide(tt.s)
+			if got.Decision != tt.want || !strings.Contains(got.Reason, tt.reason) {
+				t.Errorf("got %s (%s), want %s (…%s…)", got.Decision, got.Reason, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+func TestDecideGate(t *testing.T) {
+	t.Parallel()
+	phase := &pipeline.Phase{Name: "p"}
+	ws := &pipeline.Workstream{Name: "A", Phase: phase}
+	passed := &checkpoint.Gate{Label: "lint (A)", Status: checkpoint.Passed, Attempts: 1, Definition: "d", Judged: "j"}
+	kept := []Step{{Name: "A", Decision: Judge}}
+	tests := []struct {
+		name   string
+		s      gateSubject
+		want   Decision
+		reason string
+	}{
+		{"never judged", gateSubject{owner: kept}, Run, "not judged yet"},
+		{"unchanged", gateSubject{owner: kept, record: passed, definition: "d", judged: "j", declared: true}, Reuse, "nothing changed"},
+		{"nothing declared", gateSubject{owner: kept, record: passed, definition: "d", judged: "j"}, Judge, "could prove it unchanged"},
+		{"definition changed", gateSubject{owner: kept, record: passed, definition: "e", judged: "j", declared: true}, Judge, "its definition changed"},
+		{"files changed", gateSubject{owner: kept, record: passed, definition: "d", judged: "k", declared: true}, Judge, "what it judged changed"},
+		{"owner skipped", gateSubject{owner: []Step{{Name: "A", Decision: Skipped}}, record: passed}, Skipped, "skipped"},
+		{"owner runs", gateSubject{owner: []Step{{Name: "A", Decision: Rerun}}, record: passed}, Depends, "on what A will give"},
+		{"owner uncertain", gateSubject{owner: []Step{{Name: "A", Decision: Uncertain}}}, Blocked, "needs A"},
+		{"failed", gateSubject{owner: kept, record: &checkpoint.Gate{Status: checkpoint.Failed, Attempts: 1, Error: &checkpoint.Failure{Message: "no"}}}, Judge, "it failed: no"},
+		{"waiting", gateSubject{owner: kept, record: &checkpoint.Gate{Status: checkpoint.Waiting, Definition: "d", Judged: "j"}}, Judge, "waits for an approval"},
+		{"from --from", gateSubject{owner: kept, record: passed, definition: "d", judged: "j", declared: true, forced: "everything runs again"}, Judge, "everything runs again"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.s.gate = &pipeline.Gate{Name: "lint", Kind: pipeline.GateCommand, Phase: phase, Workstream: ws}
+			got := decideGate(tt.s)
+			if got.Decision != tt.want || !strings.Contains(got.Reason, tt.reason) {
+				t.Errorf("got %s (%s), want %s (…%s…)", got.Decision, got.Reason, tt.want, tt.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,144 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// results gives expressions what the state knows of completed workstreams.
+func results(st *checkpoint.State, run pipeline.RunInfo) pipeline.Results {
+	metrics := make(map[string]any, len(st.Metrics))
+	for name, m := range st.Metrics {
+		metrics[name] = m.Value
+	}
+	return pipeline.Results{
+		Metrics: metrics,
+		Run:     run,
+		Workstream: func(name string) (pipeline.Result, bool) {
+			w := st.Workstream(name)
+			if w == nil || w.Status != checkpoint.Completed && w.Status != checkpoint.Succeeded && w.Status != checkpoint.Skipped {
+				return pipeline.Result{}, false
+			}
+			r := pipeline.Result{Outputs: make(map[string]string, len(w.Outputs))}
+			for k, v := range w.Outputs {
+				r.Outputs[k] = string(v)
+			}
+			for _, a := range w.Artifacts {
+				r.Artifacts = append(r.Artifacts, string(a.Path))
+			}
+			return r, true
+		},
+	}
+}
+
+// digest is what a workstream would be run from now: pure, given its
+// evaluated invocation, the state of what it depends on, and its input files.
+func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs []checkpoint.Artifact) checkpoint.Digest {
+	d := checkpoint.Digest{Definition: inv.Definition, Variables: ws.Variables()}
+	if len(ws.Inputs) > 0 {
+		d.Inputs = digestFiles(inputs)
+		if len(inputs) <= checkpoint.MaxInline {
+			for _, a := range inputs {
+				d.Files = append(d.Files, checkpoint.FileRef{Path: a.Path, Digest: a.Digest})
+			}
+		}
+	}
+	if len(ws.Upstream) > 0 {
+		parts := make([]string, 0, 2*len(ws.Upstream))
+		inline := len(ws.Upstream) <= checkpoint.MaxInline
+		for _, name := range ws.Upstream {
+			result := resultOf(st.Workstream(name), p.Workstream(name))
+			parts = append(parts, name, result)
+			if inline {
+				if d.Results == nil {
+					d.Results = make(map[string]string, len(ws.Upstream))
+				}
+				d.Results[name] = result
+			}
+		}
+		d.Upstream = digestOf(parts...)
+	}
+	return d
+}
+
+// digestFiles is the digest of a list of files: paths, modes and contents.
+func digestFiles(files []checkpoint.Artifact) string {
+	parts := make([]string, 0, 3*len(files))
+	for _, a := range files {
+		parts = append(parts, string(a.Path), strconv.FormatUint(uint64(a.Mode&^0o066), 8), a.Digest)
+	}
+	return digestOf(parts...)
+}
+
+// resultOf is what a workstream hands to those that depend on it: its outputs
+// and artifacts, and, unless all it does is these, which run of it made them.
+func resultOf(w *checkpoint.Workstream, ws *pipeline.Workstream) string {
+	if w == nil || w.Status == checkpoint.Skipped {
+		return "skipped"
+	}
+	parts := []string{digestFiles(w.Artifacts)}
+	for _, name := range slices.Sorted(maps.Keys(w.Outputs)) {
+		parts = append(parts, name, string(w.Outputs[name]))
+	}
+	if ws == nil || ws.Effect != pipeline.Pure {
+		parts = append(parts, fmt.Sprintf("run %d", w.WorkSeq))
+	}
+	return digestOf(parts...)
+}
+
+// changes lists what differs between two digests, component by component.
+func changes(was, is checkpoint.Digest) []Change {
+	var c []Change
+	if was.Definition != is.Definition {
+		c = append(c, Change{Component: "definition", Old: was.Definition, New: is.Definition})
+	}
+	for _, name := range slices.Sorted(maps.Keys(union(was.Variables, is.Variables))) {
+		if was.Variables[name] != is.Variables[name] {
+			c = append(c, Change{Component: "variables", Name: name, Old: was.Variables[name], New: is.Variables[name]})
+		}
+	}
+	if was.Inputs != is.Inputs {
+		c = append(c, changed("inputs", was.Inputs, is.Inputs, byPath(was.Files), byPath(is.Files))...)
+	}
+	if was.Upstream != is.Upstream {
+		c = append(c, changed("upstream", was.Upstream, is.Upstream, was.Results, is.Results)...)
+	}
+	return c
+}
+
+// changed lists the members of one component that differ, or, where there
+// were too many to list, the component as a whole.
+func changed(component, was, is string, old, now map[string]string) []Change {
+	var c []Change
+	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
+		if old[name] != now[name] {
+			c = append(c, Change{Component: component, Name: name, Old: old[name], New: now[name]})
+		}
+	}
+	if len(c) == 0 || old == nil || now == nil {
+		return []Change{{Component: component, Old: was, New: is}}
+	}
+	return c
+}
+
+func byPath(files []checkpoint.FileRef) map[string]string {
+	m := make(map[string]string, len(files))
+	for _, f := range files {
+		m[string(f.Path)] = f.Digest
+	}
+	return m
+}
+
+func union(a, b map[string]string) map[string]string {
+	m := maps.Clone(a)
+	if m == nil {
+		return b
+	}
+	maps.Copy(m, b)
+	return m
+}

@@ -1,0 +1,158 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// Facts is what was found outside the state: files as they are now. They are
+// gathered first; deciding only reads them.
+type Facts struct {
+	Document *checkpoint.FileRef // nil without a document
+	Git      *checkpoint.Git
+
+	inputs    map[string][]checkpoint.Artifact // of a workstream, by its name
+	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
+	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
+	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
+}
+
+// surveyor gathers facts.
+type surveyor struct {
+	tree *tree
+	p    *pipeline.Pipeline
+	own  *ownership
+}
+
+func newSurveyor(p *pipeline.Pipeline, t *tree) *surveyor {
+	return &surveyor{tree: t, p: p, own: newOwnership(p)}
+}
+
+func newFacts() *Facts {
+	return &Facts{
+		inputs:    make(map[string][]checkpoint.Artifact),
+		conflicts: make(map[string][]Conflict),
+		current:   make(map[string][]checkpoint.Artifact),
+		judged:    make(map[string]string),
+	}
+}
+
+// session gathers what concerns the session as a whole.
+func (s *surveyor) session(ctx context.Context, f *Facts, git Git) error {
+	if s.p.Document != "" {
+		a, err := s.tree.describe(ctx, filepath.ToSlash(s.p.Document))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read the PRD document: %w", err)
+		}
+		f.Document = &checkpoint.FileRef{Path: checkpoint.Text(s.p.Document), Digest: a.Digest}
+	}
+	if git != nil {
+		head, err := git.Head(ctx)
+		if err != nil {
+			return fmt.Errorf("read the git head: %w", err)
+		}
+		f.Git = head
+	}
+	return nil
+}
+
+// workstream gathers a workstream's input files, and how its recorded
+// artifacts are now.
+func (s *surveyor) workstream(ctx context.Context, f *Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
+	inputs, err := s.inputs(ctx, ws)
+	if err != nil {
+		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
+	}
+	f.inputs[ws.Name] = inputs
+	if rec == nil || len(rec.Artifacts) == 0 || rec.Status != checkpoint.Completed && rec.Status != checkpoint.Succeeded {
+		return nil
+	}
+	return s.verify(ctx, f, rec)
+}
+
+// inputs are the files that match, without the workstream's own artifacts and
+// those of workstreams that do not run before it.
+func (s *surveyor) inputs(ctx context.Context, ws *pipeline.Workstream) ([]checkpoint.Artifact, error) {
+	if len(ws.Inputs) == 0 {
+		return nil, nil
+	}
+	paths, err := s.tree.glob(ctx, ws.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]checkpoint.Artifact, 0, len(paths))
+	for _, p := range paths {
+		if s.own.foreign(ws, p) {
+			continue
+		}
+		a, err := s.tree.describe(ctx, p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, a)
+	}
+	return files, nil
+}
+
+// verify compares recorded artifacts with the files that are there.
+func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstream) error {
+	var conflicts []Conflict
+	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
+	for _, a := range rec.Artifacts {
+		now, err := s.tree.describe(ctx, string(a.Path))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest})
+			continue
+		case errors.Is(err, errNotRegular):
+			conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest, Found: "not a file"})
+			continue
+		case err != nil:
+			return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
+		case a.Digest != "" && now.Digest != a.Digest:
+			conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest, Found: now.Digest})
+		}
+		current = append(current, now)
+	}
+	f.conflicts[rec.Name], f.current[rec.Name] = conflicts, current
+	return nil
+}
+
+// gate gathers the digest of what a gate judges: its inputs; else the inputs
+// and artifacts of its workstream, or of its phase's workstreams. Where these
+// declare none there is nothing to bind a verdict to.
+func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
+	patterns := g.Inputs
+	if len(patterns) == 0 {
+		for _, ws := range judgedBy(g) {
+			patterns = append(append(patterns, ws.Inputs...), ws.Artifacts...)
+		}
+	}
+	if len(patterns) == 0 {
+		f.judged[g.Label()] = ""
+		return nil
+	}
+	files, err := s.tree.describeAll(ctx, patterns)
+	if err != nil {
+		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
+	}
+	f.judged[g.Label()] = digestFiles(files)
+	return nil
+}
+
+// judgedBy are the workstreams that a gate judges.
+func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
+	if g.Workstream != nil {
+		return []*pipeline.Workstream{g.Workstream}
+	}
+	return g.Phase.Workstreams
+}

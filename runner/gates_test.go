@@ -1,0 +1,298 @@
+package runner_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// fileExists returns a context that ends once the file is there.
+func fileExists(t *testing.T, name string) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ticker := time.NewTicker(time.Millisecond)
+	go func() {
+		defer cancel()
+		defer ticker.Stop()
+		for {
+			select {
+			case <-t.Context().Done():
+				return
+			case <-ticker.C:
+				if _, err := os.Stat(name); err == nil {
+					return
+				}
+			}
+		}
+	}()
+	return ctx
+}
+
+const gated = `
+phase "one" {
+  workstream "A" {
+    script    = "echo A >> ran; test -e out.txt || echo new > out.txt"
+    artifacts = ["out.txt"]
+    gate "check" { script = "echo check >> ran; grep -q good out.txt" }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; test ! -e broken"
+  }
+}
+`
+
+func TestFailedGateJudgesAgainAfterAFix(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gated)
+	b.write("broken", "")
+	e := b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "check")
+	if e.Error.Gate != "check (A)" || e.Error.Workstream != "A" {
+		t.Errorf("error %+v", e.Error)
+	}
+	b.write("out.txt", "good")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("check", "B")
+	if got := b.state().Workstream("A").Edited; !slices.Equal(got, []checkpoint.Text{"out.txt"}) {
+		t.Errorf("edited %q", got)
+	}
+	b.must(checkpoint.StatusFailed) // the verdict is carried over
+	b.wantRan("B")
+	b.remove("broken")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B")
+}
+
+func TestGateOfChangedDefinitionIsJudgedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gated)
+	b.write("out.txt", "good and better")
+	b.write("broken", "")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "check", "B")
+	b.rewrite(strings.Replace(gated, "grep -q good", "grep -q better", 1))
+	b.must(checkpoint.StatusFailed)
+	if d := b.decision("A"); d != runner.Judge {
+		t.Errorf("A: %s", d)
+	}
+	got := b.ran()
+	if len(got) == 0 || got[0] != "check" || slices.Contains(got, "A") {
+		t.Errorf("ran %q, want the check first and not A", got)
+	}
+}
+
+func TestGateThatJudgesAMovingTargetFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script    = "echo x > out.txt"
+    artifacts = ["out.txt"]
+    gate "check" { script = "echo check >> ran; date +%N >> out.txt" }
+  }
+}
+`)
+	e := b.must(checkpoint.StatusFailed)
+	b.wantRan("check", "check")
+	if e.Error.Message != "what it judges changed while it was judged, twice" {
+		t.Errorf("message %q", e.Error.Message)
+	}
+}
+
+const approved = `
+phase "one" {
+  workstream "A" {
+    script    = "echo A >> ran; cp in.txt out.txt"
+    inputs    = ["in.txt"]
+    artifacts = ["out.txt"]
+  }
+  gate "sign-off" {
+    approval { message = "Ship it?" }
+  }
+}
+phase "two" {
+  workstream "B" { script = "echo B >> ran; test ! -e broken" }
+}
+`
+
+func (b *bench) ask(r checkpoint.Request) error {
+	b.t.Helper()
+	r.PRD = "PRD-001"
+	return b.store.Ask(context.Background(), r, func(x *checkpoint.Session) error {
+		g := x.State().Gate(r.Gate)
+		v := checkpoint.Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged}
+		if r.Verb == checkpoint.VerbApprove {
+			x.Add(checkpoint.GateApproved{Verdict: v, By: r.By})
+		} else {
+			x.Add(checkpoint.GateRejected{Verdict: v, By: r.By})
+		}
+		return nil
+	})
+}
+
+func TestApprovalPausesAndIsBoundToWhatWasApproved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, approved)
+	b.write("in.txt", "1")
+	b.write("broken", "")
+	e := b.must(checkpoint.StatusPaused)
+	b.wantRan("A")
+	if e.Pause.Reason != checkpoint.PauseApproval || !slices.Equal(e.Pause.Gates, []string{"sign-off (one)"}) {
+		t.Fatalf("pause %+v", e.Pause)
+	}
+	b.must(checkpoint.StatusPaused) // a resume is no approval
+	b.wantRan()
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("B")
+	b.write("in.txt", "2")
+	b.must(checkpoint.StatusPaused) // what was approved is not there any more
+	b.wantRan("A")
+}
+
+func TestRejectionRunsTheWorkAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    gate "ok" {
+      approval { message = "Good?" }
+    }
+  }
+}
+`)
+	b.must(checkpoint.StatusPaused)
+	b.wantRan("A")
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbReject, Gate: "ok (A)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.must(checkpoint.StatusPaused)
+	b.wantRan("A")
+}
+
+func TestReviewStopsAfterThePass(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    gate "look" {
+      command = ["true"]
+      pause   = true
+    }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran"
+  }
+}
+`)
+	e := b.must(checkpoint.StatusPaused)
+	b.wantRan("A")
+	if e.Pause.Reason != checkpoint.PauseReview {
+		t.Errorf("pause %+v", e.Pause)
+	}
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B")
+}
+
+func TestMetricGateAgainstTheLastCompleteSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" { script = "echo metric.coverage=$(cat value) >> $RUNNER_OUTPUT" }
+  gate "coverage" {
+    metric   = "coverage"
+    min      = 50
+    max_drop = 5
+  }
+  gate "sane" {
+    condition     = metric.coverage <= 100
+    error_message = "coverage is ${metric.coverage}"
+  }
+}
+`)
+	b.write("value", "90")
+	b.must(checkpoint.StatusComplete)
+	b.write("value", "80")
+	e := b.must(checkpoint.StatusFailed)
+	if want := "coverage dropped from 90 to 80, by more than 5"; string(e.Error.Message) != want {
+		t.Errorf("message %q, want %q", e.Error.Message, want)
+	}
+	b.write("value", "120")
+	e = b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Fresh = true })
+	if want := "coverage is 120"; string(e.Error.Message) != want {
+		t.Errorf("message %q, want %q", e.Error.Message, want)
+	}
+}
+
+func TestOnceIsNeverRunTwiceByItself(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "pay" {
+    script = "echo pay >> ran; exit 1"
+    effect = "once"
+    retry { attempts = 3 }
+  }
+}
+`)
+	e := b.must(checkpoint.StatusPaused)
+	b.wantRan("pay")
+	if e.Pause.Reason != checkpoint.PauseUncertain {
+		t.Errorf("pause %+v", e.Pause)
+	}
+	b.must(checkpoint.StatusPaused)
+	b.wantRan()
+	b.resolve("pay", checkpoint.ResolvedDone)
+	b.must(checkpoint.StatusComplete)
+	b.wantRan()
+}
+
+func (b *bench) resolve(name string, r checkpoint.Resolution) {
+	b.t.Helper()
+	err := b.store.Ask(context.Background(), checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbResolve, Workstream: name, Resolution: r}, func(x *checkpoint.Session) error {
+		x.Add(checkpoint.WorkstreamResolved{Workstream: name, Resolution: r})
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestVerifyDecides(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "pay" {
+    script = "echo pay >> ran; exit 1"
+    effect = "once"
+    verify = ["test", "-e", "paid"]
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed) // it did not happen, and has no attempts left
+	b.wantRan("pay")
+	b.write("paid", "")
+	b.must(checkpoint.StatusComplete) // it runs, fails, and turns out to have happened
+	b.wantRan("pay")
+}

@@ -1,0 +1,236 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// judgeAll judges gates in their order, and tells whether all of them passed.
+// The first that does not ends it, unless keepGoing.
+func (l *loop) judgeAll(ctx context.Context, gates []*pipeline.Gate, keepGoing bool, then func(passed bool)) {
+	passed := true
+	var next func(i int)
+	next = func(i int) {
+		if i == len(gates) {
+			then(passed)
+			return
+		}
+		if gates[i].Workstream == nil && l.status != running {
+			then(false) // a phase's gates are something new
+			return
+		}
+		l.judge(ctx, gates[i], func(ok bool) {
+			passed = passed && ok
+			if !ok && !keepGoing {
+				then(false)
+				return
+			}
+			next(i + 1)
+		})
+	}
+	next(0)
+}
+
+// judgePhase judges a phase's own gates, once its workstreams are done.
+func (l *loop) judgePhase(ctx context.Context, phase *pipeline.Phase) bool {
+	if len(phase.Gates) == 0 {
+		return true
+	}
+	ended, passed := false, false
+	l.judgeAll(ctx, phase.Gates, l.o.KeepGoing, func(ok bool) { ended, passed = true, ok })
+	l.cycle(ctx, func() bool { return ended })
+	return ended && passed && l.fatal == nil && l.status < stopTimeout
+}
+
+// judge reaches a verdict on one gate. What the gate judges is looked at
+// first, so that the verdict is bound to it.
+func (l *loop) judge(ctx context.Context, g *pipeline.Gate, then func(bool)) {
+	if l.status >= stopTimeout {
+		then(false)
+		return
+	}
+	l.urgent = append(l.urgent, func() {
+		l.spawn(ctx, "survey "+g.Label(), func(ctx context.Context) func() {
+			found := newFacts()
+			err := l.sv.gate(ctx, found, g)
+			return func() {
+				if l.status >= stopTimeout {
+					then(false)
+					return
+				}
+				if err != nil {
+					l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
+					return
+				}
+				l.facts.judged[g.Label()] = found.judged[g.Label()]
+				l.surveyed(ctx, g, false, then)
+			}
+		})
+	})
+}
+
+// surveyed decides a gate whose files have been looked at, and judges it if
+// its verdict can't be carried over.
+func (l *loop) surveyed(ctx context.Context, g *pipeline.Gate, again bool, then func(bool)) {
+	step, diags := l.pl.gate(g)
+	if diags.HasErrors() {
+		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+		return
+	}
+	switch step.Decision {
+	case Reuse:
+		l.reviewOr(ctx, g, then)
+		return
+	case Skipped:
+		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: checkpoint.Text(step.Reason)})
+		return
+	case Run, Rerun, Judge:
+	case Depends, Blocked, Uncertain:
+		then(false)
+		return
+	}
+	v, diags := l.pl.verdict(g)
+	if diags.HasErrors() {
+		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+		return
+	}
+	l.enter(g.Phase)
+	l.dirty = true
+	switch g.Kind {
+	case pipeline.GateCommand:
+		l.judgeByCommand(ctx, g, v, again, then)
+	case pipeline.GateCondition:
+		l.judgeByCondition(ctx, g, v, then)
+	case pipeline.GateMetric:
+		l.judgeByMetric(ctx, g, v, then)
+	case pipeline.GateApproval:
+		l.ask(ctx, g, v, then)
+	}
+}
+
+// judgeByCommand runs the gate's process, and makes sure that what it judged
+// is still what it was when it has ended.
+func (l *loop) judgeByCommand(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, again bool, then func(bool)) {
+	inv, diags := g.Invocation(l.pl.results(true))
+	if diags.HasErrors() {
+		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+		return
+	}
+	attempt := 1
+	if rec := l.x.State().Gate(g.Label()); rec != nil {
+		attempt = rec.Attempts + 1
+	}
+	task := l.gateTask(g, attempt, inv)
+	l.add(nil, checkpoint.GateStarted{Gate: g.Label(), Attempt: attempt})
+	before := l.facts.judged[g.Label()]
+	l.spawn(ctx, task.ID, func(ctx context.Context) func() {
+		res, err := l.o.Executor.Run(ctx, task, discard{})
+		after := newFacts()
+		if err == nil && res.Succeeded() {
+			err = l.sv.gate(context.WithoutCancel(ctx), after, g)
+		}
+		return func() {
+			l.reportLeftovers(ownerOf(g), res.Leftovers)
+			took := res.Ended.Sub(res.Started)
+			switch {
+			case err != nil:
+				l.failGate(g, v, nil, took, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
+			case res.Outcome == Cancelled:
+				l.add(func() { then(false) }, checkpoint.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
+			case !res.Succeeded():
+				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
+			case after.judged[g.Label()] == before:
+				l.passGate(ctx, g, v, nil, took, then)
+			case !again:
+				l.facts.judged[g.Label()] = after.judged[g.Label()]
+				l.surveyed(ctx, g, true, then)
+			default:
+				l.failGate(g, v, nil, took, checkpoint.Failure{
+					Outcome: "result", Message: "what it judges changed while it was judged, twice",
+				}, then)
+			}
+		}
+	})
+}
+
+func (l *loop) judgeByCondition(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+	began := l.o.Now()
+	ok, message, diags := g.Condition(l.pl.results(true))
+	switch {
+	case diags.HasErrors():
+		l.unjudgeable(g, l.diagnosed("", "", diags), then)
+	case ok:
+		l.passGate(ctx, g, v, nil, l.o.Now().Sub(began), then)
+	default:
+		l.failGate(g, v, nil, l.o.Now().Sub(began), l.inPipeline(g, "condition", message), then)
+	}
+}
+
+func (l *loop) judgeByMetric(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+	m, ok := l.x.State().Metrics[g.Metric.Name]
+	if !ok {
+		l.failGate(g, v, nil, 0, l.inPipeline(g, "metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)), then)
+		return
+	}
+	base, hasBase := l.x.State().Baseline[g.Metric.Name]
+	if problem := checkMetric(*g.Metric, m.Value, base.Value, hasBase); problem != "" {
+		l.failGate(g, v, m.Value, 0, l.inPipeline(g, "metric", problem), then)
+		return
+	}
+	l.passGate(ctx, g, v, m.Value, 0, then)
+}
+
+// inPipeline makes a failure that points at the gate's own lines.
+func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.Failure {
+	return checkpoint.Failure{
+		Outcome: outcome, Message: checkpoint.Text(l.o.Mask(message)),
+		File: checkpoint.Text(relative(l.p.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
+	}
+}
+
+// passGate records that a gate has passed, and stops for review where that is asked for.
+func (l *loop) passGate(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
+	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.reviewed(g)})
+	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
+	l.reviewOr(ctx, g, then)
+}
+
+// reviewed reports whether the session stops for review after the gate.
+func (l *loop) reviewed(g *pipeline.Gate) bool { return g.Pause || l.o.PauseAtGates }
+
+// failGate records that a gate has failed.
+func (l *loop) failGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, f checkpoint.Failure, then func(bool)) {
+	f.Workstream, f.Gate = ownerOf(g), g.Label()
+	l.add(func() { then(false) }, checkpoint.GateFailed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Error: f})
+	l.fail(f)
+}
+
+// unjudgeable fails a gate that could not be judged at all.
+func (l *loop) unjudgeable(g *pipeline.Gate, f checkpoint.Failure, then func(bool)) {
+	l.enter(g.Phase)
+	l.dirty = true
+	l.failGate(g, checkpoint.Verdict{Gate: g.Label()}, nil, 0, f, then)
+}
+
+// ownerOf is what the PRD document calls the workstream of a gate's error.
+func ownerOf(g *pipeline.Gate) string {
+	if g.Workstream != nil {
+		return g.Workstream.Name
+	}
+	return g.Phase.Name
+}
+
+func (l *loop) gateTask(g *pipeline.Gate, attempt int, inv pipeline.Invocation) Task {
+	t := l.task(ownerOf(g)+"."+g.Name, attempt, inv)
+	t.Timeout = g.Timeout
+	t.Env["RUNNER_PHASE"] = g.Phase.Name
+	t.Env["RUNNER_GATE"] = g.Name
+	if g.Workstream != nil {
+		t.Env["RUNNER_WORKSTREAM"] = g.Workstream.Name
+	}
+	return t
+}

@@ -1,0 +1,144 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// maxOutputs bounds the file that a workstream writes its outputs into.
+const maxOutputs = 16 << 20
+
+// outputs is what a workstream said about its result through RUNNER_OUTPUT.
+type outputs struct {
+	values   map[string]string
+	metrics  map[string]any
+	summary  string
+	location string
+}
+
+// readOutputs reads and removes the file behind RUNNER_OUTPUT. A file that
+// was never written is no outputs.
+func readOutputs(path string) (outputs, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return outputs{}, nil
+	}
+	if err != nil {
+		return outputs{}, fmt.Errorf("read the outputs: %w", err)
+	}
+	defer func() { _ = os.Remove(path) }()
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return outputs{}, fmt.Errorf("read the outputs: %s is not a regular file", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxOutputs+1))
+	if err != nil {
+		return outputs{}, fmt.Errorf("read the outputs: %w", err)
+	}
+	if len(text) > maxOutputs {
+		return outputs{}, fmt.Errorf("the outputs are larger than %d MiB", maxOutputs>>20)
+	}
+	return parseOutputs(string(text))
+}
+
+// parseOutputs reads lines of name=value, and blocks of name<<MARK that end
+// with a line holding only the mark.
+func parseOutputs(text string) (outputs, error) {
+	var out outputs
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSuffix(lines[i], "\r")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		eq, here := strings.IndexByte(line, '='), strings.Index(line, "<<")
+		switch {
+		case here >= 0 && (eq < 0 || here < eq):
+			end, value, err := readBlock(lines, i, line[here+2:])
+			if err != nil {
+				return outputs{}, err
+			}
+			if err := out.set(line[:here], value, i+1); err != nil {
+				return outputs{}, err
+			}
+			i = end
+		case eq >= 0:
+			if err := out.set(line[:eq], line[eq+1:], i+1); err != nil {
+				return outputs{}, err
+			}
+		default:
+			return outputs{}, fmt.Errorf("line %d of RUNNER_OUTPUT is neither name=value nor name<<MARK", i+1)
+		}
+	}
+	return out, nil
+}
+
+func readBlock(lines []string, start int, mark string) (end int, value string, err error) {
+	if mark == "" {
+		return 0, "", fmt.Errorf("line %d of RUNNER_OUTPUT names no mark after <<", start+1)
+	}
+	for i := start + 1; i < len(lines); i++ {
+		if strings.TrimSuffix(lines[i], "\r") == mark {
+			return i, strings.Join(lines[start+1:i], "\n"), nil
+		}
+	}
+	return 0, "", fmt.Errorf("line %d of RUNNER_OUTPUT begins a block that no line %q ends", start+1, mark)
+}
+
+func (o *outputs) set(name, value string, line int) error {
+	metric, isMetric := strings.CutPrefix(name, "metric.")
+	switch {
+	case isMetric && validName(metric):
+		if o.metrics == nil {
+			o.metrics = make(map[string]any)
+		}
+		o.metrics[metric] = metricValue(value)
+	case name == "summary":
+		o.summary = value
+	case name == "location":
+		o.location = value
+	case validName(name):
+		if o.values == nil {
+			o.values = make(map[string]string)
+		}
+		o.values[name] = value
+	default:
+		return fmt.Errorf("line %d of RUNNER_OUTPUT: %q is not a name (letters, digits, _ and -, beginning with a letter or _)", line, name)
+	}
+	return nil
+}
+
+// validName reports whether an expression can refer to the name.
+func validName(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// metricValue reads a metric: a finite decimal number, true or false, or else text.
+func metricValue(s string) any {
+	s = strings.TrimSpace(s)
+	switch s {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	if strings.ContainsAny(s, "xXpP_") {
+		return s
+	}
+	if f, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		return f
+	}
+	return s
+}

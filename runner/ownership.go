@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"prdrunner/pipeline"
+)
+
+// ownership tells whose artifact a path is, by the declared patterns.
+// It is safe for concurrent use.
+type ownership struct {
+	byRoot map[string][]claim // by the first element of the pattern; "" where that is a wildcard
+
+	mu     sync.Mutex
+	before map[*pipeline.Workstream]map[string]bool // what runs before each, filled on demand
+}
+
+type claim struct {
+	ws      *pipeline.Workstream
+	pattern string
+}
+
+func newOwnership(p *pipeline.Pipeline) *ownership {
+	o := &ownership{byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
+	for _, phase := range p.Phases {
+		for _, ws := range phase.Workstreams {
+			for _, pattern := range ws.Artifacts {
+				root := firstElement(pattern)
+				if strings.ContainsAny(root, `*?[{\`) {
+					root = ""
+				}
+				o.byRoot[root] = append(o.byRoot[root], claim{ws: ws, pattern: path.Clean(pattern)})
+			}
+		}
+	}
+	return o
+}
+
+// foreign reports whether a path is an artifact that does not count as an
+// input of the workstream: its own, or one of a workstream that does not run
+// before it.
+func (o *ownership) foreign(ws *pipeline.Workstream, file string) bool {
+	for _, root := range []string{firstElement(file), ""} {
+		for _, c := range o.byRoot[root] {
+			if o.precedes(c.ws, ws) {
+				continue
+			}
+			if ok, err := doublestar.Match(c.pattern, file); err == nil && ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// precedes reports whether a has always ended when b starts.
+func (o *ownership) precedes(a, b *pipeline.Workstream) bool {
+	if a == b || a.Phase.Number > b.Phase.Number {
+		return false
+	}
+	if a.Phase.Number < b.Phase.Number {
+		return true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	reach := o.before[b]
+	if reach == nil {
+		reach = make(map[string]bool)
+		collectUpstream(b, reach)
+		o.before[b] = reach
+	}
+	return reach[a.Name]
+}
+
+// collectUpstream adds the names of everything of its own phase that a
+// workstream depends on, directly or not.
+func collectUpstream(ws *pipeline.Workstream, into map[string]bool) {
+	byName := make(map[string]*pipeline.Workstream, len(ws.Phase.Workstreams))
+	for _, other := range ws.Phase.Workstreams {
+		byName[other.Name] = other
+	}
+	queue := []*pipeline.Workstream{ws}
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		for _, name := range next.DependsOn {
+			if up := byName[name]; up != nil && !into[name] {
+				into[name] = true
+				queue = append(queue, up)
+			}
+		}
+	}
+}
+
+func firstElement(p string) string {
+	first, _, _ := strings.Cut(p, "/")
+	return first
+}

@@ -1,0 +1,343 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// planner decides the steps of a pipeline in the order in which they run.
+// The plan and the run loop use the same one: the plan asks it about
+// everything at once, the loop about each workstream when its turn has come.
+type planner struct {
+	p      *pipeline.Pipeline
+	st     *checkpoint.State // nil before the first run
+	facts  *Facts
+	choice OnConflict
+	choose *chosen
+	run    pipeline.RunInfo
+
+	steps map[string]Step // decided workstreams, by name
+}
+
+func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *chosen) *planner {
+	if st == nil {
+		st = &checkpoint.State{}
+	}
+	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, steps: make(map[string]Step)}
+}
+
+// workstream decides one workstream. Everything upstream of it in the same
+// phase must have been decided before.
+func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.Diagnostics) {
+	s := subject{
+		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choice,
+		skip: skip, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws),
+	}
+	for _, name := range ws.Upstream {
+		switch up := pl.steps[name]; up.Decision {
+		case Blocked, Uncertain:
+			s.blocked = append(s.blocked, name)
+		case Run, Rerun, Depends:
+			s.rerun = append(s.rerun, name)
+		case Reuse, Judge, Skipped:
+		}
+	}
+	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
+	var diags hcl.Diagnostics
+	if s.known && s.skip == "" {
+		s.now, diags = pl.digest(ws)
+		s.known = !diags.HasErrors()
+	}
+	step := decide(s)
+	pl.steps[ws.Name] = step
+	return step, diags
+}
+
+// digest is what a workstream would be run from now.
+func (pl *planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
+	inv, diags := ws.Invocation(pl.results(ws.NeedsResults()))
+	if diags.HasErrors() {
+		return checkpoint.Digest{}, diags
+	}
+	return digest(ws, inv, pl.st, pl.p, pl.facts.inputs[ws.Name]), diags
+}
+
+// results is what expressions may refer to. Building it costs something, so
+// that it is left out where nothing refers to it.
+func (pl *planner) results(needed bool) pipeline.Results {
+	if !needed {
+		return pipeline.Results{Run: pl.run}
+	}
+	return results(pl.st, pl.run)
+}
+
+// gate decides one gate, after all that it judges.
+func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
+	s := gateSubject{gate: g, record: pl.st.Gate(g.Label())}
+	for _, ws := range judgedBy(g) {
+		s.owner = append(s.owner, pl.steps[ws.Name])
+	}
+	if g.Workstream == nil {
+		s.forced = pl.choose.phases[g.Phase.Name]
+	}
+	var diags hcl.Diagnostics
+	if s.record != nil && s.record.Status == checkpoint.Passed {
+		var v checkpoint.Verdict
+		v, diags = pl.verdict(g)
+		s.definition, s.judged, s.declared = v.Definition, v.Judged, pl.facts.judged[g.Label()] != ""
+	}
+	return decideGate(s), diags
+}
+
+// verdict is what a judgement of the gate would be bound to now: its
+// definition, the files it judges, the runs that made them, and metrics.
+func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
+	definition, diags := g.Definition(pl.results(true))
+	if diags.HasErrors() {
+		return checkpoint.Verdict{}, diags
+	}
+	parts := []string{pl.facts.judged[g.Label()]}
+	for _, ws := range judgedBy(g) {
+		if w := pl.st.Workstream(ws.Name); w != nil && w.Status != checkpoint.Skipped {
+			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
+		}
+	}
+	switch {
+	case g.Metric != nil:
+		parts = append(parts, fmt.Sprintf("%v", pl.st.Metrics[g.Metric.Name].Value))
+	case g.Kind == pipeline.GateCondition:
+		parts = append(parts, pl.reachable(g.Phase)...)
+	}
+	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...)}, diags
+}
+
+// reachable is everything that a condition can refer to: the metrics, and the
+// runs of all that came before.
+func (pl *planner) reachable(phase *pipeline.Phase) []string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(pl.st.Metrics)) {
+		parts = append(parts, name, fmt.Sprintf("%v", pl.st.Metrics[name].Value))
+	}
+	var newest uint64
+	for _, earlier := range pl.p.Phases[:phase.Number-1] {
+		for _, ws := range earlier.Workstreams {
+			if w := pl.st.Workstream(ws.Name); w != nil {
+				newest = max(newest, w.WorkSeq)
+			}
+		}
+	}
+	return append(parts, fmt.Sprintf("run %d", newest))
+}
+
+// plan decides everything.
+func (pl *planner) plan(now time.Time) (*Plan, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	plan := &Plan{
+		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
+		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
+		Warnings: []string{}, Stale: []Stale{}, Conflicts: []Conflict{},
+	}
+	for _, phase := range pl.p.Phases {
+		pp := PlanPhase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
+		skipPhase, d := pl.disabledPhase(phase)
+		diags = append(diags, d...)
+		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
+		for _, ws := range inBatches(phase.Workstreams) {
+			steps, d := pl.withGates(ws, skipPhase)
+			diags = append(diags, d...)
+			byWorkstream[ws.Name] = steps
+			plan.Conflicts = append(plan.Conflicts, pl.undecided(steps[0])...)
+		}
+		for _, ws := range phase.Workstreams {
+			pp.Steps = append(pp.Steps, byWorkstream[ws.Name]...)
+		}
+		for _, g := range phase.Gates {
+			step, d := pl.gate(g)
+			diags = append(diags, d...)
+			pp.Steps = append(pp.Steps, step)
+		}
+		if plan.ResumeFrom == 0 && slices.ContainsFunc(pp.Steps, Step.active) {
+			plan.ResumeFrom = phase.Number
+		}
+		plan.Phases = append(plan.Phases, pp)
+	}
+	pl.stale(plan)
+	plan.Facts = plan.digest(pl.facts)
+	return plan, diags
+}
+
+// withGates decides a workstream and its gates. Work that is kept, but judged
+// again, is shown as such.
+func (pl *planner) withGates(ws *pipeline.Workstream, skip string) ([]Step, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	if skip == "" {
+		skip, diags = pl.disabled(ws)
+	}
+	own, d := pl.workstream(ws, skip)
+	diags = append(diags, d...)
+	steps := []Step{own}
+	for _, g := range ws.Gates {
+		step, d := pl.gate(g)
+		diags = append(diags, d...)
+		if steps[0].Decision == Reuse && step.Decision == Judge {
+			steps[0] = steps[0].with(Judge, "the work is kept; %s is judged again", step.Name)
+			pl.steps[ws.Name] = steps[0]
+		}
+		steps = append(steps, step)
+	}
+	return steps, diags
+}
+
+// undecided are the conflicts that nobody has decided, of a step that would
+// reuse what was edited.
+func (pl *planner) undecided(s Step) []Conflict {
+	if s.Decision != Reuse || pl.choice == ConflictKeep || pl.choice == ConflictRestore {
+		return nil
+	}
+	return pl.facts.conflicts[s.Name]
+}
+
+// disabled says why a workstream is not enabled. While that is not known yet
+// it counts as enabled.
+func (pl *planner) disabled(ws *pipeline.Workstream) (string, hcl.Diagnostics) {
+	enabled, diags := ws.Enabled(pl.results(ws.NeedsResults()))
+	if diags.HasErrors() || enabled {
+		return "", nil // if it is still in error when its turn comes, the loop reports it
+	}
+	return "its when is false", nil
+}
+
+func (pl *planner) disabledPhase(phase *pipeline.Phase) (string, hcl.Diagnostics) {
+	enabled, diags := phase.Enabled(pl.results(true))
+	if diags.HasErrors() || enabled {
+		return "", nil
+	}
+	return "the when of its phase is false", nil
+}
+
+// stale compares what the session is about with what is there now.
+func (pl *planner) stale(plan *Plan) {
+	was, is := pl.st.Document, pl.facts.Document
+	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {
+		return
+	}
+	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: string(is.Path), Old: was.Digest, New: is.Digest})
+}
+
+// active reports whether the step has something to do.
+func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skipped }
+
+// digest covers all that a plan was made from and all that it decided, but
+// not when it was made.
+func (p *Plan) digest(f *Facts) string {
+	c := *p
+	c.MadeAt, c.Facts = time.Time{}, ""
+	b, err := json.Marshal(c)
+	if err != nil {
+		return ""
+	}
+	parts := []string{string(b)}
+	names := make([]string, 0, len(f.inputs))
+	for name := range f.inputs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		parts = append(parts, name, digestFiles(f.inputs[name]))
+	}
+	return digestOf(parts...)
+}
+
+// inBatches orders workstreams so that each comes after what it depends on.
+func inBatches(all []*pipeline.Workstream) []*pipeline.Workstream {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b *pipeline.Workstream) int { return a.Batch - b.Batch })
+	return sorted
+}
+
+// Preview makes the plan of a run without running it. It reads files and
+// changes nothing. The state is nil for a first run.
+func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error) {
+	o = o.withDefaults()
+	t, err := openTree(o.Workspace, o.Store.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = t.close() }()
+	if o.Fresh {
+		st = nil
+	}
+	if st == nil && o.Imported != nil {
+		if st, err = imported(o.Pipeline, o.Imported, o.Now()); err != nil {
+			return nil, err
+		}
+	}
+	c, err := choose(o.Pipeline, st, o.Select)
+	if err != nil {
+		return nil, err
+	}
+	facts := newFacts()
+	sv := newSurveyor(o.Pipeline, t)
+	if err := sv.everything(ctx, facts, st, o.Git, true); err != nil {
+		return nil, err
+	}
+	plan, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, c).plan(o.Now())
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return plan, nil
+}
+
+// everything gathers the facts of all that is done, whose files must prove
+// it; thorough also those of what has yet to run.
+func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, thorough bool) error {
+	if err := s.session(ctx, f, git); err != nil {
+		return err
+	}
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			var rec *checkpoint.Workstream
+			if st != nil {
+				rec = st.Workstream(ws.Name)
+			}
+			done := rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
+			if done || thorough {
+				if err := s.workstream(ctx, f, ws, rec); err != nil {
+					return err
+				}
+			}
+			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
+				return err
+			}
+		}
+		if err := s.gates(ctx, f, st, phase.Gates); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gates gathers what the gates judge that have a verdict.
+func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
+	for _, g := range gates {
+		if st == nil {
+			return nil
+		}
+		if rec := st.Gate(g.Label()); rec == nil || rec.Status != checkpoint.Passed {
+			continue
+		}
+		if err := s.gate(ctx, f, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}

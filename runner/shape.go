@@ -1,0 +1,72 @@
+package runner
+
+import (
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// shapeOf is what the state must know of a pipeline.
+func shapeOf(p *pipeline.Pipeline) checkpoint.Shape {
+	shape := checkpoint.Shape{Phases: make([]checkpoint.PhaseShape, len(p.Phases))}
+	for i, phase := range p.Phases {
+		ps := checkpoint.PhaseShape{
+			Name: phase.Name, Title: unlessEqual(phase.Title, phase.Name), Gates: gateNames(phase.Gates),
+			Workstreams: make([]checkpoint.WorkstreamShape, len(phase.Workstreams)),
+		}
+		for j, ws := range phase.Workstreams {
+			ps.Workstreams[j] = checkpoint.WorkstreamShape{
+				Name: ws.Name, Title: unlessEqual(ws.Title, ws.Name), Batch: ws.Batch, Gates: gateNames(ws.Gates),
+			}
+		}
+		shape.Phases[i] = ps
+	}
+	return shape
+}
+
+// sameShape reports whether the state already has the shape of the pipeline.
+func sameShape(st *checkpoint.State, p *pipeline.Pipeline) bool {
+	if len(st.Phases) != len(p.Phases) {
+		return false
+	}
+	for i, phase := range p.Phases {
+		had := st.Phases[i]
+		if had.Name != phase.Name || had.Title != unlessEqual(phase.Title, phase.Name) ||
+			len(had.Workstreams) != len(phase.Workstreams) || !sameGates(had.Gates, phase.Gates) {
+			return false
+		}
+		for j, ws := range phase.Workstreams {
+			w := had.Workstreams[j]
+			if w.Name != ws.Name || w.Title != unlessEqual(ws.Title, ws.Name) || w.Batch != ws.Batch || !sameGates(w.Gates, ws.Gates) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func sameGates(had []*checkpoint.Gate, gates []*pipeline.Gate) bool {
+	if len(had) != len(gates) {
+		return false
+	}
+	for i, g := range gates {
+		if had[i].Label != g.Label() {
+			return false
+		}
+	}
+	return true
+}
+
+func gateNames(gates []*pipeline.Gate) []string {
+	var names []string
+	for _, g := range gates {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+func unlessEqual(title, name string) string {
+	if title == name {
+		return ""
+	}
+	return title
+}
