@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prdrunner/pipeline"
 )
@@ -52,30 +54,78 @@ func runCompletion(_ context.Context, o completionOptions) error {
 	}
 }
 
-// completePRDs completes the ids that have a pipeline as first argument.
-func completePRDs(env *environment) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		cfg := completionConfig(env, cmd)
-		if cfg == nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+// addCompletions gives a command and those below it their completions: what an
+// argument is, its placeholder in the usage line says.
+func addCompletions(cmd *cobra.Command, env *environment) {
+	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
+		cmd.ValidArgsFunction = completeArguments(env)
+	}
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if words, ok := flag.Value.(*enum); ok {
+			completeFlag(cmd, flag.Name, cobra.FixedCompletions(words.allowed, cobra.ShellCompDirectiveNoFileComp))
 		}
-		return knownPRDs(env, cfg), cobra.ShellCompDirectiveNoFileComp
+		switch flag.Name {
+		case "from":
+			completeFlag(cmd, flag.Name, completeNames(env, phaseNames))
+		case "only", "invalidate":
+			completeFlag(cmd, flag.Name, completeNames(env, workstreamNames))
+		}
+	})
+	for _, child := range cmd.Commands() {
+		addCompletions(child, env)
 	}
 }
 
-// completeNames completes the names of phases or workstreams of the PRD that
-// is the first argument.
-func completeNames(env *environment, ref *pipelineRef, names func(*pipeline.Pipeline) []string) cobra.CompletionFunc {
+func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
+}
+
+// completeArguments completes the next argument by its placeholder.
+func completeArguments(env *environment) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		placeholders := strings.Fields(cmd.Use)[1:]
+		if len(placeholders) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		next := placeholders[min(len(args), len(placeholders)-1)]
+		repeated := strings.HasSuffix(next, "...")
+		if len(args) >= len(placeholders) && !repeated {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		switch strings.Trim(strings.TrimSuffix(next, "..."), "[]") {
+		case "PRD":
+			return completePRDs(env, cmd), cobra.ShellCompDirectiveNoFileComp
+		case "WORKSTREAM":
+			return completeNames(env, workstreamNames)(cmd, args, typed)
+		case "GATE":
+			return completeNames(env, gateLabels)(cmd, args, typed)
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// completePRDs completes the ids that have a pipeline.
+func completePRDs(env *environment, cmd *cobra.Command) []string {
+	cfg := completionConfig(env, cmd)
+	if cfg == nil {
+		return nil
+	}
+	return knownPRDs(env, cfg)
+}
+
+// completeNames completes names of the pipeline that the first argument, or
+// --file, stands for.
+func completeNames(env *environment, names func(*pipeline.Pipeline) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		cfg := completionConfig(env, cmd)
 		if cfg == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		meant := *ref
-		if len(args) > 0 {
-			meant.prd = args[0]
+		ref := pipelineRef{prd: first(args)}
+		if flag := cmd.Flags().Lookup("file"); flag != nil {
+			ref.file = flag.Value.String()
 		}
-		read, err := readPipeline(env, cfg, meant)
+		read, err := readPipeline(env, cfg, ref)
 		if err != nil || read.pipeline == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -83,7 +133,6 @@ func completeNames(env *environment, ref *pipelineRef, names func(*pipeline.Pipe
 	}
 }
 
-// phaseNames and workstreamNames are what completeNames offers.
 func phaseNames(p *pipeline.Pipeline) []string {
 	var names []string
 	for _, phase := range p.Phases {
@@ -102,6 +151,21 @@ func workstreamNames(p *pipeline.Pipeline) []string {
 	return names
 }
 
+func gateLabels(p *pipeline.Pipeline) []string {
+	var labels []string
+	for _, phase := range p.Phases {
+		for _, w := range phase.Workstreams {
+			for _, gate := range w.Gates {
+				labels = append(labels, gate.Label())
+			}
+		}
+		for _, gate := range phase.Gates {
+			labels = append(labels, gate.Label())
+		}
+	}
+	return labels
+}
+
 // completionConfig is the configuration for a completion, nil where it is
 // invalid: a shell that completes is no place for diagnostics.
 func completionConfig(env *environment, cmd *cobra.Command) *config {
@@ -113,14 +177,4 @@ func completionConfig(env *environment, cmd *cobra.Command) *config {
 		return nil
 	}
 	return cfg
-}
-
-// completeFlag registers the completion of a flag's value.
-func completeFlag(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, complete))
-}
-
-// completeWords completes a flag that takes one of a few words.
-func completeWords(cmd *cobra.Command, flag string, words []string) {
-	completeFlag(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -19,21 +19,19 @@ type graphOptions struct {
 func newGraphCommand(env *environment) *cobra.Command {
 	o := graphOptions{env: env, stdout: env.stdout, format: "text"}
 	cmd := &cobra.Command{
-		Use:   "graph [PRD-ID]",
+		Use:   "graph [PRD]",
 		Short: "Draw a pipeline: phases, workstreams, what they wait for, gates",
 		Example: `  runner graph PRD-009
   runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
-		Args:              arguments(0, 1),
-		ValidArgsFunction: completePRDs(env),
+		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.ref.prd = last(args)
+			o.ref.prd = first(args)
 			return runGraph(cmd.Context(), o)
 		},
 	}
 	o.ref.addFlags(cmd)
 	formats := []string{"text", "dot", "mermaid", "json"}
 	cmd.Flags().Var(newEnum(&o.format, formats...), "format", "what to print: "+oneOf(formats))
-	completeWords(cmd, "format", formats)
 	return cmd
 }
 

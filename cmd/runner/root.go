@@ -39,6 +39,7 @@ was proved done.
 	root.SetFlagErrorFunc(flagError)
 	addGlobalFlags(root, &env.options)
 	addCommands(root, env)
+	addCompletions(root, env)
 	markRunning(root, env)
 	return root
 }
@@ -58,8 +59,17 @@ func addCommands(root *cobra.Command, env *environment) {
 		{"state", "Look at what is kept:", []*cobra.Command{
 			newCheckpointCommand(env),
 		}},
+		{"run", "Run a pipeline:", []*cobra.Command{
+			newBuildCommand(env), newPlanCommand(env), newStatusCommand(env), newLogsCommand(env),
+			newPauseCommand(env), newAbandonCommand(env),
+		}},
+		{"answer", "Answer what a session waits for:", []*cobra.Command{
+			newApproveCommand(env), newRejectCommand(env), newResolveCommand(env),
+		}},
+		{"look", "Look at checkpoints:", []*cobra.Command{newCheckpointCommand(env)}},
 		{"write", "Write pipelines:", []*cobra.Command{
-			newInitCommand(env), newValidateCommand(env), newFmtCommand(env), newGraphCommand(env), newConfigCommand(env),
+			newInitCommand(env), newValidateCommand(env), newFmtCommand(env), newGraphCommand(env),
+			newConfigCommand(env),
 		}},
 		{"other", "Other commands:", []*cobra.Command{
 			newVersionCommand(env),
@@ -89,7 +99,6 @@ func addGlobalFlags(root *cobra.Command, o *globalOptions) {
 	o.output, o.logLevel, o.logFormat = "auto", "warn", "text"
 	words := func(value *string, name, usage string, allowed ...string) {
 		flags.Var(newEnum(value, allowed...), name, usage+": "+oneOf(allowed))
-		completeWords(root, name, allowed)
 	}
 	words(&o.output, "output", "how a run is shown", "auto", "plain", "json", "quiet")
 	words(&o.logLevel, "log-level", "log to standard error from this level", "trace", "debug", "info", "warn", "error", "off")
@@ -158,19 +167,12 @@ func arguments(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && len(args) <= most {
 			return nil
 		}
-		problem := fmt.Sprintf("unexpected argument %q", last(args))
-		if len(args) < least {
-			problem = "an argument is missing"
+		problem := "an argument is missing"
+		if len(args) > most {
+			problem = fmt.Sprintf("unexpected argument %q", args[most])
 		}
 		return withHint(usageErrorf("%s", problem), "usage: "+cmd.UseLine())
 	}
-}
-
-func last(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[len(args)-1]
 }
 
 // exitCodeHelp is the table of exit codes in the help text.

@@ -24,11 +24,10 @@ type validateOptions struct {
 func newValidateCommand(env *environment) *cobra.Command {
 	o := validateOptions{env: env, stdout: env.stdout}
 	cmd := &cobra.Command{
-		Use:   "validate [PRD-ID]...",
+		Use:   "validate [PRD]...",
 		Short: "Check pipelines and show every mistake",
 		Long: `Check pipelines and show every mistake. Without arguments every pipeline that can
 be found is checked. Nothing is run and nothing is written.`,
-		ValidArgsFunction: completePRDs(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prds = args
 			return runValidate(cmd.Context(), o)
