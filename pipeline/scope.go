@@ -172,12 +172,15 @@ type frame struct {
 func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Diagnostics) {
 	root := s.root(v)
 	needs := a.kinds & (kindEach | kindDeferred)
-	if needs == 0 && (s.sealed || a.kinds&kindLocal == 0) {
+	// Until all locals have values, an expression is given just those that it
+	// refers to. The other views have theirs already.
+	needsLocals := !s.sealed && v == viewReal && a.kinds&kindLocal != 0
+	if needs == 0 && !needsLocals {
 		return root, nil
 	}
 	ctx := root.NewChild()
 	ctx.Variables = make(map[string]cty.Value, 2)
-	if !s.sealed {
+	if needsLocals {
 		values := make(map[string]cty.Value, len(a.refs))
 		for _, ref := range a.refs {
 			if l := s.locals[ref.name]; l != nil && ref.kind == kindLocal {

@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+)
+
+// commandOfExpr evaluates an expression as the command of a workstream.
+func commandOfExpr(expr, workspace string) ([]string, hcl.Diagnostics) {
+	f, _ := Parse([]byte("pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"x\" {\n      command = "+expr+"\n    }\n  }\n}\n"), "f.hcl")
+	p, diags := f.Pipeline(Inputs{Workspace: workspace})
+	if p == nil {
+		return nil, diags
+	}
+	inv, diags := p.Workstream("x").Invocation(Results{})
+	return inv.Command, diags
+}
+
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string][]string{
+		`[file("hello.txt")]`:       {"hello\n"},
+		`[filebase64("hello.txt")]`: {"aGVsbG8K"},
+		`[filesha256("hello.txt")]`: {"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"},
+		`[fileexists("hello.txt"), fileexists("no"), fileexists("sub")]`: {"true", "false", "false"},
+		`fileset("sub", "*.sql")`:                                               {"a.sql", "b.sql"},
+		`fileset(".", "**/*.sql")`:                                              {"sub/a.sql", "sub/b.sql"},
+		`[templatefile("greeting.tmpl", { name = upper("x") })]`:                {"Hello X!\n"},
+		`[trimspace(file("./sub/../hello.txt"))]`:                               nil,
+		`sort(toset(["b", "a", "b"]))`:                                          {"a", "b"},
+		`tolist(toset([2, 1]))`:                                                 {"1", "2"},
+		`values(tomap({ b = "1", a = "2" }))`:                                   {"2", "1"},
+		`[length("héllo"), length([1]), length({ a = 1 })]`:                     {"5", "1", "1"},
+		`[alltrue([true, false]), anytrue([true, false])]`:                      {"false", "true"},
+		`[one(["x"]), sum([1, 2.5])]`:                                           {"x", "3.5"},
+		`[replace("a.b", ".", "-"), replace("aab", "/a+/", "x")]`:               {"a-b", "xb"},
+		`[base64decode(base64encode("x")), urlencode("a b")]`:                   {"x", "a+b"},
+		`[try(tonumber("x"), "y"), can(tonumber("x"))]`:                         {"y", "false"},
+		`[basename("a/b.c"), dirname("a/b.c")]`:                                 {"b.c", "a"},
+		`[yamldecode("a: 1").a, jsondecode("{\"a\":2}").a]`:                     {"1", "2"},
+		`[startswith("ab", "a"), endswith("ab", "a"), strcontains("abc", "b")]`: {"true", "false", "true"},
+		`[md5("x"), sha1("x")]`:                                                 {"9dd4e461268c8034f5c8564e155c67a6", "11f6ad8ec52a2984abaafd7c3b516503785c2072"},
+	} {
+		got, diags := commandOfExpr(expr, "testdata/workspace")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(expr, diff, diags)
+		}
+	}
+}
+
+func TestFunctionsStayInside(t *testing.T) {
+	t.Parallel()
+	outside := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "workspace")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(to, at string) {
+		t.Helper()
+		if err := os.Symlink(to, filepath.Join(dir, at)); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+	}
+	write(filepath.Join(outside, "secret.txt"), "outside")
+	write(filepath.Join(dir, "in", "a.txt"), "inside")
+	write(filepath.Join(dir, "binary"), "\xff\xfe")
+	write(filepath.Join(dir, "large"), strings.Repeat("x", maxContent+1))
+	link(filepath.Join(outside, "secret.txt"), "file-link")
+	link(outside, "dir-link")
+	link("in", "inner-link")
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"file-link", "dir-link/secret.txt", "../workspace/in/a.txt", "/etc/hostname", filepath.Join(outside, "secret.txt"), "in", "fifo", "none", "", "in/../../x"} {
+		for _, function := range []string{"file", "filebase64", "filesha256", "templatefile"} {
+			args := `"` + path + `"`
+			if function == "templatefile" {
+				args += ", {}"
+			}
+			if got, diags := commandOfExpr("["+function+"("+args+")]", dir); !diags.HasErrors() {
+				t.Errorf("%s(%q) = %q", function, path, got)
+			} else if strings.Contains(diags.Error(), dir) {
+				t.Errorf("%s(%q) tells where the workspace is: %s", function, path, diags)
+			}
+		}
+	}
+	for path, want := range map[string]string{"binary": "file", "large": "file"} {
+		if _, diags := commandOfExpr("["+want+"(\""+path+"\")]", dir); !diags.HasErrors() {
+			t.Error(path)
+		}
+	}
+	if got, diags := commandOfExpr(`[file("inner-link/a.txt"), filesha256("large")]`, dir); len(got) != 2 || got[0] != "inside" {
+		t.Error(got, diags)
+	}
+	if got, diags := commandOfExpr(`concat(["x"], tolist(fileset(".", "**/*")))`, dir); strings.Contains(strings.Join(got, " "), "secret") || strings.Contains(strings.Join(got, " "), "fifo") || len(got) < 3 {
+		t.Error(got, diags)
+	}
+	for _, expr := range []string{`fileset("..", "*")`, `fileset("dir-link", "*")`, `fileset(".", "../*")`, `fileset(".", "[")`} {
+		if got, diags := commandOfExpr("concat([\"x\"], tolist("+expr+"))", dir); !diags.HasErrors() && len(got) > 1 {
+			t.Error(expr, got)
+		}
+	}
+}
+
+func TestFilesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f.txt")
+	if err := os.WriteFile(path, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := build(t, "pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"x\" { command = [file(\"f.txt\")] }\n  }\n}\n", Inputs{Workspace: dir})
+	if err := os.WriteFile(path, []byte("two"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if inv, diags := p.Workstream("x").Invocation(Results{}); inv.Command[0] != "one" {
+		t.Error(inv, diags)
+	}
+}
+
+func TestTemplateErrors(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		`[templatefile("greeting.tmpl", {})]`:            "not among the variables given",
+		`[templatefile("greeting.tmpl", "x")]`:           "a map of variables",
+		`[templatefile("greeting.tmpl", { name = [] })]`: "greeting.tmpl",
+	} {
+		if _, diags := commandOfExpr(expr, "testdata/workspace"); !strings.Contains(diags.Error(), want) {
+			t.Error(expr, diags)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package pipeline
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+const typed = `
+variable "text" { type = string }
+variable "number" { type = number }
+variable "flag" { type = bool }
+variable "list" { type = list(string) }
+variable "object" { type = object({ a = string, b = optional(number, 7) }) }
+variable "any" {}
+pipeline "PRD-001" {
+  phase "a" {
+    workstream "x" {
+      command = [var.text, var.number, var.flag, join("+", var.list), var.object.a, var.object.b, var.any]
+    }
+  }
+}`
+
+func TestInputs(t *testing.T) {
+	t.Parallel()
+	good := map[string]Input{
+		"text": {Text: "[not a list"}, "number": {Text: "80"}, "flag": {Text: "true"}, "list": {Text: `["a", "b"]`},
+		"object": {Text: `{ a = "x" }`}, "any": {Value: cty.StringVal("v")},
+	}
+	inv, diags := build(t, typed, Inputs{Variables: good}).Workstream("x").Invocation(Results{})
+	if got := strings.Join(inv.Command, " "); got != "[not a list 80 true a+b x 7 v" {
+		t.Error(got, diags)
+	}
+	for _, test := range []struct {
+		name, variable string
+		input          Input
+		want           string
+	}{
+		{"not a number", "number", Input{Text: "many", Origin: "--var"}, "from --var does not fit its type number"},
+		{"not an expression", "list", Input{Text: "[", Origin: "PRDRUNNER_VAR_list"}, "from PRDRUNNER_VAR_list must be an HCL expression"},
+		{"a reference", "list", Input{Text: "[var.text]"}, "must be an HCL expression"},
+		{"a percent sign", "number", Input{Text: "x", Origin: "100%d.hcl:1"}, "from 100%d.hcl:1 does"},
+		{"missing attribute", "object", Input{Text: "{}"}, "attribute \"a\" is required"},
+		{"nested too deep", "list", Input{Text: strings.Repeat("[", 10_000)}, "nested too deep"},
+		{"undeclared", "txet", Input{Text: "x", Origin: "vars.hcl:3"}, `vars.hcl:3 gives a value to the variable "txet", which test.hcl does not declare. Did you mean "text"?`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			in := Inputs{Variables: map[string]Input{}}
+			for name, value := range good {
+				in.Variables[name] = value
+			}
+			in.Variables[test.variable] = test.input
+			f, _ := Parse([]byte(typed), "test.hcl")
+			p, diags := f.Pipeline(in)
+			if p != nil || len(diags) != 1 || !strings.Contains(diags[0].Detail, test.want) {
+				t.Error(diags)
+			}
+		})
+	}
+	good["other"] = Input{Text: "x", Origin: "PRDRUNNER_VAR_other"}
+	build(t, typed, Inputs{Variables: good})
+}
+
+func TestIDPattern(t *testing.T) {
+	t.Parallel()
+	src := strings.ReplaceAll(`pipeline "TICKET-7" {
+  phase "a" {
+    workstream "x" { command = ["x"] }
+  }
+}`, "\t", "")
+	build(t, src, Inputs{IDPattern: regexp.MustCompile(`^TICKET-\d+$`)})
+	f, _ := Parse([]byte(src), "test.hcl")
+	if _, diags := f.Pipeline(Inputs{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, `^PRD-\d{3,}$`) {
+		t.Error(diags)
+	}
+}
+
+func TestVarFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	load := func(name, text string) (map[string]Input, error) {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		inputs, diags := LoadVarFile(path)
+		if diags.HasErrors() {
+			return nil, diags
+		}
+		return inputs, nil
+	}
+	for name, text := range map[string]string{"v.hcl": "a = \"x\"\n\nb = [1, 2]\n", "v.json": "{\"a\": \"x\",\n\n\"b\": [1, 2]}"} {
+		inputs, err := load(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(inputs) != 2 || inputs["a"].Value.AsString() != "x" || inputs["b"].Value.LengthInt() != 2 || !strings.HasSuffix(inputs["b"].Origin, name+":3") {
+			t.Errorf("%s: %#v", name, inputs)
+		}
+	}
+	for name, text := range map[string]string{"syntax.hcl": "a = ", "block.hcl": "a {}", "reference.hcl": "a = var.b", "syntax.json": "{", "list.json": "[1]", "deep.hcl": "a = " + strings.Repeat("[", 10_000)} {
+		if inputs, err := load(name, text); err == nil {
+			t.Error(name, inputs)
+		}
+	}
+	if _, diags := LoadVarFile(filepath.Join(dir, "none.hcl")); len(diags) != 1 || diags[0].Summary != "Cannot read file" {
+		t.Error(diags)
+	}
+}
