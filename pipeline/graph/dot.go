@@ -62,15 +62,15 @@ func writeDOTGates(out *printer, gates []Gate, owner string) {
 func dotQuote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, line := range []rune(s) {
-		switch line {
+	for _, r := range s {
+		switch r {
 		case '"', '\\':
 			b.WriteByte('\\')
-			b.WriteRune(line)
+			b.WriteRune(r)
 		case '\n':
 			b.WriteString(`\n`)
 		default:
-			b.WriteString(clean(string(line)))
+			b.WriteString(clean(string(r)))
 		}
 	}
 	b.WriteByte('"')

@@ -1,0 +1,209 @@
+package pipeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+)
+
+const mistaken = `pipeline "PRD-001" {
+  phase "a" {
+    workstream "x" {
+      for_each = toset(["k"])
+      command  = ["make", each.key + 1]
+	timeout = "1 m"
+    }
+  }
+}
+`
+
+func mistakes(t *testing.T) (*File, hcl.Diagnostics) {
+	t.Helper()
+	f, _ := Parse([]byte(mistaken), "PRD-001.hcl")
+	_, diags := f.Pipeline(Inputs{})
+	if len(diags) != 2 {
+		t.Fatal(diags)
+	}
+	return f, diags
+}
+
+func TestWriteDiagnostics(t *testing.T) {
+	t.Parallel()
+	f, diags := mistakes(t)
+	diags = append(diags, diags...) // as from Parse and from Pipeline
+	got := render(t, f, diags)
+	want := `Error: Invalid duration
+
+  on PRD-001.hcl line 6, in workstream "x":
+   6:   timeout = "1 m"
+                  ^^^^^
+
+"timeout" cannot be "1 m"; write a positive duration with its unit, such as "90s", "10m" or "1h30m".
+
+Error: Invalid operand
+
+  on PRD-001.hcl line 5, in workstream "x":
+   5:       command  = ["make", each.key + 1]
+                                ^^^^^^^^
+
+    with each.key is "k"
+
+Unsuitable value for left operand: a number is required.
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWriteDiagnosticsColor(t *testing.T) {
+	t.Parallel()
+	f, diags := mistakes(t)
+	var buf bytes.Buffer
+	if err := WriteDiagnostics(&buf, f.Sources(), diags[:1], 40, true); err != nil {
+		t.Fatal(err)
+	}
+	got := buf.String()
+	for _, want := range []string{styleError + "Error" + styleReset, styleHighlight + `"1 m"` + styleReset} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	_, detail, _ := strings.Cut(got, "\n\n\"timeout\"")
+	for line := range strings.Lines(detail) {
+		if len(line) > 41 {
+			t.Errorf("%q is too long", line)
+		}
+	}
+}
+
+// TestWriteDiagnosticsNeutral holds that a file can't steer the terminal.
+func TestWriteDiagnosticsNeutral(t *testing.T) {
+	t.Parallel()
+	src := []byte("x = \"\x1b]0;title\x07\u202e\" # \x1b[2J\n")
+	diags := hcl.Diagnostics{{
+		Severity: hcl.DiagWarning, Summary: "S\x1b[1m", Detail: "D\x1b[1m",
+		Subject: &hcl.Range{Filename: "n\x1b.hcl", Start: hcl.Pos{Line: 1, Column: 1}, End: hcl.Pos{Line: 1, Column: 2, Byte: 1}},
+	}}
+	var buf bytes.Buffer
+	if err := WriteDiagnostics(&buf, map[string][]byte{"n\x1b.hcl": src}, diags, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(buf.String(), "\x1b\x07\u202e") || !strings.HasPrefix(buf.String(), "Warning: S") {
+		t.Errorf("%q", buf.String())
+	}
+}
+
+// TestWriteDiagnosticsOdd holds that ranges that do not fit the source, or
+// have none, do no harm.
+func TestWriteDiagnosticsOdd(t *testing.T) {
+	t.Parallel()
+	at := func(name string, start, end int) *hcl.Range {
+		return &hcl.Range{Filename: name, Start: hcl.Pos{Line: 1, Column: 1, Byte: start}, End: hcl.Pos{Line: 9, Column: 1, Byte: end}}
+	}
+	diags := hcl.Diagnostics{
+		{Severity: hcl.DiagError, Summary: "none"}, {Severity: hcl.DiagError, Summary: "other file", Subject: at("other", 0, 1)},
+		{Severity: hcl.DiagError, Summary: "beyond", Subject: at("f", 100, 200)}, {Severity: hcl.DiagError, Summary: "long", Subject: at("f", 2, 200)},
+		{Severity: hcl.DiagError, Summary: "backwards", Subject: at("f", 3, 1)}, nil,
+	}
+	var buf bytes.Buffer
+	files := map[string][]byte{"f": []byte("a = 1\nb")}
+	if err := WriteDiagnostics(&buf, files, diags, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	if report := DiagnosticsJSON(files, diags); report.ErrorCount != 5 {
+		t.Error(report)
+	}
+	if err := WriteDiagnostics(brokenWriter{}, files, diags, 0, false); err == nil {
+		t.Error("a failed write must be told")
+	}
+}
+
+type brokenWriter struct{}
+
+var errBroken = errors.New("broken")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestDiagnosticsJSON(t *testing.T) {
+	t.Parallel()
+	f, diags := mistakes(t)
+	data, err := json.MarshalIndent(DiagnosticsJSON(f.Sources(), diags[:1]), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+  "format_version": "1.0",
+  "valid": false,
+  "error_count": 1,
+  "warning_count": 0,
+  "diagnostics": [
+    {
+      "severity": "error",
+      "summary": "Invalid duration",
+      "detail": "\"timeout\" cannot be \"1 m\"; write a positive duration with its unit, such as \"90s\", \"10m\" or \"1h30m\".",
+      "range": {
+        "filename": "PRD-001.hcl",
+        "start": {
+          "line": 6,
+          "column": 12,
+          "byte": 137
+        },
+        "end": {
+          "line": 6,
+          "column": 17,
+          "byte": 142
+        }
+      },
+      "snippet": {
+        "context": "workstream \"x\"",
+        "code": "\ttimeout = \"1 m\"",
+        "start_line": 6,
+        "highlight_start_offset": 11,
+        "highlight_end_offset": 16,
+        "values": []
+      }
+    }
+  ]
+}`
+	if diff := cmp.Diff(want, string(data)); diff != "" {
+		t.Error(diff)
+	}
+	empty, _ := json.Marshal(DiagnosticsJSON(nil, nil))
+	if want := `{"format_version":"1.0","valid":true,"error_count":0,"warning_count":0,"diagnostics":[]}`; string(empty) != want {
+		t.Error(string(empty))
+	}
+}
+
+func TestFormat(t *testing.T) {
+	t.Parallel()
+	if got := string(Format([]byte("a=1\nlonger   = 2\n"))); got != "a      = 1\nlonger = 2\n" {
+		t.Errorf("%q", got)
+	}
+	if deep := strings.Repeat("[", 10_000); string(Format([]byte(deep))) != deep {
+		t.Error("what can't be parsed must stay")
+	}
+}
+
+func TestSymbols(t *testing.T) {
+	t.Parallel()
+	f, _ := Load("testdata/valid/cashier.hcl")
+	var got []string
+	for _, symbol := range f.Symbols() {
+		got = append(got, symbol.Kind+" "+symbol.Name)
+		if text := string(symbol.NameRange.SliceBytes(f.Source())); strings.Trim(text, `"`) != symbol.Name {
+			t.Errorf("%s: its name is at %q", symbol.Name, text)
+		}
+	}
+	want := []string{
+		"variable coverage_floor", "variable database_url", "local services", "gate lint", "pipeline PRD-009",
+		"phase database", "workstream WS1", "gate schema-validation", "phase services", "workstream service", "gate coverage", "gate sign-off",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
