@@ -78,6 +78,9 @@ func (s *State) start(at time.Time, e SessionStarted) error {
 	if s.Seq != 0 {
 		return fmt.Errorf("%w: a session starts only once", ErrFold)
 	}
+	if e.FormatVersion != FormatVersion {
+		return &VersionError{Version: "format version " + e.FormatVersion}
+	}
 	*s = State{
 		FormatVersion: e.FormatVersion,
 		Session:       e.Session,
@@ -104,7 +107,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	if s.Pause != nil {
 		for _, label := range s.Pause.Gates {
 			if g := s.Gate(label); g != nil && s.Pause.Reason == PauseReview {
-				g.Review = false
+				g.Review, g.Reviewed = false, g.Judged
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func (s *State) applyGate(at time.Time, e Event) error {
 	case GateVoided:
 		g.reset(e.Reason)
 	case GateReviewed:
-		g.Review = false
+		g.Review, g.Reviewed = false, g.Judged
 	}
 	if w := g.workstream; w != nil && w.Status == Completed && g.Status != Passed && g.Status != Skipped {
 		w.Status = Succeeded // its work stands, but not what was said of it
@@ -54,7 +54,7 @@ func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
 
 // reset makes a gate pending, without anything of an earlier verdict.
 func (g *Gate) reset(reason Text) {
-	*g = Gate{Label: g.Label, Attempts: g.Attempts, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
+	*g = Gate{Label: g.Label, Attempts: g.Attempts, Reviewed: g.Reviewed, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
 }
 
 func gateOf(e Event) string {

@@ -127,8 +127,9 @@ type Gate struct {
 	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
 	By         *Actor     `json:"by,omitempty"`
 	Comment    Text       `json:"comment,omitempty"`
-	Review     bool       `json:"review,omitempty"` // passed, but not yet reviewed
-	Reason     Text       `json:"reason,omitempty"` // why it is skipped or pending again
+	Review     bool       `json:"review,omitempty"`   // passed, but not yet reviewed
+	Reviewed   string     `json:"reviewed,omitempty"` // what it had judged when a person last looked at it
+	Reason     Text       `json:"reason,omitempty"`   // why it is skipped or pending again
 
 	workstream *Workstream // nil for a phase's own
 	phase      *Phase

@@ -50,8 +50,8 @@ func (l *loop) launch(ctx context.Context, n *node, task Task, done func(bool)) 
 		return
 	}
 	l.inPhase++
-	l.spawn(ctx, task.ID, func(ctx context.Context) func() {
-		r := l.perform(ctx, n.ws, task)
+	l.spawn(ctx, task.ID, func(within context.Context) func() {
+		r := l.perform(within, n.ws, task)
 		return func() {
 			l.inPhase--
 			l.attempted(ctx, n, r, done)

@@ -252,7 +252,6 @@ phase "one" {
   workstream "pay" {
     script = "echo pay >> ran; exit 1"
     effect = "once"
-    retry { attempts = 3 }
   }
 }
 `)

@@ -54,9 +54,9 @@ func (l *loop) judge(ctx context.Context, g *pipeline.Gate, then func(bool)) {
 		return
 	}
 	l.urgent = append(l.urgent, func() {
-		l.spawn(ctx, "survey "+g.Label(), func(ctx context.Context) func() {
+		l.spawn(ctx, "survey "+g.Label(), func(within context.Context) func() {
 			found := newFacts()
-			err := l.sv.gate(ctx, found, g)
+			err := l.sv.gate(within, found, g)
 			return func() {
 				if l.status >= stopTimeout {
 					then(false)
@@ -127,11 +127,11 @@ func (l *loop) judgeByCommand(ctx context.Context, g *pipeline.Gate, v checkpoin
 	task := l.gateTask(g, attempt, inv)
 	l.add(nil, checkpoint.GateStarted{Gate: g.Label(), Attempt: attempt})
 	before := l.facts.judged[g.Label()]
-	l.spawn(ctx, task.ID, func(ctx context.Context) func() {
-		res, err := l.o.Executor.Run(ctx, task, discard{})
+	l.spawn(ctx, task.ID, func(within context.Context) func() {
+		res, err := l.o.Executor.Run(within, task, discard{})
 		after := newFacts()
 		if err == nil && res.Succeeded() {
-			err = l.sv.gate(context.WithoutCancel(ctx), after, g)
+			err = l.sv.gate(context.WithoutCancel(within), after, g)
 		}
 		return func() {
 			l.reportLeftovers(ownerOf(g), res.Leftovers)
@@ -194,13 +194,17 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.
 
 // passGate records that a gate has passed, and stops for review where that is asked for.
 func (l *loop) passGate(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
-	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.reviewed(g)})
+	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
 	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
 	l.reviewOr(ctx, g, then)
 }
 
-// reviewed reports whether the session stops for review after the gate.
-func (l *loop) reviewed(g *pipeline.Gate) bool { return g.Pause || l.o.PauseAtGates }
+// mustReview reports whether the session stops for review after the gate:
+// where that is asked for, unless a person has already looked at the same.
+func (l *loop) mustReview(g *pipeline.Gate, v checkpoint.Verdict) bool {
+	rec := l.x.State().Gate(g.Label())
+	return (g.Pause || l.o.PauseAtGates) && (rec == nil || rec.Reviewed != v.Judged)
+}
 
 // failGate records that a gate has failed.
 func (l *loop) failGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, f checkpoint.Failure, then func(bool)) {

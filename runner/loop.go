@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -234,19 +236,21 @@ func (l *loop) interrupt(name string) {
 		l.halt(stopSignal)
 		return
 	}
-	if k, ok := l.o.Executor.(interface{ Kill() }); ok {
-		k.Kill()
+	if c, ok := l.o.Executor.(io.Closer); ok {
+		if err := c.Close(); err != nil {
+			l.warn(fmt.Sprintf("what runs could not be ended: %v", err))
+		}
 	}
 }
 
 // spawn runs work beside the loop while it holds a slot. The work returns
-// what the loop does with it.
-func (l *loop) spawn(ctx context.Context, id string, work func(ctx context.Context) func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// what the loop does with it, and its own context ends with it.
+func (l *loop) spawn(ctx context.Context, id string, work func(within context.Context) func()) {
+	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	l.busy++
 	l.tasks[id] = cancel
 	go func() {
-		then := work(ctx)
+		then := work(within)
 		l.events <- func() {
 			cancel()
 			delete(l.tasks, id)

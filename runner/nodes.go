@@ -67,10 +67,8 @@ func (l *loop) runPhase(ctx context.Context, phase *pipeline.Phase) bool {
 	}
 	nodes := l.enterPhase(phase)
 	open := len(nodes)
-	for _, n := range nodes {
-		if n.waiting == 0 {
-			l.ready(ctx, n, &open)
-		}
+	for _, n := range roots(nodes) {
+		l.ready(ctx, n, &open)
 	}
 	l.cycle(ctx, func() bool { return open == 0 })
 	if !l.allPassed(nodes) {
@@ -83,6 +81,18 @@ func (l *loop) runPhase(ctx context.Context, phase *pipeline.Phase) bool {
 		l.add(nil, checkpoint.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
 	}
 	return true
+}
+
+// roots are the nodes that wait for no other. They are found before any is
+// dealt with, since that may set others free.
+func roots(nodes []*node) []*node {
+	var free []*node
+	for _, n := range nodes {
+		if n.waiting == 0 {
+			free = append(free, n)
+		}
+	}
+	return free
 }
 
 func (l *loop) skipPhase(phase *pipeline.Phase) {
@@ -154,9 +164,9 @@ func (l *loop) consider(ctx context.Context, n *node, done func(bool)) {
 		snapshot = &c
 	}
 	l.inPhase++
-	l.spawn(ctx, "survey "+n.ws.Name, func(ctx context.Context) func() {
+	l.spawn(ctx, "survey "+n.ws.Name, func(within context.Context) func() {
 		found := newFacts()
-		err := l.sv.workstream(ctx, found, n.ws, snapshot)
+		err := l.sv.workstream(within, found, n.ws, snapshot)
 		return func() {
 			l.inPhase--
 			switch {
@@ -222,6 +232,7 @@ func (l *loop) skipWorkstream(n *node, done func(bool)) {
 func (l *loop) keep(ctx context.Context, n *node, done func(bool)) {
 	if edited := l.facts.conflicts[n.ws.Name]; len(edited) > 0 {
 		l.enter(n.ws.Phase)
+		l.dirty = true
 		paths := make([]checkpoint.Text, len(edited))
 		for i, c := range edited {
 			paths[i] = checkpoint.Text(c.Path)

@@ -48,7 +48,11 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 			s.blocked = append(s.blocked, name)
 		case Run, Rerun, Depends:
 			s.rerun = append(s.rerun, name)
-		case Reuse, Judge, Skipped:
+		case Judge:
+			if len(pl.facts.conflicts[name]) > 0 { // an edit is kept, so that its result is another one
+				s.rerun = append(s.rerun, name)
+			}
+		case Reuse, Skipped:
 		}
 	}
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0

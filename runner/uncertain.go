@@ -27,8 +27,8 @@ func (l *loop) uncertain(ctx context.Context, n *node, f checkpoint.Failure, don
 	task.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	task.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	task.Env["RUNNER_ATTEMPT"] = strconv.Itoa(attempt)
-	l.spawn(ctx, task.ID, func(ctx context.Context) func() {
-		res, err := l.o.Executor.Run(ctx, task, discard{})
+	l.spawn(ctx, task.ID, func(within context.Context) func() {
+		res, err := l.o.Executor.Run(within, task, discard{})
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)
 			switch {
