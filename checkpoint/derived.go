@@ -212,16 +212,23 @@ func (x *Session) writeIndex() error {
 	if err := store.WriteFile(x.store.fs, path, data); err != nil {
 		return &DerivedError{path, err}
 	}
+	if err := x.writeLatest(m.Latest); err != nil {
+		return err
+	}
 	d.index = x.durable.Seq
+	return nil
+}
+
+func (x *Session) writeLatest(id string) error {
 	// Links need a privilege on Windows, and `latest` is a convenience.
-	if m.Latest == "" || m.Latest == d.latest || runtime.GOOS == "windows" {
+	if id == "" || id == x.derived.latest || runtime.GOOS == "windows" {
 		return nil
 	}
 	link := filepath.Join(x.store.prdDir(x.prd), latestName)
-	if err := store.WriteSymlink(x.store.fs, filepath.Join(checkpointsDir, checkpointName(m.Latest)), link); err != nil {
+	if err := store.WriteSymlink(x.store.fs, filepath.Join(checkpointsDir, checkpointName(id)), link); err != nil {
 		return &DerivedError{link, err}
 	}
-	d.latest = m.Latest
+	x.derived.latest = id
 	return nil
 }
 

@@ -127,7 +127,9 @@ func (f *fixture) read(name string) []byte {
 
 func (f *fixture) write(name string, data []byte) {
 	f.t.Helper()
-	must(f.t, store.WriteFile(f.fs, filepath.Join(f.dir, name), data))
+	path := filepath.Join(f.dir, name)
+	must(f.t, store.MkdirAll(f.fs, filepath.Dir(path)))
+	must(f.t, store.WriteFile(f.fs, path, data))
 }
 
 // kill ends a session as SIGKILL would: its locks go, nothing else happens.

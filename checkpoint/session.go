@@ -109,6 +109,12 @@ func (x *Session) Start(e SessionStarted) error {
 	} else if err := x.keepImported(); err != nil {
 		return err
 	}
+	if e.FormatVersion == "" {
+		e.FormatVersion = FormatVersion
+	}
+	if e.PRD == "" {
+		e.PRD = x.prd
+	}
 	c := Commit{Seq: 1, Time: x.store.now(), Events: []Event{e}, Prev: genesis}
 	f := newFold()
 	if err := f.apply(c); err != nil {

@@ -1,0 +1,174 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// finish completes what fixture.run began.
+func finish(t *testing.T, x *Session) {
+	t.Helper()
+	gates := []string{"", "", "type-check", "lint", "type-check", "test-pass"}
+	for i := 2; i <= 5; i++ {
+		phase, ws := x.State().Phases[i-1].Name, x.State().Phases[i-1].Workstreams[0].Name
+		if i > 2 {
+			commit(t, x, PhaseStarted{Phase: phase})
+		}
+		commit(t, x, work(ws, gates[i])...)
+		commit(t, x, PhaseCompleted{Phase: phase})
+	}
+	commit(t, x, SessionCompleted{})
+}
+
+func TestStartArchivesWhatWasThere(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	finish(t, x)
+	f.write("PRD-009/logs/WS1.1.log", []byte("done"))
+	must(t, x.Start(started("S2", cashier()))) // the first is complete
+	if got := f.read("PRD-009/history/S1/logs/WS1.1.log"); string(got) != "done" {
+		t.Errorf("log %q", got)
+	}
+	f.read("PRD-009/history/S1/PRD-009.json")
+	last, err := f.open().LastComplete("PRD-009")
+	must(t, err)
+	if last == nil || last.Session != "S1" {
+		t.Errorf("last complete %+v", last)
+	}
+
+	must(t, x.Start(started("S3", cashier()))) // the second is not
+	failed, err := f.fs.ReadDir(filepath.Join(f.dir, "failed"))
+	must(t, err)
+	if len(failed) != 1 || !strings.HasPrefix(failed[0].Name(), "PRD-009-20251211T") {
+		t.Fatalf("failed: %v", failed)
+	}
+	f.read("failed/" + failed[0].Name() + "/journal.jsonl")
+	f.read("PRD-009/history/S1/journal.jsonl")
+
+	at, err := x.Abandon(SessionAbandoned{By: by})
+	must(t, err)
+	if !strings.Contains(at, "failed") || x.State() != nil {
+		t.Errorf("abandoned to %s", at)
+	}
+	must(t, x.Close())
+	if _, err := f.open().Load("PRD-009"); !errors.Is(err, ErrNoSession) {
+		t.Errorf("load: %v", err)
+	}
+}
+
+// TestArchiveCutShort cuts archiving at each of its renames; the next owner
+// finishes it, or the session is still there.
+func TestArchiveCutShort(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"PRD-009/PRD-009.json", "PRD-009.archiving", "PRD-009/history", "history/S2"} {
+		bad := &faulty{FS: store.NewMemory(), op: "rename", part: part}
+		f := on(t, bad, "/work/.runner")
+		x := f.run()
+		finish(t, x)
+		must(t, x.Start(started("S2", cashier())))
+		for i := range 5 {
+			commit(t, x, PhaseSkipped{Phase: x.State().Phases[i].Name, Reason: "none"})
+		}
+		commit(t, x, SessionCompleted{})
+		bad.on.Store(true)
+		if err := x.Start(started("S3", cashier())); !errors.Is(err, errDisk) {
+			t.Errorf("%s: start: %v", part, err)
+		}
+		bad.on.Store(false)
+		must(t, x.locks.release())
+		must(t, x.writer.close())
+
+		x = f.lock()
+		if s := x.State(); s == nil {
+			f.read("PRD-009/history/S2/journal.jsonl")
+		} else if s.Session != "S2" {
+			t.Errorf("%s: session %s", part, s.Session)
+		}
+		f.read("PRD-009/history/S1/journal.jsonl")
+		must(t, x.Close())
+	}
+}
+
+func TestImport(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	hand := `{"prd":"PRD-009","prd_title":"Cashier Workflows","current_phase":2,"status":"failed",
+		"completed_workstreams":["WS1","WS2"],"in_progress_workstreams":[],"pending_workstreams":["WS3","WS4","WS5"],
+		"artifacts":{"WS1":["supabase/migrations/xxx.sql"]},
+		"gates_passed":["schema-validation (WS1)"],"gates_pending":["type-check","lint","test-pass"],
+		"timestamp":"2025-12-11T10:25:00Z","error":{"workstream":"WS3","message":"no"},
+		"adversarial_review":{"verdict":"ship","p0_count":0,"p1_count":2,"attempt":1},
+		"cleanup_done":["dead code"]}`
+	f.write("PRD-009.json", []byte(hand))
+	snap, err := f.open().Load("PRD-009")
+	must(t, err)
+	if snap.State != nil || snap.Document == nil {
+		t.Fatalf("snapshot %+v", snap)
+	}
+	must(t, snap.Document.Validate(nil))
+
+	x := f.lock()
+	e := started("S1", cashier())
+	e.Imported = snap.Document
+	must(t, x.Start(e))
+	s := x.State()
+	for name, want := range map[string]StepStatus{"WS1": Completed, "WS2": Succeeded, "WS3": Pending} {
+		if got := s.Workstream(name).Status; got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	if w := s.Workstream("WS1"); !w.Imported || w.Step != 1 || len(w.Artifacts) != 1 {
+		t.Errorf("WS1 %+v", w)
+	}
+	if s.Phases[0].Status != Completed || s.Phases[1].Status != Pending || s.Status != StatusInProgress {
+		t.Errorf("phases %s, %s, session %s", s.Phases[0].Status, s.Phases[1].Status, s.Status)
+	}
+	must(t, x.WriteDerived(context.Background(), true))
+	snap, err = f.open().Load("PRD-009")
+	must(t, err)
+	must(t, snap.Document.Validate(nil))
+	must(t, snap.Document.Matches(s))
+	if snap.Document.Review == nil || snap.Document.CleanupDone[0] != "dead code" {
+		t.Errorf("notes %+v", snap.Document.Notes)
+	}
+	if got := f.read("PRD-009/imported.json"); string(got) != hand {
+		t.Errorf("the document was not kept: %s", got)
+	}
+	must(t, x.Close())
+}
+
+func TestImportThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	x := inMemory(t).lock()
+	e := started("S1", cashier())
+	e.Imported = &Document{Completed: []string{"WS9"}, GatesPassed: []string{"lint (WS1)", "lint"}}
+	err := x.Start(e)
+	if !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), `"WS9"`) || !strings.Contains(err.Error(), `"lint (WS1)"`) {
+		t.Errorf("start: %v", err)
+	}
+	must(t, x.Close())
+}
+
+func TestBareGateNames(t *testing.T) {
+	t.Parallel()
+	x := inMemory(t).lock()
+	e := started("S1", cashier())
+	e.Imported = &Document{Completed: []string{"WS1", "WS2"}, GatesPassed: []string{"schema-validation", "type-check"}}
+	must(t, x.Start(e))
+	for label, want := range map[string]StepStatus{
+		"schema-validation (WS1)": Passed,
+		"type-check (WS2)":        Passed,
+		"type-check (WS4)":        Pending, // its work is not done
+	} {
+		if got := x.State().Gate(label).Status; got != want {
+			t.Errorf("%s is %s, want %s", label, got, want)
+		}
+	}
+	must(t, x.Close())
+}

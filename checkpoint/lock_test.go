@@ -1,0 +1,289 @@
+package checkpoint
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// helperEnv makes the test binary a runner of its own: it locks PRD-009 in the
+// directory that the variable names, says what came of it, and waits for its
+// standard input to end.
+const helperEnv = "CHECKPOINT_TEST_LOCK"
+
+func helperProcess() {
+	dir := os.Getenv(helperEnv)
+	if dir == "" {
+		return
+	}
+	s, err := OpenStore(dir, Options{})
+	if err == nil {
+		_, err = s.Lock(context.Background(), "PRD-009", Actor{User: "other"})
+	}
+	if err != nil {
+		fmt.Println("refused:", err)
+	} else {
+		fmt.Println("locked")
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends it
+	os.Exit(0)
+}
+
+// helper is another process that tried to take the lock.
+type helper struct {
+	cmd   *exec.Cmd
+	said  string
+	input io.WriteCloser
+}
+
+func startHelper(t *testing.T, dir string) *helper {
+	t.Helper()
+	h := &helper{cmd: exec.Command(os.Args[0])}
+	h.cmd.Env = append(os.Environ(), helperEnv+"="+dir)
+	input, err := h.cmd.StdinPipe()
+	must(t, err)
+	h.input = input
+	output, err := h.cmd.StdoutPipe()
+	must(t, err)
+	must(t, h.cmd.Start())
+	h.said, err = bufio.NewReader(output).ReadString('\n')
+	must(t, err)
+	return h
+}
+
+func (h *helper) kill(t *testing.T) {
+	t.Helper()
+	must(t, h.cmd.Process.Kill())
+	var exit *exec.ExitError
+	if err := h.cmd.Wait(); !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+}
+
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	f := onDisk(t)
+	first := startHelper(t, f.dir)
+	if first.said != "locked\n" {
+		t.Fatalf("the first process said %q", first.said)
+	}
+	host, err := os.Hostname()
+	must(t, err)
+	second := startHelper(t, f.dir)
+	if !strings.Contains(second.said, fmt.Sprintf("host %s, pid %d, since ", host, first.cmd.Process.Pid)) {
+		t.Errorf("the second process said %q", second.said)
+	}
+	second.kill(t)
+
+	s := f.open()
+	_, err = s.Lock(context.Background(), "PRD-009", by)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder.PID != first.cmd.Process.Pid || locked.Holder.User != "other" {
+		t.Fatalf("lock: %v", err)
+	}
+	owner, err := s.Owner("PRD-009")
+	must(t, err)
+	if owner == nil || owner.PID != first.cmd.Process.Pid {
+		t.Errorf("owner %+v", owner)
+	}
+
+	first.kill(t)
+	if owner, err := s.Owner("PRD-009"); err != nil || owner != nil {
+		t.Errorf("after the kill: owner %+v, %v", owner, err)
+	}
+	x := f.lock()
+	if !x.Unclean() {
+		t.Error("the killed owner is not noticed")
+	}
+	must(t, x.Close())
+}
+
+func TestHolderGone(t *testing.T) {
+	t.Parallel()
+	me := newHolder(Actor{}, clock()())
+	change := func(f func(h *Holder)) *Holder {
+		h := me
+		f(&h)
+		return &h
+	}
+	for name, tt := range map[string]struct {
+		h    *Holder
+		gone bool
+	}{
+		"alive":                    {&me, false},
+		"another start time":       {change(func(h *Holder) { h.StartTime = "1" }), me.StartTime != ""},
+		"another boot":             {change(func(h *Holder) { h.BootID = "another" }), me.BootID != ""},
+		"another machine":          {change(func(h *Holder) { h.Host, h.PID = "elsewhere", 1<<30 }), false},
+		"no such process":          {change(func(h *Holder) { h.PID = 1 << 30 }), true},
+		"a note that nobody reads": {&Holder{}, false},
+	} {
+		if got := tt.h.gone(); got != tt.gone {
+			t.Errorf("%s: gone %t", name, got)
+		}
+	}
+}
+
+func TestStateDirectory(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	mkdir := func(name string, perm fs.FileMode) string {
+		path := filepath.Join(base, name)
+		must(t, os.Mkdir(path, perm))
+		must(t, os.Chmod(path, perm))
+		return path
+	}
+	foreign := mkdir("foreign", 0o700)
+	must(t, os.WriteFile(filepath.Join(foreign, "thesis.txt"), []byte("x"), 0o600))
+	own := mkdir("own", 0o700)
+	must(t, os.WriteFile(filepath.Join(own, "PRD-009.json"), []byte("{}"), 0o600))
+	link := filepath.Join(base, "link")
+	must(t, os.Symlink(own, link))
+	file := filepath.Join(base, "file")
+	must(t, os.WriteFile(file, nil, 0o600))
+
+	for path, want := range map[string]string{
+		filepath.Join(base, "missing"): "",
+		mkdir("empty", 0o700):          "",
+		own:                            "",
+		mkdir("open", 0o777):           "everybody may write to it",
+		foreign:                        "nothing in it is Runner's",
+		link:                           "symbolic link",
+		file:                           "not a directory",
+	} {
+		_, err := OpenStore(path, Options{})
+		var dir *DirError
+		switch {
+		case want == "" && err != nil, want != "" && (!errors.As(err, &dir) || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(base, "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("OpenStore created something")
+	}
+}
+
+func TestForeignOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("only root can give a directory away")
+		return
+	}
+	dir := t.TempDir()
+	must(t, os.Chown(dir, 12345, -1))
+	var refused *DirError
+	if _, err := OpenStore(dir, Options{}); !errors.As(err, &refused) {
+		t.Errorf("open: %v", err)
+	}
+}
+
+func TestLinkedSessionDirectory(t *testing.T) {
+	t.Parallel()
+	f := onDisk(t)
+	x := f.run()
+	must(t, x.Close())
+	dir := filepath.Join(f.dir, "PRD-009")
+	must(t, os.Rename(dir, dir+"-real"))
+	must(t, os.Symlink(dir+"-real", dir))
+	var refused *DirError
+	if _, err := f.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &refused) {
+		t.Errorf("lock: %v", err)
+	}
+	if _, err := f.open().Load("PRD-009"); !errors.As(err, &refused) {
+		t.Errorf("load: %v", err)
+	}
+}
+
+func TestModes(t *testing.T) {
+	t.Parallel()
+	f := onDisk(t)
+	x := f.run()
+	x.Checkpoint(TriggerManual, "", nil)
+	must(t, x.Close())
+	err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		want := store.FilePerm
+		switch {
+		case d.IsDir():
+			want = store.DirPerm
+		case d.Type() == fs.ModeSymlink:
+			return nil
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has mode %o", path, info.Mode().Perm())
+		}
+		if store.IsTemp(path) {
+			t.Errorf("%s was left", path)
+		}
+		return nil
+	})
+	must(t, err)
+	target, err := os.Readlink(filepath.Join(f.dir, "PRD-009/latest"))
+	must(t, err)
+	if _, err := os.Stat(filepath.Join(f.dir, "PRD-009", target)); err != nil {
+		t.Errorf("latest: %v", err)
+	}
+	if got := string(f.read(".gitignore")); got != "*\n" {
+		t.Errorf(".gitignore: %q", got)
+	}
+}
+
+func TestLeftoversGoUnderTheLock(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	kept, _ := x.Checkpoint(TriggerManual, "", nil)
+	must(t, x.Close())
+	leftovers := []string{
+		".tmp-PRD-009.json-A", "PRD-009/.tmp-journal.jsonl-B", "PRD-009/checkpoints/.tmp-x-C",
+		"PRD-009/run/WS1.1", "PRD-009/checkpoints/CP-nobody-20250101T000000Z-00000000.json",
+		"PRD-009/inbox/1.request.json",
+	}
+	others := []string{".tmp-PRD-010.json-A", "PRD-009/logs/WS1.1.log", "PRD-009/checkpoints/" + kept + ".json"}
+	for _, name := range append(leftovers, others[:2]...) {
+		f.write(name, []byte("x"))
+	}
+	if _, err := f.open().Load("PRD-009"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(leftovers, others...) {
+		f.read(name)
+	}
+	must(t, f.lock().Close())
+	for _, name := range leftovers {
+		if _, err := f.fs.Lstat(filepath.Join(f.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	for _, name := range others {
+		f.read(name)
+	}
+}
+
+func TestLockHonoursContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), -time.Second)
+	defer cancel()
+	f := inMemory(t)
+	if _, err := f.open().Lock(ctx, "PRD-009", by); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("lock: %v", err)
+	}
+	if _, err := f.open().Lock(context.Background(), "../009", by); err == nil || !strings.Contains(err.Error(), `PRD-\d{3,}`) {
+		t.Errorf("lock: %v", err)
+	}
+}

@@ -1,0 +1,208 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+var errDisk = errors.New("input/output error")
+
+// faulty is a file system whose journal fails at an operation once it is told to.
+type faulty struct {
+	store.FS
+	on   atomic.Bool
+	op   string
+	part string // of the names that fail
+	used atomic.Int32
+}
+
+func (f *faulty) fails(op, name string) bool {
+	if !f.on.Load() || op != f.op || !strings.Contains(name, f.part) {
+		return false
+	}
+	f.used.Add(1)
+	return true
+}
+
+func (f *faulty) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if f.fails("open", name) {
+		return nil, errDisk
+	}
+	file, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyFile{File: file, fs: f, name: name}, nil
+}
+
+func (f *faulty) Rename(from, to string) error {
+	if f.fails("rename", to) {
+		return errDisk
+	}
+	return f.FS.Rename(from, to)
+}
+
+func (f *faulty) SyncDir(name string) error {
+	if f.fails("syncdir", name) {
+		return errDisk
+	}
+	return f.FS.SyncDir(name)
+}
+
+type faultyFile struct {
+	store.File
+	fs   *faulty
+	name string
+}
+
+func (f *faultyFile) Write(p []byte) (int, error) {
+	if f.fs.fails("write", f.name) {
+		n, _ := f.File.Write(p[:len(p)/2]) // a full disk takes a part
+		return n, errDisk
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultyFile) Sync() error {
+	if f.fs.fails("sync", f.name) {
+		return errDisk
+	}
+	return f.File.Sync()
+}
+
+func (f *faultyFile) Close() error {
+	err := f.File.Close()
+	if f.fs.fails("close", f.name) {
+		return errDisk
+	}
+	return err
+}
+
+func TestPoisonedJournal(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"write", "sync"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			bad := &faulty{FS: store.NewMemory(), op: op, part: "PRD-009/journal.jsonl"}
+			f := on(t, bad, "/work/.runner")
+			x := f.run()
+			acknowledged := x.Durable()
+			bad.on.Store(true)
+			x.Add(WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+			x.Flush()
+			x.Add(PauseAsked{By: by, Reason: "behind it"})
+			ack := <-x.Acks()
+			_, err := x.Acknowledge(ack)
+			var poisoned *PoisonedError
+			if !errors.As(err, &poisoned) || !errors.Is(err, errDisk) || poisoned.Rescue == "" {
+				t.Fatalf("acknowledge: %v", err)
+			}
+			want := x.State().Clone()
+			bad.on.Store(false) // the disk is well again; nothing is retried
+			x.Add(WorkstreamFailed{Workstream: "WS2"})
+			x.Flush()
+			if a := <-x.Acks(); a.Err == nil {
+				t.Error("a poisoned session acknowledges")
+			}
+			if _, err := x.Drain(context.Background()); !errors.As(err, &poisoned) {
+				t.Errorf("drain: %v", err)
+			}
+			if x.Durable() != acknowledged || bad.used.Load() != 1 {
+				t.Errorf("durable %d, %d failures", x.Durable(), bad.used.Load())
+			}
+			if err := x.Close(); !errors.As(err, &poisoned) {
+				t.Errorf("close: %v", err)
+			}
+
+			snap, err := f.open().Load("PRD-009")
+			must(t, err)
+			if snap.RescuePath != poisoned.Rescue {
+				t.Errorf("rescue %q, want %q", snap.RescuePath, poisoned.Rescue)
+			}
+			x = f.lock()
+			if !x.Unclean() {
+				t.Error("a poisoned end counts as clean")
+			}
+			same(t, "state with the rescue copy", x.State(), want)
+			if _, err := f.fs.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
+				t.Error("the rescue copy is still there")
+			}
+			must(t, x.Close())
+		})
+	}
+}
+
+// TestForeignRescueIsLeftAlone: a rescue copy whose chain does not fit is not
+// adopted, and not removed.
+func TestForeignRescueIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "PRD-009/journal.jsonl"}
+	f := on(t, bad, "/work/.runner")
+	x := f.run()
+	journal := f.read("PRD-009/journal.jsonl")
+	bad.on.Store(true)
+	x.Add(PauseAsked{By: by})
+	_, err := x.Drain(context.Background())
+	var poisoned *PoisonedError
+	if !errors.As(err, &poisoned) {
+		t.Fatal(err)
+	}
+	bad.on.Store(false)
+	if err := x.Close(); err == nil {
+		t.Error("closed cleanly")
+	}
+	// Somebody puts back the journal and goes on from it.
+	f.write("PRD-009/journal.jsonl", journal)
+	must(t, f.fs.Rename(poisoned.Rescue, poisoned.Rescue+".away"))
+	x = f.lock()
+	commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	must(t, x.Close())
+	must(t, f.fs.Rename(poisoned.Rescue+".away", poisoned.Rescue))
+	x = f.lock()
+	if x.State().Requested != nil {
+		t.Error("a foreign rescue copy was adopted")
+	}
+	must(t, x.Close())
+	if _, err := f.fs.Lstat(poisoned.Rescue); err != nil {
+		t.Error("a foreign rescue copy was removed")
+	}
+}
+
+func TestDerivedErrorsCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ op, part string }{
+		{"sync", "checkpoints/.tmp"}, {"write", ".tmp-manifest"}, {"rename", "latest"}, {"rename", ".runner/PRD-009.json"}, {"close", ".tmp-PRD-009.json"},
+	} {
+		bad := &faulty{FS: store.NewMemory(), op: tt.op, part: tt.part}
+		f := on(t, bad, "/work/.runner")
+		x := f.run()
+		x.Checkpoint(TriggerBatchComplete, "", nil)
+		commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+		x.Checkpoint(TriggerManual, "", nil)
+		commit(t, x)
+		bad.on.Store(true)
+		var derived *DerivedError
+		for range 2 {
+			if err := x.WriteDerived(context.Background(), true); !errors.As(err, &derived) || !errors.Is(err, errDisk) {
+				t.Errorf("%v: %v", tt, err)
+			}
+		}
+		bad.on.Store(false)
+		must(t, x.WriteDerived(context.Background(), true))
+		for _, ref := range x.State().Checkpoints {
+			cp, err := f.open().ReadCheckpoint("PRD-009", ref.ID)
+			must(t, err)
+			if cp.State.Seq != ref.Seq {
+				t.Errorf("%v: %s holds the state of %d, want %d", tt, ref.ID, cp.State.Seq, ref.Seq)
+			}
+			f.read("PRD-009/checkpoints/" + ref.ID + ".json")
+		}
+		must(t, x.Close())
+	}
+}

@@ -1,3 +1,0 @@
-package checkpoint
-
-func helperProcess() {}
