@@ -59,14 +59,6 @@ func addCommands(root *cobra.Command, env *environment) {
 		{"state", "Look at what is kept:", []*cobra.Command{
 			newCheckpointCommand(env),
 		}},
-		{"run", "Run a pipeline:", []*cobra.Command{
-			newBuildCommand(env), newPlanCommand(env), newStatusCommand(env), newLogsCommand(env),
-			newPauseCommand(env), newAbandonCommand(env),
-		}},
-		{"answer", "Answer what a session waits for:", []*cobra.Command{
-			newApproveCommand(env), newRejectCommand(env), newResolveCommand(env),
-		}},
-		{"look", "Look at checkpoints:", []*cobra.Command{newCheckpointCommand(env)}},
 		{"write", "Write pipelines:", []*cobra.Command{
 			newInitCommand(env), newValidateCommand(env), newFmtCommand(env), newGraphCommand(env),
 			newConfigCommand(env),
