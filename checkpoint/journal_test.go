@@ -16,7 +16,12 @@ import (
 // the state after each of its lines.
 func closed(f *fixture) (journal []byte, states []*State) {
 	f.t.Helper()
-	x := f.run()
+	x := f.lock()
+	must(f.t, x.Start(started("S1", Shape{Phases: cashier().Phases[:1]})))
+	commit(f.t, x, PhaseStarted{Phase: "phase-1"})
+	commit(f.t, x, WorkstreamStarted{Workstream: "WS1", Attempt: 1}, WorkstreamFailed{Workstream: "WS1", Error: Failure{Message: "no"}})
+	commit(f.t, x, PauseAsked{By: by})
+	commit(f.t, x, PauseAsked{})
 	must(f.t, x.Close())
 	journal = f.read("PRD-009/journal.jsonl")
 	return journal, fold1(f.t, journal)

@@ -16,7 +16,7 @@ type Lines struct {
 }
 
 // NewLines returns a reader of the records in r.
-func NewLines(r io.Reader) *Lines { return &Lines{r: bufio.NewReaderSize(r, 1<<18)} }
+func NewLines(r io.Reader) *Lines { return &Lines{r: bufio.NewReaderSize(r, 1<<16)} }
 
 // Next returns the next record, or io.EOF. A record that is cut off is
 // returned as a torn one; when more of it is there, the next call returns it

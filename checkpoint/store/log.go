@@ -169,7 +169,7 @@ func (l *fileLog) replace(records iter.Seq2[Record, error]) error {
 }
 
 func copyRecords(w io.Writer, records iter.Seq2[Record, error]) error {
-	b := bufio.NewWriterSize(w, 1<<18)
+	b := bufio.NewWriterSize(w, 1<<16)
 	for r, err := range records {
 		if err != nil {
 			return err
