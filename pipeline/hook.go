@@ -61,6 +61,10 @@ func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
 		}
 		def := &hookDef{process: b.newProcessDef(block.process, defaults), allow: fr.allow}
 		b.checkProcess(def.process, fr)
+		end := position{phase: &Phase{Number: len(b.phases) + 1}, what: "the hook"}
+		for _, a := range def.process.arguments() {
+			b.checkOrder(a, fr, end)
+		}
 		b.pipeline.Hooks = append(b.pipeline.Hooks, &Hook{
 			Event:   block.event,
 			Timeout: b.duration(block.timeout, constantFrame(noEach)),

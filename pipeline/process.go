@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -96,6 +97,14 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 		return
 	}
 	value, marked := plain(value)
+	if fr.results != nil && a.kinds&kindDeferred != 0 && !value.IsWhollyKnown() {
+		// An unknown part reads as "", which must never become a command.
+		*diags = append(*diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "Value not known",
+			Detail: fmt.Sprintf("The value of %q depends on something that has not happened yet.", a.name), Subject: a.rng().Ptr(),
+		})
+		return
+	}
 	if marked {
 		ev.sensitive = true
 	}
@@ -182,7 +191,7 @@ func dirOf(value cty.Value) (string, error) {
 	case !inside(text):
 		return "", errOutside
 	}
-	return text, nil
+	return path.Clean(text), nil
 }
 
 func envOf(value cty.Value) (map[string]string, error) {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,4 +207,51 @@ func TestResultDiagnostics(t *testing.T) {
 	if diags[0].Summary != "Metric not available" || !strings.Contains(diags[0].Detail, `Did you mean "coverag"?`) {
 		t.Error(diags)
 	}
+}
+
+func TestEmptyForEach(t *testing.T) {
+	t.Parallel()
+	p := build(t, `
+pipeline "PRD-001" {
+  phase "a" {
+    workstream "WS1" { command = ["x"] }
+    workstream "none" {
+      for_each   = toset([])
+      depends_on = [workstream.WS1]
+      command    = ["x", each.key, each.value.any, workstream.WS1.outputs.x]
+      artifacts  = ["out/${each.key}"]
+      timeout    = "${each.value}m"
+    }
+    workstream "last" {
+      depends_on = [workstream.none]
+      command    = concat(["x"], keys(workstream.none))
+    }
+  }
+}`, Inputs{})
+	if len(p.Phases[0].Workstreams) != 2 || len(p.Workstream("last").DependsOn) != 0 {
+		t.Error(p.Phases[0].Workstreams)
+	}
+	inv, diags := p.Workstream("last").Invocation(results())
+	if diff := cmp.Diff([]string{"x"}, inv.Command); diff != "" {
+		t.Error(diff, diags)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	p := build(t, withResults, Inputs{})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for _, phase := range p.Phases {
+				for _, ws := range phase.Workstreams {
+					if _, diags := ws.Invocation(results()); diags.HasErrors() && ws.Name != "last" {
+						t.Error(diags)
+					}
+					ws.Variables()
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

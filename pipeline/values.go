@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,7 +159,7 @@ func (b *builder) globs(a *argument, fr frame) []string {
 	list := b.stringList(a, fr)
 	for _, pattern := range list {
 		switch {
-		case !inside(pattern):
+		case !inside(pattern) || slices.Contains(strings.FieldsFunc(pattern, isGlobSeparator), ".."):
 			b.errorf("Path outside the workspace", a.rng(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", pattern, a.name)
 		case !doublestar.ValidatePattern(pattern):
 			b.errorf("Invalid glob", a.rng(), "%q in %q is not a valid glob. Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", pattern, a.name)
@@ -166,6 +167,9 @@ func (b *builder) globs(a *argument, fr frame) []string {
 	}
 	return list
 }
+
+// isGlobSeparator reports what parts a glob into names, braces included.
+func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
 
 // path evaluates a path inside the workspace.
 func (b *builder) path(a *argument, fr frame) string {

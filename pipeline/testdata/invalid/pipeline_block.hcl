@@ -1,29 +1,31 @@
 # Must give, by line:
-# 27: Invalid PRD id
-# 28: Unsupported argument
-# 29: Incorrect value type
-# 30: Path outside the workspace
-# 31: Invalid duration
+# 29: Invalid PRD id
+# 30: Unsupported argument
+# 31: Incorrect value type
+# 32: Path outside the workspace
 # 33: Invalid duration
-# 34: Invalid value for argument
-# 35: Incorrect value type
-# 36: Unsupported argument
-# 38: Invalid number
-# 40: Invalid retry
-# 41: Invalid number
-# 42: Invalid number
-# 43: Invalid exit code
-# 43: Invalid exit code
-# 43: Invalid exit code
-# 46: Duplicate defaults block
-# 47: Unsupported block type
-# 48: Unknown hook event
-# 49: Missing command
-# 50: Result not certain
-# 52: Invalid number
-# 55: Missing workstream
-# 56: Duplicate phase name
-# 57: Duplicate workstream name
+# 35: Invalid duration
+# 36: Invalid value for argument
+# 37: Incorrect value type
+# 38: Unsupported argument
+# 40: Invalid number
+# 42: Invalid retry
+# 43: Invalid number
+# 44: Invalid number
+# 45: Invalid exit code
+# 45: Invalid exit code
+# 45: Invalid exit code
+# 48: Duplicate defaults block
+# 49: Unsupported block type
+# 50: Unknown hook event
+# 51: Missing command
+# 52: Result not certain
+# 53: Invalid reference
+# 53: Unknown workstream
+# 55: Invalid number
+# 58: Missing workstream
+# 59: Duplicate phase name
+# 60: Duplicate workstream name
 pipeline "prd-1" {
   titel    = "x"
   type     = ["a"]
@@ -48,6 +50,7 @@ pipeline "prd-1" {
   hook "completed" { command = ["true"] }
   hook "failed" {}
   hook "paused" { command = ["echo", workstream.WS1.outputs.x] }
+  hook "complete" { command = ["echo", workstream.WS1["k"].outputs.x, workstream.WS2.artifacts] }
   phase "a" {
     max_parallel = 0
     workstream "WS1" { command = ["true"] }

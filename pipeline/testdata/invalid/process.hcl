@@ -79,7 +79,7 @@ pipeline "PRD-001" {
     workstream "globs" {
       command   = ["true"]
       inputs    = ["a/[", "/etc/passwd"]
-      artifacts = ["../x"]
+      artifacts = ["{../x,y}"]
     }
     workstream "list" {
       command = ["true"]
