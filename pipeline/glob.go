@@ -59,6 +59,11 @@ func newGlob(text string) glob {
 	for _, part := range parts {
 		g.segments = append(g.segments, globTokens(part))
 	}
+	if n := len(g.segments); n > 0 && isDoubleStar(g.segments[n-1]) {
+		// What is under a directory, not the directory itself: matchers differ
+		// on the latter, and a file of that name can't be there beside it.
+		g.segments = append(g.segments, []globToken{{any: true}})
+	}
 	return g
 }
 
