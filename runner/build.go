@@ -279,7 +279,7 @@ func (l *loop) betweenPhases(ctx context.Context, phase *pipeline.Phase) bool {
 	if l.status != running || l.fatal != nil {
 		return false
 	}
-	if l.entered && phase.Number < len(l.p.Phases) {
+	if l.passed && phase.Number < len(l.p.Phases) {
 		l.readGit(ctx)
 		l.checkpoint(checkpoint.TriggerPhaseTransition, "")
 		l.settle(ctx)

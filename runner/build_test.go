@@ -59,7 +59,7 @@ func TestFailFastLetsRunningWorkFinish(t *testing.T) {
 	b := newBench(t, `
 phase "one" {
   workstream "bad"  { script = "while ! test -e started; do :; done; exit 3" }
-  workstream "good" { script = "echo > started; while ! test -e ../never -o -e done; do test -e .runner/PRD-001.json && echo > done; done; echo good >> ran" }
+  workstream "good" { script = "echo > started; until grep -q workstream.failed .runner/PRD-001/journal.jsonl; do :; done; echo good >> ran" }
   workstream "late" {
     depends_on = [workstream.good]
     script     = "echo late >> ran"

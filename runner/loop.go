@@ -50,6 +50,7 @@ type loop struct {
 	status   stopReason
 	cause    ending
 	entered  bool  // the current phase was entered in this run
+	passed   bool  // the current phase was completed in this run
 	dirty    bool  // something has run, so that the plan no longer tells
 	fatal    error // the journal can't be written any more
 	git      *checkpoint.Git

@@ -54,7 +54,7 @@ func (l *loop) enterPhase(phase *pipeline.Phase) []*node {
 // runPhase runs the workstreams of a phase and then its own gates. It reports
 // whether the phase is done with.
 func (l *loop) runPhase(ctx context.Context, phase *pipeline.Phase) bool {
-	l.entered, l.limit, l.inPhase = false, phase.MaxParallel, 0
+	l.entered, l.passed, l.limit, l.inPhase = false, false, phase.MaxParallel, 0
 	began := l.o.Now()
 	enabled, diags := phase.Enabled(l.pl.results(true))
 	if diags.HasErrors() {
@@ -78,6 +78,7 @@ func (l *loop) runPhase(ctx context.Context, phase *pipeline.Phase) bool {
 		return false
 	}
 	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Completed || l.entered {
+		l.passed = true
 		l.add(nil, checkpoint.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
 	}
 	return true

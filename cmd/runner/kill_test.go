@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: 50 in CI, else 5")
+	killSeed  = flag.Uint64("kill.seed", 0, "of the moments at which it is killed; 0: a new one")
+)
+
+// journalLine is as much of a commit as the oracle needs.
+type journalLine struct {
+	Seq    uint64 `json:"seq"`
+	Events []struct {
+		Kind       string `json:"kind"`
+		Workstream string `json:"workstream"`
+		Gate       string `json:"gate"`
+		Phase      string `json:"phase"`
+	} `json:"events"`
+}
+
+// TestKill kills the real binary with SIGKILL at random moments of a real
+// pipeline, and resumes it each time. Whatever was shown must be on record,
+// nothing that is on record as done may run again, and in the end everything
+// must be as if nothing had happened.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute; left out with -short")
+	}
+	count := *killCount
+	if count == 0 {
+		count = 5
+		if os.Getenv("CI") != "" {
+			count = 50
+		}
+	}
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("%d kills, -kill.seed=%d", count, seed)
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments of a test need no secrecy
+
+	k := &killer{t: t, binary: buildBinary(t), dir: copyExample(t, "cashier"), acknowledged: map[string]bool{}}
+	began := time.Now()
+	k.finish()
+	k.want = k.artifacts()
+	span := time.Since(began)
+	began = time.Now()
+	k.restart()
+	k.finish()
+	span = min(span, time.Since(began)) // with a warm build cache
+
+	for kills := 0; kills < count; {
+		k.restart()
+		for kills < count {
+			moment := time.Duration(random.Int64N(int64(span)))
+			if ended := k.killAfter(moment); ended {
+				break
+			}
+			kills++
+			k.check()
+		}
+		k.finish()
+		if got := k.artifacts(); !maps.Equal(got, k.want) {
+			t.Fatalf("after %d kills the artifacts are %v, want %v", kills, got, k.want)
+		}
+	}
+	k.noProcesses()
+}
+
+// killer drives one workspace.
+type killer struct {
+	t            *testing.T
+	binary, dir  string
+	want         map[string]string
+	acknowledged map[string]bool // "seq kind name", as shown in the current session
+}
+
+// restart begins a new session with the next run.
+func (k *killer) restart() {
+	k.t.Helper()
+	for _, name := range []string{"gen", "build"} {
+		if err := os.RemoveAll(filepath.Join(k.dir, name)); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+	clear(k.acknowledged)
+	state := filepath.Join(k.dir, ".runner")
+	if err := os.RemoveAll(state); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *killer) run(cmd *exec.Cmd) []byte {
+	k.t.Helper()
+	cmd.Dir = k.dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		k.t.Fatalf("%s: %v\n%s%s", strings.Join(cmd.Args, " "), err, out, stderr.Bytes())
+	}
+	return out
+}
+
+// killAfter runs the pipeline and kills it. It reports whether it had ended before.
+func (k *killer) killAfter(moment time.Duration) (ended bool) {
+	k.t.Helper()
+	cmd := exec.Command(k.binary, "--output", "json", "build", "PRD-009", "--resume=auto")
+	cmd.Dir = k.dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	timer := time.AfterFunc(moment, func() { _ = cmd.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var line struct {
+			Seq        uint64 `json:"seq"`
+			Kind       string `json:"kind"`
+			Workstream string `json:"workstream"`
+			Gate       string `json:"gate"`
+			Phase      string `json:"phase"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err == nil && line.Seq > 0 {
+			k.acknowledged[fmt.Sprint(line.Seq, " ", line.Kind, " ", line.Workstream, line.Gate, line.Phase)] = true
+		}
+	}
+	err = cmd.Wait()
+	if timer.Stop() || err == nil {
+		if err != nil {
+			k.t.Fatalf("the build failed by itself: %v\n%s", err, stderr.Bytes())
+		}
+		return true
+	}
+	return false
+}
+
+// check is the oracle, after a kill: what was shown is on record.
+func (k *killer) check() {
+	k.t.Helper()
+	recorded := map[string]bool{}
+	for _, c := range k.journal() {
+		for _, e := range c.Events {
+			recorded[fmt.Sprint(c.Seq, " ", e.Kind, " ", e.Workstream, e.Gate, e.Phase)] = true
+		}
+	}
+	for shown := range k.acknowledged {
+		if !recorded[shown] {
+			k.t.Fatalf("%q was shown, and is not on record", shown)
+		}
+	}
+}
+
+// journal reads the journal; its last line may be torn.
+func (k *killer) journal() []journalLine {
+	k.t.Helper()
+	data, err := os.ReadFile(filepath.Join(k.dir, ".runner", "PRD-009", "journal.jsonl"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var commits []journalLine
+	for line := range bytes.Lines(data) {
+		var c journalLine
+		if err := json.Unmarshal(line, &c); err != nil {
+			break
+		}
+		commits = append(commits, c)
+	}
+	return commits
+}
+
+// finish runs the session to its end, and checks that nothing ran again that
+// had completed.
+func (k *killer) finish() {
+	k.t.Helper()
+	k.run(exec.Command(k.binary, "--output", "json", "build", "PRD-009", "--resume=auto"))
+	k.check()
+	done := map[string]bool{}
+	for _, c := range k.journal() {
+		for _, e := range c.Events {
+			switch e.Kind {
+			case "workstream.completed", "workstream.succeeded":
+				done[e.Workstream] = true
+			case "workstream.started":
+				if done[e.Workstream] {
+					k.t.Fatalf("%s was done and ran again, at %d", e.Workstream, c.Seq)
+				}
+			case "workstream.invalidated":
+				k.t.Fatalf("%s was invalidated, at %d, though nothing changed", e.Workstream, c.Seq)
+			}
+		}
+	}
+	var status struct {
+		Status string `json:"status"`
+	}
+	out := k.run(exec.Command(k.binary, "status", "PRD-009", "--json"))
+	if err := json.Unmarshal(out, &status); err != nil || status.Status != "complete" {
+		k.t.Fatalf("the session is %q (%v)\n%s", status.Status, err, out)
+	}
+}
+
+// artifacts returns the digest of each artifact that the PRD document names,
+// which must say that everything is complete.
+func (k *killer) artifacts() map[string]string {
+	k.t.Helper()
+	var doc struct {
+		Status    string              `json:"status"`
+		Completed []string            `json:"completed_workstreams"`
+		Artifacts map[string][]string `json:"artifacts"`
+	}
+	data, err := os.ReadFile(filepath.Join(k.dir, ".runner", "PRD-009.json"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		k.t.Fatal(err)
+	}
+	if want := []string{"WS1", "WS2", "WS3", "WS4", "WS5"}; doc.Status != "complete" || !slices.Equal(doc.Completed, want) {
+		k.t.Fatalf("the document says %s", data)
+	}
+	sums := map[string]string{}
+	for _, paths := range doc.Artifacts {
+		for _, p := range paths {
+			content, err := os.ReadFile(filepath.Join(k.dir, filepath.FromSlash(p)))
+			if err != nil {
+				k.t.Fatal(err)
+			}
+			sums[p] = fmt.Sprintf("%x", sha256.Sum256(content))
+		}
+	}
+	return sums
+}
+
+// noProcesses checks that nothing of the sessions is left running.
+func (k *killer) noProcesses() {
+	k.t.Helper()
+	if runtime.GOOS != "linux" {
+		return
+	}
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	for _, name := range environs {
+		env, err := os.ReadFile(name)
+		if err == nil && bytes.Contains(env, []byte("RUNNER_SESSION=")) && bytes.Contains(env, []byte(k.dir)) {
+			cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+			k.t.Errorf("a process is left: %s %q", name, cmdline)
+		}
+	}
+}
+
+// buildBinary builds the command as a user would.
+func buildBinary(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "runner")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build the command: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// copyExample copies an example, without what its runs left behind.
+func copyExample(t *testing.T, name string) string {
+	t.Helper()
+	from, to := filepath.Join("..", "..", "examples", name), filepath.Join(t.TempDir(), name)
+	err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".runner", "gen", "build", "out"}, rel) {
+				return fs.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, info.Mode().Perm())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
