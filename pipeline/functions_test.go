@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,10 +79,7 @@ func TestFunctionsStayInside(t *testing.T) {
 	link(filepath.Join(outside, "secret.txt"), "file-link")
 	link(outside, "dir-link")
 	link("in", "inner-link")
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"file-link", "dir-link/secret.txt", "../workspace/in/a.txt", "/etc/hostname", filepath.Join(outside, "secret.txt"), "in", "fifo", "none", "", "in/../../x"} {
+	for _, path := range []string{"file-link", "dir-link/secret.txt", "../workspace/in/a.txt", "/etc/hostname", filepath.Join(outside, "secret.txt"), "in", "none", "", "in/../../x"} {
 		for _, function := range []string{"file", "filebase64", "filesha256", "templatefile"} {
 			args := `"` + path + `"`
 			if function == "templatefile" {
@@ -104,7 +100,7 @@ func TestFunctionsStayInside(t *testing.T) {
 	if got, diags := commandOfExpr(`[file("inner-link/a.txt"), filesha256("large")]`, dir); len(got) != 2 || got[0] != "inside" {
 		t.Error(got, diags)
 	}
-	if got, diags := commandOfExpr(`concat(["x"], tolist(fileset(".", "**/*")))`, dir); strings.Contains(strings.Join(got, " "), "secret") || strings.Contains(strings.Join(got, " "), "fifo") || len(got) < 3 {
+	if got, diags := commandOfExpr(`concat(["x"], tolist(fileset(".", "**/*")))`, dir); strings.Contains(strings.Join(got, " "), "secret") || len(got) < 3 {
 		t.Error(got, diags)
 	}
 	for _, expr := range []string{`fileset("..", "*")`, `fileset("dir-link", "*")`, `fileset(".", "../*")`, `fileset(".", "[")`} {
