@@ -26,6 +26,7 @@ type node struct {
 	mode    fs.FileMode
 	data    []byte // of a file; the target of a link
 	synced  []byte
+	dirty   int              // from where on data may differ from synced
 	names   map[string]*node // of a directory
 	durable map[string]*node
 	changed int64
@@ -66,6 +67,7 @@ func (n *node) crashed(seen map[*node]*node) *node {
 	case n.mode.IsRegular():
 		c.data = slices.Clone(n.synced)
 		c.synced = slices.Clone(n.synced)
+		c.dirty = len(c.data)
 	default:
 		c.data = n.data
 	}

@@ -4,7 +4,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 )
 
 // memoryFile is an open file of a Memory.
@@ -73,6 +72,7 @@ func (f *memoryFile) write(p []byte, off int64) (int, error) {
 		n.data = append(n.data, make([]byte, grow)...)
 	}
 	copy(n.data[off:], p)
+	n.dirty = min(n.dirty, int(off))
 	f.fs.touch(n)
 	return len(p), nil
 }
@@ -91,11 +91,8 @@ func (f *memoryFile) Sync() error {
 	}
 	// Appending is what happens most, so that only what is new is copied.
 	n := f.node
-	if k := len(n.synced); k <= len(n.data) && slices.Equal(n.synced, n.data[:k]) {
-		n.synced = append(n.synced, n.data[k:]...)
-	} else {
-		n.synced = slices.Clone(n.data)
-	}
+	n.synced = append(n.synced[:n.dirty], n.data[n.dirty:]...)
+	n.dirty = len(n.data)
 	return nil
 }
 

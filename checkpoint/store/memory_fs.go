@@ -45,7 +45,7 @@ func (m *Memory) open(name string, flag int, perm fs.FileMode) (*node, error) {
 	case n.mode.IsDir() && flag&(os.O_WRONLY|os.O_RDWR) != 0:
 		return nil, syscall.EISDIR
 	case flag&os.O_TRUNC != 0:
-		n.data = nil
+		n.data, n.dirty = nil, 0
 		m.touch(n)
 	}
 	return n, nil

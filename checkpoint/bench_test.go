@@ -1,0 +1,134 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// wide is a pipeline of one phase with n workstreams.
+func wide(n int) Shape {
+	p := PhaseShape{Name: "all"}
+	for i := range n {
+		p.Workstreams = append(p.Workstreams, WorkstreamShape{Name: fmt.Sprintf("w%d", i), Batch: 1})
+	}
+	return Shape{Phases: []PhaseShape{p}}
+}
+
+// boundary are the events of one workstream without artifacts.
+func boundary(i int) []Event {
+	name := fmt.Sprintf("w%d", i)
+	digest := Digest{Definition: "sha256:" + genesis, Inputs: "sha256:" + genesis, Upstream: "sha256:" + genesis}
+	return []Event{
+		WorkstreamStarted{Workstream: name, Attempt: 1, Digest: digest},
+		WorkstreamCompleted{Workstream: name, Work: &Work{Attempt: 1, DurationMS: 3, Digest: digest}},
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	e := newEncoder()
+	c := Commit{Seq: 1, Time: clock()(), Events: []Event{PhaseStarted{Phase: "database"}}, Prev: genesis}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.line(&c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkBoundary is one workstream, start and completion, with what a
+// boundary does but the disk. It must not depend on the size of the pipeline.
+func BenchmarkBoundary(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f := inMemory(b)
+			x := f.lock()
+			must(b, x.Start(started("S1", wide(n))))
+			commit(b, x, PhaseStarted{Phase: "all"})
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				x.Add(boundary(i % n)...)
+				x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+				if _, err := x.Drain(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+			b.StopTimer()
+			kill(b, x)
+		})
+	}
+}
+
+// BenchmarkAppend is a commit on a real disk, of one boundary or of a group.
+func BenchmarkAppend(b *testing.B) {
+	for _, group := range []int{1, 16, 64} {
+		b.Run(fmt.Sprint(group), func(b *testing.B) {
+			f := onDisk(b)
+			x := f.lock()
+			must(b, x.Start(started("S1", wide(1000))))
+			commit(b, x, PhaseStarted{Phase: "all"})
+			i := 0
+			for b.Loop() {
+				for range group {
+					x.Add(boundary(i % 1000)...)
+					i++
+				}
+				if _, err := x.Drain(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(i), "µs/boundary")
+			b.StopTimer()
+			kill(b, x)
+		})
+	}
+}
+
+// BenchmarkFold reads and folds a journal of 10,000 commits.
+func BenchmarkFold(b *testing.B) {
+	f := inMemory(b)
+	var journal []byte
+	e := newEncoder()
+	prev := genesis
+	for i := range 10001 {
+		c := Commit{Seq: uint64(i + 1), Time: f.o.Now(), Prev: prev, Events: []Event{started("S1", wide(10000))}}
+		if i > 0 {
+			c.Events = boundary(i - 1)
+		}
+		line, err := e.line(&c)
+		must(b, err)
+		journal = append(journal, line...)
+		prev = c.Sum
+	}
+	must(b, store.WriteFile(f.fs, "/journal.jsonl", journal))
+	b.SetBytes(int64(len(journal)))
+	b.ReportAllocs()
+	for b.Loop() {
+		fold := newFold()
+		if _, err := replay("PRD-009", "/journal.jsonl", store.OpenLog(f.fs, "/journal.jsonl"), fold.apply); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkDerived writes a checkpoint file, the manifest and the document.
+func BenchmarkDerived(b *testing.B) {
+	f := inMemory(b)
+	x := f.lock()
+	must(b, x.Start(started("S1", wide(10000))))
+	commit(b, x, PhaseStarted{Phase: "all"})
+	for i := range 10000 {
+		x.Add(boundary(i)...)
+	}
+	for b.Loop() {
+		x.Checkpoint(TriggerUserInterrupt, "", nil)
+		commit(b, x)
+		must(b, x.WriteDerived(context.Background(), true))
+	}
+	b.StopTimer()
+	kill(b, x)
+}

@@ -1,0 +1,146 @@
+package store_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/store/storetest"
+)
+
+func places() map[string]func(t *testing.T) storetest.Place {
+	return map[string]func(t *testing.T) storetest.Place{
+		"os": func(t *testing.T) storetest.Place { return storetest.Place{FS: store.OS(), Dir: t.TempDir()} },
+		"memory": func(t *testing.T) storetest.Place {
+			m := store.NewMemory()
+			if err := m.Mkdir("/dir", store.DirPerm); err != nil {
+				t.Fatal(err)
+			}
+			return storetest.Place{FS: m, Dir: "/dir"}
+		},
+	}
+}
+
+func TestContracts(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range places() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("fs", func(t *testing.T) { storetest.TestFS(t, fresh) })
+			t.Run("log", func(t *testing.T) {
+				p := fresh(t)
+				storetest.TestLog(t, func(_ *testing.T, name string) store.Log {
+					return store.OpenLog(p.FS, filepath.Join(p.Dir, name))
+				})
+			})
+			t.Run("blobs", func(t *testing.T) {
+				p := fresh(t)
+				storetest.TestBlobs(t, store.NewBlobs(p.FS, filepath.Join(p.Dir, "blobs")))
+			})
+		})
+	}
+}
+
+// linkless is a file system without hard links.
+type linkless struct{ store.FS }
+
+func (linkless) Link(string, string) error { return errors.ErrUnsupported }
+
+func TestBlobsWithoutHardLinks(t *testing.T) {
+	t.Parallel()
+	b := store.NewBlobs(linkless{store.NewMemory()}, "/blobs")
+	if err := b.Put("a", []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put("a", []byte("two")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("put twice: %v", err)
+	}
+	if data, err := b.Get("a"); err != nil || string(data) != "one" {
+		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+// TestCrash: only what was synced is there, content and name apart.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	m := store.NewMemory()
+	write := func(name, data string, sync bool) {
+		f, err := m.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, store.FilePerm)
+		if err == nil {
+			_, err = f.Write([]byte(data))
+		}
+		if err == nil && sync {
+			err = f.Sync()
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("/named", "synced", true)
+	write("/empty", "never synced", false)
+	if err := m.SyncDir("/"); err != nil {
+		t.Fatal(err)
+	}
+	write("/named", " and more", false)
+	write("/nameless", "synced", true)
+	if err := m.Rename("/empty", "/renamed"); err != nil {
+		t.Fatal(err)
+	}
+	c := m.Crash()
+	for name, want := range map[string]string{"/named": "synced", "/empty": ""} {
+		if data, err := store.ReadFile(c, name); err != nil || string(data) != want {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	for _, name := range []string{"/nameless", "/renamed"} {
+		if _, err := c.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s survived: %v", name, err)
+		}
+	}
+	if data, err := store.ReadFile(m, "/named"); err != nil || string(data) != "synced and more" {
+		t.Errorf("the running one: %q, %v", data, err)
+	}
+}
+
+// TestLinesGrow reads a file while it is written.
+func TestLinesGrow(t *testing.T) {
+	t.Parallel()
+	m := store.NewMemory()
+	w, err := m.OpenFile("/log", os.O_WRONLY|os.O_CREATE|os.O_APPEND, store.FilePerm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.OpenFile("/log", os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := store.NewLines(r)
+	for i, step := range []struct {
+		write string
+		want  []store.Record
+	}{
+		{"", nil},
+		{"on", []store.Record{{Line: 1, Data: []byte("on"), Torn: true}}},
+		{"e\ntwo\nth", []store.Record{{Line: 1, Data: []byte("one\n")}, {Line: 2, Offset: 4, Data: []byte("two\n")}, {Line: 3, Offset: 8, Data: []byte("th"), Torn: true}}},
+		{"ree\n", []store.Record{{Line: 3, Offset: 8, Data: []byte("three\n")}}},
+	} {
+		if _, err := w.Write([]byte(step.write)); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range step.want {
+			got, err := lines.Next()
+			if err != nil || got.Line != want.Line || got.Offset != want.Offset || string(got.Data) != string(want.Data) || got.Torn != want.Torn {
+				t.Errorf("step %d: %+v %q, %v; want %+v %q", i, got, got.Data, err, want, want.Data)
+			}
+		}
+		if got, err := lines.Next(); err == nil {
+			t.Errorf("step %d: %q after the end", i, got.Data)
+		}
+	}
+}

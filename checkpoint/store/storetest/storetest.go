@@ -1,0 +1,314 @@
+// Package storetest is the contract of the seams of package store, as tests
+// that every implementation must pass.
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Place is a file system and an existing, empty directory in it.
+type Place struct {
+	FS  store.FS
+	Dir string
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expect(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+// TestFS tests a file system. New must return a place of its own at each call.
+func TestFS(t *testing.T, fresh func(t *testing.T) Place) {
+	t.Run("files", func(t *testing.T) { testFiles(t, fresh(t)) })
+	t.Run("names", func(t *testing.T) { testNames(t, fresh(t)) })
+	t.Run("links", func(t *testing.T) { testLinks(t, fresh(t)) })
+	t.Run("locks", func(t *testing.T) { testLocks(t, fresh(t)) })
+	t.Run("helpers", func(t *testing.T) { testHelpers(t, fresh(t)) })
+}
+
+func testFiles(t *testing.T, p Place) {
+	path := filepath.Join(p.Dir, "a")
+	_, err := p.FS.OpenFile(path, os.O_RDONLY, 0)
+	expect(t, "open what is missing", err, fs.ErrNotExist)
+	f, err := p.FS.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
+	must(t, err)
+	_, err = f.Write([]byte("one"))
+	must(t, err)
+	must(t, f.Sync())
+	must(t, f.Close())
+	if f.Close() == nil {
+		t.Error("closed twice")
+	}
+	_, err = p.FS.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
+	expect(t, "create what is there", err, fs.ErrExist)
+
+	f, err = p.FS.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, store.FilePerm)
+	must(t, err)
+	_, err = f.Write([]byte(" two"))
+	must(t, err)
+	must(t, f.Close())
+	f, err = p.FS.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	_, err = f.WriteAt([]byte("O"), 0)
+	must(t, err)
+	part := make([]byte, 3)
+	if n, err := f.ReadAt(part, 4); err != nil || string(part[:n]) != "two" {
+		t.Errorf("read at 4: %q, %v", part[:n], err)
+	}
+	if n, err := f.ReadAt(part, 6); err != io.EOF || n != 1 {
+		t.Errorf("read at 6: %d, %v", n, err)
+	}
+	if all, err := io.ReadAll(f); err != nil || string(all) != "One two" {
+		t.Errorf("read %q, %v", all, err)
+	}
+	info, err := f.Stat()
+	must(t, err)
+	named, err := p.FS.Lstat(path)
+	must(t, err)
+	if !store.Same(info, named) || named.Size() != 7 || named.Mode() != store.FilePerm {
+		t.Errorf("described as %s, %d bytes", named.Mode(), named.Size())
+	}
+	must(t, f.Close())
+}
+
+func testNames(t *testing.T, p Place) {
+	a, b, sub := filepath.Join(p.Dir, "a"), filepath.Join(p.Dir, "b"), filepath.Join(p.Dir, "sub")
+	must(t, store.WriteFile(p.FS, a, []byte("a")))
+	must(t, store.WriteFile(p.FS, b, []byte("b")))
+	must(t, p.FS.Mkdir(sub, store.DirPerm))
+	expect(t, "mkdir twice", p.FS.Mkdir(sub, store.DirPerm), fs.ErrExist)
+	expect(t, "rename what is missing", p.FS.Rename(filepath.Join(p.Dir, "c"), a), fs.ErrNotExist)
+	must(t, p.FS.Rename(a, b))
+	if data, err := store.ReadFile(p.FS, b); err != nil || string(data) != "a" {
+		t.Errorf("after the rename: %q, %v", data, err)
+	}
+	must(t, p.FS.Rename(b, filepath.Join(sub, "b")))
+	if p.FS.Remove(sub) == nil {
+		t.Error("removed a directory that is not empty")
+	}
+	if p.FS.Rename(sub, filepath.Join(sub, "inside")) == nil {
+		t.Error("moved a directory into itself")
+	}
+	must(t, p.FS.Rename(sub, filepath.Join(p.Dir, "moved")))
+	must(t, p.FS.SyncDir(p.Dir))
+	entries, err := p.FS.ReadDir(p.Dir)
+	must(t, err)
+	if len(entries) != 1 || entries[0].Name() != "moved" || !entries[0].IsDir() {
+		t.Errorf("listed %v", entries)
+	}
+	must(t, p.FS.Remove(filepath.Join(p.Dir, "moved", "b")))
+	must(t, p.FS.Remove(filepath.Join(p.Dir, "moved")))
+	expect(t, "remove what is missing", p.FS.Remove(b), fs.ErrNotExist)
+	_, err = p.FS.ReadDir(filepath.Join(p.Dir, "moved"))
+	expect(t, "list what is missing", err, fs.ErrNotExist)
+	_, err = p.FS.Lstat(b)
+	expect(t, "describe what is missing", err, fs.ErrNotExist)
+}
+
+func testLinks(t *testing.T, p Place) {
+	a, b, l := filepath.Join(p.Dir, "a"), filepath.Join(p.Dir, "b"), filepath.Join(p.Dir, "l")
+	must(t, store.WriteFile(p.FS, a, []byte("a")))
+	must(t, p.FS.Link(a, b))
+	expect(t, "link to a name that is taken", p.FS.Link(a, b), fs.ErrExist)
+	must(t, p.FS.Remove(a))
+	if data, err := store.ReadFile(p.FS, b); err != nil || string(data) != "a" {
+		t.Errorf("the second name: %q, %v", data, err)
+	}
+	must(t, store.WriteSymlink(p.FS, "a", l))
+	must(t, store.WriteSymlink(p.FS, "b", l))
+	if target, err := p.FS.Readlink(l); err != nil || target != "b" {
+		t.Errorf("link to %q, %v", target, err)
+	}
+	info, err := p.FS.Lstat(l)
+	must(t, err)
+	if info.Mode().Type() != fs.ModeSymlink {
+		t.Errorf("the link is %s", info.Mode())
+	}
+	f, err := p.FS.OpenFile(l, os.O_RDONLY, 0)
+	must(t, err)
+	if data, err := io.ReadAll(f); err != nil || string(data) != "a" {
+		t.Errorf("through the link: %q, %v", data, err)
+	}
+	must(t, f.Close())
+	if _, err := store.ReadFile(p.FS, l); err == nil {
+		t.Error("ReadFile went through a link")
+	}
+}
+
+func testLocks(t *testing.T, p Place) {
+	path := filepath.Join(p.Dir, "lock")
+	first, err := p.FS.TryLock(path, true)
+	must(t, err)
+	second, err := p.FS.TryLock(path, true)
+	must(t, err)
+	_, err = p.FS.TryLock(path, false)
+	expect(t, "exclusive beside shared", err, store.ErrLocked)
+	must(t, first.Unlock())
+	must(t, second.Unlock())
+	alone, err := p.FS.TryLock(path, false)
+	must(t, err)
+	for _, shared := range []bool{true, false} {
+		_, err = p.FS.TryLock(path, shared)
+		expect(t, "beside exclusive", err, store.ErrLocked)
+	}
+	// A lock on a file that lost its name excludes nobody who locks the name.
+	must(t, p.FS.Remove(path))
+	other, err := p.FS.TryLock(path, false)
+	must(t, err)
+	must(t, alone.Unlock())
+	_, err = p.FS.TryLock(path, false)
+	expect(t, "beside the new file's lock", err, store.ErrLocked)
+	must(t, other.Unlock())
+}
+
+func testHelpers(t *testing.T, p Place) {
+	dir := filepath.Join(p.Dir, "x", "y")
+	must(t, store.MkdirAll(p.FS, dir))
+	must(t, store.MkdirAll(p.FS, dir))
+	path := filepath.Join(dir, "f")
+	for _, data := range []string{"one", "", "three"} {
+		must(t, store.WriteFile(p.FS, path, []byte(data)))
+		if got, err := store.ReadFile(p.FS, path); err != nil || string(got) != data {
+			t.Errorf("read %q, %v", got, err)
+		}
+	}
+	if store.MkdirAll(p.FS, filepath.Join(path, "z")) == nil {
+		t.Error("made a directory in a file")
+	}
+	if entries, err := p.FS.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	if _, err := store.ReadFile(p.FS, dir); err == nil {
+		t.Error("read a directory")
+	}
+}
+
+// TestLog tests a log; open returns the log of a name, again with what was
+// appended to it before.
+func TestLog(t *testing.T, open func(t *testing.T, name string) store.Log) {
+	t.Run("append", func(t *testing.T) {
+		for n := range 3 {
+			l := open(t, "append")
+			want := []string{"one\n", "two\n", "\n"}[:n]
+			if got := records(t, l); !slices.Equal(got, want) {
+				t.Errorf("records %q, want %q", got, want)
+			}
+			must(t, l.Append([]byte([]string{"one\n", "two\n", "\n"}[n])))
+			if got := records(t, l); len(got) != n+1 {
+				t.Errorf("records %q", got)
+			}
+			must(t, l.Close())
+			expect(t, "append after close", l.Append([]byte("x\n")), store.ErrClosed)
+		}
+	})
+	t.Run("replace", func(t *testing.T) {
+		l := open(t, "replace")
+		must(t, l.Append([]byte("old\n")))
+		must(t, l.Append(bytes.Repeat([]byte("x"), 1<<20)))
+		must(t, l.Replace(func(yield func(store.Record, error) bool) {
+			for r, err := range l.Records() {
+				if !r.Torn && !yield(r, err) {
+					return
+				}
+			}
+			yield(store.Record{Data: []byte("new\n")}, nil)
+		}))
+		must(t, l.Append([]byte("newer\n")))
+		if got := records(t, l); !slices.Equal(got, []string{"old\n", "new\n", "newer\n"}) {
+			t.Errorf("records %q", got)
+		}
+		broken := errors.New("broken")
+		expect(t, "replace by what cannot be read", l.Replace(func(yield func(store.Record, error) bool) {
+			yield(store.Record{}, broken)
+		}), broken)
+		if got := records(t, l); len(got) != 3 {
+			t.Errorf("after a failed replacement: %q", got)
+		}
+		expect(t, "append after a failed replacement", l.Append([]byte("x\n")), store.ErrClosed)
+		must(t, l.Close())
+	})
+	t.Run("torn", func(t *testing.T) {
+		l := open(t, "torn")
+		must(t, l.Append([]byte("whole\n")))
+		must(t, l.Append([]byte("to")))
+		var got []store.Record
+		for r, err := range l.Records() {
+			must(t, err)
+			got = append(got, store.Record{Line: r.Line, Offset: r.Offset, Torn: r.Torn})
+		}
+		if want := []store.Record{{Line: 1}, {Line: 2, Offset: 6, Torn: true}}; len(got) != 2 || got[0].Torn || !got[1].Torn || got[1].Offset != want[1].Offset || got[1].Line != 2 {
+			t.Errorf("records %+v", got)
+		}
+		must(t, l.Close())
+	})
+}
+
+func records(t *testing.T, l store.Log) []string {
+	t.Helper()
+	var all []string
+	for r, err := range l.Records() {
+		must(t, err)
+		all = append(all, string(r.Data))
+	}
+	return all
+}
+
+// TestBlobs tests blobs that are empty at first.
+func TestBlobs(t *testing.T, b store.Blobs) {
+	if names, err := b.List(""); err != nil || len(names) != 0 {
+		t.Errorf("listed %q, %v", names, err)
+	}
+	_, err := b.Get("CP-a.json")
+	expect(t, "get what is missing", err, fs.ErrNotExist)
+	must(t, b.Put("CP-b.json", []byte("b")))
+	must(t, b.Put("CP-a.json", []byte("a")))
+	must(t, b.Put("other", nil))
+	expect(t, "put twice", b.Put("CP-a.json", []byte("x")), fs.ErrExist)
+	if data, err := b.Get("CP-a.json"); err != nil || string(data) != "a" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if names, err := b.List("CP-"); err != nil || !slices.Equal(names, []string{"CP-a.json", "CP-b.json"}) {
+		t.Errorf("listed %q, %v", names, err)
+	}
+	must(t, b.Delete("CP-a.json"))
+	must(t, b.Delete("CP-a.json"))
+	must(t, b.Put("CP-a.json", []byte("again")))
+	for _, name := range []string{"", ".hidden", "../up", "a/b", `a\b`} {
+		if b.Put(name, nil) == nil {
+			t.Errorf("put %q", name)
+		}
+	}
+	done := make(chan error)
+	for i := range 8 {
+		go func() { done <- b.Put("race", []byte{byte(i)}) }()
+	}
+	won := 0
+	for range 8 {
+		if err := <-done; err == nil {
+			won++
+		} else if !errors.Is(err, fs.ErrExist) {
+			t.Errorf("put at once: %v", err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of 8 put the same name", won)
+	}
+}
