@@ -1,0 +1,152 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint"
+)
+
+// testEnvironment is an environment over a new directory that holds the given
+// files.
+func testEnvironment(t *testing.T, files map[string]string, environ ...string) *environment {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &environment{
+		workdir: dir, environ: environ, now: time.Now,
+		isTerminal: func(any) bool { return false },
+	}
+}
+
+func TestDefaultPolicyIsTheStores(t *testing.T) {
+	t.Parallel()
+	cfg, err := loadConfig(testEnvironment(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := cfg.policy(), checkpoint.DefaultPolicy()
+	for _, trigger := range []checkpoint.Trigger{
+		checkpoint.TriggerStart, checkpoint.TriggerPhaseTransition, checkpoint.TriggerBatchComplete,
+		checkpoint.TriggerWorkstreamComplete, checkpoint.TriggerGatePassed, checkpoint.TriggerConflictStart,
+		checkpoint.TriggerConflictResolved, checkpoint.TriggerUserInterrupt, checkpoint.TriggerSessionEnd,
+		checkpoint.TriggerManual, checkpoint.TriggerFailure, checkpoint.TriggerPause,
+		checkpoint.TriggerComplete, checkpoint.TriggerPreRollback,
+	} {
+		// What is not listed is on, and keeps all.
+		on, listed := want.Triggers[trigger]
+		if gotOn, gotListed := got.Triggers[trigger]; (gotOn || !gotListed) != (on || !listed) {
+			t.Errorf("trigger %s is %v", trigger, gotOn)
+		}
+		keep, listed := want.Retention[trigger]
+		if !listed {
+			keep = -1
+		}
+		if got.Retention[trigger] != keep {
+			t.Errorf("retention of %s is %d instead of %d", trigger, got.Retention[trigger], keep)
+		}
+	}
+	got.Triggers, got.Retention, want.Triggers, want.Retention = nil, nil, nil, nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the rest differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigReachesThePolicy(t *testing.T) {
+	t.Parallel()
+	cfg, err := loadConfig(testEnvironment(t, map[string]string{"runner.yaml": `
+checkpoint:
+  auto_checkpoint: false
+  triggers: { conflict_events: false, pause: false }
+  retention: { gate_passed: 7, max_age: 1h }
+grace: 3s
+`}, "PRDRUNNER_CHECKPOINT_RETENTION_MANUAL=5", "PRDRUNNER_ON_STALE=proceed", "PRDRUNNER_VAR_x=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := cfg.policy()
+	if policy.Auto || policy.Triggers[checkpoint.TriggerConflictStart] || policy.Triggers[checkpoint.TriggerConflictResolved] || policy.Triggers[checkpoint.TriggerPause] {
+		t.Errorf("triggers are on that were switched off: %+v", policy)
+	}
+	if policy.Retention[checkpoint.TriggerGatePassed] != 7 || policy.Retention[checkpoint.TriggerManual] != 5 || policy.MaxAge != time.Hour {
+		t.Errorf("retention is %+v, %v", policy.Retention, policy.MaxAge)
+	}
+	if cfg.Grace != 3*time.Second || cfg.OnStale != "proceed" {
+		t.Errorf("grace %v, on_stale %s", cfg.Grace, cfg.OnStale)
+	}
+}
+
+// TestFormatsAgree reads the same settings from each format.
+func TestFormatsAgree(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"runner.yaml": "parallel: 3\ncheckpoint:\n  enabled: false\n  retention: {manual: 4, max_age: 2h}\nworkspace: {include: []}\n",
+		"runner.toml": "parallel = 3\nworkspace.include = []\n[checkpoint]\nenabled = false\nretention = {manual = 4, max_age = '2h'}\n",
+		"runner.json": `{"parallel": 3, "checkpoint": {"enabled": false, "retention": {"manual": 4, "max_age": "2h"}}, "workspace": {"include": []}}`,
+	}
+	want := map[string]any{
+		"parallel": 3, "checkpoint.enabled": false, "checkpoint.retention.manual": 4,
+		"checkpoint.retention.max_age": 2 * time.Hour, "workspace.include": []string{},
+	}
+	for name, text := range files {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := testEnvironment(t, map[string]string{name: text})
+			entries, err := readConfigFile(env.path(name), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var problems configError
+			got := checkEntries(entries, &problems)
+			if len(problems.list) > 0 {
+				t.Error(&problems)
+			}
+			if diff := cmp.Diff(want, got.values); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStorageLocationOfAPRD(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t, map[string]string{"runner.yaml": "checkpoint: {storage: {location: 'state/{prd}'}}\n"})
+	cfg, err := loadConfig(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := openStore(env, cfg, "PRD-009")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(env.workdir, "state", "PRD-009"); store.Dir() != want {
+		t.Errorf("the state is in %s instead of %s", store.Dir(), want)
+	}
+	if _, err := openStore(env, cfg, ""); exitCode(err) != exitUsage {
+		t.Errorf("without a PRD: %v", err)
+	}
+}
+
+// FuzzConfigFile proves that no file makes the readers panic.
+func FuzzConfigFile(f *testing.F) {
+	f.Add("parallel: 3\ncheckpoint: {retention: {manual: -1}}\n")
+	f.Add("a: &x {b: 1}\nc: *x\n")
+	f.Add("[checkpoint]\nenabled = true\n[[x]]\ny.z = 1\n")
+	f.Add(`{"checkpoint": {"enabled": [1, {"a": null}]}} x`)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, read := range []func([]byte) ([]configEntry, error){yamlEntries, tomlEntries, jsonEntries} {
+			entries, err := read([]byte(text))
+			if err == nil {
+				checkEntries(entries, &configError{})
+			}
+		}
+	})
+}

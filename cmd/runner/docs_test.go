@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+const readmePath = "../../README.md"
+
+// commandLine is the whole command line, as tests look at it.
+func commandLine(t *testing.T) *cobra.Command {
+	t.Helper()
+	env := processEnvironment()
+	env.args, env.environ = nil, nil
+	root := newRootCommand(env)
+	root.InitDefaultHelpCmd()
+	return root
+}
+
+// leaves are the commands that do something, by path.
+func leaves(cmd *cobra.Command) map[string]*cobra.Command {
+	found := make(map[string]*cobra.Command)
+	for _, child := range cmd.Commands() {
+		if child.HasSubCommands() {
+			for path, leaf := range leaves(child) {
+				found[path] = leaf
+			}
+			continue
+		}
+		found[child.CommandPath()] = child
+	}
+	return found
+}
+
+func TestReadmeListsEveryCommand(t *testing.T) {
+	t.Parallel()
+	want := make(map[string]string)
+	for path, cmd := range leaves(commandLine(t)) {
+		want[path] = cmd.Short
+	}
+	got := make(map[string]string)
+	for _, row := range readmeTable(t, "commands") {
+		got[strings.Trim(row[0], "`")] = row[1]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("README.md and the commands differ (-commands +README):\n%s", diff)
+	}
+}
+
+func TestReadmeListsEveryExitCode(t *testing.T) {
+	t.Parallel()
+	var got []exitCodeMeaning
+	for _, row := range readmeTable(t, "exit codes") {
+		code, err := strconv.Atoi(row[0])
+		if err != nil {
+			t.Fatalf("exit code %q: %v", row[0], err)
+		}
+		got = append(got, exitCodeMeaning{code, row[1]})
+	}
+	if !slices.Equal(got, exitCodeTable()) {
+		t.Errorf("README.md has the exit codes %v, the code has %v", got, exitCodeTable())
+	}
+	help := commandLine(t).Long
+	for _, row := range exitCodeTable() {
+		if !strings.Contains(help, fmt.Sprintf("%3d  %s", row.code, row.meaning)) {
+			t.Errorf("the help does not explain exit code %d", row.code)
+		}
+	}
+}
+
+// TestReadmeCommandsExist takes every `runner …` in the README's indented and
+// fenced text: the command and its flags must exist.
+func TestReadmeCommandsExist(t *testing.T) {
+	t.Parallel()
+	lines := regexp.MustCompile(`(?m)^ {4}(?:go run \./cmd/|bin/)?runner (.*)$`).FindAllStringSubmatch(string(readReadme(t)), -1)
+	if len(lines) < 4 {
+		t.Fatalf("found only %d commands in README.md", len(lines))
+	}
+	for _, line := range lines {
+		text, _, _ := strings.Cut(line[1], " #")
+		text, _, _ = strings.Cut(text, " &")
+		root := commandLine(t)
+		cmd, args, err := root.Find(strings.Fields(text))
+		if err != nil {
+			t.Errorf("runner %s: %v", text, err)
+			continue
+		}
+		if err := cmd.ParseFlags(args); err != nil {
+			t.Errorf("runner %s: %v", text, err)
+		}
+	}
+}
+
+// TestCIRunsTheReadme holds .ci/run to the two commands that README.md
+// promises.
+func TestCIRunsTheReadme(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("../../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"go run ./cmd/runner -C examples/cashier build PRD-009", "go test ./..."} {
+		for name, text := range map[string][]byte{"README.md": readReadme(t), ".ci/run": script} {
+			if !regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(command) + `$`).Match(text) {
+				t.Errorf("%s does not have the line %q", name, command)
+			}
+		}
+	}
+}
+
+// TestHelp holds every command to a help that is worth reading.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for path, cmd := range leaves(commandLine(t)) {
+		switch first, last := cmd.Short[:1], cmd.Short[len(cmd.Short)-1:]; {
+		case first != strings.ToUpper(first):
+			t.Errorf("%s: %q does not begin with a capital", path, cmd.Short)
+		case last == ".":
+			t.Errorf("%s: %q ends with a full stop", path, cmd.Short)
+		}
+		for _, line := range strings.Split(cmd.Long, "\n") {
+			if len([]rune(line)) > 90 {
+				t.Errorf("%s: a line of the help is longer than 90 columns: %q", path, line)
+			}
+		}
+	}
+}
+
+// TestInitConfigIsTheDefaults holds the runner.yaml of `runner init` to what
+// it says of itself.
+func TestInitConfigIsTheDefaults(t *testing.T) {
+	t.Parallel()
+	entries, err := yamlEntries([]byte(configTemplate))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var problems configError
+	got := checkEntries(entries, &problems)
+	if len(problems.list) > 0 {
+		t.Fatal(&problems)
+	}
+	fallbacks := make(map[string]any)
+	for _, k := range configKeys() {
+		fallbacks[k.name] = k.fallback
+	}
+	for key, value := range got.values {
+		if diff := cmp.Diff(fallbacks[key], value); diff != "" {
+			t.Errorf("%s is not the default: %s", key, diff)
+		}
+	}
+}
+
+// readmeTable returns the cells of the table after the given marker.
+func readmeTable(t *testing.T, marker string) [][]string {
+	t.Helper()
+	_, after, found := bytes.Cut(readReadme(t), []byte("<!-- "+marker+": checked by a test -->\n\n"))
+	if !found {
+		t.Fatalf("README.md has no table of %s", marker)
+	}
+	table, _, _ := strings.Cut(string(after), "\n\n")
+	var rows [][]string
+	for _, line := range strings.Split(table, "\n")[2:] {
+		var row []string
+		for _, cell := range strings.Split(strings.Trim(line, "|"), "|") {
+			row = append(row, strings.TrimSpace(cell))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func readReadme(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(readmePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

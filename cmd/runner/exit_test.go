@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{nil, exitComplete},
+		{errors.New("anything else"), exitFailed},
+		{&endedError{status: checkpoint.StatusFailed}, exitFailed},
+		{&endedError{status: checkpoint.StatusPaused}, exitPaused},
+		{&endedError{status: checkpoint.StatusPaused, signal: "SIGINT"}, exitInterrupted},
+		{&endedError{status: checkpoint.StatusPaused, signal: "SIGTERM"}, exitTerminated},
+		{errDiagnosed, exitUsage},
+		{&configError{}, exitUsage},
+		{usageErrorf("x"), exitUsage},
+		{&pipelineNotFoundError{}, exitUsage},
+		{runner.ErrDeclined, exitUsage},
+		{checkpoint.ErrNoSession, exitUsage},
+		{checkpoint.ErrNoCheckpoint, exitUsage},
+		{&checkpoint.RefusedError{}, exitUsage},
+		{&checkpoint.LockedError{}, exitLocked},
+		{&checkpoint.DamagedError{}, exitDamaged},
+		{&checkpoint.VersionError{}, exitDamaged},
+		{&checkpoint.DirError{}, exitDamaged},
+		{runner.ErrStale, exitDamaged},
+		{runner.ErrConflict, exitDamaged},
+		{runner.ErrPlanMoved, exitDamaged},
+		{errAlreadyComplete, exitAlreadyComplete},
+		{errWouldChange, exitFailed},
+	}
+	for _, test := range tests {
+		wrapped := test.err
+		if wrapped != nil {
+			wrapped = withHint(fmt.Errorf("while testing: %w", wrapped), "a hint")
+		}
+		for _, err := range []error{test.err, wrapped} {
+			if got := exitCode(err); got != test.want {
+				t.Errorf("%T %v: exit code %d instead of %d", err, err, got, test.want)
+			}
+		}
+	}
+}
+
+func TestReportError(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errDiagnosed, ""},
+		{&endedError{status: checkpoint.StatusFailed}, ""},
+		{errors.New("no such thing"), "Error: no such thing\n"},
+		{fmt.Errorf("outside: %w", withHint(errors.New("inside"), "do this")), "Error: outside: inside\nhint: do this\n"},
+	}
+	for _, test := range tests {
+		var out bytes.Buffer
+		reportError(&out, test.err)
+		if out.String() != test.want {
+			t.Errorf("%v: printed %q instead of %q", test.err, out.String(), test.want)
+		}
+	}
+}
