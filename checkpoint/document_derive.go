@@ -111,7 +111,7 @@ func isJudging(p *Phase) bool {
 // dueNext adds what comes next when nothing runs at this moment.
 func dueNext(s *State, active map[*Workstream]bool) {
 	for _, p := range s.Phases {
-		if p.Status == Completed || p.Status == Skipped {
+		if p.Status == Skipped || p.Status == Completed && isDone(p.Workstreams) {
 			continue
 		}
 		if addLowestBatch(p, active); len(active) > 0 {

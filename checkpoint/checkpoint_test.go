@@ -1,0 +1,274 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint/store"
+)
+
+func TestDeferredCheckpointsFollow(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.lock()
+	must(t, x.Start(started("S1", wide(8))))
+	commit(t, x, PhaseStarted{Phase: "all"})
+	var ids []string
+	wanted := map[string]*State{}
+	for i := range 8 {
+		x.Add(boundary(i)...)
+		id, made := x.Checkpoint(TriggerBatchComplete, "", nil)
+		if !made {
+			t.Fatal("not made")
+		}
+		other, _ := x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+		commit(t, x)
+		must(t, x.WriteDerived(context.Background(), false))
+		ids = append(ids, id, other)
+		wanted[id], wanted[other] = x.State().Clone(), x.State().Clone()
+	}
+	if names, err := f.open().blobs("PRD-009").List(""); err != nil || len(names) != 0 {
+		t.Errorf("files before anything was waited for: %v, %v", names, err)
+	}
+	// Without a file, the journal gives them.
+	cp, err := f.open().ReadCheckpoint("PRD-009", ids[13])
+	if !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("read what is no longer kept: %+v, %v", cp, err)
+	}
+	for _, id := range []string{ids[10], ids[12], ids[14], ids[15]} { // the last 3, the last 1
+		cp, err := f.open().ReadCheckpoint("PRD-009", id)
+		must(t, err)
+		same(t, id, cp.State, wanted[id])
+	}
+	x.Add(SessionInterrupted{Signal: "SIGINT"})
+	last, _ := x.Checkpoint(TriggerUserInterrupt, "SIGINT", &Git{Branch: "main", Commit: "c0ffee"})
+	commit(t, x)
+	must(t, x.WriteDerived(context.Background(), true))
+	names, err := f.open().blobs("PRD-009").List("")
+	must(t, err)
+	var want []string
+	for _, id := range []string{ids[10], ids[12], ids[14], ids[15], last} {
+		want = append(want, id+".json")
+	}
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		t.Errorf("files %q, want %q", names, want)
+	}
+	for _, id := range []string{ids[10], ids[15]} {
+		cp, err := f.open().ReadCheckpoint("PRD-009", id)
+		must(t, err)
+		same(t, id, cp.State, wanted[id])
+	}
+	m, err := f.open().readManifest("PRD-009")
+	must(t, err)
+	if m.Latest != last || m.Current != last || m.Total != 5 || m.Topic != "Cashier Workflows" || m.Seq != x.Durable() {
+		t.Errorf("manifest %+v", m)
+	}
+	must(t, x.Close())
+
+	// A second interrupt replaces the first, and its file goes.
+	x = f.lock()
+	commit(t, x, SessionResumed{})
+	x.Checkpoint(TriggerUserInterrupt, "", nil)
+	commit(t, x)
+	must(t, x.WriteDerived(context.Background(), true))
+	if _, err := f.open().blobs("PRD-009").Get(last + ".json"); err == nil {
+		t.Error("the file of a checkpoint that is no longer kept is still there")
+	}
+	must(t, x.Close())
+}
+
+// TestKilledBeforeDeferredFiles: the next owner writes what the killed one put
+// off, and the document.
+func TestKilledBeforeDeferredFiles(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	id, _ := x.Checkpoint(TriggerBatchComplete, "", nil)
+	commit(t, x)
+	want := x.State().Clone()
+	kill(t, x)
+	x = f.lock()
+	commit(t, x, SessionResumed{})
+	must(t, x.Close())
+	data := f.read("PRD-009/checkpoints/" + id + ".json")
+	cp, err := decodeCheckpoint(data)
+	must(t, err)
+	same(t, "state", cp.State, want)
+	same(t, "files", cp.Files, Files{Created: []Text{"a.sql", "b.ts"}, Modified: []Text{}})
+	if cp.Recovery.ResumeFrom != "WS2" || !cp.Recovery.CanResume {
+		t.Errorf("recovery %+v", cp.Recovery)
+	}
+}
+
+func TestFilesSinceTheLastCheckpoint(t *testing.T) {
+	t.Parallel()
+	x := inMemory(t).run()
+	x.Checkpoint(TriggerManual, "", nil)
+	again := work("WS1", "schema-validation", "a.sql", "new.sql")
+	w := again[1].(WorkstreamSucceeded)
+	w.Work.Artifacts[0].Digest = "sha256:changed"
+	again[1] = w
+	commit(t, x, again...)
+	x.Checkpoint(TriggerManual, "", nil)
+	x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x)
+	var got [][2]int
+	for _, ref := range x.State().Checkpoints {
+		got = append(got, [2]int{ref.Created, ref.Modified})
+	}
+	if want := [][2]int{{2, 0}, {1, 1}, {0, 0}}; !slices.Equal(got, want) {
+		t.Errorf("created and modified %v, want %v", got, want)
+	}
+	must(t, x.Close())
+}
+
+func TestDamagedCheckpoint(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	id, _ := x.Checkpoint(TriggerManual, "", nil)
+	must(t, x.Close())
+	path := filepath.Join(f.dir, "PRD-009/checkpoints", id+".json")
+	good := f.read("PRD-009/checkpoints/" + id + ".json")
+	for i := 0; i < len(good); i += 7 {
+		bad := bytes.Clone(good)
+		bad[i] ^= 0x01
+		must(t, store.WriteFile(f.fs, path, bad))
+		_, err := f.open().ReadCheckpoint("PRD-009", id)
+		var damaged *DamagedError
+		var version *VersionError
+		if !errors.As(err, &damaged) && !errors.As(err, &version) {
+			t.Fatalf("byte %d flipped: %v", i, err)
+		}
+	}
+	newer := bytes.Replace(good, []byte(`{"format_version":"1.0"`), []byte(`{"format_version":"7.0"`), 1)
+	must(t, store.WriteFile(f.fs, path, newer))
+	var version *VersionError
+	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {
+		t.Errorf("newer version: %v", err)
+	}
+	if !bytes.Equal(f.read("PRD-009/checkpoints/"+id+".json"), newer) {
+		t.Error("a newer file was touched")
+	}
+}
+
+func TestResolveCheckpoint(t *testing.T) {
+	t.Parallel()
+	refs := []*CheckpointRef{
+		{ID: "CP-init-20250101T000000Z-aaaa0000", Step: 0, Valid: true},
+		{ID: "CP-db-20250101T000001Z-bbbb0000", Step: 1, Valid: true},
+		{ID: "CP-db-20250101T000002Z-bbbb1111", Step: 1, Valid: true},
+		{ID: "CP-db-20250101T000003Z-cccc0000", Step: 2, Valid: false},
+	}
+	for ref, want := range map[string]string{
+		"latest": "bbbb1111", "latest~0": "bbbb1111", "latest~2": "aaaa0000", "latest~3": "", "latest~-1": "", "latest-1": "",
+		"1": "bbbb1111", "0": "aaaa0000", "2": "", "CP-init": "aaaa0000", "CP-db-20250101T000003Z-cccc0000": "cccc0000",
+		"CP-db-20250101T000001": "bbbb0000", "": "", "nope": "",
+	} {
+		got, err := ResolveCheckpoint(refs, ref)
+		switch {
+		case want == "" && !errors.Is(err, ErrNoCheckpoint), want != "" && (err != nil || !strings.HasSuffix(got.ID, want)):
+			t.Errorf("%q: %+v, %v", ref, got, err)
+		}
+	}
+	var ambiguous *AmbiguousError
+	if _, err := ResolveCheckpoint(refs, "CP-db"); !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != 3 {
+		t.Errorf("ambiguous: %v", err)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	off := DefaultPolicy()
+	off.Enabled = false
+	manual := DefaultPolicy()
+	manual.Auto = false
+	quiet := DefaultPolicy()
+	quiet.Triggers[TriggerPause], quiet.Triggers[TriggerStart], quiet.Triggers[TriggerGatePassed] = false, false, false
+	for _, tt := range []struct {
+		name    string
+		p       Policy
+		trigger Trigger
+		want    bool
+	}{
+		{"default", DefaultPolicy(), TriggerGatePassed, true},
+		{"default, not listed", DefaultPolicy(), TriggerPause, true},
+		{"disabled", off, TriggerFailure, false},
+		{"not automatic", manual, TriggerPhaseTransition, false},
+		{"not automatic", manual, TriggerManual, true},
+		{"not automatic", manual, TriggerFailure, true},
+		{"switched off", quiet, TriggerPause, false},
+		{"switched off", quiet, TriggerGatePassed, false},
+		{"mandatory", quiet, TriggerStart, true},
+	} {
+		if got := tt.p.wants(tt.trigger); got != tt.want {
+			t.Errorf("%s: %s %t", tt.name, tt.trigger, got)
+		}
+	}
+	if (Policy{}).wants(TriggerStart) || !(Policy{}).isZero() || off.isZero() {
+		t.Error("the zero policy")
+	}
+}
+
+// TestRetain: never the newest valid one, exactly the newest of each group.
+func TestRetain(t *testing.T) {
+	t.Parallel()
+	triggers := []Trigger{TriggerManual, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerPause, TriggerUserInterrupt}
+	rapid.Check(t, func(t *rapid.T) {
+		p := Policy{Retention: map[Trigger]int{}}
+		for _, trigger := range triggers[1:] {
+			p.Retention[trigger] = rapid.IntRange(-1, 3).Draw(t, "count")
+		}
+		var refs []*CheckpointRef
+		for range rapid.IntRange(0, 20).Draw(t, "n") {
+			refs = append(refs, &CheckpointRef{
+				Trigger: rapid.SampledFrom(triggers).Draw(t, "trigger"),
+				Phase:   rapid.SampledFrom([]string{"a", "b"}).Draw(t, "phase"),
+				Valid:   rapid.Bool().Draw(t, "valid"),
+			})
+		}
+		decisions := Retain(refs, p)
+		counts := map[group]int{}
+		newest := true
+		for i, ref := range slices.Backward(refs) {
+			g := groupOf(ref.Trigger, ref.Phase)
+			limit, limited := p.limit(ref.Trigger)
+			want := !ref.Valid || newest || !limited || counts[g] < limit
+			if ref.Valid {
+				newest = false
+				counts[g]++
+			}
+			if d := decisions[i]; d.Keep != want || d.Reason == "" {
+				t.Fatalf("%d: %+v, want %t", i, d, want)
+			}
+		}
+	})
+}
+
+func TestDisabledPolicyWritesNone(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	f.o.Policy = DefaultPolicy()
+	f.o.Policy.Enabled = false
+	x := f.run()
+	if _, made := x.Checkpoint(TriggerFailure, "", nil); made {
+		t.Error("made one")
+	}
+	must(t, x.Close())
+	for _, name := range []string{"checkpoints", "manifest.json", "latest"} {
+		if _, err := f.fs.Lstat(filepath.Join(f.dir, "PRD-009", name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if refs, err := f.open().Checkpoints("PRD-009"); err != nil || refs == nil || len(refs) != 0 {
+		t.Errorf("checkpoints %v, %v", refs, err)
+	}
+}

@@ -1,0 +1,90 @@
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// FuzzJournal reads any bytes as a journal, and, so that more than the sums
+// are looked at, as the events of a line whose sums are right.
+func FuzzJournal(f *testing.F) {
+	fix := inMemory(f)
+	x := fix.run()
+	x.Checkpoint(TriggerManual, "seed", nil)
+	must(f, x.Close())
+	f.Add(fix.read("PRD-009/journal.jsonl"), []byte(`{"kind":"phase.started","phase":"phase-1"}`))
+	f.Add([]byte("{}\n"), []byte(`{"kind":"session.resumed","after_ms":3,"shape":{"phases":[{"name":"x","workstreams":null}]}}`))
+	f.Add([]byte{}, []byte(`{"kind":"workstream.completed","workstream":"WS1","work":{"metrics":{"m":1}}},{"kind":"gate.asked","gate":"lint (WS3)"}`))
+	f.Fuzz(func(t *testing.T, journal, events []byte) {
+		read(t, journal)
+
+		first := Commit{Seq: 1, Time: clock()(), Events: []Event{started("S1", cashier())}, Prev: genesis}
+		line, err := newEncoder().line(&first)
+		must(t, err)
+		head := `{"seq":2,"time":"2025-12-11T10:00:00Z",`
+		tail := `,"prev":"` + first.Sum + `"`
+		read(t, append([]byte(string(line)), signed([]byte(head+`"events":[`+string(events)+`]`+tail))...))
+		read(t, signed([]byte(head+`"state":`+string(events)+tail)))
+	})
+}
+
+func read(t *testing.T, journal []byte) {
+	t.Helper()
+	fsys := store.NewMemory()
+	must(t, store.WriteFile(fsys, "/journal", journal))
+	fold := newFold()
+	end, err := replay("PRD-009", "/journal", store.OpenLog(fsys, "/journal"), fold.apply)
+	var damaged *DamagedError
+	var version *VersionError
+	if err != nil && !errors.As(err, &damaged) && !errors.As(err, &version) {
+		t.Fatalf("neither damaged nor newer: %v", err)
+	}
+	if err == nil && fold.state != nil {
+		NewDocument(fold.state)
+		recovery(fold.state)
+		if end.size+int64(len(end.torn)) != int64(len(journal)) {
+			t.Fatalf("%d bytes valid, %d torn, of %d", end.size, len(end.torn), len(journal))
+		}
+	}
+}
+
+// FuzzDocument reads any bytes as a document: what passes can be imported or
+// is refused, and stays the same when it is written and read again.
+func FuzzDocument(f *testing.F) {
+	for _, dir := range []string{"valid", "invalid"} {
+		for _, path := range fixtures(f, dir) {
+			data, err := os.ReadFile(path)
+			must(f, err)
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := DecodeDocument(data)
+		if err != nil || d.Validate(nil) != nil {
+			return
+		}
+		again, err := d.Encode()
+		must(t, err)
+		decoded, err := DecodeDocument(again)
+		must(t, err)
+		must(t, decoded.Validate(nil))
+		if d.Runner != nil && !decoded.Intact() {
+			t.Fatal("what was written is not intact")
+		}
+		s := &State{}
+		e := started("S1", cashier())
+		e.Imported = &d
+		if err := s.Apply(Commit{Seq: 1, Time: clock()(), Events: []Event{e}}); err != nil {
+			if !errors.Is(err, ErrImport) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if err := NewDocument(s).Validate(nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
