@@ -120,7 +120,7 @@ func statusOfAll(env *environment, store *checkpoint.Store, asJSON bool) error {
 
 func writeStatus(w io.Writer, env *environment, s sessionStatus) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", view.OneLine(view.Named(s.PRD, s.Title)), s.words())
+	fmt.Fprintln(&b, view.OneLine(view.Named(s.PRD, s.Title)))
 	for _, row := range s.facts(env) {
 		fmt.Fprintf(&b, "  %-16s %s\n", row[0]+":", view.OneLine(row[1]))
 	}
@@ -155,6 +155,7 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 			rows = append(rows, [2]string{name, value})
 		}
 	}
+	add("Status", s.words())
 	if s.Session != "" {
 		add("Session", fmt.Sprintf("%s, begun %s (%s)", s.Session, s.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, s.CreatedAt)))
 		add("Phase", s.phase())

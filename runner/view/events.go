@@ -27,9 +27,7 @@ func (v *plain) event(at time.Time, e checkpoint.Event) {
 	case checkpoint.ProcessesEnded:
 		v.asked(processes(e))
 	case checkpoint.CheckpointCreated:
-		if v.verbose || !frequent(e.Trigger) {
-			v.page.printf("%s checkpoint %s (%s)\n", v.page.paint(green, "✓"), e.ID, contents(e))
-		}
+		v.checkpoint(e)
 	case checkpoint.CheckpointsRemoved:
 		if v.verbose {
 			v.passed("", plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
@@ -141,8 +139,18 @@ func frequent(t checkpoint.Trigger) bool {
 	return t == checkpoint.TriggerWorkstreamComplete || t == checkpoint.TriggerBatchComplete || t == checkpoint.TriggerGatePassed
 }
 
-func contents(e checkpoint.CheckpointCreated) string {
-	s := plural(e.Created+e.Modified, "file")
+// checkpoint prints a checkpoint with the files that changed since the one
+// printed before it.
+func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
+	v.files += e.Created + e.Modified
+	if v.verbose || !frequent(e.Trigger) {
+		v.page.printf("%s checkpoint %s (%s)\n", v.page.paint(green, "✓"), e.ID, contents(v.files, e))
+		v.files = 0
+	}
+}
+
+func contents(files int, e checkpoint.CheckpointCreated) string {
+	s := plural(files, "file")
 	if e.Git != nil && e.Git.Commit != "" {
 		s += ", git " + ShortCommit(e.Git.Commit)
 	}

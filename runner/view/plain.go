@@ -25,6 +25,7 @@ type plain struct {
 	shown    map[string]bool      // gates whose failure has been shown
 	prd      string
 	finished int
+	files    int // that hidden checkpoints brought since the last one shown
 }
 
 func newPlain(o Options) *plain {
