@@ -2,9 +2,7 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -309,10 +307,4 @@ func (l *loop) limitTime() (stop func()) {
 		l.events <- func() { l.halt(stopTimeout) }
 	})
 	return func() { timer.Stop() }
-}
-
-// IsStale reports whether an error says that someone must decide before the
-// session can go on.
-func IsStale(err error) bool {
-	return slices.ContainsFunc([]error{ErrStale, ErrConflict, ErrPlanMoved}, func(e error) bool { return errors.Is(err, e) })
 }
