@@ -1,0 +1,257 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The typed keys that the terminal itself takes.
+const (
+	ctrlC = "\x03"
+	ctrlD = "\x04" // the end of input
+)
+
+const unfinishedPipeline = `
+pipeline "PRD-001" {
+  title = "Try it"
+  phase "one" {
+    workstream "WS1" { script = "echo ran >> count.txt" }
+  }
+  phase "two" {
+    workstream "WS2" { script = "test -f ok || { echo main.go:3: no; exit 1; }" }
+  }
+}`
+
+const approvalPipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" { command = ["true"] }
+    gate "sign-off" {
+      approval { message = "Ship it?" }
+    }
+  }
+}`
+
+const slowPipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" { script = "echo $$ > pid; while :; do sleep 0.05; done" }
+  }
+}`
+
+// workspace is a directory with a pipeline in it.
+func workspace(t *testing.T, source string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// unfinished is a workspace with a session that failed in its second phase.
+func unfinished(t *testing.T) string {
+	t.Helper()
+	dir := workspace(t, unfinishedPipeline)
+	run(t, dir, 1, "build", "PRD-001")
+	return dir
+}
+
+// run runs a command without a terminal, and returns what it printed.
+func run(t *testing.T, dir string, want int, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "runner", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Fatalf("runner %s: exit code %d instead of %d (%v)\n%s", strings.Join(args, " "), got, want, err, out)
+	}
+	return string(out)
+}
+
+func write(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// archived counts the sessions under failed/.
+func archived(t *testing.T, dir string) int {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, ".runner", "failed"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+func TestResumePrompt(t *testing.T) {
+	t.Parallel()
+	t.Run("view and resume", func(t *testing.T) {
+		t.Parallel()
+		dir := unfinished(t)
+		write(t, dir, "ok")
+		s := atTerminal(t, dir, "build", "PRD-001")
+		for _, text := range []string{
+			`Found existing checkpoint for "Try it"`, "Created: ", "(just now)", "Progress: Phase 1 of 2 completed",
+			"Failed: WS2: main.go:3: ", "(r)esume - Continue from Phase 2", "(s)tart fresh", "(v)iew details", "(d)elete", "Choice [r/s/v/d]: ",
+		} {
+			s.expect(text)
+		}
+		s.send("x\n")
+		s.expect("Please type one of r, s, v, d.")
+		s.send("v\n")
+		s.expect("WS2")
+		s.expect("Choice [r/s/v/d]: ")
+		s.send("r\n")
+		s.expect("Resuming PRD-001 from Phase 2")
+		s.expect("PRD-001 complete")
+		s.exits(0)
+	})
+	t.Run("start fresh", func(t *testing.T) {
+		t.Parallel()
+		dir := unfinished(t)
+		write(t, dir, "ok")
+		s := atTerminal(t, dir, "build", "PRD-001")
+		s.expect("Choice [r/s/v/d]: ")
+		s.send("s\n")
+		s.expect("PRD-001 complete")
+		s.exits(0)
+		if n := archived(t, dir); n != 1 {
+			t.Errorf("%d sessions are archived, want 1", n)
+		}
+	})
+	t.Run("delete", func(t *testing.T) {
+		t.Parallel()
+		dir := unfinished(t)
+		s := atTerminal(t, dir, "build", "PRD-001")
+		s.expect("Choice [r/s/v/d]: ")
+		s.send("d\n")
+		s.expect("Archived under .runner/failed/PRD-001-")
+		s.exits(0)
+		run(t, dir, 2, "status", "PRD-001")
+	})
+	t.Run("end of input", func(t *testing.T) {
+		t.Parallel()
+		dir := unfinished(t)
+		before := journal(t, dir)
+		s := atTerminal(t, dir, "build", "PRD-001")
+		s.expect("Choice [r/s/v/d]: ")
+		s.send(ctrlD)
+		s.exits(2)
+		if after := journal(t, dir); after != before {
+			t.Error("the session was changed although nobody decided")
+		}
+	})
+}
+
+func journal(t *testing.T, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, ".runner", "PRD-001", "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestResumeOfAFailedSession(t *testing.T) {
+	t.Parallel()
+	dir := unfinished(t)
+	s := atTerminal(t, dir, "build", "PRD-001", "--resume")
+	s.expect("PRD-001 failed: WS2: main.go:3: ")
+	s.expect("Is it fixed? Go on? [y/N]: ")
+	s.send("\n")
+	s.expect("declined")
+	s.exits(2)
+
+	write(t, dir, "ok")
+	s = atTerminal(t, dir, "build", "PRD-001", "--resume")
+	s.expect("[y/N]: ")
+	s.send("y\n")
+	s.expect("PRD-001 complete")
+	s.exits(0)
+}
+
+func TestResumeOfAKilledSession(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, slowPipeline)
+	s := atTerminal(t, dir, "build", "PRD-001")
+	s.expect("running: WS1")
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.exits(-1)
+
+	s = atTerminal(t, dir, "build", "PRD-001", "--resume")
+	s.expect("PRD-001 was running when its runner was killed.")
+	s.expect("(c)ontinue, (s)tart over, (q)uit: ")
+	s.send("q\n")
+	s.exits(2)
+
+	s = atTerminal(t, dir, "build", "PRD-001", "--resume")
+	s.expect("(q)uit: ")
+	s.send("c\n")
+	s.expect("running: WS1")
+	s.send(ctrlC)
+	s.expect("PRD-001 interrupted by SIGINT")
+	s.exits(130)
+}
+
+func TestApprovalPrompt(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		keys string
+		code int
+	}{
+		"approve":      {"a\n", 0},
+		"later":        {"l\n", 3},
+		"end of input": {ctrlD, 3},
+		"reject":       {"r\nnot yet\n", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := atTerminal(t, workspace(t, approvalPipeline), "build", "PRD-001")
+			s.expect("Ship it?")
+			s.expect("(a)pprove, (r)eject, (l)ater: ")
+			s.send(tt.keys)
+			s.exits(tt.code)
+		})
+	}
+	t.Run("answered from beside", func(t *testing.T) {
+		t.Parallel()
+		dir := workspace(t, approvalPipeline)
+		s := atTerminal(t, dir, "build", "PRD-001")
+		s.expect("(l)ater: ")
+		run(t, dir, 0, "approve", "PRD-001")
+		s.expect("PRD-001 complete")
+		s.exits(0)
+	})
+	t.Run("yes is no approval", func(t *testing.T) {
+		t.Parallel()
+		s := atTerminal(t, workspace(t, approvalPipeline), "build", "PRD-001", "--yes")
+		s.expect("(l)ater: ")
+		s.send("l\n")
+		s.exits(3)
+	})
+}
+
+func TestAbandonPrompt(t *testing.T) {
+	t.Parallel()
+	dir := unfinished(t)
+	s := atTerminal(t, dir, "abandon", "PRD-001")
+	s.expect("Give the session of PRD-001 up (Phase 1 of 2 completed)? It is archived, and cannot be resumed. [y/N]: ")
+	s.send("n\n")
+	s.exits(2)
+	s = atTerminal(t, dir, "abandon", "PRD-001")
+	s.expect("[y/N]: ")
+	s.send("y\n")
+	s.expect("Abandoned PRD-001")
+	s.exits(0)
+	if n := archived(t, dir); n != 1 {
+		t.Errorf("%d sessions are archived, want 1", n)
+	}
+}
