@@ -113,6 +113,7 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return fixed("session", "attempt", "resumed")
 	case kindWorkstream:
 		return b.checkWorkstreamName(ref, failed)
+	case kindMetric, kindGate, kindInvalid, kindDeferred, kindStatic: // nothing is declared that their names could be held against
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -138,9 +139,8 @@ func allProcesses() ([]int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
-	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
-	if err != nil {
+	if err = errors.Join(err, dir.Close()); err != nil {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
 	var pids []int

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -14,12 +15,14 @@ import (
 // killWait is how long a killed process is waited for.
 const killWait = 10 * time.Second
 
-// busyPauses are the waits before a program that is open for writing is tried
-// again. Between fork and exec a child of any other thread holds copies of all
-// descriptors, so a program that was just written may look busy for a moment.
-var busyPauses = [...]time.Duration{
-	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
-}
+// A program that is open for writing is tried again a few times, with pauses
+// that double. Between fork and exec a child of any other thread holds copies
+// of all descriptors, so a program that was just written may look busy for a
+// moment.
+const (
+	busyTries = 6
+	busyPause = time.Millisecond
+)
 
 // start starts the process and registers the task by its pid. What is the
 // task's own fault is a startFailure, anything else an error.
@@ -45,11 +48,8 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		Sys:   childAttributes(),
 	}
 	err := e.fork(t, file, attr)
-	for _, pause := range busyPauses {
-		if err != syscall.ETXTBSY {
-			break
-		}
-		time.Sleep(pause)
+	for try := 0; try < busyTries && errors.Is(err, syscall.ETXTBSY); try++ {
+		time.Sleep(busyPause << try)
 		err = e.fork(t, file, attr)
 	}
 	if err != nil {
