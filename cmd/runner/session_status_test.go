@@ -1,0 +1,75 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint"
+)
+
+// TestNextAction holds for each status what a person is told to type next.
+func TestNextAction(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
+	past := now.Add(-time.Minute)
+	const resume = "runner build PRD-009 --resume"
+	asked := func(expires *time.Time) *checkpoint.Gate {
+		return &checkpoint.Gate{Label: "sign-off (WS1)", Status: checkpoint.Waiting, ExpiresAt: expires}
+	}
+	with := func(status checkpoint.Status, ws checkpoint.StepStatus, gates ...*checkpoint.Gate) *checkpoint.State {
+		return &checkpoint.State{Status: status, Phases: []*checkpoint.Phase{{
+			Name: "one", Workstreams: []*checkpoint.Workstream{{Name: `service["a"]`, Status: ws, Gates: gates}},
+		}}}
+	}
+	failed := with(checkpoint.StatusFailed, checkpoint.Failed)
+	failed.Error = &checkpoint.Failure{Workstream: `service["a"]`, Log: "x.log"}
+	killed := with(checkpoint.StatusInProgress, checkpoint.Running)
+	killed.RunningAt = &past
+	tests := []struct {
+		name  string
+		snap  checkpoint.Snapshot
+		words string
+		want  []string
+	}{
+		{"initialized", checkpoint.Snapshot{State: with(checkpoint.StatusInitialized, checkpoint.Pending)}, "initialized", []string{resume}},
+		{"running", checkpoint.Snapshot{State: killed, Owner: &checkpoint.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
+		{"killed", checkpoint.Snapshot{State: killed}, "in_progress (was running, killed)", []string{resume}},
+		{"paused", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Pending)}, "paused", []string{resume}},
+		{"waiting", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Succeeded, asked(nil))}, "paused",
+			[]string{"runner approve PRD-009 'sign-off (WS1)'", resume}},
+		{"expired", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Succeeded, asked(&past))}, "paused", []string{resume}},
+		{"uncertain", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Uncertain)}, "paused",
+			[]string{`runner resolve PRD-009 'service["a"]' --done|--rerun`, resume}},
+		{"failed", checkpoint.Snapshot{State: failed}, "failed", []string{`runner logs PRD-009 'service["a"]'`, resume}},
+		{"complete", checkpoint.Snapshot{State: with(checkpoint.StatusComplete, checkpoint.Completed)}, "complete", []string{}},
+		{"written by hand", checkpoint.Snapshot{Document: &checkpoint.Document{Status: checkpoint.StatusPaused}}, "paused (written by hand)", []string{resume}},
+	}
+	for _, tt := range tests {
+		s := newStatus("PRD-009", &tt.snap, now)
+		if diff := cmp.Diff(tt.want, s.Next); diff != "" {
+			t.Errorf("%s: next (-want +got):\n%s", tt.name, diff)
+		}
+		if s.words() != tt.words {
+			t.Errorf("%s: %q, want %q", tt.name, s.words(), tt.words)
+		}
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"WS1": "WS1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
+		if got := quoted(in); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestChildEnvironment(t *testing.T) {
+	t.Parallel()
+	got := childEnvironment([]string{"PATH=/bin", "PRDRUNNER_VAR_password=x", "RUNNER_SESSION=s", "RUNNER_TEMP=/tmp", "PRDRUNNER_PARALLEL=2"})
+	if diff := cmp.Diff([]string{"PATH=/bin", "RUNNER_TEMP=/tmp", "PRDRUNNER_PARALLEL=2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
