@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"prdrunner/checkpoint/store"
 )
 
 // FormatVersion is the version of everything that this package writes.
@@ -43,14 +45,6 @@ func (c *Commit) At(i int) time.Time {
 	return c.Time
 }
 
-// lastTime returns when the commit's last event happened.
-func (c *Commit) lastTime() time.Time {
-	if len(c.Events) == 0 {
-		return c.Time
-	}
-	return c.At(len(c.Events) - 1)
-}
-
 // encoder turns commits into lines. It keeps one buffer.
 type encoder struct {
 	buf  bytes.Buffer
@@ -65,7 +59,8 @@ func newEncoder() *encoder {
 }
 
 // line returns the commit as a line with its newline, and sets its Sum. The
-// bytes are valid until the next call.
+// bytes are valid until the next call. The line may be longer than a reader
+// takes: fits tells.
 func (e *encoder) line(c *Commit) ([]byte, error) {
 	e.buf.Reset()
 	e.buf.WriteString(`{"seq":`)
@@ -85,6 +80,14 @@ func (e *encoder) line(c *Commit) ([]byte, error) {
 	e.buf.WriteString(c.Sum)
 	e.buf.WriteString("\"}\n")
 	return e.buf.Bytes(), nil
+}
+
+// fits refuses a line that could not be read back.
+func fits(c *Commit, line []byte) error {
+	if len(line) > store.MaxRecord {
+		return fmt.Errorf("commit %d has %d bytes; a line of the journal has at most %d", c.Seq, len(line), store.MaxRecord)
+	}
+	return nil
 }
 
 func (e *encoder) body(c *Commit) error {

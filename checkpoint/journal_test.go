@@ -185,6 +185,9 @@ func TestJournalMissing(t *testing.T) {
 	if _, err := f.open().Load("PRD-009"); !errors.As(err, &damaged) {
 		t.Errorf("load: %v", err)
 	}
+	if _, err := f.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &damaged) {
+		t.Errorf("lock: %v", err)
+	}
 	to, err := f.open().SetAside(context.Background(), "PRD-009")
 	must(t, err)
 	if !strings.Contains(to, "failed/PRD-009-2025") {
@@ -195,6 +198,26 @@ func TestJournalMissing(t *testing.T) {
 	}
 	if _, err := store.ReadFile(f.fs, filepath.Join(to, "PRD-009.json")); err != nil {
 		t.Errorf("the document: %v", err)
+	}
+}
+
+// TestOversizedCommit: what could not be read back is not written.
+func TestOversizedCommit(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	before := f.read("PRD-009/journal.jsonl")
+	x.Add(PauseAsked{Reason: Text(strings.Repeat("x", store.MaxRecord))})
+	_, err := x.Drain(context.Background())
+	var poisoned *PoisonedError
+	if !errors.As(err, &poisoned) {
+		t.Errorf("drain: %v", err)
+	}
+	if !bytes.Equal(f.read("PRD-009/journal.jsonl"), before) {
+		t.Error("it was written")
+	}
+	if err := x.Close(); err == nil {
+		t.Error("closed cleanly")
 	}
 }
 

@@ -62,7 +62,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 		return nil, err
 	}
 	if t.lines == 0 && len(t.torn) == 0 {
-		return s.loadDocument(prd, d, damaged)
+		return s.loadDocument(prd, d, claims, damaged)
 	}
 	if err := t.verify(prd, s.journalPath(prd), f.state, claims); err != nil {
 		return nil, err
@@ -76,26 +76,34 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 }
 
 // loadDocument is for a PRD without a journal.
-func (s *Store) loadDocument(prd string, d *Document, damaged *DamagedError) (*Snapshot, error) {
+func (s *Store) loadDocument(prd string, d *Document, claims []claim, damaged *DamagedError) (*Snapshot, error) {
+	if err := s.journalMissing(prd, d, claims); err != nil {
+		if again, unreadable := s.readDocument(prd); again == nil && unreadable == nil && !s.exists(s.manifestPath(prd)) {
+			return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived this moment
+		}
+		return nil, err
+	}
 	switch {
 	case damaged != nil:
 		return nil, damaged
 	case d == nil:
 		return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession)
-	case d.Runner == nil:
-		return &Snapshot{Document: d}, nil
 	}
-	if again, err := s.readDocument(prd); err == nil && again == nil {
-		return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived this moment
-	}
-	return nil, s.journalMissing(prd, d)
+	return &Snapshot{Document: d}, nil
 }
 
-func (s *Store) journalMissing(prd string, d *Document) error {
+// journalMissing says, of a PRD without a journal, what was derived from one.
+func (s *Store) journalMissing(prd string, d *Document, claims []claim) error {
+	if len(claims) == 0 && d != nil && d.Runner != nil { // edited since
+		claims = []claim{{path: s.documentPath(prd), seq: d.Runner.Seq}}
+	}
+	if len(claims) == 0 {
+		return nil
+	}
 	return &DamagedError{
 		Path:   s.journalPath(prd),
-		Detail: fmt.Sprintf("it is missing, but %s names commit %d of it", s.documentPath(prd), d.Runner.Seq),
-		Remedy: fmt.Sprintf("nothing was changed; put it back, or let `runner abandon %s` set the rest aside, or remove the key \"runner\" from the document to go on from what it says", prd),
+		Detail: fmt.Sprintf("it is missing, but %s names commit %d of it", claims[0].path, claims[0].seq),
+		Remedy: fmt.Sprintf("%s; to go on from what the document says, remove the key \"runner\" from a copy of it, and put that back afterwards", abandonRemedy(prd)),
 	}
 }
 

@@ -68,16 +68,13 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if r.tail, err = s.replay(prd, r.fold.apply); err != nil {
 		return nil, err
 	}
+	claims := s.claims(prd, d)
 	if r.fold.state == nil && len(r.tail.torn) == 0 {
 		if damaged != nil {
 			return nil, damaged
 		}
-		if d != nil && d.Runner != nil {
-			return nil, s.journalMissing(prd, d)
-		}
-		return r, nil
+		return r, s.journalMissing(prd, d, claims)
 	}
-	claims := s.claims(prd, d)
 	if r.unclean || len(r.tail.torn) > 0 {
 		more, err := s.checkpointClaims(prd, r.fold.state)
 		if err != nil {
@@ -189,7 +186,7 @@ func (s *Store) compact(prd string, log store.Log, r *recovered) error {
 	if err != nil {
 		return err
 	}
-	if r.tail.size <= compactRatio*int64(len(line)) {
+	if r.tail.size <= compactRatio*int64(len(line)) || len(line) > store.MaxRecord {
 		return nil
 	}
 	if err := s.keepSegment(prd, r.tail); err != nil {

@@ -121,8 +121,11 @@ func (x *Session) Start(e SessionStarted) error {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
 	}
 	line, err := x.encoder.line(&c)
+	if err == nil {
+		err = fits(&c, line)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("start a session of %s: %w", x.prd, err)
 	}
 	if err := x.writer.log.Replace(join(noRecords, [][]byte{line})); err != nil {
 		x.bad = &PoisonedError{Err: err}

@@ -65,6 +65,9 @@ func (x *Session) Flush() {
 	c := x.pending
 	c.Prev = x.sum
 	line, err := x.encoder.line(&c)
+	if err == nil {
+		err = fits(&c, line)
+	}
 	if err != nil {
 		x.poison(err)
 		return
