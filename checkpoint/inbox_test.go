@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,7 @@ func answer(t *testing.T, x *Session, refusal error) Request {
 		requests, err := x.Requests()
 		must(t, err)
 		if len(requests) == 0 {
+			runtime.Gosched()
 			continue
 		}
 		if refusal == nil {
@@ -77,37 +79,48 @@ func TestAskAlone(t *testing.T) {
 	}
 }
 
-// TestAskADyingOwner: the owner claims the request and ends without a word.
+// TestAskADyingOwner: the owner ends without a word, with and without having
+// claimed the request.
 func TestAskADyingOwner(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
-	x := f.run()
-	s := f.open()
-	done := make(chan error, 1)
-	asked := 0
-	go func() {
-		done <- s.Ask(context.Background(), Request{PRD: "PRD-009", Verb: VerbPause}, func(*Session) error {
-			asked++
-			return nil
-		})
-	}()
-	for {
-		requests, err := x.Requests()
-		must(t, err)
-		if len(requests) == 1 {
-			break
+	for _, claims := range []bool{true, false} {
+		f := inMemory(t)
+		x := f.run()
+		s := f.open()
+		done := make(chan error, 1)
+		asked := 0
+		go func() {
+			done <- s.Ask(context.Background(), Request{PRD: "PRD-009", Verb: VerbPause}, func(*Session) error {
+				asked++
+				return nil
+			})
+		}()
+		f.awaitRequest()
+		if claims {
+			if requests, err := x.Requests(); err != nil || len(requests) != 1 {
+				t.Fatalf("requests %v, %v", requests, err)
+			}
+		}
+		kill(t, x)
+		must(t, <-done)
+		if asked != 1 {
+			t.Errorf("carried out %d times", asked)
+		}
+		if entries, err := f.fs.ReadDir(s.inboxPath("PRD-009")); err != nil || len(entries) != 0 {
+			t.Errorf("left in the inbox: %v, %v", entries, err)
 		}
 	}
-	kill(t, x)
-	must(t, <-done)
-	if asked != 1 {
-		t.Errorf("carried out %d times", asked)
+}
+
+// awaitRequest returns when a request lies in the inbox.
+func (f *fixture) awaitRequest() {
+	for {
+		entries, err := f.fs.ReadDir(f.open().inboxPath("PRD-009"))
+		if err == nil && len(entries) == 1 && strings.HasSuffix(entries[0].Name(), requestExt) {
+			return
+		}
+		runtime.Gosched()
 	}
-	x = f.lock()
-	if requests, err := x.Requests(); err != nil || len(requests) != 0 {
-		t.Errorf("left in the inbox: %v, %v", requests, err)
-	}
-	must(t, x.Close())
 }
 
 func TestAskIsWithdrawn(t *testing.T) {
@@ -118,11 +131,7 @@ func TestAskIsWithdrawn(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Ask(ctx, Request{PRD: "PRD-009", Verb: VerbPause}, nobody) }()
-	for {
-		if entries, err := f.fs.ReadDir(s.inboxPath("PRD-009")); err == nil && len(entries) == 1 && strings.HasSuffix(entries[0].Name(), requestExt) {
-			break
-		}
-	}
+	f.awaitRequest()
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "withdrawn") {
 		t.Errorf("ask: %v", err)

@@ -144,3 +144,36 @@ func TestLinesGrow(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpersAreDurable: what a helper has returned from is there after a
+// power cut.
+func TestHelpersAreDurable(t *testing.T) {
+	t.Parallel()
+	m := store.NewMemory()
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(store.MkdirAll(m, "/a/b"))
+	do(store.WriteFile(m, "/a/b/file", []byte("file")))
+	do(store.WriteSymlink(m, "file", "/a/b/link"))
+	do(store.NewBlobs(m, "/a/blobs").Put("blob", []byte("blob")))
+	log := store.OpenLog(m, "/a/log")
+	do(log.Append([]byte("one\n")))
+	replaced := store.OpenLog(m, "/a/replaced")
+	do(replaced.Replace(log.Records()))
+	for name, want := range map[string]string{
+		"/a/b/file": "file", "/a/blobs/blob": "blob", "/a/log": "one\n", "/a/replaced": "one\n",
+	} {
+		if data, err := store.ReadFile(m.Crash(), name); err != nil || string(data) != want {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	if target, err := m.Crash().Readlink("/a/b/link"); err != nil || target != "file" {
+		t.Errorf("link: %q, %v", target, err)
+	}
+	do(log.Close())
+	do(replaced.Close())
+}

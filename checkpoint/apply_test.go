@@ -1,0 +1,51 @@
+package checkpoint
+
+import (
+	"testing"
+	"time"
+)
+
+// TestInvalidatedForgets: nothing of an earlier run can satisfy a later gate.
+func TestInvalidatedForgets(t *testing.T) {
+	t.Parallel()
+	s := &State{}
+	apply := func(e Event) {
+		t.Helper()
+		must(t, s.Apply(Commit{Seq: s.Seq + 1, Time: time.UnixMilli(int64(s.Seq)).UTC(), Events: []Event{e}}))
+	}
+	apply(started("S1", cashier()))
+	apply(WorkstreamSucceeded{Workstream: "WS1", Work: Work{Attempt: 1, Metrics: map[string]any{"own": 1.0, "shared": 1.0}}})
+	apply(GatePassed{Verdict: Verdict{Gate: "schema-validation (WS1)", Definition: "d", Judged: "j"}})
+	apply(WorkstreamCompleted{Workstream: "WS1"})
+	apply(WorkstreamCompleted{Workstream: "WS2", Work: &Work{Metrics: map[string]any{"shared": 2.0}}})
+	apply(WorkstreamFailed{Workstream: "WS1", Error: Failure{Message: "no"}})
+	apply(WorkstreamInvalidated{Workstream: "WS1", Reason: "asked for"})
+	w, g := s.Workstream("WS1"), s.Gate("schema-validation (WS1)")
+	if w.Status != Pending || w.Step != 0 || w.Error != nil || w.Reason != "asked for" {
+		t.Errorf("workstream %+v", w)
+	}
+	if g.Status != Pending || g.Judged != "" || g.Definition != "" {
+		t.Errorf("gate %+v", g)
+	}
+	if _, had := s.Metrics["own"]; had || s.Metrics["shared"].Value != 2.0 {
+		t.Errorf("metrics %v", s.Metrics)
+	}
+}
+
+// TestReshapeKeepsRecords: what keeps its name keeps its record, and the
+// current phase is found where it stands now.
+func TestReshapeKeepsRecords(t *testing.T) {
+	t.Parallel()
+	x := inMemory(t).run()
+	shape := cashier()
+	shape.Phases = append([]PhaseShape{{Name: "new", Workstreams: []WorkstreamShape{{Name: "N"}}}}, shape.Phases[:2]...)
+	commit(t, x, SessionResumed{Shape: &shape})
+	s := x.State()
+	if s.CurrentPhase != 3 || s.phaseName() != "phase-2" {
+		t.Errorf("current phase %d, %s", s.CurrentPhase, s.phaseName())
+	}
+	if s.Workstream("WS1").Status != Completed || s.Gate("schema-validation (WS1)").Status != Passed || s.Workstream("WS3") != nil {
+		t.Error("records were not kept, or kept too long")
+	}
+	must(t, x.Close())
+}
