@@ -157,8 +157,9 @@ func TestHelpersAreDurable(t *testing.T) {
 		}
 	}
 	do(store.MkdirAll(m, "/a/b"))
+	do(store.MkdirAll(m, "/a/c"))
 	do(store.WriteFile(m, "/a/b/file", []byte("file")))
-	do(store.WriteSymlink(m, "file", "/a/b/link"))
+	do(store.WriteSymlink(m, "file", "/a/c/link"))
 	do(store.NewBlobs(m, "/a/blobs").Put("blob", []byte("blob")))
 	log := store.OpenLog(m, "/a/log")
 	do(log.Append([]byte("one\n")))
@@ -171,7 +172,7 @@ func TestHelpersAreDurable(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, data, err)
 		}
 	}
-	if target, err := m.Crash().Readlink("/a/b/link"); err != nil || target != "file" {
+	if target, err := m.Crash().Readlink("/a/c/link"); err != nil || target != "file" {
 		t.Errorf("link: %q, %v", target, err)
 	}
 	do(log.Close())
