@@ -89,7 +89,7 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 func abandonSession(ctx context.Context, env *environment, store *checkpoint.Store, prd, reason string) (string, error) {
 	session, err := store.Lock(ctx, prd, env.actor())
 	if err != nil {
-		return "", err
+		return "", lockHint(prd, err)
 	}
 	at, err := session.Abandon(checkpoint.SessionAbandoned{By: env.actor(), Reason: checkpoint.Text(reason)})
 	if err = errors.Join(err, session.Close()); err != nil {

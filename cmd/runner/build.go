@@ -142,6 +142,10 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil {
 		return err
 	}
+	masker, err := newMasker(p)
+	if err != nil {
+		return err
+	}
 	s := &starter{env: env, store: store, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
@@ -154,7 +158,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil || begin.done {
 		return err
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: store, person: s.person, start: begin, saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: store, masker: masker, person: s.person, start: begin, saved: saved, options: o}
 	session, err := s.lock(ctx, snap)
 	if err != nil {
 		return err
@@ -175,6 +179,7 @@ type build struct {
 	cfg      *config
 	pipeline *pipeline.Pipeline
 	store    *checkpoint.Store
+	masker   *mask.Masker
 	person   *view.Terminal
 	start    start
 	saved    *runner.Plan
@@ -183,29 +188,32 @@ type build struct {
 
 // run wires executor, views and signals into the engine.
 func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
-	masker, err := newMasker(b.pipeline)
-	if err != nil {
-		return runner.Ending{}, err
-	}
 	executor, err := process.New(process.Options{
-		Mask: masker.Writer, BaseEnv: childEnvironment(b.env.environ), Now: b.env.now, Logger: b.env.logger().Named("process"),
+		Mask: b.masker.Writer, BaseEnv: childEnvironment(b.env.environ), Now: b.env.now, Logger: b.env.logger().Named("process"),
 	})
 	if err != nil {
 		return runner.Ending{}, err
 	}
 	defer func() { err = errors.Join(err, executor.Close()) }()
-	// What the first signal leaves running, the second ends without a grace.
-	caught := catchSignals(func() { _ = executor.Close() }) // its error comes back when it is closed again
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The engine acts on both signals. That the second cancels is for what
+	// comes before its loop, such as reading many files.
+	caught := catchSignals(cancel)
 	defer caught.stop()
 
 	shown := b.view()
 	o := engineOptions(b.env, b.cfg, b.pipeline, b.store)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, masker.String, caught.names
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, caught.names
 	o.Fresh, o.Imported, o.Saved, o.Select = b.start.fresh, b.start.imported, b.saved, b.options.selection
 	if b.person != nil && b.env.options.output != string(view.JSON) {
 		o.Asker = b.person
 	}
 	ending, err = runner.Build(ctx, o)
+	if name, ok := caught.first.Load().(string); ok && errors.Is(err, context.Canceled) {
+		fmt.Fprintf(b.env.stderr, "Interrupted by %s\n", name)
+		err = &endedError{signal: name}
+	}
 	if lost := shown.Err(); lost != nil {
 		b.env.logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -12,6 +13,7 @@ type signals struct {
 	// second for one at once.
 	names chan string
 	stop  func()
+	first atomic.Value // the first name
 }
 
 // catchSignals begins to catch; second is called, once, when a second signal
@@ -31,6 +33,7 @@ func catchSignals(second func()) *signals {
 		for count := 1; ; count++ {
 			select {
 			case sig := <-caught:
+				s.first.CompareAndSwap(nil, signalName(sig))
 				select {
 				case s.names <- signalName(sig):
 				default: // it has been told twice already

@@ -194,7 +194,7 @@ func (s *starter) putAway(ctx context.Context) error {
 func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
 	session, err := s.store.Lock(ctx, s.prd, s.env.actor())
 	if err != nil {
-		return nil, err
+		return nil, lockHint(s.prd, err)
 	}
 	was, is := snap.State, session.State()
 	if (was == nil) != (is == nil) || was != nil && (was.Session != is.Session || was.Status != is.Status) {
@@ -204,5 +204,13 @@ func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpo
 }
 
 func lockedBy(prd string, h checkpoint.Holder) error {
-	return &checkpoint.LockedError{PRD: prd, Holder: h}
+	return lockHint(prd, &checkpoint.LockedError{PRD: prd, Holder: h})
+}
+
+// lockHint adds to the error of somebody else's lock how to look on.
+func lockHint(prd string, err error) error {
+	if !isA[*checkpoint.LockedError](err) {
+		return err
+	}
+	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows what it does, `runner logs %[1]s -f` what it prints", prd))
 }
