@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -21,7 +20,7 @@ const FormatVersion = "1.0"
 var ErrLine = errors.New("not a valid journal line")
 
 // genesis is the sum before the first line.
-var genesis = strings.Repeat("0", 2*sha256.Size)
+const genesis = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // Commit is a line of the journal: events that became durable together, or,
 // in the first line of a compacted journal, the state so far.

@@ -115,7 +115,7 @@ func (f *follower) open() error {
 func (f *follower) drain(yield func(Commit) bool) error {
 	for {
 		r, err := f.lines.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

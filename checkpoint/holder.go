@@ -45,7 +45,7 @@ func readNote(fsys store.FS, path string) (*Holder, error) {
 	}
 	buf := make([]byte, noteLen)
 	n, err := f.ReadAt(buf, noteOffset)
-	if closed := f.Close(); err == nil || err == io.EOF {
+	if closed := f.Close(); err == nil || errors.Is(err, io.EOF) {
 		err = closed
 	}
 	if err != nil {

@@ -192,16 +192,32 @@ func (l *loop) start() error {
 		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p),
 		Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
-	if st := l.x.State(); st != nil {
-		e.Baseline = st.Baseline
-		if st.Status == checkpoint.StatusComplete {
-			e.Baseline = st.Metrics
-		}
+	baseline, err := l.baseline()
+	if err != nil {
+		return fmt.Errorf("start the session: %w", err)
 	}
+	e.Baseline = baseline
 	if err := l.x.Start(e); err != nil {
 		return fmt.Errorf("start the session: %w", err)
 	}
 	return nil
+}
+
+// baseline is the metrics of the last complete session. A session hands on
+// the one it began with until it is complete itself; only where neither helps
+// is the history searched.
+func (l *loop) baseline() (map[string]checkpoint.Metric, error) {
+	switch st := l.x.State(); {
+	case st != nil && st.Status == checkpoint.StatusComplete:
+		return st.Metrics, nil
+	case st != nil && st.Baseline != nil:
+		return st.Baseline, nil
+	}
+	last, err := l.o.Store.LastComplete(l.p.ID)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return last.Metrics, nil
 }
 
 // imported is the state that a session begins with which goes on from a

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"errors"
 	"io"
 )
 
@@ -40,12 +41,12 @@ func (l *Lines) Next() (Record, error) {
 			return l.whole(l.buf), nil
 		case len(l.buf) > MaxRecord:
 			return l.torn(), nil
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			if len(l.buf) == 0 || !grown {
 				return Record{}, io.EOF
 			}
 			return l.torn(), nil
-		case err != bufio.ErrBufferFull:
+		case !errors.Is(err, bufio.ErrBufferFull):
 			return Record{}, err
 		}
 	}

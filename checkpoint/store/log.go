@@ -114,7 +114,7 @@ func (l *fileLog) Records() iter.Seq2[Record, error] {
 		lines := NewLines(f)
 		for {
 			r, err := lines.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {

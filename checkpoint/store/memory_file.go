@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -19,7 +20,7 @@ type memoryFile struct {
 func (f *memoryFile) Read(p []byte) (int, error) {
 	n, err := f.ReadAt(p, f.offset)
 	f.offset += int64(n)
-	if n > 0 && err == io.EOF {
+	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return n, err

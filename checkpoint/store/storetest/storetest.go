@@ -73,7 +73,7 @@ func testFiles(t *testing.T, p Place) {
 	if n, err := f.ReadAt(part, 4); err != nil || string(part[:n]) != "two" {
 		t.Errorf("read at 4: %q, %v", part[:n], err)
 	}
-	if n, err := f.ReadAt(part, 6); err != io.EOF || n != 1 {
+	if n, err := f.ReadAt(part, 6); !errors.Is(err, io.EOF) || n != 1 {
 		t.Errorf("read at 6: %d, %v", n, err)
 	}
 	if all, err := io.ReadAll(f); err != nil || string(all) != "One two" {
