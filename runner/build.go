@@ -225,7 +225,7 @@ func (l *loop) baseline() (map[string]checkpoint.Metric, error) {
 func imported(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
 	st := &checkpoint.State{}
 	err := st.Apply(checkpoint.Commit{Time: now, Events: []checkpoint.Event{checkpoint.SessionStarted{
-		PRD: p.ID, Title: p.Title, Shape: shapeOf(p), Imported: doc,
+		FormatVersion: checkpoint.FormatVersion, PRD: p.ID, Title: p.Title, Shape: shapeOf(p), Imported: doc,
 	}}})
 	if err != nil {
 		return nil, fmt.Errorf("go on from the PRD document: %w", err)
