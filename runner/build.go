@@ -54,6 +54,9 @@ func newLoop(o Options, t *tree) *loop {
 
 // prepare gathers the facts and decides the plan. It changes nothing.
 func (l *loop) prepare(ctx context.Context) (*Plan, error) {
+	if l.o.Saved != nil {
+		l.o.Select, l.o.OnConflict = l.o.Saved.Selection, l.o.Saved.OnConflict
+	}
 	st, err := l.basis()
 	if err != nil {
 		return nil, err

@@ -14,6 +14,8 @@ type chosen struct {
 	forced  map[string]string // workstream → reason
 	phases  map[string]string // phase whose own gates are judged again → reason
 	allowed map[string]bool   // nil: everything may run
+
+	selection Selection
 }
 
 // SelectionError says that a selection names what is not in the pipeline.
@@ -33,7 +35,7 @@ func (e *SelectionError) Error() string {
 
 // choose works out a selection.
 func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, error) {
-	c := &chosen{forced: make(map[string]string), phases: make(map[string]string)}
+	c := &chosen{forced: make(map[string]string), phases: make(map[string]string), selection: s}
 	if s.From != "" {
 		if err := c.from(p, s.From); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -294,4 +295,38 @@ phase "one" {
 	b.write("paid", "")
 	b.must(checkpoint.StatusComplete) // it runs, fails, and turns out to have happened
 	b.wantRan("pay")
+}
+
+func TestRejectionOfAPhaseRunsItAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, approved)
+	b.write("in.txt", "1")
+	b.must(checkpoint.StatusPaused)
+	b.wantRan("A")
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbReject, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.must(checkpoint.StatusPaused)
+	b.wantRan("A")
+	b.must(checkpoint.StatusPaused) // once is enough
+	b.wantRan()
+}
+
+func TestSavedPlanKeepsItsSelection(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, chain)
+	b.write("broken", "")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B")
+	o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir, Select: runner.Selection{Invalidate: []string{"A"}}}
+	plan, err := runner.Preview(context.Background(), o, b.state())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Saved = plan })
+	b.wantRan("A", "B")
+	if _, err := b.build(func(o *runner.Options) { o.Saved = plan }); !errors.Is(err, runner.ErrPlanMoved) {
+		t.Errorf("error %v, want ErrPlanMoved", err)
+	}
+	b.wantRan()
 }

@@ -43,9 +43,11 @@ type Plan struct {
 	ResumeFrom    int         `json:"resume_from,omitempty"` // number of the first phase with something to do
 	Phases        []PlanPhase `json:"phases"`
 	Warnings      []string    `json:"warnings"`
-	Stale         []Stale     `json:"stale"`     // what the session was about has changed
-	Conflicts     []Conflict  `json:"conflicts"` // artifacts that someone edited
-	Facts         string      `json:"facts"`     // digest of everything the plan was made from
+	Stale         []Stale     `json:"stale"`              // what the session was about has changed
+	Conflicts     []Conflict  `json:"conflicts"`          // artifacts that someone edited
+	Selection     Selection   `json:"selection,omitzero"` // what was chosen to run again, or only
+	OnConflict    OnConflict  `json:"on_conflict,omitempty"`
+	Facts         string      `json:"facts"` // digest of everything the plan was made from
 }
 
 // PlanPhase is a phase of a plan.

@@ -42,6 +42,9 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choice,
 		skip: skip, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws),
 	}
+	if s.forced == "" {
+		s.forced = pl.rejected(ws.Phase)
+	}
 	for _, name := range ws.Upstream {
 		switch up := pl.steps[name]; up.Decision {
 		case Blocked, Uncertain:
@@ -64,6 +67,17 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 	step := decide(s)
 	pl.steps[ws.Name] = step
 	return step, diags
+}
+
+// rejected names the phase's own gate that a person rejected, "" if none: what
+// such a gate judged runs again.
+func (pl *planner) rejected(phase *pipeline.Phase) string {
+	for _, g := range phase.Gates {
+		if rec := pl.st.Gate(g.Label()); rec != nil && rec.Status == checkpoint.Rejected {
+			return g.Label() + " was rejected"
+		}
+	}
+	return ""
 }
 
 // digest is what a workstream would be run from now.
@@ -149,6 +163,7 @@ func (pl *planner) plan(now time.Time) (*Plan, hcl.Diagnostics) {
 		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
 		Warnings: []string{}, Stale: []Stale{}, Conflicts: []Conflict{},
+		Selection: pl.choose.selection, OnConflict: pl.choice,
 	}
 	for _, phase := range pl.p.Phases {
 		pp := PlanPhase{Name: phase.Name, Title: phase.Title, Number: phase.Number}

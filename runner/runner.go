@@ -74,9 +74,9 @@ type Options struct {
 
 // Selection chooses what to run again or only.
 type Selection struct {
-	From       string   // phase: it and everything after it runs again
-	Only       []string // workstreams: nothing but these, and what they need
-	Invalidate []string // workstreams: run again, with their dependents
+	From       string   `json:"from,omitempty"`       // phase: it and everything after it runs again
+	Only       []string `json:"only,omitempty"`       // workstreams: nothing but these, and what they need
+	Invalidate []string `json:"invalidate,omitempty"` // workstreams: run again, with their dependents
 }
 
 // Git reads where the work tree stands.

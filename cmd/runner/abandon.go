@@ -35,15 +35,7 @@ directory. Nothing is deleted; files of the workspace stay as they are.`,
 }
 
 func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	store, err := openStore(env, cfg, o.prd)
-	if err != nil {
-		return err
-	}
-	snap, err := loadSession(env, cfg, store, o.prd)
+	store, snap, err := loadSession(env, o.prd)
 	var damaged *checkpoint.DamagedError
 	if errors.As(err, &damaged) {
 		return abandonDamaged(ctx, env, store, o, damaged)

@@ -41,23 +41,12 @@ the gate asks again. GATE may be left out where only one waits.`,
 // runAnswer hands a person's answer to the owner of the session, or records it
 // itself where nobody owns it.
 func runAnswer(ctx context.Context, env *environment, o answerOptions, verb checkpoint.Verb) error {
-	cfg, err := loadConfig(env)
+	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
-	}
-	store, err := openStore(env, cfg, o.prd)
-	if err != nil {
-		return err
-	}
-	snap, err := loadSession(env, cfg, store, o.prd)
-	if err != nil {
-		return err
-	}
-	if snap.State == nil {
-		return handWritten(o.prd)
 	}
 	a := &answer{env: env, prd: o.prd, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message)}
-	g, err := waiting(snap.State, o.gate)
+	g, err := waiting(st, o.gate)
 	if err != nil {
 		return err
 	}
@@ -145,7 +134,7 @@ func (a *answer) report(alone bool) {
 	}
 	fmt.Fprintf(a.env.stdout, "%s %s of %s\n", word, a.gate, a.prd)
 	if alone {
-		fmt.Fprintf(a.env.stdout, "Next: runner build %s --resume\n", a.prd)
+		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.command("build "+a.prd+" --resume"))
 	}
 }
 
@@ -191,7 +180,7 @@ func listWaiting(gates []*checkpoint.Gate) string {
 	}
 	labels := make([]string, len(gates))
 	for i, g := range gates {
-		labels[i] = quoted(g.Label)
+		labels[i] = shellQuote(g.Label)
 	}
 	return "these wait: " + strings.Join(labels, ", ")
 }

@@ -231,7 +231,7 @@ type advised struct {
 // End implements runner.View.
 func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
-		e.Next = newStatus(st.PRD, &checkpoint.Snapshot{State: st}, a.build.env.now()).Next
+		e.Next = newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{State: st}).Next
 	}
 	a.View.End(e)
 }

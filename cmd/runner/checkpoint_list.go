@@ -66,30 +66,23 @@ func runCheckpointList(_ context.Context, env *environment, o checkpointListOpti
 	return writeCheckpoints(env.stdout, st)
 }
 
-// openSession opens the store and reads the session of a PRD; without one
-// named, the only one that there is.
+// openSession is loadState; without a PRD named, of the only one that there is.
 func openSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
+	if prd != "" {
+		return loadState(env, prd)
+	}
 	cfg, err := loadConfig(env)
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := openStore(env, cfg, prd)
+	store, err := openStore(env, cfg, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	if prd == "" {
-		if prd, err = onlyPRD(store); err != nil {
-			return nil, nil, err
-		}
-	}
-	snap, err := loadSession(env, cfg, store, prd)
-	if err != nil {
+	if prd, err = onlyPRD(store); err != nil {
 		return nil, nil, err
 	}
-	if snap.State == nil {
-		return nil, nil, handWritten(prd)
-	}
-	return store, snap.State, nil
+	return loadState(env, prd)
 }
 
 func onlyPRD(store *checkpoint.Store) (string, error) {

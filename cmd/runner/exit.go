@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"prdrunner/checkpoint"
@@ -125,15 +124,16 @@ func silent(err error) bool {
 		errors.Is(err, errDiagnosed) || errors.Is(err, errWouldChange)
 }
 
-// reportError writes an error, and the hint that came with it.
-func reportError(w io.Writer, err error) {
+// reportError writes an error, and the hint that came with it. The commands
+// in a hint are made ones for this workspace.
+func reportError(env *environment, err error) {
 	if silent(err) {
 		return
 	}
-	fmt.Fprintln(w, "Error:", err)
+	fmt.Fprintln(env.stderr, "Error:", err)
 	var h *hintError
 	if errors.As(err, &h) {
-		fmt.Fprintln(w, "hint:", h.hint)
+		fmt.Fprintln(env.stderr, "hint:", strings.ReplaceAll(h.hint, "`runner ", "`"+env.command("")))
 	}
 }
 

@@ -49,31 +49,20 @@ control characters are made harmless, unless --raw is given.`,
 }
 
 func runLogs(ctx context.Context, env *environment, o logsOptions) error {
-	cfg, err := loadConfig(env)
+	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
-	}
-	store, err := openStore(env, cfg, o.prd)
-	if err != nil {
-		return err
-	}
-	snap, err := loadSession(env, cfg, store, o.prd)
-	if err != nil {
-		return err
-	}
-	if snap.State == nil {
-		return handWritten(o.prd)
 	}
 	if o.attempt < 0 || o.attempt > 0 && o.step == "" {
 		return usageErrorf("--attempt takes a number from 1 and a workstream")
 	}
-	steps, err := loggedSteps(snap.State, o.step)
+	steps, err := loggedSteps(st, o.step)
 	if err != nil {
 		return err
 	}
 	p := &logPrinter{env: env, store: store, prd: o.prd, named: o.step != "", raw: o.raw || !env.isTerminal(env.stdout)}
 	if o.follow {
-		return p.follow(ctx, snap, steps, o.attempt)
+		return p.follow(ctx, st, steps, o.attempt)
 	}
 	return p.printAll(steps, o.attempt)
 }
@@ -113,7 +102,7 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 		}
 		err := usageErrorf("there is no workstream or gate %q in %s", name, st.PRD)
 		if near := nearest(name, labels); near != "" {
-			return nil, withHint(err, fmt.Sprintf("did you mean %s?", quoted(near)))
+			return nil, withHint(err, fmt.Sprintf("did you mean %s?", shellQuote(near)))
 		}
 		return nil, err
 	}

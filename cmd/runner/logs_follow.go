@@ -24,7 +24,7 @@ type followed struct {
 
 // follow prints logs and what is added to them, until the session stops
 // running or ctx ends. Attempts that begin meanwhile are followed too.
-func (p *logPrinter) follow(ctx context.Context, snap *checkpoint.Snapshot, steps []loggedStep, attempt int) error {
+func (p *logPrinter) follow(ctx context.Context, st *checkpoint.State, steps []loggedStep, attempt int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var open []*followed
@@ -37,7 +37,7 @@ func (p *logPrinter) follow(ctx context.Context, snap *checkpoint.Snapshot, step
 			open = append(open, &followed{step: s, attempt: n, to: p.writer()})
 		}
 	}
-	begun, ended := p.watch(ctx, snap.State.Seq)
+	begun, ended := p.watch(ctx, st.Seq)
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
@@ -131,7 +131,7 @@ func (p *logPrinter) added(f *followed) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // only read from
 	info, err := file.Stat()
 	if err != nil {
 		return err

@@ -29,6 +29,6 @@ func execute(ctx context.Context, env *environment) int {
 		// the command line.
 		err = asUsageError(err)
 	}
-	reportError(env.stderr, err)
+	reportError(env, err)
 	return exitCode(err)
 }

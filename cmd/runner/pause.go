@@ -32,15 +32,7 @@ runs may finish, nothing new starts. It returns when the request is on record.`,
 }
 
 func runPause(ctx context.Context, env *environment, o pauseOptions) error {
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	store, err := openStore(env, cfg, o.prd)
-	if err != nil {
-		return err
-	}
-	snap, err := loadSession(env, cfg, store, o.prd)
+	store, snap, err := loadSession(env, o.prd)
 	if err != nil {
 		return err
 	}

@@ -62,12 +62,12 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	st, err := planState(env, store, p.ID, o.resume)
+	options := engineOptions(env, cfg, p, store)
+	options.Select = o.selection
+	st, err := planState(env, &options, o.resume)
 	if err != nil {
 		return err
 	}
-	options := engineOptions(env, cfg, p, store)
-	options.Select = o.selection
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
 		return buildError(env, p.ID, err)
@@ -89,12 +89,14 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	return nil
 }
 
-// planState is what a plan goes on from: nothing without --resume.
-func planState(env *environment, store *checkpoint.Store, prd, resume string) (*checkpoint.State, error) {
-	snap, err := store.Load(prd)
+// planState is what a plan goes on from: nothing without --resume. A document
+// that was written by hand goes into the options, as it does for a build.
+func planState(env *environment, o *runner.Options, resume string) (*checkpoint.State, error) {
+	prd := o.Pipeline.ID
+	snap, err := o.Store.Load(prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
 		if resume == resumeNamed {
-			return nil, nothingToResume(store, prd)
+			return nil, nothingToResume(o.Store, prd)
 		}
 		return nil, nil
 	}
@@ -104,7 +106,8 @@ func planState(env *environment, store *checkpoint.Store, prd, resume string) (*
 	st := snap.State
 	switch {
 	case st == nil && resume != "":
-		return nil, usageErrorf("%s.json was written by hand: it has no plan before `runner build %s --resume` has taken it over", prd, prd)
+		o.Imported = snap.Document
+		return nil, nil
 	case st == nil:
 		return nil, nil
 	case st.Status == checkpoint.StatusComplete && resume == resumeNamed:

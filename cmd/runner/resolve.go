@@ -41,22 +41,11 @@ never run again by itself. Look for yourself whether it happened, then say so.`,
 }
 
 func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
-	cfg, err := loadConfig(env)
+	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
 	}
-	store, err := openStore(env, cfg, o.prd)
-	if err != nil {
-		return err
-	}
-	snap, err := loadSession(env, cfg, store, o.prd)
-	if err != nil {
-		return err
-	}
-	if snap.State == nil {
-		return handWritten(o.prd)
-	}
-	if err := checkUncertain(snap.State, o.workstream); err != nil {
+	if err := checkUncertain(st, o.workstream); err != nil {
 		return err
 	}
 	resolution := checkpoint.ResolvedDone
@@ -77,7 +66,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	}
 	fmt.Fprintf(env.stdout, "Resolved %s of %s as %s\n", o.workstream, o.prd, resolution)
 	if alone {
-		fmt.Fprintf(env.stdout, "Next: runner build %s --resume\n", o.prd)
+		fmt.Fprintf(env.stdout, "Next: %s\n", env.command("build "+o.prd+" --resume"))
 	}
 	return nil
 }
@@ -100,7 +89,7 @@ func checkUncertain(st *checkpoint.State, name string) error {
 	}
 	if w.Status != checkpoint.Uncertain {
 		return withHint(usageErrorf("%s is not uncertain: it is %s", name, w.Status),
-			fmt.Sprintf("`runner build %s --resume --invalidate %s` runs it again", st.PRD, quoted(name)))
+			fmt.Sprintf("`runner build %s --resume --invalidate %s` runs it again", st.PRD, shellQuote(name)))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -94,7 +93,7 @@ func (q waitingGate) line(now time.Time) string {
 }
 
 // newStatus reads a status off a snapshot.
-func newStatus(prd string, snap *checkpoint.Snapshot, now time.Time) sessionStatus {
+func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionStatus {
 	s := sessionStatus{
 		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: snap.RescuePath,
 		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Waiting: []waitingGate{}, Uncertain: []string{},
@@ -108,7 +107,7 @@ func newStatus(prd string, snap *checkpoint.Snapshot, now time.Time) sessionStat
 	case snap.Document != nil:
 		s.HandWritten, s.Title, s.Status, s.CurrentPhase = true, snap.Document.Title, snap.Document.Status, snap.Document.CurrentPhase
 	}
-	s.Next = s.next(now)
+	s.Next = s.next(env)
 	return s
 }
 
@@ -181,22 +180,19 @@ func (s sessionStatus) words() string {
 }
 
 // next is what to type next, for each status.
-func (s sessionStatus) next(now time.Time) []string {
-	resume := fmt.Sprintf("runner build %s --resume", s.PRD)
+func (s sessionStatus) next(env *environment) []string {
+	resume := env.command("build " + s.PRD + " --resume")
 	if s.Owner != nil {
-		return append(s.answers(now), fmt.Sprintf("runner logs %s -f", s.PRD))
+		return append(s.answers(env), env.command("logs "+s.PRD+" -f"))
 	}
 	switch s.Status {
 	case checkpoint.StatusInitialized, checkpoint.StatusInProgress:
 		return []string{resume}
 	case checkpoint.StatusPaused:
-		if answers := s.answers(now); len(answers) > 0 {
-			return append(answers, resume)
-		}
-		return []string{resume}
+		return append(s.answers(env), resume)
 	case checkpoint.StatusFailed:
 		if s.Error != nil && s.Error.Log != "" && s.Error.Workstream != "" {
-			return []string{fmt.Sprintf("runner logs %s %s", s.PRD, quoted(s.Error.Workstream)), resume}
+			return []string{env.command("logs " + s.PRD + " " + shellQuote(s.Error.Workstream)), resume}
 		}
 		return []string{resume}
 	case checkpoint.StatusComplete:
@@ -206,26 +202,15 @@ func (s sessionStatus) next(now time.Time) []string {
 }
 
 // answers are the commands that answer what waits for a person.
-func (s sessionStatus) answers(now time.Time) []string {
+func (s sessionStatus) answers(env *environment) []string {
 	answers := []string{}
 	for _, q := range s.Waiting {
-		if q.ExpiresAt == nil || q.ExpiresAt.After(now) {
-			answers = append(answers, fmt.Sprintf("runner approve %s %s", s.PRD, quoted(q.Gate)))
+		if q.ExpiresAt == nil || q.ExpiresAt.After(env.now()) {
+			answers = append(answers, env.command("approve "+s.PRD+" "+shellQuote(q.Gate)))
 		}
 	}
 	for _, name := range s.Uncertain {
-		answers = append(answers, fmt.Sprintf("runner resolve %s %s --done|--rerun", s.PRD, quoted(name)))
+		answers = append(answers, env.command("resolve "+s.PRD+" "+shellQuote(name)+" --done|--rerun"))
 	}
 	return answers
-}
-
-// quoted makes a name one word for a shell.
-func quoted(name string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/", r)
-	}
-	if strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0 && name != "" {
-		return name
-	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }

@@ -47,7 +47,7 @@ func TestNextAction(t *testing.T) {
 		{"written by hand", checkpoint.Snapshot{Document: &checkpoint.Document{Status: checkpoint.StatusPaused}}, "paused (written by hand)", []string{resume}},
 	}
 	for _, tt := range tests {
-		s := newStatus("PRD-009", &tt.snap, now)
+		s := newStatus(&environment{now: func() time.Time { return now }}, "PRD-009", &tt.snap)
 		if diff := cmp.Diff(tt.want, s.Next); diff != "" {
 			t.Errorf("%s: next (-want +got):\n%s", tt.name, diff)
 		}
@@ -57,11 +57,11 @@ func TestNextAction(t *testing.T) {
 	}
 }
 
-func TestQuoted(t *testing.T) {
+func TestShellQuote(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"WS1": "WS1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := quoted(in); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
+		if got := shellQuote(in); got != want {
+			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
 		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
@@ -172,7 +175,7 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 		case choiceDelete:
 			return start{done: true}, s.putAway(ctx)
 		case choiceView:
-			if err := writeStatus(s.env.stderr, s.env, newStatus(s.prd, snap, s.env.now())); err != nil {
+			if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
 				return start{}, err
 			}
 		}
@@ -201,6 +204,21 @@ func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpo
 		return nil, errors.Join(fmt.Errorf("%s: %w", s.prd, runner.ErrPlanMoved), session.Close())
 	}
 	return session, nil
+}
+
+// lockSoon waits a moment for a lock that a short command, such as approve,
+// may hold.
+func (s *starter) lockSoon(ctx context.Context) (session *checkpoint.Session, err error) {
+	pauses := backoff.WithContext(backoff.WithMaxRetries(backoff.NewConstantBackOff(50*time.Millisecond), 4), ctx)
+	err = backoff.Retry(func() error {
+		session, err = s.store.Lock(ctx, s.prd, s.env.actor())
+		var locked *checkpoint.LockedError
+		if err != nil && !errors.As(err, &locked) {
+			return backoff.Permanent(err)
+		}
+		return err
+	}, pauses)
+	return session, err
 }
 
 func lockedBy(prd string, h checkpoint.Holder) error {

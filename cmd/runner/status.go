@@ -40,38 +40,52 @@ lock and changes nothing.`,
 }
 
 func runStatus(_ context.Context, env *environment, o statusOptions) error {
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	store, err := openStore(env, cfg, o.prd)
-	if err != nil {
-		return err
-	}
 	if o.prd == "" {
-		return statusOfAll(env, store, o.json)
+		return statusOfAll(env, o.json)
 	}
-	snap, err := loadSession(env, cfg, store, o.prd)
+	_, snap, err := loadSession(env, o.prd)
 	if err != nil {
 		return err
 	}
-	st := newStatus(o.prd, snap, env.now())
+	st := newStatus(env, o.prd, snap)
 	if o.json {
 		return writeJSON(env.stdout, st)
 	}
 	return writeStatus(env.stdout, env, st)
 }
 
-// loadSession reads what there is of a PRD, without a lock.
-func loadSession(env *environment, cfg *config, store *checkpoint.Store, prd string) (*checkpoint.Snapshot, error) {
+// loadSession opens the state of a PRD and reads what there is, without a
+// lock. A *checkpoint.DamagedError comes with the store, so that what is
+// damaged can be set aside.
+func loadSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := openStore(env, cfg, prd)
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := checkPRD(env, cfg, prd); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	snap, err := store.Load(prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
-		return nil, noSession(store, prd)
+		return nil, nil, noSession(store, prd)
 	}
-	return snap, err
+	return store, snap, err
+}
+
+// loadState is loadSession for commands that need a session of our own.
+func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
+	store, snap, err := loadSession(env, prd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if snap.State == nil {
+		return nil, nil, handWritten(prd)
+	}
+	return store, snap.State, nil
 }
 
 // noSession says what there is instead.
@@ -83,7 +97,15 @@ func noSession(store *checkpoint.Store, prd string) error {
 	return withHint(usageErrorf("there is no session of %s", prd), hint)
 }
 
-func statusOfAll(env *environment, store *checkpoint.Store, asJSON bool) error {
+func statusOfAll(env *environment, asJSON bool) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, "")
+	if err != nil {
+		return err
+	}
 	prds, err := store.PRDs()
 	if err != nil {
 		return err
@@ -97,7 +119,7 @@ func statusOfAll(env *environment, store *checkpoint.Store, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		list = append(list, newStatus(prd, snap, env.now()))
+		list = append(list, newStatus(env, prd, snap))
 	}
 	if asJSON {
 		return writeJSON(env.stdout, struct {

@@ -26,7 +26,7 @@ func tail(path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read from
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
