@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestExamples runs each example as its README and its comments say, in a
+// fresh copy, and looks at what it leaves behind.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	binary := buildBinary(t)
+	type step struct {
+		args string
+		exit int
+	}
+	tests := []struct {
+		name  string
+		steps []step
+		files map[string]string // path → a text that it holds
+	}{
+		{"minimal", []step{{"build PRD-001", 0}, {"build PRD-001 --resume", 6}}, map[string]string{
+			"out/words.txt": "the",
+		}},
+		{"approval", []step{
+			{"build PRD-002", 3}, {"build PRD-002 --resume", 3}, {"approve PRD-002 -m checked", 0}, {"build PRD-002 --resume", 0},
+		}, map[string]string{"out/release/NOTES.md": "#"}},
+		{"matrix", []step{{"build PRD-003", 0}, {"status PRD-003", 0}}, map[string]string{"out/report.tsv": "forest"}},
+		{"cashier", []step{{"validate PRD-009", 0}, {"build PRD-009", 0}, {"checkpoint list PRD-009", 0}}, map[string]string{
+			"build/openapi.json": "openapi", ".runner/PRD-009.json": `"status": "complete"`,
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := copyExample(t, tt.name)
+			for _, s := range tt.steps {
+				cmd := exec.Command(binary, strings.Fields(s.args)...)
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				var exit *exec.ExitError
+				if err != nil && !errors.As(err, &exit) {
+					t.Fatal(err)
+				}
+				if got := cmd.ProcessState.ExitCode(); got != s.exit {
+					t.Fatalf("runner %s: exit code %d, want %d\n%s", s.args, got, s.exit, out)
+				}
+			}
+			for name, text := range tt.files {
+				content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+				if err != nil || !bytes.Contains(content, []byte(text)) {
+					t.Errorf("%s does not hold %q: %v", name, text, err)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryExampleIsRun fails when an example is added and not run.
+func TestEveryExampleIsRun(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("examples_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !bytes.Contains(source, []byte(`{"`+e.Name()+`", []step{`)) {
+			t.Errorf("no test runs examples/%s", e.Name())
+		}
+	}
+}
