@@ -22,11 +22,13 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	}
 	defer func() { _ = t.close() }()
 	l := newLoop(o, t)
-	plan, err := l.prepare(ctx)
+	plan, err := l.interruptible(ctx)
 	if err != nil {
 		return Ending{}, err
 	}
-	if err := l.begin(ctx, plan); err != nil {
+	// From here on everything is recorded: being asked to stop is an event,
+	// not an error.
+	if err := l.begin(context.WithoutCancel(ctx), plan); err != nil {
 		return Ending{}, err
 	}
 	stopTimer := l.limitTime()
@@ -49,6 +51,34 @@ func newLoop(o Options, t *tree) *loop {
 		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o.Pipeline, t), facts: newFacts(), began: o.Now(),
 		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*open),
 		retrying: make(map[*node]func(bool)),
+	}
+}
+
+// InterruptedError says that a signal came before anything was changed.
+type InterruptedError struct{ Signal string }
+
+func (e *InterruptedError) Error() string {
+	return "interrupted by " + e.Signal + " before anything began"
+}
+
+// interruptible prepares the run until a signal ends that.
+func (l *loop) interruptible(ctx context.Context) (*Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var plan *Plan
+	var err error
+	prepared := make(chan struct{})
+	go func() {
+		defer close(prepared)
+		plan, err = l.prepare(ctx)
+	}()
+	select {
+	case <-prepared:
+		return plan, err
+	case name := <-l.o.Interrupts:
+		cancel()
+		<-prepared
+		return nil, &InterruptedError{Signal: name}
 	}
 }
 
@@ -167,13 +197,15 @@ func (l *loop) acceptStale(ctx context.Context, plan *Plan) error {
 // begin starts or resumes the session, and tells the views once that is durable.
 func (l *loop) begin(ctx context.Context, plan *Plan) error {
 	previous := l.previous()
+	left := l.recoverProcesses(ctx)
 	if previous == nil {
 		if err := l.start(); err != nil {
 			return err
 		}
 	} else {
-		l.resume(ctx, plan)
+		l.resume(plan)
 	}
+	l.reportLeftovers("", left)
 	l.pl.st = l.x.State()
 	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
 	beginning := Beginning{
@@ -236,9 +268,8 @@ func imported(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*c
 	return st, nil
 }
 
-func (l *loop) resume(ctx context.Context, plan *Plan) {
+func (l *loop) resume(plan *Plan) {
 	st := l.x.State()
-	left := l.recoverProcesses(ctx, st.Session)
 	e := checkpoint.SessionResumed{
 		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, By: l.o.By, Version: l.o.Version,
 	}
@@ -250,7 +281,6 @@ func (l *loop) resume(ctx context.Context, plan *Plan) {
 		e.Shape = &shape
 	}
 	l.x.Add(e)
-	l.reportLeftovers("", left)
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
 			l.takeBack(s)
@@ -273,13 +303,16 @@ func (l *loop) takeBack(s Step) {
 	}
 }
 
-// recoverProcesses ends what a killed runner left running, before anything starts.
-func (l *loop) recoverProcesses(ctx context.Context, session string) []Leftover {
+// recoverProcesses ends what a killed runner left running, before anything
+// starts. That the last owner of the state ended well does not mean that the
+// last runner did: an approval may have come between.
+func (l *loop) recoverProcesses(ctx context.Context) []Leftover {
+	st := l.x.State()
 	r, ok := l.o.Executor.(Recoverer)
-	if !ok || !l.x.Unclean() {
+	if !ok || st == nil || !l.x.Unclean() && st.RunningAt == nil {
 		return nil
 	}
-	left, err := r.Recover(ctx, session)
+	left, err := r.Recover(ctx, st.Session)
 	if err != nil {
 		l.warn(fmt.Sprintf("processes of the last run could not be looked for: %v", err))
 	}

@@ -32,7 +32,7 @@ func (l *loop) conclude(ctx context.Context) (Ending, error) {
 		Status: st.Status, Error: st.Error, Failed: l.cause.failures, Pause: st.Pause, Signal: l.cause.signal,
 		Duration: l.o.Now().Sub(l.began),
 	}
-	if l.fatal == nil {
+	if l.fatal == nil && !l.atOnce {
 		l.runHooks(ctx, hook)
 	}
 	for _, v := range l.o.Views {

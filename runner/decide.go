@@ -169,6 +169,8 @@ func decideGate(s gateSubject) Step {
 		return step.with(Judge, "it was rejected")
 	case checkpoint.Waiting:
 		return step.with(Judge, "it waits for an approval")
+	case checkpoint.Skipped:
+		return step.with(Run, "was skipped, and is enabled now")
 	default:
 		if s.record.Reason != "" {
 			return step.with(Judge, "%s", string(s.record.Reason))

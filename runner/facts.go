@@ -156,3 +156,48 @@ func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 	}
 	return g.Phase.Workstreams
 }
+
+// everything gathers the facts of all that is done, whose files must prove
+// it; thorough also those of what has yet to run.
+func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, thorough bool) error {
+	if err := s.session(ctx, f, git); err != nil {
+		return err
+	}
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			var rec *checkpoint.Workstream
+			if st != nil {
+				rec = st.Workstream(ws.Name)
+			}
+			done := rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
+			if done || thorough {
+				if err := s.workstream(ctx, f, ws, rec); err != nil {
+					return err
+				}
+			}
+			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
+				return err
+			}
+		}
+		if err := s.gates(ctx, f, st, phase.Gates); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gates gathers what the gates judge that have a verdict.
+func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
+	for _, g := range gates {
+		if st == nil {
+			return nil
+		}
+		if rec := st.Gate(g.Label()); rec == nil || rec.Status != checkpoint.Passed {
+			continue
+		}
+		if err := s.gate(ctx, f, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}

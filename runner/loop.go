@@ -49,6 +49,7 @@ type loop struct {
 	retrying map[*node]func(bool) // what waits for its next attempt
 	status   stopReason
 	cause    ending
+	atOnce   bool  // a second signal came: nothing gets a grace any more
 	entered  bool  // the current phase was entered in this run
 	passed   bool  // the current phase was completed in this run
 	dirty    bool  // something has run, so that the plan no longer tells
@@ -237,6 +238,7 @@ func (l *loop) interrupt(name string) {
 		l.halt(stopSignal)
 		return
 	}
+	l.atOnce = true
 	if c, ok := l.o.Executor.(io.Closer); ok {
 		if err := c.Close(); err != nil {
 			l.warn(fmt.Sprintf("what runs could not be ended: %v", err))

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -281,82 +280,4 @@ func inBatches(all []*pipeline.Workstream) []*pipeline.Workstream {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *pipeline.Workstream) int { return a.Batch - b.Batch })
 	return sorted
-}
-
-// Preview makes the plan of a run without running it. It reads files and
-// changes nothing. The state is nil for a first run.
-func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error) {
-	o = o.withDefaults()
-	t, err := openTree(o.Workspace, o.Store.Dir())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = t.close() }()
-	if o.Fresh {
-		st = nil
-	}
-	if st == nil && o.Imported != nil {
-		if st, err = imported(o.Pipeline, o.Imported, o.Now()); err != nil {
-			return nil, err
-		}
-	}
-	c, err := choose(o.Pipeline, st, o.Select)
-	if err != nil {
-		return nil, err
-	}
-	facts := newFacts()
-	sv := newSurveyor(o.Pipeline, t)
-	if err := sv.everything(ctx, facts, st, o.Git, true); err != nil {
-		return nil, err
-	}
-	plan, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, c).plan(o.Now())
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	return plan, nil
-}
-
-// everything gathers the facts of all that is done, whose files must prove
-// it; thorough also those of what has yet to run.
-func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, thorough bool) error {
-	if err := s.session(ctx, f, git); err != nil {
-		return err
-	}
-	for _, phase := range s.p.Phases {
-		for _, ws := range phase.Workstreams {
-			var rec *checkpoint.Workstream
-			if st != nil {
-				rec = st.Workstream(ws.Name)
-			}
-			done := rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
-			if done || thorough {
-				if err := s.workstream(ctx, f, ws, rec); err != nil {
-					return err
-				}
-			}
-			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
-				return err
-			}
-		}
-		if err := s.gates(ctx, f, st, phase.Gates); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// gates gathers what the gates judge that have a verdict.
-func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
-	for _, g := range gates {
-		if st == nil {
-			return nil
-		}
-		if rec := st.Gate(g.Label()); rec == nil || rec.Status != checkpoint.Passed {
-			continue
-		}
-		if err := s.gate(ctx, f, g); err != nil {
-			return err
-		}
-	}
-	return nil
 }

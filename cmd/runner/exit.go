@@ -69,11 +69,14 @@ func (e *endedError) Error() string {
 // exitCode is the one place where an error becomes an exit code.
 func exitCode(err error) int {
 	var ended *endedError
+	var early *runner.InterruptedError
 	switch {
 	case err == nil:
 		return exitComplete
 	case errors.As(err, &ended):
 		return endedCode(ended)
+	case errors.As(err, &early):
+		return endedCode(&endedError{signal: early.Signal})
 	case errors.Is(err, errWouldChange):
 		return exitFailed
 	case errors.Is(err, errAlreadyComplete):

@@ -58,6 +58,9 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 	case snap.State == nil:
 		return s.document(ctx, snap.Document)
 	case snap.State.Status == checkpoint.StatusComplete:
+		if err := s.catchUp(ctx, snap); err != nil {
+			return start{}, err
+		}
 		return s.complete()
 	case s.fresh:
 		return start{fresh: true}, nil
@@ -83,6 +86,19 @@ func nothingToResume(store *checkpoint.Store, prd string) error {
 		hint = fmt.Sprintf("there are sessions of %s; %s", strings.Join(prds, ", "), hint)
 	}
 	return withHint(err, hint)
+}
+
+// catchUp writes what is derived from a session whose runner was killed after
+// the last commit and before that: nothing else would any more.
+func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error {
+	if d := snap.Document; d != nil && d.Runner != nil && d.Runner.Seq == snap.State.Seq {
+		return nil
+	}
+	session, err := s.lockSoon(ctx)
+	if err != nil {
+		return err
+	}
+	return session.Close()
 }
 
 // complete decides where the session is complete.

@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"context"
+
+	"prdrunner/checkpoint"
+)
+
+// Preview makes the plan of a run without running it. It reads files and
+// changes nothing. The state is nil for a first run.
+func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error) {
+	o = o.withDefaults()
+	t, err := openTree(o.Workspace, o.Store.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = t.close() }()
+	if o.Fresh {
+		st = nil
+	}
+	if st == nil && o.Imported != nil {
+		if st, err = imported(o.Pipeline, o.Imported, o.Now()); err != nil {
+			return nil, err
+		}
+	}
+	c, err := choose(o.Pipeline, st, o.Select)
+	if err != nil {
+		return nil, err
+	}
+	facts := newFacts()
+	sv := newSurveyor(o.Pipeline, t)
+	if err := sv.everything(ctx, facts, st, o.Git, true); err != nil {
+		return nil, err
+	}
+	plan, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, c).plan(o.Now())
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return plan, nil
+}
