@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
@@ -38,10 +39,17 @@ type bench struct {
 // line "---".
 func newBench(t *testing.T, src string) *bench {
 	t.Helper()
+	return newBenchOn(t, store.OS(), src)
+}
+
+// newBenchOn is newBench with a file system of one's own under the state.
+func newBenchOn(t *testing.T, fsys store.FS, src string) *bench {
+	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), vars: map[string]string{}}
 	b.rewrite(src)
 	var err error
-	if b.store, err = checkpoint.OpenStore(filepath.Join(b.dir, ".runner"), checkpoint.Options{}); err != nil {
+	o := checkpoint.Options{FS: fsys, RescueDir: t.TempDir()}
+	if b.store, err = checkpoint.OpenStore(filepath.Join(b.dir, ".runner"), o); err != nil {
 		t.Fatal(err)
 	}
 	return b

@@ -1,0 +1,107 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
+	"prdrunner/runner"
+)
+
+// failing is a file system on which syncs fail, for ever, once it is told to.
+type failing struct {
+	store.FS
+	broken atomic.Bool
+	only   string // the base name of the file whose syncs fail
+}
+
+func (f *failing) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	file, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil || filepath.Base(name) != f.only {
+		return file, err
+	}
+	return &failingFile{File: file, fs: f}, nil
+}
+
+type failingFile struct {
+	store.File
+	fs *failing
+}
+
+func (f *failingFile) Sync() error {
+	if f.fs.broken.Load() {
+		return &os.PathError{Op: "sync", Path: f.fs.only, Err: syscall.EIO}
+	}
+	return f.File.Sync()
+}
+
+func TestFailedFsyncStopsTheRun(t *testing.T) {
+	t.Parallel()
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl"}
+	b := newBenchOn(t, fsys, `
+phase "one" {
+  workstream "long" { command = ["sleep", "300"] }
+  workstream "short" { script = "echo > started; until test -e broken; do :; done; echo short >> ran" }
+  workstream "next" {
+    depends_on = [workstream.short]
+    script     = "echo next >> ran"
+  }
+}
+`)
+	stop := context.AfterFunc(fileExists(t, b.path("started")), func() {
+		fsys.broken.Store(true)
+		if err := os.WriteFile(b.path("broken"), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	defer stop()
+	_, err := b.build()
+	var poisoned *checkpoint.PoisonedError
+	if !errors.As(err, &poisoned) || !errors.Is(err, syscall.EIO) {
+		t.Fatalf("error %v, want a poisoned session", err)
+	}
+	b.wantRan("short")
+	for _, c := range b.commits {
+		for _, e := range c.Events {
+			if done, ok := e.(checkpoint.WorkstreamCompleted); ok {
+				t.Errorf("%s was shown as done, and is not on record", done.Workstream)
+			}
+		}
+	}
+	fsys.broken.Store(false)
+	if err := os.Remove(b.path("broken")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInterruptBeforeAnythingBegan(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, chain)
+	signals := make(chan string, 1)
+	git := blockedGit{asked: func() { signals <- "SIGINT" }}
+	_, err := b.build(func(o *runner.Options) { o.Interrupts, o.Git = signals, git })
+	var interrupted *runner.InterruptedError
+	if !errors.As(err, &interrupted) || interrupted.Signal != "SIGINT" {
+		t.Fatalf("error %v, want an interruption", err)
+	}
+	b.wantRan()
+	if _, err := b.store.Load("PRD-001"); !errors.Is(err, checkpoint.ErrNoSession) {
+		t.Errorf("there is a session: %v", err)
+	}
+}
+
+// blockedGit is a git that does not answer.
+type blockedGit struct{ asked func() }
+
+func (g blockedGit) Head(ctx context.Context) (*checkpoint.Git, error) {
+	g.asked()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
