@@ -195,6 +195,9 @@ func (s *State) reshape(shape Shape) {
 			}
 			w.Title, w.Batch = ws.Title, ws.Batch
 			w.Gates = reshapeGates(old, ws.Gates, ws.Name)
+			if w.Status == Completed && !passed(w.Gates) {
+				w.Status = Succeeded // a gate is new: the work stands, but not that it passed
+			}
 			p.Workstreams[j] = w
 		}
 		p.Gates = reshapeGates(old, ps.Gates, ps.Name)
@@ -208,6 +211,15 @@ func (s *State) reshape(shape Shape) {
 		}
 	}
 	s.indexed()
+}
+
+func passed(gates []*Gate) bool {
+	for _, g := range gates {
+		if g.Status != Passed && g.Status != Skipped {
+			return false
+		}
+	}
+	return true
 }
 
 func reshapeGates(old *index, names []string, owner string) []*Gate {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -30,9 +31,11 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		g.decide(at, Passed, e.Verdict)
 		g.By, g.Comment, g.Review = &e.By, e.Comment, e.Review
 		s.LastGate = g.Label
+		s.answered(g.Label, "approved by "+e.By.User, "")
 	case GateRejected:
 		g.decide(at, Rejected, e.Verdict)
 		g.By, g.Comment = &e.By, e.Reason
+		s.answered(g.Label, "rejected by "+e.By.User, e.Reason)
 	case GateSkipped:
 		g.reset(e.Reason)
 		g.Status = Skipped
@@ -45,6 +48,23 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		w.Status = Succeeded // its work stands, but not what was said of it
 	}
 	return nil
+}
+
+// answered takes what was answered out of what a paused session waits for.
+func (s *State) answered(name, how string, why Text) {
+	if s.Pause == nil {
+		return
+	}
+	p := *s.Pause
+	p.Gates = slices.DeleteFunc(slices.Clone(p.Gates), func(g string) bool { return g == name })
+	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(w string) bool { return w == name })
+	if len(p.Gates)+len(p.Steps) == len(s.Pause.Gates)+len(s.Pause.Steps) {
+		return
+	}
+	if p.Message = Text(name + " was " + how); why != "" {
+		p.Message += ": " + why
+	}
+	s.Pause = &p
 }
 
 func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {

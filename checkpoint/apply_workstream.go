@@ -43,6 +43,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamUncertain:
 		w.Status, w.EndedAt, w.Error = Uncertain, &at, &e.Error
 	case WorkstreamResolved:
+		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
 		s.resetWorkstream(w, e.Reason)
 		if e.Resolution == ResolvedDone {
 			w.Status, w.WorkSeq = Succeeded, seq

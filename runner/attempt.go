@@ -3,11 +3,13 @@ package runner
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -86,12 +88,36 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	if err == nil {
 		r.artifacts, err = l.sv.tree.artifacts(ctx, ws.Artifacts)
 	}
+	if err == nil {
+		err = l.leak(r)
+	}
 	if err != nil {
 		r.failure = &checkpoint.Failure{
 			Workstream: ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error())), Log: checkpoint.Text(filepath.Base(task.Log)),
 		}
 	}
 	return r
+}
+
+// leak refuses names that hold a sensitive value. Values can be masked where
+// they are recorded; a name that is masked names nothing any more.
+func (l *loop) leak(r performed) error {
+	for _, a := range r.artifacts {
+		if l.o.Mask(string(a.Path)) != string(a.Path) {
+			return errors.New("the name of an artifact holds a sensitive value; choose another name")
+		}
+	}
+	for name := range r.outputs.values {
+		if l.o.Mask(name) != name {
+			return errors.New("the name of an output holds a sensitive value; choose another name")
+		}
+	}
+	for name := range r.outputs.metrics {
+		if l.o.Mask(name) != name {
+			return errors.New("the name of a metric holds a sensitive value; choose another name")
+		}
+	}
+	return nil
 }
 
 // attempted deals with the end of an attempt.
@@ -101,7 +127,8 @@ func (l *loop) attempted(ctx context.Context, n *node, r performed, done func(bo
 	case r.failure == nil:
 		l.succeeded(ctx, n, r, done)
 	case n.ws.Effect == pipeline.Once && !neverBegan(r):
-		l.uncertain(ctx, n, *r.failure, done)
+		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
+		l.uncertain(ctx, n, done)
 	case r.result.Outcome == Cancelled:
 		l.add(func() { done(false) }, checkpoint.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
 	default:
@@ -259,8 +286,8 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 		f.ExitCode = res.ExitCode
 		f.File, f.Line, f.Column = checkpoint.Text(found.file), found.line, found.column
 		f.Message = checkpoint.Text(found.message)
-		if found.message == "" {
-			f.Message = checkpoint.Text(fmt.Sprintf("exit code %d", res.ExitCode))
+		if found.file == "" {
+			f.Message = checkpoint.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.message), ": "))
 		}
 	case Signaled:
 		f.Signal = res.Signal

@@ -99,10 +99,7 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 		return nil, err
 	}
 	l.git = l.facts.Git
-	plan, err := l.decideAll(st, c)
-	if err != nil {
-		return nil, err
-	}
+	plan := l.decideAll(st, c)
 	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
 		return nil, ErrPlanMoved
 	}
@@ -115,7 +112,11 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 	if err := l.resolveConflicts(ctx, plan.Conflicts); err != nil {
 		return nil, err
 	}
-	return l.decideAll(st, c)
+	plan = l.decideAll(st, c)
+	if len(plan.Conflicts) > 0 { // keeping does not help what runs again
+		return nil, &ConflictError{Conflicts: plan.Conflicts, Rerun: true}
+	}
+	return plan, nil
 }
 
 // basis is the state that the plan is made against, nil when there is none.
@@ -126,33 +127,37 @@ func (l *loop) basis() (*checkpoint.State, error) {
 	return imported(l.p, l.o.Imported, l.o.Now())
 }
 
-// previous is the state that the run goes on from, nil when it begins anew.
+// previous is the state that the run goes on from, nil when it begins anew. A
+// complete session is gone on with only to run a part of it again.
 func (l *loop) previous() *checkpoint.State {
 	st := l.x.State()
-	if st == nil || l.o.Fresh || st.Abandoned || st.Status == checkpoint.StatusComplete {
+	if st == nil || l.o.Fresh || st.Abandoned || st.Status == checkpoint.StatusComplete && l.o.Select.empty() {
 		return nil
 	}
 	return st
 }
 
-func (l *loop) decideAll(st *checkpoint.State, c *chosen) (*Plan, error) {
+func (l *loop) decideAll(st *checkpoint.State, c *chosen) *Plan {
 	l.pl = newPlanner(l.p, st, l.facts, l.o.OnConflict, c)
-	plan, diags := l.pl.plan(l.o.Now())
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	return plan, nil
+	return l.pl.plan(l.o.Now())
 }
 
 // ConflictError lists artifacts that were edited, and that nobody decided.
-type ConflictError struct{ Conflicts []Conflict }
+type ConflictError struct {
+	Conflicts []Conflict
+	Rerun     bool // they can't be kept: their workstreams run again and make them anew
+}
 
 func (e *ConflictError) Error() string {
 	names := make([]string, len(e.Conflicts))
 	for i, c := range e.Conflicts {
 		names[i] = c.Path
 	}
-	return ErrConflict.Error() + ": " + list(names)
+	text := ErrConflict.Error() + ": " + list(names)
+	if e.Rerun {
+		text += " (" + e.Conflicts[0].Workstream + " runs again, and would make it anew)"
+	}
+	return text
 }
 
 // Unwrap makes it an ErrConflict.
@@ -160,6 +165,9 @@ func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // resolveConflicts decides edited artifacts by the option, or by asking.
 func (l *loop) resolveConflicts(ctx context.Context, conflicts []Conflict) error {
+	if l.o.OnConflict == ConflictKeep {
+		return &ConflictError{Conflicts: conflicts, Rerun: true}
+	}
 	if l.o.OnConflict == ConflictFail || l.o.Asker == nil {
 		return &ConflictError{Conflicts: conflicts}
 	}
@@ -255,15 +263,30 @@ func (l *loop) baseline() (map[string]checkpoint.Metric, error) {
 	return last.Metrics, nil
 }
 
+// ImportError says that a hand-written document does not fit the pipeline.
+type ImportError struct{ Err error }
+
+func (e *ImportError) Error() string { return "go on from the PRD document: " + e.Err.Error() }
+
+// Unwrap returns what is wrong with it.
+func (e *ImportError) Unwrap() error { return e.Err }
+
 // imported is the state that a session begins with which goes on from a
 // hand-written document.
 func imported(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
+	shape := shapeOf(p)
+	if doc.PRD != p.ID {
+		return nil, &ImportError{Err: fmt.Errorf("it is the document of %q, not of %s", doc.PRD, p.ID)}
+	}
+	if err := doc.CheckImport(shape); err != nil {
+		return nil, &ImportError{Err: err}
+	}
 	st := &checkpoint.State{}
 	err := st.Apply(checkpoint.Commit{Time: now, Events: []checkpoint.Event{checkpoint.SessionStarted{
-		FormatVersion: checkpoint.FormatVersion, PRD: p.ID, Title: p.Title, Shape: shapeOf(p), Imported: doc,
+		FormatVersion: checkpoint.FormatVersion, PRD: p.ID, Title: p.Title, Shape: shape, Imported: doc,
 	}}})
 	if err != nil {
-		return nil, fmt.Errorf("go on from the PRD document: %w", err)
+		return nil, &ImportError{Err: err}
 	}
 	return st, nil
 }

@@ -377,7 +377,7 @@ hook "failed"   { command = ["sh", "-c", "echo hook-$RUNNER_STATUS >> ran"] }
 	b.remove("broken")
 	b.must(checkpoint.StatusComplete)
 	b.wantRan("B", "C", "hook-complete")
-	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "hook complete failed") {
+	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "the complete hook failed") {
 		t.Errorf("warnings %q", b.warned)
 	}
 }

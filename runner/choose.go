@@ -18,14 +18,19 @@ type chosen struct {
 	selection Selection
 }
 
-// SelectionError says that a selection names what is not in the pipeline.
+// SelectionError says that a selection names what is not in the pipeline, or
+// what can't be chosen.
 type SelectionError struct {
-	Option string // "--from"
-	Name   string
-	Known  []string
+	Option    string // "--from"
+	Name      string
+	Known     []string
+	Uncertain bool // it is in the pipeline, but a person must resolve it first
 }
 
 func (e *SelectionError) Error() string {
+	if e.Uncertain {
+		return fmt.Sprintf("%s: nobody knows whether %s happened, and it must not run twice; resolve it first", e.Option, e.Name)
+	}
 	kind := "workstream"
 	if e.Option == "--from" {
 		kind = "phase"
@@ -53,17 +58,29 @@ func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, e
 	for _, name := range again {
 		c.force(dependents, name, "it was invalidated")
 	}
-	if len(only) == 0 {
-		return c, nil
+	if err := refuseUncertain(st, "--invalidate", again); err != nil {
+		return nil, err
+	}
+	if err := refuseUncertain(st, "--only", only); err != nil || len(only) == 0 {
+		return c, err
 	}
 	c.allowed = make(map[string]bool)
 	for _, name := range only {
 		if rec := recordOf(st, name); rec != nil && rec.Step > 0 {
-			c.force(dependents, name, "it was chosen by --only")
+			c.forced[name] = "it was chosen by --only"
 		}
-		c.allow(p, dependents, name)
+		c.allow(p, name)
 	}
 	return c, nil
+}
+
+func refuseUncertain(st *checkpoint.State, option string, names []string) error {
+	for _, name := range names {
+		if rec := recordOf(st, name); rec != nil && rec.Status == checkpoint.Uncertain {
+			return &SelectionError{Option: option, Name: name, Uncertain: true}
+		}
+	}
+	return nil
 }
 
 func (c *chosen) from(p *pipeline.Pipeline, name string) error {
@@ -95,11 +112,9 @@ func (c *chosen) force(dependents map[string][]*pipeline.Workstream, name, reaso
 	}
 }
 
-// allow lets a workstream run, with what it needs and what depends on it.
-func (c *chosen) allow(p *pipeline.Pipeline, dependents map[string][]*pipeline.Workstream, name string) {
-	if c.allowed[name] {
-		return
-	}
+// allow lets a workstream run, with what it needs: all earlier phases, and what
+// it depends on in its own.
+func (c *chosen) allow(p *pipeline.Pipeline, name string) {
 	c.allowed[name] = true
 	ws := p.Workstream(name)
 	for _, phase := range p.Phases[:ws.Phase.Number-1] {
@@ -111,9 +126,6 @@ func (c *chosen) allow(p *pipeline.Pipeline, dependents map[string][]*pipeline.W
 	collectUpstream(ws, need)
 	for up := range need {
 		c.allowed[up] = true
-	}
-	for _, d := range dependents[name] {
-		c.allow(p, dependents, d.Name)
 	}
 }
 

@@ -86,14 +86,21 @@ func (l *loop) everythingDone() bool {
 			return false
 		}
 		for _, w := range p.Workstreams {
-			if w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped || unsatisfied(w) != nil {
+			if w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped || !allPassed(w.Gates) {
 				return false
 			}
 		}
-		for _, g := range p.Gates {
-			if g.Status != checkpoint.Passed && g.Status != checkpoint.Skipped {
-				return false
-			}
+		if !allPassed(p.Gates) {
+			return false
+		}
+	}
+	return true
+}
+
+func allPassed(gates []*checkpoint.Gate) bool {
+	for _, g := range gates {
+		if g.Status != checkpoint.Passed && g.Status != checkpoint.Skipped {
+			return false
 		}
 	}
 	return true
@@ -150,7 +157,7 @@ func (l *loop) runHooks(ctx context.Context, event pipeline.HookEvent) {
 		}
 		inv, diags := h.Invocation(l.pl.results(true))
 		if diags.HasErrors() {
-			l.warn("the hook " + string(event) + " failed: " + string(l.diagnosed("", "", diags).Message))
+			l.warn("the " + string(event) + " hook failed: " + string(l.diagnosed("", "", diags).Message))
 			continue
 		}
 		task := l.task("hook."+string(event), i+1, inv)
@@ -159,9 +166,9 @@ func (l *loop) runHooks(ctx context.Context, event pipeline.HookEvent) {
 		res, err := l.o.Executor.Run(ctx, task, discard{})
 		switch {
 		case err != nil:
-			l.warn(fmt.Sprintf("the hook %s failed: %v", event, err))
+			l.warn(fmt.Sprintf("the %s hook failed: %v", event, err))
 		case !res.Succeeded():
-			l.warn(fmt.Sprintf("the hook %s failed: %s", event, l.describe("", "", task, res).Message))
+			l.warn(fmt.Sprintf("the %s hook failed: %s", event, l.describe("", "", task, res).Message))
 		}
 	}
 }

@@ -16,6 +16,7 @@ type subject struct {
 
 	now       checkpoint.Digest // what it would be run from
 	known     bool              // whether now is known: everything upstream is settled
+	broken    string            // why now can't be evaluated, "" when it can
 	conflicts []Conflict        // recorded artifacts that are missing or changed
 	choice    OnConflict        // what to do with changed ones: keep, restore, or undecided
 
@@ -28,6 +29,15 @@ type subject struct {
 
 // decide is the one deciding function for workstreams.
 func decide(s subject) Step {
+	step := decideAlone(s)
+	if s.excluded != "" && step.Decision != Reuse && step.Decision != Skipped && step.Decision != Uncertain {
+		return step.with(Blocked, "%s", s.excluded)
+	}
+	return step
+}
+
+// decideAlone decides a workstream whether or not it was chosen.
+func decideAlone(s subject) Step {
 	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
 	done := s.record != nil && (s.record.Status == checkpoint.Completed || s.record.Status == checkpoint.Succeeded)
 	switch {
@@ -38,14 +48,14 @@ func decide(s subject) Step {
 	case len(s.blocked) > 0:
 		step.On = s.blocked
 		return step.with(Blocked, "needs %s", list(s.blocked))
-	case s.excluded != "" && !done:
-		return step.with(Blocked, "%s", s.excluded)
+	case s.broken != "" && done:
+		return again(s, step, "%s", s.broken)
+	case s.broken != "":
+		return step.with(Run, "%s", s.broken)
 	case !done:
 		return decidePending(s, step)
 	case s.forced != "":
 		return again(s, step, "%s", s.forced)
-	case s.record.Imported && len(missing(s.conflicts)) == 0:
-		return step.with(Reuse, "completed according to the PRD document")
 	case !s.known:
 		step.On = s.rerun
 		return step.with(Depends, "on what %s will give", list(s.rerun))
@@ -89,14 +99,14 @@ func decideDone(s subject, step Step) Step {
 		step.Changes = asChanges(gone)
 		return again(s, step, "its artifact %s is missing", gone[0].Path)
 	}
-	if failed := unsatisfied(s.record); failed != nil {
-		if failed.Status == checkpoint.Rejected {
-			return again(s, step, "%s was rejected", failed.Label)
+	if label, status := unsatisfied(s.ws, s.record); label != "" {
+		if status == checkpoint.Rejected {
+			return again(s, step, "%s was rejected", label)
 		}
-		if failed.Status == checkpoint.Failed && s.ws.RerunOnGateFailure {
-			return again(s, step, "%s failed, and on_gate_failure is rerun", failed.Label)
+		if status == checkpoint.Failed && s.ws.RerunOnGateFailure {
+			return again(s, step, "%s failed, and on_gate_failure is rerun", label)
 		}
-		return step.with(Judge, "the work is done; %s comes next", failed.Label)
+		return step.with(Judge, "the work is done; %s comes next", label)
 	}
 	if len(s.conflicts) > 0 {
 		step.Changes = asChanges(s.conflicts)
@@ -110,7 +120,10 @@ func decideDone(s subject, step Step) Step {
 		return step.with(Reuse, "proved done, but %s was edited since", s.conflicts[0].Path)
 	}
 	if s.record.Status == checkpoint.Succeeded {
-		return step.with(Judge, "the work is done; its gates come next")
+		return step.with(Judge, "the work is done, but its completion is not on record")
+	}
+	if s.record.Imported {
+		return step.with(Reuse, "completed according to the PRD document")
 	}
 	return step.with(Reuse, "nothing changed since it completed")
 }
@@ -123,14 +136,21 @@ func again(s subject, step Step, format string, args ...any) Step {
 	return step.with(Rerun, format, args...)
 }
 
-// unsatisfied is the first gate of a workstream that has not passed.
-func unsatisfied(w *checkpoint.Workstream) *checkpoint.Gate {
-	for _, g := range w.Gates {
-		if g.Status != checkpoint.Passed && g.Status != checkpoint.Skipped {
-			return g
+// unsatisfied is the first gate of a workstream, as the pipeline has it now,
+// that has not passed, and its status on record.
+func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label string, status checkpoint.StepStatus) {
+	for _, g := range ws.Gates {
+		status := checkpoint.Pending
+		for _, rec := range w.Gates {
+			if rec.Label == g.Label() {
+				status = rec.Status
+			}
+		}
+		if status != checkpoint.Passed && status != checkpoint.Skipped {
+			return g.Label(), status
 		}
 	}
-	return nil
+	return "", ""
 }
 
 // gateSubject is all that is known of a gate when it is decided.
@@ -220,14 +240,18 @@ func (s Step) with(d Decision, format string, args ...any) Step {
 	return s
 }
 
+// missing are the artifacts that are not there any more.
 func missing(conflicts []Conflict) []Conflict {
-	var gone []Conflict
-	for _, c := range conflicts {
-		if c.Found == "" {
-			gone = append(gone, c)
-		}
-	}
-	return gone
+	return filter(conflicts, func(c Conflict) bool { return c.Found == "" })
+}
+
+// edited are the artifacts that somebody changed.
+func edited(conflicts []Conflict) []Conflict {
+	return filter(conflicts, func(c Conflict) bool { return c.Found != "" })
+}
+
+func filter(conflicts []Conflict, keep func(Conflict) bool) []Conflict {
+	return slices.DeleteFunc(slices.Clone(conflicts), func(c Conflict) bool { return !keep(c) })
 }
 
 func asChanges(conflicts []Conflict) []Change {

@@ -58,6 +58,8 @@ func TestDecide(t *testing.T) {
 		{"gate waiting", subject{record: gate(checkpoint.Waiting), now: same, known: true}, Judge, "lint (A) comes next"},
 		{"imported", subject{record: completed(func(w *checkpoint.Workstream) { w.Imported, w.Digest = true, checkpoint.Digest{} }), now: same, known: true}, Reuse, "PRD document"},
 		{"not chosen", subject{known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
+		{"not chosen but changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
+		{"it can't be evaluated", subject{record: completed(nil), broken: "it can't be evaluated: Missing output"}, Rerun, "Missing output"},
 		{"not chosen but done", subject{record: completed(nil), now: same, known: true, excluded: "it was not chosen by --only"}, Reuse, "nothing changed"},
 	}
 	for _, tt := range tests {
@@ -65,6 +67,9 @@ func TestDecide(t *testing.T) {
 			t.Parallel()
 			if tt.s.ws == nil {
 				tt.s.ws = &pipeline.Workstream{Name: "A"}
+			}
+			if tt.s.record != nil && tt.s.record.Gates != nil {
+				tt.s.ws.Gates = []*pipeline.Gate{{Name: "lint", Workstream: tt.s.ws}}
 			}
 			got := decide(tt.s)
 			if got.Decision != tt.want || !strings.Contains(got.Reason, tt.reason) {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 )
@@ -28,6 +30,9 @@ type surveyor struct {
 	tree *tree
 	p    *pipeline.Pipeline
 	own  *ownership
+
+	latest  map[string]string      // path → the completed workstream that recorded it last
+	partial []*pipeline.Workstream // begun and not completed: what is under their patterns is theirs
 }
 
 func newSurveyor(p *pipeline.Pipeline, t *tree) *surveyor {
@@ -108,6 +113,9 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 	var conflicts []Conflict
 	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
+		if s.accounted(rec, string(a.Path)) {
+			continue
+		}
 		now, err := s.tree.describe(ctx, string(a.Path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -125,6 +133,47 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 	}
 	f.conflicts[rec.Name], f.current[rec.Name] = conflicts, current
 	return nil
+}
+
+// accounted reports whether a recorded artifact is not its workstream's to
+// answer for: another one has recorded it since, or was making it when it was
+// stopped.
+func (s *surveyor) accounted(rec *checkpoint.Workstream, path string) bool {
+	if owner := s.latest[path]; owner != "" && owner != rec.Name {
+		return true
+	}
+	for _, ws := range s.partial {
+		for _, pattern := range ws.Artifacts {
+			if ok, err := doublestar.Match(pattern, path); err == nil && ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// claims finds out whose the recorded artifacts are.
+func (s *surveyor) claims(st *checkpoint.State) {
+	s.latest, s.partial = make(map[string]string), nil
+	newest := make(map[string]uint64)
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			rec := recordOf(st, ws.Name)
+			switch {
+			case rec == nil:
+			case rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded:
+				for _, a := range rec.Artifacts {
+					if path := string(a.Path); rec.WorkSeq >= newest[path] {
+						s.latest[path], newest[path] = rec.Name, rec.WorkSeq
+					}
+				}
+			case rec.Status == checkpoint.Running || rec.Status == checkpoint.Interrupted || rec.Status == checkpoint.Failed || rec.Status == checkpoint.Uncertain:
+				if len(ws.Artifacts) > 0 {
+					s.partial = append(s.partial, ws)
+				}
+			}
+		}
+	}
 }
 
 // gate gathers the digest of what a gate judges: its inputs; else the inputs
@@ -163,12 +212,10 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := s.session(ctx, f, git); err != nil {
 		return err
 	}
+	s.claims(st)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			var rec *checkpoint.Workstream
-			if st != nil {
-				rec = st.Workstream(ws.Name)
-			}
+			rec := recordOf(st, ws.Name)
 			done := rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
 			if done || thorough {
 				if err := s.workstream(ctx, f, ws, rec); err != nil {

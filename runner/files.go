@@ -73,8 +73,8 @@ func (t *tree) glob(ctx context.Context, patterns []string) ([]string, error) {
 				found = append(found, p)
 			}
 			return ctx.Err()
-		}, doublestar.WithNoFollow())
-		if err != nil {
+		}, doublestar.WithNoFollow(), doublestar.WithFailOnIOErrors())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // what vanishes meanwhile is not there
 			return nil, fmt.Errorf("match %q: %w", pattern, err)
 		}
 	}
@@ -194,6 +194,9 @@ func (t *tree) artifacts(ctx context.Context, patterns []string) ([]checkpoint.A
 			return nil, err
 		}
 		if len(paths) == 0 {
+			if info, err := t.root.Lstat(filepath.FromSlash(pattern)); err == nil && info.IsDir() {
+				return nil, fmt.Errorf("the declared artifact %q is a directory; %q names the files in it", pattern, pattern+"/**")
+			}
 			return nil, fmt.Errorf("the declared artifact %q does not exist", pattern)
 		}
 	}

@@ -223,6 +223,11 @@ func (l *loop) halt(reason stopReason) {
 		return
 	}
 	l.status = reason
+	for _, a := range l.asked {
+		if a.cancel != nil {
+			a.cancel() // the question stays open
+		}
+	}
 	l.cancelRetries()
 	if reason >= stopTimeout {
 		for _, cancel := range l.tasks {

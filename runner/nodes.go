@@ -205,12 +205,22 @@ func (l *loop) decided(ctx context.Context, n *node, done func(bool)) {
 	case Reuse, Judge:
 		l.keep(ctx, n, done)
 	case Run, Rerun:
+		if lost := edited(l.facts.conflicts[n.ws.Name]); len(lost) > 0 && l.o.OnConflict != ConflictRestore {
+			err := &ConflictError{Conflicts: lost, Rerun: true}
+			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())}, done)
+			return
+		}
 		l.enter(n.ws.Phase)
 		l.dirty = true
 		l.attemptNext(ctx, n, done)
 	case Uncertain:
 		l.enter(n.ws.Phase)
-		l.uncertain(ctx, n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "unknown", Message: checkpoint.Text(n.step.Reason)}, done)
+		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Uncertain {
+			l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: checkpoint.Failure{
+				Workstream: n.ws.Name, Outcome: "unknown", Message: checkpoint.Text(n.step.Reason),
+			}})
+		}
+		l.uncertain(ctx, n, done)
 	case Blocked, Depends:
 		l.cause.excluded = l.cause.excluded || l.pl.choose.excluded(n.ws) != ""
 		done(false)

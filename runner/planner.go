@@ -60,8 +60,9 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
 	if s.known && s.skip == "" {
-		s.now, diags = pl.digest(ws)
-		s.known = !diags.HasErrors()
+		if s.now, diags = pl.digest(ws); diags.HasErrors() {
+			s.broken = "it can't be evaluated: " + firstError(diags)
+		}
 	}
 	step := decide(s)
 	pl.steps[ws.Name] = step
@@ -156,8 +157,7 @@ func (pl *planner) reachable(phase *pipeline.Phase) []string {
 }
 
 // plan decides everything.
-func (pl *planner) plan(now time.Time) (*Plan, hcl.Diagnostics) {
-	var diags hcl.Diagnostics
+func (pl *planner) plan(now time.Time) *Plan {
 	plan := &Plan{
 		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
@@ -166,12 +166,11 @@ func (pl *planner) plan(now time.Time) (*Plan, hcl.Diagnostics) {
 	}
 	for _, phase := range pl.p.Phases {
 		pp := PlanPhase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
-		skipPhase, d := pl.disabledPhase(phase)
-		diags = append(diags, d...)
+		skipPhase := pl.disabledPhase(phase)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
 		for _, ws := range inBatches(phase.Workstreams) {
 			steps, d := pl.withGates(ws, skipPhase)
-			diags = append(diags, d...)
+			plan.warn(d)
 			byWorkstream[ws.Name] = steps
 			plan.Conflicts = append(plan.Conflicts, pl.undecided(steps[0])...)
 		}
@@ -180,7 +179,7 @@ func (pl *planner) plan(now time.Time) (*Plan, hcl.Diagnostics) {
 		}
 		for _, g := range phase.Gates {
 			step, d := pl.gate(g)
-			diags = append(diags, d...)
+			plan.warn(d)
 			pp.Steps = append(pp.Steps, step)
 		}
 		if plan.ResumeFrom == 0 && slices.ContainsFunc(pp.Steps, Step.active) {
@@ -190,24 +189,41 @@ func (pl *planner) plan(now time.Time) (*Plan, hcl.Diagnostics) {
 	}
 	pl.stale(plan)
 	plan.Facts = plan.digest(pl.facts)
-	return plan, diags
+	return plan
+}
+
+// warn takes in what can't be evaluated. That is no reason not to run
+// anything: the step fails when its turn comes.
+func (p *Plan) warn(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			p.Warnings = append(p.Warnings, d.Summary+": "+d.Detail)
+		}
+	}
+}
+
+func firstError(diags hcl.Diagnostics) string {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			return d.Summary
+		}
+	}
+	return ""
 }
 
 // withGates decides a workstream and its gates. Work that is kept, but judged
 // again, is shown as such.
 func (pl *planner) withGates(ws *pipeline.Workstream, skip string) ([]Step, hcl.Diagnostics) {
-	var diags hcl.Diagnostics
 	if skip == "" {
-		skip, diags = pl.disabled(ws)
+		skip = pl.disabled(ws)
 	}
-	own, d := pl.workstream(ws, skip)
-	diags = append(diags, d...)
+	own, diags := pl.workstream(ws, skip)
 	steps := []Step{own}
 	for _, g := range ws.Gates {
 		step, d := pl.gate(g)
 		diags = append(diags, d...)
-		if steps[0].Decision == Reuse && step.Decision == Judge {
-			steps[0] = steps[0].with(Judge, "the work is kept; %s is judged again", step.Name)
+		if steps[0].Decision == Reuse && step.active() {
+			steps[0] = steps[0].with(Judge, "the work is kept; %s is judged", step.Name)
 			pl.steps[ws.Name] = steps[0]
 		}
 		steps = append(steps, step)
@@ -215,31 +231,38 @@ func (pl *planner) withGates(ws *pipeline.Workstream, skip string) ([]Step, hcl.
 	return steps, diags
 }
 
-// undecided are the conflicts that nobody has decided, of a step that would
-// reuse what was edited.
+// undecided are the edits that nobody has decided. An edit can be kept only
+// where its workstream does not run again: what runs makes its files anew.
 func (pl *planner) undecided(s Step) []Conflict {
-	if s.Decision != Reuse || pl.choice == ConflictKeep || pl.choice == ConflictRestore {
+	found := edited(pl.facts.conflicts[s.Name])
+	switch {
+	case pl.choice == ConflictRestore:
 		return nil
+	case s.Decision == Rerun:
+		return found
+	case (s.Decision == Reuse || s.Decision == Depends) && pl.choice != ConflictKeep:
+		return found
 	}
-	return pl.facts.conflicts[s.Name]
+	return nil
 }
 
 // disabled says why a workstream is not enabled. While that is not known yet
-// it counts as enabled.
-func (pl *planner) disabled(ws *pipeline.Workstream) (string, hcl.Diagnostics) {
+// it counts as enabled; if it still can't be evaluated when its turn comes,
+// the loop reports it.
+func (pl *planner) disabled(ws *pipeline.Workstream) string {
 	enabled, diags := ws.Enabled(pl.results(ws.NeedsResults()))
 	if diags.HasErrors() || enabled {
-		return "", nil // if it is still in error when its turn comes, the loop reports it
+		return ""
 	}
-	return "its when is false", nil
+	return "its when is false"
 }
 
-func (pl *planner) disabledPhase(phase *pipeline.Phase) (string, hcl.Diagnostics) {
+func (pl *planner) disabledPhase(phase *pipeline.Phase) string {
 	enabled, diags := phase.Enabled(pl.results(true))
 	if diags.HasErrors() || enabled {
-		return "", nil
+		return ""
 	}
-	return "the when of its phase is false", nil
+	return "the when of its phase is false"
 }
 
 // stale compares what the session is about with what is there now.

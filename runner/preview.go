@@ -32,9 +32,5 @@ func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error
 	if err := sv.everything(ctx, facts, st, o.Git, true); err != nil {
 		return nil, err
 	}
-	plan, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, c).plan(o.Now())
-	if diags.HasErrors() {
-		return nil, diags
-	}
-	return plan, nil
+	return newPlanner(o.Pipeline, st, facts, o.OnConflict, c).plan(o.Now()), nil
 }

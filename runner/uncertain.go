@@ -10,10 +10,10 @@ import (
 
 // uncertain deals with a once step whose end nobody knows, or which something
 // asks to run twice: its verify command decides, or else a person.
-func (l *loop) uncertain(ctx context.Context, n *node, f checkpoint.Failure, done func(bool)) {
+// That it is uncertain is on record already.
+func (l *loop) uncertain(ctx context.Context, n *node, done func(bool)) {
 	rec := l.x.State().Workstream(n.ws.Name)
 	attempt := max(n.attempt, rec.Attempts)
-	l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 	inv, has, diags := n.ws.Verify(l.pl.results(true))
 	if !has || diags.HasErrors() || l.status >= stopTimeout {
 		if diags.HasErrors() {

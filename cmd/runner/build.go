@@ -97,8 +97,8 @@ func (v *resumeValue) Type() string { return "auto" }
 func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.From, "from", "", "run `PHASE` and everything after it again")
-	flags.StringSliceVar(&s.Only, "only", nil, "run only `WORKSTREAM` and what it needs; may be repeated")
-	flags.StringSliceVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM` and its dependents again; may be repeated")
+	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM` and what it needs; may be repeated")
+	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM` and its dependents again; may be repeated")
 }
 
 // addRunFlags adds the flags that stand for keys of the configuration, which
@@ -146,7 +146,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &starter{env: env, store: store, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes}
+	s := &starter{env: env, store: store, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
@@ -285,14 +285,21 @@ func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
 func buildError(env *environment, prd string, err error) error {
 	var diags hcl.Diagnostics
 	var selection *runner.SelectionError
+	var conflict *runner.ConflictError
 	switch {
 	case errors.As(err, &diags):
 		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
+	case errors.As(err, &selection) && selection.Uncertain:
+		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %s %s --done` or `--rerun`", prd, shellQuote(selection.Name)))
 	case errors.As(err, &selection):
 		return &usageError{err: err}
+	case isA[*runner.ImportError](err):
+		return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json, or `runner build %s --fresh` starts without it", prd, prd))
 	case errors.Is(err, runner.ErrStale):
 		return withHint(err, fmt.Sprintf("`runner build %s --resume --on-stale proceed` goes on all the same", prd))
-	case errors.Is(err, runner.ErrConflict):
+	case errors.As(err, &conflict) && conflict.Rerun:
+		return withHint(err, "save the edit elsewhere, and add --on-conflict restore (make the files again)")
+	case errors.As(err, &conflict):
 		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (make them again)")
 	case errors.Is(err, runner.ErrPlanMoved):
 		return withHint(err, fmt.Sprintf("`runner plan %s --resume` shows what there is now", prd))

@@ -180,6 +180,16 @@ func (e *environment) command(rest string) string {
 	return "runner -C " + shellQuote(e.options.dir) + " " + rest
 }
 
+// localize makes the commands in a text, which stand between backquotes, ones
+// for this workspace.
+func (e *environment) localize(text string) string {
+	here := e.command("")
+	if strings.Contains(text, "`"+here) && here != "runner " {
+		return text // they are already
+	}
+	return strings.ReplaceAll(text, "`runner ", "`"+here)
+}
+
 // shellQuote quotes a word for a POSIX shell where it needs it.
 func shellQuote(word string) string {
 	plain := func(r rune) bool {

@@ -136,7 +136,7 @@ func reportError(env *environment, err error) {
 	fmt.Fprintln(env.stderr, "Error:", err)
 	var h *hintError
 	if errors.As(err, &h) {
-		fmt.Fprintln(env.stderr, "hint:", strings.ReplaceAll(h.hint, "`runner ", "`"+env.command("")))
+		fmt.Fprintln(env.stderr, "hint:", env.localize(h.hint))
 	}
 }
 

@@ -103,6 +103,9 @@ func planState(env *environment, o *runner.Options, resume string) (*checkpoint.
 	if err != nil {
 		return nil, err
 	}
+	if h := snap.Owner; h != nil {
+		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this is the plan for when that has stopped where it is.\n", prd, h.Host, h.PID)
+	}
 	st := snap.State
 	switch {
 	case st == nil && resume != "":
@@ -110,7 +113,7 @@ func planState(env *environment, o *runner.Options, resume string) (*checkpoint.
 		return nil, nil
 	case st == nil:
 		return nil, nil
-	case st.Status == checkpoint.StatusComplete && resume == resumeNamed:
+	case st.Status == checkpoint.StatusComplete && resume == resumeNamed && !chosen(o.Select):
 		return nil, fmt.Errorf("%s: %w", prd, errAlreadyComplete)
 	case resume != "":
 		return st, nil

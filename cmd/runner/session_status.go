@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +38,10 @@ type sessionStatus struct {
 	TornBytes      int                       `json:"torn_bytes,omitempty"`
 	RescuePath     string                    `json:"rescue_path,omitempty"`
 	HandWritten    bool                      `json:"hand_written,omitempty"` // a document without a journal
+	Damaged        string                    `json:"damaged,omitempty"`      // what is wrong, where nothing can be read
 	Next           []string                  `json:"next"`
+
+	file string // the flag that names the pipeline, where it is in no usual place
 }
 
 // owner is the process that runs a session.
@@ -92,6 +97,13 @@ func (q waitingGate) line(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
+// damagedStatus is the status of a session that can't be read.
+func damagedStatus(env *environment, prd string, err error) sessionStatus {
+	s := newStatus(env, prd, &checkpoint.Snapshot{})
+	s.Damaged, s.Next = err.Error(), []string{env.command("status " + prd)}
+	return s
+}
+
 // newStatus reads a status off a snapshot.
 func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionStatus {
 	s := sessionStatus{
@@ -112,6 +124,9 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 }
 
 func (s *sessionStatus) fill(st *checkpoint.State) {
+	if path := string(st.Pipeline.Path); !slices.Contains([]string{"", s.PRD + ".hcl", "pipelines/" + s.PRD + ".hcl"}, path) {
+		s.file = " -f " + shellQuote(path)
+	}
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, st.LastGate
@@ -181,7 +196,7 @@ func (s sessionStatus) words() string {
 
 // next is what to type next, for each status.
 func (s sessionStatus) next(env *environment) []string {
-	resume := env.command("build " + s.PRD + " --resume")
+	resume := env.command("build " + s.PRD + s.file + " --resume")
 	if s.Owner != nil {
 		return append(s.answers(env), env.command("logs "+s.PRD+" -f"))
 	}
@@ -191,8 +206,8 @@ func (s sessionStatus) next(env *environment) []string {
 	case checkpoint.StatusPaused:
 		return append(s.answers(env), resume)
 	case checkpoint.StatusFailed:
-		if s.Error != nil && s.Error.Log != "" && s.Error.Workstream != "" {
-			return []string{env.command("logs " + s.PRD + " " + shellQuote(s.Error.Workstream)), resume}
+		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
+			return []string{env.command("logs " + s.PRD + " " + shellQuote(cmp.Or(e.Gate, e.Workstream))), resume}
 		}
 		return []string{resume}
 	case checkpoint.StatusComplete:

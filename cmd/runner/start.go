@@ -38,6 +38,8 @@ type starter struct {
 	resume string // of --resume: "", yes or auto
 	fresh  bool
 	yes    bool
+
+	selection runner.Selection
 }
 
 // load reads what there is. No session at all is an empty snapshot.
@@ -61,9 +63,12 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 		if err := s.catchUp(ctx, snap); err != nil {
 			return start{}, err
 		}
+		if s.resume != "" && chosen(s.selection) {
+			return start{resume: true}, nil // a part of it runs again
+		}
 		return s.complete()
 	case s.fresh:
-		return start{fresh: true}, nil
+		return start{fresh: true}, s.refuseAgain()
 	case s.resume != "":
 		return s.goOn(ctx, snap.State)
 	}
@@ -73,7 +78,7 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 // nothing decides where there is no session.
 func (s *starter) nothing() (start, error) {
 	if s.resume != resumeNamed {
-		return start{}, nil
+		return start{}, s.refuseAgain()
 	}
 	return start{}, nothingToResume(s.store, s.prd)
 }
@@ -110,7 +115,19 @@ func (s *starter) complete() (start, error) {
 	case resumeNamed:
 		return start{}, withHint(fmt.Errorf("%s: %w", s.prd, errAlreadyComplete), fmt.Sprintf("`runner build %s` starts a new session", s.prd))
 	}
-	return start{fresh: true}, nil
+	return start{fresh: true}, s.refuseAgain()
+}
+
+// chosen reports whether something was chosen to run again, or only.
+func chosen(s runner.Selection) bool { return s.From != "" || len(s.Only) > 0 || len(s.Invalidate) > 0 }
+
+// refuseAgain is for a new session, in which nothing can run again.
+func (s *starter) refuseAgain() error {
+	if s.selection.From == "" && len(s.selection.Invalidate) == 0 {
+		return nil
+	}
+	return withHint(usageErrorf("--from and --invalidate run something again, and this would be a new session"),
+		fmt.Sprintf("`runner build %s --resume` with them goes on with the one there is", s.prd))
 }
 
 // document decides where there is only a document, written by hand.

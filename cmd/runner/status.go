@@ -111,24 +111,27 @@ func statusOfAll(env *environment, asJSON bool) error {
 		return err
 	}
 	list := []sessionStatus{}
+	var damaged error
 	for _, prd := range prds {
 		snap, err := store.Load(prd)
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			continue // gone since it was listed
 		}
 		if err != nil {
-			return err
+			damaged = errors.Join(damaged, err)
+			list = append(list, damagedStatus(env, prd, err))
+			continue
 		}
 		list = append(list, newStatus(env, prd, snap))
 	}
 	if asJSON {
-		return writeJSON(env.stdout, struct {
+		return errors.Join(damaged, writeJSON(env.stdout, struct {
 			FormatVersion string          `json:"format_version"`
 			PRDs          []sessionStatus `json:"prds"`
-		}{outputFormat, list})
+		}{outputFormat, list}))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(env.stdout, "No sessions yet: `runner build PRD` starts one.")
+		fmt.Fprintln(env.stdout, env.localize("No sessions yet: `runner build PRD` starts one."))
 		return nil
 	}
 	tw := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
@@ -137,7 +140,7 @@ func statusOfAll(env *environment, asJSON bool) error {
 		fmt.Fprintf(tw, "%s\t%s\t%d of %d\t%d of %d\t%s\t%s\n", s.PRD, s.words(), s.CurrentPhase, s.TotalPhases,
 			s.Counts.Done, s.Counts.Total, view.Ago(env.now(), s.UpdatedAt), view.OneLine(s.Title))
 	}
-	return tw.Flush()
+	return errors.Join(damaged, tw.Flush())
 }
 
 func writeStatus(w io.Writer, env *environment, s sessionStatus) error {

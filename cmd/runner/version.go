@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prdrunner/checkpoint"
 	"prdrunner/runner"
 )
 
@@ -58,7 +59,7 @@ func runVersion(_ context.Context, o versionOptions) error {
 		fmt.Fprintf(o.stdout, "commit %s (%s%s)\n", info.Commit, info.Time, note)
 	}
 	fmt.Fprintf(o.stdout, "%s %s\n", info.Go, info.Platform)
-	fmt.Fprintf(o.stdout, "formats: plan %s\n", info.Formats["plan"])
+	fmt.Fprintf(o.stdout, "formats: state %s, plan %s, output %s\n", info.Formats["state"], info.Formats["plan"], info.Formats["output"])
 	return nil
 }
 
@@ -71,7 +72,7 @@ func readBuildInfo() buildInfo {
 		Version:       version,
 		Go:            runtime.Version(),
 		Platform:      runtime.GOOS + "/" + runtime.GOARCH,
-		Formats:       map[string]string{"plan": runner.PlanFormat},
+		Formats:       map[string]string{"state": checkpoint.FormatVersion, "plan": runner.PlanFormat, "output": outputFormat},
 	}
 	build, ok := debug.ReadBuildInfo()
 	if ok {

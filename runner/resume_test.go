@@ -1,0 +1,263 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+const gateAdded = `
+phase "one" {
+  workstream "b" {
+    script = "echo b >> ran"
+    GATE
+  }
+  workstream "c" { script = "echo c >> ran; test -e ok" }
+}
+phase "two" {
+  workstream "deploy" {
+    depends_on = [workstream.b]
+    script     = "echo deploy >> ran"
+  }
+}
+`
+
+// A gate that is new judges before anything goes on behind it.
+func TestNewGateOfCompletedWorkIsJudgedFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, strings.Replace(gateAdded, "GATE", "", 1))
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.KeepGoing = true })
+	b.wantRanSet("b", "c")
+	b.rewrite(strings.Replace(gateAdded, "GATE", `gate "ng" { script = "echo ng >> ran; exit 1" }`, 1))
+	b.write("ok", "")
+	e := b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.KeepGoing = true })
+	b.wantRanSet("c", "ng")
+	if e.Error.Gate != "ng (b)" {
+		t.Errorf("error %+v", e.Error)
+	}
+}
+
+func TestEditsAreNotOverwrittenByAnotherReason(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" {
+    script    = "echo a >> ran; cp in a.txt; cp in b.txt"
+    inputs    = ["in"]
+    artifacts = ["a.txt", "b.txt"]
+  }
+  workstream "f" {
+    depends_on = [workstream.a]
+    command    = ["false"]
+  }
+}
+`)
+	b.write("in", "1")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("a")
+	b.write("a.txt", "mine")
+	b.write("in", "2")
+	for _, choice := range []runner.OnConflict{"", runner.ConflictFail, runner.ConflictKeep} {
+		_, err := b.build(func(o *runner.Options) { o.OnConflict = choice })
+		var conflict *runner.ConflictError
+		if !errors.As(err, &conflict) || conflict.Conflicts[0].Path != "a.txt" {
+			t.Fatalf("--on-conflict %q: %v, want a conflict about a.txt", choice, err)
+		}
+	}
+	b.wantRan()
+	if got := readFile(t, b.path("a.txt")); got != "mine" {
+		t.Errorf("a.txt holds %q", got)
+	}
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+	b.wantRan("a")
+}
+
+// What an interrupted workstream was making is no edit of what another
+// recorded before.
+func TestPartialWorkIsNoEdit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" {
+    script    = "echo a >> ran; echo 1 > shared.txt"
+    artifacts = ["shared.txt"]
+  }
+}
+phase "two" {
+  workstream "b" {
+    script    = "echo b >> ran; echo 2 > shared.txt; test -e ok"
+    artifacts = ["shared.txt"]
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("a", "b")
+	b.write("ok", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("b")
+}
+
+func TestHandWrittenDocument(t *testing.T) {
+	t.Parallel()
+	src := `
+phase "one" {
+  workstream "a" {
+    script = "echo a >> ran"
+    gate "lint" { script = "echo lint >> ran" }
+  }
+}
+phase "two" {
+  workstream "b" { script = "echo b >> ran" }
+}
+`
+	document := func(prd string, gates ...string) func(*runner.Options) {
+		return func(o *runner.Options) {
+			o.Imported = &checkpoint.Document{PRD: prd, Status: checkpoint.StatusPaused, Completed: []string{"a"}, GatesPassed: gates}
+		}
+	}
+	b := newBench(t, src)
+	b.must(checkpoint.StatusComplete, document("PRD-001"))
+	b.wantRan("lint", "b")
+	b = newBench(t, src)
+	b.must(checkpoint.StatusComplete, document("PRD-001", "lint"))
+	b.wantRan("b")
+	b = newBench(t, src)
+	_, err := b.build(document("PRD-002"))
+	var refused *runner.ImportError
+	if !errors.As(err, &refused) {
+		t.Errorf("error %v, want a refusal of another PRD's document", err)
+	}
+	b.wantRan()
+}
+
+func TestOnlyRunsNothingElse(t *testing.T) {
+	t.Parallel()
+	src := `
+phase "one" {
+  workstream "a" { script = "echo a >> ran" }
+  workstream "b" {
+    depends_on = [workstream.a]
+    script     = "echo b >> ran"
+  }
+  workstream "c" { script = "echo c >> ran" }
+}
+phase "two" {
+  workstream "d" {
+    depends_on = [workstream.b]
+    script     = "echo d >> ran"
+  }
+}
+`
+	only := func(name string) func(*runner.Options) {
+		return func(o *runner.Options) { o.Select.Only = []string{name} }
+	}
+	b := newBench(t, src)
+	b.must(checkpoint.StatusPaused, only("b"))
+	b.wantRan("a", "b")
+	b.must(checkpoint.StatusPaused, only("a"))
+	b.wantRan("a")
+	b.must(checkpoint.StatusComplete)
+	b.wantRanSet("b", "c", "d") // b depends on the new a
+	b.must(checkpoint.StatusComplete, only("c"))
+	b.wantRan("c") // of the session that was complete
+}
+
+func TestNamesThatHoldSecretsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{
+		"echo x${var.tok}=1 >> $RUNNER_OUTPUT",
+		"echo metric.x${var.tok}=1 >> $RUNNER_OUTPUT",
+		"echo > f-${var.tok}",
+	} {
+		b := newBench(t, `
+variable "tok" {
+  type      = string
+  sensitive = true
+}
+---
+phase "one" {
+  workstream "a" {
+    script    = "`+script+`; echo > f-"
+    artifacts = ["f-*"]
+  }
+}
+`)
+		b.vars["tok"] = "S3cr3tTOKEN"
+		mask := func(s string) string { return strings.ReplaceAll(s, "S3cr3tTOKEN", "***") }
+		e := b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Mask = mask })
+		if !strings.Contains(string(e.Error.Message), "holds a sensitive value") {
+			t.Errorf("%s: %+v", script, e.Error)
+		}
+		if journal := readFile(t, b.path(".runner/PRD-001/journal.jsonl")); strings.Contains(journal, "S3cr3t") {
+			t.Errorf("%s: the journal holds the value", script)
+		}
+	}
+}
+
+// silent is an Asker whose person never answers.
+type silent struct{ asked func() }
+
+func (s silent) Approve(ctx context.Context, _ runner.Question) (runner.Answer, error) {
+	s.asked()
+	<-ctx.Done()
+	return runner.Answer{}, ctx.Err()
+}
+
+func (s silent) Resolve(ctx context.Context, _ []runner.Conflict) (runner.OnConflict, error) {
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+func (s silent) Confirm(ctx context.Context, _ string) (bool, error) {
+	<-ctx.Done()
+	return false, ctx.Err()
+}
+
+func TestInterruptAtAPrompt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" { script = "echo a >> ran" }
+  gate "sign-off" {
+    approval { message = "Ship?" }
+  }
+}
+`)
+	signals := make(chan string, 1)
+	e := b.must(checkpoint.StatusPaused, func(o *runner.Options) {
+		o.Interrupts, o.Asker = signals, silent{asked: func() { signals <- "SIGINT" }}
+	})
+	if e.Signal != "SIGINT" {
+		t.Errorf("signal %q", e.Signal)
+	}
+	if got := b.state().Gate("sign-off (one)").Status; got != checkpoint.Waiting {
+		t.Errorf("the gate is %s", got)
+	}
+}
+
+func TestUncertainReasonStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "pay" {
+    script = "exit 9"
+    effect = "once"
+  }
+}
+`)
+	b.must(checkpoint.StatusPaused)
+	was := b.state().Workstream("pay").Error.Message
+	b.must(checkpoint.StatusPaused)
+	if is := b.state().Workstream("pay").Error.Message; is != was {
+		t.Errorf("the reason was %q, and is %q", was, is)
+	}
+	_, err := b.build(func(o *runner.Options) { o.Select.Invalidate = []string{"pay"} })
+	var sel *runner.SelectionError
+	if !errors.As(err, &sel) || !sel.Uncertain {
+		t.Errorf("error %v, want one that sends to resolve", err)
+	}
+}
