@@ -133,20 +133,22 @@ func (l *loop) schedule() {
 		l.queue, l.urgent = nil, nil
 		return
 	}
-	for len(l.urgent) > 0 && l.busy < l.o.Parallel {
-		next := l.urgent[0]
-		l.urgent = l.urgent[1:]
-		next()
-	}
-	if l.status != running {
-		l.queue = nil
-		return
-	}
-	for len(l.queue) > 0 && l.busy < l.o.Parallel && (l.limit == 0 || l.inPhase < l.limit) && len(l.backlog) < maxUnacknowledged {
-		next := l.queue[0]
-		l.queue[0] = nil
-		l.queue = l.queue[1:]
-		next()
+	for l.busy < l.o.Parallel {
+		var next func()
+		switch {
+		case len(l.urgent) > 0:
+			next, l.urgent = l.urgent[0], l.urgent[1:]
+		case l.status != running:
+			l.queue = nil
+			return
+		case len(l.queue) > 0 && (l.limit == 0 || l.inPhase < l.limit) && len(l.backlog) < maxUnacknowledged:
+			next = l.queue[0]
+			l.queue[0] = nil
+			l.queue = l.queue[1:]
+		default:
+			return
+		}
+		next() // which may well add something urgent
 	}
 }
 

@@ -3,7 +3,6 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -129,31 +128,10 @@ func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostic
 			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
 		}
 	}
-	switch {
-	case g.Metric != nil:
+	if g.Metric != nil { // what a condition refers to is part of its definition
 		parts = append(parts, fmt.Sprintf("%v", pl.st.Metrics[g.Metric.Name].Value))
-	case g.Kind == pipeline.GateCondition:
-		parts = append(parts, pl.reachable(g.Phase)...)
 	}
 	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...)}, diags
-}
-
-// reachable is everything that a condition can refer to: the metrics, and the
-// runs of all that came before.
-func (pl *planner) reachable(phase *pipeline.Phase) []string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(pl.st.Metrics)) {
-		parts = append(parts, name, fmt.Sprintf("%v", pl.st.Metrics[name].Value))
-	}
-	var newest uint64
-	for _, earlier := range pl.p.Phases[:phase.Number-1] {
-		for _, ws := range earlier.Workstreams {
-			if w := pl.st.Workstream(ws.Name); w != nil {
-				newest = max(newest, w.WorkSeq)
-			}
-		}
-	}
-	return append(parts, fmt.Sprintf("run %d", newest))
 }
 
 // plan decides everything.
