@@ -66,7 +66,9 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		s.addCheckpoint(seq, at, e)
 	case CheckpointsRemoved:
 		s.dropCheckpoints(e.IDs)
-	case CheckpointSkipped, ProcessesEnded:
+	case CheckpointSkipped:
+		s.dropCheckpoints(e.IDs)
+	case ProcessesEnded:
 		// Told to people; nothing that is decided depends on it.
 	default:
 		return s.applyWorkstream(seq, at, e)

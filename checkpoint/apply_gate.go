@@ -29,7 +29,7 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		g.Message, g.Approvers, g.ExpiresAt = e.Message, e.Approvers, e.ExpiresAt
 	case GateApproved:
 		g.decide(at, Passed, e.Verdict)
-		g.By, g.Comment, g.Review = &e.By, e.Comment, e.Review
+		g.By, g.Comment = &e.By, e.Comment
 		s.LastGate = g.Label
 		s.answered(g.Label, "approved by "+e.By.User, "")
 	case GateRejected:

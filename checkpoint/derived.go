@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -176,6 +177,17 @@ func (x *Session) putCheckpoint(f CheckpointFile, state []byte) error {
 	return nil
 }
 
+// SkipDerived gives up the checkpoint files that are due, and returns their
+// ids, sorted. Their states can still be read from the journal.
+func (x *Session) SkipDerived() []string {
+	d := &x.derived
+	ids := slices.Sorted(maps.Keys(d.due))
+	ids = append(ids, slices.Sorted(maps.Keys(d.lost))...)
+	clear(d.due)
+	clear(d.lost)
+	return ids
+}
+
 // writeLost writes the files that an earlier owner did not come to write.
 func (x *Session) writeLost() error {
 	if len(x.derived.lost) == 0 {
@@ -244,6 +256,7 @@ func (x *Session) writeDocument() error {
 		return err
 	}
 	if err := store.WriteFile(x.store.fs, path, data); err != nil {
+		d.at = x.store.o.Now() // not again at once
 		return &DerivedError{path, err}
 	}
 	d.written, d.at = x.durable.Seq, x.store.o.Now()

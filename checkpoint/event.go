@@ -334,12 +334,11 @@ type GateAsked struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// GateApproved is a person's yes to what was asked.
+// GateApproved is a person's yes to what was asked. It is a review already.
 type GateApproved struct {
 	Verdict
 	By      Actor `json:"by"`
 	Comment Text  `json:"comment,omitempty"`
-	Review  bool  `json:"review,omitempty"`
 }
 
 // GateRejected is a person's no; what the gate judged runs again on resume.
@@ -424,11 +423,11 @@ type CheckpointsRemoved struct {
 	Reason Text     `json:"reason"`
 }
 
-// CheckpointSkipped records that a checkpoint could not be written and was
-// passed over.
+// CheckpointSkipped records that checkpoints could not be written and were
+// passed over. IDs is empty where only the document could not be written.
 type CheckpointSkipped struct {
-	Trigger Trigger `json:"trigger"`
-	Error   Text    `json:"error"`
+	IDs   []string `json:"ids"`
+	Error Text     `json:"error"`
 }
 
 // Kind implements Event.

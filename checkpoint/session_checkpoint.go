@@ -6,10 +6,6 @@ import (
 	"fmt"
 )
 
-// Immediate reports whether the file of a checkpoint is written, and must be
-// waited for, at its boundary.
-func (x *Session) Immediate(t Trigger) bool { return t.isImmediate() }
-
 // Checkpoint adds a checkpoint of what was added so far, if the policy wants
 // one for this trigger, and lets go of what retention no longer keeps because
 // of it. Its cost does not grow with the size of the pipeline: retention looks

@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Add applies events to the state at once. They become durable with the
-// commit of the returned sequence number. What does not fit the state poisons
+// Add applies events to the state at once. They, and all that was added before,
+// are durable with the commit of the returned sequence number. What does not fit the state poisons
 // the session, which shows when it is drained or acknowledged.
 func (x *Session) Add(events ...Event) uint64 {
 	for _, e := range events {
@@ -17,6 +17,9 @@ func (x *Session) Add(events ...Event) uint64 {
 			break
 		}
 		x.add(e)
+	}
+	if !x.Pending() {
+		return x.handed
 	}
 	return x.handed + 1
 }

@@ -11,25 +11,32 @@ import (
 	"prdrunner/pipeline"
 )
 
-// open is an approval, or a review, that waits for a person.
-type open struct {
+// question is an approval, or a review, that waits for a person.
+type question struct {
 	gate    *pipeline.Gate
-	verdict checkpoint.Verdict
+	verdict checkpoint.Verdict // what an approval is bound to
 	review  bool
-	cancel  context.CancelFunc // ends the prompt; nil without one
+	prompt  context.CancelFunc // ends the prompt at the terminal; nil without one
 	expiry  *time.Timer
+	checked bool // an answer is being checked
 	then    func(bool)
 }
 
+// endPrompt asks the prompt to end; that it has is an event of its own.
+func (q *question) endPrompt() {
+	if q.prompt != nil {
+		q.prompt()
+	}
+}
+
 // ask asks for an approval of what the verdict is bound to.
-func (l *loop) ask(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	rec := l.x.State().Gate(g.Label())
 	now := l.o.Now()
-	same := rec != nil && rec.Status == checkpoint.Waiting && rec.Definition == v.Definition && rec.Judged == v.Judged &&
-		(rec.ExpiresAt == nil || rec.ExpiresAt.After(now))
-	a := &open{gate: g, verdict: v, then: then}
-	if same {
-		l.wait(ctx, a, rec.ExpiresAt)
+	q := &question{gate: g, verdict: v, then: then}
+	if rec.Status == checkpoint.Waiting && rec.Definition == v.Definition && rec.Judged == v.Judged &&
+		(rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
+		l.wait(q, rec.ExpiresAt)
 		return
 	}
 	e := checkpoint.GateAsked{Verdict: v, Message: checkpoint.Text(l.o.Mask(g.Approval.Message)), Approvers: g.Approval.Approvers}
@@ -37,145 +44,167 @@ func (l *loop) ask(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, 
 		at := now.Add(g.Approval.Timeout)
 		e.ExpiresAt = &at
 	}
-	l.add(func() { l.wait(ctx, a, e.ExpiresAt) }, e)
+	l.add(func() { l.wait(q, e.ExpiresAt) }, e)
 }
 
 // reviewOr stops for review where the gate passed and waits for it, and goes
 // on otherwise.
-func (l *loop) reviewOr(ctx context.Context, g *pipeline.Gate, then func(bool)) {
-	rec := l.x.State().Gate(g.Label())
-	if rec == nil || !rec.Review {
+func (l *loop) reviewOr(g *pipeline.Gate, then func(bool)) {
+	switch {
+	case !l.x.State().Gate(g.Label()).Review:
 		then(true)
-		return
-	}
-	if l.o.Asker == nil {
-		l.cause.reviews = append(l.cause.reviews, g.Label())
-		l.halt(stopPause)
+	case l.o.Asker == nil:
+		l.leaveReview(g.Label())
 		then(true)
-		return
+	default:
+		l.add(func() { l.wait(&question{gate: g, review: true, then: then}, nil) })
 	}
-	a := &open{gate: g, review: true, then: then}
-	l.add(func() { l.wait(ctx, a, nil) })
+}
+
+// leaveReview pauses the session for a review that nobody is there for.
+func (l *loop) leaveReview(label string) {
+	l.cause.reviews = append(l.cause.reviews, label)
+	l.halt(stopPause)
 }
 
 // wait prompts at the terminal, if there is one, and otherwise waits for an
 // answer from beside while other work goes on.
-func (l *loop) wait(ctx context.Context, a *open, expires *time.Time) {
-	label := a.gate.Label()
-	l.asked[label] = a
+func (l *loop) wait(q *question, expires *time.Time) {
+	label := q.gate.Label()
+	l.asked[label] = q
 	if expires != nil {
-		a.expiry = time.AfterFunc(max(0, expires.Sub(l.o.Now())), func() { l.events <- func() { l.expire(label) } })
+		q.expiry = time.AfterFunc(max(0, expires.Sub(l.o.Now())), func() { l.events <- func() { l.expire(label) } })
 	}
-	if l.o.Asker == nil {
+	if l.o.Asker == nil || l.status != running {
 		return
 	}
-	q := Question{Gate: label, Review: a.review, Message: "Go on after " + label + "?"}
-	if a.gate.Approval != nil && !a.review {
-		q.Message, q.Approvers = l.o.Mask(a.gate.Approval.Message), a.gate.Approval.Approvers
+	shown := Question{Gate: label, Review: q.review, Message: "Go on after " + label + "?"}
+	if !q.review {
+		shown.Message, shown.Approvers = l.o.Mask(q.gate.Approval.Message), q.gate.Approval.Approvers
 	}
-	ctx, a.cancel = context.WithCancel(ctx)
+	within, cancel := context.WithCancel(l.ctx)
+	q.prompt = cancel
 	go func() {
-		answer, err := l.o.Asker.Approve(ctx, q)
-		l.events <- func() { l.answered(label, answer, err) }
+		answer, err := l.o.Asker.Approve(within, shown)
+		l.events <- func() { l.prompted(q, answer, err) }
 	}()
 }
 
-// prompting reports whether somebody at the terminal is being asked.
+// prompting reports whether somebody at the terminal is being asked, or an
+// answer is being checked.
 func (l *loop) prompting() bool {
-	for _, a := range l.asked {
-		if a.cancel != nil {
+	for _, q := range l.asked {
+		if q.prompt != nil || q.checked {
 			return true
 		}
 	}
 	return false
 }
 
-// answered takes in what the person at the terminal said.
-func (l *loop) answered(label string, answer Answer, err error) {
-	a := l.asked[label]
-	if a == nil {
+// prompted takes in what the person at the terminal said.
+func (l *loop) prompted(q *question, answer Answer, err error) {
+	label := q.gate.Label()
+	q.endPrompt()
+	q.prompt = nil
+	if l.asked[label] != q {
 		return // somebody answered from beside
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		l.warn(fmt.Sprintf("the answer for %s could not be read: %v", label, err))
 	}
-	if err != nil || answer.Verdict == Later || answer.Verdict == "" {
-		a.cancel()
-		a.cancel = nil
-		if a.review {
-			delete(l.asked, label)
-			l.cause.reviews = append(l.cause.reviews, label)
-			l.halt(stopPause)
-			a.then(true)
-		}
+	if err == nil && answer.Verdict != Later && answer.Verdict != "" {
+		l.answer(label, answer, func(refusal error) {
+			if refusal != nil {
+				l.warn(refusal.Error())
+			}
+		})
 		return
 	}
-	if err := l.answer(label, answer); err != nil {
-		l.warn(err.Error())
-		a.cancel = nil
+	if q.review {
+		delete(l.asked, label)
+		l.leaveReview(label)
+		q.then(true)
 	}
 }
 
-// answer records a person's answer, and goes on with it.
-func (l *loop) answer(label string, answer Answer) error {
-	a := l.asked[label]
-	if a == nil {
-		return fmt.Errorf("%s does not wait for an answer", label)
-	}
-	if a.gate.Approval != nil && !a.review && len(a.gate.Approval.Approvers) > 0 && !slices.Contains(a.gate.Approval.Approvers, answer.By.User) {
-		return fmt.Errorf("%s may be answered by %s, not by %s", label, list(a.gate.Approval.Approvers), answer.By.User)
-	}
-	l.close(label)
-	comment := checkpoint.Text(l.o.Mask(answer.Comment))
+// answer takes in a person's answer, and tells whether it was accepted, once
+// it is durable.
+func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
+	q := l.asked[label]
 	switch {
+	case q == nil || q.checked:
+		reply(fmt.Errorf("%s does not wait for an answer", label))
+		return
+	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
+		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, list(q.gate.Approval.Approvers), answer.By.User))
+		return
 	case answer.Verdict == Reject:
-		f := checkpoint.Failure{
-			Workstream: ownerOf(a.gate), Gate: label, Outcome: "rejected",
-			Message: checkpoint.Text("rejected by " + answer.By.User + reasonSuffix(string(comment))),
+		l.rejected(q, answer, reply)
+		return
+	case q.review:
+		l.closeQuestion(label)
+		l.add(func() { reply(nil); q.then(true) }, checkpoint.GateReviewed{Gate: label, By: answer.By, Comment: l.comment(answer)})
+		return
+	}
+	// What is approved must still be what was asked about.
+	q.checked = true
+	dropped := func(bool) { q.checked = false; reply(fmt.Errorf("%s: the run is ending; answer again", label)) }
+	l.survey(q.gate, dropped, func() {
+		q.checked = false
+		if v, diags := l.pl.verdict(q.gate); diags.HasErrors() || v != q.verdict {
+			l.closeQuestion(label)
+			reply(fmt.Errorf("what %s asks about has changed; it is asked again", label))
+			l.surveyed(q.gate, false, q.then)
+			return
 		}
-		v := a.verdict
-		v.Gate = label
-		l.add(func() { a.then(false) }, checkpoint.GateRejected{Verdict: v, By: answer.By, Reason: comment})
-		l.fail(f)
-	case a.review:
-		l.add(func() { a.then(true) }, checkpoint.GateReviewed{Gate: label, By: answer.By, Comment: comment})
-	default:
-		l.add(nil, checkpoint.GateApproved{Verdict: a.verdict, By: answer.By, Comment: comment})
-		l.checkpoint(checkpoint.TriggerGatePassed, label)
-		l.add(func() { a.then(true) })
-	}
-	return nil
+		l.approved(q, answer, reply)
+	})
 }
 
-func reasonSuffix(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
+func (l *loop) approved(q *question, answer Answer, reply func(error)) {
+	label := q.gate.Label()
+	l.closeQuestion(label)
+	l.add(nil, checkpoint.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
+	l.checkpoint(checkpoint.TriggerGatePassed, label)
+	l.add(func() { reply(nil); q.then(true) })
 }
 
-// close ends the prompt and the expiry of a question.
-func (l *loop) close(label string) {
-	a := l.asked[label]
+func (l *loop) rejected(q *question, answer Answer, reply func(error)) {
+	label := q.gate.Label()
+	l.closeQuestion(label)
+	comment := l.comment(answer)
+	message := checkpoint.Text("rejected by " + answer.By.User)
+	if comment != "" {
+		message += ": " + comment
+	}
+	v := q.verdict
+	v.Gate = label
+	l.add(func() { reply(nil); q.then(false) }, checkpoint.GateRejected{Verdict: v, By: answer.By, Reason: comment})
+	l.fail(checkpoint.Failure{Workstream: ownerOf(q.gate), Gate: label, Outcome: "rejected", Message: message})
+}
+
+func (l *loop) comment(a Answer) checkpoint.Text { return checkpoint.Text(l.o.Mask(a.Comment)) }
+
+// closeQuestion ends the prompt and the expiry of a question.
+func (l *loop) closeQuestion(label string) {
+	q := l.asked[label]
 	delete(l.asked, label)
-	if a.cancel != nil {
-		a.cancel()
-	}
-	if a.expiry != nil {
-		a.expiry.Stop()
+	q.endPrompt()
+	if q.expiry != nil {
+		q.expiry.Stop()
 	}
 }
 
 // expire fails an approval that nobody gave in time.
 func (l *loop) expire(label string) {
-	a := l.asked[label]
-	if a == nil {
+	q := l.asked[label]
+	if q == nil || q.checked {
 		return
 	}
-	l.close(label)
-	l.failGate(a.gate, a.verdict, nil, 0, checkpoint.Failure{
-		Outcome: "timed_out", Message: checkpoint.Text(fmt.Sprintf("nobody approved within %s", a.gate.Approval.Timeout)),
-	}, a.then)
+	l.closeQuestion(label)
+	l.failGate(q.gate, q.verdict, nil, 0, checkpoint.Failure{
+		Outcome: "timed_out", Message: checkpoint.Text(fmt.Sprintf("nobody approved within %s", q.gate.Approval.Timeout)),
+	}, q.then)
 }
 
 // requests takes in what other commands asked of the owner of the session.
@@ -186,8 +215,7 @@ func (l *loop) requests() {
 		return
 	}
 	for _, r := range all {
-		refusal := l.request(r)
-		l.add(func() {
+		l.request(r, func(refusal error) {
 			if err := l.x.Answer(r, refusal); err != nil {
 				l.warn(fmt.Sprintf("a request could not be answered: %v", err))
 			}
@@ -195,22 +223,27 @@ func (l *loop) requests() {
 	}
 }
 
-// request does what was asked, or says why not.
-func (l *loop) request(r checkpoint.Request) error {
-	switch r.Verb {
-	case checkpoint.VerbPause:
-		l.add(nil, checkpoint.PauseAsked{By: r.By, Reason: r.Comment})
+// request does what was asked, and replies once that is durable, or says why not.
+func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
+	answer := Answer{Comment: string(r.Comment), By: r.By}
+	switch {
+	case l.over:
+		reply(errors.New("the run has just ended"))
+	case r.Verb == checkpoint.VerbPause:
 		l.cause.requested = true
+		l.add(func() { reply(nil) }, checkpoint.PauseAsked{By: r.By, Reason: l.comment(answer)})
 		l.halt(stopPause)
-		return nil
-	case checkpoint.VerbApprove:
-		return l.answer(r.Gate, Answer{Verdict: Approve, Comment: string(r.Comment), By: r.By})
-	case checkpoint.VerbReject:
-		return l.answer(r.Gate, Answer{Verdict: Reject, Comment: string(r.Comment), By: r.By})
-	case checkpoint.VerbResolve:
-		return fmt.Errorf("%s can be resolved once the run has ended", r.Workstream)
+	case r.Verb == checkpoint.VerbApprove:
+		answer.Verdict = Approve
+		l.answer(r.Gate, answer, reply)
+	case r.Verb == checkpoint.VerbReject:
+		answer.Verdict = Reject
+		l.answer(r.Gate, answer, reply)
+	case r.Verb == checkpoint.VerbResolve:
+		reply(fmt.Errorf("%s can be resolved once the run has ended", r.Workstream))
+	default:
+		reply(fmt.Errorf("the runner does not know the request %q", r.Verb))
 	}
-	return fmt.Errorf("the runner does not know the request %q", r.Verb)
 }
 
 func (l *loop) warn(message string) {

@@ -10,60 +10,39 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 )
 
 // attemptNext starts the next attempt at a workstream.
-func (l *loop) attemptNext(ctx context.Context, n *node, done func(bool)) {
-	n.attempt = 1
-	if rec := l.x.State().Workstream(n.ws.Name); rec != nil {
-		n.attempt = rec.Attempts + 1
-	}
-	l.pl.run.Attempt = n.attempt
-	inv, diags := n.ws.Invocation(l.pl.results(n.ws.NeedsResults()))
+func (l *loop) attemptNext(n *node) {
+	n.attempt = l.x.State().Workstream(n.ws.Name).Attempts + 1
+	inv, diags := n.ws.Invocation(l.pl.results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
-		l.failWorkstream(n, l.diagnosed(n.ws.Name, "", diags), done)
+		l.failWorkstream(n, l.diagnosed(n.ws.Name, "", diags))
 		return
 	}
 	n.digest = digest(n.ws, inv, l.x.State(), l.p, l.facts.inputs[n.ws.Name])
 	task := l.workstreamTask(n, inv)
-	started := checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}
+	l.add(nil, checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest})
 	if n.ws.Effect == pipeline.Once {
-		// What must happen once must not have happened without a record. It
-		// keeps its slot while the record becomes durable.
-		l.busy++
-		l.add(func() { l.busy--; l.launch(ctx, n, task, done) }, started)
-		l.x.Flush()
-		return
-	}
-	l.add(nil, started)
-	l.launch(ctx, n, task, done)
-}
-
-// launch runs one attempt.
-func (l *loop) launch(ctx context.Context, n *node, task Task, done func(bool)) {
-	if l.status >= stopTimeout {
-		l.add(func() { done(false) }, checkpoint.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
-		return
-	}
-	l.inPhase++
-	l.spawn(ctx, task.ID, func(within context.Context) func() {
-		r := l.perform(within, n.ws, task)
-		return func() {
-			l.inPhase--
-			l.attempted(ctx, n, r, done)
+		// What must happen once must not have happened without a record.
+		l.drain()
+		if l.status != running {
+			l.interruptWorkstream(n)
+			return
 		}
+	}
+	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
+		r := l.perform(within, n.ws, task)
+		return func() { l.attempted(n, r) }
 	})
 }
 
 // performed is what came of one attempt.
 type performed struct {
-	task      Task
+	began     bool // the process existed
 	result    Result
 	outputs   outputs
 	artifacts []checkpoint.Artifact
@@ -72,17 +51,17 @@ type performed struct {
 
 // perform runs a task and gathers what it left behind. It runs beside the loop.
 func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) performed {
-	r := performed{task: task}
-	var err error
-	r.result, err = l.o.Executor.Run(ctx, task, discard{})
+	var sink began
+	res, err := l.o.Executor.Run(ctx, task, &sink)
+	r := performed{began: sink.yes, result: res}
 	if err != nil {
 		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())}
 		return r
 	}
 	ctx = context.WithoutCancel(ctx) // what has ended is recorded, even while stopping
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
-	if !r.result.Succeeded() {
-		r.failure = l.describe(ws.Name, "", task, r.result)
+	if !res.Succeeded() {
+		r.failure = l.describe(ws.Name, "", task, res)
 		return r
 	}
 	if err == nil {
@@ -121,27 +100,22 @@ func (l *loop) leak(r performed) error {
 }
 
 // attempted deals with the end of an attempt.
-func (l *loop) attempted(ctx context.Context, n *node, r performed, done func(bool)) {
+func (l *loop) attempted(n *node, r performed) {
 	l.reportLeftovers(n.ws.Name, r.result.Leftovers)
 	switch {
 	case r.failure == nil:
-		l.succeeded(ctx, n, r, done)
-	case n.ws.Effect == pipeline.Once && !neverBegan(r):
+		l.succeeded(n, r)
+	case n.ws.Effect == pipeline.Once && r.began:
 		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
-		l.uncertain(ctx, n, done)
+		l.uncertain(n)
 	case r.result.Outcome == Cancelled:
-		l.add(func() { done(false) }, checkpoint.WorkstreamInterrupted{Workstream: n.ws.Name, Attempt: n.attempt})
+		l.interruptWorkstream(n)
 	default:
-		l.retryOrFail(ctx, n, *r.failure, r.result, done)
+		l.retryOrFail(n, *r.failure, r.result)
 	}
 }
 
-// neverBegan reports whether the program certainly did not run.
-func neverBegan(r performed) bool {
-	return r.result.Outcome == NotFound || r.result.Outcome == NotExecutable
-}
-
-func (l *loop) succeeded(ctx context.Context, n *node, r performed, done func(bool)) {
+func (l *loop) succeeded(n *node, r performed) {
 	work := checkpoint.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
 		Metrics: r.outputs.metrics, Artifacts: r.artifacts,
@@ -160,71 +134,11 @@ func (l *loop) succeeded(ctx context.Context, n *node, r performed, done func(bo
 	}
 	delete(l.facts.conflicts, n.ws.Name)
 	if len(n.ws.Gates) == 0 {
-		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work}, done)
+		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
 	}
 	l.add(nil, checkpoint.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
-	l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Judge}
-	l.judgeAll(ctx, n.ws.Gates, l.o.KeepGoing, func(passed bool) { l.judged(n, passed, done) })
-}
-
-// retryOrFail repeats an attempt after its pause, or gives the workstream up.
-func (l *loop) retryOrFail(ctx context.Context, n *node, f checkpoint.Failure, res Result, done func(bool)) {
-	r := n.ws.Retry
-	if n.pauses == nil {
-		n.pauses = pauses(r)
-	}
-	retry := l.status == running && (len(r.OnExitCodes) == 0 || res.Outcome == Exited && slices.Contains(r.OnExitCodes, res.ExitCode))
-	pause := backoff.Stop
-	if retry {
-		pause = n.pauses.NextBackOff()
-	}
-	if pause == backoff.Stop {
-		l.failWorkstream(n, f, done)
-		return
-	}
-	l.add(nil, checkpoint.WorkstreamAttemptFailed{
-		Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(),
-	})
-	l.timers++
-	n.lastErr = f
-	n.retry = time.AfterFunc(pause, func() { l.events <- func() { l.retryDue(ctx, n, done) } })
-	l.retrying[n] = done
-}
-
-// retryDue queues the next attempt, unless the retry was called off.
-func (l *loop) retryDue(ctx context.Context, n *node, done func(bool)) {
-	if _, waits := l.retrying[n]; !waits {
-		return
-	}
-	delete(l.retrying, n)
-	l.timers--
-	l.queue = append(l.queue, func() { l.attemptNext(ctx, n, done) })
-}
-
-// cancelRetries gives up what waits for its next attempt: nothing new starts.
-func (l *loop) cancelRetries() {
-	for n, done := range l.retrying {
-		n.retry.Stop()
-		delete(l.retrying, n)
-		l.timers--
-		l.failWorkstream(n, n.lastErr, done)
-	}
-}
-
-// pauses are the pauses between attempts, followed by backoff.Stop.
-func pauses(r pipeline.Retry) backoff.BackOff {
-	if r.Attempts <= 1 {
-		return &backoff.StopBackOff{}
-	}
-	b := backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(r.InitialInterval),
-		backoff.WithMaxInterval(max(r.MaxInterval, r.InitialInterval)),
-		backoff.WithMultiplier(r.Multiplier),
-		backoff.WithRandomizationFactor(r.Jitter),
-		backoff.WithMaxElapsedTime(0),
-	)
-	return backoff.WithMaxRetries(b, uint64(r.Attempts-1)) //nolint:gosec // at least 1, checked above
+	l.judgeWorkstream(n)
 }
 
 // workstreamTask is an attempt as plain data.
@@ -268,10 +182,11 @@ func idempotencyKey(session string, n *node) string {
 	return hex.EncodeToString([]byte(digestOf(parts...)[len("sha256:"):][:16]))
 }
 
-// discard is a Sink for those who learn everything from the Result.
-type discard struct{}
+// began is a Sink that remembers whether there was a process.
+type began struct{ yes bool }
 
-func (discard) Started(int) {}
+// Started implements Sink.
+func (b *began) Started(int) { b.yes = true }
 
 // describe makes a failure of how a task ended and what its log says.
 func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.Failure {

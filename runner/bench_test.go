@@ -31,6 +31,7 @@ type bench struct {
 
 	commits []checkpoint.Commit
 	warned  []string
+	mend    func() // called with the first warning
 	plan    *runner.Plan
 }
 
@@ -127,9 +128,13 @@ func (b *bench) must(status checkpoint.Status, with ...func(*runner.Options)) ru
 
 func (b *bench) Begin(begin runner.Beginning) { b.plan = begin.Plan }
 func (b *bench) Commit(c checkpoint.Commit)   { b.commits = append(b.commits, c) }
-func (b *bench) Warn(message string)          { b.warned = append(b.warned, message) }
-func (b *bench) End(runner.Ending)            {}
-func (b *bench) path(name string) string      { return filepath.Join(b.dir, filepath.FromSlash(name)) }
+func (b *bench) Warn(message string) {
+	if b.warned = append(b.warned, message); b.mend != nil && len(b.warned) == 1 {
+		b.mend()
+	}
+}
+func (b *bench) End(runner.Ending)       {}
+func (b *bench) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
 
 func (b *bench) write(name, text string) {
 	b.t.Helper()

@@ -25,6 +25,15 @@ type Facts struct {
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 }
 
+// merge takes in what was found for one workstream.
+func (f *Facts) merge(found *Facts) {
+	for name, files := range found.inputs {
+		f.inputs[name] = files
+		f.conflicts[name] = found.conflicts[name]
+		f.current[name] = found.current[name]
+	}
+}
+
 // surveyor gathers facts.
 type surveyor struct {
 	tree *tree
@@ -87,25 +96,7 @@ func (s *surveyor) inputs(ctx context.Context, ws *pipeline.Workstream) ([]check
 	if len(ws.Inputs) == 0 {
 		return nil, nil
 	}
-	paths, err := s.tree.glob(ctx, ws.Inputs)
-	if err != nil {
-		return nil, err
-	}
-	files := make([]checkpoint.Artifact, 0, len(paths))
-	for _, p := range paths {
-		if s.own.foreign(ws, p) {
-			continue
-		}
-		a, err := s.tree.describe(ctx, p)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, a)
-	}
-	return files, nil
+	return s.tree.describeAll(ctx, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
 }
 
 // verify compares recorded artifacts with the files that are there.
@@ -190,7 +181,7 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 		f.judged[g.Label()] = ""
 		return nil
 	}
-	files, err := s.tree.describeAll(ctx, patterns)
+	files, err := s.tree.describeAll(ctx, patterns, func(p string) bool { return s.own.later(g, p) })
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}

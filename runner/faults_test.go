@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ type failing struct {
 	store.FS
 	broken atomic.Bool
 	only   string // the base name of the file whose syncs fail
+	when   string // fail from the write on that holds this
 }
 
 func (f *failing) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
@@ -33,6 +35,13 @@ func (f *failing) OpenFile(name string, flag int, perm fs.FileMode) (store.File,
 type failingFile struct {
 	store.File
 	fs *failing
+}
+
+func (f *failingFile) Write(p []byte) (int, error) {
+	if f.fs.when != "" && strings.Contains(string(p), f.fs.when) {
+		f.fs.broken.Store(true)
+	}
+	return f.File.Write(p)
 }
 
 func (f *failingFile) Sync() error {

@@ -164,15 +164,19 @@ func (c *contextReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// describeAll records all files that match the patterns. What vanishes
-// between matching and reading is left out.
-func (t *tree) describeAll(ctx context.Context, patterns []string) ([]checkpoint.Artifact, error) {
+// describeAll records all files that match the patterns, without those that
+// leaveOut names (nil: none). What vanishes between matching and reading is
+// left out, too.
+func (t *tree) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) ([]checkpoint.Artifact, error) {
 	paths, err := t.glob(ctx, patterns)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]checkpoint.Artifact, 0, len(paths))
 	for _, p := range paths {
+		if leaveOut != nil && leaveOut(p) {
+			continue
+		}
 		a, err := t.describe(ctx, p)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -200,7 +204,7 @@ func (t *tree) artifacts(ctx context.Context, patterns []string) ([]checkpoint.A
 			return nil, fmt.Errorf("the declared artifact %q does not exist", pattern)
 		}
 	}
-	return t.describeAll(ctx, patterns)
+	return t.describeAll(ctx, patterns, nil)
 }
 
 func sum(b []byte) string {

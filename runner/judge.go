@@ -10,8 +10,8 @@ import (
 )
 
 // judgeAll judges gates in their order, and tells whether all of them passed.
-// The first that does not ends it, unless keepGoing.
-func (l *loop) judgeAll(ctx context.Context, gates []*pipeline.Gate, keepGoing bool, then func(passed bool)) {
+// The first that does not ends it, unless the run is to keep going.
+func (l *loop) judgeAll(gates []*pipeline.Gate, then func(passed bool)) {
 	passed := true
 	var next func(i int)
 	next = func(i int) {
@@ -23,9 +23,9 @@ func (l *loop) judgeAll(ctx context.Context, gates []*pipeline.Gate, keepGoing b
 			then(false) // a phase's gates are something new
 			return
 		}
-		l.judge(ctx, gates[i], func(ok bool) {
+		l.judge(gates[i], func(ok bool) {
 			passed = passed && ok
-			if !ok && !keepGoing {
+			if !ok && !l.o.KeepGoing {
 				then(false)
 				return
 			}
@@ -36,38 +36,39 @@ func (l *loop) judgeAll(ctx context.Context, gates []*pipeline.Gate, keepGoing b
 }
 
 // judgePhase judges a phase's own gates, once its workstreams are done.
-func (l *loop) judgePhase(ctx context.Context, phase *pipeline.Phase) bool {
-	if len(phase.Gates) == 0 {
-		return true
-	}
+func (l *loop) judgePhase(phase *pipeline.Phase) bool {
 	ended, passed := false, false
-	l.judgeAll(ctx, phase.Gates, l.o.KeepGoing, func(ok bool) { ended, passed = true, ok })
-	l.cycle(ctx, func() bool { return ended })
-	return ended && passed && l.fatal == nil && l.status < stopTimeout
+	l.judgeAll(phase.Gates, func(ok bool) { ended, passed = true, ok })
+	l.cycle(func() bool { return ended })
+	return ended && passed && !l.cut()
 }
 
 // judge reaches a verdict on one gate. What the gate judges is looked at
 // first, so that the verdict is bound to it.
-func (l *loop) judge(ctx context.Context, g *pipeline.Gate, then func(bool)) {
-	if l.status >= stopTimeout {
-		then(false)
-		return
-	}
+func (l *loop) judge(g *pipeline.Gate, then func(bool)) {
+	l.survey(g, then, func() { l.surveyed(g, false, then) })
+}
+
+// survey looks at what a gate judges, and goes on unless that is impossible.
+func (l *loop) survey(g *pipeline.Gate, then func(bool), next func()) {
 	l.urgent = append(l.urgent, func() {
-		l.spawn(ctx, "survey "+g.Label(), func(within context.Context) func() {
+		if l.cut() {
+			then(false)
+			return
+		}
+		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
 			found := newFacts()
 			err := l.sv.gate(within, found, g)
 			return func() {
-				if l.status >= stopTimeout {
+				switch {
+				case l.cut():
 					then(false)
-					return
-				}
-				if err != nil {
+				case err != nil:
 					l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
-					return
+				default:
+					l.facts.judged[g.Label()] = found.judged[g.Label()]
+					next()
 				}
-				l.facts.judged[g.Label()] = found.judged[g.Label()]
-				l.surveyed(ctx, g, false, then)
 			}
 		})
 	})
@@ -75,7 +76,7 @@ func (l *loop) judge(ctx context.Context, g *pipeline.Gate, then func(bool)) {
 
 // surveyed decides a gate whose files have been looked at, and judges it if
 // its verdict can't be carried over.
-func (l *loop) surveyed(ctx context.Context, g *pipeline.Gate, again bool, then func(bool)) {
+func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	step, diags := l.pl.gate(g)
 	if diags.HasErrors() {
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
@@ -83,7 +84,7 @@ func (l *loop) surveyed(ctx context.Context, g *pipeline.Gate, again bool, then 
 	}
 	switch step.Decision {
 	case Reuse:
-		l.reviewOr(ctx, g, then)
+		l.reviewOr(g, then)
 		return
 	case Skipped:
 		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: checkpoint.Text(step.Reason)})
@@ -98,37 +99,33 @@ func (l *loop) surveyed(ctx context.Context, g *pipeline.Gate, again bool, then 
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
 		return
 	}
-	l.enter(g.Phase)
-	l.dirty = true
+	l.enter()
 	switch g.Kind {
 	case pipeline.GateCommand:
-		l.judgeByCommand(ctx, g, v, again, then)
+		l.judgeByCommand(g, v, again, then)
 	case pipeline.GateCondition:
-		l.judgeByCondition(ctx, g, v, then)
+		l.judgeByCondition(g, v, then)
 	case pipeline.GateMetric:
-		l.judgeByMetric(ctx, g, v, then)
+		l.judgeByMetric(g, v, then)
 	case pipeline.GateApproval:
-		l.ask(ctx, g, v, then)
+		l.ask(g, v, then)
 	}
 }
 
 // judgeByCommand runs the gate's process, and makes sure that what it judged
 // is still what it was when it has ended.
-func (l *loop) judgeByCommand(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, again bool, then func(bool)) {
-	inv, diags := g.Invocation(l.pl.results(true))
+func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool, then func(bool)) {
+	inv, diags := g.Invocation(l.pl.results(true, 0))
 	if diags.HasErrors() {
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
 		return
 	}
-	attempt := 1
-	if rec := l.x.State().Gate(g.Label()); rec != nil {
-		attempt = rec.Attempts + 1
-	}
+	attempt := l.x.State().Gate(g.Label()).Attempts + 1
 	task := l.gateTask(g, attempt, inv)
 	l.add(nil, checkpoint.GateStarted{Gate: g.Label(), Attempt: attempt})
 	before := l.facts.judged[g.Label()]
-	l.spawn(ctx, task.ID, func(within context.Context) func() {
-		res, err := l.o.Executor.Run(within, task, discard{})
+	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
+		res, err := l.o.Executor.Run(within, task, &began{})
 		after := newFacts()
 		if err == nil && res.Succeeded() {
 			err = l.sv.gate(context.WithoutCancel(within), after, g)
@@ -144,10 +141,10 @@ func (l *loop) judgeByCommand(ctx context.Context, g *pipeline.Gate, v checkpoin
 			case !res.Succeeded():
 				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
 			case after.judged[g.Label()] == before:
-				l.passGate(ctx, g, v, nil, took, then)
+				l.passGate(g, v, nil, took, then)
 			case !again:
 				l.facts.judged[g.Label()] = after.judged[g.Label()]
-				l.surveyed(ctx, g, true, then)
+				l.surveyed(g, true, then)
 			default:
 				l.failGate(g, v, nil, took, checkpoint.Failure{
 					Outcome: "result", Message: "what it judges changed while it was judged, twice",
@@ -157,20 +154,20 @@ func (l *loop) judgeByCommand(ctx context.Context, g *pipeline.Gate, v checkpoin
 	})
 }
 
-func (l *loop) judgeByCondition(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	began := l.o.Now()
-	ok, message, diags := g.Condition(l.pl.results(true))
+	ok, message, diags := g.Condition(l.pl.results(true, 0))
 	switch {
 	case diags.HasErrors():
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
 	case ok:
-		l.passGate(ctx, g, v, nil, l.o.Now().Sub(began), then)
+		l.passGate(g, v, nil, l.o.Now().Sub(began), then)
 	default:
 		l.failGate(g, v, nil, l.o.Now().Sub(began), l.inPipeline(g, "condition", message), then)
 	}
 }
 
-func (l *loop) judgeByMetric(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
+func (l *loop) judgeByMetric(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	m, ok := l.x.State().Metrics[g.Metric.Name]
 	if !ok {
 		l.failGate(g, v, nil, 0, l.inPipeline(g, "metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)), then)
@@ -181,7 +178,7 @@ func (l *loop) judgeByMetric(ctx context.Context, g *pipeline.Gate, v checkpoint
 		l.failGate(g, v, m.Value, 0, l.inPipeline(g, "metric", problem), then)
 		return
 	}
-	l.passGate(ctx, g, v, m.Value, 0, then)
+	l.passGate(g, v, m.Value, 0, then)
 }
 
 // inPipeline makes a failure that points at the gate's own lines.
@@ -193,17 +190,16 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.
 }
 
 // passGate records that a gate has passed, and stops for review where that is asked for.
-func (l *loop) passGate(ctx context.Context, g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
+func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
 	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
 	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
-	l.reviewOr(ctx, g, then)
+	l.reviewOr(g, then)
 }
 
 // mustReview reports whether the session stops for review after the gate:
 // where that is asked for, unless a person has already looked at the same.
 func (l *loop) mustReview(g *pipeline.Gate, v checkpoint.Verdict) bool {
-	rec := l.x.State().Gate(g.Label())
-	return (g.Pause || l.o.PauseAtGates) && (rec == nil || rec.Reviewed != v.Judged)
+	return (g.Pause || l.o.PauseAtGates) && l.x.State().Gate(g.Label()).Reviewed != v.Judged
 }
 
 // failGate records that a gate has failed.
@@ -215,8 +211,7 @@ func (l *loop) failGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took 
 
 // unjudgeable fails a gate that could not be judged at all.
 func (l *loop) unjudgeable(g *pipeline.Gate, f checkpoint.Failure, then func(bool)) {
-	l.enter(g.Phase)
-	l.dirty = true
+	l.enter()
 	l.failGate(g, checkpoint.Verdict{Gate: g.Label()}, nil, 0, f, then)
 }
 

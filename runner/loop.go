@@ -23,7 +23,13 @@ const (
 )
 
 // loop runs a session. One goroutine owns it and everything it points to;
-// others only send to its channels.
+// others only send functions to events, which the owner runs.
+//
+// What can happen next stands in exactly one of these places: urgent and queue
+// wait for a slot, tasks hold one, retrying waits for a timer, asked for a
+// person, and backlog for the journal. A cycle ends when its goal is reached
+// or when all but asked are empty, so nothing may be dropped from them without
+// ending what it belongs to.
 type loop struct {
 	o     Options
 	p     *pipeline.Pipeline
@@ -32,30 +38,36 @@ type loop struct {
 	facts *Facts
 	pl    *planner
 	began time.Time
+	git   *checkpoint.Git
 
-	queue    []func()       // what waits for a slot, in order
-	urgent   []func()       // likewise, but first: gates of work that is done
-	busy     int            // slots in use
-	inPhase  int            // likewise, by workstreams of the current phase
-	limit    int            // of the current phase, 0: none
-	backlog  []continuation // what waits for something to be durable, in order of seq
-	window   *time.Timer    // open while a commit waits for company
+	ctx  context.Context // for what is started: it is ended through tasks, not through ctx
+	stop <-chan struct{} // ends when the caller wants no more of it
+
+	phase    *phaseRun
+	urgent   []func()             // gates of work that is done
+	queue    []queued             // workstreams
+	busy     int                  // slots in use
+	tasks    map[string]func()    // what holds a slot, by its ID: cancels it
+	retrying []*node              // from the end of an attempt to the start of the next
+	asked    map[string]*question // by the label of the gate
+	backlog  []continuation       // in the order of seq
+	events   chan func()          // what goroutines report
+	window   *time.Timer          // open while a commit waits for company
 	windowed bool
-	timers   int // pending retries
 
-	events   chan func()          // what goroutines report; run by the owner
-	tasks    map[string]func()    // cancels each running task, by its ID
-	asked    map[string]*open     // approvals that wait for an answer, by label
-	retrying map[*node]func(bool) // what waits for its next attempt
-	status   stopReason
-	cause    ending
-	atOnce   bool  // a second signal came: nothing gets a grace any more
-	entered  bool  // the current phase was entered in this run
-	passed   bool  // the current phase was completed in this run
-	dirty    bool  // something has run, so that the plan no longer tells
-	fatal    error // the journal can't be written any more
-	git      *checkpoint.Git
-	left     map[int]int // of the current phase: workstreams not yet complete, by batch
+	status    stopReason
+	cause     ending
+	atOnce    bool  // a second signal came: nothing gets a grace any more
+	dirty     bool  // something has happened, so that the plan no longer tells all
+	over      bool  // the end of the run is being recorded
+	unwritten bool  // something derived could not be written; that has been dealt with
+	fatal     error // the journal can't be written any more
+}
+
+// queued is a workstream that waits for a slot.
+type queued struct {
+	n     *node
+	start func()
 }
 
 // continuation is what happens once a commit is durable.
@@ -76,28 +88,16 @@ const (
 	stopBroken             // likewise, because nothing can be recorded any more
 )
 
-// ending collects why the run ends.
-type ending struct {
-	failures  []checkpoint.Failure
-	reviews   []string // gates that passed and wait for review
-	uncertain []string // workstreams
-	requested bool
-	excluded  bool // by --only
-	signal    string
-	derived   error // a checkpoint can't be written
-}
+// cut reports whether what runs is ended, so that no more comes of it.
+func (l *loop) cut() bool { return l.status >= stopTimeout }
 
-// cycle runs until finished reports true, or nothing can go on by itself.
-func (l *loop) cycle(ctx context.Context, finished func() bool) {
+// cycle runs until finished reports true, or nothing goes on by itself.
+func (l *loop) cycle(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
 	for {
 		l.schedule()
-		if l.fatal != nil && l.busy == 0 {
-			return
-		}
-		settled := len(l.backlog) == 0
-		if settled && (finished() || l.idle()) {
+		if len(l.backlog) == 0 && (finished() || l.idle()) || l.fatal != nil && l.busy == 0 {
 			return
 		}
 		l.commit()
@@ -113,49 +113,61 @@ func (l *loop) cycle(ctx context.Context, finished func() bool) {
 			l.interrupt(name)
 		case <-inbox.C:
 			l.requests()
-		case <-ctx.Done():
+		case <-l.stop:
+			l.stop = nil
 			l.interrupt("SIGTERM")
 			l.interrupt("SIGTERM")
-			ctx = context.WithoutCancel(ctx)
 		}
-		l.derive(ctx)
+		l.derive()
 	}
 }
 
 // idle reports whether nothing will happen by itself any more.
 func (l *loop) idle() bool {
-	return l.busy == 0 && len(l.queue) == 0 && len(l.urgent) == 0 && l.timers == 0 && !l.prompting()
+	return l.busy == 0 && len(l.queue) == 0 && len(l.urgent) == 0 && len(l.retrying) == 0 && !l.prompting()
 }
 
 // schedule starts what waits for a slot while there are slots.
 func (l *loop) schedule() {
-	if l.status >= stopTimeout {
-		l.queue, l.urgent = nil, nil
+	for len(l.urgent) > 0 && (l.busy < l.o.Parallel || l.cut()) {
+		l.startUrgent()
+	}
+	if l.status != running {
+		l.leaveQueue()
 		return
 	}
-	for l.busy < l.o.Parallel {
-		var next func()
-		switch {
-		case len(l.urgent) > 0:
-			next, l.urgent = l.urgent[0], l.urgent[1:]
-		case l.status != running:
-			l.queue = nil
-			return
-		case len(l.queue) > 0 && (l.limit == 0 || l.inPhase < l.limit) && len(l.backlog) < maxUnacknowledged:
-			next = l.queue[0]
-			l.queue[0] = nil
-			l.queue = l.queue[1:]
-		default:
-			return
+	for len(l.queue) > 0 && l.busy < l.o.Parallel && l.phase.free() && len(l.backlog) < maxUnacknowledged {
+		next := l.queue[0]
+		l.queue[0] = queued{}
+		l.queue = l.queue[1:]
+		next.start()
+		for len(l.urgent) > 0 && l.busy < l.o.Parallel { // it may have added something
+			l.startUrgent()
 		}
-		next() // which may well add something urgent
+	}
+}
+
+func (l *loop) startUrgent() {
+	next := l.urgent[0]
+	l.urgent = l.urgent[1:]
+	next() // ends what it belongs to, where nothing is started any more
+}
+
+// leaveQueue ends for this run what has not been started.
+func (l *loop) leaveQueue() {
+	for len(l.queue) > 0 {
+		waiting := l.queue
+		l.queue = nil
+		for _, q := range waiting {
+			l.end(q.n, false)
+		}
 	}
 }
 
 // commit hands what happened to the journal: at once if something waits for
 // it, else within the commit window.
 func (l *loop) commit() {
-	if !l.x.Pending() {
+	if l.fatal != nil || !l.x.Pending() {
 		return
 	}
 	starved := len(l.queue) == 0 || l.busy == 0
@@ -191,17 +203,22 @@ func (l *loop) durable(c checkpoint.Commit) {
 	}
 }
 
-// add records events, and runs then once they are durable.
+// add records events, and runs then once they, and all that was recorded
+// before, are durable.
 func (l *loop) add(then func(), events ...checkpoint.Event) {
 	seq := l.x.Add(events...)
-	if then != nil {
+	switch {
+	case then == nil || l.fatal != nil:
+	case seq <= l.x.Durable():
+		then()
+	default:
 		l.backlog = append(l.backlog, continuation{seq: seq, run: then})
 	}
 }
 
 // drain makes everything durable that was added.
-func (l *loop) drain(ctx context.Context) {
-	commits, err := l.x.Drain(ctx)
+func (l *loop) drain() {
+	commits, err := l.x.Drain(l.ctx)
 	for _, c := range commits {
 		l.durable(c)
 	}
@@ -225,17 +242,15 @@ func (l *loop) halt(reason stopReason) {
 		return
 	}
 	l.status = reason
-	for _, a := range l.asked {
-		if a.cancel != nil {
-			a.cancel() // the question stays open
-		}
+	for _, q := range l.asked {
+		q.endPrompt() // it stays open
 	}
-	l.cancelRetries()
-	if reason >= stopTimeout {
+	if l.cut() {
 		for _, cancel := range l.tasks {
 			cancel()
 		}
 	}
+	l.cancelRetries()
 }
 
 // interrupt stops gracefully the first time, and at once the second.
@@ -253,11 +268,24 @@ func (l *loop) interrupt(name string) {
 	}
 }
 
+// slot is what something holds while it runs: one of all, and, if it belongs
+// to a workstream's own work, one of its phase.
+type slot bool
+
+const (
+	gateSlot       slot = false
+	workstreamSlot slot = true
+)
+
 // spawn runs work beside the loop while it holds a slot. The work returns
 // what the loop does with it, and its own context ends with it.
-func (l *loop) spawn(ctx context.Context, id string, work func(within context.Context) func()) {
-	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
+func (l *loop) spawn(id string, s slot, work func(within context.Context) func()) {
+	within, cancel := context.WithCancel(l.ctx)
 	l.busy++
+	phase := l.phase
+	if s == workstreamSlot {
+		phase.busy++
+	}
 	l.tasks[id] = cancel
 	go func() {
 		then := work(within)
@@ -265,6 +293,9 @@ func (l *loop) spawn(ctx context.Context, id string, work func(within context.Co
 			cancel()
 			delete(l.tasks, id)
 			l.busy--
+			if s == workstreamSlot {
+				phase.busy--
+			}
 			then()
 		}
 	}()

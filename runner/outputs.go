@@ -25,18 +25,22 @@ type outputs struct {
 // readOutputs reads and removes the file behind RUNNER_OUTPUT. A file that
 // was never written is no outputs.
 func readOutputs(path string) (outputs, error) {
-	f, err := os.Open(path)
+	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return outputs{}, nil
 	}
 	if err != nil {
 		return outputs{}, fmt.Errorf("read the outputs: %w", err)
 	}
-	defer func() { _ = os.Remove(path) }()
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return outputs{}, fmt.Errorf("read the outputs: %s is not a regular file", path)
+	defer func() { _ = os.RemoveAll(path) }()
+	if !info.Mode().IsRegular() {
+		return outputs{}, errors.New("RUNNER_OUTPUT is not a regular file any more")
 	}
+	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return outputs{}, fmt.Errorf("read the outputs: %w", err)
+	}
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxOutputs+1))
 	if err != nil {
 		return outputs{}, fmt.Errorf("read the outputs: %w", err)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"iter"
 	"path"
 	"strings"
 	"sync"
@@ -41,20 +42,48 @@ func newOwnership(p *pipeline.Pipeline) *ownership {
 }
 
 // foreign reports whether a path is an artifact that does not count as an
-// input of the workstream: its own, or one of a workstream that does not run
-// before it.
+// input of the workstream: its own, or one that only workstreams make that do
+// not run before it.
 func (o *ownership) foreign(ws *pipeline.Workstream, file string) bool {
-	for _, root := range []string{firstElement(file), ""} {
-		for _, c := range o.byRoot[root] {
-			if o.precedes(c.ws, ws) {
-				continue
-			}
-			if ok, err := doublestar.Match(c.pattern, file); err == nil && ok {
-				return true
+	before, other := false, false
+	for maker := range o.makers(file) {
+		if maker == ws {
+			return true
+		}
+		if o.precedes(maker, ws) {
+			before = true
+		} else {
+			other = true
+		}
+	}
+	return other && !before
+}
+
+// later reports whether a path is an artifact that only workstreams make which
+// the gate can't judge, since they run beside or after what it judges.
+func (o *ownership) later(g *pipeline.Gate, file string) bool {
+	later := false
+	for maker := range o.makers(file) {
+		if g.Workstream == nil && maker.Phase.Number <= g.Phase.Number ||
+			g.Workstream != nil && (maker == g.Workstream || o.precedes(maker, g.Workstream)) {
+			return false
+		}
+		later = true
+	}
+	return later
+}
+
+// makers yields the workstreams among whose artifacts the path is.
+func (o *ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
+	return func(yield func(*pipeline.Workstream) bool) {
+		for _, root := range []string{firstElement(file), ""} {
+			for _, c := range o.byRoot[root] {
+				if ok, err := doublestar.Match(c.pattern, file); err == nil && ok && !yield(c.ws) {
+					return
+				}
 			}
 		}
 	}
-	return false
 }
 
 // precedes reports whether a has always ended when b starts.

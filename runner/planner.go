@@ -81,7 +81,7 @@ func (pl *planner) rejected(phase *pipeline.Phase) string {
 
 // digest is what a workstream would be run from now.
 func (pl *planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
-	inv, diags := ws.Invocation(pl.results(ws.NeedsResults()))
+	inv, diags := ws.Invocation(pl.results(ws.NeedsResults(), 0))
 	if diags.HasErrors() {
 		return checkpoint.Digest{}, diags
 	}
@@ -90,11 +90,13 @@ func (pl *planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagn
 
 // results is what expressions may refer to. Building it costs something, so
 // that it is left out where nothing refers to it.
-func (pl *planner) results(needed bool) pipeline.Results {
+func (pl *planner) results(needed bool, attempt int) pipeline.Results {
+	run := pl.run
+	run.Attempt = attempt
 	if !needed {
-		return pipeline.Results{Run: pl.run}
+		return pipeline.Results{Run: run}
 	}
-	return results(pl.st, pl.run)
+	return results(pl.st, run)
 }
 
 // gate decides one gate, after all that it judges.
@@ -118,7 +120,7 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 // verdict is what a judgement of the gate would be bound to now: its
 // definition, the files it judges, the runs that made them, and metrics.
 func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
-	definition, diags := g.Definition(pl.results(true))
+	definition, diags := g.Definition(pl.results(true, 0))
 	if diags.HasErrors() {
 		return checkpoint.Verdict{}, diags
 	}
@@ -228,7 +230,7 @@ func (pl *planner) undecided(s Step) []Conflict {
 // it counts as enabled; if it still can't be evaluated when its turn comes,
 // the loop reports it.
 func (pl *planner) disabled(ws *pipeline.Workstream) string {
-	enabled, diags := ws.Enabled(pl.results(ws.NeedsResults()))
+	enabled, diags := ws.Enabled(pl.results(ws.NeedsResults(), 0))
 	if diags.HasErrors() || enabled {
 		return ""
 	}
@@ -236,7 +238,7 @@ func (pl *planner) disabled(ws *pipeline.Workstream) string {
 }
 
 func (pl *planner) disabledPhase(phase *pipeline.Phase) string {
-	enabled, diags := phase.Enabled(pl.results(true))
+	enabled, diags := phase.Enabled(pl.results(true, 0))
 	if diags.HasErrors() || enabled {
 		return ""
 	}

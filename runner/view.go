@@ -39,6 +39,9 @@ type Ending struct {
 	Signal   string // of an interrupted run
 	Duration time.Duration
 	Next     []string // the commands to type next
+	// Unwritten says that checkpoints could not be written, which has been
+	// dealt with: the session is paused for it, or they were skipped.
+	Unwritten bool
 }
 
 // Asker asks a person at a terminal. A nil Asker means that nobody is there,

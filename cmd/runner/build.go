@@ -164,7 +164,11 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		return err
 	}
 	ending, err := b.run(ctx, session)
-	if err = errors.Join(err, session.Close()); err != nil {
+	closed := session.Close()
+	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
+		closed = nil // it has been told, and the configuration has decided
+	}
+	if err = errors.Join(err, closed); err != nil {
 		return buildError(env, p.ID, err)
 	}
 	if ending.Status == checkpoint.StatusComplete {

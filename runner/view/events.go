@@ -33,7 +33,7 @@ func (v *plain) event(at time.Time, e checkpoint.Event) {
 			v.passed("", plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
 		}
 	case checkpoint.CheckpointSkipped:
-		v.asked("checkpoint ("+string(e.Trigger)+") skipped", string(e.Error))
+		v.asked(plural(len(e.IDs), "checkpoint")+" skipped", string(e.Error))
 	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,
 		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned:
 		// Begin and End tell these, with more than the event knows.

@@ -118,7 +118,7 @@ func scenarios() map[string]scenario {
 			events{checkpoint.WorkstreamFailed{Workstream: "WS3", Error: failure}, checkpoint.WorkstreamInterrupted{Workstream: "WS2", Attempt: 1}},
 			events{checkpoint.ProcessesEnded{Workstream: "WS2", Processes: []checkpoint.Process{{PID: 17, Command: "sleep 100"}, {PID: 18}}}},
 			events{checkpoint.GateFailed{Verdict: checkpoint.Verdict{Gate: "lint (WS3)"}, DurationMS: 5, Error: gateFailure}},
-			events{checkpoint.SessionFailed{Error: failure}, checkpoint.CheckpointSkipped{Trigger: checkpoint.TriggerFailure, Error: "no space left on device"}},
+			events{checkpoint.SessionFailed{Error: failure}, checkpoint.CheckpointSkipped{IDs: []string{"CP-services-1"}, Error: "no space left on device"}},
 		), end: runner.Ending{Status: checkpoint.StatusFailed, Error: &failure, Failed: []checkpoint.Failure{failure, gateFailure}, Duration: 3 * time.Second,
 			Next: []string{"runner logs PRD-009 WS3", "runner build PRD-009 --resume"}}},
 		"resumed": {begin: resumed, commits: story(

@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// begin starts or resumes the session, and tells the views once that is durable.
+func (l *loop) begin(plan *Plan) error {
+	previous := l.previous()
+	left := l.recoverProcesses()
+	if previous == nil {
+		if err := l.start(); err != nil {
+			return err
+		}
+	} else {
+		l.resume(plan)
+	}
+	l.reportLeftovers("", left)
+	l.pl.st = l.x.State()
+	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
+	beginning := Beginning{
+		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || l.o.Imported != nil, Plan: plan, Parallel: l.o.Parallel,
+	}
+	commits, err := l.x.Drain(l.ctx)
+	if err != nil {
+		return fmt.Errorf("begin the session: %w", err)
+	}
+	for _, v := range l.o.Views {
+		v.Begin(beginning)
+	}
+	for _, c := range commits {
+		l.durable(c)
+	}
+	if previous == nil {
+		l.checkpoint(checkpoint.TriggerStart, "")
+	}
+	l.settle()
+	return l.fatal
+}
+
+func (l *loop) start() error {
+	e := checkpoint.SessionStarted{
+		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p),
+		Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
+	}
+	baseline, err := l.baseline()
+	if err != nil {
+		return fmt.Errorf("start the session: %w", err)
+	}
+	e.Baseline = baseline
+	if err := l.x.Start(e); err != nil {
+		return fmt.Errorf("start the session: %w", err)
+	}
+	return nil
+}
+
+// baseline is the metrics of the last complete session. A session hands on
+// the one it began with until it is complete itself; only where neither helps
+// is the history searched.
+func (l *loop) baseline() (map[string]checkpoint.Metric, error) {
+	switch st := l.x.State(); {
+	case st != nil && st.Status == checkpoint.StatusComplete:
+		return st.Metrics, nil
+	case st != nil && st.Baseline != nil:
+		return st.Baseline, nil
+	}
+	last, err := l.o.Store.LastComplete(l.p.ID)
+	if err != nil || last == nil {
+		return nil, err
+	}
+	return last.Metrics, nil
+}
+
+// ImportError says that a hand-written document does not fit the pipeline.
+type ImportError struct{ Err error }
+
+func (e *ImportError) Error() string { return "go on from the PRD document: " + e.Err.Error() }
+
+// Unwrap returns what is wrong with it.
+func (e *ImportError) Unwrap() error { return e.Err }
+
+// imported is the state that a session begins with which goes on from a
+// hand-written document.
+func imported(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
+	shape := shapeOf(p)
+	if doc.PRD != p.ID {
+		return nil, &ImportError{Err: fmt.Errorf("it is the document of %q, not of %s", doc.PRD, p.ID)}
+	}
+	if err := doc.CheckImport(shape); err != nil {
+		return nil, &ImportError{Err: err}
+	}
+	st := &checkpoint.State{}
+	err := st.Apply(checkpoint.Commit{Time: now, Events: []checkpoint.Event{checkpoint.SessionStarted{
+		FormatVersion: checkpoint.FormatVersion, PRD: p.ID, Title: p.Title, Shape: shape, Imported: doc,
+	}}})
+	if err != nil {
+		return nil, &ImportError{Err: err}
+	}
+	return st, nil
+}
+
+func (l *loop) resume(plan *Plan) {
+	st := l.x.State()
+	e := checkpoint.SessionResumed{
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, By: l.o.By, Version: l.o.Version,
+	}
+	if st.Title != l.p.Title {
+		e.Title = l.p.Title
+	}
+	if !sameShape(st, l.p) {
+		shape := shapeOf(l.p)
+		e.Shape = &shape
+	}
+	l.x.Add(e)
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			l.takeBack(s)
+		}
+	}
+}
+
+// takeBack records at once what the plan takes back, since a reason such as
+// --invalidate is not there any more when the run is killed.
+func (l *loop) takeBack(s Step) {
+	switch {
+	case s.Kind == WorkstreamStep && s.Decision == Rerun:
+		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != checkpoint.Pending {
+			l.x.Add(checkpoint.WorkstreamInvalidated{Workstream: s.Name, Reason: checkpoint.Text(s.Reason)})
+		}
+	case s.Kind == GateStep && s.Decision == Judge:
+		if g := l.x.State().Gate(s.Name); g != nil && g.Status == checkpoint.Passed {
+			l.x.Add(checkpoint.GateVoided{Gate: s.Name, Reason: checkpoint.Text(s.Reason)})
+		}
+	}
+}
+
+// recoverProcesses ends what a killed runner left running, before anything
+// starts. That the last owner of the state ended well does not mean that the
+// last runner did: an approval may have come between.
+func (l *loop) recoverProcesses() []Leftover {
+	st := l.x.State()
+	r, ok := l.o.Executor.(Recoverer)
+	if !ok || st == nil || !l.x.Unclean() && st.RunningAt == nil {
+		return nil
+	}
+	left, err := r.Recover(l.ctx, st.Session)
+	if err != nil {
+		l.warn(fmt.Sprintf("processes of the last run could not be looked for: %v", err))
+	}
+	return left
+}
+
+func (l *loop) pipelineRef() checkpoint.FileRef {
+	return checkpoint.FileRef{Path: checkpoint.Text(relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
+}

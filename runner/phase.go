@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// phaseRun is the phase that is being run.
+type phaseRun struct {
+	phase   *pipeline.Phase
+	open    int          // nodes that have not ended
+	busy    int          // slots in use by its workstreams
+	entered bool         // something has happened in it in this run
+	passed  bool         // it was completed in this run
+	left    map[int]int  // by batch: workstreams that are not complete
+	ran     map[int]bool // by batch: whether one was completed in this run
+}
+
+// free reports whether the phase's own limit lets another workstream start.
+func (p *phaseRun) free() bool { return p.phase.MaxParallel == 0 || p.busy < p.phase.MaxParallel }
+
+// runPhase runs the workstreams of a phase and then its own gates. It reports
+// whether the phase is done with.
+func (l *loop) runPhase(phase *pipeline.Phase) bool {
+	began := l.o.Now()
+	l.phase = &phaseRun{phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
+	enabled, diags := phase.Enabled(l.pl.results(true, 0))
+	if diags.HasErrors() {
+		l.fail(l.diagnosed(phase.Name, "", diags))
+		return false
+	}
+	if !enabled {
+		l.skipPhase(phase)
+		return true
+	}
+	nodes := l.enterPhase(phase)
+	// The roots are found before any is dealt with, since that may set others free.
+	for _, n := range roots(nodes) {
+		l.ready(n)
+	}
+	l.cycle(func() bool { return l.phase.open == 0 })
+	if !settled(nodes) || l.cut() || !l.judgePhase(phase) {
+		return false
+	}
+	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Completed || l.phase.entered {
+		l.phase.passed = true
+		l.add(nil, checkpoint.PhaseCompleted{Phase: phase.Name, DurationMS: l.o.Now().Sub(began).Milliseconds()})
+	}
+	return true
+}
+
+// enterPhase makes the nodes of a phase.
+func (l *loop) enterPhase(phase *pipeline.Phase) []*node {
+	nodes := make([]*node, len(phase.Workstreams))
+	byName := make(map[string]*node, len(nodes))
+	for i, ws := range phase.Workstreams {
+		nodes[i] = &node{ws: ws}
+		byName[ws.Name] = nodes[i]
+	}
+	l.phase.open = len(nodes)
+	for _, n := range nodes {
+		l.phase.left[n.ws.Batch]++
+		for _, name := range n.ws.DependsOn {
+			if up := byName[name]; up != nil {
+				n.waiting++
+				up.dependents = append(up.dependents, n)
+			}
+		}
+	}
+	return nodes
+}
+
+// roots are the nodes that wait for no other.
+func roots(nodes []*node) []*node {
+	var free []*node
+	for _, n := range nodes {
+		if n.waiting == 0 {
+			free = append(free, n)
+		}
+	}
+	return free
+}
+
+func settled(nodes []*node) bool {
+	for _, n := range nodes {
+		if !n.ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *loop) skipPhase(phase *pipeline.Phase) {
+	for _, ws := range phase.Workstreams {
+		l.pl.steps[ws.Name] = Step{Kind: WorkstreamStep, Name: ws.Name, Decision: Skipped}
+	}
+	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Skipped {
+		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: "its when is false"})
+	}
+}
+
+// enter records that the phase has begun, the first time something happens in
+// it. From then on the plan is no longer all that counts.
+func (l *loop) enter() {
+	l.dirty = true
+	if !l.phase.entered {
+		l.phase.entered = true
+		l.add(nil, checkpoint.PhaseStarted{Phase: l.phase.phase.Name})
+	}
+}
+
+// member takes a workstream that is complete or skipped out of its batch, and
+// makes the checkpoint of the batch with the last one.
+func (l *loop) member(ws *pipeline.Workstream, ran bool) {
+	p := l.phase
+	p.left[ws.Batch]--
+	p.ran[ws.Batch] = p.ran[ws.Batch] || ran
+	if p.left[ws.Batch] == 0 && p.ran[ws.Batch] {
+		l.checkpoint(checkpoint.TriggerBatchComplete, fmt.Sprintf("batch %d", ws.Batch))
+	}
+}

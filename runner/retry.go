@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// retryOrFail repeats an attempt after its pause, or gives the workstream up.
+// While the run stops for another reason than a failure, an attempt that would
+// be repeated is left for the next run.
+func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
+	pause := l.nextPause(n, res)
+	if pause == backoff.Stop || l.status == stopFailure {
+		l.failWorkstream(n, f)
+		return
+	}
+	l.add(nil, checkpoint.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds()})
+	if l.status != running {
+		l.interruptWorkstream(n)
+		return
+	}
+	n.last = f
+	l.retrying = append(l.retrying, n)
+	n.timer = time.AfterFunc(pause, func() {
+		l.events <- func() { l.queue = append(l.queue, queued{n, func() { l.retry(n) }}) }
+	})
+}
+
+// nextPause is how long to wait before the next attempt, or backoff.Stop.
+func (l *loop) nextPause(n *node, res Result) time.Duration {
+	r := n.ws.Retry
+	if n.pauses == nil {
+		n.pauses = pauses(r)
+	}
+	if len(r.OnExitCodes) > 0 && (res.Outcome != Exited || !slices.Contains(r.OnExitCodes, res.ExitCode)) {
+		return backoff.Stop
+	}
+	return n.pauses.NextBackOff()
+}
+
+// retry starts the next attempt, unless it was called off meanwhile.
+func (l *loop) retry(n *node) {
+	i := slices.Index(l.retrying, n)
+	if i < 0 {
+		return
+	}
+	l.retrying = slices.Delete(l.retrying, i, i+1)
+	l.attemptNext(n)
+}
+
+// cancelRetries ends what waits for its next attempt: nothing new starts.
+func (l *loop) cancelRetries() {
+	waiting := l.retrying
+	l.retrying = nil
+	for _, n := range waiting {
+		n.timer.Stop()
+		if l.status == stopFailure {
+			l.failWorkstream(n, n.last)
+		} else {
+			l.interruptWorkstream(n)
+		}
+	}
+}
+
+// pauses are the pauses between attempts, followed by backoff.Stop.
+func pauses(r pipeline.Retry) backoff.BackOff {
+	if r.Attempts <= 1 {
+		return &backoff.StopBackOff{}
+	}
+	b := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(r.InitialInterval),
+		backoff.WithMaxInterval(max(r.MaxInterval, r.InitialInterval)),
+		backoff.WithMultiplier(r.Multiplier),
+		backoff.WithRandomizationFactor(r.Jitter),
+		backoff.WithMaxElapsedTime(0),
+	)
+	return backoff.WithMaxRetries(b, uint64(r.Attempts-1)) //nolint:gosec // at least 1, checked above
+}

@@ -1,0 +1,286 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
+	"prdrunner/runner"
+)
+
+func TestUndecidableVerifyPauses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "pay" {
+    script = "exit 3"
+    effect = "once"
+    verify = ["sh", "-c", "exit 2"]
+  }
+}
+`)
+	e := b.must(checkpoint.StatusPaused)
+	if e.Pause.Reason != checkpoint.PauseUncertain || len(b.warned) != 1 {
+		t.Errorf("pause %+v, warnings %q", e.Pause, b.warned)
+	}
+}
+
+func TestOnceStartsNothingWithoutARecord(t *testing.T) {
+	t.Parallel()
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl"}
+	b := newBenchOn(t, fsys, `
+phase "one" {
+  workstream "first" { script = "echo > started; until test -e broken; do :; done; echo first >> ran" }
+}
+phase "two" {
+  workstream "pay" {
+    script = "echo pay >> ran"
+    effect = "once"
+  }
+}
+`)
+	fsys.when = "workstream.started\",\"workstream\":\"pay"
+	b.write("broken", "")
+	_, err := b.build()
+	if !errors.Is(err, syscall.EIO) {
+		t.Fatalf("error %v, want the failed sync", err)
+	}
+	b.wantRan("first")
+}
+
+func TestMaxParallelHoldsForOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  max_parallel = 1
+  workstream "pay" {
+    for_each = toset(["a", "b", "c"])
+    script   = "mkdir busy && rmdir busy && echo ${each.key} >> ran"
+    effect   = "once"
+  }
+}
+`)
+	b.must(checkpoint.StatusComplete)
+	b.wantRanSet("a", "b", "c")
+}
+
+func TestPauseWhileARetryWaits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran; test -e ok"
+    retry {
+      attempts         = 3
+      initial_interval = "1h"
+      max_interval     = "1h"
+    }
+  }
+}
+`)
+	asked := make(chan error, 1)
+	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause}
+	once := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkstreamAttemptFailed }, func() {
+		go func() {
+			asked <- b.store.Ask(context.Background(), request, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+		}()
+	})
+	e := b.must(checkpoint.StatusPaused, once)
+	if err := <-asked; err != nil {
+		t.Fatal(err)
+	}
+	if e.Pause.Reason != checkpoint.PauseRequested {
+		t.Errorf("pause %+v", e.Pause)
+	}
+	if got := b.state().Workstream("A").Status; got != checkpoint.Interrupted {
+		t.Errorf("A is %s", got)
+	}
+	b.write("ok", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("A", "A")
+}
+
+// A retry that is due, and waits for its slot when another fails, ends too.
+func TestFailureWhileARetryWaitsForItsSlot(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" {
+    script = "exit 1"
+    retry {
+      attempts         = 2
+      initial_interval = "1ms"
+    }
+  }
+  workstream "b" { script = "until grep -q attempt_failed .runner/PRD-001/journal.jsonl; do :; done; exit 2" }
+}
+`)
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Parallel = 1 })
+	st := b.state()
+	for _, name := range []string{"a", "b"} {
+		if got := st.Workstream(name).Status; got != checkpoint.Failed {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
+}
+
+func TestOutputThatIsAPipe(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" { script = "mkfifo $RUNNER_OUTPUT" }
+}
+`)
+	e := b.must(checkpoint.StatusFailed)
+	if want := "RUNNER_OUTPUT is not a regular file any more"; string(e.Error.Message) != want {
+		t.Errorf("message %q", e.Error.Message)
+	}
+}
+
+func TestSignalEndsAHook(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+hook "complete" { command = ["sh", "-c", "echo > hooked; exec sleep 300"] }
+phase "one" {
+  workstream "A" { command = ["true"] }
+}
+`)
+	signals := make(chan string, 1)
+	stop := context.AfterFunc(fileExists(t, b.path("hooked")), func() { signals <- "SIGINT" })
+	defer stop()
+	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.Interrupts = signals })
+	if len(b.warned) != 1 || !strings.Contains(b.warned[0], "complete hook failed") {
+		t.Errorf("warnings %q", b.warned)
+	}
+}
+
+func TestCheckpointsThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	src := `
+phase "one" {
+  workstream "A" { script = "echo A >> ran; rm -rf .runner/PRD-001/checkpoints; echo > .runner/PRD-001/checkpoints" }
+}
+phase "two" {
+  workstream "B" { script = "echo B >> ran" }
+}
+`
+	with := func(p runner.OnCheckpointError) func(*runner.Options) {
+		return func(o *runner.Options) { o.OnCheckpointError = p }
+	}
+	close := func(b *bench, e runner.Ending, err error) {
+		var derived *checkpoint.DerivedError
+		if !e.Unwritten || !errors.As(err, &derived) {
+			t.Errorf("unwritten %v, error %v", e.Unwritten, err)
+		}
+	}
+	b := newBench(t, src)
+	e, err := b.build(with(runner.CheckpointErrorPause))
+	close(b, e, err)
+	b.wantRan("A")
+	if e.Status != checkpoint.StatusPaused || e.Pause.Reason != checkpoint.PauseCheckpoint {
+		t.Errorf("the session is %s, %+v", e.Status, e.Pause)
+	}
+	b = newBench(t, src)
+	e, _ = b.build(with(runner.CheckpointErrorSkip))
+	b.wantRan("A", "B")
+	if e.Status != checkpoint.StatusComplete || !e.Unwritten || len(b.warned) != 1 {
+		t.Errorf("the session is %s, warnings %q", e.Status, b.warned)
+	}
+	b = newBench(t, src)
+	b.mend = func() {
+		if err := os.Remove(filepath.Join(b.dir, ".runner/PRD-001/checkpoints")); err != nil {
+			t.Error(err)
+		}
+	}
+	b.must(checkpoint.StatusComplete, with(runner.CheckpointErrorRetry))
+	b.wantRan("A", "B")
+}
+
+func TestGateIgnoresWhatOthersMakeBesideIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    inputs = ["**/*.txt"]
+    gate "check" { script = "echo > judging; until test -e gen/b.txt; do :; done; echo check >> ran" }
+  }
+  workstream "B" {
+    script    = "until test -e judging; do :; done; mkdir -p gen; echo new > gen/b.tmp; mv gen/b.tmp gen/b.txt"
+    artifacts = ["gen/*.txt"]
+  }
+}
+`)
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("A", "check")
+}
+
+func TestApprovalOfWhatChangedMeanwhileIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    inputs = ["in.txt"]
+  }
+  workstream "long" { script = "until test -e ok; do :; done" }
+  gate "sign-off" {
+    inputs = ["in.txt"]
+    approval { message = "Ship?" }
+  }
+}
+phase "two" {
+  workstream "B" { script = "echo B >> ran" }
+}
+`)
+	b.write("in.txt", "1")
+	b.write("ok", "")
+	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}
+	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
+	answers := make(chan error, 2)
+	asks := 0
+	signals := make(chan string, 1)
+	answered := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+		if asks++; asks == 1 {
+			b.write("in.txt", "2")
+		}
+		go func() { answers <- b.store.Ask(context.Background(), request, alone) }()
+	})
+	b.must(checkpoint.StatusComplete, answered, func(o *runner.Options) {
+		o.Asker, o.Interrupts = silent{asked: func() {}}, signals
+	})
+	b.wantRan("A", "B")
+	refusals := []error{<-answers, <-answers}
+	var refused *checkpoint.RefusedError
+	if !slices.ContainsFunc(refusals, func(err error) bool { return errors.As(err, &refused) }) || !slices.Contains(refusals, error(nil)) {
+		t.Errorf("the answers were %v, want a refusal and an acceptance", refusals)
+	}
+}
+
+// onEvent calls f for each event of a commit that is shown and that matches.
+func onEvent(matches func(checkpoint.Event) bool, f func()) func(*runner.Options) {
+	return func(o *runner.Options) { o.Views = append(o.Views, watcher{matches, f}) }
+}
+
+type watcher struct {
+	matches func(checkpoint.Event) bool
+	f       func()
+}
+
+func (w watcher) Begin(runner.Beginning) {}
+func (w watcher) Warn(string)            {}
+func (w watcher) End(runner.Ending)      {}
+func (w watcher) Commit(c checkpoint.Commit) {
+	for _, e := range c.Events {
+		if w.matches(e) {
+			w.f()
+		}
+	}
+}
