@@ -91,18 +91,6 @@ func (t Trigger) isMandatory() bool {
 	return false
 }
 
-// isImmediate reports whether the file of a checkpoint is written, and waited
-// for, at its boundary; the others follow with the next one that is.
-func (t Trigger) isImmediate() bool {
-	switch t {
-	case TriggerStart, TriggerPhaseTransition, TriggerPause, TriggerFailure, TriggerUserInterrupt,
-		TriggerSessionEnd, TriggerManual, TriggerComplete, TriggerPreRollback:
-		return true
-	case TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed, TriggerConflictStart, TriggerConflictResolved:
-	}
-	return false
-}
-
 // Decision is what retention says of a checkpoint.
 type Decision struct {
 	ID     string
