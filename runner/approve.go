@@ -53,18 +53,24 @@ func (l *loop) reviewOr(g *pipeline.Gate, then func(bool)) {
 	switch {
 	case !l.x.State().Gate(g.Label()).Review:
 		then(true)
-	case l.o.Asker == nil:
-		l.leaveReview(g.Label())
-		then(true)
 	default:
-		l.add(func() { l.wait(&question{gate: g, review: true, then: then}, nil) })
+		q := &question{gate: g, review: true, then: then}
+		l.add(func() {
+			if l.o.Asker == nil || l.status != running {
+				l.leaveReview(q)
+				return
+			}
+			l.wait(q, nil)
+		})
 	}
 }
 
-// leaveReview pauses the session for a review that nobody is there for.
-func (l *loop) leaveReview(label string) {
-	l.cause.reviews = append(l.cause.reviews, label)
+// leaveReview pauses the session for a review that nobody is there for. The
+// gate has passed: what it belongs to is complete, and nothing else starts.
+func (l *loop) leaveReview(q *question) {
+	l.cause.reviews = append(l.cause.reviews, q.gate.Label())
 	l.halt(stopPause)
+	q.then(true)
 }
 
 // wait prompts at the terminal, if there is one, and otherwise waits for an
@@ -122,8 +128,7 @@ func (l *loop) prompted(q *question, answer Answer, err error) {
 	}
 	if q.review {
 		delete(l.asked, label)
-		l.leaveReview(label)
-		q.then(true)
+		l.leaveReview(q)
 	}
 }
 

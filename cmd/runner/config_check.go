@@ -131,7 +131,7 @@ func convert(key configKey, entry configEntry) (value any, expected string) {
 	case count:
 		n, ok := convertInt(entry)
 		if !ok || n < int64(key.least) || n > math.MaxInt32 {
-			return nil, fmt.Sprintf("a whole number, at least %d", key.least)
+			return nil, fmt.Sprintf("a whole number from %d to %d", key.least, math.MaxInt32)
 		}
 		return int(n), ""
 	case duration:
