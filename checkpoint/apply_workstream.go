@@ -46,7 +46,8 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
 		s.resetWorkstream(w, e.Reason)
 		if e.Resolution == ResolvedDone {
-			w.Status, w.WorkSeq = Succeeded, seq
+			// What it made is not on record yet; what an earlier run made does not count.
+			w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs = Succeeded, seq, nil, nil, nil
 		}
 	case WorkstreamSkipped:
 		s.resetWorkstream(w, e.Reason)

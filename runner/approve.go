@@ -19,6 +19,7 @@ type question struct {
 	prompt  context.CancelFunc // ends the prompt at the terminal; nil without one
 	expiry  *time.Timer
 	checked bool // an answer is being checked
+	late    bool // its time was over meanwhile
 	then    func(bool)
 }
 
@@ -153,16 +154,24 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	}
 	// What is approved must still be what was asked about.
 	q.checked = true
-	dropped := func(bool) { q.checked = false; reply(fmt.Errorf("%s: the run is ending; answer again", label)) }
-	l.survey(q.gate, dropped, func() {
+	l.survey(q.gate, func(err error) {
 		q.checked = false
-		if v, diags := l.pl.verdict(q.gate); diags.HasErrors() || v != q.verdict {
+		v, diags := l.pl.verdict(q.gate)
+		switch {
+		case l.cut():
+			reply(fmt.Errorf("%s: the run is ending; answer again", label))
+		case q.late:
+			reply(fmt.Errorf("%s: the time to answer is over", label))
+			l.expire(label)
+		case err != nil:
+			reply(fmt.Errorf("what %s asks about can't be read: %w", label, err))
+		case diags.HasErrors() || v != q.verdict:
 			l.closeQuestion(label)
 			reply(fmt.Errorf("what %s asks about has changed; it is asked again", label))
 			l.surveyed(q.gate, false, q.then)
-			return
+		default:
+			l.approved(q, answer, reply)
 		}
-		l.approved(q, answer, reply)
 	})
 }
 
@@ -203,7 +212,11 @@ func (l *loop) closeQuestion(label string) {
 // expire fails an approval that nobody gave in time.
 func (l *loop) expire(label string) {
 	q := l.asked[label]
-	if q == nil || q.checked {
+	if q == nil {
+		return
+	}
+	if q.checked {
+		q.late = true // the answer that is being checked comes too late
 		return
 	}
 	l.closeQuestion(label)
@@ -215,10 +228,10 @@ func (l *loop) expire(label string) {
 // requests takes in what other commands asked of the owner of the session.
 func (l *loop) requests() {
 	all, err := l.x.Requests()
-	if err != nil {
+	if err != nil && !l.inboxBad {
 		l.warn(fmt.Sprintf("the inbox can't be read: %v", err))
-		return
 	}
+	l.inboxBad = err != nil
 	for _, r := range all {
 		l.request(r, func(refusal error) {
 			if err := l.x.Answer(r, refusal); err != nil {

@@ -73,7 +73,11 @@ func (l *loop) limitTime() (stop func()) {
 	}
 	left := l.p.Timeout - time.Duration(l.x.State().ActiveMS)*time.Millisecond
 	timer := time.AfterFunc(max(0, left), func() {
-		l.events <- func() { l.halt(stopTimeout) }
+		l.events <- func() {
+			if !l.over {
+				l.halt(stopTimeout)
+			}
+		}
 	})
 	return func() { timer.Stop() }
 }

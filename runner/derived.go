@@ -93,17 +93,31 @@ func (l *loop) skipDerived(force, first bool, err error) {
 	}
 }
 
-// pauseFor waits, unless a signal ends that.
+// pauseFor waits, unless the run is cut short meanwhile. What goroutines report
+// is taken in, so that a timeout is heard.
 func (l *loop) pauseFor(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case name := <-l.o.Interrupts:
-		l.interrupt(name)
-		return false
+	for !l.cut() || l.over {
+		select {
+		case <-timer.C:
+			return true
+		case f := <-l.events:
+			f()
+		case name := <-l.o.Interrupts:
+			l.interrupt(name)
+			if l.over {
+				return false
+			}
+		case <-l.stop:
+			l.stop = nil
+			l.interrupt("SIGTERM")
+			if l.over {
+				return false
+			}
+		}
 	}
+	return false
 }
 
 // readGit reads where git stands, for the checkpoints that come.

@@ -17,7 +17,7 @@ const hookTimeout = time.Minute
 // changes no result; a signal ends them.
 func (l *loop) runHooks(event pipeline.HookEvent) {
 	for i, h := range l.p.Hooks {
-		if h.Event != event || l.atOnce {
+		if h.Event != event || l.atOnce || l.cause.signal != "" && event != pipeline.HookInterrupted {
 			continue
 		}
 		inv, diags := h.Invocation(l.pl.results(true, 0))

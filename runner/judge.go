@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -46,29 +47,33 @@ func (l *loop) judgePhase(phase *pipeline.Phase) bool {
 // judge reaches a verdict on one gate. What the gate judges is looked at
 // first, so that the verdict is bound to it.
 func (l *loop) judge(g *pipeline.Gate, then func(bool)) {
-	l.survey(g, then, func() { l.surveyed(g, false, then) })
+	l.survey(g, func(err error) {
+		switch {
+		case l.cut():
+			then(false)
+		case err != nil:
+			l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
+		default:
+			l.surveyed(g, false, then)
+		}
+	})
 }
 
-// survey looks at what a gate judges, and goes on unless that is impossible.
-func (l *loop) survey(g *pipeline.Gate, then func(bool), next func()) {
+// survey looks at what a gate judges.
+func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 	l.urgent = append(l.urgent, func() {
 		if l.cut() {
-			then(false)
+			then(nil)
 			return
 		}
 		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
 			found := newFacts()
 			err := l.sv.gate(within, found, g)
 			return func() {
-				switch {
-				case l.cut():
-					then(false)
-				case err != nil:
-					l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
-				default:
+				if err == nil {
 					l.facts.judged[g.Label()] = found.judged[g.Label()]
-					next()
 				}
+				then(err)
 			}
 		})
 	})
@@ -128,16 +133,16 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 		res, err := l.o.Executor.Run(within, task, &began{})
 		after := newFacts()
 		if err == nil && res.Succeeded() {
-			err = l.sv.gate(context.WithoutCancel(within), after, g)
+			err = l.sv.gate(within, after, g)
 		}
 		return func() {
 			l.reportLeftovers(ownerOf(g), res.Leftovers)
 			took := res.Ended.Sub(res.Started)
 			switch {
+			case res.Outcome == Cancelled || errors.Is(err, context.Canceled):
+				l.add(func() { then(false) }, checkpoint.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case err != nil:
 				l.failGate(g, v, nil, took, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
-			case res.Outcome == Cancelled:
-				l.add(func() { then(false) }, checkpoint.GateVoided{Gate: g.Label(), Reason: "it was interrupted"})
 			case !res.Succeeded():
 				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
 			case after.judged[g.Label()] == before:

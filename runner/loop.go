@@ -59,6 +59,7 @@ type loop struct {
 	cause     ending
 	atOnce    bool  // a second signal came: nothing gets a grace any more
 	dirty     bool  // something has happened, so that the plan no longer tells all
+	inboxBad  bool  // that has been told
 	over      bool  // the end of the run is being recorded
 	unwritten bool  // something derived could not be written; that has been dealt with
 	fatal     error // the journal can't be written any more
@@ -127,16 +128,13 @@ func (l *loop) idle() bool {
 	return l.busy == 0 && len(l.queue) == 0 && len(l.urgent) == 0 && len(l.retrying) == 0 && !l.prompting()
 }
 
-// schedule starts what waits for a slot while there are slots.
+// schedule starts what waits for a slot while there are slots, and nothing has
+// stopped the run, which starting may do.
 func (l *loop) schedule() {
 	for len(l.urgent) > 0 && (l.busy < l.o.Parallel || l.cut()) {
 		l.startUrgent()
 	}
-	if l.status != running {
-		l.leaveQueue()
-		return
-	}
-	for len(l.queue) > 0 && l.busy < l.o.Parallel && l.phase.free() && len(l.backlog) < maxUnacknowledged {
+	for l.status == running && len(l.queue) > 0 && l.busy < l.o.Parallel && l.phase.free() && len(l.backlog) < maxUnacknowledged {
 		next := l.queue[0]
 		l.queue[0] = queued{}
 		l.queue = l.queue[1:]
@@ -144,6 +142,9 @@ func (l *loop) schedule() {
 		for len(l.urgent) > 0 && l.busy < l.o.Parallel { // it may have added something
 			l.startUrgent()
 		}
+	}
+	if l.status != running {
+		l.leaveQueue()
 	}
 }
 
@@ -287,6 +288,9 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 		phase.busy++
 	}
 	l.tasks[id] = cancel
+	if l.cut() && !l.over {
+		cancel() // it came too late to be started
+	}
 	go func() {
 		then := work(within)
 		l.events <- func() {

@@ -191,7 +191,7 @@ func (l *loop) judgeWorkstream(n *node) {
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == checkpoint.Completed {
 			l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Reuse}
 			l.member(n.ws, false)
-			l.end(n, true)
+			l.add(func() { l.end(n, true) }) // with the verdicts
 			return
 		}
 		l.enter()

@@ -284,3 +284,85 @@ func (w watcher) Commit(c checkpoint.Commit) {
 		}
 	}
 }
+
+// What cannot be evaluated stops the run like any failure: nothing behind it
+// in the queue is started.
+func TestFailureWhileStartingStartsNothingElse(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" { script = "echo a >> ran" }
+}
+phase "two" {
+  workstream "bad" { command = ["echo", workstream.a.outputs.nope] }
+  workstream "x" { script = "echo x >> ran" }
+  workstream "y" { script = "echo y >> ran" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("a")
+}
+
+func TestPoisonWhileStartingStartsNothingElse(t *testing.T) {
+	t.Parallel()
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: "workstream.started\",\"workstream\":\"pay"}
+	b := newBenchOn(t, fsys, `
+phase "one" {
+  workstream "pay" {
+    script = "echo pay >> ran"
+    effect = "once"
+  }
+  workstream "x" { script = "echo x >> ran; exec sleep 300" }
+}
+`)
+	if _, err := b.build(); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("error %v, want the failed sync", err)
+	}
+	b.wantRan()
+}
+
+// What a verify command says happened is recorded as it is now, not as an
+// earlier run had made it.
+func TestVerifiedWorkIsRecordedAsItIs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "pay" {
+    script    = "cp v out.txt; echo pay >> ran; test ! -e bad"
+    effect    = "once"
+    artifacts = ["out.txt"]
+    verify    = ["sh", "-c", "cmp -s v out.txt"]
+  }
+  workstream "after" {
+    depends_on = [workstream.pay]
+    script     = "echo after >> ran; test -e go"
+  }
+}
+`)
+	b.write("v", "1")
+	b.write("bad", "")
+	b.must(checkpoint.StatusFailed) // it fails, has happened, and what depends on it fails
+	b.wantRan("pay", "after")
+	b.write("go", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("after")
+	if a := b.state().Workstream("pay").Artifacts; len(a) != 1 || a[0].Size != 1 {
+		t.Errorf("artifacts %+v", a)
+	}
+}
+
+func TestSignalEndsAllHooks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+hook "complete" { command = ["sh", "-c", "echo > hooked; exec sleep 300"] }
+hook "complete" { command = ["sh", "-c", "echo second >> ran"] }
+phase "one" {
+  workstream "A" { command = ["true"] }
+}
+`)
+	signals := make(chan string, 1)
+	stop := context.AfterFunc(fileExists(t, b.path("hooked")), func() { signals <- "SIGINT" })
+	defer stop()
+	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.Interrupts = signals })
+	b.wantRan()
+}

@@ -50,6 +50,7 @@ func (l *loop) verified(n *node, r checkpoint.Resolution) {
 	l.add(nil, checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true})
 	switch {
 	case r == checkpoint.ResolvedDone:
+		delete(l.facts.conflicts, n.ws.Name) // they were about what an earlier run had made
 		l.keep(n)
 	case n.attempt == 0:
 		l.queue = append(l.queue, queued{n, func() { l.attemptNext(n) }})

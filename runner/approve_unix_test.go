@@ -1,0 +1,49 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// An answer to what can't be looked at is refused; the question stays open.
+func TestApprovalOfWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" { script = "echo A >> ran" }
+  gate "sign-off" {
+    inputs = ["in/*"]
+    approval { message = "Ship?" }
+  }
+}
+`)
+	b.write("in/a.txt", "1")
+	request := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (one)", By: checkpoint.Actor{User: "ann"}}
+	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
+	answers := make(chan error, 2)
+	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+		if err := syscall.Mkfifo(b.path("in/f"), 0o600); err != nil {
+			t.Error(err)
+		}
+		go func() {
+			answers <- b.store.Ask(context.Background(), request, alone)
+			b.remove("in/f")
+			answers <- b.store.Ask(context.Background(), request, alone)
+		}()
+	})
+	b.must(checkpoint.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
+	var refused *checkpoint.RefusedError
+	if err := <-answers; !errors.As(err, &refused) {
+		t.Errorf("the first answer: %v, want a refusal", err)
+	}
+	if err := <-answers; err != nil {
+		t.Errorf("the second answer: %v", err)
+	}
+}
