@@ -68,7 +68,7 @@ func TestArchiveCutShort(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"PRD-009/PRD-009.json", "PRD-009.archiving", "PRD-009/history", "history/S2"} {
 		bad := &faulty{FS: store.NewMemory(), op: "rename", part: part}
-		f := on(t, bad, "/work/.runner")
+		f := on(t, bad, "/ws/.runner")
 		x := f.run()
 		finish(t, x)
 		must(t, x.Start(started("S2", cashier())))

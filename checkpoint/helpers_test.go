@@ -77,7 +77,7 @@ type fixture struct {
 	o   Options
 }
 
-func inMemory(t testing.TB) *fixture { return on(t, store.NewMemory(), "/work/.runner") }
+func inMemory(t testing.TB) *fixture { return on(t, store.NewMemory(), "/ws/.runner") }
 
 func onDisk(t testing.TB) *fixture {
 	return on(t, store.OS(), filepath.Join(t.TempDir(), ".runner"))

@@ -250,9 +250,9 @@ func TestNewerVersionIsRefused(t *testing.T) {
 func TestUncleanEndIsRewritten(t *testing.T) {
 	t.Parallel()
 	memory := store.NewMemory()
-	f := on(t, memory, "/work/.runner")
+	f := on(t, memory, "/ws/.runner")
 	x := f.run()
-	before, err := memory.Lstat("/work/.runner/PRD-009/journal.jsonl")
+	before, err := memory.Lstat("/ws/.runner/PRD-009/journal.jsonl")
 	must(t, err)
 	want := x.State().Clone()
 	kill(t, x)
@@ -261,7 +261,7 @@ func TestUncleanEndIsRewritten(t *testing.T) {
 	if !x.Unclean() {
 		t.Error("a killed owner is not noticed")
 	}
-	after, err := memory.Lstat("/work/.runner/PRD-009/journal.jsonl")
+	after, err := memory.Lstat("/ws/.runner/PRD-009/journal.jsonl")
 	must(t, err)
 	if store.Same(before, after) {
 		t.Error("the journal was not written anew")
@@ -281,7 +281,7 @@ func TestUncleanEndIsRewritten(t *testing.T) {
 func TestAcknowledgedSurvivesPowerCut(t *testing.T) {
 	t.Parallel()
 	memory := store.NewMemory()
-	f := on(t, memory, "/work/.runner")
+	f := on(t, memory, "/ws/.runner")
 	x := f.lock()
 	must(t, x.Start(started("S1", cashier())))
 	for _, e := range append([]Event{PhaseStarted{Phase: "phase-1"}}, work("WS1", "schema-validation", "a.sql")...) {

@@ -90,7 +90,7 @@ func TestPoisonedJournal(t *testing.T) {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			bad := &faulty{FS: store.NewMemory(), op: op, part: "PRD-009/journal.jsonl"}
-			f := on(t, bad, "/work/.runner")
+			f := on(t, bad, "/ws/.runner")
 			x := f.run()
 			acknowledged := x.Durable()
 			bad.on.Store(true)
@@ -143,7 +143,7 @@ func TestPoisonedJournal(t *testing.T) {
 func TestForeignRescueIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "PRD-009/journal.jsonl"}
-	f := on(t, bad, "/work/.runner")
+	f := on(t, bad, "/ws/.runner")
 	x := f.run()
 	journal := f.read("PRD-009/journal.jsonl")
 	bad.on.Store(true)
@@ -180,7 +180,7 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 		{"sync", "checkpoints/.tmp"}, {"write", ".tmp-manifest"}, {"rename", "latest"}, {"rename", ".runner/PRD-009.json"}, {"close", ".tmp-PRD-009.json"},
 	} {
 		bad := &faulty{FS: store.NewMemory(), op: tt.op, part: tt.part}
-		f := on(t, bad, "/work/.runner")
+		f := on(t, bad, "/ws/.runner")
 		x := f.run()
 		x.Checkpoint(TriggerBatchComplete, "", nil)
 		commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
