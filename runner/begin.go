@@ -119,11 +119,43 @@ func (l *loop) resume(plan *Plan) {
 		e.Shape = &shape
 	}
 	l.x.Add(e)
+	l.endKilled()
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
 			l.takeBack(s)
 		}
 	}
+}
+
+// endKilled records that what a killed runner left running runs no more, so
+// that nothing reads as running for ever.
+func (l *loop) endKilled() {
+	var events []checkpoint.Event
+	void := func(gates []*pipeline.Gate) {
+		for _, g := range gates {
+			if l.x.State().Gate(g.Label()).Status == checkpoint.Running {
+				events = append(events, checkpoint.GateVoided{Gate: g.Label(), Reason: "its verdict was never recorded"})
+			}
+		}
+	}
+	for _, phase := range l.p.Phases {
+		void(phase.Gates)
+		for _, ws := range phase.Workstreams {
+			void(ws.Gates)
+			rec := l.x.State().Workstream(ws.Name)
+			switch {
+			case rec.Status != checkpoint.Running:
+			case ws.Effect == pipeline.Once:
+				events = append(events, checkpoint.WorkstreamUncertain{Workstream: ws.Name, Error: checkpoint.Failure{
+					Workstream: ws.Name, Outcome: "unknown",
+					Message: checkpoint.Text(fmt.Sprintf("attempt %d was started, and its end was never recorded", rec.Attempts)),
+				}})
+			default:
+				events = append(events, checkpoint.WorkstreamInterrupted{Workstream: ws.Name, Attempt: rec.Attempts})
+			}
+		}
+	}
+	l.x.Add(events...)
 }
 
 // takeBack records at once what the plan takes back, since a reason such as

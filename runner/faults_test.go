@@ -90,6 +90,35 @@ phase "one" {
 	}
 }
 
+// What a run left running that could not record its end reads as running no
+// more once the session is gone on with, even if that stops before it.
+func TestNothingRunsForEver(t *testing.T) {
+	t.Parallel()
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: "workstream.completed\",\"workstream\":\"A"}
+	b := newBenchOn(t, fsys, `
+phase "one" {
+  workstream "A" { script = "until grep -q 'started.*B' .runner/PRD-001/journal.jsonl; do :; done" }
+  workstream "B" { script = "exec sleep 300" }
+}
+`)
+	if _, err := b.build(); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("error %v, want the failed sync", err)
+	}
+	if got := b.state().Workstream("B").Status; got != checkpoint.Running {
+		t.Fatalf("B is %s, and the test proves nothing", got)
+	}
+	fsys.when = ""
+	fsys.broken.Store(false)
+	signals := make(chan string, 1)
+	stop := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindSessionResumed }, func() { signals <- "SIGINT" })
+	b.must(checkpoint.StatusPaused, stop, func(o *runner.Options) { o.Interrupts, o.Parallel = signals, 1 })
+	for _, name := range []string{"A", "B"} {
+		if got := b.state().Workstream(name).Status; got == checkpoint.Running {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
+}
+
 func TestInterruptBeforeAnythingBegan(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, chain)
