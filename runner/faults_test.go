@@ -3,10 +3,11 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,8 +21,13 @@ import (
 type failing struct {
 	store.FS
 	broken atomic.Bool
-	only   string // the base name of the file whose syncs fail
-	when   string // fail from the write on that holds this
+	only   string         // the base name of the file whose syncs fail
+	when   *regexp.Regexp // fail from the write on that matches
+}
+
+// event matches an event of a workstream in a line of the journal.
+func event(kind checkpoint.Kind, workstream string) *regexp.Regexp {
+	return regexp.MustCompile(fmt.Sprintf(`"kind":"%s"(,"after_ms":\d+)?,"workstream":"%s"`, kind, workstream))
 }
 
 func (f *failing) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
@@ -38,7 +44,7 @@ type failingFile struct {
 }
 
 func (f *failingFile) Write(p []byte) (int, error) {
-	if f.fs.when != "" && strings.Contains(string(p), f.fs.when) {
+	if f.fs.when != nil && f.fs.when.Match(p) {
 		f.fs.broken.Store(true)
 	}
 	return f.File.Write(p)
@@ -53,7 +59,7 @@ func (f *failingFile) Sync() error {
 
 func TestFailedFsyncStopsTheRun(t *testing.T) {
 	t.Parallel()
-	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: "workstream.completed\",\"workstream\":\"short"}
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(checkpoint.KindWorkstreamCompleted, "short")}
 	b := newBenchOn(t, fsys, `
 phase "one" {
   workstream "long" { command = ["sleep", "300"] }
@@ -83,7 +89,7 @@ phase "one" {
 // more once the session is gone on with, even if that stops before it.
 func TestNothingRunsForEver(t *testing.T) {
 	t.Parallel()
-	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: "workstream.completed\",\"workstream\":\"A"}
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(checkpoint.KindWorkstreamCompleted, "A")}
 	b := newBenchOn(t, fsys, `
 phase "one" {
   workstream "A" { script = "until grep -q 'started.*B' .runner/PRD-001/journal.jsonl; do :; done" }
@@ -96,7 +102,7 @@ phase "one" {
 	if got := b.state().Workstream("B").Status; got != checkpoint.Running {
 		t.Fatalf("B is %s, and the test proves nothing", got)
 	}
-	fsys.when = ""
+	fsys.when = nil
 	fsys.broken.Store(false)
 	signals := make(chan string, 1)
 	stop := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindSessionResumed }, func() { signals <- "SIGINT" })

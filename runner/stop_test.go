@@ -46,7 +46,7 @@ phase "two" {
   }
 }
 `)
-	fsys.when = "workstream.started\",\"workstream\":\"pay"
+	fsys.when = event(checkpoint.KindWorkstreamStarted, "pay")
 	b.write("broken", "")
 	_, err := b.build()
 	if !errors.Is(err, syscall.EIO) {
@@ -305,7 +305,7 @@ phase "two" {
 
 func TestPoisonWhileStartingStartsNothingElse(t *testing.T) {
 	t.Parallel()
-	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: "workstream.started\",\"workstream\":\"pay"}
+	fsys := &failing{FS: store.OS(), only: "journal.jsonl", when: event(checkpoint.KindWorkstreamStarted, "pay")}
 	b := newBenchOn(t, fsys, `
 phase "one" {
   workstream "pay" {
