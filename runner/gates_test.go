@@ -330,3 +330,31 @@ func TestSavedPlanKeepsItsSelection(t *testing.T) {
 	}
 	b.wantRan()
 }
+
+// A workstream is not complete any more once one of its gates, judged again,
+// has failed.
+func TestFailedRejudgementTakesBackTheCompletion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    gate "check" { script = "test ! -e bad" }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    command    = ["false"]
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A")
+	b.write("bad", "")
+	if e := b.must(checkpoint.StatusFailed); e.Error.Gate != "check (A)" {
+		t.Errorf("error %+v", e.Error)
+	}
+	b.wantRan()
+	if got := b.state().Workstream("A").Status; got != checkpoint.Succeeded {
+		t.Errorf("A is %s, want its work done and not complete", got)
+	}
+}
