@@ -1,6 +1,10 @@
 package checkpoint
 
-import "time"
+import (
+	"time"
+
+	"prdrunner/checkpoint/workspace"
+)
 
 // Status is the status of a session, spelled as in the PRD document.
 type Status string
@@ -176,7 +180,25 @@ type CheckpointRef struct {
 	Created   int       `json:"created,omitempty"`
 	Modified  int       `json:"modified,omitempty"`
 	Git       *Git      `json:"git,omitempty"`
+	Capture   *Capture  `json:"capture,omitempty"` // the last one before it: its files
+	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
 	Valid     bool      `json:"valid"`
+	// InvalidatedBy is the rollback that went back before it, "" if none did.
+	InvalidatedBy string  `json:"invalidated_by,omitempty"`
+	Damage        *Damage `json:"damage,omitempty"` // found by a look at its file or its objects
+}
+
+// Damage is what a checkpoint was marked with.
+type Damage struct {
+	At     time.Time `json:"at"`
+	Reason Text      `json:"reason"`
+}
+
+// Capture is the files of the workspace as of a commit of the journal.
+type Capture struct {
+	workspace.Capture
+	Seq uint64    `json:"seq"` // of the commit that recorded it
+	At  time.Time `json:"at"`
 }
 
 // Notes are the fields of a hand-written PRD document that Runner keeps and

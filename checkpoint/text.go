@@ -1,41 +1,7 @@
 package checkpoint
 
-import (
-	"encoding/json"
-	"fmt"
-	"unicode/utf8"
-)
+import "prdrunner/checkpoint/text"
 
-// Text is a string that survives JSON byte for byte: what is not valid UTF-8
-// is written as {"base64":"…"}, since encoding/json would replace it.
-type Text string
-
-type encodedText struct {
-	Base64 []byte `json:"base64"`
-}
-
-// MarshalJSON implements json.Marshaler.
-func (t Text) MarshalJSON() ([]byte, error) {
-	if utf8.ValidString(string(t)) {
-		return json.Marshal(string(t))
-	}
-	return json.Marshal(encodedText{Base64: []byte(t)})
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *Text) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '{' {
-		var e encodedText
-		if err := json.Unmarshal(b, &e); err != nil {
-			return fmt.Errorf("decode bytes: %w", err)
-		}
-		*t = Text(e.Base64)
-		return nil
-	}
-	var s string
-	if err := json.Unmarshal(b, &s); err != nil {
-		return err
-	}
-	*t = Text(s)
-	return nil
-}
+// Text is a string that survives JSON byte for byte, also where it is not
+// UTF-8.
+type Text = text.Text
