@@ -62,13 +62,16 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		return s.applyPhase(at, e)
 	case GateStarted, GatePassed, GateFailed, GateAsked, GateApproved, GateRejected, GateSkipped, GateVoided, GateReviewed:
 		return s.applyGate(at, e)
-	case CheckpointCreated:
-		s.addCheckpoint(seq, at, e)
-	case CheckpointsRemoved:
-		s.dropCheckpoints(e.IDs)
-	case CheckpointSkipped:
-		s.dropCheckpoints(e.IDs)
-	case ProcessesEnded:
+	case CheckpointCreated, CheckpointsRemoved, CheckpointSkipped, CheckpointPinned, CheckpointUnpinned, CheckpointDamaged, CheckpointRebuilt:
+		return s.applyCheckpoint(seq, at, e)
+	case WorkspaceCaptured:
+		s.Capture = &Capture{Capture: e.Capture, Seq: seq, At: at}
+		if s.RunningAt != nil {
+			s.RunCapture = s.Capture
+		}
+	case RollbackStarted, RollbackCompleted, RollbackFailed:
+		return s.applyRollback(at, e)
+	case ProcessesEnded, ArtifactsRestored:
 		// Told to people; nothing that is decided depends on it.
 	default:
 		return s.applyWorkstream(seq, at, e)
@@ -80,7 +83,7 @@ func (s *State) start(at time.Time, e SessionStarted) error {
 	if s.Seq != 0 {
 		return fmt.Errorf("%w: a session starts only once", ErrFold)
 	}
-	if e.FormatVersion != FormatVersion {
+	if !readable(e.FormatVersion) {
 		return &VersionError{Version: "format version " + e.FormatVersion}
 	}
 	*s = State{
@@ -195,7 +198,7 @@ func (s *State) reshape(shape Shape) {
 			if had := old.workstreams[ws.Name]; had != nil {
 				*w = *had
 			}
-			w.Title, w.Batch = ws.Title, ws.Batch
+			w.Title, w.Batch, w.Once = ws.Title, ws.Batch, ws.Once
 			w.Gates = reshapeGates(old, ws.Gates, ws.Name)
 			if w.Status == Completed && !passed(w.Gates) {
 				w.Status = Succeeded // a gate is new: the work stands, but not that it passed
@@ -238,31 +241,4 @@ func reshapeGates(old *index, names []string, owner string) []*Gate {
 		}
 	}
 	return gates
-}
-
-func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
-	ref := &CheckpointRef{
-		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, Reason: e.Reason,
-		CreatedAt: at, Created: e.Created, Modified: e.Modified, Git: e.Git, Valid: true,
-	}
-	s.Checkpoints = append(s.Checkpoints, ref)
-	s.indexed().checkpoints[e.ID] = ref
-	s.dropCheckpoints(e.Removes)
-}
-
-func (s *State) dropCheckpoints(ids []string) {
-	for _, id := range ids {
-		ref := s.indexed().checkpoints[id]
-		if ref == nil {
-			continue
-		}
-		delete(s.index.checkpoints, id)
-		// What retention drops is nearly always among the newest.
-		for i := len(s.Checkpoints) - 1; i >= 0; i-- {
-			if s.Checkpoints[i] == ref {
-				s.Checkpoints = slices.Delete(s.Checkpoints, i, i+1)
-				break
-			}
-		}
-	}
 }

@@ -55,7 +55,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamInvalidated:
 		s.resetWorkstream(w, e.Reason)
 	case WorkstreamEdited:
-		w.Artifacts, w.Edited = e.Artifacts, e.Edited
+		w.Artifacts, w.Edited, w.FilesSeq = e.Artifacts, e.Edited, seq
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	w.Attempts, w.DurationMS, w.Digest = work.Attempt, work.DurationMS, work.Digest
 	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
 	w.Edited, w.Error, w.Reason = nil, nil, ""
-	w.EndedAt, w.WorkSeq = &at, seq
+	w.EndedAt, w.WorkSeq, w.FilesSeq = &at, seq, seq
 	for name, value := range work.Metrics {
 		if s.Metrics == nil {
 			s.Metrics = make(map[string]Metric)

@@ -108,7 +108,7 @@ func decodeCheckpoint(data []byte) (*CheckpointFile, error) {
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
-	if head.FormatVersion != FormatVersion {
+	if !readable(head.FormatVersion) {
 		return nil, &VersionError{Version: "format version " + head.FormatVersion}
 	}
 	if _, err := unseal(data); err != nil {

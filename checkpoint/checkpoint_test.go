@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"prdrunner/checkpoint/store"
 )
 
@@ -149,7 +147,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 			t.Fatalf("byte %d flipped: %v", i, err)
 		}
 	}
-	newer := bytes.Replace(good, []byte(`{"format_version":"1.0"`), []byte(`{"format_version":"7.0"`), 1)
+	newer := bytes.Replace(good, []byte(`{"format_version":"`+FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
 	must(t, store.WriteFile(f.fs, path, newer))
 	var version *VersionError
 	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {
@@ -173,14 +171,14 @@ func TestResolveCheckpoint(t *testing.T) {
 		"1": "bbbb1111", "0": "aaaa0000", "2": "", "CP-init": "aaaa0000", "CP-db-20250101T000003Z-cccc0000": "cccc0000",
 		"CP-db-20250101T000001": "bbbb0000", "": "", "nope": "",
 	} {
-		got, err := ResolveCheckpoint(refs, ref)
+		got, err := (&State{Checkpoints: refs}).FindCheckpoint(ref)
 		switch {
 		case want == "" && !errors.Is(err, ErrNoCheckpoint), want != "" && (err != nil || !strings.HasSuffix(got.ID, want)):
 			t.Errorf("%q: %+v, %v", ref, got, err)
 		}
 	}
 	var ambiguous *AmbiguousError
-	if _, err := ResolveCheckpoint(refs, "CP-db"); !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != 3 {
+	if _, err := (&State{Checkpoints: refs}).FindCheckpoint("CP-db"); !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != 3 {
 		t.Errorf("ambiguous: %v", err)
 	}
 }
@@ -216,41 +214,6 @@ func TestPolicy(t *testing.T) {
 	if (Policy{}).wants(TriggerStart) || !(Policy{}).isZero() || off.isZero() {
 		t.Error("the zero policy")
 	}
-}
-
-// TestRetain: never the newest valid one, exactly the newest of each group.
-func TestRetain(t *testing.T) {
-	t.Parallel()
-	triggers := []Trigger{TriggerManual, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerPause, TriggerUserInterrupt}
-	rapid.Check(t, func(t *rapid.T) {
-		p := Policy{Retention: map[Trigger]int{}}
-		for _, trigger := range triggers[1:] {
-			p.Retention[trigger] = rapid.IntRange(-1, 3).Draw(t, "count")
-		}
-		var refs []*CheckpointRef
-		for range rapid.IntRange(0, 20).Draw(t, "n") {
-			refs = append(refs, &CheckpointRef{
-				Trigger: rapid.SampledFrom(triggers).Draw(t, "trigger"),
-				Phase:   rapid.SampledFrom([]string{"a", "b"}).Draw(t, "phase"),
-				Valid:   rapid.Bool().Draw(t, "valid"),
-			})
-		}
-		decisions := Retain(refs, p)
-		counts := map[group]int{}
-		newest := true
-		for i, ref := range slices.Backward(refs) {
-			g := groupOf(ref.Trigger, ref.Phase)
-			limit, limited := p.limit(ref.Trigger)
-			want := !ref.Valid || newest || !limited || counts[g] < limit
-			if ref.Valid {
-				newest = false
-				counts[g]++
-			}
-			if d := decisions[i]; d.Keep != want || d.Reason == "" {
-				t.Fatalf("%d: %+v, want %t", i, d, want)
-			}
-		}
-	})
 }
 
 func TestDisabledPolicyWritesNone(t *testing.T) {

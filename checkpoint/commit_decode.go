@@ -90,7 +90,7 @@ func (f *frame) commit() (Commit, error) {
 		if err := json.Unmarshal(f.body, c.State); err != nil {
 			return c, fmt.Errorf("%w: state: %w", ErrLine, err)
 		}
-		if c.State.FormatVersion != FormatVersion {
+		if !readable(c.State.FormatVersion) {
 			return c, &VersionError{Version: "format version " + c.State.FormatVersion}
 		}
 		if err := c.State.check(); err != nil {

@@ -133,7 +133,7 @@ func DecodeDocument(data []byte) (Document, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return Document{}, fmt.Errorf("decode the document: %w", err)
 	}
-	if r := version.Runner; r != nil && r.FormatVersion != FormatVersion {
+	if r := version.Runner; r != nil && !readable(r.FormatVersion) {
 		return Document{}, &VersionError{Version: "format version " + r.FormatVersion}
 	}
 	var d Document

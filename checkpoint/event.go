@@ -34,6 +34,7 @@ type WorkstreamShape struct {
 	Name  string   `json:"name"`
 	Title string   `json:"title,omitempty"` // where it is not the name
 	Batch int      `json:"batch,omitempty"`
+	Once  bool     `json:"once,omitempty"`  // its effect must not happen twice
 	Gates []string `json:"gates,omitempty"` // bare names
 }
 
@@ -91,6 +92,7 @@ const (
 	PauseTimeout    PauseReason = "timeout"    // the session's own timeout
 	PauseUncertain  PauseReason = "uncertain"  // a once step whose end is unknown
 	PauseCheckpoint PauseReason = "checkpoint" // a checkpoint could not be written
+	PauseRollback   PauseReason = "rollback"   // it stands where a rollback went back to
 )
 
 // SessionPaused stops a session until a person acts.

@@ -78,6 +78,24 @@ func decodeKind(kind Kind, data []byte) (Event, error) {
 		return decodeAs[CheckpointsRemoved](data)
 	case KindCheckpointSkipped:
 		return decodeAs[CheckpointSkipped](data)
+	case KindCheckpointPinned:
+		return decodeAs[CheckpointPinned](data)
+	case KindCheckpointUnpinned:
+		return decodeAs[CheckpointUnpinned](data)
+	case KindCheckpointDamaged:
+		return decodeAs[CheckpointDamaged](data)
+	case KindCheckpointRebuilt:
+		return decodeAs[CheckpointRebuilt](data)
+	case KindWorkspaceCaptured:
+		return decodeAs[WorkspaceCaptured](data)
+	case KindArtifactsRestored:
+		return decodeAs[ArtifactsRestored](data)
+	case KindRollbackStarted:
+		return decodeAs[RollbackStarted](data)
+	case KindRollbackCompleted:
+		return decodeAs[RollbackCompleted](data)
+	case KindRollbackFailed:
+		return decodeAs[RollbackFailed](data)
 	}
 	return nil, &VersionError{Version: fmt.Sprintf("event kind %q", kind)}
 }

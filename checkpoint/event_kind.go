@@ -46,6 +46,17 @@ const (
 	KindCheckpointCreated  Kind = "checkpoint.created"
 	KindCheckpointsRemoved Kind = "checkpoints.removed"
 	KindCheckpointSkipped  Kind = "checkpoint.skipped"
+	KindCheckpointPinned   Kind = "checkpoint.pinned"
+	KindCheckpointUnpinned Kind = "checkpoint.unpinned"
+	KindCheckpointDamaged  Kind = "checkpoint.damaged"
+	KindCheckpointRebuilt  Kind = "checkpoint.rebuilt"
+
+	KindWorkspaceCaptured Kind = "workspace.captured"
+	KindArtifactsRestored Kind = "artifacts.restored"
+
+	KindRollbackStarted   Kind = "rollback.started"
+	KindRollbackCompleted Kind = "rollback.completed"
+	KindRollbackFailed    Kind = "rollback.failed"
 )
 
 // Kind implements Event.
@@ -152,3 +163,30 @@ func (CheckpointsRemoved) Kind() Kind { return KindCheckpointsRemoved }
 
 // Kind implements Event.
 func (CheckpointSkipped) Kind() Kind { return KindCheckpointSkipped }
+
+// Kind implements Event.
+func (CheckpointPinned) Kind() Kind { return KindCheckpointPinned }
+
+// Kind implements Event.
+func (CheckpointUnpinned) Kind() Kind { return KindCheckpointUnpinned }
+
+// Kind implements Event.
+func (CheckpointDamaged) Kind() Kind { return KindCheckpointDamaged }
+
+// Kind implements Event.
+func (CheckpointRebuilt) Kind() Kind { return KindCheckpointRebuilt }
+
+// Kind implements Event.
+func (WorkspaceCaptured) Kind() Kind { return KindWorkspaceCaptured }
+
+// Kind implements Event.
+func (RollbackStarted) Kind() Kind { return KindRollbackStarted }
+
+// Kind implements Event.
+func (RollbackCompleted) Kind() Kind { return KindRollbackCompleted }
+
+// Kind implements Event.
+func (RollbackFailed) Kind() Kind { return KindRollbackFailed }
+
+// Kind implements Event.
+func (ArtifactsRestored) Kind() Kind { return KindArtifactsRestored }

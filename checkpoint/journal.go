@@ -134,6 +134,9 @@ func (f *fold) applyEvent(seq uint64, c *Commit, i int, e Event) error {
 	if err := f.state.applyOne(seq, c.At(i), e); err != nil {
 		return err
 	}
+	if r, ok := e.(RollbackCompleted); ok && r.State != nil {
+		f.files.rebase(f.state)
+	}
 	f.files.observe(e)
 	return nil
 }

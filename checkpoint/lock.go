@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"prdrunner/checkpoint/store"
 )
@@ -40,7 +41,50 @@ func (s *Store) lockedBy(err error, prd, path string) error {
 }
 
 func (l *locks) release() error {
-	return errors.Join(l.own.Unlock(), l.shared.Unlock())
+	var err error
+	if l.shared != nil {
+		err = l.shared.Unlock()
+	}
+	return errors.Join(l.own.Unlock(), err)
+}
+
+// alone calls f while nobody else writes to the state directory, or fails with
+// a *LockedError.
+func (x *Session) alone(ctx context.Context, f func() error) error {
+	path := x.store.storeLockPath()
+	if err := x.locks.shared.Unlock(); err != nil {
+		return fmt.Errorf("lock the state directory: %w", err)
+	}
+	x.locks.shared = nil
+	only, err := x.store.fs.TryLock(path, false)
+	if err != nil {
+		err = x.store.lockedBy(err, "", path)
+	} else {
+		err = errors.Join(f(), only.Unlock())
+	}
+	return errors.Join(err, x.share(ctx))
+}
+
+// share takes the shared lock again. Somebody who is alone at this moment is so
+// for a while only.
+func (x *Session) share(ctx context.Context) error {
+	wait := time.NewTicker(askInterval)
+	defer wait.Stop()
+	for {
+		shared, err := x.store.fs.TryLock(x.store.storeLockPath(), true)
+		if err == nil {
+			x.locks.shared = shared
+			return nil
+		}
+		if !errors.Is(err, store.ErrLocked) {
+			return fmt.Errorf("lock the state directory: %w", err)
+		}
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return fmt.Errorf("lock the state directory: %w", ctx.Err())
+		}
+	}
 }
 
 // Lock makes the caller the owner of a PRD. It does not wait: *LockedError.

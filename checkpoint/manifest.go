@@ -18,19 +18,10 @@ type Manifest struct {
 	Topic         string           `json:"topic"`
 	CreatedAt     time.Time        `json:"created_at"` // of the session
 	Checkpoints   []*CheckpointRef `json:"checkpoints"`
-	Current       string           `json:"current_checkpoint,omitempty"` // the newest valid one
+	Current       string           `json:"current_checkpoint,omitempty"` // where the session stands
 	Latest        string           `json:"latest,omitempty"`             // the newest of all
 	Total         int              `json:"total"`
 	Rollbacks     []RollbackRecord `json:"rollback_history"`
-}
-
-// RollbackRecord is a return to an earlier checkpoint.
-type RollbackRecord struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"timestamp"`
-	From   string    `json:"from_checkpoint"`
-	To     string    `json:"to_checkpoint"`
-	Reason Text      `json:"reason,omitempty"`
 }
 
 // newManifest derives the manifest of a state.
@@ -44,13 +35,11 @@ func newManifest(s *State) Manifest {
 		CreatedAt:     s.CreatedAt,
 		Checkpoints:   s.Checkpoints,
 		Total:         len(s.Checkpoints),
-		Rollbacks:     []RollbackRecord{},
+		Current:       s.Current,
+		Rollbacks:     append([]RollbackRecord{}, s.Rollbacks...),
 	}
-	for _, ref := range s.Checkpoints {
-		m.Latest = ref.ID
-		if ref.Valid {
-			m.Current = ref.ID
-		}
+	if n := len(s.Checkpoints); n > 0 {
+		m.Latest = s.Checkpoints[n-1].ID
 	}
 	return m
 }

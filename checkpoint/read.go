@@ -5,22 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"prdrunner/checkpoint/store"
 )
-
-// AmbiguousError says that a prefix fits several checkpoints.
-type AmbiguousError struct {
-	Ref        string
-	Candidates []string
-}
-
-func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%q is ambiguous: %s", e.Ref, strings.Join(e.Candidates, ", "))
-}
 
 // Checkpoints returns the checkpoints of a session, oldest first. The journal
 // is what tells of them.
@@ -49,7 +37,7 @@ func (s *Store) ReadCheckpoint(prd, ref string) (*CheckpointFile, error) {
 	if snap.State == nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, ErrNoCheckpoint)
 	}
-	found, err := ResolveCheckpoint(snap.State.Checkpoints, ref)
+	found, err := snap.State.FindCheckpoint(ref)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, err)
 	}
@@ -77,56 +65,6 @@ func (s *Store) verifyCheckpoint(prd, session string, ref *CheckpointRef, data [
 		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove it: the journal can give it again"}
 	}
 	return f, nil
-}
-
-// ResolveCheckpoint finds what a reference names among checkpoints that are
-// given oldest first.
-func ResolveCheckpoint(refs []*CheckpointRef, ref string) (*CheckpointRef, error) {
-	valid := slices.DeleteFunc(slices.Clone(refs), func(r *CheckpointRef) bool { return !r.Valid })
-	if back, ok := cutLatest(ref); ok {
-		if back >= len(valid) {
-			return nil, fmt.Errorf("%w: there are %d", ErrNoCheckpoint, len(valid))
-		}
-		return valid[len(valid)-1-back], nil
-	}
-	if step, err := strconv.Atoi(ref); err == nil {
-		for _, r := range slices.Backward(valid) {
-			if r.Step == step {
-				return r, nil
-			}
-		}
-		return nil, fmt.Errorf("%w: none of step %d", ErrNoCheckpoint, step)
-	}
-	var found []*CheckpointRef
-	for _, r := range refs {
-		if r.ID == ref {
-			return r, nil
-		}
-		if ref != "" && strings.HasPrefix(r.ID, ref) {
-			found = append(found, r)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, ErrNoCheckpoint
-	case 1:
-		return found[0], nil
-	}
-	ambiguous := &AmbiguousError{Ref: ref}
-	for _, r := range found {
-		ambiguous.Candidates = append(ambiguous.Candidates, r.ID)
-	}
-	return nil, ambiguous
-}
-
-// cutLatest reads `latest` and `latest~N`.
-func cutLatest(ref string) (back int, ok bool) {
-	rest, ok := strings.CutPrefix(ref, "latest")
-	if !ok || rest == "" {
-		return 0, ok
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(rest, "~"))
-	return n, err == nil && rest[0] == '~' && n >= 0
 }
 
 func (s *Store) rebuildOne(prd, id string) (*CheckpointFile, error) {

@@ -71,6 +71,11 @@ type State struct {
 	LastGate    string      `json:"last_gate,omitempty"`   // the last gate that passed
 
 	Checkpoints []*CheckpointRef `json:"checkpoints"`
+	Current     string           `json:"current_checkpoint,omitempty"` // where it stands: the newest, or the one it went back to
+	Capture     *Capture         `json:"capture,omitempty"`            // the files, as they were recorded last
+	RunCapture  *Capture         `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
+	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
+	Rollback    *RollbackStarted `json:"rollback,omitempty"` // begun, and not finished
 	Notes       Notes            `json:"notes,omitzero"`
 
 	index *index
@@ -96,7 +101,9 @@ type Workstream struct {
 	Status     StepStatus      `json:"status"`
 	Attempts   int             `json:"attempts"` // in all, over every resume
 	Step       int             `json:"step,omitempty"`
-	WorkSeq    uint64          `json:"work_seq,omitempty"` // of the commit that recorded its work: which run it was
+	Once       bool            `json:"once,omitempty"`
+	WorkSeq    uint64          `json:"work_seq,omitempty"`  // of the commit that recorded its work: which run it was
+	FilesSeq   uint64          `json:"files_seq,omitempty"` // of the commit that recorded its artifacts
 	StartedAt  *time.Time      `json:"started_at,omitempty"`
 	EndedAt    *time.Time      `json:"ended_at,omitempty"`
 	DurationMS int64           `json:"duration_ms,omitempty"` // of the last successful attempt
@@ -181,6 +188,7 @@ type CheckpointRef struct {
 	Modified  int       `json:"modified,omitempty"`
 	Git       *Git      `json:"git,omitempty"`
 	Capture   *Capture  `json:"capture,omitempty"` // the last one before it: its files
+	Before    string    `json:"before,omitempty"`  // of a pre_rollback one: the checkpoint at which the session stood
 	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
 	Valid     bool      `json:"valid"`
 	// InvalidatedBy is the rollback that went back before it, "" if none did.

@@ -33,6 +33,13 @@ func (t *tracker) adopt(s *State) {
 	}
 }
 
+// rebase goes on from a state that the session went back to.
+func (t *tracker) rebase(s *State) {
+	clear(t.known)
+	t.touched, t.lastStep = nil, ""
+	t.adopt(s)
+}
+
 // observe notes which workstream's artifacts an event may have changed.
 func (t *tracker) observe(e Event) {
 	switch e := e.(type) {

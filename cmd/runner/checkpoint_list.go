@@ -101,21 +101,11 @@ func onlyPRD(store *checkpoint.Store) (string, error) {
 
 func newCheckpointList(st *checkpoint.State) checkpointList {
 	list := checkpointList{FormatVersion: outputFormat, PRD: st.PRD, Session: st.Session, Checkpoints: []checkpointItem{}}
-	current := currentCheckpoint(st)
+	current := st.CurrentCheckpoint()
 	for _, ref := range st.Checkpoints {
 		list.Checkpoints = append(list.Checkpoints, checkpointItem{ref, ref == current})
 	}
 	return list
-}
-
-// currentCheckpoint is the newest valid one, nil if there is none.
-func currentCheckpoint(st *checkpoint.State) *checkpoint.CheckpointRef {
-	for i := len(st.Checkpoints) - 1; i >= 0; i-- {
-		if st.Checkpoints[i].Valid {
-			return st.Checkpoints[i]
-		}
-	}
-	return nil
 }
 
 const rule = "================================================="
@@ -137,7 +127,7 @@ func writeCheckpoints(w io.Writer, st *checkpoint.State) error {
 func writeCheckpointTable(w io.Writer, st *checkpoint.State) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "#\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tSTATUS")
-	current := currentCheckpoint(st)
+	current := st.CurrentCheckpoint()
 	for i, c := range st.Checkpoints {
 		status := "✓"
 		switch {

@@ -47,7 +47,7 @@ func runCheckpointShow(_ context.Context, env *environment, o checkpointShowOpti
 	if err != nil {
 		return err
 	}
-	ref, err := checkpoint.ResolveCheckpoint(st.Checkpoints, o.reference)
+	ref, err := st.FindCheckpoint(o.reference)
 	if err != nil {
 		return withHint(usageErrorf("find checkpoint %q of %s: %w", o.reference, st.PRD, err),
 			fmt.Sprintf("`runner checkpoint list %s` lists them", st.PRD))

@@ -1,0 +1,147 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// Capture records the files of the workspace, for the checkpoints that follow.
+// It must be called only while nothing runs. The bytes are durable when it
+// returns, and that they are recorded is with the next commit.
+func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
+	if x.bad != nil {
+		return workspace.Captured{}, x.bad
+	}
+	s := x.State()
+	if s == nil {
+		return workspace.Captured{}, fmt.Errorf("capture the workspace: %w", errNoStart)
+	}
+	o := workspace.CaptureOptions{
+		Patterns: patterns,
+		Ref:      captureRef(s, x.handed+1),
+		Message:  captureMessage(s),
+		When:     x.store.now(),
+	}
+	if s.Capture != nil {
+		o.Last = &s.Capture.Capture
+	}
+	c, err := w.Capture(ctx, o)
+	if err != nil {
+		return c, fmt.Errorf("capture the workspace: %w", err)
+	}
+	if c.Changed {
+		x.Add(WorkspaceCaptured{Capture: c.Capture})
+	}
+	return c, nil
+}
+
+// captureRef names the git reference of a capture.
+func captureRef(s *State, seq uint64) string {
+	session := s.Session
+	if len(session) > 8 {
+		session = session[:8]
+	}
+	return fmt.Sprintf("%s%s/%d", CaptureRefs(s.PRD), encodeName(session), seq)
+}
+
+// CaptureRefs is what the names of a PRD's git references begin with.
+func CaptureRefs(prd string) string { return "refs/runner/" + encodeName(prd) + "/" }
+
+// captureMessage is the message of a capture's commit.
+func captureMessage(s *State) string {
+	step := "init"
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			if w.Step > 0 && w.Step == s.Steps {
+				step = w.Name
+			}
+		}
+	}
+	return fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.Steps, step, s.PRD, s.Session)
+}
+
+// CapturePatterns are the globs that the session captured last, or, before its
+// first capture, the paths of all artifacts on record. They serve who captures
+// without knowing the pipeline.
+func CapturePatterns(ctx context.Context, w *workspace.Workspace, s *State) ([]string, error) {
+	if s.Capture == nil {
+		var paths []string
+		for _, e := range recordedEntries(s, 0) {
+			paths = append(paths, escapeGlob(e.Path))
+		}
+		return paths, nil
+	}
+	l, err := w.Load(ctx, s.Capture.Listing)
+	if err != nil {
+		return nil, fmt.Errorf("load the last capture: %w", err)
+	}
+	return l.Patterns, nil
+}
+
+// Files returns the files of a state: those of its capture, with the artifacts
+// that were recorded since. known is false where nothing was ever captured, so
+// that the listing holds the recorded artifacts and nothing else.
+func Files(ctx context.Context, w *workspace.Workspace, s *State) (l *workspace.Listing, known bool, err error) {
+	if s.Capture == nil {
+		return (&workspace.Listing{}).With(recordedEntries(s, 0)), false, nil
+	}
+	l, err = w.Load(ctx, s.Capture.Listing)
+	if err != nil {
+		return nil, false, fmt.Errorf("load the files of commit %d: %w", s.Capture.Seq, err)
+	}
+	have := make(map[string]string, len(l.Entries))
+	for _, e := range l.Entries {
+		have[e.Path] = e.Digest
+	}
+	since := slices.DeleteFunc(recordedEntries(s, s.Capture.Seq), func(e workspace.Entry) bool {
+		return have[e.Path] == e.Digest && e.Digest != ""
+	})
+	return l.With(since), true, nil
+}
+
+// recordedEntries returns the artifacts that were recorded after a commit. A
+// path belongs to the workstream that recorded it last.
+func recordedEntries(s *State, after uint64) []workspace.Entry {
+	type owned struct {
+		seq   uint64
+		entry workspace.Entry
+	}
+	newest := map[string]owned{}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			if w.Status != Completed && w.Status != Succeeded {
+				continue
+			}
+			seq := max(w.FilesSeq, w.WorkSeq)
+			for _, a := range w.Artifacts {
+				path := string(a.Path)
+				if had, ok := newest[path]; a.Digest != "" && (!ok || seq >= had.seq) {
+					newest[path] = owned{seq, workspace.Entry{Path: path, Mode: a.Mode, Size: a.Size, Digest: a.Digest}}
+				}
+			}
+		}
+	}
+	var entries []workspace.Entry
+	for _, o := range newest {
+		if o.seq > after {
+			entries = append(entries, o.entry)
+		}
+	}
+	return entries
+}
+
+// escapeGlob makes a path a pattern that matches only itself.
+func escapeGlob(path string) string {
+	var b []byte
+	for i := range len(path) {
+		switch path[i] {
+		case '*', '?', '[', ']', '{', '}', '\\':
+			b = append(b, '\\')
+		}
+		b = append(b, path[i])
+	}
+	return string(b)
+}

@@ -1,0 +1,212 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// ErrForward says that a rollback would go forward.
+var ErrForward = errors.New("cannot roll forward")
+
+// ErrUnfinishedRollback says that a rollback was begun and not finished.
+var ErrUnfinishedRollback = errors.New("a rollback is not finished")
+
+// RollbackOptions say what is taken back.
+type RollbackOptions struct {
+	To     string        // a reference, as FindCheckpoint takes it
+	Scope  RollbackScope // "": RollbackAll
+	Force  bool          // go past what can't be restored, and past commits that were pushed
+	Reason string
+	By     Actor
+}
+
+// Rollback is what a rollback would do, or is doing. It is plain data.
+type Rollback struct {
+	Target      *CheckpointRef
+	Current     *CheckpointRef // nil: none
+	Steps       int            // completed so far
+	Scope       RollbackScope
+	Undoes      string             // the rollback that this one undoes
+	Discards    []*Workstream      // completed since, in the order of their steps
+	Invalidates []string           // checkpoints
+	Uncertain   []string           // once steps that may have happened, and that the target knows nothing of
+	FilesOf     *Capture           // whose files come back, nil: only recorded artifacts are known
+	Changes     []workspace.Change // of the files
+	Missing     []workspace.Missing
+	LeftOut     []string // sensitive files, which are left as they are
+	Git         *GitReset
+
+	state *State // of the target
+}
+
+// GitReset is what becomes of the branch where captures are commits on it.
+type GitReset struct {
+	Branch  string
+	From    string // commits
+	To      string
+	Discard []workspace.GitLogEntry
+	Pushed  []string
+}
+
+// PlanRollback says what a rollback would do. It takes no lock and changes
+// nothing. Without a workspace it looks at the state only.
+func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd string, o RollbackOptions) (*Rollback, error) {
+	snap, err := s.Load(prd)
+	if err != nil {
+		return nil, err
+	}
+	if snap.State == nil {
+		return nil, fmt.Errorf("roll back %s: %w", prd, ErrNoCheckpoint)
+	}
+	if snap.State.Rollback != nil {
+		return nil, fmt.Errorf("roll back %s: %w", prd, ErrUnfinishedRollback)
+	}
+	return s.planRollback(ctx, w, snap.State, o)
+}
+
+// planRollback validates the target, and compares it with what is there.
+func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *State, o RollbackOptions) (*Rollback, error) {
+	ref, err := now.FindCheckpoint(o.To)
+	if err != nil {
+		return nil, fmt.Errorf("find checkpoint %q of %s: %w", o.To, now.PRD, err)
+	}
+	r := &Rollback{Target: ref, Current: now.CurrentCheckpoint(), Steps: now.Steps, Scope: o.Scope}
+	if r.Scope == "" {
+		r.Scope = RollbackAll
+	}
+	if err := r.allowed(now); err != nil {
+		return nil, err
+	}
+	file, err := s.ReadCheckpoint(now.PRD, ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	r.state = file.State
+	r.compareState(now)
+	if w == nil || r.Scope == RollbackState {
+		return r, nil
+	}
+	if err := r.compareFiles(ctx, w, now); err != nil {
+		return nil, err
+	}
+	return r, r.compareGit(ctx, w)
+}
+
+// allowed refuses targets that cannot be gone back to.
+func (r *Rollback) allowed(now *State) error {
+	ref := r.Target
+	switch {
+	case ref.Damage != nil:
+		return &DamagedError{
+			Path: ref.ID, Detail: string(ref.Damage.Reason),
+			Remedy: fmt.Sprintf("`runner checkpoint rebuild %s %s` may mend it", now.PRD, ref.ID),
+		}
+	case ref.InvalidatedBy != "":
+		return fmt.Errorf("%w: checkpoint %s was discarded by rollback %s", ErrForward, ref.ID, ref.InvalidatedBy)
+	}
+	for _, past := range now.Rollbacks {
+		if past.Safety == ref.ID && past.Error == "" {
+			r.Undoes = past.ID
+		}
+	}
+	return nil
+}
+
+// compareState finds what the state loses.
+func (r *Rollback) compareState(now *State) {
+	if r.Scope == RollbackFiles {
+		return
+	}
+	for _, p := range now.Phases {
+		for _, w := range p.Workstreams {
+			was := r.state.Workstream(w.Name)
+			if w.Status == Completed && (was == nil || was.Status != Completed || was.WorkSeq != w.WorkSeq) {
+				r.Discards = append(r.Discards, w)
+			}
+		}
+	}
+	slices.SortFunc(r.Discards, func(a, b *Workstream) int { return a.Step - b.Step })
+	after := now.Clone()
+	after.Rollback = &RollbackStarted{To: r.Target.ID, ToSeq: r.Target.Seq, ToStep: r.Target.Step}
+	after.jump(after.newRollbackRecord(now.UpdatedAt), *after.Rollback, r.state)
+	for _, ref := range now.Checkpoints {
+		if then := after.indexed().checkpoints[ref.ID]; ref.Valid && then != nil && !then.Valid {
+			r.Invalidates = append(r.Invalidates, ref.ID)
+		}
+	}
+	for _, p := range after.Phases {
+		for _, w := range p.Workstreams {
+			if had := now.Workstream(w.Name); w.Status == Uncertain && (had == nil || had.Status != Uncertain) {
+				r.Uncertain = append(r.Uncertain, w.Name)
+			}
+		}
+	}
+}
+
+// compareFiles finds what becomes of the files.
+func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now *State) error {
+	r.FilesOf = r.state.Capture
+	target, known, err := Files(ctx, w, r.state)
+	if err != nil {
+		return err
+	}
+	patterns, err := CapturePatterns(ctx, w, now)
+	if err != nil {
+		return err
+	}
+	for _, pattern := range target.Patterns {
+		if !slices.Contains(patterns, pattern) {
+			patterns = append(patterns, pattern)
+		}
+	}
+	found, err := w.Now(ctx, patterns)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	if !known { // what else there was is not on record: nothing is deleted
+		target = found.With(target.Entries)
+	}
+	r.LeftOut = found.LeftOut
+	r.Changes = workspace.Diff(found, target)
+	r.Missing, err = w.Missing(ctx, restored(r.Changes), true)
+	if err != nil {
+		return fmt.Errorf("verify what is to be restored: %w", err)
+	}
+	return nil
+}
+
+// restored are the entries that changes bring.
+func restored(changes []workspace.Change) []workspace.Entry {
+	var entries []workspace.Entry
+	for _, c := range changes {
+		if c.To != nil {
+			entries = append(entries, *c.To)
+		}
+	}
+	return entries
+}
+
+// compareGit finds what becomes of the branch.
+func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error {
+	if !w.CommitsToBranch() || r.state.Capture == nil || r.state.Capture.Commit == "" || r.Target.Git == nil {
+		return nil
+	}
+	git := w.Git()
+	_, head, err := git.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read where git stands: %w", err)
+	}
+	g := &GitReset{Branch: r.Target.Git.Branch, From: head, To: r.state.Capture.Commit}
+	if g.Discard, err = git.Log(ctx, g.To, head, 0); err != nil {
+		return fmt.Errorf("list the commits to discard: %w", err)
+	}
+	if g.Pushed, err = git.Pushed(ctx, g.To, head); err != nil {
+		return fmt.Errorf("look for pushed commits: %w", err)
+	}
+	r.Git = g
+	return nil
+}

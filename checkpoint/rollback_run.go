@@ -1,0 +1,320 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// RolledBack is what a rollback did.
+type RolledBack struct {
+	RollbackRecord
+	Written     int // files
+	Deleted     int
+	Invalidated []string // checkpoints
+}
+
+// RollbackError says that a rollback failed, and where that leaves things.
+type RollbackError struct {
+	To       string // the checkpoint it was to go back to
+	Safety   string // the one made before
+	Undone   bool   // the files are as they were before; else they are of neither moment
+	Step     int    // at which the session stands
+	Branch   string // of git, "" outside a work tree
+	Commit   string
+	Status   string // of git, short
+	Err      error
+	UndoFail error // why the files could not be put back
+}
+
+func (e *RollbackError) Error() string {
+	text := fmt.Sprintf("roll back to %s: %v", e.To, e.Err)
+	if !e.Undone {
+		text += fmt.Sprintf("; the files could not be put back either: %v", e.UndoFail)
+	}
+	return text
+}
+
+func (e *RollbackError) Unwrap() error { return e.Err }
+
+// PushedError says that a rollback would take back commits that others have.
+type PushedError struct{ Commits []string }
+
+func (e *PushedError) Error() string {
+	return fmt.Sprintf("%d of the commits to discard were pushed", len(e.Commits))
+}
+
+// Rollback goes back to a checkpoint: state and files together, unless the
+// scope says otherwise. What is there is recorded first, as a pre_rollback
+// checkpoint, so that it can be undone. Nobody else may write to the state
+// directory meanwhile: *LockedError. What can't be restored is a
+// *workspace.MissingError, and nothing was changed, unless Force leaves it out.
+func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o RollbackOptions) (*RolledBack, error) {
+	if x.live == nil {
+		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrNoSession)
+	}
+	if x.State().Rollback != nil {
+		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrUnfinishedRollback)
+	}
+	plan, err := x.store.planRollback(ctx, w, x.State(), o)
+	if err != nil {
+		return nil, err
+	}
+	if len(plan.Missing) > 0 && !o.Force {
+		return nil, &workspace.MissingError{Missing: plan.Missing}
+	}
+	if plan.Git != nil && len(plan.Git.Pushed) > 0 && !o.Force {
+		return nil, &PushedError{Commits: plan.Git.Pushed}
+	}
+	var done *RolledBack
+	err = x.alone(ctx, func() error {
+		if err := x.beginRollback(ctx, w, plan, o); err != nil {
+			return err
+		}
+		done, err = x.carryOutRollback(ctx, w)
+		return err
+	})
+	return done, err
+}
+
+// FinishRollback finishes a rollback that was begun and cut short: forward, or
+// if that can't be, back to where it began. Without one it does nothing.
+func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*RolledBack, error) {
+	if x.live == nil || x.State().Rollback == nil {
+		return nil, nil
+	}
+	var done *RolledBack
+	err := x.alone(ctx, func() (err error) {
+		if err = x.keepEdits(ctx, w); err != nil {
+			return err
+		}
+		done, err = x.carryOutRollback(ctx, w)
+		return err
+	})
+	return done, err
+}
+
+// keepEdits makes a checkpoint of files that are as they were neither before
+// the rollback nor at its target: somebody has been at work since it was cut
+// short.
+func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
+	intent := x.State().Rollback
+	if w == nil || intent.Scope == RollbackState {
+		return nil
+	}
+	patterns, err := CapturePatterns(ctx, w, x.State())
+	if err != nil {
+		return err
+	}
+	found, err := w.Now(ctx, patterns)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	edited := map[string]bool{}
+	for i, id := range []string{intent.Safety, intent.To} {
+		files, err := x.filesOf(ctx, w, id)
+		if err != nil && i > 0 {
+			break // the target can't be read; carrying out will say so
+		}
+		if err != nil {
+			return err
+		}
+		differs := map[string]bool{}
+		for _, c := range workspace.Diff(files, found) {
+			if c.To != nil && (i == 0 || edited[c.Path]) {
+				differs[c.Path] = true
+			}
+		}
+		edited = differs
+	}
+	if len(edited) == 0 {
+		return nil
+	}
+	if _, err := x.Capture(ctx, w, patterns); err != nil {
+		return err
+	}
+	x.Checkpoint(TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w))
+	return nil
+}
+
+// filesOf returns the files of a checkpoint.
+func (x *Session) filesOf(ctx context.Context, w *workspace.Workspace, id string) (*workspace.Listing, error) {
+	file, err := x.store.ReadCheckpoint(x.prd, id)
+	if err != nil {
+		return nil, err
+	}
+	l, _, err := Files(ctx, w, file.State)
+	return l, err
+}
+
+// beginRollback makes the checkpoint that undoes the rollback, and records the
+// intent. From then on it is finished, whatever happens.
+func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, plan *Rollback, o RollbackOptions) error {
+	if w != nil {
+		patterns, err := CapturePatterns(ctx, w, x.State())
+		if err != nil {
+			return err
+		}
+		target := patterns
+		if plan.FilesOf != nil {
+			l, err := w.Load(ctx, plan.FilesOf.Listing)
+			if err != nil {
+				return fmt.Errorf("load the files of the checkpoint: %w", err)
+			}
+			target = l.Patterns
+		}
+		for _, pattern := range target {
+			if !slices.Contains(patterns, pattern) {
+				patterns = append(patterns, pattern)
+			}
+		}
+		if _, err := x.Capture(ctx, w, patterns); err != nil {
+			return err
+		}
+	}
+	safety, made := x.Checkpoint(TriggerPreRollback, o.Reason, gitOf(ctx, w))
+	if !made {
+		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.prd)
+	}
+	x.Add(RollbackStarted{
+		ID: uuid.NewString(), To: plan.Target.ID, ToSeq: plan.Target.Seq, ToStep: plan.Target.Step, Safety: safety,
+		Scope: plan.Scope, Force: o.Force, Reason: Text(o.Reason), By: o.By,
+	})
+	if _, err := x.Drain(ctx); err != nil {
+		return err
+	}
+	return x.WriteDerived(ctx, true)
+}
+
+// gitOf reads where git stands, as far as that can be known.
+func gitOf(ctx context.Context, w *workspace.Workspace) *Git {
+	if w == nil || w.Git() == nil {
+		return nil
+	}
+	branch, commit, err := w.Git().Head(ctx)
+	if err != nil {
+		return nil
+	}
+	return &Git{Branch: branch, Commit: commit}
+}
+
+// carryOutRollback does what the intent says, and records how it ended.
+func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace) (*RolledBack, error) {
+	intent := *x.State().Rollback
+	target, err := x.store.ReadCheckpoint(x.prd, intent.To)
+	if err != nil {
+		return nil, x.failRollback(ctx, w, intent, err)
+	}
+	var restored workspace.Restored
+	if intent.Scope != RollbackState {
+		if restored, err = x.restoreFiles(ctx, w, intent, target.State); err != nil {
+			return nil, x.failRollback(ctx, w, intent, err)
+		}
+	}
+	e := RollbackCompleted{ID: intent.ID, Written: restored.Written, Deleted: restored.Deleted}
+	for _, m := range restored.Skipped {
+		e.Skipped = append(e.Skipped, Text(m.Path))
+	}
+	if intent.Scope != RollbackFiles {
+		e.State = target.State.Clone()
+		e.State.Checkpoints, e.State.Rollbacks = []*CheckpointRef{}, nil // these go on
+	}
+	valid := x.State().validIDs()
+	x.Add(e)
+	if _, err := x.Drain(ctx); err != nil {
+		return nil, err
+	}
+	now := x.State()
+	done := &RolledBack{RollbackRecord: now.Rollbacks[len(now.Rollbacks)-1], Written: restored.Written, Deleted: restored.Deleted}
+	for _, id := range valid {
+		if ref := now.indexed().checkpoints[id]; ref != nil && !ref.Valid {
+			done.Invalidated = append(done.Invalidated, id)
+		}
+	}
+	return done, x.WriteDerived(ctx, true)
+}
+
+// validIDs are the ids of the valid checkpoints.
+func (s *State) validIDs() []string {
+	var ids []string
+	for _, ref := range s.Checkpoints {
+		if ref.Valid {
+			ids = append(ids, ref.ID)
+		}
+	}
+	return ids
+}
+
+// restoreFiles makes the files those of a state.
+func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State) (workspace.Restored, error) {
+	if w == nil {
+		return workspace.Restored{}, errors.New("the workspace is not known")
+	}
+	if w.CommitsToBranch() && to.Capture != nil && to.Capture.Commit != "" {
+		branch := ""
+		if ref := x.State().indexed().checkpoints[intent.To]; ref != nil && ref.Git != nil {
+			branch = ref.Git.Branch
+		}
+		if err := w.Git().Reset(ctx, branch, to.Capture.Commit); err != nil {
+			return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
+		}
+	}
+	target, known, err := Files(ctx, w, to)
+	if err != nil {
+		return workspace.Restored{}, err
+	}
+	patterns, err := CapturePatterns(ctx, w, x.State()) // of the safety checkpoint: both sides' patterns
+	if err != nil {
+		return workspace.Restored{}, err
+	}
+	found, err := w.Now(ctx, patterns)
+	if err != nil {
+		return workspace.Restored{}, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if !known {
+		target = found.With(target.Entries)
+	}
+	return w.Restore(ctx, workspace.Diff(found, target), workspace.RestoreOptions{ID: intent.ID, Force: intent.Force})
+}
+
+// failRollback puts the files back to where the rollback began, and records
+// that nothing was taken back. If even that fails the intent stays, and the
+// next one who owns the session tries again.
+func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().Steps, Err: cause}
+	if intent.Scope != RollbackState {
+		failed.UndoFail = x.undoFiles(ctx, w, intent)
+	}
+	failed.Undone = failed.UndoFail == nil
+	if git := gitOf(ctx, w); git != nil {
+		failed.Branch, failed.Commit = git.Branch, git.Commit
+		if status, err := w.Git().Status(ctx); err == nil {
+			failed.Status = status
+		}
+	}
+	if !failed.Undone {
+		return failed
+	}
+	x.Add(RollbackFailed{ID: intent.ID, Error: Text(cause.Error())})
+	if _, err := x.Drain(ctx); err != nil {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(failed, x.WriteDerived(ctx, true))
+}
+
+func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted) error {
+	safety, err := x.store.ReadCheckpoint(x.prd, intent.Safety)
+	if err != nil {
+		return err
+	}
+	back := intent
+	back.To, back.Force = intent.Safety, false
+	_, err = x.restoreFiles(ctx, w, back, safety.State)
+	return err
+}

@@ -1,0 +1,179 @@
+package checkpoint
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// RollbackRecord is a return to an earlier checkpoint.
+type RollbackRecord struct {
+	ID       string        `json:"id"`
+	At       time.Time     `json:"timestamp"`
+	From     string        `json:"from_checkpoint"`
+	FromStep int           `json:"from_step"`
+	To       string        `json:"to_checkpoint"`
+	ToStep   int           `json:"to_step"`
+	Safety   string        `json:"safety_checkpoint"` // going back to it undoes this
+	Scope    RollbackScope `json:"scope"`
+	Reason   Text          `json:"reason,omitempty"`
+	By       Actor         `json:"by"`
+	Skipped  []Text        `json:"skipped,omitempty"` // paths that could not be restored
+	Error    Text          `json:"error,omitempty"`   // of one that failed: nothing was taken back
+}
+
+// applyRollback folds the events of rollbacks.
+func (s *State) applyRollback(at time.Time, e Event) error {
+	if e, ok := e.(RollbackStarted); ok {
+		if s.Rollback != nil {
+			return fmt.Errorf("%w: rollback %s is not finished", ErrFold, s.Rollback.ID)
+		}
+		s.Rollback = &e
+		return nil
+	}
+	var id string
+	switch e := e.(type) {
+	case RollbackCompleted:
+		id = e.ID
+	case RollbackFailed:
+		id = e.ID
+	}
+	if s.Rollback == nil || s.Rollback.ID != id {
+		return fmt.Errorf("%w: rollback %q was not begun", ErrFold, id)
+	}
+	record := s.newRollbackRecord(at)
+	s.Current = record.From // unless the state goes back, it stands where it stood
+	switch e := e.(type) {
+	case RollbackFailed:
+		record.Error = e.Error
+	case RollbackCompleted:
+		record.Skipped = e.Skipped
+		if e.State == nil {
+			break
+		}
+		if err := e.State.check(); err != nil {
+			return fmt.Errorf("%w: %w", ErrFold, err)
+		}
+		s.jump(record, *s.Rollback, e.State)
+	}
+	s.Rollback = nil
+	s.Rollbacks = append(slices.Clip(s.Rollbacks), record)
+	return nil
+}
+
+func (s *State) newRollbackRecord(at time.Time) RollbackRecord {
+	b := s.Rollback
+	record := RollbackRecord{
+		ID: b.ID, At: at, From: s.Current, FromStep: s.Steps, To: b.To, ToStep: b.ToStep,
+		Safety: b.Safety, Scope: b.Scope, Reason: b.Reason, By: b.By,
+	}
+	if safety := s.indexed().checkpoints[b.Safety]; safety != nil && safety.Before != "" {
+		record.From = safety.Before
+	}
+	return record
+}
+
+// jump makes the state what it was at a checkpoint. What goes on is the
+// index of checkpoints, the history, and what must never go back: the numbers
+// of attempts, which name logs, and what is known of steps that must happen
+// only once.
+func (s *State) jump(record RollbackRecord, b RollbackStarted, target *State) {
+	next := target.Clone()
+	next.FormatVersion = s.FormatVersion
+	next.Seq, next.UpdatedAt = s.Seq, s.UpdatedAt
+	next.Checkpoints, next.Rollbacks, next.Rollback = s.Checkpoints, s.Rollbacks, nil
+	next.Resumes = s.Resumes
+	next.Current = b.To
+	next.index = nil
+	next.carryOn(s)
+	next.settle()
+	next.invalidate(record, b.ToSeq)
+	*s = *next
+}
+
+// carryOn takes over what does not go back with a rollback.
+func (s *State) carryOn(now *State) {
+	for _, p := range s.Phases {
+		if had := now.Phase(p.Name); had != nil {
+			p.Attempt = max(p.Attempt, had.Attempt)
+		}
+		carryGates(p.Gates, now)
+		for _, w := range p.Workstreams {
+			carryGates(w.Gates, now)
+			had := now.Workstream(w.Name)
+			if had == nil {
+				continue
+			}
+			again := had.Attempts > w.Attempts || had.Status == Uncertain
+			w.Attempts = max(w.Attempts, had.Attempts)
+			if again && (w.Once || had.Once) && had.StartedAt != nil {
+				w.Status = Uncertain
+				w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "a rollback went back before it: it may have happened"}
+			}
+		}
+	}
+}
+
+func carryGates(gates []*Gate, now *State) {
+	for _, g := range gates {
+		if had := now.Gate(g.Label); had != nil {
+			g.Attempts = max(g.Attempts, had.Attempts)
+		}
+	}
+}
+
+// settle ends what was running at the checkpoint, since nothing runs now.
+func (s *State) settle() {
+	for _, p := range s.Phases {
+		settleGates(p.Gates)
+		for _, w := range p.Workstreams {
+			settleGates(w.Gates)
+			switch {
+			case w.Status != Running:
+			case w.Once:
+				w.Status = Uncertain
+				w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "it was running at the checkpoint that a rollback went back to"}
+			default:
+				w.Status = Interrupted
+			}
+		}
+	}
+	s.RunningAt, s.Requested = nil, nil
+	switch s.Status {
+	case StatusInProgress, StatusInitialized:
+		s.Status = StatusPaused
+		s.Pause = &Pause{Reason: PauseRollback, Message: Text("rolled back to " + s.Current)}
+	case StatusPaused, StatusFailed, StatusComplete:
+	}
+}
+
+func settleGates(gates []*Gate) {
+	for _, g := range gates {
+		if g.Status == Running {
+			g.reset("it was being judged at the checkpoint that a rollback went back to")
+		}
+	}
+}
+
+// invalidate marks the checkpoints after the one that was gone back to, but
+// for those that undo a rollback. Going back to one of these makes those valid
+// again that its rollback had discarded.
+func (s *State) invalidate(record RollbackRecord, toSeq uint64) {
+	undone := ""
+	for _, r := range s.Rollbacks {
+		if r.Safety == record.To && r.Error == "" {
+			undone = r.ID
+		}
+	}
+	for _, ref := range s.Checkpoints {
+		switch {
+		case ref.InvalidatedBy != "" && ref.InvalidatedBy == undone:
+			ref.InvalidatedBy = ""
+		case ref.Seq <= toSeq || ref.Trigger == TriggerPreRollback || ref.InvalidatedBy != "":
+			continue
+		default:
+			ref.InvalidatedBy = record.ID
+		}
+		ref.Valid = ref.InvalidatedBy == "" && ref.Damage == nil
+	}
+}
