@@ -1,14 +1,23 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os/exec"
+	"strings"
+
+	"prdrunner/checkpoint/store"
 )
 
-// Commander starts programs for this package.
+// Commander starts programs for this package, which never starts one itself.
 type Commander interface {
-	// Run runs a command to its end. That it ended with another exit code than
-	// 0 is an *ExitError.
+	// Run runs a command to its end, and leaves nothing of it behind, also
+	// when ctx ends first. That it ended with another exit code than 0 is an
+	// *ExitError; that there is no such program is exec.ErrNotFound. When Run
+	// returns, all of Stdout is written, and Stdin is not read any more.
 	Run(ctx context.Context, c Command) error
 }
 
@@ -16,7 +25,8 @@ type Commander interface {
 type Command struct {
 	Args   []string // the program first
 	Dir    string
-	Env    []string // added to the environment
+	Unset  []string // names of variables that are taken out of the environment
+	Env    []string // NAME=value, added to the environment after that
 	Stdin  io.Reader
 	Stdout io.Writer
 }
@@ -24,19 +34,137 @@ type Command struct {
 // ExitError says that a program ran and failed.
 type ExitError struct {
 	Args   []string
-	Code   int
+	Code   int    // -1: ended by a signal
 	Stderr string // its end
 }
 
-func (e *ExitError) Error() string { return "" }
+func (e *ExitError) Error() string {
+	ended := fmt.Sprintf("exit code %d", e.Code)
+	if e.Code < 0 {
+		ended = "ended by a signal"
+	}
+	name := strings.Join(e.Args[:min(len(e.Args), 1)], "")
+	if said := strings.TrimSpace(e.Stderr); said != "" {
+		return fmt.Sprintf("%s: %s: %s", name, ended, said)
+	}
+	return name + ": " + ended
+}
 
-// Git is a git work tree, or a directory in one.
-type Git struct{}
+// GitStateError says that git can't do now what was asked for, and what a
+// person can do about it.
+type GitStateError struct {
+	Detail string
+	Remedy string
+}
 
-// OpenGit returns the work tree that a directory lies in: nil where there is
-// none, or no git program.
-func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) { return nil, nil }
+func (e *GitStateError) Error() string { return e.Detail }
 
-// Head is where HEAD stands: branch is "" when it is detached, commit "" on an
-// unborn branch.
-func (g *Git) Head(ctx context.Context) (branch, commit string, err error) { return "", "", nil }
+// Git is a git work tree, or a directory in one. It is safe for concurrent use.
+//
+// Nothing but CommitAll and Reset touches HEAD, a branch, the index, the stash
+// or a reflog, and nothing but these two runs filters; no hook is run at all.
+// Paths are relative to the directory, slash-separated, of any bytes.
+type Git struct {
+	commander Commander
+	dir       string
+	prefix    string // of dir below the top level: "" or "a/b/"
+	gitDir    string // of this work tree
+	commonDir string // of all work trees of the repository
+	format    string // of object names: sha1 or sha256
+	fs        store.FS
+}
+
+// endOfAnswer parts the answers of rev-parse, which repeats flags that it does
+// not know: a path may hold newlines.
+const endOfAnswer = "--end-of-answer"
+
+// OpenGit returns the work tree that a directory lies in. It is nil where there
+// is none (a bare repository, the inside of .git), or no git program.
+func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
+	g := &Git{commander: c, dir: dir, fs: store.OS()}
+	answer, err := g.output(ctx, nil, "rev-parse", "--is-inside-work-tree", endOfAnswer,
+		"--show-object-format", endOfAnswer, "--show-prefix", endOfAnswer,
+		"--path-format=absolute", "--git-dir", endOfAnswer, "--git-common-dir")
+	var exit *ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, nil
+	case errors.As(err, &exit) && strings.Contains(exit.Stderr, "not a git repository (or any"):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
+	}
+	parts := strings.Split(string(answer), endOfAnswer+"\n")
+	if parts[0] == "false\n" {
+		return nil, nil
+	}
+	if len(parts) != 5 {
+		return nil, fmt.Errorf("look for the git work tree of %s: cannot read the answer %q", dir, answer)
+	}
+	for i, field := range []*string{nil, &g.format, &g.prefix, &g.gitDir, &g.commonDir} {
+		if field != nil {
+			*field = strings.TrimSuffix(parts[i], "\n")
+		}
+	}
+	if g.format != "sha1" && g.format != "sha256" {
+		return nil, fmt.Errorf("look for the git work tree of %s: unknown object format %q", dir, g.format)
+	}
+	return g, nil
+}
+
+// foreign are variables by which git tells its hooks and aliases where they
+// are: the directory says that here. The rest of GIT_* is the user's choice.
+func foreign() []string {
+	return []string{
+		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE",
+		"GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_OBJECT_DIRECTORY",
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
+		"GIT_REPLACE_REF_BASE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
+		"GIT_ICASE_PATHSPECS",
+	}
+}
+
+// command is a git command that leaves everything of the user's alone. An
+// fsmonitor is not asked: it would be started, and it may be wrong.
+func (g *Git) command(args ...string) Command {
+	return Command{
+		Args:  append([]string{"git", "-c", "core.fsmonitor=false"}, args...),
+		Dir:   g.dir,
+		Unset: foreign(),
+		Env: []string{
+			"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+			"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
+		},
+	}
+}
+
+// output runs a command and returns what it prints.
+func (g *Git) output(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	return g.capture(ctx, stdin, g.command(args...))
+}
+
+func (g *Git) capture(ctx context.Context, stdin io.Reader, c Command) ([]byte, error) {
+	var stdout bytes.Buffer
+	c.Stdin, c.Stdout = stdin, &stdout
+	if err := g.commander.Run(ctx, c); err != nil {
+		return stdout.Bytes(), err
+	}
+	return stdout.Bytes(), nil
+}
+
+// exitCode returns the exit code that an error tells of: 0 for none.
+func exitCode(err error) int {
+	var exit *ExitError
+	if errors.As(err, &exit) {
+		return exit.Code
+	}
+	return 0
+}
+
+// records splits output that ends each record with a NUL.
+func records(output []byte) []string {
+	if len(output) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(output), "\x00"), "\x00")
+}

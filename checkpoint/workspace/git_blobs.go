@@ -1,0 +1,222 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // git names its objects so
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// streamThreshold is the size above which git reads and writes a blob in
+// pieces instead of in memory.
+const streamThreshold = "core.bigFileThreshold=8m"
+
+// NewBlobHash returns a hash that gives a blob's name when size bytes were
+// written to it.
+func (g *Git) NewBlobHash(size int64) hash.Hash {
+	h := sha1.New() //nolint:gosec // git names its objects so
+	if g.format == "sha256" {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", size)
+	return h
+}
+
+// isName reports whether a string can be the name of an object of this
+// repository. Git takes much else for one: a branch, "HEAD~3".
+func (g *Git) isName(name string) bool {
+	length := 2 * sha1.Size
+	if g.format == "sha256" {
+		length = 2 * sha256.Size
+	}
+	return len(name) == length && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// Has tells which of the blobs are in the repository, without fetching any.
+func (g *Git) Has(ctx context.Context, blobs []string) (map[string]bool, error) {
+	var names strings.Builder
+	for _, blob := range blobs {
+		if g.isName(blob) {
+			names.WriteString(blob + "\n")
+		}
+	}
+	has := make(map[string]bool, len(blobs))
+	if names.Len() == 0 {
+		return has, nil
+	}
+	c := g.command("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
+	c.Env = append(c.Env, "GIT_NO_LAZY_FETCH=1")
+	out, err := g.capture(ctx, strings.NewReader(names.String()), c)
+	if err != nil {
+		return nil, fmt.Errorf("look for blobs in git: %w", err)
+	}
+	for line := range bytes.Lines(out) {
+		name, kind, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if kind == "blob" {
+			has[name] = true
+		}
+	}
+	return has, nil
+}
+
+// BlobReader reads many blobs through one process, which it starts when it is
+// first needed. It is not safe for concurrent use.
+type BlobReader struct {
+	git  *Git
+	ctx  context.Context //nolint:containedctx // of the process, which outlives a call
+	talk *conversation   // nil: not started, or it ended over a damaged blob
+}
+
+// Blobs returns a reader of blobs, which is to be closed.
+func (g *Git) Blobs(ctx context.Context) (*BlobReader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &BlobReader{git: g, ctx: ctx}, nil
+}
+
+// Read writes a blob's bytes to w. A blob that is not there is fs.ErrNotExist.
+// After an error the next blob can be read.
+func (r *BlobReader) Read(blob string, w io.Writer) error {
+	size, err := r.ask(blob)
+	if err != nil {
+		return err
+	}
+	into := &errWriter{w: w}
+	if _, err := io.CopyN(into, r.talk.out, size); err != nil {
+		return r.broken(blob, err)
+	}
+	if err := r.endBlob(); err != nil {
+		return r.broken(blob, err)
+	}
+	return into.err
+}
+
+// ask requests a blob and returns its size; its bytes and a newline follow.
+func (r *BlobReader) ask(blob string) (int64, error) {
+	if !r.git.isName(blob) {
+		return 0, fmt.Errorf("read blob %q from git: not the name of a blob: %w", blob, fs.ErrNotExist)
+	}
+	if r.talk == nil {
+		r.talk = r.git.converse(r.ctx, r.git.command("-c", streamThreshold, "cat-file", "--batch"))
+	}
+	_, err := r.talk.in.WriteString(blob + "\n")
+	if err == nil {
+		err = r.talk.in.Flush()
+	}
+	if err != nil {
+		return 0, r.broken(blob, err)
+	}
+	line, err := r.talk.out.ReadString('\n')
+	if err != nil {
+		return 0, r.broken(blob, err)
+	}
+	fields := strings.Fields(line)
+	if len(fields) == 2 && fields[1] == "missing" {
+		return 0, fmt.Errorf("read blob %s from git: %w", blob, fs.ErrNotExist)
+	}
+	if len(fields) != 3 {
+		return 0, r.broken(blob, fmt.Errorf("unexpected answer %q", line))
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil || fields[1] != "blob" {
+		return 0, r.broken(blob, fmt.Errorf("not a blob: %q", line))
+	}
+	return size, nil
+}
+
+// endBlob reads the newline that follows a blob.
+func (r *BlobReader) endBlob() error {
+	b, err := r.talk.out.ReadByte()
+	if err == nil && b != '\n' {
+		err = errors.New("its bytes do not end where git said")
+	}
+	return err
+}
+
+// broken gives up the process; the next blob gets a new one.
+func (r *BlobReader) broken(blob string, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	err = r.talk.failure(err)
+	r.talk = nil
+	return fmt.Errorf("read blob %s from git: %w", blob, err)
+}
+
+// Close ends the process.
+func (r *BlobReader) Close() error {
+	if r.talk == nil {
+		return nil
+	}
+	err := r.talk.finish()
+	r.talk = nil
+	if err != nil {
+		return fmt.Errorf("read blobs from git: %w", err)
+	}
+	return nil
+}
+
+// errWriter swallows what comes after an error, so that a blob is always read
+// to its end.
+type errWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (e *errWriter) Write(p []byte) (int, error) {
+	if e.err == nil {
+		_, e.err = e.w.Write(p)
+	}
+	return len(p), nil
+}
+
+// Open returns the bytes of a blob. One that is not there is fs.ErrNotExist.
+func (g *Git) Open(ctx context.Context, blob string) (io.ReadCloser, error) {
+	r := &BlobReader{git: g, ctx: ctx}
+	size, err := r.ask(blob)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return &openBlob{reader: r, blob: blob, left: size}, nil
+}
+
+// openBlob is one blob that is being read.
+type openBlob struct {
+	reader *BlobReader
+	blob   string
+	left   int64
+	err    error
+}
+
+func (o *openBlob) Read(p []byte) (int, error) {
+	switch {
+	case o.err != nil:
+		return 0, o.err
+	case o.left == 0:
+		return 0, io.EOF
+	}
+	n, err := o.reader.talk.out.Read(p[:min(int64(len(p)), o.left)])
+	o.left -= int64(n)
+	if err != nil {
+		o.err = o.reader.broken(o.blob, err)
+		err = o.err
+	}
+	return n, err
+}
+
+// Close ends the process, whose rest is not wanted.
+func (o *openBlob) Close() error {
+	if o.reader.talk != nil {
+		o.reader.talk.abort()
+		o.reader.talk = nil
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// GitCommitOptions say what commit is made. Ref and When are required.
+type GitCommitOptions struct {
+	Ref     string // that names the commit: refs/runner/…; replaced where it exists
+	Message string
+	// Base is a commit whose files the new one has where nothing else is said.
+	// "": below the directory it has only what is said, and outside of it the
+	// files of Parent.
+	Base   string
+	Parent string // "": the commit has none
+	When   time.Time
+}
+
+// refRoot is where this program's refs are; it touches no other.
+const refRoot = "refs/runner/"
+
+// GitWriter writes a commit that is on no branch. The bytes of files are kept
+// as they are given: no filter and no end-of-line conversion sees them.
+// Either Commit or Abort ends it. It is not safe for concurrent use.
+type GitWriter struct {
+	git     *Git
+	options GitCommitOptions
+	talk    *conversation
+	broken  error           // why nothing more can be written
+	parents map[string]bool // directories of the paths that were given
+}
+
+// Begin begins a commit. It uses fast-import, which gets a whole tree with one
+// process, needs no index, and writes no delta, whose search takes long.
+func (g *Git) Begin(ctx context.Context, o GitCommitOptions) (*GitWriter, error) {
+	if !strings.HasPrefix(o.Ref, refRoot) {
+		return nil, fmt.Errorf("begin a commit as %s: not below %s", o.Ref, refRoot)
+	}
+	for _, name := range []string{o.Base, o.Parent} {
+		if name != "" && !g.isName(name) {
+			return nil, fmt.Errorf("begin a commit as %s: %q is not the name of a commit", o.Ref, name)
+		}
+	}
+	c := g.command(
+		"-c", "core.logAllRefUpdates=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync",
+		"-c", "core.compression=1", "-c", "core.looseCompression=1", "-c", "pack.compression=1",
+		"-c", streamThreshold,
+		"fast-import", "--quiet", "--done", "--force", "--depth=0")
+	w := &GitWriter{git: g, options: o, talk: g.converse(ctx, c), parents: map[string]bool{}}
+	if err := w.begin(); err != nil {
+		return nil, w.fail("begin a commit as "+o.Ref, err)
+	}
+	return w, nil
+}
+
+// begin writes the commit's head and lays its base.
+func (w *GitWriter) begin() error {
+	o := w.options
+	message := strings.ReplaceAll(o.Message, "\x00", "")
+	fmt.Fprintf(w.talk.in, "commit %s\nmark :1\ncommitter Runner <runner@localhost> %d %s\ndata %d\n%s\n",
+		o.Ref, max(o.When.Unix(), 0), o.When.Format("-0700"), len(message), message)
+	if o.Parent != "" {
+		fmt.Fprintf(w.talk.in, "from %s\n", o.Parent)
+	}
+	switch {
+	case o.Base == "" && w.git.prefix == "":
+		return w.command("deleteall\n")
+	case o.Base == "":
+		return w.command("D %s\n", quotePath(strings.TrimSuffix(w.git.prefix, "/")))
+	case o.Base == o.Parent:
+		return nil
+	}
+	tree, err := w.treeOf(o.Base)
+	if err != nil {
+		return err
+	}
+	return w.command("M 040000 %s \"\"\n", tree)
+}
+
+// treeOf asks for the tree of a commit.
+func (w *GitWriter) treeOf(commit string) (string, error) {
+	if err := w.command("ls %s \"\"\n", commit); err != nil {
+		return "", err
+	}
+	if err := w.talk.in.Flush(); err != nil {
+		return "", err
+	}
+	line, err := w.talk.out.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	// "040000 tree NAME\t"
+	fields := strings.Fields(line)
+	if len(fields) != 3 || fields[1] != "tree" || !w.git.isName(fields[2]) {
+		return "", fmt.Errorf("commit %s has no tree: %q", commit, line)
+	}
+	return fields[2], nil
+}
+
+// command writes a command of fast-import. Errors of a buffered writer stay.
+func (w *GitWriter) command(format string, args ...any) error {
+	_, err := fmt.Fprintf(w.talk.in, format, args...)
+	return err
+}
+
+// fail ends the process and says why, if git did.
+func (w *GitWriter) fail(doing string, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	w.broken = fmt.Errorf("%s: %w", doing, w.talk.failure(err))
+	return w.broken
+}
+
+// File adds a file, or a symbolic link whose target r gives, of exactly size
+// bytes. If r fails, or has more bytes or fewer (ErrUnstable), the path must be
+// given again, or deleted, before Commit; the rest of the commit is unharmed.
+func (w *GitWriter) File(path string, mode uint32, size int64, r io.Reader) error {
+	full, err := w.enter(path, mode)
+	if err != nil {
+		return err
+	}
+	if err := w.command("M %o inline %s\ndata %d\n", mode, full, size); err != nil {
+		return w.fail("write "+path+" to git", err)
+	}
+	source := &sourceReader{r: r}
+	n, err := io.CopyN(w.talk.in, source, size)
+	if err != nil && source.err == nil {
+		return w.fail("write "+path+" to git", err)
+	}
+	// The announced bytes must come, or all that follows is misread.
+	if _, err := io.CopyN(w.talk.in, zeros{}, size-n); err != nil {
+		return w.fail("write "+path+" to git", err)
+	}
+	if err := w.command("\n"); err != nil {
+		return w.fail("write "+path+" to git", err)
+	}
+	return source.verdict(path, n == size)
+}
+
+// Known adds a file whose blob the repository has, or a submodule.
+func (w *GitWriter) Known(path string, mode uint32, blob string) error {
+	full, err := w.enter(path, mode)
+	if err != nil {
+		return err
+	}
+	if !w.git.isName(blob) {
+		return fmt.Errorf("write %s to git: %q is not the name of a blob", path, blob)
+	}
+	if err := w.command("M %o %s %s\n", mode, blob, full); err != nil {
+		return w.fail("write "+path+" to git", err)
+	}
+	return nil
+}
+
+// Delete takes away a file that Base has. That it has none is no error.
+func (w *GitWriter) Delete(path string) error {
+	if w.broken != nil {
+		return w.broken
+	}
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	// A file that became a directory: what was given below it has replaced it.
+	if w.parents[path] {
+		return nil
+	}
+	if err := w.command("D %s\n", quotePath(w.git.prefix+path)); err != nil {
+		return w.fail("delete "+path+" in git", err)
+	}
+	return nil
+}
+
+// enter checks a path and a mode and returns the path from the top level, quoted.
+func (w *GitWriter) enter(path string, mode uint32) (string, error) {
+	if w.broken != nil {
+		return "", w.broken
+	}
+	if err := checkPath(path); err != nil {
+		return "", err
+	}
+	switch mode {
+	case 0o100644, 0o100755, ModeSymlink, ModeGitlink:
+	default:
+		return "", fmt.Errorf("write %s to git: it knows no mode %o", path, mode)
+	}
+	for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
+		if w.parents[path[:i]] {
+			break
+		}
+		w.parents[path[:i]] = true
+	}
+	return quotePath(w.git.prefix + path), nil
+}
+
+// Commit makes the commit and its ref, durable when it returns, and returns the
+// commit's name.
+func (w *GitWriter) Commit() (commit string, err error) {
+	if w.broken != nil {
+		return "", w.broken
+	}
+	doing := "commit as " + w.options.Ref
+	w.broken = errors.New(doing + ": the commit was made already")
+	if err := w.command("\nget-mark :1\ndone\n"); err != nil {
+		return "", w.fail(doing, err)
+	}
+	if err := w.talk.in.Flush(); err != nil {
+		return "", w.fail(doing, err)
+	}
+	line, err := w.talk.out.ReadString('\n')
+	if err != nil {
+		return "", w.fail(doing, err)
+	}
+	if err := w.talk.finish(); err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
+	}
+	commit = strings.TrimSuffix(line, "\n")
+	if !w.git.isName(commit) {
+		return "", fmt.Errorf("%s: unexpected answer %q", doing, line)
+	}
+	if err := w.git.settle(w.options.Ref, time.Now()); err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
+	}
+	return commit, nil
+}
+
+// Abort gives the commit up. What was written of it is a temporary file in
+// git's store, which git itself removes in time. After Commit it does nothing.
+func (w *GitWriter) Abort() error {
+	w.talk.abort()
+	if w.broken == nil {
+		w.broken = fmt.Errorf("commit as %s: it was given up", w.options.Ref)
+	}
+	return nil
+}
