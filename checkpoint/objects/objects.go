@@ -6,6 +6,9 @@
 // compressed; its name is that of the bytes before compression. Objects never
 // change. They are written by a Batch, many of which share their flushes, and
 // removed by Sweep, while nobody else writes.
+//
+// Read name.go for the names, batch.go and copy.go for writing, read.go for
+// reading, sweep.go for what is there and what goes.
 package objects
 
 import (
@@ -13,7 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
+	"io/fs"
+	"path/filepath"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
 
 	"prdrunner/checkpoint/store"
 )
@@ -28,6 +35,23 @@ type Store struct {
 	fs  store.FS
 	dir string
 	o   Options
+
+	buffers  sync.Pool                     // of *buffer
+	decoders sync.Pool                     // of *zstd.Decoder
+	whole    func() (*zstd.Encoder, error) // of what is in memory
+
+	mu       sync.Mutex
+	anchored bool            // the name of dir is durable
+	settled  map[string]bool // subdirectories whose names are
+}
+
+// New returns the objects in a directory, which is made with the first one.
+func New(fsys store.FS, dir string, o Options) *Store {
+	return &Store{
+		fs: fsys, dir: dir, o: o,
+		whole:   sync.OnceValues(func() (*zstd.Encoder, error) { return newEncoder(nil, 0) }),
+		settled: map[string]bool{},
+	}
 }
 
 // Ref names an object: Digest is "sha256:" and 64 hex digits, Size the length
@@ -40,7 +64,7 @@ type Ref struct {
 // Info is an object as it lies on disk.
 type Info struct {
 	Digest string
-	Stored int64 // bytes of its file
+	Stored int64 // bytes of its file, or of both where it is kept in both forms
 }
 
 // DamagedError says that an object's bytes are not what its name says.
@@ -54,68 +78,64 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("object %s is damaged: %s: %s", e.Digest, e.Path, e.Detail)
 }
 
-// ErrDigest says that something is not the name of an object.
-var ErrDigest = errors.New("not the name of an object")
-
-// New returns the objects in a directory, which is made with the first one.
-func New(fsys store.FS, dir string, o Options) *Store { return &Store{fs: fsys, dir: dir, o: o} }
-
-var errNotBuilt = errors.New("not built")
-
-// Batch writes objects that become durable together. It is safe for
-// concurrent use, but for Commit and Abandon, of which the last call must be
-// one.
-type Batch struct{ s *Store }
-
-// Begin starts a batch.
-func (s *Store) Begin() *Batch { return &Batch{s: s} }
-
-// Put adds bytes. They are an object when Commit has returned.
-func (b *Batch) Put(ctx context.Context, data []byte) (Ref, error) { return Ref{}, errNotBuilt }
-
-// Copy adds what a reader gives, hashing while it copies, in bounded memory.
-func (b *Batch) Copy(ctx context.Context, r io.Reader) (Ref, error) { return Ref{}, errNotBuilt }
-
-// Commit makes all that was added durable, under its names.
-func (b *Batch) Commit(ctx context.Context) error { return errNotBuilt }
-
-// Abandon drops what was added and not committed. After Commit it does nothing.
-func (b *Batch) Abandon() error { return nil }
+// Errors of naming and of reading an object.
+var (
+	// ErrDigest says that something is not the name of an object.
+	ErrDigest = errors.New("not the name of an object")
+	// ErrTooLarge says that an object is longer than its reader allows.
+	ErrTooLarge = errors.New("the object is larger than allowed")
+)
 
 // Has reports whether there is an object of the given name. It does not read it.
-func (s *Store) Has(digest string) (bool, error) { return false, errNotBuilt }
-
-// Open returns the bytes of an object, or fs.ErrNotExist. They are verified
-// while they are read: the read that would reach their end returns a
-// *DamagedError in place of io.EOF if they are not what the name says.
-func (s *Store) Open(digest string) (io.ReadCloser, error) { return nil, errNotBuilt }
-
-// Get returns the bytes of an object that is at most limit bytes long,
-// verified.
-func (s *Store) Get(ctx context.Context, digest string, limit int64) ([]byte, error) {
-	return nil, errNotBuilt
+func (s *Store) Has(digest string) (bool, error) {
+	n, err := parse(digest)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.find(n)
+	var damaged *DamagedError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Verify reads an object to its end: nil, fs.ErrNotExist, or *DamagedError.
-func (s *Store) Verify(ctx context.Context, digest string) error { return errNotBuilt }
+func (s *Store) Verify(ctx context.Context, digest string) error {
+	r, err := s.Open(digest)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // only read from
+	buf := s.buffer()
+	defer s.buffers.Put(buf)
+	for {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("verify object %s: %w", digest, err)
+		}
+		if _, err := r.Read(buf.data[:]); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
 
 // Remove removes an object, such as a damaged one. One that is not there is no
 // error.
-func (s *Store) Remove(digest string) error { return errNotBuilt }
-
-// All yields every object, in the order of the names.
-func (s *Store) All(ctx context.Context) iter.Seq2[Info, error] { return nil }
-
-// Swept is what a Sweep removed, or would.
-type Swept struct {
-	Objects int
-	Bytes   int64 // on disk
-	Kept    int
-}
-
-// Sweep removes the objects that keep does not want, and what was left behind
-// by batches that were cut short. The caller makes sure that nobody writes
-// meanwhile. With dryRun it only counts.
-func (s *Store) Sweep(ctx context.Context, keep func(digest string) bool, dryRun bool) (Swept, error) {
-	return Swept{}, errNotBuilt
+func (s *Store) Remove(digest string) error {
+	n, err := parse(digest)
+	if err != nil {
+		return err
+	}
+	for _, path := range s.paths(n) {
+		if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove object %s: %w", digest, err)
+		}
+	}
+	err = s.fs.SyncDir(filepath.Join(s.dir, n.dir()))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove object %s: %w", digest, err)
+	}
+	return nil
 }

@@ -1,0 +1,99 @@
+package objects
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	digestPrefix = "sha256:"
+	zstExt       = ".zst"
+	nameLength   = 64 // hex digits
+	dirLength    = 2  // of them, in the name of the subdirectory
+)
+
+// name is the 64 hex digits of an object. Nothing else becomes part of a path.
+type name string
+
+func parse(digest string) (name, error) {
+	digits, ok := strings.CutPrefix(digest, digestPrefix)
+	if !ok || len(digits) != nameLength || !isHex(digits) {
+		return "", fmt.Errorf("%q: %w", digest, ErrDigest)
+	}
+	return name(digits), nil
+}
+
+func nameOf(sum []byte) name { return name(hex.EncodeToString(sum)) }
+
+func isHex(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }) < 0
+}
+
+func (n name) digest() string { return digestPrefix + string(n) }
+
+// dir is the subdirectory that an object lies in.
+func (n name) dir() string { return string(n[:dirLength]) }
+
+// isDir reports whether a subdirectory may hold objects.
+func isDir(base string) bool { return len(base) == dirLength && isHex(base) }
+
+// inDir returns the object that a file of a subdirectory holds.
+func inDir(dir, base string) (n name, ok bool) {
+	digits := strings.TrimSuffix(base, zstExt)
+	return name(dir + digits), len(digits) == nameLength-dirLength && isHex(digits)
+}
+
+// paths are the files that an object may be, in the order of reading.
+func (s *Store) paths(n name) [2]string {
+	raw := filepath.Join(s.dir, n.dir(), string(n[dirLength:]))
+	return [2]string{raw, raw + zstExt}
+}
+
+// file is an object as it was found.
+type file struct {
+	path       string
+	compressed bool
+	size       int64 // of the file
+}
+
+// find returns the file that is read for an object, fs.ErrNotExist, or
+// *DamagedError where something has its name that is no file.
+func (s *Store) find(n name) (file, error) {
+	for i, path := range s.paths(n) {
+		info, err := s.fs.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return file{}, fmt.Errorf("find object %s: %w", n.digest(), err)
+		}
+		f := file{path: path, compressed: i == 1, size: info.Size()}
+		if !info.Mode().IsRegular() {
+			return f, &DamagedError{Path: path, Digest: n.digest(), Detail: "not a regular file"}
+		}
+		return f, nil
+	}
+	return file{}, fmt.Errorf("object %s: %w", n.digest(), fs.ErrNotExist)
+}
+
+// mayHold reports whether a file can be an object of a size, as far as can be
+// told without reading it.
+func (f file) mayHold(size int64) bool {
+	if f.compressed {
+		return f.size > 0
+	}
+	return f.size == size
+}
+
+// path is the file that an object is written to.
+func (s *Store) path(n name, compressed bool) string {
+	paths := s.paths(n)
+	if compressed {
+		return paths[1]
+	}
+	return paths[0]
+}
