@@ -1,0 +1,162 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// errDetour says that a path leads through a symbolic link.
+var errDetour = errors.New("lies behind a symbolic link")
+
+// absent reports whether an error says that nothing is at a path: it or a
+// directory above it is missing, or there is a file or a link above it.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, errDetour)
+}
+
+// cursor opens the directories of paths, following no link on the way: what
+// looks like a path below a link is somewhere else. It keeps the last one open,
+// so that sorted paths cost little. It belongs to one goroutine.
+type cursor struct {
+	base *os.Root
+	dir  string   // "" for the base
+	open *os.Root // of dir; nil for the base
+}
+
+// at returns the directory that a path lies in, and its name there. The
+// directory is valid until the next call.
+func (c *cursor) at(path string) (*os.Root, string, error) {
+	i := strings.LastIndexByte(path, '/')
+	dir, err := c.enter(path[:max(i, 0)])
+	return dir, path[i+1:], err
+}
+
+// enter returns a directory, "" for the base.
+func (c *cursor) enter(dir string) (*os.Root, error) {
+	rest := dir
+	if c.dir != "" && c.dir != dir {
+		if below, ok := strings.CutPrefix(dir, c.dir+"/"); ok {
+			rest = below
+		} else {
+			c.close()
+		}
+	} else if c.dir == dir {
+		rest = ""
+	}
+	for rest != "" {
+		name, below, _ := strings.Cut(rest, "/")
+		next, err := openDir(c.current(), name)
+		if err != nil {
+			c.close()
+			return nil, fmt.Errorf("open the directory %s: %w", dir, err)
+		}
+		c.close()
+		c.open, rest = next, below
+	}
+	c.dir = dir
+	return c.current(), nil
+}
+
+func (c *cursor) current() *os.Root {
+	if c.open != nil {
+		return c.open
+	}
+	return c.base
+}
+
+func (c *cursor) close() {
+	if c.open != nil {
+		_ = c.open.Close() // nothing was written through it
+	}
+	c.open, c.dir = nil, ""
+}
+
+// openDir opens a directory in another one. A Root follows links that stay
+// inside, so that what was opened is compared with what has the name.
+func openDir(parent *os.Root, name string) (*os.Root, error) {
+	named, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if named.Mode()&fs.ModeSymlink != 0 {
+		return nil, errDetour
+	}
+	if !named.IsDir() {
+		return nil, syscall.ENOTDIR
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && !os.SameFile(named, opened) {
+		err = errDetour
+	}
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// at calls a function with the directory of one path.
+func (w *Workspace) at(path string, do func(dir *os.Root, name string) error) error {
+	c := cursor{base: w.root}
+	defer c.close()
+	dir, name, err := c.at(path)
+	if err != nil {
+		return err
+	}
+	return do(dir, name)
+}
+
+// workers is how many files are worked on at once.
+func workers() int { return min(4, runtime.NumCPU()) }
+
+// each calls do for every index below n, several at once, in chunks that are
+// in order. It ends with the first error; none is started after it.
+func (w *Workspace) each(ctx context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(workers(), (n+chunk-1)/chunk) {
+		group.Go(func() {
+			c := &cursor{base: w.root}
+			defer c.close()
+			for {
+				from := int(next.Add(int64(chunk))) - chunk
+				if from >= n {
+					return
+				}
+				for i := from; i < min(from+chunk, n); i++ {
+					err := ctx.Err()
+					if err == nil {
+						err = do(ctx, c, i)
+					}
+					if err != nil {
+						cancel(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// native is a slash-separated path as the operating system spells it.
+func native(path string) string { return filepath.FromSlash(path) }

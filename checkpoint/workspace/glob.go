@@ -1,0 +1,130 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// Lstat describes a path without following a link at its end.
+func (w *Workspace) Lstat(path string) (fs.FileInfo, error) { return w.root.Lstat(native(path)) }
+
+// Glob returns the files that match any of the patterns, sorted, without
+// duplicates. Directories do not match; symbolic links do, and are not
+// followed, but for one that the literal beginning of a pattern names.
+func (w *Workspace) Glob(ctx context.Context, patterns []string) ([]string, error) {
+	parsed, err := parsePatterns(patterns)
+	if err != nil {
+		return nil, err
+	}
+	g := walk{w: w, follow: true}
+	if err := g.patterns(ctx, parsed); err != nil {
+		return nil, err
+	}
+	slices.Sort(g.files)
+	return slices.Compact(g.files), nil
+}
+
+// walk finds what matches patterns.
+type walk struct {
+	w      *Workspace
+	follow bool // links that are in the literal beginning of a pattern
+
+	files []string // neither sorted nor without duplicates
+	empty []string // directories in which a file would match and nothing is
+}
+
+func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
+	byBase := map[string][]state{}
+	for _, p := range patterns {
+		if !g.reaches(p.base) {
+			continue
+		}
+		if len(p.elements) > 0 {
+			byBase[p.base] = append(byBase[p.base], state{p.elements})
+		} else if info, err := g.w.Lstat(p.base); err == nil && !info.IsDir() && !g.w.excluded(p.base) {
+			g.files = append(g.files, p.base)
+		}
+	}
+	for base, states := range byBase {
+		if base != "" && g.w.excluded(base) {
+			continue
+		}
+		if err := g.directory(ctx, base, closure(states)); err != nil {
+			return fmt.Errorf("look for files: %w", err)
+		}
+	}
+	return nil
+}
+
+// reaches reports whether a path may be looked at: links on the way are
+// followed, or there are none.
+func (g *walk) reaches(path string) bool {
+	return g.follow || path == "" || g.w.at(path, func(*os.Root, string) error { return nil }) == nil
+}
+
+// directory looks for matches in a directory, "" for the workspace itself.
+func (g *walk) directory(ctx context.Context, dir string, states []state) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := g.w.readDir(dir)
+	if absent(err) { // what vanishes meanwhile is not there
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if dir != "" {
+		dir += "/"
+	}
+	counted := 0
+	for _, e := range entries {
+		path := dir + e.Name()
+		if isTemp(e.Name()) {
+			continue
+		}
+		counted++
+		switch {
+		case g.w.excluded(path):
+		case !e.IsDir():
+			if accepts(states, e.Name()) {
+				g.files = append(g.files, path)
+			}
+		default:
+			if below := step(states, e.Name()); len(below) > 0 {
+				if err := g.directory(ctx, path, below); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if counted == 0 && dir != "" && accepts(states, "x") {
+		g.empty = append(g.empty, dir[:len(dir)-1])
+	}
+	return nil
+}
+
+// readDir lists a directory, "" for the workspace itself, in no order.
+func (w *Workspace) readDir(dir string) ([]fs.DirEntry, error) {
+	name := "."
+	if dir != "" {
+		name = native(dir)
+	}
+	f, err := w.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return entries, err
+}
+
+// isTemp reports whether a name is of a file that Restore has not finished.
+func isTemp(name string) bool {
+	return len(name) > len(tempPrefix) && name[:len(tempPrefix)] == tempPrefix
+}

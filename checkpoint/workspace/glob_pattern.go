@@ -1,0 +1,172 @@
+package workspace
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// maxAlternatives bounds what a pattern with braces may stand for.
+const maxAlternatives = 1024
+
+// pattern is a glob, in the elements between its slashes, so that a walk can
+// tell which directories may hold matches.
+type pattern struct {
+	base     string   // the elements before the first that matches more than one name
+	elements []string // the rest; none if the pattern names one file
+}
+
+// parsePatterns parses globs. Braces that hold slashes are written out.
+func parsePatterns(globs []string) ([]pattern, error) {
+	var parsed []pattern
+	for _, glob := range globs {
+		if !doublestar.ValidatePattern(glob) {
+			return nil, fmt.Errorf("match %q: %w", glob, doublestar.ErrBadPattern)
+		}
+		alternatives, err := expand(nil, glob)
+		if err != nil {
+			return nil, fmt.Errorf("match %q: %w", glob, err)
+		}
+		for _, glob := range alternatives {
+			glob = path.Clean(glob)
+			if !filepath.IsLocal(glob) {
+				return nil, fmt.Errorf("match %q: it leads outside the workspace", glob)
+			}
+			parsed = append(parsed, parsePattern(glob))
+		}
+	}
+	return parsed, nil
+}
+
+func parsePattern(glob string) pattern {
+	elements := strings.Split(glob, "/")
+	meta := slices.IndexFunc(elements, func(e string) bool { return strings.ContainsAny(e, `*?[{\`) })
+	if meta < 0 {
+		return pattern{base: glob}
+	}
+	return pattern{base: strings.Join(elements[:meta], "/"), elements: elements[meta:]}
+}
+
+// expand appends the patterns that one with braces stands for, as far as
+// slashes are in them.
+func expand(all []string, glob string) ([]string, error) {
+	open, end := bracesWithSlash(glob)
+	if open < 0 {
+		if len(all) == maxAlternatives {
+			return nil, fmt.Errorf("its braces stand for more than %d patterns", maxAlternatives)
+		}
+		return append(all, glob), nil
+	}
+	var err error
+	for _, part := range alternatives(glob[open+1 : end]) {
+		if all, err = expand(all, glob[:open]+part+glob[end+1:]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// bracesWithSlash returns where the first outermost braces are that hold a
+// slash, or -1.
+func bracesWithSlash(glob string) (open, end int) {
+	depth, slash := 0, false
+	for i := 0; i < len(glob); i++ {
+		switch glob[i] {
+		case '\\':
+			i++
+		case '[':
+			i = endOfClass(glob, i)
+		case '{':
+			if depth == 0 {
+				open, slash = i, false
+			}
+			depth++
+		case '}':
+			if depth--; depth == 0 && slash {
+				return open, i
+			}
+		case '/':
+			slash = true
+		}
+	}
+	return -1, -1
+}
+
+// alternatives splits what is between braces at its commas.
+func alternatives(list string) []string {
+	var parts []string
+	depth, begin := 0, 0
+	for i := 0; i < len(list); i++ {
+		switch list[i] {
+		case '\\':
+			i++
+		case '[':
+			i = endOfClass(list, i)
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+			if depth == 0 {
+				parts, begin = append(parts, list[begin:i]), i+1
+			}
+		}
+	}
+	return append(parts, list[begin:])
+}
+
+// endOfClass returns where the character class ends that begins at i.
+func endOfClass(glob string, i int) int {
+	for j := i + 1; j < len(glob); j++ {
+		switch glob[j] {
+		case '\\':
+			j++
+		case ']':
+			return j
+		}
+	}
+	return i
+}
+
+// state is a place in a pattern: the elements from at on are to be matched
+// with what is below a directory.
+type state struct {
+	elements []string
+}
+
+// step returns the states in a directory of the given name, from those in the
+// directory above. None means that nothing below it matches.
+func step(states []state, name string) []state {
+	var next []state
+	for _, s := range states {
+		switch e := s.elements[0]; {
+		case e == "**":
+			next = append(next, s)
+		case len(s.elements) > 1 && doublestar.MatchUnvalidated(e, name):
+			next = append(next, state{s.elements[1:]})
+		}
+	}
+	return closure(next)
+}
+
+// closure adds the states that are reached by a ** that stands for nothing.
+func closure(states []state) []state {
+	for i := 0; i < len(states); i++ {
+		if s := states[i]; s.elements[0] == "**" && len(s.elements) > 1 {
+			states = append(states, state{s.elements[1:]})
+		}
+	}
+	return states
+}
+
+// accepts reports whether a file of the given name, in the directory of the
+// states, matches.
+func accepts(states []state, name string) bool {
+	return slices.ContainsFunc(states, func(s state) bool {
+		return len(s.elements) == 1 && (s.elements[0] == "**" || doublestar.MatchUnvalidated(s.elements[0], name))
+	})
+}

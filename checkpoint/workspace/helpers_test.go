@@ -1,0 +1,47 @@
+package workspace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// open opens a workspace whose clock runs ahead, so that files that were just
+// written count as old enough to be remembered.
+func open(t testing.TB, o Options) *Workspace {
+	t.Helper()
+	w, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cache.now = func() time.Time { return time.Now().Add(time.Minute) }
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+// put writes a file, and the directories above it.
+func put(t testing.TB, dir, path, data string) {
+	t.Helper()
+	name := filepath.Join(dir, native(path))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(data), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func shaOf(data string) string {
+	sum := sha256.Sum256([]byte(data))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
