@@ -81,10 +81,10 @@ func CapturePatterns(ctx context.Context, w *workspace.Workspace, s *State) ([]s
 	return l.Patterns, nil
 }
 
-// Files returns the files of a state: those of its capture, with the artifacts
+// FilesOf returns the files of a state: those of its capture, with the artifacts
 // that were recorded since. known is false where nothing was ever captured, so
 // that the listing holds the recorded artifacts and nothing else.
-func Files(ctx context.Context, w *workspace.Workspace, s *State) (l *workspace.Listing, known bool, err error) {
+func FilesOf(ctx context.Context, w *workspace.Workspace, s *State) (l *workspace.Listing, known bool, err error) {
 	if s.Capture == nil {
 		return (&workspace.Listing{}).With(recordedEntries(s, 0)), false, nil
 	}

@@ -30,3 +30,7 @@ func (s *Store) OpenWorkspace(dir string, git *workspace.Git, mode workspace.Git
 	}
 	return w, nil
 }
+
+// Captures reports whether the files of the workspace are recorded: not where
+// there are no checkpoints at all.
+func (s *Store) Captures() bool { return s.o.Policy.Enabled }

@@ -150,7 +150,7 @@ func (r *Rollback) compareState(now *State) {
 // compareFiles finds what becomes of the files.
 func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now *State) error {
 	r.FilesOf = r.state.Capture
-	target, known, err := Files(ctx, w, r.state)
+	target, known, err := FilesOf(ctx, w, r.state)
 	if err != nil {
 		return err
 	}

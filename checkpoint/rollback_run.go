@@ -148,7 +148,7 @@ func (x *Session) filesOf(ctx context.Context, w *workspace.Workspace, id string
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := Files(ctx, w, file.State)
+	l, _, err := FilesOf(ctx, w, file.State)
 	return l, err
 }
 
@@ -264,7 +264,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 			return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
 		}
 	}
-	target, known, err := Files(ctx, w, to)
+	target, known, err := FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
 	}

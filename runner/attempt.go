@@ -34,8 +34,12 @@ func (l *loop) attemptNext(n *node) {
 			return
 		}
 	}
+	var partial []checkpoint.Artifact
+	if n.step.Decision == Run && n.attempt > 1 {
+		partial = l.sv.overwritten(l.x.State(), n.ws.Name, n.ws.Artifacts)
+	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		r := l.perform(within, n.ws, task)
+		r := l.perform(within, n.ws, task, partial)
 		return func() { l.attempted(n, r) }
 	})
 }
@@ -46,11 +50,15 @@ type performed struct {
 	result    Result
 	outputs   outputs
 	artifacts []checkpoint.Artifact
+	leftOut   []string            // sensitive ones, whose bytes are not kept
 	failure   *checkpoint.Failure // nil after success
 }
 
 // perform runs a task and gathers what it left behind. It runs beside the loop.
-func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) performed {
+func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task, partial []checkpoint.Artifact) performed {
+	if err := takeBackPartial(ctx, l.sv.files, partial); err != nil {
+		return performed{failure: &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())}}
+	}
 	var sink began
 	res, err := l.o.Executor.Run(ctx, task, &sink)
 	r := performed{began: sink.yes, result: res}
@@ -65,7 +73,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		return r
 	}
 	if err == nil {
-		r.artifacts, err = l.sv.tree.artifacts(ctx, ws.Artifacts)
+		r.artifacts, r.leftOut, err = keepArtifacts(ctx, l.sv.files, ws.Artifacts)
 	}
 	if err == nil {
 		err = l.leak(r)
@@ -116,6 +124,9 @@ func (l *loop) attempted(n *node, r performed) {
 }
 
 func (l *loop) succeeded(n *node, r performed) {
+	for _, path := range r.leftOut {
+		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
+	}
 	work := checkpoint.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
 		Metrics: r.outputs.metrics, Artifacts: r.artifacts,

@@ -20,6 +20,9 @@ func (l *loop) begin(plan *Plan) error {
 		}
 	} else {
 		l.resume(plan)
+		if err := l.restorePlanned(plan); err != nil {
+			return fmt.Errorf("go on with the session: %w", err)
+		}
 	}
 	l.reportLeftovers("", left)
 	l.pl.st = l.x.State()
@@ -38,6 +41,7 @@ func (l *loop) begin(plan *Plan) error {
 		l.durable(c)
 	}
 	if previous == nil {
+		l.capture()
 		l.checkpoint(checkpoint.TriggerStart, "")
 	}
 	l.settle()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
@@ -13,12 +14,12 @@ import (
 // itself ended is the Ending.
 func Build(ctx context.Context, o Options) (Ending, error) {
 	o = o.withDefaults()
-	t, err := openTree(o.Workspace, o.Store.Dir())
+	w, done, err := o.files()
 	if err != nil {
 		return Ending{}, err
 	}
-	defer func() { _ = t.close() }()
-	l := newLoop(o, t)
+	defer done()
+	l := newLoop(o, w)
 	plan, err := l.interruptible(ctx)
 	if err != nil {
 		return Ending{}, err
@@ -42,11 +43,11 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	return l.conclude()
 }
 
-func newLoop(o Options, t *tree) *loop {
+func newLoop(o Options, w *workspace.Workspace) *loop {
 	window := time.NewTimer(time.Hour)
 	window.Stop()
 	return &loop{
-		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o.Pipeline, t), facts: newFacts(), began: o.Now(),
+		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o.Pipeline, w), facts: newFacts(), began: o.Now(),
 		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*question),
 	}
 }
@@ -59,6 +60,7 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 	}
 	if l.phase.passed && phase.Number < len(l.p.Phases) {
 		l.readGit()
+		l.capture()
 		l.checkpoint(checkpoint.TriggerPhaseTransition, "")
 		l.settle()
 	}

@@ -30,6 +30,7 @@ func (l *loop) conclude() (Ending, error) {
 	l.over = true
 	if l.fatal == nil {
 		l.readGit()
+		l.capture()
 		l.add(nil, event)
 		l.checkpoint(trigger, "")
 		l.settle()

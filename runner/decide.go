@@ -95,7 +95,7 @@ func decideDone(s subject, step Step) Step {
 		step.Changes = c
 		return again(s, step, "%s", describeChanges(c))
 	}
-	if gone := missing(s.conflicts); len(gone) > 0 {
+	if gone := missing(s.conflicts); !allKept(gone) {
 		step.Changes = asChanges(gone)
 		return again(s, step, "its artifact %s is missing", gone[0].Path)
 	}
@@ -106,18 +106,11 @@ func decideDone(s subject, step Step) Step {
 		if status == checkpoint.Failed && s.ws.RerunOnGateFailure {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", label)
 		}
+		step.Restores = restorable(s)
 		return step.with(Judge, "the work is done; %s comes next", label)
 	}
 	if len(s.conflicts) > 0 {
-		step.Changes = asChanges(s.conflicts)
-		switch s.choice {
-		case ConflictKeep:
-			return step.with(Judge, "%s was edited, and the edit is kept", s.conflicts[0].Path)
-		case ConflictRestore:
-			return again(s, step, "%s was edited, and is made again", s.conflicts[0].Path)
-		case ConflictAsk, ConflictFail:
-		}
-		return step.with(Reuse, "proved done, but %s was edited since", s.conflicts[0].Path)
+		return decideConflicts(s, step)
 	}
 	if s.record.Status == checkpoint.Succeeded {
 		return step.with(Judge, "the work is done, but its completion is not on record")
@@ -126,6 +119,42 @@ func decideDone(s subject, step Step) Step {
 		return step.with(Reuse, "completed according to the PRD document")
 	}
 	return step.with(Reuse, "nothing changed since it completed")
+}
+
+// decideConflicts decides what was completed and proved done, but for some of
+// its artifacts, which are missing and can be put back, or were edited.
+func decideConflicts(s subject, step Step) Step {
+	changed := edited(s.conflicts)
+	step.Changes = asChanges(s.conflicts)
+	step.Restores = restorable(s)
+	switch {
+	case len(changed) == 0:
+		return step.with(Reuse, "%s is missing, and is restored", list(step.Restores))
+	case s.choice == ConflictKeep:
+		return step.with(Judge, "%s was edited, and the edit is kept", changed[0].Path)
+	case s.choice == ConflictRestore && allKept(changed):
+		return step.with(Reuse, "%s was edited, and is restored", changed[0].Path)
+	case s.choice == ConflictRestore:
+		return again(s, step, "%s was edited, and is made again", changed[0].Path)
+	}
+	return step.with(Reuse, "proved done, but %s was edited since", changed[0].Path)
+}
+
+// restorable are the artifacts that are put back for a workstream that does
+// not run again: the missing ones, and the edited where that was decided.
+func restorable(s subject) []string {
+	var paths []string
+	for _, c := range s.conflicts {
+		if c.Kept && (c.Found == "" || s.choice == ConflictRestore) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// allKept reports whether all of them can be put back.
+func allKept(conflicts []Conflict) bool {
+	return !slices.ContainsFunc(conflicts, func(c Conflict) bool { return !c.Kept })
 }
 
 // again runs a done workstream again, unless that is for a person to say.
@@ -161,6 +190,8 @@ type gateSubject struct {
 	definition string // of the gate now; "" when it can't be known yet
 	judged     string // of what it would judge; likewise
 	declared   bool   // whether there are files that its verdict is bound to
+	unmoved    bool   // whether the workspace is as the last run left it
+	moved      string // a file that is not, or why that is not known
 	forced     string
 }
 
@@ -214,8 +245,8 @@ func decidePassed(s gateSubject, step Step) Step {
 	case s.record.Judged != s.judged:
 		step.Changes = []Change{{Component: "judged", Old: s.record.Judged, New: s.judged}}
 		return step.with(Judge, "what it judged changed")
-	case !s.declared && s.gate.Kind == pipeline.GateCommand:
-		return step.with(Judge, "neither it nor what it judges declares inputs or artifacts that could prove it unchanged")
+	case !s.declared && s.gate.Kind == pipeline.GateCommand && !s.unmoved:
+		return step.with(Judge, "neither it nor what it judges declares inputs or artifacts, and %s", s.moved)
 	}
 	return step.with(Reuse, "passed, and nothing changed since")
 }

@@ -1,11 +1,15 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 )
 
 const (
@@ -35,58 +39,170 @@ func (l *loop) derive() {
 	}
 }
 
-// writeDerived writes checkpoint files and documents. A failure is never
-// passed over: it is tried again, and then the configuration decides.
+// writeDerived writes checkpoint files and documents.
 func (l *loop) writeDerived(force bool) {
-	err := l.x.WriteDerived(l.ctx, force)
-	if err != nil && !l.unwritten {
-		err = l.writeAgain(force, err)
+	l.persist(unwritten{
+		what: "a checkpoint could not be written",
+		try:  func() error { return l.x.WriteDerived(l.ctx, force) },
+		skip: func() []string {
+			if force {
+				return l.x.SkipDerived()
+			}
+			return nil
+		},
+	})
+}
+
+// capture records the files of the workspace, for the checkpoint that comes
+// next. Nothing runs now.
+func (l *loop) capture() {
+	l.drain() // so that no record is older than the files that it belongs to
+	if l.fatal != nil || !l.o.Store.Captures() {
+		return
+	}
+	l.persist(unwritten{
+		what: "the workspace could not be captured",
+		try: func() error {
+			c, err := l.x.Capture(l.ctx, l.sv.files, l.scope())
+			l.tellLeftOut(c)
+			return err
+		},
+		skip: func() []string { return nil },
+	})
+}
+
+// scope is what a capture takes in, besides what git knows: what the pipeline
+// names, and what the configuration adds.
+func (l *loop) scope() []string {
+	patterns := slices.Clone(l.o.Include)
+	add := func(more ...string) {
+		for _, pattern := range more {
+			if pattern != "" && filepath.IsLocal(filepath.FromSlash(pattern)) {
+				patterns = append(patterns, pattern)
+			}
+		}
+	}
+	add(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document))
+	for _, phase := range l.p.Phases {
+		for _, ws := range phase.Workstreams {
+			add(ws.Inputs...)
+			add(ws.Artifacts...)
+			for _, g := range ws.Gates {
+				add(g.Inputs...)
+			}
+		}
+		for _, g := range phase.Gates {
+			add(g.Inputs...)
+		}
+	}
+	slices.Sort(patterns)
+	return slices.Compact(patterns)
+}
+
+// tellLeftOut names, once, what no capture takes in.
+func (l *loop) tellLeftOut(c workspace.Captured) {
+	if l.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
+		return
+	}
+	l.toldLeftOut = true
+	if len(c.LeftOut) > 0 {
+		l.warn("left out of captures, since they look sensitive: " + list(c.LeftOut))
+	}
+	if len(c.Special) > 0 {
+		l.warn("left out of captures, since they are no files: " + list(c.Special))
+	}
+}
+
+// unwritten is a part of a checkpoint that has to be written.
+type unwritten struct {
+	what string          // what it means if it can't be
+	try  func() error    // may be called again
+	skip func() []string // gives it up, and returns the checkpoints that go with it
+}
+
+// persist writes a part of a checkpoint. A failure is never passed over: it is
+// tried again, and then a person or the configuration decides.
+func (l *loop) persist(u unwritten) {
+	err := u.try()
+	first := !l.unwritten
+	if err != nil && first {
+		l.onUnwritten, err = l.tryAgain(u, err)
 	}
 	if err == nil {
 		return
 	}
-	first := !l.unwritten
 	l.unwritten = true
-	if l.o.OnCheckpointError == CheckpointErrorSkip {
-		l.skipDerived(force, first, err)
+	if l.onUnwritten == CheckpointErrorSkip {
+		l.skipUnwritten(u, first, err)
 		return
 	}
 	if first {
-		l.warn(fmt.Sprintf("a checkpoint could not be written: %v", err))
+		l.warn(fmt.Sprintf("%s: %v", u.what, err))
 		l.cause.derived = err
 		l.halt(stopPause)
 	}
 }
 
-// writeAgain tries a few times more, or, if that is configured, until it
-// succeeds or a signal comes.
-func (l *loop) writeAgain(force bool, err error) error {
+// tryAgain tries a few times more. Then a person decides, where one is there,
+// else the configuration; with retry it goes on until it succeeds or a signal
+// comes.
+func (l *loop) tryAgain(u unwritten, err error) (OnCheckpointError, error) {
 	pause := derivedPause
 	for try := 2; err != nil; try++ {
-		if try > derivedTries && l.o.OnCheckpointError != CheckpointErrorRetry {
-			return err
-		}
-		if try == derivedTries && l.o.OnCheckpointError == CheckpointErrorRetry {
-			l.warn(fmt.Sprintf("a checkpoint can't be written, and is tried again: %v", err))
+		if try > derivedTries {
+			switch decision := l.decideUnwritten(u, err); {
+			case decision != CheckpointErrorRetry:
+				return decision, err
+			case try == derivedTries+1:
+				l.warn(fmt.Sprintf("%s, and is tried again: %v", u.what, err))
+			}
 		}
 		if !l.pauseFor(pause) {
-			return err
+			return CheckpointErrorPause, err
 		}
 		pause = min(2*pause, derivedMost)
-		err = l.x.WriteDerived(l.ctx, force)
+		err = u.try()
 	}
-	return nil
+	return "", nil
 }
 
-// skipDerived records what is passed over.
-func (l *loop) skipDerived(force, first bool, err error) {
+// decideUnwritten asks what to do, and takes in meanwhile what goroutines
+// report.
+func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
+	if l.o.Asker == nil || l.prompting() { // two questions at once would take each other's answers
+		return l.o.OnCheckpointError
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
+	answers := make(chan OnCheckpointError, 1)
+	go func() {
+		decision, failed := l.o.Asker.Unwritten(ctx, fmt.Sprintf("%s: %v", u.what, err))
+		if failed != nil {
+			decision = l.o.OnCheckpointError
+		}
+		answers <- decision
+	}()
+	for {
+		select {
+		case decision := <-answers:
+			return decision
+		case f := <-l.events:
+			f()
+		case name := <-l.o.Interrupts:
+			l.interrupt(name)
+			cancel()
+			<-answers
+			return CheckpointErrorPause
+		}
+	}
+}
+
+// skipUnwritten records what is passed over.
+func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 	if first {
-		l.warn(fmt.Sprintf("a checkpoint could not be written, and is skipped: %v", err))
+		l.warn(fmt.Sprintf("%s, and is skipped: %v", u.what, err))
 	}
-	var ids []string
-	if force {
-		ids = l.x.SkipDerived()
-	}
+	ids := u.skip()
 	if first || len(ids) > 0 {
 		l.add(nil, checkpoint.CheckpointSkipped{IDs: ids, Error: checkpoint.Text(err.Error())})
 		l.drain()

@@ -10,6 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
@@ -23,6 +24,9 @@ type Facts struct {
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
+
+	captured bool               // whether the last run captured the workspace
+	moved    []workspace.Change // what is not as it was captured, or recorded, since
 }
 
 // merge takes in what was found for one workstream.
@@ -34,18 +38,30 @@ func (f *Facts) merge(found *Facts) {
 	}
 }
 
+// unmoved reports whether the workspace is as the last run left it, and if
+// not, why.
+func (f *Facts) unmoved() (bool, string) {
+	switch {
+	case !f.captured:
+		return false, "no capture of the workspace could prove it unchanged"
+	case len(f.moved) > 0:
+		return false, fmt.Sprintf("%s was %s since the last run", f.moved[0].Path, f.moved[0].Kind)
+	}
+	return true, ""
+}
+
 // surveyor gathers facts.
 type surveyor struct {
-	tree *tree
-	p    *pipeline.Pipeline
-	own  *ownership
+	files *workspace.Workspace
+	p     *pipeline.Pipeline
+	own   *ownership
 
 	latest  map[string]string      // path → the completed workstream that recorded it last
 	partial []*pipeline.Workstream // begun and not completed: what is under their patterns is theirs
 }
 
-func newSurveyor(p *pipeline.Pipeline, t *tree) *surveyor {
-	return &surveyor{tree: t, p: p, own: newOwnership(p)}
+func newSurveyor(p *pipeline.Pipeline, w *workspace.Workspace) *surveyor {
+	return &surveyor{files: w, p: p, own: newOwnership(p)}
 }
 
 func newFacts() *Facts {
@@ -60,7 +76,7 @@ func newFacts() *Facts {
 // session gathers what concerns the session as a whole.
 func (s *surveyor) session(ctx context.Context, f *Facts, git Git) error {
 	if s.p.Document != "" {
-		a, err := s.tree.describe(ctx, filepath.ToSlash(s.p.Document))
+		a, err := describe(ctx, s.files, filepath.ToSlash(s.p.Document))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("read the PRD document: %w", err)
 		}
@@ -96,31 +112,37 @@ func (s *surveyor) inputs(ctx context.Context, ws *pipeline.Workstream) ([]check
 	if len(ws.Inputs) == 0 {
 		return nil, nil
 	}
-	return s.tree.describeAll(ctx, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
+	return describeAll(ctx, s.files, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
 }
 
 // verify compares recorded artifacts with the files that are there.
 func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstream) error {
 	var conflicts []Conflict
+	conflict := func(a checkpoint.Artifact, found string) error {
+		kept, err := s.files.Kept(a.Digest)
+		conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
+		return err
+	}
 	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
 		if s.accounted(rec, string(a.Path)) {
 			continue
 		}
-		now, err := s.tree.describe(ctx, string(a.Path))
+		now, err := describe(ctx, s.files, string(a.Path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest})
-			continue
-		case errors.Is(err, errNotRegular):
-			conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest, Found: "not a file"})
-			continue
-		case err != nil:
-			return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
-		case a.Digest != "" && now.Digest != a.Digest:
-			conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest, Found: now.Digest})
+			err = conflict(a, "")
+		case errors.Is(err, workspace.ErrNotRegular):
+			err = conflict(a, "not a file")
+		case err == nil && a.Digest != "" && now.Digest != a.Digest:
+			err = conflict(a, now.Digest)
+			current = append(current, now)
+		case err == nil:
+			current = append(current, now)
 		}
-		current = append(current, now)
+		if err != nil {
+			return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
+		}
 	}
 	f.conflicts[rec.Name], f.current[rec.Name] = conflicts, current
 	return nil
@@ -181,7 +203,7 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 		f.judged[g.Label()] = ""
 		return nil
 	}
-	files, err := s.tree.describeAll(ctx, patterns, func(p string) bool { return s.own.later(g, p) })
+	files, err := describeAll(ctx, s.files, patterns, func(p string) bool { return s.own.later(g, p) })
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
@@ -203,6 +225,9 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := s.session(ctx, f, git); err != nil {
 		return err
 	}
+	if err := s.moved(ctx, f, st); err != nil {
+		return err
+	}
 	s.claims(st)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -221,6 +246,26 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 			return err
 		}
 	}
+	return nil
+}
+
+// moved compares the files with those that the last run captured. What
+// workstreams have recorded since is no change.
+func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
+	if st == nil || st.RunCapture == nil {
+		return nil
+	}
+	then := *st
+	then.Capture = st.RunCapture
+	was, known, err := checkpoint.FilesOf(ctx, s.files, &then)
+	if err != nil || !known {
+		return err
+	}
+	is, err := s.files.Now(ctx, was.Patterns)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	f.captured, f.moved = true, workspace.Diff(was, is)
 	return nil
 }
 

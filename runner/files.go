@@ -6,210 +6,113 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 )
 
-// symlinkMode marks a symbolic link in checkpoint.Artifact.Mode.
-const symlinkMode = 0o120000
-
-// tree reads the workspace. Everything goes through an os.Root, so that no
-// link and no pattern leads outside it.
-type tree struct {
-	root *os.Root
-	skip []string // slash-separated directories that are never part of a glob
+// describe looks at one file: fs.ErrNotExist, workspace.ErrNotRegular, workspace.ErrUnstable.
+func describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
+	e, err := w.Describe(ctx, path)
+	return artifact(e), err
 }
 
-// openTree opens the workspace. skip names directories (absolute) whose files
-// never count, such as the state directory.
-func openTree(workspace string, skip ...string) (*tree, error) {
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		return nil, fmt.Errorf("open the workspace: %w", err)
-	}
-	t := &tree{root: root, skip: []string{".git"}}
-	for _, dir := range skip {
-		if rel, err := filepath.Rel(workspace, dir); err == nil && filepath.IsLocal(rel) {
-			t.skip = append(t.skip, filepath.ToSlash(rel))
-		}
-	}
-	return t, nil
-}
-
-func (t *tree) close() error { return t.root.Close() }
-
-// glob returns the files that match any of the patterns, sorted, without
-// duplicates. Directories do not match; symbolic links do, and are not followed.
-func (t *tree) glob(ctx context.Context, patterns []string) ([]string, error) {
-	var found []string
-	fsys := t.root.FS()
-	for _, pattern := range patterns {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if !strings.ContainsAny(pattern, `*?[{\`) {
-			if info, err := t.root.Lstat(filepath.FromSlash(pattern)); err == nil && !info.IsDir() {
-				found = append(found, path.Clean(pattern))
-			}
-			continue
-		}
-		err := doublestar.GlobWalk(fsys, pattern, func(p string, d fs.DirEntry) error {
-			if t.skipped(p) {
-				if d.IsDir() {
-					return doublestar.SkipDir
-				}
-				return nil
-			}
-			if !d.IsDir() {
-				found = append(found, p)
-			}
-			return ctx.Err()
-		}, doublestar.WithNoFollow(), doublestar.WithFailOnIOErrors())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // what vanishes meanwhile is not there
-			return nil, fmt.Errorf("match %q: %w", pattern, err)
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
-}
-
-func (t *tree) skipped(p string) bool {
-	for _, dir := range t.skip {
-		if p == dir || strings.HasPrefix(p, dir+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// errNotRegular says that a path is something that has no content to record.
-var errNotRegular = errors.New("is neither a regular file nor a symbolic link")
-
-// errUnstable says that a file changed while it was read.
-var errUnstable = errors.New("changed while it was read")
-
-// describe records one file: its size, mode and digest.
-func (t *tree) describe(ctx context.Context, p string) (checkpoint.Artifact, error) {
-	name := filepath.FromSlash(p)
-	info, err := t.root.Lstat(name)
-	if err != nil {
-		return checkpoint.Artifact{}, err
-	}
-	a := checkpoint.Artifact{Path: checkpoint.Text(p), Mode: uint32(info.Mode().Perm())}
-	switch {
-	case info.Mode().IsRegular():
-		a.Size, a.Digest, err = t.digestFile(ctx, name)
-	case info.Mode()&fs.ModeSymlink != 0:
-		var target string
-		target, err = t.root.Readlink(name)
-		a.Size, a.Mode, a.Digest = int64(len(target)), symlinkMode, sum([]byte(target))
-	default:
-		err = errNotRegular
-	}
-	if err != nil {
-		return checkpoint.Artifact{}, fmt.Errorf("%s: %w", p, err)
-	}
-	return a, nil
-}
-
-// digestFile hashes a regular file, and makes sure that it was not written
-// to meanwhile.
-func (t *tree) digestFile(ctx context.Context, name string) (int64, string, error) {
-	f, err := t.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = f.Close() }()
-	before, err := f.Stat()
-	if err != nil {
-		return 0, "", err
-	}
-	if !before.Mode().IsRegular() {
-		return 0, "", errNotRegular
-	}
-	h := sha256.New()
-	n, err := io.Copy(h, &contextReader{ctx: ctx, r: f})
-	if err != nil {
-		return 0, "", err
-	}
-	after, err := f.Stat()
-	if err != nil {
-		return 0, "", err
-	}
-	if n != after.Size() || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
-		return 0, "", errUnstable
-	}
-	return n, "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// contextReader stops reading when its context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
-}
-
-// describeAll records all files that match the patterns, without those that
-// leaveOut names (nil: none). What vanishes between matching and reading is
-// left out, too.
-func (t *tree) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) ([]checkpoint.Artifact, error) {
-	paths, err := t.glob(ctx, patterns)
+// describeAll looks at all files that match the patterns, without those that
+// leaveOut names (nil: none).
+func describeAll(ctx context.Context, w *workspace.Workspace, patterns []string, leaveOut func(string) bool) ([]checkpoint.Artifact, error) {
+	entries, err := w.DescribeAll(ctx, patterns, leaveOut)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]checkpoint.Artifact, 0, len(paths))
-	for _, p := range paths {
-		if leaveOut != nil && leaveOut(p) {
-			continue
-		}
-		a, err := t.describe(ctx, p)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, nil
+	return artifacts(entries), nil
 }
 
-// artifacts records what a workstream was to make. A pattern that matches
-// nothing is a failure of the workstream, and so is a file that has no content.
-func (t *tree) artifacts(ctx context.Context, patterns []string) ([]checkpoint.Artifact, error) {
+func artifact(e workspace.Entry) checkpoint.Artifact {
+	return checkpoint.Artifact{Path: checkpoint.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest}
+}
+
+func artifacts(entries []workspace.Entry) []checkpoint.Artifact {
+	all := make([]checkpoint.Artifact, len(entries))
+	for i, e := range entries {
+		all[i] = artifact(e)
+	}
+	return all
+}
+
+// entry is an artifact as the workspace knows it; its bytes are an object.
+func entry(a checkpoint.Artifact) workspace.Entry {
+	return workspace.Entry{Path: string(a.Path), Size: a.Size, Mode: a.Mode, Digest: a.Digest}
+}
+
+// keepArtifacts records what a workstream was to make, and keeps its bytes as
+// objects. A pattern that matches nothing is a failure of the workstream, and so
+// is a file that has no content. Sensitive files are recorded and not kept.
+func keepArtifacts(ctx context.Context, w *workspace.Workspace, patterns []string) (kept []checkpoint.Artifact, leftOut []string, err error) {
+	if len(patterns) == 0 {
+		return nil, nil, nil
+	}
 	for _, pattern := range patterns {
-		paths, err := t.glob(ctx, []string{pattern})
+		paths, err := w.Glob(ctx, []string{pattern})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if len(paths) == 0 {
-			if info, err := t.root.Lstat(filepath.FromSlash(pattern)); err == nil && info.IsDir() {
-				return nil, fmt.Errorf("the declared artifact %q is a directory; %q names the files in it", pattern, pattern+"/**")
-			}
-			return nil, fmt.Errorf("the declared artifact %q does not exist", pattern)
+		if len(paths) > 0 {
+			continue
 		}
+		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
+			return nil, nil, fmt.Errorf("the declared artifact %q is a directory; %q names the files in it", pattern, pattern+"/**")
+		}
+		return nil, nil, fmt.Errorf("the declared artifact %q does not exist", pattern)
 	}
-	return t.describeAll(ctx, patterns, nil)
+	paths, err := w.Glob(ctx, patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, leftOut, err := w.Keep(ctx, paths)
+	if err != nil {
+		return nil, nil, fmt.Errorf("keep the artifacts: %w", err)
+	}
+	return artifacts(entries), leftOut, nil
 }
 
-func sum(b []byte) string {
-	s := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(s[:])
+// hold keeps the bytes of artifacts as they are now.
+func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
+	paths := make([]string, len(all))
+	for i, a := range all {
+		paths[i] = string(a.Path)
+	}
+	entries, _, err := w.Keep(ctx, paths)
+	if err != nil {
+		return fmt.Errorf("keep the artifacts: %w", err)
+	}
+	for i, e := range entries {
+		if i < len(all) && (e.Path != paths[i] || e.Digest != all[i].Digest) {
+			return fmt.Errorf("keep the artifacts: %s: %w", paths[i], workspace.ErrUnstable)
+		}
+	}
+	return nil
+}
+
+// putBack restores artifacts as they are on record. What somebody changes
+// meanwhile is an error.
+func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact) error {
+	var found, wanted []workspace.Entry
+	for _, a := range recorded {
+		wanted = append(wanted, entry(a))
+		e, err := w.Describe(ctx, string(a.Path))
+		switch {
+		case err == nil:
+			found = append(found, e)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("restore an artifact: %w", err)
+		}
+	}
+	now, to := (&workspace.Listing{}).With(found), (&workspace.Listing{}).With(wanted)
+	if _, err := w.Restore(ctx, workspace.Diff(now, to), workspace.RestoreOptions{ID: id}); err != nil {
+		return fmt.Errorf("restore artifacts: %w", err)
+	}
+	return nil
 }
 
 // digestOf is the digest of a list of parts; no two different lists have the same.

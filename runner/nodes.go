@@ -34,7 +34,7 @@ type node struct {
 // unchanged since the plan was made is decided at once; anything else takes a
 // slot, since its files must be looked at.
 func (l *loop) ready(n *node) {
-	if step, ok := l.pl.steps[n.ws.Name]; ok && !l.dirty && step.Decision == Reuse {
+	if step, ok := l.pl.steps[n.ws.Name]; ok && !l.dirty && step.Decision == Reuse && len(step.Restores) == 0 {
 		l.member(n.ws, false)
 		l.end(n, true)
 		return
@@ -146,14 +146,12 @@ func (l *loop) skipWorkstream(n *node) {
 func (l *loop) keep(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch changed := l.facts.conflicts[n.ws.Name]; {
+	case len(n.step.Restores) > 0:
+		l.restoreThen(n, func() { l.keep(n) })
+		return
 	case len(changed) > 0:
-		paths := make([]checkpoint.Text, len(changed))
-		for i, c := range changed {
-			paths[i] = checkpoint.Text(c.Path)
-		}
-		l.enter()
-		l.add(nil, checkpoint.WorkstreamEdited{Workstream: n.ws.Name, Artifacts: l.facts.current[n.ws.Name], Edited: paths})
-		delete(l.facts.conflicts, n.ws.Name)
+		l.takeEdits(n, changed)
+		return
 	case len(n.ws.Artifacts) > 0 && len(rec.Artifacts) == 0 && !rec.Imported:
 		l.adopt(n) // somebody said that it happened; nobody looked at what it made
 		return
@@ -161,10 +159,36 @@ func (l *loop) keep(n *node) {
 	l.judgeWorkstream(n)
 }
 
+// takeEdits keeps artifacts as somebody has edited them.
+func (l *loop) takeEdits(n *node, changed []Conflict) {
+	current := l.facts.current[n.ws.Name]
+	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
+		err := hold(within, l.sv.files, current)
+		return func() {
+			switch {
+			case l.cut():
+				l.end(n, false)
+				return
+			case err != nil:
+				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "result", Message: checkpoint.Text(err.Error())})
+				return
+			}
+			paths := make([]checkpoint.Text, len(changed))
+			for i, c := range changed {
+				paths[i] = checkpoint.Text(c.Path)
+			}
+			l.enter()
+			l.add(nil, checkpoint.WorkstreamEdited{Workstream: n.ws.Name, Artifacts: current, Edited: paths})
+			delete(l.facts.conflicts, n.ws.Name)
+			l.judgeWorkstream(n)
+		}
+	})
+}
+
 // adopt records the artifacts of work whose end nobody saw.
 func (l *loop) adopt(n *node) {
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		artifacts, err := l.sv.tree.artifacts(within, n.ws.Artifacts)
+		artifacts, _, err := keepArtifacts(within, l.sv.files, n.ws.Artifacts)
 		return func() {
 			switch {
 			case l.cut():

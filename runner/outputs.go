@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"prdrunner/checkpoint/workspace"
 )
 
 // maxOutputs bounds the file that a workstream writes its outputs into.
@@ -36,7 +38,7 @@ func readOutputs(path string) (outputs, error) {
 	if !info.Mode().IsRegular() {
 		return outputs{}, errors.New("RUNNER_OUTPUT is not a regular file any more")
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|workspace.NonBlock, 0)
 	if err != nil {
 		return outputs{}, fmt.Errorf("read the outputs: %w", err)
 	}

@@ -1,6 +1,10 @@
 package runner
 
-import "time"
+import (
+	"time"
+
+	"prdrunner/checkpoint/workspace"
+)
 
 // Decision is what a plan does with a step.
 type Decision string
@@ -45,6 +49,7 @@ type Plan struct {
 	Warnings      []string    `json:"warnings"`
 	Stale         []Stale     `json:"stale"`              // what the session was about has changed
 	Conflicts     []Conflict  `json:"conflicts"`          // artifacts that someone edited
+	Moved         []Moved     `json:"moved"`              // files that changed since the last run ended
 	Selection     Selection   `json:"selection,omitzero"` // what was chosen to run again, or only
 	OnConflict    OnConflict  `json:"on_conflict,omitempty"`
 	Facts         string      `json:"facts"` // digest of everything the plan was made from
@@ -65,8 +70,9 @@ type Step struct {
 	Title    string   `json:"title,omitempty"`
 	Decision Decision `json:"decision"`
 	Reason   string   `json:"reason"`
-	Changes  []Change `json:"changes,omitempty"` // what changed, for a rerun
-	On       []string `json:"on,omitempty"`      // what it depends or is blocked on
+	Changes  []Change `json:"changes,omitempty"`  // what changed, for a rerun
+	On       []string `json:"on,omitempty"`       // what it depends or is blocked on
+	Restores []string `json:"restores,omitempty"` // artifacts that are put back from objects
 }
 
 // Change is one difference that makes a step run again.
@@ -90,7 +96,14 @@ type Conflict struct {
 	Path       string `json:"path"`
 	Workstream string `json:"workstream"`
 	Recorded   string `json:"recorded"`
-	Found      string `json:"found"` // "" when the file is missing
+	Found      string `json:"found"`          // "" when the file is missing
+	Kept       bool   `json:"kept,omitempty"` // its bytes are an object, so that it can be put back
+}
+
+// Moved is a file that is not as it was when the last run ended.
+type Moved struct {
+	Path string               `json:"path"`
+	Kind workspace.ChangeKind `json:"kind"`
 }
 
 // Count returns how many workstreams have the given decision.

@@ -113,6 +113,7 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		var v checkpoint.Verdict
 		v, diags = pl.verdict(g)
 		s.definition, s.judged, s.declared = v.Definition, v.Judged, pl.facts.judged[g.Label()] != ""
+		s.unmoved, s.moved = pl.facts.unmoved()
 	}
 	return decideGate(s), diags
 }
@@ -141,7 +142,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 	plan := &Plan{
 		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
-		Warnings: []string{}, Stale: []Stale{}, Conflicts: []Conflict{},
+		Warnings: []string{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
 		Selection: pl.choose.selection, OnConflict: pl.choice,
 	}
 	for _, phase := range pl.p.Phases {
@@ -168,6 +169,9 @@ func (pl *planner) plan(now time.Time) *Plan {
 		plan.Phases = append(plan.Phases, pp)
 	}
 	pl.stale(plan)
+	for _, c := range pl.facts.moved {
+		plan.Moved = append(plan.Moved, Moved{Path: c.Path, Kind: c.Kind})
+	}
 	plan.Facts = plan.digest(pl.facts)
 	return plan
 }
@@ -262,6 +266,7 @@ func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skippe
 func (p *Plan) digest(f *Facts) string {
 	c := *p
 	c.MadeAt, c.Facts = time.Time{}, ""
+	c.Moved = nil // what of it matters shows in the steps
 	b, err := json.Marshal(c)
 	if err != nil {
 		return ""

@@ -10,11 +10,11 @@ import (
 // changes nothing. The state is nil for a first run.
 func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error) {
 	o = o.withDefaults()
-	t, err := openTree(o.Workspace, o.Store.Dir())
+	w, done, err := o.files()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = t.close() }()
+	defer done()
 	if o.Fresh {
 		st = nil
 	}
@@ -28,7 +28,7 @@ func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error
 		return nil, err
 	}
 	facts := newFacts()
-	sv := newSurveyor(o.Pipeline, t)
+	sv := newSurveyor(o.Pipeline, w)
 	if err := sv.everything(ctx, facts, st, o.Git, true); err != nil {
 		return nil, err
 	}

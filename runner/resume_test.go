@@ -207,6 +207,10 @@ func (s silent) Approve(ctx context.Context, _ runner.Question) (runner.Answer, 
 	return runner.Answer{}, ctx.Err()
 }
 
+func (silent) Unwritten(context.Context, string) (runner.OnCheckpointError, error) {
+	return runner.CheckpointErrorPause, nil
+}
+
 func (s silent) Resolve(ctx context.Context, _ []runner.Conflict) (runner.OnConflict, error) {
 	<-ctx.Done()
 	return "", ctx.Err()

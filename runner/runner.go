@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
@@ -43,7 +44,9 @@ type Options struct {
 	Session   *checkpoint.Session // locked; without a state unless the run goes on with one
 	Executor  Executor
 	Views     []View
-	Workspace string // absolute
+	Workspace string               // absolute
+	Files     *workspace.Workspace // nil: the files of Workspace, without git
+	Include   []string             // globs that every capture takes in
 	By        checkpoint.Actor
 	Version   string
 
@@ -104,4 +107,17 @@ func (o Options) withDefaults() Options {
 		o.Mask = func(s string) string { return s }
 	}
 	return o
+}
+
+// files returns the workspace's files, and what is to be called when they are
+// no longer needed.
+func (o Options) files() (*workspace.Workspace, func(), error) {
+	if o.Files != nil {
+		return o.Files, func() {}, nil
+	}
+	w, err := o.Store.OpenWorkspace(o.Workspace, nil, workspace.GitOff)
+	if err != nil {
+		return nil, nil, err
+	}
+	return w, func() { _ = w.Close() }, nil
 }

@@ -15,7 +15,7 @@ func shapeOf(p *pipeline.Pipeline) checkpoint.Shape {
 		}
 		for j, ws := range phase.Workstreams {
 			ps.Workstreams[j] = checkpoint.WorkstreamShape{
-				Name: ws.Name, Title: unlessEqual(ws.Title, ws.Name), Batch: ws.Batch, Gates: gateNames(ws.Gates),
+				Name: ws.Name, Title: unlessEqual(ws.Title, ws.Name), Batch: ws.Batch, Once: ws.Effect == pipeline.Once, Gates: gateNames(ws.Gates),
 			}
 		}
 		shape.Phases[i] = ps
@@ -36,7 +36,7 @@ func sameShape(st *checkpoint.State, p *pipeline.Pipeline) bool {
 		}
 		for j, ws := range phase.Workstreams {
 			w := had.Workstreams[j]
-			if w.Name != ws.Name || w.Title != unlessEqual(ws.Title, ws.Name) || w.Batch != ws.Batch || !sameGates(w.Gates, ws.Gates) {
+			if w.Name != ws.Name || w.Title != unlessEqual(ws.Title, ws.Name) || w.Batch != ws.Batch || w.Once != (ws.Effect == pipeline.Once) || !sameGates(w.Gates, ws.Gates) {
 				return false
 			}
 		}

@@ -52,6 +52,8 @@ type Asker interface {
 	Approve(ctx context.Context, q Question) (Answer, error)
 	// Resolve asks what to do with artifacts that someone edited.
 	Resolve(ctx context.Context, conflicts []Conflict) (OnConflict, error)
+	// Unwritten asks what to do about a checkpoint that can't be written.
+	Unwritten(ctx context.Context, problem string) (OnCheckpointError, error)
 	// Confirm asks a question whose no changes nothing.
 	Confirm(ctx context.Context, question string) (bool, error)
 }

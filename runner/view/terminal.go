@@ -140,7 +140,7 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []runner.Conflict) (ru
 		}
 		p.printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
 	}
-	p.printf("  (r)estore - make them again as they were; the edits are lost\n")
+	p.printf("  (r)estore - put them back as they were; the edits are lost\n")
 	p.printf("  (k)eep    - take them as they are now\n")
 	p.printf("  (f)ail    - stop here and change nothing\n")
 	t.say("%s", p.String())
@@ -156,6 +156,29 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []runner.Conflict) (ru
 		return runner.ConflictKeep, nil
 	}
 	return runner.ConflictFail, nil
+}
+
+// Unwritten implements runner.Asker. Without an answer the run pauses.
+func (t *Terminal) Unwritten(ctx context.Context, problem string) (runner.OnCheckpointError, error) {
+	p := page{color: t.color}
+	p.printf("\n%s %s\n", p.paint(yellow, "!"), p.paint(bold, "CHECKPOINT CREATION FAILED"))
+	p.printf("  %s\n", problem)
+	p.printf("  (r)etry - try again until it succeeds\n")
+	p.printf("  (s)kip  - go on without it: what fails later can't be rolled back to here\n")
+	p.printf("  (p)ause - let what runs finish, and stop\n")
+	t.say("%s", p.String())
+	key, err := t.Choose(ctx, "Choice [r/s/p]: ", []Choice{{"r", "retry"}, {"s", "skip"}, {"p", "pause"}})
+	switch {
+	case errors.Is(err, ErrNoAnswer):
+		return runner.CheckpointErrorPause, nil
+	case err != nil:
+		return runner.CheckpointErrorPause, err
+	case key == "r":
+		return runner.CheckpointErrorRetry, nil
+	case key == "s":
+		return runner.CheckpointErrorSkip, nil
+	}
+	return runner.CheckpointErrorPause, nil
 }
 
 // Say prints text to the person who is asked.

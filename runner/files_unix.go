@@ -1,9 +1,0 @@
-//go:build unix
-
-package runner
-
-import "syscall"
-
-// openNonblock keeps an open from waiting for the writer of a named pipe that
-// took a file's place.
-const openNonblock = syscall.O_NONBLOCK

@@ -1,0 +1,137 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/google/uuid"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+// restorePlanned puts back, before anything starts, the artifacts that the
+// plan says are restored.
+func (l *loop) restorePlanned(plan *Plan) error {
+	var wanted []checkpoint.Artifact
+	var events []checkpoint.Event
+	for _, phase := range plan.Phases {
+		for i := range phase.Steps {
+			s := &phase.Steps[i]
+			if s.Kind != WorkstreamStep || len(s.Restores) == 0 {
+				continue
+			}
+			found, event := l.recorded(*s)
+			wanted, events = append(wanted, found...), append(events, event)
+			l.restored(s.Name, s.Restores)
+			s.Restores = nil
+			l.pl.steps[s.Name] = *s
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	if err := putBack(l.ctx, l.sv.files, uuid.NewString(), wanted); err != nil {
+		return err
+	}
+	l.x.Add(events...)
+	return nil
+}
+
+// restoreThen puts back artifacts of a workstream that is reused, and goes on.
+func (l *loop) restoreThen(n *node, then func()) {
+	wanted, event := l.recorded(n.step)
+	paths := n.step.Restores
+	n.step.Restores = nil
+	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
+		err := putBack(within, l.sv.files, uuid.NewString(), wanted)
+		return func() {
+			switch {
+			case l.cut():
+				l.end(n, false)
+			case err != nil:
+				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "result", Message: checkpoint.Text(err.Error())})
+			default:
+				l.enter()
+				l.add(nil, event)
+				l.restored(n.ws.Name, paths)
+				then()
+			}
+		}
+	})
+}
+
+// recorded are the artifacts that a step restores, as they are on record.
+func (l *loop) recorded(s Step) ([]checkpoint.Artifact, checkpoint.Event) {
+	event := checkpoint.ArtifactsRestored{Workstream: s.Name, Reason: checkpoint.Text(s.Reason)}
+	var wanted []checkpoint.Artifact
+	for _, a := range l.x.State().Workstream(s.Name).Artifacts {
+		if slices.Contains(s.Restores, string(a.Path)) {
+			wanted = append(wanted, a)
+			event.Paths = append(event.Paths, a.Path)
+		}
+	}
+	return wanted, event
+}
+
+// restored takes out of the facts what is no conflict any more.
+func (l *loop) restored(workstream string, paths []string) {
+	l.facts.conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.conflicts[workstream]), func(c Conflict) bool {
+		return slices.Contains(paths, c.Path)
+	})
+}
+
+// overwritten are the artifacts of completed workstreams that lie under the
+// patterns of one that was stopped while it ran: what it did to them is partial
+// work, and is taken back before it runs again.
+func (s *surveyor) overwritten(st *checkpoint.State, name string, patterns []string) []checkpoint.Artifact {
+	var all []checkpoint.Artifact
+	for path, owner := range s.latest {
+		if owner == name || !matchesAny(patterns, path) {
+			continue
+		}
+		for _, a := range st.Workstream(owner).Artifacts {
+			if string(a.Path) == path && a.Digest != "" {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+func matchesAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := doublestar.Match(pattern, path)
+		return err == nil && ok
+	})
+}
+
+// takeBackPartial restores those of the artifacts that are not as recorded and
+// whose bytes are kept.
+func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
+	var changed []checkpoint.Artifact
+	for _, a := range all {
+		now, err := describe(ctx, w, string(a.Path))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look at partial work: %w", err)
+		}
+		if err == nil && now.Digest == a.Digest {
+			continue
+		}
+		kept, err := w.Kept(a.Digest)
+		if err != nil {
+			return fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
+		}
+		if kept {
+			changed = append(changed, a)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return putBack(ctx, w, uuid.NewString(), changed)
+}
