@@ -1,9 +1,6 @@
 package checkpoint
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Policy says which checkpoints are made, and which are kept.
 type Policy struct {
@@ -12,16 +9,19 @@ type Policy struct {
 	// Triggers switches triggers off; one that is not listed is on.
 	Triggers map[Trigger]bool
 	// Retention is how many are kept of a trigger, per phase for
-	// batch_complete and workstream_complete. -1, or no entry, keeps all.
+	// batch_complete and workstream_complete. -1 keeps all, whatever their age
+	// and size; with no entry, only age and size limit them.
 	Retention map[Trigger]int
 
-	// What follows is not applied at a boundary, since it needs a look at
-	// everything there is: it is for operations that prune.
-	MaxAge       time.Duration
-	FailedMaxAge time.Duration
-	MaxSizeMB    int
-	OnComplete   OnComplete
-	Compress     bool
+	// The limits that follow are not applied at a boundary, since they need a
+	// look at everything there is: they are for operations that prune. 0 is no
+	// limit.
+	MaxAge       time.Duration // of a checkpoint, and of a complete session in the history
+	FailedMaxAge time.Duration // of a session that was archived without being complete
+	MaxSizeMB    int           // of all that a PRD holds, in units of 2^20 bytes
+
+	OnComplete OnComplete
+	Compress   bool // write checkpoint files compressed
 }
 
 // OnComplete says what becomes of the checkpoints of a complete session.
@@ -29,8 +29,9 @@ type OnComplete string
 
 // What becomes of the checkpoints of a complete session.
 const (
-	KeepOnComplete   OnComplete = "keep"
-	DeleteOnComplete OnComplete = "delete"
+	KeepOnComplete    OnComplete = "keep"
+	DeleteOnComplete  OnComplete = "delete"  // they go, and what they alone need; journal and document stay
+	ArchiveOnComplete OnComplete = "archive" // the session goes into the history at once, whole
 )
 
 // DefaultPolicy returns the policy that applies where nothing is configured.
@@ -91,50 +92,17 @@ func (t Trigger) isMandatory() bool {
 	return false
 }
 
-// Decision is what retention says of a checkpoint.
-type Decision struct {
-	ID     string
-	Keep   bool
-	Reason string
-}
-
-// Retain decides which checkpoints are kept, given oldest first. It is a pure
-// function; the newest valid one is kept whatever the policy says. Invalid
-// ones, which a rollback left behind, do not count.
-func Retain(refs []*CheckpointRef, p Policy) []Decision {
-	decisions := make([]Decision, len(refs))
-	kept := map[group]int{}
-	newest := true
-	for i := len(refs) - 1; i >= 0; i-- {
-		ref := refs[i]
-		d := Decision{ID: ref.ID, Keep: true}
-		g := groupOf(ref.Trigger, ref.Phase)
-		limit, limited := p.limit(ref.Trigger)
-		switch {
-		case !ref.Valid:
-			d.Reason = "invalid, and not counted"
-		case newest:
-			d.Reason = "the newest valid one"
-		case !limited:
-			d.Reason = fmt.Sprintf("all of %s are kept", g)
-		case kept[g] < limit:
-			d.Reason = fmt.Sprintf("one of the last %d of %s", limit, g)
-		default:
-			d.Keep, d.Reason = false, fmt.Sprintf("only the last %d of %s are kept", limit, g)
-		}
-		if ref.Valid {
-			newest = false
-			kept[g]++
-		}
-		decisions[i] = d
-	}
-	return decisions
-}
-
-// limit returns how many of a trigger are kept, if not all.
+// limit returns how many of a trigger are kept, if their number is limited.
 func (p Policy) limit(t Trigger) (int, bool) {
 	n, listed := p.Retention[t]
 	return n, listed && n >= 0
+}
+
+// keepsAll reports whether all of a trigger are kept, whatever their age and
+// size.
+func (p Policy) keepsAll(t Trigger) bool {
+	n, listed := p.Retention[t]
+	return listed && n < 0
 }
 
 // group is what retention counts together.
