@@ -27,12 +27,10 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("commit objects: %w", err)
 		b.fail(err)
-		// The error is the one that matters; leftovers go with the next sweep.
-		_ = b.clear()
-		return err
 	}
 	b.fail(errEnded)
-	return nil
+	_ = b.clear() // what is left even so goes with the next sweep
+	return err
 }
 
 // Abandon drops what was added and not committed. After Commit it does nothing.

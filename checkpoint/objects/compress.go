@@ -64,3 +64,13 @@ func (s *Store) release(d *zstd.Decoder) {
 		s.decoders.Put(d)
 	}
 }
+
+// isReserved reports whether a file sets bits of its frame's header that mean
+// nothing (RFC 8878, 3.1.1.1.1). Decoders pass over one of them, but no
+// encoder sets it: the file was changed.
+func isReserved(f io.ReaderAt) bool {
+	const descriptor, bits = 4, 0b0001_1000
+	var b [1]byte
+	n, _ := f.ReadAt(b[:], descriptor) // what cannot be read is found by who reads all
+	return n == 1 && b[0]&bits != 0
+}

@@ -37,12 +37,16 @@ func (s *Store) open(n name) (*reader, error) {
 	}
 	r := &reader{store: s, name: n, found: found, hash: sha256.New(), source: source{file: f}}
 	r.in = &r.source
-	if found.compressed {
-		if r.decoder, err = s.decode(&r.source); err != nil {
-			_ = f.Close()
-			return nil, r.explain(err)
-		}
-		r.in = r.decoder
+	if !found.compressed {
+		return r, nil
+	}
+	if r.decoder, err = s.decode(&r.source); err != nil {
+		_ = f.Close()
+		return nil, r.explain(err)
+	}
+	r.in = r.decoder
+	if isReserved(f) {
+		r.err = r.damaged("reserved bits are set")
 	}
 	return r, nil
 }

@@ -1,0 +1,61 @@
+package objects_test
+
+import (
+	"errors"
+	"testing"
+
+	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/store"
+)
+
+// cutShort renames, but syncs no directory: as a process that was killed.
+type cutShort struct{ store.FS }
+
+var errCut = errors.New("cut short")
+
+func (cutShort) SyncDir(string) error { return errCut }
+
+// TestBatchHas: what a batch relied on is there after a power cut, also if the
+// one who wrote it was cut short.
+func TestBatchHas(t *testing.T) {
+	t.Parallel()
+	m := store.NewMemory()
+	must(t, store.MkdirAll(m, "/objects"))
+	first := objects.New(cutShort{m}, "/objects", objects.Options{}).Begin()
+	data := []byte("data")
+	if _, err := first.Put(t.Context(), data); err == nil {
+		if err := first.Commit(t.Context()); !errors.Is(err, errCut) {
+			t.Fatalf("commit: %v", err)
+		}
+	} else if !errors.Is(err, errCut) {
+		t.Fatal(err)
+	}
+	s := objects.New(m, "/objects", objects.Options{})
+	if there, _ := s.Has(digestOf(data)); !there {
+		// Cut too early to leave anything: write it under its name by hand.
+		b := s.Begin()
+		_, err := b.Put(t.Context(), data)
+		must(t, err)
+		must(t, b.Commit(t.Context()))
+	}
+	b := objects.New(m, "/objects", objects.Options{}).Begin()
+	for _, test := range []struct {
+		ref  objects.Ref
+		want bool
+	}{
+		{objects.Ref{Digest: digestOf(data), Size: 4}, true},
+		{objects.Ref{Digest: digestOf(data), Size: 5}, false},
+		{objects.Ref{Digest: digestOf([]byte("other")), Size: 5}, false},
+	} {
+		if there, err := b.Has(test.ref); err != nil || there != test.want {
+			t.Errorf("%v: %v, %v", test.ref, there, err)
+		}
+	}
+	if _, err := b.Has(objects.Ref{Digest: "sha256:../.."}); !errors.Is(err, objects.ErrDigest) {
+		t.Errorf("no name: %v", err)
+	}
+	must(t, b.Commit(t.Context()))
+	if there, err := objects.New(m.Crash(), "/objects", objects.Options{}).Has(digestOf(data)); err != nil || !there {
+		t.Errorf("after a power cut: %v, %v", there, err)
+	}
+}
