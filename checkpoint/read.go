@@ -62,7 +62,7 @@ func (s *Store) verifyCheckpoint(prd, session string, ref *CheckpointRef, data [
 		err = errors.New("it is another checkpoint than the journal says")
 	}
 	if err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove it: the journal can give it again"}
+		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: rebuildRemedy(prd, ref.ID), Checkpoint: ref.ID}
 	}
 	return f, nil
 }
@@ -79,6 +79,8 @@ func (s *Store) rebuildOne(prd, id string) (*CheckpointFile, error) {
 			Path:   filepath.Join(s.prdDir(prd), checkpointsDir, checkpointName(id)),
 			Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: "put back a copy, or use another checkpoint",
+
+			Checkpoint: id,
 		}
 	}
 	return made, err
