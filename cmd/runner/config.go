@@ -54,7 +54,7 @@ type checkpointConfig struct {
 
 // retentionConfig is the section `checkpoint.retention`.
 type retentionConfig struct {
-	Counts       map[string]int `mapstructure:",remain"` // per trigger; -1 keeps all
+	Counts       map[string]int `mapstructure:",remain"` // per trigger, of those that are counted; -1 keeps all
 	MaxAge       time.Duration  `mapstructure:"max_age"`
 	FailedMaxAge time.Duration  `mapstructure:"failed_max_age"`
 	OnComplete   string         `mapstructure:"on_complete"`
@@ -128,7 +128,9 @@ func mergeLayers(layers []layer, problems *configError) (*config, error) {
 	v := viper.New()
 	sources := make(map[string]string)
 	for _, k := range configKeys() {
-		v.SetDefault(k.name, k.fallback)
+		if k.fallback != nil {
+			v.SetDefault(k.name, k.fallback)
+		}
 		sources[k.name] = "default"
 	}
 	for _, l := range layers {

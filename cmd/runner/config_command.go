@@ -85,6 +85,8 @@ func showSettings(o configOptions, settings []setting, note func(setting) string
 
 func showValue(value any) string {
 	switch v := value.(type) {
+	case nil:
+		return "-"
 	case string:
 		return fmt.Sprintf("%q", v)
 	case []string:

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
@@ -25,7 +29,7 @@ const (
 type configKey struct {
 	name     string
 	kind     valueKind
-	fallback any
+	fallback any // nil: the key has no value where nothing sets it
 	help     string
 	flag     bool     // a command may have a flag of the same name
 	least    int      // of a count
@@ -43,15 +47,15 @@ func configKeys() []configKey {
 	keys = append(keys, triggerKeys()...)
 	keys = append(keys, retentionKeys()...)
 	return append(keys,
-		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "age from which pruning may take checkpoints (pruning is not in this version)"},
-		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age from which pruning may take failed and abandoned sessions"},
-		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete)}, fallback: string(checkpoint.KeepOnComplete), refuse: refuseOnComplete, help: "what becomes of the checkpoints of a complete session (delete is not in this version)"},
+		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "age from which pruning takes checkpoints and complete sessions; 0s: none"},
+		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age from which pruning takes failed and abandoned sessions; 0s: none"},
+		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete), string(checkpoint.ArchiveOnComplete)}, fallback: string(checkpoint.KeepOnComplete), help: "what becomes of the checkpoints of a complete session"},
 		configKey{name: "checkpoint.storage.location", kind: text, fallback: ".runner", refuse: refuseLocation, help: "directory of all state, relative to the workspace; may hold {prd}"},
-		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, refuse: refuseCompress, help: "compress checkpoint files (not in this version)"},
-		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, least: 1, help: "size from which pruning takes checkpoints of a PRD"},
+		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files"},
+		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, help: "size from which pruning takes checkpoints of a PRD; 0: none"},
 		configKey{name: "checkpoint.storage.url", kind: text, fallback: "", refuse: refuseURL, help: "bucket to keep a copy in (not in this version)"},
-		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", refuse: refuseGitMode, help: "how git is used: ref or off (commit is not in this version)"},
-		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "outside git: globs to capture besides artifacts (not in this version)"},
+		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", help: "how files are captured in git: on refs of their own, as commits on the branch, or not at all"},
+		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "outside git: globs to capture besides artifacts"},
 		configKey{name: "on_checkpoint_error", kind: word, words: []string{string(runner.CheckpointErrorPause), string(runner.CheckpointErrorRetry), string(runner.CheckpointErrorSkip)}, fallback: string(runner.CheckpointErrorPause), help: "when a checkpoint cannot be written"},
 		configKey{name: "on_conflict", kind: word, flag: true, words: []string{string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)}, fallback: string(runner.ConflictAsk), help: "when artifacts were edited; ask fails where there is no terminal"},
 		configKey{name: "on_stale", kind: word, flag: true, words: []string{string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)}, fallback: string(runner.StaleAsk), help: "when the PRD document changed; ask fails where there is no terminal"},
@@ -80,34 +84,27 @@ func triggerKeys() []configKey {
 	return keys
 }
 
-// retentionKeys are how many checkpoints of each trigger are kept.
+// retentionKeys are how many checkpoints of each trigger are kept. Those
+// without a default are not counted, while age and size limit them.
 func retentionKeys() []configKey {
 	const all = -1
-	counts := []struct {
-		trigger checkpoint.Trigger
-		keep    int
-	}{
-		{checkpoint.TriggerStart, all},
-		{checkpoint.TriggerPhaseTransition, all},
-		{checkpoint.TriggerBatchComplete, 3},
-		{checkpoint.TriggerWorkstreamComplete, 1},
-		{checkpoint.TriggerGatePassed, 1},
-		{checkpoint.TriggerConflictStart, all},
-		{checkpoint.TriggerConflictResolved, all},
-		{checkpoint.TriggerUserInterrupt, 1},
-		{checkpoint.TriggerSessionEnd, all},
-		{checkpoint.TriggerManual, all},
-		{checkpoint.TriggerFailure, all},
-		{checkpoint.TriggerPause, all},
-		{checkpoint.TriggerComplete, all},
-		{checkpoint.TriggerPreRollback, all},
-	}
+	defaults := checkpoint.DefaultPolicy().Retention
 	var keys []configKey
-	for _, c := range counts {
-		keys = append(keys, configKey{
-			name: "checkpoint.retention." + string(c.trigger), kind: count, least: all, fallback: c.keep,
-			help: "how many to keep; -1 keeps all",
-		})
+	for _, trigger := range []checkpoint.Trigger{
+		checkpoint.TriggerStart, checkpoint.TriggerPhaseTransition, checkpoint.TriggerBatchComplete,
+		checkpoint.TriggerWorkstreamComplete, checkpoint.TriggerGatePassed, checkpoint.TriggerConflictStart,
+		checkpoint.TriggerConflictResolved, checkpoint.TriggerUserInterrupt, checkpoint.TriggerSessionEnd,
+		checkpoint.TriggerManual, checkpoint.TriggerFailure, checkpoint.TriggerPause,
+		checkpoint.TriggerComplete, checkpoint.TriggerPreRollback,
+	} {
+		key := configKey{
+			name: "checkpoint.retention." + string(trigger), kind: count, least: all,
+			help: "how many to keep; -1 keeps all, of any age and size",
+		}
+		if keep, counted := defaults[trigger]; counted {
+			key.fallback = keep
+		}
+		keys = append(keys, key)
 	}
 	return keys
 }
@@ -145,33 +142,20 @@ func refuseURL(value any) string {
 	return ""
 }
 
-func refuseCompress(value any) string {
-	if value.(bool) {
-		return "is true, but compressed checkpoint files are not in this version"
-	}
-	return ""
-}
-
-func refuseOnComplete(value any) string {
-	if value.(string) == string(checkpoint.DeleteOnComplete) {
-		return "is delete, which is not in this version; use keep"
-	}
-	return ""
-}
-
-func refuseGitMode(value any) string {
-	if value.(string) == "commit" {
-		return "is commit, which is not in this version; use ref or off"
-	}
-	return ""
-}
-
 func refuseInclude(value any) string {
-	if len(value.([]string)) > 0 {
-		return "is set, but capturing files outside git is not in this version"
+	for _, glob := range value.([]string) {
+		switch {
+		case !filepath.IsLocal(filepath.FromSlash(glob)) || slices.Contains(strings.FieldsFunc(glob, isGlobSeparator), ".."):
+			return fmt.Sprintf("has %q, which leads out of the workspace", glob)
+		case !doublestar.ValidatePattern(glob):
+			return fmt.Sprintf("has %q, which is not a valid glob", glob)
+		}
 	}
 	return ""
 }
+
+// isGlobSeparator reports what parts a glob into names, braces included.
+func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
 
 // canonical turns the names of older configurations into today's:
 // checkpoint_triggers is triggers, agent_complete is workstream_complete.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,20 +42,13 @@ func TestDefaultPolicyIsTheStores(t *testing.T) {
 		checkpoint.TriggerManual, checkpoint.TriggerFailure, checkpoint.TriggerPause,
 		checkpoint.TriggerComplete, checkpoint.TriggerPreRollback,
 	} {
-		// What is not listed is on, and keeps all.
+		// What is not listed is on.
 		on, listed := want.Triggers[trigger]
 		if gotOn, gotListed := got.Triggers[trigger]; (gotOn || !gotListed) != (on || !listed) {
 			t.Errorf("trigger %s is %v", trigger, gotOn)
 		}
-		keep, listed := want.Retention[trigger]
-		if !listed {
-			keep = -1
-		}
-		if got.Retention[trigger] != keep {
-			t.Errorf("retention of %s is %d instead of %d", trigger, got.Retention[trigger], keep)
-		}
 	}
-	got.Triggers, got.Retention, want.Triggers, want.Retention = nil, nil, nil, nil
+	got.Triggers, want.Triggers = nil, nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the rest differs (-want +got):\n%s", diff)
 	}
@@ -66,7 +60,10 @@ func TestConfigReachesThePolicy(t *testing.T) {
 checkpoint:
   auto_checkpoint: false
   triggers: { conflict_events: false, pause: false }
-  retention: { gate_passed: 7, max_age: 1h }
+  retention: { gate_passed: 7, pause: -1, max_age: 1h, failed_max_age: 2h, on_complete: archive }
+  storage: { compress: true, max_size_mb: 0 }
+  git: { mode: commit }
+workspace: { include: [ "src/**", "docs/{a,b}.md" ] }
 grace: 3s
 `}, "PRDRUNNER_CHECKPOINT_RETENTION_MANUAL=5", "PRDRUNNER_ON_STALE=proceed", "PRDRUNNER_VAR_x=1"))
 	if err != nil {
@@ -76,8 +73,14 @@ grace: 3s
 	if policy.Auto || policy.Triggers[checkpoint.TriggerConflictStart] || policy.Triggers[checkpoint.TriggerConflictResolved] || policy.Triggers[checkpoint.TriggerPause] {
 		t.Errorf("triggers are on that were switched off: %+v", policy)
 	}
-	if policy.Retention[checkpoint.TriggerGatePassed] != 7 || policy.Retention[checkpoint.TriggerManual] != 5 || policy.MaxAge != time.Hour {
-		t.Errorf("retention is %+v, %v", policy.Retention, policy.MaxAge)
+	if policy.Retention[checkpoint.TriggerGatePassed] != 7 || policy.Retention[checkpoint.TriggerManual] != 5 || policy.Retention[checkpoint.TriggerPause] != -1 {
+		t.Errorf("retention is %+v", policy.Retention)
+	}
+	if policy.MaxAge != time.Hour || policy.FailedMaxAge != 2*time.Hour || policy.MaxSizeMB != 0 || policy.OnComplete != checkpoint.ArchiveOnComplete || !policy.Compress {
+		t.Errorf("the policy is %+v", policy)
+	}
+	if include := cfg.Workspace.Include; cfg.Checkpoint.Git.Mode != "commit" || !slices.Equal(include, []string{"src/**", "docs/{a,b}.md"}) {
+		t.Errorf("git.mode %s, workspace.include %q", cfg.Checkpoint.Git.Mode, include)
 	}
 	if cfg.Grace != 3*time.Second || cfg.OnStale != "proceed" {
 		t.Errorf("grace %v, on_stale %s", cfg.Grace, cfg.OnStale)
