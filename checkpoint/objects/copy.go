@@ -8,12 +8,13 @@ import (
 )
 
 // chunk is how much is read and written at once, and how much at most is
-// looked at as a whole before anything is written.
-const chunk = 1 << 20
+// looked at as a whole before anything is written. It fits the cache that a
+// core has to itself: with chunks of 1 MiB a large file takes half as long again.
+const chunk = 1 << 18
 
 // lanes is how many chunks are under way: one is read or written while others
 // are hashed.
-const lanes = 3
+const lanes = 4
 
 // buffer is a chunk of the bytes of an object.
 type buffer struct {

@@ -128,7 +128,7 @@ func honest(t *testing.T, when string, fsys store.FS, dir string) {
 func attempt(t *testing.T, s *objects.Store) (kept [][]byte, failed bool) {
 	b := s.Begin()
 	var added [][]byte
-	long := append(words(1<<20), noise(100)...)
+	long := append(words(1<<18), noise(100)...)
 	for i, data := range [][]byte{noise(5000), []byte("already there"), words(9000), long, long} {
 		var err error
 		if i%2 == 0 {

@@ -98,7 +98,7 @@ func words(n int) []byte {
 
 // samples have the sizes at which something changes.
 func samples() map[string][]byte {
-	const chunk = 1 << 20
+	const chunk = 1 << 18
 	return map[string][]byte{
 		"empty": nil, "byte": {7}, "block": words(4096), "words": words(20_000), "noise": noise(20_000),
 		"less than a chunk": noise(chunk - 1), "a chunk": words(chunk), "more than a chunk": noise(chunk + 1),
