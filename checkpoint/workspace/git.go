@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 
@@ -127,8 +128,9 @@ func foreign() []string {
 // command is a git command that leaves everything of the user's alone. An
 // fsmonitor is not asked: it would be started, and it may be wrong.
 func (g *Git) command(args ...string) Command {
+	quiet := []string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
 	return Command{
-		Args:  append([]string{"git", "-c", "core.fsmonitor=false"}, args...),
+		Args:  append(quiet, args...),
 		Dir:   g.dir,
 		Unset: foreign(),
 		Env: []string{

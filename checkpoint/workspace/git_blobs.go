@@ -41,29 +41,44 @@ func (g *Git) isName(name string) bool {
 
 // Has tells which of the blobs are in the repository, without fetching any.
 func (g *Git) Has(ctx context.Context, blobs []string) (map[string]bool, error) {
-	var names strings.Builder
-	for _, blob := range blobs {
-		if g.isName(blob) {
-			names.WriteString(blob + "\n")
-		}
-	}
-	has := make(map[string]bool, len(blobs))
-	if names.Len() == 0 {
-		return has, nil
-	}
-	c := g.command("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
-	c.Env = append(c.Env, "GIT_NO_LAZY_FETCH=1")
-	out, err := g.capture(ctx, strings.NewReader(names.String()), c)
+	kinds, err := g.kinds(ctx, blobs)
 	if err != nil {
-		return nil, fmt.Errorf("look for blobs in git: %w", err)
+		return nil, err
 	}
-	for line := range bytes.Lines(out) {
-		name, kind, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+	has := make(map[string]bool, len(kinds))
+	for name, kind := range kinds {
 		if kind == "blob" {
 			has[name] = true
 		}
 	}
 	return has, nil
+}
+
+// kinds tells what the objects are that the repository has: blob, commit.
+func (g *Git) kinds(ctx context.Context, objects []string) (map[string]string, error) {
+	var names strings.Builder
+	for _, name := range objects {
+		if g.isName(name) {
+			names.WriteString(name + "\n")
+		}
+	}
+	kinds := make(map[string]string, len(objects))
+	if names.Len() == 0 {
+		return kinds, nil
+	}
+	c := g.command("cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer")
+	c.Env = append(c.Env, "GIT_NO_LAZY_FETCH=1")
+	out, err := g.capture(ctx, strings.NewReader(names.String()), c)
+	if err != nil {
+		return nil, fmt.Errorf("look for objects in git: %w", err)
+	}
+	for line := range bytes.Lines(out) {
+		name, kind, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if kind != "missing" {
+			kinds[name] = kind
+		}
+	}
+	return kinds, nil
 }
 
 // BlobReader reads many blobs through one process, which it starts when it is
@@ -105,7 +120,11 @@ func (r *BlobReader) ask(blob string) (int64, error) {
 		return 0, fmt.Errorf("read blob %q from git: not the name of a blob: %w", blob, fs.ErrNotExist)
 	}
 	if r.talk == nil {
-		r.talk = r.git.converse(r.ctx, r.git.command("-c", streamThreshold, "cat-file", "--batch"))
+		talk, err := r.git.converse(r.ctx, r.git.command("-c", streamThreshold, "cat-file", "--batch"))
+		if err != nil {
+			return 0, err
+		}
+		r.talk = talk
 	}
 	_, err := r.talk.in.WriteString(blob + "\n")
 	if err == nil {

@@ -4,15 +4,17 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 )
 
 // conversation is a git process that is written to and read from while it runs.
 type conversation struct {
 	in     *bufio.Writer
 	out    *bufio.Reader
-	stdin  *io.PipeWriter
-	stdout *io.PipeReader
+	stdin  *os.File
+	stdout *os.File
 	cancel context.CancelFunc
 	ended  chan struct{}
 	err    error // of the process, once ended is closed
@@ -21,48 +23,55 @@ type conversation struct {
 // conversationBuffer holds many small files, so that the process is seldom woken.
 const conversationBuffer = 128 << 10
 
-func (g *Git) converse(ctx context.Context, command Command) *conversation {
+// converse starts a command. The pipes are the system's: with others, somebody
+// would have to copy, and would wait for input of a process that has ended.
+// What ends with the process is whatever waits here, since nobody else holds
+// the other ends.
+func (g *Git) converse(ctx context.Context, command Command) (*conversation, error) {
+	childIn, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe to git: %w", err)
+	}
+	stdout, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a pipe to git: %w", err), childIn.Close(), stdin.Close())
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	stdinReader, stdin := io.Pipe()
-	stdout, stdoutWriter := io.Pipe()
 	c := &conversation{
 		in:    bufio.NewWriterSize(stdin, conversationBuffer),
 		out:   bufio.NewReaderSize(stdout, conversationBuffer),
 		stdin: stdin, stdout: stdout, cancel: cancel, ended: make(chan struct{}),
 	}
-	command.Stdin, command.Stdout = stdinReader, stdoutWriter
-	// Whoever is blocked in a pipe is released when ctx ends.
-	release := context.AfterFunc(ctx, func() {
-		stdinReader.CloseWithError(ctx.Err())
-		stdout.CloseWithError(ctx.Err())
-	})
+	command.Stdin, command.Stdout = childIn, childOut
 	go func() {
 		defer close(c.ended)
 		c.err = g.commander.Run(ctx, command)
-		release()
-		stdinReader.CloseWithError(errors.Join(errors.New("git has ended"), c.err))
-		stdoutWriter.CloseWithError(c.err)
+		_ = childIn.Close()  // both were the child's
+		_ = childOut.Close() // and nothing is in them
 	}()
-	return c
+	return c, nil
 }
 
 // finish says that nothing more comes, and returns when the process has ended.
 func (c *conversation) finish() error {
-	defer c.cancel()
 	flushed := c.in.Flush()
-	_ = c.stdin.Close() // never fails
+	closed := c.stdin.Close()
 	_, read := io.Copy(io.Discard, c.out)
 	<-c.ended
+	c.cancel()
 	if c.err != nil {
+		_ = c.stdout.Close()
 		return c.err
 	}
-	return errors.Join(flushed, read)
+	return errors.Join(flushed, closed, read, c.stdout.Close())
 }
 
-// abort ends the process.
+// abort ends the process. What it had still to say is lost.
 func (c *conversation) abort() {
 	c.cancel()
 	<-c.ended
+	_ = c.stdin.Close() // may be closed already
+	_ = c.stdout.Close()
 }
 
 // failure returns why the process ended, if that explains an error in talking

@@ -3,18 +3,20 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 )
+
+const headsRoot = "refs/heads/"
 
 // Head is where HEAD stands: branch is "" when it is detached, commit "" on an
 // unborn branch.
 func (g *Git) Head(ctx context.Context) (branch, commit string, err error) {
-	const heads = "refs/heads/"
 	out, err := g.output(ctx, nil, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD", "--")
 	if exitCode(err) == 128 {
 		// Nothing was committed yet: HEAD names a branch that does not exist.
 		if out, symbolic := g.output(ctx, nil, "symbolic-ref", "-q", "HEAD"); symbolic == nil {
-			return strings.TrimPrefix(strings.TrimSuffix(string(out), "\n"), heads), "", nil
+			return strings.TrimPrefix(strings.TrimSuffix(string(out), "\n"), headsRoot), "", nil
 		}
 	}
 	lines := strings.Split(string(out), "\n")
@@ -27,5 +29,128 @@ func (g *Git) Head(ctx context.Context) (branch, commit string, err error) {
 	if lines[1] == "HEAD" {
 		return "", lines[0], nil
 	}
-	return strings.TrimPrefix(lines[1], heads), lines[0], nil
+	return strings.TrimPrefix(lines[1], headsRoot), lines[0], nil
+}
+
+// CommitExists reports whether the repository has a commit.
+func (g *Git) CommitExists(ctx context.Context, commit string) (bool, error) {
+	if !g.isName(commit) {
+		return false, nil
+	}
+	kinds, err := g.kinds(ctx, []string{commit})
+	return kinds[commit] == "commit", err
+}
+
+// Refs returns the refs below a prefix, as "refs/runner/PRD-009", and what they name.
+func (g *Git) Refs(ctx context.Context, prefix string) (map[string]string, error) {
+	if !strings.HasPrefix(prefix, "refs/") {
+		return nil, fmt.Errorf("list git's refs: %q is not below refs/", prefix)
+	}
+	out, err := g.output(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname)", prefix)
+	if err != nil {
+		return nil, fmt.Errorf("list git's refs below %s: %w", prefix, err)
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		refs[ref] = name
+	}
+	return refs, nil
+}
+
+// DeleteRefs deletes refs below refs/runner/, all or none. One that does not
+// exist is none to delete.
+func (g *Git) DeleteRefs(ctx context.Context, refs []string) error {
+	var stdin strings.Builder
+	for _, ref := range refs {
+		if !strings.HasPrefix(ref, refRoot) || strings.Contains(ref, "..") || strings.IndexByte(ref, 0) >= 0 {
+			return fmt.Errorf("delete the git ref %q: not below %s", ref, refRoot)
+		}
+		stdin.WriteString("delete " + ref + "\x00\x00")
+	}
+	if stdin.Len() == 0 {
+		return nil
+	}
+	_, err := g.output(ctx, strings.NewReader(stdin.String()),
+		"-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", "--stdin", "-z")
+	if err != nil {
+		return fmt.Errorf("delete git's refs: %w", err)
+	}
+	return nil
+}
+
+// GitLogEntry is a commit in a log.
+type GitLogEntry struct {
+	Commit  string
+	Subject string
+}
+
+// Log returns the commits that lead from one to another, the newest first, at
+// most limit of them (0: all). from "": since the beginning.
+func (g *Git) Log(ctx context.Context, from, to string, limit int) ([]GitLogEntry, error) {
+	commits, err := g.span(from, to)
+	if err != nil {
+		return nil, fmt.Errorf("read git's log: %w", err)
+	}
+	args := []string{"log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=tformat:%H %s"}
+	if limit > 0 {
+		args = append(args, "--max-count="+strconv.Itoa(limit))
+	}
+	out, err := g.output(ctx, nil, append(append(args, commits...), "--")...)
+	if err != nil {
+		return nil, fmt.Errorf("read git's log from %s to %s: %w", from, to, err)
+	}
+	var entries []GitLogEntry
+	for _, record := range records(out) {
+		commit, subject, _ := strings.Cut(record, " ")
+		entries = append(entries, GitLogEntry{Commit: commit, Subject: subject})
+	}
+	return entries, nil
+}
+
+// Pushed returns the commits that lead from one to another and that a
+// remote-tracking branch has already, the newest first.
+func (g *Git) Pushed(ctx context.Context, from, to string) ([]string, error) {
+	commits, err := g.span(from, to)
+	if err != nil {
+		return nil, fmt.Errorf("look for pushed commits: %w", err)
+	}
+	all, err := g.revisions(ctx, commits...)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	unpushed, err := g.revisions(ctx, append(commits, "--not", "--remotes")...)
+	if err != nil {
+		return nil, err
+	}
+	local := make(map[string]bool, len(unpushed))
+	for _, commit := range unpushed {
+		local[commit] = true
+	}
+	var pushed []string
+	for _, commit := range all {
+		if !local[commit] {
+			pushed = append(pushed, commit)
+		}
+	}
+	return pushed, nil
+}
+
+func (g *Git) revisions(ctx context.Context, args ...string) ([]string, error) {
+	out, err := g.output(ctx, nil, append([]string{"rev-list"}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("list commits of git: %w", err)
+	}
+	return strings.Fields(string(out)), nil
+}
+
+// span is what leads from one commit to another, in arguments of rev-list.
+func (g *Git) span(from, to string) ([]string, error) {
+	if !g.isName(to) || from != "" && !g.isName(from) {
+		return nil, fmt.Errorf("%q or %q is not the name of a commit", from, to)
+	}
+	if from == "" {
+		return []string{to}, nil
+	}
+	return []string{to, "^" + from}, nil
 }

@@ -51,7 +51,11 @@ func (g *Git) Begin(ctx context.Context, o GitCommitOptions) (*GitWriter, error)
 		"-c", "core.compression=1", "-c", "core.looseCompression=1", "-c", "pack.compression=1",
 		"-c", streamThreshold,
 		"fast-import", "--quiet", "--done", "--force", "--depth=0")
-	w := &GitWriter{git: g, options: o, talk: g.converse(ctx, c), parents: map[string]bool{}}
+	talk, err := g.converse(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("begin a commit as %s: %w", o.Ref, err)
+	}
+	w := &GitWriter{git: g, options: o, talk: talk, parents: map[string]bool{}}
 	if err := w.begin(); err != nil {
 		return nil, w.fail("begin a commit as "+o.Ref, err)
 	}

@@ -1,0 +1,224 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// CommitAll stages everything below the directory but what leaveOut names, and
+// other repositories, and commits it where HEAD stands: on the current branch,
+// or on none. Where there is nothing to commit it returns HEAD's commit, ""
+// when there never was one. The author is the user, or Runner where git knows
+// none. The commit is durable when it returns.
+func (g *Git) CommitAll(ctx context.Context, message string, leaveOut []string) (commit string, err error) {
+	if err := g.ready(ctx); err != nil {
+		return "", fmt.Errorf("commit with git: %w", err)
+	}
+	if err := g.stage(ctx, leaveOut); err != nil {
+		return "", fmt.Errorf("stage everything with git: %w", err)
+	}
+	if err := g.commitStaged(ctx, message); err != nil {
+		return "", fmt.Errorf("commit with git: %w", err)
+	}
+	branch, commit, err := g.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	return commit, g.settleHead(branch)
+}
+
+// durable are the settings of commands that write objects into the user's own
+// history; no housekeeping is started in the background.
+func durable(args ...string) []string {
+	return append([]string{
+		"-c", "core.fsync=all", "-c", "core.fsyncMethod=batch", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	}, args...)
+}
+
+// ready refuses while git is in the middle of something, which a commit would
+// end as nobody wants it.
+func (g *Git) ready(ctx context.Context) error {
+	doing, err := g.InProgress(ctx)
+	if err != nil {
+		return err
+	}
+	if doing != "" {
+		return &GitStateError{
+			Detail: "a " + doing + " is in progress",
+			Remedy: fmt.Sprintf("finish it or give it up: git status tells how to go on, git %s --abort goes back", doing),
+		}
+	}
+	c := g.command("ls-files", "-z", "--unmerged", "--", ":/")
+	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
+	unmerged, err := g.capture(ctx, nil, c)
+	if err != nil {
+		return err
+	}
+	if entries := records(unmerged); len(entries) > 0 {
+		_, path, _ := strings.Cut(entries[0], "\t")
+		return &GitStateError{
+			Detail: fmt.Sprintf("there are conflicts that nobody has resolved, in %q for one", path),
+			Remedy: "resolve them and tell git with: git add PATH",
+		}
+	}
+	return nil
+}
+
+// stage adds everything to the index. Another repository would become a
+// submodule that nobody declared.
+func (g *Git) stage(ctx context.Context, leaveOut []string) error {
+	files, err := g.Files(ctx)
+	if err != nil {
+		return err
+	}
+	specs := []string{"."}
+	for _, f := range files {
+		if f.Gitlink && !f.Tracked {
+			specs = append(specs, ":(exclude,literal)"+f.Path)
+		}
+	}
+	for _, path := range leaveOut {
+		specs = append(specs, ":(exclude,literal)"+path)
+	}
+	c := g.command(durable("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")...)
+	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
+	_, err = g.capture(ctx, strings.NewReader(strings.Join(specs, "\x00")), c)
+	return explain(err)
+}
+
+// commitStaged commits the index, if it differs from HEAD.
+func (g *Git) commitStaged(ctx context.Context, message string) error {
+	commit := func(settings ...string) error {
+		settings = append(settings, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-")
+		_, err := g.output(ctx, strings.NewReader(message), durable(settings...)...)
+		return err
+	}
+	utf8 := []string{"-c", "i18n.commitEncoding=UTF-8"}
+	err := commit(append(utf8, "-c", "user.useConfigOnly=true")...)
+	var exit *ExitError
+	if errors.As(err, &exit) && exit.Code == 128 && strings.Contains(exit.Stderr, "auto-detection is disabled") {
+		err = commit(append(utf8, "-c", "user.name=Runner", "-c", "user.email=runner@localhost")...)
+	}
+	if exitCode(err) == 1 {
+		if _, differs := g.output(ctx, nil, "diff", "--cached", "--quiet"); differs == nil {
+			return nil
+		}
+	}
+	return explain(err)
+}
+
+// explain names the remedy of what people can mend.
+func explain(err error) error {
+	var exit *ExitError
+	if errors.As(err, &exit) && strings.Contains(exit.Stderr, "index.lock': File exists") {
+		return &GitStateError{
+			Detail: "another git command is at work, or was killed: " + strings.TrimSpace(exit.Stderr),
+			Remedy: "wait for it to end; if none is running, delete the file index.lock that the message names",
+		}
+	}
+	return err
+}
+
+// Reset goes back to a commit on a branch ("": on none), and discards what is
+// in the index and in tracked files. The files themselves are not fsynced.
+func (g *Git) Reset(ctx context.Context, branch, commit string) error {
+	if !g.isName(commit) || strings.HasPrefix(branch, "-") {
+		return fmt.Errorf("reset git to %q on %q: not the names of a commit and a branch", commit, branch)
+	}
+	current, _, err := g.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if current != branch {
+		if err := g.checkout(ctx, branch, commit); err != nil {
+			return err
+		}
+	}
+	if _, err := g.output(ctx, nil, durable("reset", "--quiet", "--hard", commit)...); err != nil {
+		return fmt.Errorf("reset git to %s: %w", commit, explain(err))
+	}
+	atBranch, atCommit, err := g.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if atBranch != branch || atCommit != commit {
+		return fmt.Errorf("reset git to %s on %q: it stands at %s on %q", commit, branch, atCommit, atBranch)
+	}
+	return g.settleHead(branch)
+}
+
+// checkout makes HEAD name a branch, or a commit alone.
+func (g *Git) checkout(ctx context.Context, branch, commit string) error {
+	args := durable("-c", "advice.detachedHead=false", "checkout", "--quiet", "--no-guess")
+	if branch == "" {
+		args = append(args, "--detach", commit, "--")
+	} else {
+		args = append(args, branch, "--")
+	}
+	_, err := g.output(ctx, nil, args...)
+	if exitCode(err) > 0 && explain(err) == err {
+		err = &GitStateError{
+			Detail: err.Error(),
+			Remedy: "see git status; commit or stash what is in the way, or make the branch again",
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("check out %q with git: %w", branch, explain(err))
+	}
+	return nil
+}
+
+// settleHead makes where HEAD stands durable.
+func (g *Git) settleHead(branch string) error {
+	if err := g.syncFile(filepath.Join(g.gitDir, "HEAD")); err != nil {
+		return err
+	}
+	if err := g.fs.SyncDir(g.gitDir); err != nil {
+		return fmt.Errorf("make git's names durable: %w", err)
+	}
+	ref := "refs/heads"
+	if branch != "" {
+		ref = headsRoot + branch
+	}
+	return g.settle(ref, time.Now())
+}
+
+// InProgress names what git is in the middle of: rebase, am, merge,
+// cherry-pick, revert, bisect, or "".
+func (g *Git) InProgress(ctx context.Context) (string, error) {
+	for _, sign := range []struct{ file, doing string }{
+		{"rebase-merge", "rebase"},
+		{"rebase-apply/applying", "am"},
+		{"rebase-apply", "rebase"},
+		{"MERGE_HEAD", "merge"}, // a rebase may have the next ones too
+		{"CHERRY_PICK_HEAD", "cherry-pick"},
+		{"REVERT_HEAD", "revert"},
+		{"BISECT_LOG", "bisect"},
+	} {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		_, err := g.fs.Lstat(filepath.Join(g.gitDir, filepath.FromSlash(sign.file)))
+		switch {
+		case err == nil:
+			return sign.doing, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("look for what git is doing: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// Status describes the work tree in short lines, for people.
+func (g *Git) Status(ctx context.Context) (string, error) {
+	out, err := g.output(ctx, nil, "-c", "color.status=false", "status", "--short", "--branch")
+	if err != nil {
+		return "", fmt.Errorf("ask git for its status: %w", err)
+	}
+	return string(out), nil
+}

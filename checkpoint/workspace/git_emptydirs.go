@@ -1,0 +1,135 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// EmptyDirs lists the directories that hold no file at all, nor do their
+// subdirectories, and that are not ignored; parents come before their children.
+func (g *Git) EmptyDirs(ctx context.Context) ([]string, error) {
+	// Git names a directory without a tracked file instead of what is in it.
+	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--directory")
+	if err != nil {
+		return nil, fmt.Errorf("list the directories that git does not track: %w", err)
+	}
+	root, err := os.OpenRoot(g.dir)
+	if err != nil {
+		return nil, fmt.Errorf("look for empty directories: %w", err)
+	}
+	defer root.Close()
+	var search emptySearch
+	for _, name := range records(out) {
+		dir, isDir := strings.CutSuffix(name, "/")
+		if !isDir {
+			continue
+		}
+		if _, err := search.walk(ctx, root, dir); err != nil {
+			return nil, fmt.Errorf("look for empty directories: %w", err)
+		}
+	}
+	ignored, err := g.ignored(ctx, search.inner)
+	if err != nil {
+		return nil, err
+	}
+	empty := search.outer
+	for _, dir := range search.inner {
+		if !ignored[dir] {
+			empty = append(empty, dir)
+		}
+	}
+	slices.Sort(empty)
+	return empty, nil
+}
+
+// emptySearch collects empty directories: outer are those that git named, and
+// so has found not to be ignored; inner are below these.
+type emptySearch struct {
+	outer, inner []string
+}
+
+// walk collects the empty directories of dir, and dir itself if it is one. What
+// can't be read is not known to be empty.
+func (s *emptySearch) walk(ctx context.Context, root *os.Root, dir string) (empty bool, err error) {
+	mark := len(s.inner)
+	empty, err = s.below(ctx, root, dir)
+	if empty && dir != "." {
+		s.outer = append(s.outer, dir)
+	}
+	if err != nil {
+		s.inner = s.inner[:mark]
+	}
+	return empty, err
+}
+
+// below reports whether there is no file below dir, and collects the empty
+// directories there.
+func (s *emptySearch) below(ctx context.Context, root *os.Root, dir string) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	entries, err := readDir(root, dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// Another repository's own directories are not ours to look at.
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" }) {
+		return false, nil
+	}
+	empty := true
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			empty = false
+			continue
+		}
+		child := path.Join(dir, entry.Name())
+		childEmpty, err := s.below(ctx, root, child)
+		if err != nil {
+			return false, err
+		}
+		if childEmpty {
+			s.inner = append(s.inner, child)
+		}
+		empty = empty && childEmpty
+	}
+	return empty, nil
+}
+
+func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	return entries, errors.Join(err, f.Close())
+}
+
+// ignored tells which of the paths .gitignore and its like name.
+func (g *Git) ignored(ctx context.Context, paths []string) (map[string]bool, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	// Each path starts with "./", or one that starts with a colon would be read
+	// as more than a path; this command does not know literal ones.
+	c := g.command("check-ignore", "-z", "--stdin")
+	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
+	stdin := strings.NewReader("./" + strings.Join(paths, "\x00./") + "\x00")
+	out, err := g.capture(ctx, stdin, c)
+	if err != nil && exitCode(err) != 1 { // 1: none is
+		return nil, fmt.Errorf("ask git what is ignored: %w", err)
+	}
+	ignored := map[string]bool{}
+	for _, path := range records(out) {
+		ignored[strings.TrimPrefix(path, "./")] = true
+	}
+	return ignored, nil
+}
