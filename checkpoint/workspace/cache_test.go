@@ -40,9 +40,10 @@ func TestCacheServes(t *testing.T) {
 	if !ok {
 		t.Fatal("not remembered")
 	}
-	e.sums.sha = [32]byte{1}
+	wrong := [32]byte{1}
+	e.sums.sha = wrong
 	w.cache.entries["f"] = e
-	if got := describe(t, w, "f"); got.Digest != digestOf([32]byte{1}) {
+	if got := describe(t, w, "f"); got.Digest != digestOf(wrong[:]) {
 		t.Errorf("read again: %s", got.Digest)
 	}
 	put(t, dir, "f", "one more")

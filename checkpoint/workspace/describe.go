@@ -2,11 +2,21 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
 )
+
+// place is a name in an open directory.
+type place struct {
+	dir  *os.Root
+	name string // or, from the directory on, a path
+}
+
+func (w *Workspace) place(path string) place { return place{dir: w.root, name: native(path)} }
 
 // found is a file as it was met.
 type found struct {
@@ -20,63 +30,99 @@ func (f *found) known() bool { return f.entry.Digest != "" }
 func (f *found) isLink() bool { return f.entry.Mode == ModeSymlink }
 
 func (f *found) set(s sums) {
-	f.entry.Digest = digestOf(s.sha)
+	f.entry.Digest = digestOf(s.sha[:])
 	f.blob = hex.EncodeToString([]byte(s.blob))
 }
 
 // look describes a file by what stat, a link's target and the cache say of it.
-// A regular file that the cache does not know remains unknown.
-func (w *Workspace) look(dir *os.Root, name, path string, withBlob bool) (found, error) {
-	info, err := dir.Lstat(native(name))
+// A regular file that the cache does not know remains unknown. withBlob: it is
+// unknown, too, if git's name of its bytes is.
+func (w *Workspace) look(at place, path string, withBlob func(size int64) bool) (found, error) {
+	info, err := at.dir.Lstat(at.name)
 	if err != nil {
 		return found{}, err
 	}
 	f := found{entry: Entry{Path: path, Mode: uint32(info.Mode().Perm()), Size: info.Size()}}
 	switch {
 	case info.Mode().IsRegular():
-		if s, ok := w.cache.get(path, statOf(info), withBlob); ok {
+		if s, ok := w.cache.get(path, statOf(info), withBlob(info.Size())); ok {
 			f.set(s)
 		}
 	case info.Mode()&fs.ModeSymlink != 0:
-		f.target, err = dir.Readlink(native(name))
+		f.target, err = at.dir.Readlink(at.name)
 		f.entry.Size, f.entry.Mode = int64(len(f.target)), ModeSymlink
-		f.set(w.sumText(f.target, withBlob))
+		s := sums{sha: sha256.Sum256([]byte(f.target))}
+		if withBlob(f.entry.Size) {
+			s.blob = w.blobOf(f.target)
+		}
+		f.set(s)
+	case info.IsDir():
+		f.entry.Mode |= ModeDir
+		err = ErrNotRegular
 	default:
 		err = ErrNotRegular
 	}
 	return f, err
 }
 
-// hash reads a regular file that look did not know, and writes its bytes to
-// the given writers, too.
-func (w *Workspace) hash(ctx context.Context, dir *os.Root, name string, f *found, withBlob bool) error {
-	return w.readInto(ctx, dir, name, f, withBlob, func(r io.Reader, _ int64) error { return w.copy(io.Discard, r) })
+func (w *Workspace) blobOf(target string) string {
+	h := w.o.Git.NewBlobHash(int64(len(target)))
+	_, _ = io.WriteString(h, target) // a hash takes everything
+	return string(h.Sum(nil))
 }
 
-// readInto gives the bytes of a regular file to consume, and describes them as
-// they were read.
-func (w *Workspace) readInto(ctx context.Context, dir *os.Root, name string, f *found, withBlob bool, consume func(r io.Reader, size int64) error) error {
+// hash reads a regular file that look did not know.
+func (w *Workspace) hash(ctx context.Context, at place, f *found, withBlob func(size int64) bool) error {
+	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ int64) (string, error) {
+		h := sha256.New()
+		err := w.copy(h, r)
+		return digestOf(h.Sum(nil)), err
+	})
+}
+
+// readInto gives the bytes of a regular file to consume, which returns their
+// digest, and describes them as they were read.
+func (w *Workspace) readInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, size int64) (digest string, err error)) error {
 	began := w.cache.now()
-	var s *summer
-	info, err := w.read(ctx, dir, native(name), func(r io.Reader, size int64) error {
-		s = w.newSummer(size, withBlob)
-		return consume(io.TeeReader(r, s), size)
+	var digest string
+	var blob hash.Hash
+	info, err := w.read(ctx, at, func(r io.Reader, size int64) (err error) {
+		if withBlob(size) {
+			blob = w.o.Git.NewBlobHash(size)
+			r = io.TeeReader(r, blob)
+		}
+		digest, err = consume(r, size)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	var s sums
+	if s.sha, err = parseDigest(digest); err != nil {
+		return err
+	}
+	if blob != nil {
+		s.blob = string(blob.Sum(nil))
+	}
 	f.entry.Mode, f.entry.Size = uint32(info.Mode().Perm()), info.Size()
-	sums := s.sums()
-	f.set(sums)
-	w.cache.put(f.entry.Path, statOf(info), sums, began)
+	f.set(s)
+	w.cache.put(f.entry.Path, statOf(info), s, began)
 	return nil
 }
 
+// maxGitBlob is the size up to which a capture keeps bytes in git. It
+// compresses slowly, and what is large would weigh on the user's repository.
+const maxGitBlob = 32 << 20
+
+// wantsBlob reports whether git's name of a file of a size may be asked for.
+func (w *Workspace) wantsBlob(size int64) bool { return w.Git() != nil && size <= maxGitBlob }
+
 // Describe looks at one file: fs.ErrNotExist, ErrNotRegular, ErrUnstable.
 func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
-	f, err := w.look(w.root, path, path, false)
+	at := w.place(path)
+	f, err := w.look(at, path, w.wantsBlob)
 	if err == nil && !f.known() {
-		err = w.hash(ctx, w.root, path, &f, false)
+		err = w.hash(ctx, at, &f, w.wantsBlob)
 	}
 	if err != nil {
 		return Entry{}, failed(path, err)

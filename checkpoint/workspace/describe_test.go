@@ -93,13 +93,13 @@ func TestUnstable(t *testing.T) {
 			defer func() { _ = file.Close() }()
 			w := open(t, Options{Dir: dir})
 			f := found{entry: Entry{Path: "f"}}
-			err = w.readInto(t.Context(), w.root, "f", &f, false, func(r io.Reader, _ int64) error {
+			err = w.readInto(t.Context(), w.place("f"), &f, w.wantsBlob, func(r io.Reader, _ int64) (string, error) {
 				if _, err := io.ReadFull(r, make([]byte, 5)); err != nil {
-					return err
+					return "", err
 				}
 				must(t, write(file))
 				_, err := io.Copy(io.Discard, r)
-				return err
+				return shaOf(""), err
 			})
 			if !errors.Is(err, ErrUnstable) {
 				t.Errorf("got %v", err)

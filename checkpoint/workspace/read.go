@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
+	"strings"
 )
 
 // bufferSize is how much of a file is read at once.
@@ -17,8 +17,8 @@ const bufferSize = 256 << 10
 // read gives the bytes of a regular file to consume, which reads them to their
 // end, and makes sure that nobody wrote to the file meanwhile. It returns
 // what the file was like. It never waits for the other end of a pipe.
-func (w *Workspace) read(ctx context.Context, dir *os.Root, name string, consume func(r io.Reader, size int64) error) (os.FileInfo, error) {
-	f, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader, size int64) error) (os.FileInfo, error) {
+	f, err := at.dir.OpenFile(at.name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -73,36 +73,6 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// summer makes the digests of what is written to it.
-type summer struct {
-	sha  hash.Hash
-	blob hash.Hash // nil: not asked for
-}
-
-func (w *Workspace) newSummer(size int64, withBlob bool) *summer {
-	s := &summer{sha: sha256.New()}
-	if withBlob {
-		s.blob = w.o.Git.NewBlobHash(size)
-	}
-	return s
-}
-
-func (s *summer) Write(p []byte) (int, error) {
-	if s.blob != nil {
-		_, _ = s.blob.Write(p) // hashes take everything
-	}
-	return s.sha.Write(p)
-}
-
-func (s *summer) sums() sums {
-	var all sums
-	s.sha.Sum(all.sha[:0])
-	if s.blob != nil {
-		all.blob = string(s.blob.Sum(nil))
-	}
-	return all
-}
-
 // copy copies through a buffer that is used again.
 func (w *Workspace) copy(to io.Writer, from io.Reader) error {
 	buf := w.buffers.Get().(*[]byte)
@@ -112,13 +82,20 @@ func (w *Workspace) copy(to io.Writer, from io.Reader) error {
 	return err
 }
 
-func digestOf(sha [32]byte) string { return "sha256:" + hex.EncodeToString(sha[:]) }
+// digestPrefix begins every digest; 64 hex digits follow.
+const digestPrefix = "sha256:"
 
-// sumText returns the digests of a link's target.
-func (w *Workspace) sumText(target string, withBlob bool) sums {
-	s := w.newSummer(int64(len(target)), withBlob)
-	_, _ = io.WriteString(s, target) // hashes take everything
-	return s.sums()
+func digestOf(sha []byte) string { return digestPrefix + hex.EncodeToString(sha) }
+
+// parseDigest returns the bytes that a digest stands for.
+func parseDigest(digest string) (sha [sha256.Size]byte, err error) {
+	digits, ok := strings.CutPrefix(digest, digestPrefix)
+	if ok && len(digits) == 2*len(sha) && strings.ToLower(digits) == digits {
+		if _, err := hex.Decode(sha[:], []byte(digits)); err == nil {
+			return sha, nil
+		}
+	}
+	return sha, fmt.Errorf("%q is not a digest", digest)
 }
 
 // failed names the path in an error.

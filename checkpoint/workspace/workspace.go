@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
@@ -75,6 +76,7 @@ type Workspace struct {
 	skip    []string // slash-separated directories that are never part of it
 	cache   *cache
 	buffers sync.Pool // of *[]byte, to read files with
+	last    atomic.Pointer[loaded]
 }
 
 // Open opens a workspace.
@@ -131,7 +133,7 @@ const tempPrefix = ".runner-restore-"
 // excluded reports whether a path is never part of the workspace.
 func (w *Workspace) excluded(path string) bool {
 	for element := range strings.SplitSeq(path, "/") {
-		if element == gitDir || strings.HasPrefix(element, tempPrefix) {
+		if strings.EqualFold(element, gitDir) || strings.HasPrefix(element, tempPrefix) {
 			return true
 		}
 	}

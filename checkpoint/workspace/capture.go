@@ -1,0 +1,161 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/objects"
+)
+
+// Capture is a recorded listing, as the journal holds it.
+type Capture struct {
+	Listing string `json:"listing"`          // the object that lists the files
+	Commit  string `json:"commit,omitempty"` // of git, where it is used
+	Ref     string `json:"ref,omitempty"`    // that keeps the commit
+	Files   int    `json:"files"`
+	Bytes   int64  `json:"bytes"`
+	LeftOut int    `json:"left_out,omitempty"` // sensitive files; the listing names them
+}
+
+// CaptureOptions say what is captured, and under which name.
+type CaptureOptions struct {
+	Patterns []string  // globs: what is captured outside git, and in addition to what git knows
+	Last     *Capture  // the one before; what did not change since is not written again
+	Ref      string    // for git: refs/runner/…
+	Message  string    // of the commit
+	When     time.Time // of the commit
+}
+
+// Captured is what Capture did.
+type Captured struct {
+	Capture
+	Changed bool     // false: everything is as in Last, whose Capture this is
+	LeftOut []string // sensitive files
+	Special []string // what is neither file, link nor directory
+}
+
+// Capture records the files in scope, durable when it returns: in a git work
+// tree the tracked ones and the untracked that are not ignored, and everywhere
+// those that match the patterns. A file that changes while it is read is
+// ErrUnstable, and nothing counts as captured.
+func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, error) {
+	if w.o.Objects == nil {
+		return Captured{}, fmt.Errorf("capture the workspace: %w", errNoObjects)
+	}
+	w.cache.measure()
+	s, err := w.survey(ctx, o.Patterns)
+	if err != nil {
+		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
+	}
+	c := &capture{w: w, o: o, survey: s}
+	captured, err := c.run(ctx)
+	if err != nil {
+		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
+	}
+	captured.LeftOut, captured.Special = s.leftOut, s.special
+	return captured, nil
+}
+
+// capture is one call of Capture.
+type capture struct {
+	w      *Workspace
+	o      CaptureOptions
+	survey *survey
+	last   map[string]Entry // of CaptureOptions.Last
+	batch  *objects.Batch
+}
+
+func (c *capture) run(ctx context.Context) (captured Captured, err error) {
+	unchanged, err := c.compare(ctx)
+	if err != nil {
+		return Captured{}, err
+	}
+	if unchanged {
+		return Captured{Capture: *c.o.Last}, nil
+	}
+	c.batch = c.w.o.Objects.Begin()
+	defer func() { err = errors.Join(err, c.batch.Abandon()) }()
+	captured.Changed = true
+	switch {
+	case c.w.CommitsToBranch():
+		captured.Commit, err = c.commitAll(ctx)
+	case c.w.Git() != nil:
+		captured.Ref = c.o.Ref
+		captured.Commit, err = c.commit(ctx)
+	default:
+		err = c.keep(ctx, func(*surveyed) bool { return true })
+	}
+	if err != nil {
+		return Captured{}, err
+	}
+	l := c.survey.listing(c.o.Patterns)
+	captured.Files, captured.Bytes, captured.Capture.LeftOut = len(c.survey.files), sizeOf(l.Entries), len(l.LeftOut)
+	if captured.Listing, err = c.w.putListing(ctx, c.batch, l); err != nil {
+		return Captured{}, err
+	}
+	if err := c.batch.Commit(ctx); err != nil {
+		return Captured{}, err
+	}
+	c.w.last.Store(&loaded{digest: captured.Listing, listing: l})
+	return captured, nil
+}
+
+// compare reports whether everything is as in the last capture. It reads only
+// what may be the same: the rest is read once, when it is kept.
+func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
+	c.last = map[string]Entry{}
+	var last *Listing
+	if c.o.Last != nil {
+		// A listing that can't be read any more is as good as none.
+		if last, err = c.w.Load(ctx, c.o.Last.Listing); err != nil {
+			return false, ctx.Err()
+		}
+		for _, e := range last.Entries {
+			c.last[e.Path] = e
+		}
+	}
+	err = c.survey.hash(ctx, func(f *surveyed) bool {
+		e, ok := c.last[f.entry.Path]
+		return ok && e.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
+	})
+	if err != nil || last == nil || !slices.Equal(last.Patterns, c.o.Patterns) {
+		return false, err
+	}
+	now := c.survey.listing(c.o.Patterns)
+	return slices.EqualFunc(now.Entries, last.Entries, same) && c.committed(ctx), nil
+}
+
+// keep makes objects of the files that want says of.
+func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
+	var files []*surveyed
+	for i := range c.survey.files {
+		if want(&c.survey.files[i]) {
+			files = append(files, &c.survey.files[i])
+		}
+	}
+	return c.w.each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *cursor, i int) error {
+		f := files[i]
+		dir, name, err := dirs.at(f.entry.Path)
+		if err == nil {
+			err = c.keepOne(ctx, place{dir, native(name)}, f)
+		}
+		if err != nil {
+			return failed(f.entry.Path, err)
+		}
+		return nil
+	})
+}
+
+// keepOne makes an object of a file. What the last capture kept is durable, so
+// that nothing need be flushed for it.
+func (c *capture) keepOne(ctx context.Context, at place, f *surveyed) error {
+	if e, ok := c.last[f.entry.Path]; ok && e.Blob == "" && f.known() && e.Digest == f.entry.Digest {
+		if there, err := c.w.o.Objects.Has(e.Digest); err != nil || there {
+			return err
+		}
+	}
+	return c.w.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
+}

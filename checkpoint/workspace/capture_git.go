@@ -1,0 +1,133 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"strings"
+)
+
+// committed reports whether the last capture still stands for what git has:
+// one that is a commit on the branch is of the past once HEAD has moved.
+func (c *capture) committed(ctx context.Context) bool {
+	if !c.w.CommitsToBranch() {
+		return true
+	}
+	_, head, err := c.w.Git().Head(ctx)
+	return err == nil && head == c.o.Last.Commit
+}
+
+// commit keeps what git knows in a commit that is on no branch, but what is
+// too large for it, and the rest as objects.
+func (c *capture) commit(ctx context.Context) (commit string, err error) {
+	git := c.w.Git()
+	_, head, err := git.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	has, err := c.ask(ctx)
+	if err != nil {
+		return "", err
+	}
+	inCommit := func(f *surveyed) bool {
+		return f.inGit && (has[f.blob] || f.entry.Size <= maxGitBlob)
+	}
+	if err := c.keep(ctx, func(f *surveyed) bool { return !inCommit(f) }); err != nil {
+		return "", err
+	}
+	out, err := git.Begin(ctx, GitCommitOptions{Ref: c.o.Ref, Message: c.o.Message, Parent: head, When: c.o.When})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, out.Abort()) }()
+	dirs := cursor{base: c.w.root}
+	defer dirs.close()
+	for i := range c.survey.files {
+		f := &c.survey.files[i]
+		if !inCommit(f) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if err := c.hand(ctx, out, &dirs, f, has[f.blob]); err != nil {
+			return "", failed(f.entry.Path, err)
+		}
+		f.entry.Blob = f.blob
+	}
+	return out.Commit()
+}
+
+// ask asks git which blobs it has.
+func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
+	var blobs []string
+	for _, f := range c.survey.files {
+		if f.inGit && f.blob != "" {
+			blobs = append(blobs, f.blob)
+		}
+	}
+	return c.w.Git().Has(ctx, blobs)
+}
+
+// hand gives a file to git. What it does not have is read, and hashed, once.
+func (c *capture) hand(ctx context.Context, out *GitWriter, dirs *cursor, f *surveyed, has bool) error {
+	path := f.entry.Path
+	if has {
+		return out.Known(path, gitMode(f.entry.Mode), f.blob)
+	}
+	if f.isLink() {
+		return out.File(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
+	}
+	dir, name, err := dirs.at(path)
+	if err != nil {
+		return err
+	}
+	all := func(int64) bool { return true }
+	return c.w.readInto(ctx, place{dir, native(name)}, &f.found, all, func(r io.Reader, size int64) (string, error) {
+		sha := sha256.New()
+		err := out.File(path, gitMode(f.entry.Mode), size, io.TeeReader(r, sha))
+		return digestOf(sha.Sum(nil)), err
+	})
+}
+
+// gitMode is the mode that a git tree has for a file.
+func gitMode(mode uint32) uint32 {
+	switch {
+	case mode == ModeSymlink:
+		return ModeSymlink
+	case mode&0o100 != 0:
+		return 0o100755
+	}
+	return 0o100644
+}
+
+// commitAll commits to the user's branch, through the user's filters. The
+// bytes of files are kept by that commit where it has them as they are, and
+// otherwise as objects.
+func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
+	git := c.w.Git()
+	if commit, err = git.CommitAll(ctx, c.o.Message, c.survey.leftOut); err != nil {
+		return "", err
+	}
+	files, err := git.Files(ctx)
+	if err != nil {
+		return "", err
+	}
+	stored := map[string]string{}
+	for _, f := range files {
+		if f.Tracked {
+			stored[f.Path] = f.Blob
+		}
+	}
+	isStored := func(f *surveyed) bool { return f.blob != "" && stored[f.entry.Path] == f.blob }
+	if err := c.keep(ctx, func(f *surveyed) bool { return !isStored(f) }); err != nil {
+		return "", err
+	}
+	for i := range c.survey.files {
+		if f := &c.survey.files[i]; isStored(f) {
+			f.entry.Blob = f.blob
+		}
+	}
+	return commit, nil
+}

@@ -1,0 +1,101 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"prdrunner/checkpoint/objects"
+)
+
+// errNoObjects says that a workspace was opened only to look at files.
+var errNoObjects = errors.New("there is no place for objects")
+
+// Keep makes objects of files, durable when it returns, and describes them as
+// they were kept. Sensitive files that git does not track are described, not
+// kept, and named.
+func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, leftOut []string, err error) {
+	if w.o.Objects == nil {
+		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
+	}
+	w.cache.measure()
+	secret, err := w.secrets(ctx, paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	batch := w.o.Objects.Begin()
+	defer func() { err = errors.Join(err, batch.Abandon()) }()
+	kept = make([]Entry, len(paths))
+	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *cursor, i int) error {
+		if secret[paths[i]] {
+			e, err := w.Describe(ctx, paths[i])
+			kept[i] = e
+			return err
+		}
+		at := w.place(paths[i])
+		f, err := w.look(at, paths[i], w.wantsBlob)
+		if err == nil {
+			err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
+		}
+		if err != nil {
+			return failed(paths[i], err)
+		}
+		kept[i] = f.entry
+		return nil
+	})
+	if err == nil {
+		err = batch.Commit(ctx)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("keep files: %w", err)
+	}
+	for _, path := range paths {
+		if secret[path] {
+			leftOut = append(leftOut, path)
+		}
+	}
+	return kept, leftOut, nil
+}
+
+// secrets returns which of the paths are sensitive and not tracked by git.
+func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]bool, error) {
+	secret := map[string]bool{}
+	for _, path := range paths {
+		if Sensitive(path) {
+			secret[path] = true
+		}
+	}
+	if len(secret) == 0 || w.Git() == nil {
+		return secret, nil
+	}
+	files, err := w.Git().Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.Tracked {
+			delete(secret, f.Path)
+		}
+	}
+	return secret, nil
+}
+
+// keepObject makes an object of a file, and describes it as it was kept. One
+// that is known to be there is not read.
+func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at place, f *found, withBlob func(int64) bool) error {
+	if f.isLink() {
+		_, err := batch.Put(ctx, []byte(f.target))
+		return err
+	}
+	if f.known() {
+		there, err := batch.Has(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
+		if err != nil || there {
+			return err
+		}
+	}
+	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ int64) (string, error) {
+		ref, err := batch.Copy(ctx, r)
+		return ref.Digest, err
+	})
+}

@@ -1,0 +1,128 @@
+package workspace
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Listing is the files at one moment.
+type Listing struct {
+	Patterns []string // that were captured
+	LeftOut  []string // sensitive files that were not
+	Entries  []Entry  // sorted by path
+}
+
+// ChangeKind is what happened to a path.
+type ChangeKind string
+
+// The kinds of change.
+const (
+	Added    ChangeKind = "added"
+	Modified ChangeKind = "modified" // its bytes, mode or kind
+	Deleted  ChangeKind = "deleted"
+)
+
+// Change is a difference between two listings.
+type Change struct {
+	Path string
+	Kind ChangeKind
+	From *Entry // nil: added
+	To   *Entry // nil: deleted
+}
+
+// Diff returns what leads from one listing to another, sorted by path.
+// Entries are the same if path, mode and digest are.
+func Diff(from, to *Listing) []Change {
+	var changes []Change
+	a, b := from.Entries, to.Entries
+	for len(a) > 0 || len(b) > 0 {
+		switch order := comparePaths(a, b); {
+		case order < 0:
+			changes = append(changes, Change{Path: a[0].Path, Kind: Deleted, From: &a[0]})
+			a = a[1:]
+		case order > 0:
+			changes = append(changes, Change{Path: b[0].Path, Kind: Added, To: &b[0]})
+			b = b[1:]
+		default:
+			if !same(a[0], b[0]) {
+				changes = append(changes, Change{Path: a[0].Path, Kind: Modified, From: &a[0], To: &b[0]})
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	return changes
+}
+
+// comparePaths compares the first paths of two lists. What is in one list only
+// is before the end of the other.
+func comparePaths(a, b []Entry) int {
+	switch {
+	case len(a) == 0:
+		return 1
+	case len(b) == 0:
+		return -1
+	}
+	return cmp.Compare(a[0].Path, b[0].Path)
+}
+
+func same(a, b Entry) bool { return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest }
+
+// With returns the listing with some entries replaced or added. What cannot be
+// beside them gives way: what is below a path that is a file now, a file that
+// is a directory now, and an empty directory that is not empty any more.
+func (l *Listing) With(entries []Entry) *Listing {
+	added := slices.Clone(entries)
+	slices.SortStableFunc(added, byPath)
+	added = lastOfEach(added)
+	taken := map[string]bool{}
+	above := map[string]bool{}
+	for _, e := range added {
+		taken[e.Path] = true
+		for dir := range parents(e.Path) {
+			above[dir] = true
+		}
+	}
+	all := added
+	for _, e := range l.Entries {
+		if taken[e.Path] || above[e.Path] || isBelow(e.Path, taken) {
+			continue
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, byPath)
+	return &Listing{Patterns: l.Patterns, LeftOut: l.LeftOut, Entries: all}
+}
+
+func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }
+
+// lastOfEach keeps the last of the entries of each path.
+func lastOfEach(sorted []Entry) []Entry {
+	kept := sorted[:0]
+	for i, e := range sorted {
+		if i+1 == len(sorted) || sorted[i+1].Path != e.Path {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+func isBelow(path string, paths map[string]bool) bool {
+	for dir := range parents(path) {
+		if paths[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+// parents yields the directories that a path lies in, the nearest first,
+// without the workspace itself.
+func parents(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := len(path) - 1; i > 0; i-- {
+			if path[i] == '/' && !yield(path[:i]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checkEntryPath makes sure that a path names something inside the workspace,
+// in the one way there is to spell it.
+func checkEntryPath(path string) error {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return fmt.Errorf("%q cannot be a path", path)
+	}
+	for element := range strings.SplitSeq(path, "/") {
+		if element == "" || element == "." || element == ".." {
+			return fmt.Errorf("the path %q does not name a file in the workspace", path)
+		}
+	}
+	return nil
+}
+
+// check makes sure that an entry means something.
+func (e *Entry) check() error {
+	if err := checkEntryPath(e.Path); err != nil {
+		return err
+	}
+	perm, kind := e.Mode&0o777, e.Mode&^0o777
+	switch {
+	case kind == ModeDir:
+		if e.Size != 0 || e.Digest != "" || e.Blob != "" {
+			return fmt.Errorf("%q: a directory has no bytes", e.Path)
+		}
+		return nil
+	case kind != 0 && (kind != ModeSymlink || perm != 0):
+		return fmt.Errorf("%q: %o is not a mode", e.Path, e.Mode)
+	}
+	if e.Size < 0 {
+		return fmt.Errorf("%q: %d is not a size", e.Path, e.Size)
+	}
+	if _, err := parseDigest(e.Digest); err != nil {
+		return fmt.Errorf("%q: %w", e.Path, err)
+	}
+	if e.Blob != "" && (len(e.Blob) != 40 && len(e.Blob) != 64 || strings.Trim(e.Blob, "0123456789abcdef") != "") {
+		return fmt.Errorf("%q: %q is not the name of a blob", e.Path, e.Blob)
+	}
+	return nil
+}
+
+// checkTree makes sure that no path is a file, or an empty directory, and also
+// a directory with files. The entries are sorted, each path once.
+func checkTree(entries []Entry) error {
+	checked := map[string]bool{}
+	for _, e := range entries {
+		for dir := range parents(e.Path) {
+			if checked[dir] {
+				break
+			}
+			checked[dir] = true
+			if _, found := slices.BinarySearchFunc(entries, Entry{Path: dir}, byPath); found {
+				return fmt.Errorf("%q cannot be beside %q", e.Path, dir)
+			}
+		}
+	}
+	return nil
+}

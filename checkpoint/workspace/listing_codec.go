@@ -1,0 +1,188 @@
+package workspace
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prdrunner/checkpoint/text"
+)
+
+// A listing is kept as one object for each directory, so that a directory in
+// which nothing changed costs nothing, and one that names them.
+
+// listingVersion is the version of the format of listings.
+const listingVersion = "1.0"
+
+// maxListing bounds the size of each object of a listing, and maxEntries how
+// many entries it has: it may come from an archive of somebody else's.
+const (
+	maxListing = 128 << 20
+	maxEntries = 4 << 20
+)
+
+// wireListing is the object that names the directories.
+type wireListing struct {
+	FormatVersion string      `json:"format_version"`
+	Patterns      []text.Text `json:"patterns"`
+	LeftOut       []text.Text `json:"left_out"`
+	Dirs          []wireDir   `json:"dirs"` // sorted by path
+}
+
+// wireDir is a directory that has files.
+type wireDir struct {
+	Path   text.Text `json:"path"` // "" for the workspace itself
+	Object string    `json:"object"`
+	Files  int       `json:"files"`
+	Bytes  int64     `json:"bytes"`
+}
+
+// wireFiles is the object of one directory.
+type wireFiles struct {
+	Files []wireFile `json:"files"` // sorted by name
+}
+
+type wireFile struct {
+	Name   text.Text `json:"name"`
+	Mode   string    `json:"mode"` // octal, as in a git tree
+	Size   int64     `json:"size"`
+	Digest string    `json:"digest,omitempty"`
+	Blob   string    `json:"blob,omitempty"`
+}
+
+// directory is a part of a listing.
+type directory struct {
+	path  string
+	files []Entry
+}
+
+// split parts the entries of a listing by directory, both sorted.
+func split(entries []Entry) []directory {
+	var dirs []directory
+	index := map[string]int{}
+	for _, e := range entries {
+		path := e.Path[:max(strings.LastIndexByte(e.Path, '/'), 0)]
+		i, ok := index[path]
+		if !ok {
+			i = len(dirs)
+			index[path] = i
+			dirs = append(dirs, directory{path: path})
+		}
+		dirs[i].files = append(dirs[i].files, e)
+	}
+	slices.SortFunc(dirs, func(a, b directory) int { return strings.Compare(a.path, b.path) })
+	return dirs
+}
+
+// encode returns the object of a directory: the same files give the same bytes.
+func (d *directory) encode() ([]byte, error) {
+	wire := wireFiles{Files: make([]wireFile, len(d.files))}
+	for i, e := range d.files {
+		wire.Files[i] = wireFile{
+			Name: text.Text(e.Path[strings.LastIndexByte(e.Path, '/')+1:]),
+			Mode: strconv.FormatUint(uint64(e.Mode), 8), Size: e.Size, Digest: e.Digest, Blob: e.Blob,
+		}
+	}
+	return encodeObject(wire)
+}
+
+func encodeObject(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err == nil && len(data) >= maxListing {
+		err = fmt.Errorf("a listing of %d bytes is too long", len(data))
+	}
+	return append(data, '\n'), err
+}
+
+// decodeObject reads what encodeObject made, and nothing more.
+func decodeObject(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.More() {
+		return fmt.Errorf("something follows after byte %d", d.InputOffset())
+	}
+	return nil
+}
+
+// decodeListing reads the object that names the directories. A newer version
+// is refused by its name.
+func decodeListing(data []byte) (*wireListing, error) {
+	var version struct {
+		FormatVersion string `json:"format_version"`
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, err
+	}
+	if version.FormatVersion != listingVersion {
+		return nil, fmt.Errorf("its version %q is unknown here; it was written by another version of runner", version.FormatVersion)
+	}
+	var wire wireListing
+	if err := decodeObject(data, &wire); err != nil {
+		return nil, err
+	}
+	files := 0
+	for i, d := range wire.Dirs {
+		if i > 0 && d.Path <= wire.Dirs[i-1].Path {
+			return nil, fmt.Errorf("directory %q is out of order", d.Path)
+		}
+		if d.Path != "" {
+			if err := checkEntryPath(string(d.Path)); err != nil {
+				return nil, err
+			}
+		}
+		if d.Files <= 0 || d.Files > maxEntries-files || d.Bytes < 0 {
+			return nil, fmt.Errorf("directory %q cannot have %d files of %d bytes", d.Path, d.Files, d.Bytes)
+		}
+		files += d.Files
+	}
+	return &wire, nil
+}
+
+// decode adds the files of a directory from its object.
+func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
+	var wire wireFiles
+	if err := decodeObject(data, &wire); err != nil {
+		return nil, err
+	}
+	if len(wire.Files) != d.Files {
+		return nil, fmt.Errorf("it has %d files, not %d", len(wire.Files), d.Files)
+	}
+	prefix := ""
+	if d.Path != "" {
+		prefix = string(d.Path) + "/"
+	}
+	var bytes int64
+	for i, f := range wire.Files {
+		if i > 0 && f.Name <= wire.Files[i-1].Name {
+			return nil, fmt.Errorf("file %q is out of order", f.Name)
+		}
+		e, err := f.entry(prefix)
+		if err != nil {
+			return nil, err
+		}
+		bytes += e.Size
+		to = append(to, e)
+	}
+	if bytes != d.Bytes {
+		return nil, fmt.Errorf("its files have %d bytes, not %d", bytes, d.Bytes)
+	}
+	return to, nil
+}
+
+func (f *wireFile) entry(prefix string) (Entry, error) {
+	if strings.Contains(string(f.Name), "/") {
+		return Entry{}, fmt.Errorf("%q is not the name of a file", f.Name)
+	}
+	mode, err := strconv.ParseUint(f.Mode, 8, 32)
+	if err != nil || strconv.FormatUint(mode, 8) != f.Mode {
+		return Entry{}, fmt.Errorf("%q: %q is not a mode", f.Name, f.Mode)
+	}
+	e := Entry{Path: prefix + string(f.Name), Mode: uint32(mode), Size: f.Size, Digest: f.Digest, Blob: f.Blob}
+	return e, e.check()
+}

@@ -1,0 +1,223 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/store"
+)
+
+// listings generates listings in which no file is above another.
+func listings() *rapid.Generator[*Listing] {
+	names := rapid.SampledFrom([]string{"a", "b", "a-b", "é", "\xff", "new\nline", "-x", `"`})
+	return rapid.Custom(func(t *rapid.T) *Listing {
+		l := &Listing{Patterns: []string{"**"}, LeftOut: []string{".env"}, Entries: []Entry{}}
+		for range rapid.IntRange(0, 12).Draw(t, "files") {
+			path := strings.Join(rapid.SliceOfN(names, 1, 4).Draw(t, "path"), "/")
+			e := Entry{Path: path, Mode: rapid.SampledFrom([]uint32{0o644, 0o755, 0, 0o400, ModeSymlink, ModeDir | 0o755}).Draw(t, "mode")}
+			if e.Mode&^0o777 != ModeDir {
+				data := rapid.SampledFrom([]string{"", "x", "yy"}).Draw(t, "data")
+				e.Size, e.Digest = int64(len(data)), shaOf(data)
+			}
+			l = l.With([]Entry{e})
+		}
+		return l
+	})
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := listings().Draw(t, "a"), listings().Draw(t, "b")
+		got := map[string]Entry{}
+		for _, e := range a.Entries {
+			got[e.Path] = e
+		}
+		changes := Diff(a, b)
+		for i, c := range changes {
+			if i > 0 && c.Path <= changes[i-1].Path {
+				t.Fatalf("out of order: %q", c.Path)
+			}
+			if from, ok := got[c.Path]; ok != (c.From != nil) || ok && from != *c.From {
+				t.Fatalf("%q is not what From says", c.Path)
+			}
+			if delete(got, c.Path); c.To != nil {
+				got[c.Path] = *c.To
+			}
+			if want := (map[bool]ChangeKind{c.From == nil: Added, c.To == nil: Deleted})[true]; want != "" && c.Kind != want {
+				t.Fatalf("%q is %s", c.Path, c.Kind)
+			}
+		}
+		if len(got) != len(b.Entries) {
+			t.Fatalf("%d entries, want %d", len(got), len(b.Entries))
+		}
+		for _, e := range b.Entries {
+			if got[e.Path] != e {
+				t.Fatalf("%q: %v, want %v", e.Path, got[e.Path], e)
+			}
+		}
+		if len(Diff(b, b)) > 0 {
+			t.Fatal("a listing differs from itself")
+		}
+	})
+}
+
+func TestWith(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		l, more := listings().Draw(t, "l"), listings().Draw(t, "more")
+		got := l.With(more.Entries)
+		if err := checkTree(got.Entries); err != nil || !slices.IsSortedFunc(got.Entries, byPath) {
+			t.Fatalf("not a tree: %v", err)
+		}
+		for _, e := range more.Entries {
+			if !slices.Contains(got.Entries, e) {
+				t.Fatalf("%q was not added", e.Path)
+			}
+		}
+		if len(got.Entries) > len(l.Entries)+len(more.Entries) {
+			t.Fatal("something came out of nothing")
+		}
+	})
+}
+
+// lister returns a workspace that has only objects.
+func lister(t testing.TB) *Workspace {
+	t.Helper()
+	return open(t, Options{Dir: t.TempDir(), Objects: objects.New(store.NewMemory(), "/objects", objects.Options{})})
+}
+
+func putAll(t testing.TB, w *Workspace, l *Listing) string {
+	t.Helper()
+	batch := w.o.Objects.Begin()
+	digest, err := w.putListing(t.Context(), batch, l)
+	must(t, err)
+	must(t, batch.Commit(t.Context()))
+	return digest
+}
+
+func TestListingRoundTrip(t *testing.T) {
+	t.Parallel()
+	w := lister(t)
+	rapid.Check(t, func(r *rapid.T) {
+		l := listings().Draw(r, "l")
+		digest := putAll(t, w, l)
+		got, err := w.loadListing(t.Context(), digest)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if diff := cmp.Diff(l.Entries, got.Entries, cmp.Transformer("empty", func(l []Entry) []Entry { return append([]Entry{}, l...) })); diff != "" {
+			r.Fatal(diff)
+		}
+		if again := putAll(t, w, got); again != digest {
+			r.Fatal("the same listing has another digest")
+		}
+	})
+}
+
+// TestListingSharesDirectories: one changed file costs two objects.
+func TestListingSharesDirectories(t *testing.T) {
+	t.Parallel()
+	w := lister(t)
+	l := &Listing{}
+	for i := range 100 {
+		l.Entries = append(l.Entries, Entry{Path: fmt.Sprintf("d%02d/f", i), Mode: 0o644, Digest: shaOf("")})
+	}
+	count := func() (n int) {
+		for _, err := range w.o.Objects.All(t.Context()) {
+			must(t, err)
+			n++
+		}
+		return n
+	}
+	putAll(t, w, l)
+	before := count()
+	putAll(t, w, l.With([]Entry{{Path: "d50/f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}))
+	if got := count() - before; got != 2 {
+		t.Errorf("%d new objects", got)
+	}
+}
+
+func TestListingRefuses(t *testing.T) {
+	t.Parallel()
+	w := lister(t)
+	good := Entry{Path: "a", Mode: 0o644, Digest: shaOf("")}
+	if err := good.check(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Entry){
+		"escapes": func(e *Entry) { e.Path = "../a" }, "absolute": func(e *Entry) { e.Path = "/a" },
+		"dots within": func(e *Entry) { e.Path = "a/../b" }, "empty element": func(e *Entry) { e.Path = "a//b" },
+		"NUL": func(e *Entry) { e.Path = "a\x00" }, "no path": func(e *Entry) { e.Path = "" },
+		"setuid": func(e *Entry) { e.Mode = 0o4755 }, "device": func(e *Entry) { e.Mode = 0o60644 },
+		"negative size": func(e *Entry) { e.Size = -1 }, "no digest": func(e *Entry) { e.Digest = "" },
+		"upper case": func(e *Entry) { e.Digest = "sha256:" + strings.ToUpper(e.Digest[7:]) },
+		"blob":       func(e *Entry) { e.Blob = "HEAD" }, "directory with bytes": func(e *Entry) { e.Mode = ModeDir | 0o755 },
+		"link with permissions": func(e *Entry) { e.Mode = ModeSymlink | 0o755 },
+	} {
+		e := good
+		change(&e)
+		if e.check() == nil {
+			t.Errorf("%s: %+v was accepted", name, e)
+		}
+	}
+	file := func(path string) Entry { return Entry{Path: path, Mode: 0o644, Digest: shaOf("")} }
+	for _, paths := range [][]string{{"a", "a/b"}, {"a", "a-b", "a/b/c"}, {"x/y", "x/y/z"}} {
+		var entries []Entry
+		for _, p := range paths {
+			entries = append(entries, file(p))
+		}
+		if err := checkTree(entries); err == nil {
+			t.Errorf("%q were accepted", paths)
+		}
+	}
+	batch := w.o.Objects.Begin()
+	for name, data := range map[string]string{
+		"future":        `{"format_version":"2.0","dirs":[]}`,
+		"unknown field": `{"format_version":"1.0","dirs":[],"x":1}`,
+		"trailing":      `{"format_version":"1.0","dirs":[]} {}`,
+		"unsorted":      `{"format_version":"1.0","dirs":[{"path":"b","object":"x","files":1},{"path":"a","object":"x","files":1}]}`,
+		"twice":         `{"format_version":"1.0","dirs":[{"path":"a","object":"x","files":1},{"path":"a","object":"x","files":1}]}`,
+		"outside":       `{"format_version":"1.0","dirs":[{"path":"..","object":"x","files":1}]}`,
+		"too many":      `{"format_version":"1.0","dirs":[{"path":"a","object":"x","files":99999999999}]}`,
+	} {
+		ref, err := batch.Put(t.Context(), []byte(data))
+		must(t, err)
+		if _, err := decodeListing([]byte(data)); err == nil {
+			t.Errorf("%s (%s) was accepted", name, ref.Digest)
+		}
+	}
+	must(t, batch.Abandon())
+}
+
+func FuzzListing(f *testing.F) {
+	f.Add([]byte(`{"format_version":"1.0","patterns":[],"left_out":[],"dirs":[{"path":"a","object":"sha256:00","files":1,"bytes":0}]}`),
+		[]byte(`{"files":[{"name":"x","mode":"644","size":0,"digest":"`+shaOf("")+`"}]}`))
+	f.Add([]byte(`{"format_version":"1.0","dirs":[{"path":{"base64":"/w=="},"object":"","files":2}]}`), []byte(`{"files":[{"name":"..","mode":"40755"}]}`))
+	f.Fuzz(func(t *testing.T, root, dir []byte) {
+		wire, err := decodeListing(root)
+		if err != nil {
+			return
+		}
+		for _, d := range wire.Dirs {
+			entries, err := d.decode(dir, nil)
+			if err != nil {
+				continue
+			}
+			for _, e := range entries {
+				if err := e.check(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.IsSortedFunc(entries, byPath) {
+				t.Fatal("out of order")
+			}
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/text"
+)
+
+// Load reads the listing of a capture, verified.
+func (w *Workspace) Load(ctx context.Context, digest string) (*Listing, error) {
+	if w.o.Objects == nil {
+		return nil, fmt.Errorf("load listing %s: %w", digest, errNoObjects)
+	}
+	if l := w.last.Load(); l != nil && l.digest == digest {
+		return l.listing, nil
+	}
+	l, err := w.loadListing(ctx, digest)
+	if err != nil {
+		return nil, fmt.Errorf("load listing %s: %w", digest, err)
+	}
+	w.last.Store(&loaded{digest: digest, listing: l})
+	return l, nil
+}
+
+// loaded is the last listing that was loaded or written. A run compares each
+// capture with the one before it.
+type loaded struct {
+	digest  string
+	listing *Listing
+}
+
+func (w *Workspace) loadListing(ctx context.Context, digest string) (*Listing, error) {
+	data, err := w.o.Objects.Get(ctx, digest, maxListing)
+	if err != nil {
+		return nil, err
+	}
+	wire, err := decodeListing(data)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][]Entry, len(wire.Dirs))
+	err = w.each(ctx, len(wire.Dirs), 1, func(ctx context.Context, _ *cursor, i int) error {
+		dir := &wire.Dirs[i]
+		data, err := w.o.Objects.Get(ctx, dir.Object, maxListing)
+		if err == nil {
+			parts[i], err = dir.decode(data, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("directory %q: %w", dir.Path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &Listing{Patterns: plain(wire.Patterns), LeftOut: plain(wire.LeftOut), Entries: slices.Concat(parts...)}
+	slices.SortFunc(l.Entries, byPath)
+	return l, checkTree(l.Entries)
+}
+
+// putListing adds the objects of a listing to a batch and returns its name.
+func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Listing) (digest string, err error) {
+	if err := checkTree(l.Entries); err != nil {
+		return "", err
+	}
+	dirs := split(l.Entries)
+	wire := wireListing{
+		FormatVersion: listingVersion,
+		Patterns:      texts(l.Patterns), LeftOut: texts(l.LeftOut), Dirs: make([]wireDir, len(dirs)),
+	}
+	for i, d := range dirs {
+		data, err := d.encode()
+		if err != nil {
+			return "", err
+		}
+		ref, err := batch.Put(ctx, data)
+		if err != nil {
+			return "", err
+		}
+		wire.Dirs[i] = wireDir{Path: text.Text(d.path), Object: ref.Digest, Files: len(d.files), Bytes: sizeOf(d.files)}
+	}
+	data, err := encodeObject(wire)
+	if err != nil {
+		return "", err
+	}
+	ref, err := batch.Put(ctx, data)
+	return ref.Digest, err
+}
+
+func sizeOf(entries []Entry) int64 {
+	var bytes int64
+	for _, e := range entries {
+		bytes += e.Size
+	}
+	return bytes
+}
+
+// texts are strings as JSON keeps them: a list is [], never null.
+func texts(list []string) []text.Text {
+	all := make([]text.Text, len(list))
+	for i, s := range list {
+		all[i] = text.Text(s)
+	}
+	return all
+}
+
+func plain(list []text.Text) []string {
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = string(s)
+	}
+	return all
+}

@@ -1,0 +1,161 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"sync"
+)
+
+// Open returns the bytes of an entry (of a link: its target). They are
+// verified while they are read: the read that would reach their end returns an
+// error in place of io.EOF if they are not what the digest says. Bytes that
+// cannot be had are fs.ErrNotExist.
+func (w *Workspace) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
+	if e.Blob != "" && w.o.Git != nil {
+		r, err := w.o.Git.Open(ctx, e.Blob)
+		if err == nil {
+			return &verifier{r: r, e: e, sha: sha256.New()}, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, failed(e.Path, err)
+		}
+	}
+	if w.o.Objects == nil {
+		return nil, fmt.Errorf("%s: %w: %w", e.Path, errNoObjects, fs.ErrNotExist)
+	}
+	r, err := w.o.Objects.Open(e.Digest)
+	if err != nil {
+		return nil, failed(e.Path, err)
+	}
+	return r, nil
+}
+
+// DamagedError says that the bytes that git has of an entry can't be read, or
+// are not what its digest says.
+type DamagedError struct {
+	Entry Entry
+	Err   error // nil: they are others
+}
+
+func (e *DamagedError) Error() string {
+	what := fmt.Sprintf("%s: blob %s of git is damaged", e.Entry.Path, e.Entry.Blob)
+	if e.Err != nil {
+		return what + ": " + e.Err.Error()
+	}
+	return what + ": its bytes are not those of " + e.Entry.Digest
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// verifier compares what is read with a digest.
+type verifier struct {
+	r   io.ReadCloser
+	e   Entry
+	sha hash.Hash
+	n   int64
+}
+
+func (v *verifier) Read(p []byte) (int, error) {
+	n, err := v.r.Read(p)
+	_, _ = v.sha.Write(p[:n]) // a hash takes everything
+	v.n += int64(n)
+	if errors.Is(err, io.EOF) && (v.n != v.e.Size || digestOf(v.sha.Sum(nil)) != v.e.Digest) {
+		err = &DamagedError{Entry: v.e}
+	}
+	return n, err
+}
+
+func (v *verifier) Close() error { return v.r.Close() }
+
+// source reads the bytes of many entries. It belongs to one goroutine.
+type source struct {
+	w     *Workspace
+	blobs *BlobReader // nil: not needed yet
+}
+
+// write writes the bytes of an entry, verified when it returns nil.
+func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
+	if e.Blob != "" && s.w.o.Git != nil {
+		done, err := s.writeBlob(ctx, e, to)
+		if done || err != nil {
+			return err
+		}
+	}
+	r, err := s.w.Open(ctx, Entry{Path: e.Path, Size: e.Size, Digest: e.Digest})
+	if err != nil {
+		return err
+	}
+	counted := &countingReader{r: &contextReader{ctx: ctx, r: r}}
+	err = s.w.copy(to, counted)
+	if closed := r.Close(); err == nil {
+		err = closed
+	}
+	if err == nil && counted.n != e.Size {
+		err = fmt.Errorf("%s: %s has %d bytes, not %d", e.Path, e.Digest, counted.n, e.Size)
+	}
+	return err
+}
+
+// writeBlob writes a blob of git. It is not done if git has none.
+func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done bool, err error) {
+	if s.blobs == nil {
+		if s.blobs, err = s.w.o.Git.Blobs(ctx); err != nil {
+			return false, err
+		}
+	}
+	sha, into := sha256.New(), &errWriter{w: to}
+	err = s.blobs.Read(e.Blob, io.MultiWriter(into, sha))
+	switch {
+	case into.err != nil:
+		return false, into.err
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil, digestOf(sha.Sum(nil)) != e.Digest:
+		return false, &DamagedError{Entry: e, Err: err}
+	}
+	return true, nil
+}
+
+func (s *source) close() error {
+	if s.blobs == nil {
+		return nil
+	}
+	return s.blobs.Close()
+}
+
+// sources are as many as there are goroutines that read entries.
+type sources struct {
+	w    *Workspace
+	mu   sync.Mutex
+	free []*source
+}
+
+// use calls do with a source that nobody else uses meanwhile.
+func (p *sources) use(do func(*source) error) error {
+	p.mu.Lock()
+	s := &source{w: p.w}
+	if last := len(p.free) - 1; last >= 0 {
+		s, p.free = p.free[last], p.free[:last]
+	}
+	p.mu.Unlock()
+	err := do(s)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, s)
+	return err
+}
+
+func (p *sources) close() error {
+	var all []error
+	for _, s := range p.free {
+		all = append(all, s.close())
+	}
+	return errors.Join(all...)
+}

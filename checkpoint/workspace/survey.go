@@ -1,0 +1,259 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// surveyed is a file in scope.
+type surveyed struct {
+	found
+	inGit bool   // git tracks it, or would
+	index string // the blob that git's index has for it
+}
+
+// survey is what is in scope of a capture, as it was met.
+type survey struct {
+	w       *Workspace
+	files   []surveyed // sorted by path
+	dirs    []Entry    // empty ones, sorted by path
+	leftOut []string
+	special []string
+}
+
+// survey looks at everything in scope, without reading files.
+func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, error) {
+	s := &survey{w: w}
+	parsed, err := parsePatterns(patterns)
+	if err != nil {
+		return nil, err
+	}
+	var empty []string
+	if w.Git() != nil {
+		if empty, err = s.ask(ctx, w.Git()); err != nil {
+			return nil, err
+		}
+	}
+	if len(parsed) > 0 {
+		g := walk{w: w}
+		if err := g.patterns(ctx, parsed); err != nil {
+			return nil, err
+		}
+		s.add(g.files)
+		empty = append(empty, g.empty...)
+	}
+	if err := s.look(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.lookAtDirs(ctx, empty)
+}
+
+// ask adds the files that git knows, and returns the empty directories.
+func (s *survey) ask(ctx context.Context, git *Git) (empty []string, err error) {
+	files, err := git.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		switch {
+		case f.Gitlink:
+			s.special = append(s.special, f.Path)
+		case s.w.excluded(f.Path):
+		case !f.Tracked && Sensitive(f.Path):
+			s.leftOut = append(s.leftOut, f.Path)
+		default:
+			s.files = append(s.files, surveyed{found: at(f.Path), inGit: true, index: f.Blob})
+		}
+	}
+	sortByPath(s.files)
+	return git.EmptyDirs(ctx)
+}
+
+func at(path string) found { return found{entry: Entry{Path: path}} }
+
+func sortByPath(files []surveyed) {
+	slices.SortFunc(files, func(a, b surveyed) int { return strings.Compare(a.entry.Path, b.entry.Path) })
+}
+
+// add adds the files that match the patterns and that git does not know. What
+// lies in another repository is that one's.
+func (s *survey) add(paths []string) {
+	slices.Sort(paths)
+	known := s.files
+	links := map[string]bool{}
+	for _, path := range s.special {
+		links[path] = true
+	}
+	for _, path := range slices.Compact(paths) {
+		_, there := slices.BinarySearchFunc(known, path, func(f surveyed, path string) int {
+			return strings.Compare(f.entry.Path, path)
+		})
+		switch {
+		case there || isBelow(path, links):
+		case Sensitive(path):
+			s.leftOut = append(s.leftOut, path)
+		default:
+			s.files = append(s.files, surveyed{found: at(path)})
+		}
+	}
+	sortByPath(s.files)
+}
+
+// look describes the files as far as that needs no reading.
+func (s *survey) look(ctx context.Context) error {
+	var odd = make([]bool, len(s.files))
+	err := s.w.each(ctx, len(s.files), chunkSize, func(_ context.Context, c *cursor, i int) error {
+		path := s.files[i].entry.Path
+		dir, name, err := c.at(path)
+		if err == nil {
+			s.files[i].found, err = s.w.look(place{dir, name}, path, s.files[i].wantsBlob(s.w))
+		}
+		switch {
+		case absent(err):
+			s.files[i].entry = Entry{}
+		case errors.Is(err, ErrNotRegular):
+			// A directory in a file's place has its files listed.
+			odd[i] = s.files[i].entry.Mode&ModeDir == 0
+		case err != nil:
+			return failed(path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	kept := s.files[:0]
+	for i, f := range s.files {
+		switch {
+		case f.entry.Path == "" || f.entry.Mode&ModeDir != 0 && !f.isLink():
+		case odd[i]:
+			s.special = append(s.special, f.entry.Path)
+		default:
+			kept = append(kept, f)
+		}
+	}
+	s.files = kept
+	slices.Sort(s.special)
+	slices.Sort(s.leftOut)
+	s.leftOut = slices.Compact(s.leftOut)
+	return nil
+}
+
+// wantsBlob says of a file which sizes git's name is wanted for: of what it
+// tracks any, since it may have the bytes already.
+func (f *surveyed) wantsBlob(w *Workspace) func(size int64) bool {
+	switch {
+	case f.index != "":
+		return func(int64) bool { return true }
+	case f.inGit:
+		return w.wantsBlob
+	}
+	return func(int64) bool { return false }
+}
+
+// lookAtDirs describes the empty directories, but those in which there is
+// another one.
+func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
+	slices.Sort(empty)
+	empty = slices.Compact(empty)
+	above := map[string]bool{}
+	for _, path := range empty {
+		for dir := range parents(path) {
+			above[dir] = true
+		}
+	}
+	c := cursor{base: s.w.root}
+	defer c.close()
+	for _, path := range empty {
+		if above[path] || s.w.excluded(path) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dir, name, err := c.at(path)
+		var info fs.FileInfo
+		if err == nil {
+			info, err = dir.Lstat(native(name))
+		}
+		switch {
+		case absent(err) || err == nil && !info.IsDir():
+		case err != nil:
+			return failed(path, err)
+		default:
+			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(info.Mode().Perm())})
+		}
+	}
+	return nil
+}
+
+// hash reads the files that are not known yet and that want says of.
+func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
+	var unknown []int
+	for i := range s.files {
+		if !s.files[i].known() && want(&s.files[i]) {
+			unknown = append(unknown, i)
+		}
+	}
+	err := s.w.each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *cursor, i int) error {
+		f := &s.files[unknown[i]]
+		dir, name, err := c.at(f.entry.Path)
+		if err == nil {
+			err = s.w.hash(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(s.w))
+		}
+		if absent(err) {
+			f.entry.Path = "" // it vanished meanwhile
+			return nil
+		}
+		if err != nil {
+			return failed(f.entry.Path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the workspace: %w", err)
+	}
+	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool { return f.entry.Path == "" })
+	return nil
+}
+
+// listing is what the survey found, once all files are known.
+func (s *survey) listing(patterns []string) *Listing {
+	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Entries: make([]Entry, 0, len(s.files)+len(s.dirs))}
+	for _, f := range s.files {
+		l.Entries = append(l.Entries, f.entry)
+	}
+	above := map[string]bool{}
+	for _, f := range s.files {
+		for dir := range parents(f.entry.Path) {
+			if above[dir] {
+				break
+			}
+			above[dir] = true
+		}
+	}
+	for _, d := range s.dirs {
+		if !above[d.Path] { // a file came meanwhile
+			l.Entries = append(l.Entries, d)
+		}
+	}
+	slices.SortFunc(l.Entries, byPath)
+	return l
+}
+
+// Now lists the files as they are, by the rules of Capture. It writes nothing.
+// The entries name no blob: nothing was kept.
+func (w *Workspace) Now(ctx context.Context, patterns []string) (*Listing, error) {
+	s, err := w.survey(ctx, patterns)
+	if err == nil {
+		err = s.hash(ctx, func(*surveyed) bool { return true })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.listing(patterns), nil
+}
