@@ -257,11 +257,30 @@ func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 	case r.Verb == checkpoint.VerbReject:
 		answer.Verdict = Reject
 		l.answer(r.Gate, answer, reply)
+	case r.Verb == checkpoint.VerbCreate:
+		l.createCheckpoint(l.comment(answer), reply)
 	case r.Verb == checkpoint.VerbResolve:
 		reply(fmt.Errorf("%s can be resolved once the run has ended", r.Workstream))
 	default:
 		reply(fmt.Errorf("the runner does not know the request %q", r.Verb))
 	}
+}
+
+// createCheckpoint makes a checkpoint that was asked for, of the files that
+// were captured last.
+func (l *loop) createCheckpoint(reason checkpoint.Text, reply func(refusal error)) {
+	if _, made := l.x.Checkpoint(checkpoint.TriggerManual, string(reason), l.git); !made {
+		reply(errors.New("checkpoints are switched off"))
+		return
+	}
+	l.add(func() {
+		l.writeDerived(true)
+		if l.unwritten {
+			reply(errors.New("its file could not be written"))
+			return
+		}
+		reply(nil)
+	})
 }
 
 func (l *loop) warn(message string) {

@@ -106,6 +106,7 @@ func decideDone(s subject, step Step) Step {
 		if status == checkpoint.Failed && s.ws.RerunOnGateFailure {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", label)
 		}
+		s.choice = ConflictKeep // people mend by hand what a gate found
 		step.Restores = restorable(s)
 		return step.with(Judge, "the work is done; %s comes next", label)
 	}

@@ -46,6 +46,8 @@ func TestDecide(t *testing.T) {
 		{"artifact edited, undecided", subject{record: completed(nil), now: same, known: true, conflicts: edited}, Reuse, "edited since"},
 		{"artifact edited, kept", subject{record: completed(nil), now: same, known: true, conflicts: edited, choice: ConflictKeep}, Judge, "the edit is kept"},
 		{"artifact edited, restored", subject{record: completed(nil), now: same, known: true, conflicts: edited, choice: ConflictRestore}, Rerun, "made again"},
+		{"artifact missing, kept as an object", subject{record: completed(nil), now: same, known: true, conflicts: []Conflict{{Path: "out/a", Kept: true}}}, Reuse, "out/a is missing, and is restored"},
+		{"artifact edited, restored from its object", subject{record: completed(nil), now: same, known: true, conflicts: []Conflict{{Path: "out/a", Found: "x", Kept: true}}, choice: ConflictRestore}, Reuse, "out/a was edited, and is restored"},
 		{"killed", subject{record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running }), known: true}, Run, "was interrupted"},
 		{"a once step killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running }), known: true}, Uncertain, "never recorded"},
 		{"failed", subject{record: completed(func(w *checkpoint.Workstream) {
@@ -93,7 +95,8 @@ func TestDecideGate(t *testing.T) {
 	}{
 		{"never judged", gateSubject{owner: kept}, Run, "not judged yet"},
 		{"unchanged", gateSubject{owner: kept, record: passed, definition: "d", judged: "j", declared: true}, Reuse, "nothing changed"},
-		{"nothing declared", gateSubject{owner: kept, record: passed, definition: "d", judged: "j"}, Judge, "could prove it unchanged"},
+		{"nothing declared", gateSubject{owner: kept, record: passed, definition: "d", judged: "j", moved: "main.go was modified"}, Judge, "main.go was modified"},
+		{"nothing declared, nothing moved", gateSubject{owner: kept, record: passed, definition: "d", judged: "j", unmoved: true}, Reuse, "nothing changed"},
 		{"definition changed", gateSubject{owner: kept, record: passed, definition: "e", judged: "j", declared: true}, Judge, "its definition changed"},
 		{"files changed", gateSubject{owner: kept, record: passed, definition: "d", judged: "k", declared: true}, Judge, "what it judged changed"},
 		{"owner skipped", gateSubject{owner: []Step{{Name: "A", Decision: Skipped}}, record: passed}, Skipped, "skipped"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -25,7 +26,7 @@ type Facts struct {
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 
-	captured bool               // whether the last run captured the workspace
+	captured bool               // whether the last run captured all of the workspace
 	moved    []workspace.Change // what is not as it was captured, or recorded, since
 }
 
@@ -43,7 +44,7 @@ func (f *Facts) merge(found *Facts) {
 func (f *Facts) unmoved() (bool, string) {
 	switch {
 	case !f.captured:
-		return false, "no capture of the workspace could prove it unchanged"
+		return false, "no capture of the whole workspace could prove it unchanged"
 	case len(f.moved) > 0:
 		return false, fmt.Sprintf("%s was %s since the last run", f.moved[0].Path, f.moved[0].Kind)
 	}
@@ -265,8 +266,15 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
-	f.captured, f.moved = true, workspace.Diff(was, is)
+	f.captured = wholly(st.RunCapture, was.Patterns)
+	f.moved = workspace.Diff(was, is)
 	return nil
+}
+
+// wholly reports whether a capture took in the workspace, and not only what a
+// pipeline declares: only then does it prove anything of what is not declared.
+func wholly(c *checkpoint.Capture, patterns []string) bool {
+	return c.Commit != "" || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
 }
 
 // gates gathers what the gates judge that have a verdict.

@@ -98,6 +98,9 @@ type Conflict struct {
 	Recorded   string `json:"recorded"`
 	Found      string `json:"found"`          // "" when the file is missing
 	Kept       bool   `json:"kept,omitempty"` // its bytes are an object, so that it can be put back
+	// Difference is what was edited, line by line, or in words where it is not
+	// text. It is there when somebody has to decide.
+	Difference string `json:"difference,omitempty"`
 }
 
 // Moved is a file that is not as it was when the last run ended.

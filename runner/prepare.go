@@ -62,7 +62,7 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 	if len(plan.Conflicts) == 0 {
 		return plan, nil
 	}
-	if err := l.resolveConflicts(ctx, plan.Conflicts); err != nil {
+	if err := l.resolveConflicts(ctx, st, plan.Conflicts); err != nil {
 		return nil, err
 	}
 	plan = l.decideAll(st, c)
@@ -117,7 +117,8 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // resolveConflicts decides edited artifacts by the option, or by asking.
-func (l *loop) resolveConflicts(ctx context.Context, conflicts []Conflict) error {
+func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, conflicts []Conflict) error {
+	l.sv.differences(ctx, st, conflicts)
 	if l.o.OnConflict == ConflictKeep {
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}

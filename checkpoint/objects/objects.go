@@ -100,6 +100,17 @@ func (s *Store) Has(digest string) (bool, error) {
 	return err == nil, err
 }
 
+// Path returns the file of an object, for people who want to read it by hand,
+// and whether it is compressed with zstd; or fs.ErrNotExist.
+func (s *Store) Path(digest string) (path string, compressed bool, err error) {
+	n, err := parse(digest)
+	if err != nil {
+		return "", false, err
+	}
+	f, err := s.find(n)
+	return f.path, f.compressed, err
+}
+
 // Verify reads an object to its end: nil, fs.ErrNotExist, or *DamagedError.
 func (s *Store) Verify(ctx context.Context, digest string) error {
 	r, err := s.Open(digest)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/mask"
@@ -38,7 +39,8 @@ done; with --resume a later build goes on from exactly what is on record.
 
 Where a session is unfinished, one of --resume and --fresh is needed; on a
 terminal the choice is offered. --resume=auto is for CI: it starts, goes on, or
-succeeds at once if the session is complete.`,
+succeeds at once if the session is complete. --resume=CHECKPOINT rolls back to a
+checkpoint first, as "checkpoint rollback" does.`,
 		Example: `  runner build PRD-009
   runner build PRD-009 --resume
   runner build PRD-009 --resume --invalidate WS2`,
@@ -64,35 +66,11 @@ succeeds at once if the session is complete.`,
 	return cmd
 }
 
-// addResumeFlag adds --resume, which takes no value or auto.
+// addResumeFlag adds --resume, which takes no value, auto, or a checkpoint.
 func addResumeFlag(cmd *cobra.Command, resume *string) {
-	cmd.Flags().Var(&resumeValue{resume}, "resume", "go on with the unfinished session; auto: start, go on, or succeed if complete")
+	cmd.Flags().StringVar(resume, "resume", "", "go on with the unfinished session; auto: start, go on, or succeed if complete; `CHECKPOINT`: go back to it first")
 	cmd.Flags().Lookup("resume").NoOptDefVal = resumeNamed
 }
-
-// resumeValue is the value of --resume.
-type resumeValue struct{ value *string }
-
-// Set implements pflag.Value.
-func (v *resumeValue) Set(s string) error {
-	switch s {
-	case resumeNamed, resumeAuto:
-		*v.value = s
-		return nil
-	}
-	return fmt.Errorf("must be auto or stand alone: going on from a named checkpoint (%s) is not in this version", s)
-}
-
-// String implements pflag.Value.
-func (v *resumeValue) String() string {
-	if v.value == nil {
-		return ""
-	}
-	return *v.value
-}
-
-// Type implements pflag.Value.
-func (v *resumeValue) Type() string { return "auto" }
 
 func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
 	flags := cmd.Flags()
@@ -146,9 +124,17 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &starter{env: env, store: store, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }()
+	s := &starter{env: env, cfg: cfg, store: store, files: w, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
+	}
+	if err := s.goBack(ctx); err != nil {
+		return err
 	}
 	snap, err := s.load()
 	if err != nil {
@@ -158,23 +144,46 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil || begin.done {
 		return err
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: store, masker: masker, person: s.person, start: begin, saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: store, files: w, masker: masker, person: s.person, start: begin, saved: saved, options: o}
 	session, err := s.lock(ctx, snap)
 	if err != nil {
 		return err
 	}
+	return b.conduct(ctx, session)
+}
+
+// conduct runs a build and records in the audit log how it ended.
+func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error {
 	ending, err := b.run(ctx, session)
+	err = errors.Join(err, b.files.SaveCache())
 	closed := session.Close()
 	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
 		closed = nil // it has been told, and the configuration has decided
 	}
-	if err = errors.Join(err, closed); err != nil {
-		return buildError(env, p.ID, err)
+	err = errors.Join(err, closed)
+	record := checkpoint.AuditRecord{By: b.env.actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
+	if err != nil {
+		record.Result, record.Error = "failed", checkpoint.Text(b.masker.String(err.Error()))
+	}
+	if audited := b.store.Audit(record); audited != nil {
+		b.env.logger().Warn("the audit log could not be written", "error", audited)
+	}
+	if err != nil {
+		return buildError(b.env, b.pipeline.ID, err)
 	}
 	if ending.Status == checkpoint.StatusComplete {
 		return nil
 	}
 	return &endedError{status: ending.Status, signal: ending.Signal}
+}
+
+// arguments are those of the command line, without sensitive values.
+func (b *build) arguments() []checkpoint.Text {
+	out := make([]checkpoint.Text, len(b.env.args))
+	for i, arg := range b.env.args {
+		out[i] = checkpoint.Text(b.masker.String(arg))
+	}
+	return out
 }
 
 // build is one run: everything that the engine is given.
@@ -183,6 +192,7 @@ type build struct {
 	cfg      *config
 	pipeline *pipeline.Pipeline
 	store    *checkpoint.Store
+	files    *workspace.Workspace
 	masker   *mask.Masker
 	person   *view.Terminal
 	start    start
@@ -207,7 +217,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 	defer caught.stop()
 
 	shown := b.view()
-	o := engineOptions(b.env, b.cfg, b.pipeline, b.store)
+	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, caught.names
 	o.Fresh, o.Imported, o.Saved, o.Select = b.start.fresh, b.start.imported, b.saved, b.options.selection
 	if b.person != nil && b.env.options.output != string(view.JSON) {
@@ -258,15 +268,15 @@ func logDirectory(env *environment, store *checkpoint.Store, prd string) string 
 }
 
 // engineOptions is what build and plan have in common.
-func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *checkpoint.Store) runner.Options {
+func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
 	o := runner.Options{
-		Pipeline: p, Store: store, Workspace: env.workdir, By: env.actor(), Version: versionString(),
+		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, Include: cfg.Workspace.Include, By: env.actor(), Version: versionString(),
 		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
 		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Grace: cfg.Grace,
 		Now: env.now, Logger: env.logger().Named("engine"),
 	}
-	if cfg.Checkpoint.Git.Mode != "off" {
-		o.Git = gitProgram{dir: env.workdir, environ: childEnvironment(env.environ)}
+	if git := w.Git(); git != nil {
+		o.Git = gitHead{git}
 	}
 	return o
 }
@@ -302,9 +312,11 @@ func buildError(env *environment, prd string, err error) error {
 	case errors.Is(err, runner.ErrStale):
 		return withHint(err, fmt.Sprintf("`runner build %s --resume --on-stale proceed` goes on all the same", prd))
 	case errors.As(err, &conflict) && conflict.Rerun:
-		return withHint(err, "save the edit elsewhere, and add --on-conflict restore (make the files again)")
+		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
+		return withHint(err, "save the edit elsewhere, and add --on-conflict restore (its files are made again)")
 	case errors.As(err, &conflict):
-		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (make them again)")
+		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
+		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (put them back as they were)")
 	case errors.Is(err, runner.ErrPlanMoved):
 		return withHint(err, fmt.Sprintf("`runner plan %s --resume` shows what there is now", prd))
 	}

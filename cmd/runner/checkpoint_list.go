@@ -14,11 +14,6 @@ import (
 	"prdrunner/runner/view"
 )
 
-// newCheckpointCommand makes the group of commands about checkpoints.
-func newCheckpointCommand(env *environment) *cobra.Command {
-	return newGroupCommand("checkpoint", "List and show checkpoints", newCheckpointListCommand(env), newCheckpointShowCommand(env))
-}
-
 type checkpointListOptions struct {
 	prd  string
 	json bool

@@ -62,8 +62,17 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	options := engineOptions(env, cfg, p, store)
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }()
+	options := engineOptions(env, cfg, p, store, w)
 	options.Select = o.selection
+	if namesCheckpoint(o.resume) {
+		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
+		return runRollback(ctx, env, cfg, store, w, nil, rollback)
+	}
 	st, err := planState(env, &options, o.resume)
 	if err != nil {
 		return err

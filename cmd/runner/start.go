@@ -10,6 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -32,10 +33,12 @@ type start struct {
 // from what a person says, where one is there.
 type starter struct {
 	env    *environment
+	cfg    *config
 	store  *checkpoint.Store
+	files  *workspace.Workspace
 	person *view.Terminal // nil: nobody can be asked
 	prd    string
-	resume string // of --resume: "", yes or auto
+	resume string // of --resume: "", yes, auto, or a checkpoint
 	fresh  bool
 	yes    bool
 
@@ -49,6 +52,25 @@ func (s *starter) load() (*checkpoint.Snapshot, error) {
 		return &checkpoint.Snapshot{}, nil
 	}
 	return snap, err
+}
+
+// goBack takes the session back to the checkpoint that --resume names, if it
+// names one. From then on it is an ordinary resume.
+func (s *starter) goBack(ctx context.Context) error {
+	if !namesCheckpoint(s.resume) {
+		return nil
+	}
+	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes}
+	if err := runRollback(ctx, s.env, s.cfg, s.store, s.files, s.person, o); err != nil {
+		return err
+	}
+	s.resume, s.yes = resumeNamed, true // it has been decided
+	return nil
+}
+
+// namesCheckpoint reports whether the value of --resume is a checkpoint.
+func namesCheckpoint(resume string) bool {
+	return resume != "" && resume != resumeNamed && resume != resumeAuto
 }
 
 func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
@@ -228,9 +250,9 @@ func (s *starter) putAway(ctx context.Context) error {
 // lock takes the session that was decided about. That somebody else went on
 // with it in the meantime, while a person was thinking, is an error.
 func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
-	session, err := s.store.Lock(ctx, s.prd, s.env.actor())
+	session, err := lockSession(ctx, s.env, s.cfg, s.store, s.prd, s.files)
 	if err != nil {
-		return nil, lockHint(s.prd, err)
+		return nil, err
 	}
 	was, is := snap.State, session.State()
 	if (was == nil) != (is == nil) || was != nil && (was.Session != is.Session || was.Status != is.Status) {

@@ -32,6 +32,12 @@ func (v *plain) event(at time.Time, e checkpoint.Event) {
 		if v.verbose {
 			v.passed("", plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
 		}
+	case checkpoint.ArtifactsRestored:
+		v.done("  ", v.name(e.Workstream)+" has its artifacts back", "", paths(e.Paths)...)
+	case checkpoint.WorkspaceCaptured:
+		if v.verbose {
+			v.passed("", "captured "+plural(e.Files, "file"))
+		}
 	case checkpoint.CheckpointSkipped:
 		v.asked(plural(len(e.IDs), "checkpoint")+" skipped", string(e.Error))
 	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,

@@ -131,6 +131,8 @@ func Waits(p checkpoint.Pause) string {
 		s = "nobody knows how these ended: " + strings.Join(p.Steps, ", ")
 	case checkpoint.PauseCheckpoint:
 		s = "a checkpoint could not be written"
+	case checkpoint.PauseRollback:
+		s = "it was rolled back"
 	default:
 		s = string(p.Reason)
 	}

@@ -28,6 +28,7 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 			return err
 		}
 	}
+	writeMoved(&p, plan.Moved)
 	for _, c := range plan.Conflicts {
 		p.printf("\n%s %s of %s was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
 	}
@@ -40,6 +41,22 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 	p.printf("\n%s\n", Counts(plan))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// writeMoved lists the files that changed since the last run ended, which is
+// how people mend things.
+func writeMoved(p *page, moved []runner.Moved) {
+	if len(moved) == 0 {
+		return
+	}
+	p.printf("\nChanged since the last run:\n")
+	for i, m := range moved {
+		if i == listed {
+			p.printf("  … and %d more\n", len(moved)-listed)
+			return
+		}
+		p.printf("  %s %s\n", painted(m.Kind), m.Path)
+	}
 }
 
 func found(c runner.Conflict) string {

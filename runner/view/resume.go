@@ -40,6 +40,7 @@ func writeResume(p *page, plan *runner.Plan) {
 		writeList(p, group, groups[group], mark)
 	}
 	writeList(p, "Again, and why", reasons(plan), "")
+	writeMoved(p, plan.Moved)
 }
 
 func resumeTitle(plan *runner.Plan) string {

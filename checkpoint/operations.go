@@ -1,0 +1,74 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// errSwitchedOff says that the configuration makes no checkpoints.
+var errSwitchedOff = errors.New("checkpoints are switched off in the configuration")
+
+// Create makes a checkpoint because somebody asked for it, of the files as they
+// are now where a workspace is given. It is durable, with its file, when Create
+// returns. While a run owns the session, Ask hands the request to it.
+func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason string) (*CheckpointRef, error) {
+	if x.live == nil {
+		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, ErrNoSession)
+	}
+	if err := x.captureAgain(ctx, w); err != nil {
+		return nil, err
+	}
+	id, made := x.Checkpoint(TriggerManual, reason, gitOf(ctx, w))
+	if !made {
+		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, errSwitchedOff)
+	}
+	if err := x.commit(ctx); err != nil {
+		return nil, err
+	}
+	return x.State().indexed().checkpoints[id], nil
+}
+
+// captureAgain captures what was captured last.
+func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) error {
+	if w == nil {
+		return nil
+	}
+	patterns, err := CapturePatterns(ctx, w, x.State())
+	if err != nil {
+		return err
+	}
+	_, err = x.Capture(ctx, w, patterns)
+	return err
+}
+
+// commit makes everything durable, and what is derived from it too.
+func (x *Session) commit(ctx context.Context) error {
+	if _, err := x.Drain(ctx); err != nil {
+		return err
+	}
+	return x.WriteDerived(ctx, true)
+}
+
+// Pin keeps a checkpoint from retention, or no longer does. It returns the
+// checkpoint, and whether anything changed.
+func (x *Session) Pin(ctx context.Context, reference string, pinned bool, by Actor, reason string) (*CheckpointRef, bool, error) {
+	if x.live == nil {
+		return nil, false, fmt.Errorf("pin a checkpoint of %s: %w", x.prd, ErrNoSession)
+	}
+	ref, err := x.State().FindCheckpoint(reference)
+	if err != nil {
+		return nil, false, fmt.Errorf("find checkpoint %q of %s: %w", reference, x.prd, err)
+	}
+	if ref.Pinned == pinned {
+		return ref, false, nil
+	}
+	if pinned {
+		x.Add(CheckpointPinned{ID: ref.ID, By: by, Reason: Text(reason)})
+	} else {
+		x.Add(CheckpointUnpinned{ID: ref.ID, By: by})
+	}
+	return ref, true, x.commit(ctx)
+}

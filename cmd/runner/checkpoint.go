@@ -1,0 +1,15 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// newCheckpointCommand makes the group of commands about checkpoints.
+func newCheckpointCommand(env *environment) *cobra.Command {
+	return newGroupCommand("checkpoint", "Look at checkpoints, go back to them, and keep order among them",
+		newCheckpointListCommand(env),
+		newCheckpointShowCommand(env),
+		newCheckpointCreateCommand(env),
+		newCheckpointRollbackCommand(env),
+		newCheckpointPinCommand(env),
+		newCheckpointUnpinCommand(env),
+	)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type checkpointCreateOptions struct {
+	prd    string
+	reason string
+	json   bool
+}
+
+// createdCheckpoint is what `checkpoint create --json` prints.
+type createdCheckpoint struct {
+	FormatVersion string                    `json:"format_version"`
+	PRD           string                    `json:"prd"`
+	Checkpoint    *checkpoint.CheckpointRef `json:"checkpoint"`
+}
+
+func newCheckpointCreateCommand(env *environment) *cobra.Command {
+	var o checkpointCreateOptions
+	cmd := &cobra.Command{
+		Use:   "create PRD",
+		Short: "Make a checkpoint now",
+		Long: `Create makes a checkpoint of a session and of the files of the workspace as they
+are now. While a run owns the session the run makes it, with the files that were
+captured last, since files are captured only while nothing runs.`,
+		Example: `  runner checkpoint create PRD-009 --reason "before the schema change"`,
+		Args:    arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = args[0]
+			return runCheckpointCreate(cmd.Context(), env, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCreateOptions) error {
+	store, _, err := loadState(env, o.prd)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: checkpoint.Text(o.reason), By: env.actor(), At: env.now()}
+	var made *checkpoint.CheckpointRef
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint create", PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reason)}}
+	err = store.Audited(record, func() error {
+		return store.Ask(ctx, request, func(session *checkpoint.Session) (err error) {
+			w, err := openWorkspace(ctx, env, cfg, store)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, w.Close()) }()
+			if err := finishRollback(ctx, env, cfg, store, session, w); err != nil {
+				return err
+			}
+			made, err = session.Create(ctx, w, o.reason)
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if made == nil { // the run made it
+		if made, err = newestManual(store, o.prd); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(env.stdout, createdCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Checkpoint: made})
+	}
+	fmt.Fprintf(env.stdout, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
+	if made.Capture != nil {
+		fmt.Fprintf(env.stdout, "  Files: %d\n", made.Capture.Files)
+	}
+	for _, line := range gitLines(made.Git) {
+		fmt.Fprintf(env.stdout, "  Git %s\n", line)
+	}
+	return nil
+}
+
+// newestManual finds the checkpoint that a run made on request.
+func newestManual(store *checkpoint.Store, prd string) (*checkpoint.CheckpointRef, error) {
+	refs, err := store.Checkpoints(prd)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(refs) - 1; i >= 0; i-- {
+		if refs[i].Trigger == checkpoint.TriggerManual {
+			return &refs[i], nil
+		}
+	}
+	return nil, fmt.Errorf("find the checkpoint that the run of %s made: %w", prd, checkpoint.ErrNoCheckpoint)
+}

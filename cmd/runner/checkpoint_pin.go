@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type checkpointPinOptions struct {
+	prd       string
+	reference string
+	reason    string
+	pinned    bool
+	json      bool
+}
+
+// pinnedCheckpoint is what `checkpoint pin --json` and `unpin --json` print.
+type pinnedCheckpoint struct {
+	FormatVersion string                    `json:"format_version"`
+	PRD           string                    `json:"prd"`
+	Changed       bool                      `json:"changed"`
+	Checkpoint    *checkpoint.CheckpointRef `json:"checkpoint"`
+}
+
+func newCheckpointPinCommand(env *environment) *cobra.Command {
+	o := checkpointPinOptions{pinned: true}
+	cmd := &cobra.Command{
+		Use:   "pin PRD CHECKPOINT",
+		Short: "Keep a checkpoint whatever the retention says",
+		Args:  arguments(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.reference = args[0], args[1]
+			return runCheckpointPin(cmd.Context(), env, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func newCheckpointUnpinCommand(env *environment) *cobra.Command {
+	var o checkpointPinOptions
+	cmd := &cobra.Command{
+		Use:   "unpin PRD CHECKPOINT",
+		Short: "Let retention decide about a pinned checkpoint again",
+		Args:  arguments(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.reference = args[0], args[1]
+			return runCheckpointPin(cmd.Context(), env, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOptions) error {
+	store, _, err := loadState(env, o.prd)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	what, word := "checkpoint unpin", "Unpinned"
+	if o.pinned {
+		what, word = "checkpoint pin", "Pinned"
+	}
+	session, err := lockSession(ctx, env, cfg, store, o.prd, nil)
+	if err != nil {
+		return err
+	}
+	var ref *checkpoint.CheckpointRef
+	var changed bool
+	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reference)}}
+	err = store.Audited(record, func() (err error) {
+		ref, changed, err = session.Pin(ctx, o.reference, o.pinned, env.actor(), o.reason)
+		return errors.Join(err, session.Close())
+	})
+	if err != nil {
+		return referenceHint(o.prd, err)
+	}
+	if o.json {
+		return writeJSON(env.stdout, pinnedCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Changed: changed, Checkpoint: ref})
+	}
+	if !changed {
+		word += " already"
+	}
+	fmt.Fprintf(env.stdout, "%s: %s\n", word, ref.ID)
+	return nil
+}
+
+// referenceHint adds to the error of a reference where to find the right one.
+func referenceHint(prd string, err error) error {
+	if errors.Is(err, checkpoint.ErrNoCheckpoint) || isA[*checkpoint.AmbiguousError](err) {
+		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s` lists them", prd))
+	}
+	return err
+}

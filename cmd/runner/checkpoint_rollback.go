@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+type checkpointRollbackOptions struct {
+	prd       string
+	reference string
+	stateOnly bool
+	filesOnly bool
+	dryRun    bool
+	manual    bool
+	force     bool
+	yes       bool
+	json      bool
+	reason    string
+}
+
+func newCheckpointRollbackCommand(env *environment) *cobra.Command {
+	var o checkpointRollbackOptions
+	cmd := &cobra.Command{
+		Use:   "rollback PRD CHECKPOINT",
+		Short: "Go back to a checkpoint, state and files",
+		Long: `Rollback takes the state of a session and the files of the workspace back to a
+checkpoint. It shows what would be discarded, asks, and records what is there
+first, as a pre_rollback checkpoint: rolling back to that one undoes it. Files
+that look sensitive, and files that no checkpoint knows, stay as they are.`,
+		Example: `  runner checkpoint rollback PRD-009 2 --dry-run
+  runner checkpoint rollback PRD-009 CP-services-20261003T1845 --reason "wrong schema"`,
+		Args: arguments(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.reference = args[0], args[1]
+			return runCheckpointRollback(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are")
+	flags.BoolVar(&o.filesOnly, "files-only", false, "leave the state as it is")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
+	flags.StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
+	flags.BoolVar(&o.force, "force", false, "go past what can't be restored, and past commits that were pushed")
+	flags.BoolVar(&o.manual, "manual", false, "print the commands that restore the files by hand, and change nothing")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("state-only", "files-only")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "manual")
+	return cmd
+}
+
+func (o checkpointRollbackOptions) options(env *environment) checkpoint.RollbackOptions {
+	scope := checkpoint.RollbackAll
+	switch {
+	case o.stateOnly:
+		scope = checkpoint.RollbackState
+	case o.filesOnly:
+		scope = checkpoint.RollbackFiles
+	}
+	return checkpoint.RollbackOptions{To: o.reference, Scope: scope, Force: o.force, Reason: o.reason, By: env.actor()}
+}
+
+func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRollbackOptions) (err error) {
+	store, _, err := loadState(env, o.prd)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return runRollback(ctx, env, cfg, store, w, env.terminal(), o)
+}
+
+// runRollback shows, asks, and goes back.
+func runRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, person *view.Terminal, o checkpointRollbackOptions) error {
+	plan, err := store.PlanRollback(ctx, w, o.prd, o.options(env))
+	if errors.Is(err, checkpoint.ErrUnfinishedRollback) && !o.dryRun && !o.manual {
+		// What there is to go back from is known only when that one is finished.
+		if err = finishNow(ctx, env, cfg, store, o.prd, w); err == nil {
+			plan, err = store.PlanRollback(ctx, w, o.prd, o.options(env))
+		}
+	}
+	if err != nil {
+		return rollbackHint(o.prd, err)
+	}
+	if done, err := previewRollback(ctx, env, store, person, o, plan); done || err != nil {
+		return err
+	}
+	o.reference = plan.Target.ID
+	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
+	if err != nil {
+		return err
+	}
+	return rollBack(ctx, env, store, session, w, o)
+}
+
+// finishNow finishes a rollback that was cut short, and nothing else.
+func finishNow(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
+	session, err := lockSession(ctx, env, cfg, store, prd, w)
+	if err != nil {
+		return err
+	}
+	return session.Close()
+}
+
+// previewRollback shows what a rollback would do, and asks. It reports whether
+// that is all.
+func previewRollback(ctx context.Context, env *environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *checkpoint.Rollback) (bool, error) {
+	switch {
+	case o.manual:
+		return true, writeManual(env.stdout, env, store, o.prd, plan)
+	case o.dryRun && o.json:
+		return true, writeJSON(env.stdout, newRollbackPreview(o.prd, plan))
+	case o.dryRun:
+		return true, writeRollbackPreview(env.stdout, o.prd, plan)
+	}
+	if !o.yes {
+		if err := writeRollbackPreview(env.stderr, o.prd, plan); err != nil {
+			return true, err
+		}
+	}
+	if err := refuseRollback(o, plan); err != nil {
+		return true, err
+	}
+	return false, confirm(ctx, person, o.yes, fmt.Sprintf("Roll %s back to %s?", o.prd, plan.Target.ID))
+}
+
+// refuseRollback says before anybody is asked what the rollback would refuse.
+func refuseRollback(o checkpointRollbackOptions, plan *checkpoint.Rollback) error {
+	switch {
+	case o.force:
+		return nil
+	case len(plan.Missing) > 0:
+		return rollbackHint(o.prd, &workspace.MissingError{Missing: plan.Missing})
+	case plan.Git != nil && len(plan.Git.Pushed) > 0:
+		return rollbackHint(o.prd, &checkpoint.PushedError{Commits: plan.Git.Pushed})
+	}
+	return nil
+}
+
+// rollBack carries a rollback out, tells how it ended, and lets go of the session.
+func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, o checkpointRollbackOptions) error {
+	record := checkpoint.AuditRecord{
+		By: env.actor(), What: "checkpoint rollback", PRD: o.prd,
+		Args: []checkpoint.Text{checkpoint.Text(o.reference), checkpoint.Text(o.options(env).Scope), checkpoint.Text(o.reason)},
+	}
+	var done *checkpoint.RolledBack
+	var st *checkpoint.State
+	err := store.Audited(record, func() (err error) {
+		done, err = session.Rollback(ctx, w, o.options(env))
+		err = markDamaged(ctx, session, err)
+		st = session.State()
+		return errors.Join(err, w.SaveCache(), session.Close())
+	})
+	if err != nil {
+		return rollbackFailed(env, o.prd, err)
+	}
+	if o.json {
+		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
+	}
+	return writeRolledBack(env.stdout, env, st, done)
+}
+
+// markDamaged records that a checkpoint was found damaged, where that is why
+// it could not be gone back to.
+func markDamaged(ctx context.Context, session *checkpoint.Session, err error) error {
+	var damaged *checkpoint.DamagedError
+	if !errors.As(err, &damaged) || damaged.Checkpoint == "" {
+		return err
+	}
+	return errors.Join(err, session.MarkDamaged(ctx, damaged.Checkpoint, damaged.Detail))
+}
+
+// rollbackHint adds what to type next to why a rollback is refused.
+func rollbackHint(prd string, err error) error {
+	var missing *workspace.MissingError
+	switch {
+	case errors.As(err, &missing):
+		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
+	case isA[*checkpoint.PushedError](err):
+		return withHint(&usageError{err: err}, "others may have these commits; --force discards them on this branch all the same")
+	case errors.Is(err, checkpoint.ErrForward):
+		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
+	case errors.Is(err, checkpoint.ErrUnfinishedRollback):
+		return withHint(err, fmt.Sprintf("`runner build %s --resume`, or any command that changes it, finishes that first", prd))
+	case isA[*checkpoint.DamagedError](err):
+		return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %[1]s` may mend it; `runner checkpoint validate %[1]s` names the valid ones", prd))
+	}
+	return referenceHint(prd, lockHint(prd, err))
+}
+
+// rollbackFailed shows where a failed rollback leaves things.
+func rollbackFailed(env *environment, prd string, err error) error {
+	var failed *checkpoint.RollbackError
+	if !errors.As(err, &failed) {
+		return rollbackHint(prd, err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "⚠️  ROLLBACK FAILED\n%s\n\nTarget: %s\nError: %v\n\nCurrent state:\n", rule, failed.To, failed.Err)
+	if failed.Undone {
+		b.WriteString("- Files: as they were before\n")
+	} else {
+		fmt.Fprintf(&b, "- Files: of neither moment; putting them back failed too: %v\n", failed.UndoFail)
+	}
+	fmt.Fprintf(&b, "- Session step: %d\n", failed.Step)
+	if failed.Commit != "" {
+		fmt.Fprintf(&b, "- Git branch: %s\n- Git commit: %s\n", orNone(failed.Branch, "(detached)"), failed.Commit)
+	}
+	if failed.Status != "" {
+		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
+	}
+	b.WriteString("\nRecovery options:\n")
+	for _, line := range [][2]string{
+		{"checkpoint rollback " + prd + " " + failed.To + " --force", "go past what can't be restored"},
+		{"checkpoint rollback " + prd + " " + failed.To + " --manual", "print the commands that do it by hand"},
+		{"build " + prd + " --resume", "go on from where it stands"},
+		{"abandon " + prd, "give the session up"},
+	} {
+		fmt.Fprintf(&b, "  %s   %s\n", env.command(line[0]), line[1])
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	fmt.Fprint(env.stderr, b.String())
+	return err
+}
+
+func orNone(text, none string) string {
+	if text == "" {
+		return none
+	}
+	return text
+}
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+// rollbackPreview is what `checkpoint rollback --dry-run --json` prints.
+type rollbackPreview struct {
+	FormatVersion string                   `json:"format_version"`
+	PRD           string                   `json:"prd"`
+	DryRun        bool                     `json:"dry_run"`
+	To            string                   `json:"to_checkpoint"`
+	ToStep        int                      `json:"to_step"`
+	From          string                   `json:"from_checkpoint,omitempty"`
+	FromStep      int                      `json:"from_step"`
+	Scope         checkpoint.RollbackScope `json:"scope"`
+	Undoes        string                   `json:"undoes,omitempty"`
+	Discards      []string                 `json:"discards"`
+	Uncertain     []string                 `json:"uncertain"`
+	Invalidates   []string                 `json:"invalidates"`
+	FilesOf       uint64                   `json:"files_of_seq,omitempty"` // the commit that captured them
+	Files         []fileChange             `json:"files"`
+	Missing       []fileProblem            `json:"missing"`
+	LeftOut       []checkpoint.Text        `json:"left_out"`
+	Git           *gitReset                `json:"git,omitempty"`
+}
+
+// fileChange is what becomes of a file.
+type fileChange struct {
+	Path checkpoint.Text      `json:"path"`
+	Kind workspace.ChangeKind `json:"change"`
+}
+
+// fileProblem is a file that can't be restored.
+type fileProblem struct {
+	Path   checkpoint.Text `json:"path"`
+	Reason string          `json:"reason"`
+}
+
+// gitReset is what becomes of the branch.
+type gitReset struct {
+	Branch   string   `json:"branch,omitempty"`
+	From     string   `json:"from_commit"`
+	To       string   `json:"to_commit"`
+	Discards []string `json:"discards"`
+	Pushed   []string `json:"pushed"`
+}
+
+func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
+	p := rollbackPreview{
+		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Steps,
+		Scope: plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
+		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
+	}
+	if plan.Current != nil {
+		p.From = plan.Current.ID
+	}
+	if plan.FilesOf != nil {
+		p.FilesOf = plan.FilesOf.Seq
+	}
+	for _, w := range plan.Discards {
+		p.Discards = append(p.Discards, w.Name)
+	}
+	for _, c := range plan.Changes {
+		p.Files = append(p.Files, fileChange{checkpoint.Text(c.Path), c.Kind})
+	}
+	for _, m := range plan.Missing {
+		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
+	}
+	for _, path := range plan.LeftOut {
+		p.LeftOut = append(p.LeftOut, checkpoint.Text(path))
+	}
+	if g := plan.Git; g != nil {
+		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
+		for _, c := range g.Discard {
+			p.Git.Discards = append(p.Git.Discards, c.Commit)
+		}
+	}
+	return p
+}
+
+// writeRollbackPreview shows what a rollback would do.
+func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "⚠️  ROLLBACK CONFIRMATION\n%s\n\n", rule)
+	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, step(plan.Target), plan.Steps)
+	if plan.Undoes != "" {
+		fmt.Fprintf(&b, "This undoes the rollback %s\n", plan.Undoes)
+	}
+	b.WriteString("\nThis will:\n")
+	if plan.Scope != checkpoint.RollbackFiles {
+		writeDiscards(&b, plan)
+	}
+	if plan.Scope != checkpoint.RollbackState {
+		writeFileChanges(&b, plan)
+	}
+	if g := plan.Git; g != nil {
+		fmt.Fprintf(&b, "  ✗ Discard %d git commits\n\nGit changes:\n  - Current: %s\n  - Target:  %s\n", len(g.Discard), short(g.From), short(g.To))
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeDiscards(b *strings.Builder, plan *checkpoint.Rollback) {
+	if len(plan.Discards) == 0 {
+		b.WriteString("  - Discard no completed workstream\n")
+	}
+	for _, w := range plan.Discards {
+		fmt.Fprintf(b, "  ✗ Discard step %d - %s\n", w.Step, view.OneLine(view.Named(w.Name, w.Title)))
+	}
+	for _, name := range plan.Uncertain {
+		fmt.Fprintf(b, "  ! %s must happen only once and has been started: it becomes uncertain\n", view.OneLine(name))
+	}
+	if n := len(plan.Invalidates); n > 0 {
+		fmt.Fprintf(b, "  ✗ Invalidate %d later checkpoint(s)\n", n)
+	}
+}
+
+// writeFileChanges counts what becomes of the files, and names the first.
+func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
+	const most = 20
+	count := map[workspace.ChangeKind]int{}
+	for _, c := range plan.Changes {
+		count[c.Kind]++
+	}
+	fmt.Fprintf(b, "  ✗ Revert %s, restore %s, delete %s\n",
+		files(count[workspace.Modified]), files(count[workspace.Added]), files(count[workspace.Deleted]))
+	for i, c := range plan.Changes {
+		if i == most {
+			fmt.Fprintf(b, "      … and %d more\n", len(plan.Changes)-most)
+			break
+		}
+		fmt.Fprintf(b, "      %s %s\n", changeMark(c.Kind), view.OneLine(c.Path))
+	}
+	switch {
+	case plan.FilesOf == nil:
+		b.WriteString("  ! Its workspace was not captured: only recorded artifacts come back\n")
+	case plan.FilesOf.Seq < plan.Target.Seq && plan.Target.Capture != nil && plan.FilesOf.At.Before(plan.Target.CreatedAt):
+		fmt.Fprintf(b, "  - Files are those captured at %s, with the artifacts recorded since\n", plan.FilesOf.At.UTC().Format("2006-01-02 15:04:05"))
+	}
+	for _, m := range plan.Missing {
+		fmt.Fprintf(b, "  ✗ Cannot restore %s: %s\n", view.OneLine(m.Path), m.Reason)
+	}
+	for _, path := range plan.LeftOut {
+		fmt.Fprintf(b, "  - Left as it is, since it looks sensitive: %s\n", view.OneLine(path))
+	}
+}
+
+func changeMark(kind workspace.ChangeKind) string {
+	switch kind {
+	case workspace.Added:
+		return "+"
+	case workspace.Deleted:
+		return "-"
+	case workspace.Modified:
+	}
+	return "~"
+}
+
+// short is the beginning of a commit's name.
+func short(commit string) string {
+	const most = 10
+	if len(commit) > most {
+		return commit[:most]
+	}
+	return commit
+}
+
+// rollbackResult is what `checkpoint rollback --json` prints.
+type rollbackResult struct {
+	FormatVersion string                     `json:"format_version"`
+	PRD           string                     `json:"prd"`
+	Rollback      *checkpoint.RollbackRecord `json:"rollback"`
+	Status        checkpoint.Status          `json:"status"`
+	Step          int                        `json:"step"`
+	Written       int                        `json:"files_written"`
+	Deleted       int                        `json:"files_deleted"`
+	Invalidated   []string                   `json:"invalidated"`
+}
+
+func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.RolledBack) rollbackResult {
+	return rollbackResult{
+		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.Steps,
+		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...),
+	}
+}
+
+func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *checkpoint.RolledBack) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.Steps)
+	if done.Scope != checkpoint.RollbackFiles {
+		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, progress(st))
+	}
+	if done.Scope != checkpoint.RollbackState {
+		fmt.Fprintf(&b, "Files restored:\n- Written: %d\n- Deleted: %d\n", done.Written, done.Deleted)
+	}
+	for _, path := range done.Skipped {
+		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
+	}
+	fmt.Fprintf(&b, "\n%d later checkpoint(s) invalidated.\n\nCommands:\n", len(done.Invalidated))
+	commands := [][2]string{
+		{"build " + st.PRD + " --resume", "go on from here"},
+		{"checkpoint rollback " + st.PRD + " " + done.Safety, "undo this rollback"},
+		{"checkpoint list " + st.PRD, "list the checkpoints"},
+	}
+	for _, c := range commands {
+		fmt.Fprintf(&b, "  %s   %s\n", env.command(c[0]), c[1])
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeManual prints the plain commands that restore the files by hand, for
+// who cannot or will not let runner do it.
+func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *checkpoint.Rollback) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Restores the files of %s by hand; run it in %s\nset -eu\n", plan.Target.ID, shellQuote(env.workdir))
+	for _, c := range plan.Changes {
+		if c.From != nil && (c.To == nil || c.To.Mode&^0o777 != c.From.Mode&^0o777) {
+			if c.From.Mode&workspace.ModeDir == workspace.ModeDir && c.From.Mode&workspace.ModeSymlink != workspace.ModeSymlink {
+				fmt.Fprintf(&b, "rmdir -- %s\n", shellQuote(c.Path))
+			} else {
+				fmt.Fprintf(&b, "rm -f -- %s\n", shellQuote(c.Path))
+			}
+		}
+	}
+	for _, c := range plan.Changes {
+		if c.To != nil {
+			writeManualFile(&b, env, store, *c.To)
+		}
+	}
+	if plan.Scope != checkpoint.RollbackFiles {
+		fmt.Fprintf(&b, "# then the state:\n%s\n", env.command("checkpoint rollback "+prd+" "+plan.Target.ID+" --state-only --yes"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeManualFile(b *strings.Builder, env *environment, store *checkpoint.Store, e workspace.Entry) {
+	path := shellQuote(e.Path)
+	if dir := filepath.ToSlash(filepath.Dir(filepath.FromSlash(e.Path))); dir != "." {
+		fmt.Fprintf(b, "mkdir -p -- %s\n", shellQuote(dir))
+	}
+	if e.Mode == e.Mode&0o777|workspace.ModeDir {
+		fmt.Fprintf(b, "mkdir -p -- %s\n", path)
+		return
+	}
+	source := "git cat-file blob " + e.Blob
+	if e.Blob == "" {
+		file, compressed, err := store.Objects().Path(e.Digest)
+		switch {
+		case err != nil:
+			fmt.Fprintf(b, "# %s cannot be restored: %v\n", path, err)
+			return
+		case compressed:
+			source = "zstd -dc -- " + shellQuote(env.display(file))
+		default:
+			source = "cat -- " + shellQuote(env.display(file))
+		}
+	}
+	if e.Mode&workspace.ModeSymlink == workspace.ModeSymlink {
+		fmt.Fprintf(b, "ln -sfn -- \"$(%s)\" %s\n", source, path)
+		return
+	}
+	fmt.Fprintf(b, "%s > %s\nchmod %o -- %s\n", source, path, e.Mode&0o777, path)
+}

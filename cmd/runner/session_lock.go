@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+// lockSession takes a session to change it, and finishes first what an
+// earlier rollback left half done. w is nil where files do not matter, which
+// they do for an unfinished rollback: then it is opened for that.
+func lockSession(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, error) {
+	session, err := store.Lock(ctx, prd, env.actor())
+	if err != nil {
+		return nil, lockHint(prd, err)
+	}
+	if err := finishRollback(ctx, env, cfg, store, session, w); err != nil {
+		return nil, errors.Join(err, session.Close())
+	}
+	return session, nil
+}
+
+// finishRollback finishes a rollback that was cut short, and says so.
+func finishRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
+	st := session.State()
+	if st == nil || st.Rollback == nil {
+		return nil
+	}
+	if w == nil {
+		opened, err := openWorkspace(ctx, env, cfg, store)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = opened.Close() }()
+		w = opened
+	}
+	prd, to := st.PRD, st.Rollback.To
+	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", prd, to)
+	return store.Audited(checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rollback (finish)", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(to)}}, func() error {
+		done, err := session.FinishRollback(ctx, w)
+		if err != nil {
+			return rollbackHint(prd, err)
+		}
+		fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", done.To, files(done.Written), files(done.Deleted))
+		return nil
+	})
+}

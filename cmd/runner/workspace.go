@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/process"
+)
+
+// openWorkspace opens the files of the workspace, in git where there is a work
+// tree and the configuration wants it.
+func openWorkspace(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store) (*workspace.Workspace, error) {
+	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
+	var git *workspace.Git
+	if mode != workspace.GitOff {
+		var err error
+		if git, err = workspace.OpenGit(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir); err != nil {
+			return nil, fmt.Errorf("look for a git work tree: %w", err)
+		}
+	}
+	return store.OpenWorkspace(env.workdir, git, mode)
+}
+
+// gitHead reads where a work tree stands. It implements runner.Git.
+type gitHead struct{ git *workspace.Git }
+
+// Head implements runner.Git.
+func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
+	branch, commit, err := h.git.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &checkpoint.Git{Branch: branch, Commit: commit}, nil
+}

@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"context"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+// mostDifferences is of how many edited artifacts the difference is shown.
+const mostDifferences = 20
+
+// differences adds to conflicts what was edited, as far as what was recorded
+// is kept. It is shown to people, so that what can't be read is no error.
+func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, conflicts []Conflict) {
+	for i := range conflicts {
+		c := &conflicts[i]
+		if i == mostDifferences {
+			return
+		}
+		if !c.Kept || c.Found == "" {
+			continue
+		}
+		recorded := recordedArtifact(st, c.Workstream, c.Path)
+		now, err := s.files.Describe(ctx, c.Path)
+		if recorded == nil || err != nil {
+			continue
+		}
+		was := entry(*recorded)
+		change := workspace.Change{Path: c.Path, Kind: workspace.Modified, From: &was, To: &now}
+		d, err := s.files.TextDiff(ctx, change, s.files.Open, s.files.OpenNow)
+		switch {
+		case err != nil:
+		case d.Note != "":
+			c.Difference = d.Note
+		default:
+			c.Difference = string(d.Text)
+		}
+	}
+}
+
+func recordedArtifact(st *checkpoint.State, workstream, path string) *checkpoint.Artifact {
+	rec := recordOf(st, workstream)
+	if rec == nil {
+		return nil
+	}
+	for i, a := range rec.Artifacts {
+		if string(a.Path) == path {
+			return &rec.Artifacts[i]
+		}
+	}
+	return nil
+}
