@@ -41,18 +41,28 @@ func (s *Store) ReadCheckpoint(prd, ref string) (*CheckpointFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, err)
 	}
-	data, err := s.blobs(prd).Get(checkpointName(found.ID))
+	dir := s.prdDir(prd)
+	data, err := s.blobsIn(dir).Get(checkpointName(found.ID))
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.rebuildOne(prd, found.ID)
+		return s.rebuildOne(prd, dir, found.ID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read checkpoint %s: %w", found.ID, err)
 	}
-	return s.verifyCheckpoint(prd, snap.State.Session, found, data)
+	return s.verifyCheckpoint(prd, dir, snap.State.Session, found, data)
 }
 
-func (s *Store) verifyCheckpoint(prd, session string, ref *CheckpointRef, data []byte) (*CheckpointFile, error) {
-	path := filepath.Join(s.prdDir(prd), checkpointsDir, checkpointName(ref.ID))
+// checkpointPath is the file of a checkpoint of the session in a directory.
+func checkpointPath(dir, id string) string {
+	return filepath.Join(dir, checkpointsDir, checkpointName(id))
+}
+
+func (s *Store) blobsIn(dir string) store.Blobs {
+	return store.NewBlobs(s.fs, filepath.Join(dir, checkpointsDir))
+}
+
+func (s *Store) verifyCheckpoint(prd, dir, session string, ref *CheckpointRef, data []byte) (*CheckpointFile, error) {
+	path := checkpointPath(dir, ref.ID)
 	f, err := decodeCheckpoint(data)
 	var version *VersionError
 	if errors.As(err, &version) {
@@ -67,16 +77,18 @@ func (s *Store) verifyCheckpoint(prd, session string, ref *CheckpointRef, data [
 	return f, nil
 }
 
-func (s *Store) rebuildOne(prd, id string) (*CheckpointFile, error) {
+// rebuildOne makes a checkpoint of the session in a directory again, from its
+// journal.
+func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
 	var made *CheckpointFile
-	_, err := s.rebuild(prd, map[string]bool{id: true}, func(f CheckpointFile) error {
+	_, err := s.rebuildIn(prd, dir, map[string]bool{id: true}, func(f CheckpointFile) error {
 		f.State = f.State.Clone()
 		made = &f
 		return nil
 	})
 	if err == nil && made == nil {
 		err = &DamagedError{
-			Path:   filepath.Join(s.prdDir(prd), checkpointsDir, checkpointName(id)),
+			Path:   checkpointPath(dir, id),
 			Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: "put back a copy, or use another checkpoint",
 
@@ -90,8 +102,12 @@ func (s *Store) rebuildOne(prd, id string) (*CheckpointFile, error) {
 // over each of the given checkpoints as its commit is reached. The state in it
 // is valid only during the call. It returns the ones it found.
 func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
+	return s.rebuildIn(prd, s.prdDir(prd), ids, made)
+}
+
+func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
 	found := map[string]bool{}
-	paths, err := s.journals(prd)
+	paths, err := s.journals(prd, dir)
 	if err != nil {
 		return found, err
 	}
@@ -124,17 +140,18 @@ func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFil
 	return found, nil
 }
 
-// journals returns the current journal and those that it was compacted from.
-func (s *Store) journals(prd string) ([]string, error) {
-	entries, err := s.fs.ReadDir(s.prdDir(prd))
+// journals returns the journal in a directory, and those that it was compacted
+// from.
+func (s *Store) journals(prd, dir string) ([]string, error) {
+	entries, err := s.fs.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the journals of %s: %w", prd, err)
 	}
-	paths := []string{s.journalPath(prd)}
+	paths := []string{filepath.Join(dir, journalName)}
 	for _, e := range entries {
 		name := e.Name()
 		if strings.HasPrefix(name, "journal.") && strings.HasSuffix(name, ".jsonl") && name != journalName {
-			paths = append(paths, filepath.Join(s.prdDir(prd), name))
+			paths = append(paths, filepath.Join(dir, name))
 		}
 	}
 	return paths, nil

@@ -36,3 +36,14 @@ func unseal(data []byte) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// checksumOf computes the checksum of what seal returned, whatever the bytes
+// say that it is; "" where they have none.
+func checksumOf(data []byte) string {
+	at := bytes.LastIndex(data, []byte(checksumField))
+	if at < 0 {
+		return ""
+	}
+	sum := sha256.Sum256(data[:at])
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -30,3 +30,39 @@ func (x *Session) MarkDamaged(ctx context.Context, id, reason string) error {
 	}
 	return x.WriteDerived(ctx, true)
 }
+
+// Marks is what marking came to.
+type Marks struct {
+	Marked   []string `json:"marked"`   // found damaged, and not known to be
+	Unmarked []string `json:"unmarked"` // known to be damaged, and whole again
+}
+
+// Mark records what validating the session found: damage where it is new, and
+// that a marked checkpoint is whole again where it was read to its last byte.
+func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
+	m := Marks{Marked: []string{}, Unmarked: []string{}}
+	if x.live == nil {
+		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, ErrNoSession)
+	}
+	for _, s := range v.Sessions {
+		if s.Place != PlaceCurrent || s.State == nil || s.State.Session != x.State().Session {
+			continue
+		}
+		for _, c := range s.Checkpoints {
+			ref := x.State().indexed().checkpoints[c.Ref.ID]
+			switch {
+			case ref == nil:
+			case !c.Whole() && ref.Damage == nil:
+				x.Add(CheckpointDamaged{ID: ref.ID, Reason: Text(c.Reason())})
+				m.Marked = append(m.Marked, ref.ID)
+			case c.Whole() && ref.Damage != nil:
+				x.Add(CheckpointRebuilt{ID: ref.ID})
+				m.Unmarked = append(m.Unmarked, ref.ID)
+			}
+		}
+	}
+	if _, err := x.Drain(ctx); err != nil {
+		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, err)
+	}
+	return m, x.WriteDerived(ctx, true)
+}

@@ -1,0 +1,135 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// PointWorkspace names, as a side of a comparison, where the session stands
+// with the files as they are at this moment.
+const PointWorkspace = "workspace"
+
+// CompareOptions say what is compared, and how closely.
+type CompareOptions struct {
+	From string // a reference, as FindCheckpoint takes it, or PointWorkspace
+	To   string // likewise; "": where the session stands, with the files that it recorded last
+	// Lines counts the lines that changed, for which the files are read.
+	Lines bool
+	// Texts keeps the differences themselves, of the files that Wanted names.
+	Texts  bool
+	Wanted func(path string) bool // nil: all
+}
+
+// Comparison is what leads from one point of a session to another.
+type Comparison struct {
+	PRD         string           `json:"prd"`
+	Session     string           `json:"session"`
+	From        Point            `json:"from"`
+	To          Point            `json:"to"`
+	State       []ValueChange    `json:"state"` // status, phase, current_step, resumes, error
+	Phases      []StepChange     `json:"phases"`
+	Workstreams []StepChange     `json:"workstreams"`
+	Gates       []StepChange     `json:"gates"`
+	Metrics     []ValueChange    `json:"metrics"`
+	Outputs     []ValueChange    `json:"outputs"` // named WORKSTREAM.NAME
+	Artifacts   []ArtifactChange `json:"artifacts"`
+	Files       []FileChange     `json:"files"`
+	// OnlyArtifacts says that one side was never captured, so that Files are
+	// recorded artifacts and nothing else.
+	OnlyArtifacts bool       `json:"only_artifacts"`
+	Git           *GitChange `json:"git,omitempty"` // nil: git has no part in it
+}
+
+// Point is a side of a comparison.
+type Point struct {
+	ID       string     `json:"id,omitempty"` // of the checkpoint, "" where it is none
+	Name     string     `json:"name"`         // the id, "now" or "workspace"
+	Seq      uint64     `json:"seq"`
+	Step     int        `json:"step"`
+	StepName string     `json:"step_name,omitempty"`
+	At       time.Time  `json:"at"`
+	FilesAt  *time.Time `json:"files_at,omitempty"` // when its files were captured
+
+	state *State
+	git   *Git // of a checkpoint
+	// files are those of the point; known is false where only the artifacts
+	// are.
+	files *workspace.Listing
+	known bool
+}
+
+// Same reports whether nothing differs.
+func (c *Comparison) Same() bool {
+	return len(c.State)+len(c.Phases)+len(c.Workstreams)+len(c.Gates)+len(c.Metrics)+len(c.Outputs)+
+		len(c.Artifacts)+len(c.Files) == 0 && (c.Git == nil || len(c.Git.Commits)+len(c.Git.Gone) == 0)
+}
+
+// Compare compares two points of a session. It takes no lock and changes
+// nothing. Without a workspace it looks at the state only.
+func (s *Store) Compare(ctx context.Context, w *workspace.Workspace, prd string, o CompareOptions) (*Comparison, error) {
+	snap, err := s.Load(prd)
+	if err != nil {
+		return nil, err
+	}
+	if snap.State == nil {
+		return nil, fmt.Errorf("compare checkpoints of %s: %w", prd, ErrNoCheckpoint)
+	}
+	from, err := s.point(snap.State, o.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := s.point(snap.State, o.To)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{PRD: prd, Session: snap.State.Session, From: *from, To: *to}
+	c.compareStates(from.state, to.state)
+	if w != nil {
+		if err := c.compareFiles(ctx, w, snap.State, o); err != nil {
+			return nil, err
+		}
+		if c.Git, err = compareGit(ctx, w, c.From, c.To); err != nil {
+			return nil, err
+		}
+	}
+	c.fill()
+	return c, nil
+}
+
+// point finds a side of a comparison.
+func (s *Store) point(now *State, ref string) (*Point, error) {
+	if ref == "" || ref == PointWorkspace {
+		p := &Point{Name: "now", Seq: now.Seq, Step: now.Steps, StepName: now.lastStep(), At: now.UpdatedAt, state: now}
+		if ref == PointWorkspace {
+			p.Name, p.At = PointWorkspace, s.now()
+		}
+		return p, nil
+	}
+	found, err := now.FindCheckpoint(ref)
+	if err != nil {
+		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, now.PRD, err)
+	}
+	file, err := s.ReadCheckpoint(now.PRD, found.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &Point{
+		ID: found.ID, Name: found.ID, Seq: found.Seq, Step: found.Step, StepName: found.StepName, At: found.CreatedAt,
+		state: file.State, git: found.Git,
+	}, nil
+}
+
+// fill makes the lists that are empty ones that are there.
+func (c *Comparison) fill() {
+	for _, list := range []*[]ValueChange{&c.State, &c.Metrics, &c.Outputs} {
+		*list = append([]ValueChange{}, *list...)
+	}
+	for _, list := range []*[]StepChange{&c.Phases, &c.Workstreams, &c.Gates} {
+		*list = append([]StepChange{}, *list...)
+	}
+	c.Artifacts = append([]ArtifactChange{}, c.Artifacts...)
+	c.Files = append([]FileChange{}, c.Files...)
+}

@@ -1,0 +1,201 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// FileChange is a file that differs.
+type FileChange struct {
+	Path     Text                 `json:"path"`
+	Kind     workspace.ChangeKind `json:"change"`
+	FromSize int64                `json:"from_size"`
+	ToSize   int64                `json:"to_size"`
+	Added    int                  `json:"lines_added"`
+	Deleted  int                  `json:"lines_deleted"`
+	Mode     string               `json:"mode,omitempty"` // how it changed
+	Note     string               `json:"note,omitempty"` // why there are no lines
+	Diff     Text                 `json:"diff,omitempty"` // unified
+}
+
+// GitChange is what happened in git between two points.
+type GitChange struct {
+	From    Git         `json:"from"`
+	To      Git         `json:"to"`
+	Commits []GitCommit `json:"commits"` // that lead from one to the other, the newest first
+	Gone    []GitCommit `json:"gone"`    // that the first has and the other has not
+	Note    string      `json:"note,omitempty"`
+}
+
+// GitCommit is a commit with the first line of its message.
+type GitCommit struct {
+	Commit  string `json:"commit"`
+	Subject Text   `json:"subject"`
+}
+
+// compareFiles compares what the two points know of files.
+func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, now *State, o CompareOptions) error {
+	for _, p := range []*Point{&c.From, &c.To} {
+		if p.Name == PointWorkspace {
+			continue
+		}
+		var err error
+		if p.files, p.known, err = FilesOf(ctx, w, p.state); err != nil {
+			return err
+		}
+		if p.known {
+			p.FilesAt = &p.state.Capture.At
+		}
+	}
+	if err := c.lookNow(ctx, w, now); err != nil {
+		return err
+	}
+	c.level()
+	for _, change := range workspace.Diff(c.From.files, c.To.files) {
+		f, err := c.compareFile(ctx, w, change, o)
+		if err != nil {
+			return err
+		}
+		c.Files = append(c.Files, f)
+	}
+	return nil
+}
+
+// lookNow lists the files of the workspace, for the point that is about them.
+func (c *Comparison) lookNow(ctx context.Context, w *workspace.Workspace, now *State) error {
+	var patterns []string
+	for _, p := range []*Point{&c.From, &c.To} {
+		if p.files != nil {
+			patterns = append(patterns, p.files.Patterns...)
+		}
+	}
+	for _, p := range []*Point{&c.From, &c.To} {
+		if p.files != nil {
+			continue
+		}
+		last, err := CapturePatterns(ctx, w, now)
+		if err != nil {
+			return err
+		}
+		patterns = append(patterns, last...)
+		slices.Sort(patterns)
+		if p.files, err = w.Now(ctx, slices.Compact(patterns)); err != nil {
+			return fmt.Errorf("look at the workspace: %w", err)
+		}
+		p.known = true
+	}
+	return nil
+}
+
+// level makes the two sides comparable: where one of them was never captured,
+// only the artifacts that both have on record tell something.
+func (c *Comparison) level() {
+	if c.From.known && c.To.known {
+		return
+	}
+	c.OnlyArtifacts = true
+	paths := map[string]bool{}
+	for _, p := range []*Point{&c.From, &c.To} {
+		for _, e := range recordedEntries(p.state, 0) {
+			paths[e.Path] = true
+		}
+	}
+	for _, p := range []*Point{&c.From, &c.To} {
+		kept := *p.files
+		kept.Entries = slices.DeleteFunc(slices.Clone(kept.Entries), func(e workspace.Entry) bool { return !paths[e.Path] })
+		p.files = &kept
+	}
+}
+
+func (c *Comparison) compareFile(ctx context.Context, w *workspace.Workspace, change workspace.Change, o CompareOptions) (FileChange, error) {
+	f := FileChange{Path: Text(change.Path), Kind: change.Kind}
+	if change.From != nil {
+		f.FromSize = change.From.Size
+	}
+	if change.To != nil {
+		f.ToSize = change.To.Size
+	}
+	wanted := o.Texts && (o.Wanted == nil || o.Wanted(change.Path))
+	if !o.Lines && !wanted {
+		return f, nil
+	}
+	d, err := w.TextDiff(ctx, change, c.From.source(w), c.To.source(w))
+	if err != nil {
+		return f, err
+	}
+	f.Added, f.Deleted, f.Mode, f.Note = d.Added, d.Deleted, d.Mode, d.Note
+	if wanted {
+		f.Diff = Text(d.Text)
+	}
+	return f, nil
+}
+
+func (p *Point) source(w *workspace.Workspace) workspace.Source {
+	if p.Name == PointWorkspace {
+		return w.OpenNow
+	}
+	return w.Open
+}
+
+// compareGit lists the commits between two points.
+func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*GitChange, error) {
+	git := w.Git()
+	if git == nil {
+		return nil, nil
+	}
+	g := &GitChange{Commits: []GitCommit{}, Gone: []GitCommit{}}
+	for _, side := range []struct {
+		point Point
+		at    *Git
+	}{{from, &g.From}, {to, &g.To}} {
+		if err := standing(ctx, git, side.point, side.at); err != nil {
+			return nil, err
+		}
+		if side.at.Commit == "" {
+			continue
+		}
+		there, err := git.CommitExists(ctx, side.at.Commit)
+		if err != nil {
+			return nil, fmt.Errorf("look for commit %s: %w", side.at.Commit, err)
+		}
+		if !there {
+			g.Note = fmt.Sprintf("commit %s is not in this repository", side.at.Commit)
+		}
+	}
+	if g.Note != "" || g.From.Commit == g.To.Commit || g.To.Commit == "" {
+		return g, nil
+	}
+	var err error
+	if g.Commits, err = commitsBetween(ctx, git, g.From.Commit, g.To.Commit); err != nil || g.From.Commit == "" {
+		return g, err
+	}
+	g.Gone, err = commitsBetween(ctx, git, g.To.Commit, g.From.Commit)
+	return g, err
+}
+
+// standing says where git stood at a checkpoint, or stands.
+func standing(ctx context.Context, git *workspace.Git, p Point, at *Git) (err error) {
+	if p.ID == "" {
+		at.Branch, at.Commit, err = git.Head(ctx)
+		return err
+	}
+	if p.git != nil {
+		*at = *p.git
+	}
+	return nil
+}
+
+func commitsBetween(ctx context.Context, git *workspace.Git, from, to string) ([]GitCommit, error) {
+	entries, err := git.Log(ctx, from, to, 0)
+	if err != nil {
+		return nil, fmt.Errorf("list the commits between the checkpoints: %w", err)
+	}
+	commits := []GitCommit{}
+	for _, e := range entries {
+		commits = append(commits, GitCommit{e.Commit, Text(e.Subject)})
+	}
+	return commits, nil
+}

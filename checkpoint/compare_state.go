@@ -1,0 +1,246 @@
+package checkpoint
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// ValueChange is a value that differs; nil stands for one that is not there.
+type ValueChange struct {
+	Name string `json:"name"`
+	From any    `json:"from"`
+	To   any    `json:"to"`
+}
+
+// StepChange is a phase, a workstream or a gate that differs; an empty status
+// stands for one that is not there.
+type StepChange struct {
+	Name         string     `json:"name"`
+	From         StepStatus `json:"from,omitempty"`
+	To           StepStatus `json:"to,omitempty"`
+	FromAttempts int        `json:"from_attempts"`
+	ToAttempts   int        `json:"to_attempts"`
+	// Changed are the components of a workstream's digest that differ, or
+	// "definition" and "judged" of a gate.
+	Changed []string `json:"changed,omitempty"`
+}
+
+// ArtifactChange is a recorded artifact that differs.
+type ArtifactChange struct {
+	Path       Text                 `json:"path"`
+	Workstream string               `json:"workstream"` // whose it is, or was
+	Kind       workspace.ChangeKind `json:"change"`
+}
+
+// compareStates compares all but the files.
+func (c *Comparison) compareStates(a, b *State) {
+	c.State = compareFields(a, b)
+	c.Phases = compareSteps(phaseFacts(a), phaseFacts(b))
+	c.Workstreams = compareSteps(workstreamFacts(a), workstreamFacts(b))
+	c.Gates = compareSteps(gateFacts(a), gateFacts(b))
+	c.Metrics = compareValues(metricValues(a), metricValues(b))
+	c.Outputs = compareValues(outputValues(a), outputValues(b))
+	c.Artifacts = compareArtifacts(a, b)
+}
+
+func compareFields(a, b *State) []ValueChange {
+	fields := func(s *State) []ValueChange {
+		list := []ValueChange{
+			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.phaseName()}, {Name: "current_step", From: s.Steps},
+			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: ""},
+		}
+		if s.Document != nil {
+			list[5].From = s.Document.Digest
+		}
+		if s.Error != nil {
+			list[6].From = string(s.Error.Message)
+		}
+		return list
+	}
+	var changes []ValueChange
+	to := fields(b)
+	for i, f := range fields(a) {
+		if f.From != to[i].From {
+			changes = append(changes, ValueChange{f.Name, absent(f.From), absent(to[i].From)})
+		}
+	}
+	return changes
+}
+
+// absent makes an empty string nil.
+func absent(v any) any {
+	if v == "" {
+		return nil
+	}
+	return v
+}
+
+// stepFacts are what can differ of a step.
+type stepFacts struct {
+	name     string
+	status   StepStatus
+	attempts int
+	parts    map[string]any // by component
+}
+
+func phaseFacts(s *State) []stepFacts {
+	var list []stepFacts
+	for _, p := range s.Phases {
+		list = append(list, stepFacts{name: p.Name, status: p.Status, attempts: p.Attempt})
+	}
+	return list
+}
+
+func workstreamFacts(s *State) []stepFacts {
+	var list []stepFacts
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			d := w.Digest
+			list = append(list, stepFacts{w.Name, w.Status, w.Attempts, map[string]any{
+				"definition": d.Definition, "inputs": d.Inputs, "upstream": d.Upstream, "variables": maps.Clone(d.Variables),
+			}})
+		}
+	}
+	return list
+}
+
+func gateFacts(s *State) []stepFacts {
+	var list []stepFacts
+	add := func(gates []*Gate) {
+		for _, g := range gates {
+			list = append(list, stepFacts{g.Label, g.Status, g.Attempts, map[string]any{"definition": g.Definition, "judged": g.Judged}})
+		}
+	}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			add(w.Gates)
+		}
+		add(p.Gates)
+	}
+	return list
+}
+
+// lastStep is the workstream completed last.
+func (s *State) lastStep() string {
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			if w.Step > 0 && w.Step == s.Steps {
+				return w.Name
+			}
+		}
+	}
+	return ""
+}
+
+// compareSteps compares steps by name, in the order of the later pipeline,
+// with those that it no longer has at the end.
+func compareSteps(from, to []stepFacts) []StepChange {
+	had := map[string]stepFacts{}
+	for _, f := range from {
+		had[f.name] = f
+	}
+	var changes []StepChange
+	for _, t := range to {
+		f := had[t.name]
+		delete(had, t.name)
+		change := StepChange{Name: t.name, From: f.status, To: t.status, FromAttempts: f.attempts, ToAttempts: t.attempts}
+		if f.attempts > 0 && t.attempts > 0 {
+			change.Changed = changedParts(f.parts, t.parts)
+		}
+		if f.status != t.status || f.attempts != t.attempts || len(change.Changed) > 0 {
+			changes = append(changes, change)
+		}
+	}
+	for _, f := range from {
+		if gone, left := had[f.name]; left {
+			changes = append(changes, StepChange{Name: f.name, From: gone.status, FromAttempts: gone.attempts})
+		}
+	}
+	return changes
+}
+
+func changedParts(from, to map[string]any) []string {
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(to)) {
+		if !reflect.DeepEqual(from[name], to[name]) {
+			changed = append(changed, name)
+		}
+	}
+	return changed
+}
+
+func metricValues(s *State) map[string]any {
+	values := map[string]any{}
+	for name, m := range s.Metrics {
+		values[name] = m.Value
+	}
+	return values
+}
+
+func outputValues(s *State) map[string]any {
+	values := map[string]any{}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			for name, value := range w.Outputs {
+				values[w.Name+"."+name] = value
+			}
+		}
+	}
+	return values
+}
+
+// compareValues compares values by name.
+func compareValues(from, to map[string]any) []ValueChange {
+	names := slices.Collect(maps.Keys(to))
+	for name := range from {
+		if _, both := to[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var changes []ValueChange
+	for _, name := range names {
+		if !reflect.DeepEqual(from[name], to[name]) {
+			changes = append(changes, ValueChange{name, from[name], to[name]})
+		}
+	}
+	return changes
+}
+
+// compareArtifacts compares what workstreams have on record.
+func compareArtifacts(a, b *State) []ArtifactChange {
+	type owned struct{ workstream, digest string }
+	recorded := func(s *State) map[Text]owned {
+		all := map[Text]owned{}
+		for _, p := range s.Phases {
+			for _, w := range p.Workstreams {
+				for _, file := range w.Artifacts {
+					all[file.Path] = owned{w.Name, file.Digest}
+				}
+			}
+		}
+		return all
+	}
+	from, to := recorded(a), recorded(b)
+	var changes []ArtifactChange
+	for path, t := range to {
+		f, had := from[path]
+		switch {
+		case !had:
+			changes = append(changes, ArtifactChange{path, t.workstream, workspace.Added})
+		case f.digest != t.digest:
+			changes = append(changes, ArtifactChange{path, t.workstream, workspace.Modified})
+		}
+	}
+	for path, f := range from {
+		if _, has := to[path]; !has {
+			changes = append(changes, ArtifactChange{path, f.workstream, workspace.Deleted})
+		}
+	}
+	slices.SortFunc(changes, func(x, y ArtifactChange) int { return cmp.Compare(x.Path, y.Path) })
+	return changes
+}

@@ -1,0 +1,170 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// Finding is what a look at one part of a checkpoint came to.
+type Finding string
+
+// The findings.
+const (
+	FoundOK      Finding = "ok"
+	FoundBad     Finding = "bad"
+	FoundNone    Finding = "none"    // there is nothing to look at: no git, a file that the journal stands in for
+	FoundUnknown Finding = "unknown" // it can't be looked at
+)
+
+// ValidateOptions say what is validated, and how closely.
+type ValidateOptions struct {
+	PRD  string   // "": all
+	Refs []string // checkpoints; empty: all of them
+	Deep bool     // read every object and blob, instead of looking whether it is there
+}
+
+// Validation is what validating came to.
+type Validation struct {
+	Deep     bool
+	Sessions []SessionCheck
+}
+
+// SessionCheck is what is true of a session.
+type SessionCheck struct {
+	StoredSession
+	Journal     *DamagedError     // what is wrong with its journal; nil: nothing
+	Checkpoints []CheckpointCheck // oldest first; of a damaged journal, those that have a file
+}
+
+// CheckpointCheck is what is true of a checkpoint.
+type CheckpointCheck struct {
+	Ref      *CheckpointRef // from the file, where the journal is damaged
+	Current  bool           // the session stands there
+	File     Finding
+	Hash     Finding
+	Schema   Finding // of the state in it
+	Objects  Finding
+	Git      Finding // the commit of its capture
+	Checksum string  // as computed now; "" without a file
+	Problems []string
+	Notes    []string // what is worth knowing and not wrong
+	Journal  bool     // the journal can give its file again
+}
+
+// Whole reports whether nothing is wrong.
+func (c *CheckpointCheck) Whole() bool { return len(c.Problems) == 0 }
+
+// Reason is what is wrong, in one line.
+func (c *CheckpointCheck) Reason() string { return strings.Join(c.Problems, "; ") }
+
+// Count returns how many checkpoints are whole, and how many are not.
+func (v *Validation) Count() (valid, invalid int) {
+	for _, s := range v.Sessions {
+		for _, c := range s.Checkpoints {
+			if c.Whole() {
+				valid++
+			} else {
+				invalid++
+			}
+		}
+	}
+	return valid, invalid
+}
+
+// Damaged reports whether anything is wrong.
+func (v *Validation) Damaged() bool {
+	_, invalid := v.Count()
+	return invalid > 0 || slices.ContainsFunc(v.Sessions, func(s SessionCheck) bool { return s.Journal != nil })
+}
+
+// LastValid returns the newest checkpoint that can be gone back to, nil if
+// there is none.
+func (c *SessionCheck) LastValid() *CheckpointRef {
+	for i := len(c.Checkpoints) - 1; i >= 0; i-- {
+		found := &c.Checkpoints[i]
+		if found.Whole() && found.Ref.InvalidatedBy == "" && found.Ref.Trigger != TriggerPreRollback {
+			return found.Ref
+		}
+	}
+	return nil
+}
+
+// Validate looks whether checkpoints can be gone back to: those of all
+// sessions of a PRD, or of all PRDs. It takes no lock and changes nothing.
+// Without a workspace the files are not looked at.
+func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o ValidateOptions) (*Validation, error) {
+	sessions, err := s.Sessions(o.PRD)
+	if err != nil {
+		return nil, err
+	}
+	if o.PRD != "" && len(sessions) == 0 {
+		return nil, fmt.Errorf("validate %s: %w", o.PRD, ErrNoSession)
+	}
+	wanted, err := s.wantedIDs(sessions, o.Refs)
+	if err != nil {
+		return nil, fmt.Errorf("validate %s: %w", o.PRD, err)
+	}
+	v := &Validation{Deep: o.Deep}
+	k := newChecker(s, w, o.Deep)
+	for _, at := range sessions {
+		c, err := k.session(ctx, at, wanted)
+		if err != nil {
+			return nil, err
+		}
+		if len(wanted) == 0 || len(c.Checkpoints) > 0 || c.Journal != nil {
+			v.Sessions = append(v.Sessions, *c)
+		}
+	}
+	return v, nil
+}
+
+// wantedIDs finds what references name: as elsewhere in the current session,
+// else by id or prefix in any, also among the files of one whose journal is
+// damaged.
+func (s *Store) wantedIDs(sessions []StoredSession, refs []string) (map[string]bool, error) {
+	wanted := map[string]bool{}
+	for _, ref := range refs {
+		id, err := s.wantedID(sessions, ref)
+		if err != nil {
+			return nil, fmt.Errorf("find checkpoint %q: %w", ref, err)
+		}
+		wanted[id] = true
+	}
+	return wanted, nil
+}
+
+func (s *Store) wantedID(sessions []StoredSession, ref string) (string, error) {
+	var found []string
+	for i := len(sessions) - 1; i >= 0; i-- { // the current one first
+		at := sessions[i]
+		if at.State != nil {
+			of, err := at.State.FindCheckpoint(ref)
+			if err == nil {
+				return of.ID, nil
+			}
+			if !errors.Is(err, ErrNoCheckpoint) {
+				return "", err
+			}
+			continue
+		}
+		names, err := s.blobsIn(at.Dir).List(ref)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range names {
+			found = append(found, checkpointID(name))
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", ErrNoCheckpoint
+	case 1:
+		return found[0], nil
+	}
+	return "", &AmbiguousError{Ref: ref, Candidates: found}
+}

@@ -1,0 +1,297 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// checker looks at checkpoints. It remembers what it has looked at, since most
+// of their files are the same.
+type checker struct {
+	store *Store
+	w     *workspace.Workspace // nil: files are not looked at
+	deep  bool
+
+	bytes   map[string]string // what is wrong with the bytes of an entry, "" for nothing
+	lists   map[string]string // likewise, of listings: of all that they name
+	commits map[string]bool
+}
+
+func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
+	return &checker{store: s, w: w, deep: deep, bytes: map[string]string{}, lists: map[string]string{}, commits: map[string]bool{}}
+}
+
+// session checks the checkpoints of a session, or those of them that are wanted.
+func (k *checker) session(ctx context.Context, at StoredSession, wanted map[string]bool) (*SessionCheck, error) {
+	c := &SessionCheck{StoredSession: at}
+	if at.Err != nil {
+		if !errors.As(at.Err, &c.Journal) {
+			return nil, at.Err
+		}
+		return c, k.files(ctx, c, wanted)
+	}
+	current := at.State.CurrentCheckpoint()
+	for _, ref := range at.State.Checkpoints {
+		if len(wanted) > 0 && !wanted[ref.ID] {
+			continue
+		}
+		check, err := k.check(ctx, at, ref)
+		if err != nil {
+			return nil, err
+		}
+		check.Current = ref == current
+		c.Checkpoints = append(c.Checkpoints, *check)
+	}
+	return c, nil
+}
+
+// files checks the checkpoint files of a session whose journal is damaged: what
+// they alone still prove.
+func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
+	names, err := k.store.blobsIn(c.Dir).List("")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id := checkpointID(name)
+		if len(wanted) > 0 && !wanted[id] {
+			continue
+		}
+		data, err := k.store.blobsIn(c.Dir).Get(name)
+		if err != nil {
+			return fmt.Errorf("read checkpoint %s: %w", id, err)
+		}
+		var ref CheckpointRef
+		_ = json.Unmarshal(data, &ref) // what it says of itself, as far as that can be read
+		ref.ID, ref.Valid = id, true
+		check := &CheckpointCheck{Ref: &ref, File: FoundOK}
+		if f := k.decode(check, data, ""); f != nil {
+			if own := f.State.indexed().checkpoints[id]; own != nil {
+				check.Ref = own
+			}
+			if err := k.contents(ctx, check, f.State); err != nil {
+				return err
+			}
+		}
+		c.Checkpoints = append(c.Checkpoints, *check)
+	}
+	slices.SortStableFunc(c.Checkpoints, func(a, b CheckpointCheck) int { return cmp.Compare(a.Ref.Seq, b.Ref.Seq) })
+	return nil
+}
+
+// check looks at one checkpoint of a session whose journal is whole.
+func (k *checker) check(ctx context.Context, at StoredSession, ref *CheckpointRef) (*CheckpointCheck, error) {
+	c := &CheckpointCheck{Ref: ref}
+	state, err := k.file(c, at)
+	if err != nil {
+		return nil, err
+	}
+	if state == nil {
+		c.Objects, c.Git = FoundUnknown, FoundUnknown
+	} else if err := k.contents(ctx, c, state); err != nil {
+		return nil, err
+	}
+	if ref.Damage != nil && c.Whole() {
+		marked := fmt.Sprintf("it was marked as damaged at %s: %s", ref.Damage.At.Format("2006-01-02 15:04:05"), ref.Damage.Reason)
+		if k.deep {
+			c.Notes = append(c.Notes, marked+"; it is whole now")
+		} else {
+			c.Problems = append(c.Problems, marked)
+		}
+	}
+	return c, nil
+}
+
+// file checks the file of a checkpoint. It returns the state in it, or the one
+// that the journal gives in place of a file that is missing or damaged.
+func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
+	data, err := k.store.blobsIn(at.Dir).Get(checkpointName(c.Ref.ID))
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err == nil:
+		c.File = FoundOK
+		if f := k.decode(c, data, at.State.Session); f != nil {
+			if f.ID == c.Ref.ID && f.Seq == c.Ref.Seq && f.State.Seq == c.Ref.Seq {
+				return f.State, nil
+			}
+			c.Schema = FoundBad
+			c.problem("its file is that of another checkpoint than the journal says")
+		}
+	case missing:
+		c.File, c.Hash = FoundNone, FoundNone
+	default:
+		c.File, c.Hash, c.Schema = FoundBad, FoundUnknown, FoundUnknown
+		c.problem("its file cannot be read: %v", err)
+	}
+	again, err := k.store.rebuildOne(at.PRD, at.Dir, c.Ref.ID)
+	var damaged *DamagedError
+	switch {
+	case err == nil:
+		c.Journal = true
+		if missing {
+			c.Schema = FoundOK
+			c.Notes = append(c.Notes, "it has no file; the journal holds it")
+		}
+		return again.State, nil
+	case !errors.As(err, &damaged):
+		return nil, err
+	case missing:
+		c.File, c.Schema = FoundBad, FoundUnknown
+		c.problem("%s", damaged.Detail)
+	}
+	return nil, nil
+}
+
+// decode checks the bytes of a checkpoint's file. It returns nil where they are
+// not what was written.
+func (k *checker) decode(c *CheckpointCheck, data []byte, session string) *CheckpointFile {
+	c.Checksum = checksumOf(data)
+	if _, err := unseal(data); err != nil {
+		c.Hash, c.Schema, c.Objects, c.Git = FoundBad, FoundUnknown, FoundUnknown, FoundUnknown
+		c.problem("the checksum of its file is wrong")
+		return nil
+	}
+	c.Hash, c.Schema = FoundOK, FoundOK
+	f, err := decodeCheckpoint(data)
+	if err == nil && session != "" && f.Session != session {
+		err = fmt.Errorf("it is of session %s", f.Session)
+	}
+	if err != nil {
+		c.Schema, c.Objects, c.Git = FoundBad, FoundUnknown, FoundUnknown
+		c.problem("its state cannot be used: %v", err)
+		return nil
+	}
+	return f
+}
+
+func (c *CheckpointCheck) problem(format string, args ...any) {
+	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+}
+
+// contents checks what a checkpoint refers to: the bytes of its files, and the
+// commit that keeps them.
+func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *State) error {
+	c.Objects, c.Git = FoundUnknown, FoundNone
+	if k.w == nil {
+		c.Git = FoundUnknown
+		return nil
+	}
+	c.Objects = FoundOK
+	wrong, err := k.objects(ctx, s)
+	if err != nil {
+		return err
+	}
+	if wrong != "" {
+		c.Objects = FoundBad
+		c.problem("%s", wrong)
+	}
+	return k.git(ctx, c, s)
+}
+
+// objects says what is wrong with the bytes of a state's files.
+func (k *checker) objects(ctx context.Context, s *State) (string, error) {
+	if s.Capture != nil {
+		if wrong := k.lists[s.Capture.Listing]; wrong != "" {
+			return wrong, nil
+		}
+	}
+	l, _, err := FilesOf(ctx, k.w, s)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil && s.Capture != nil:
+		wrong := fmt.Sprintf("the list of its files cannot be read: %v", err)
+		k.lists[s.Capture.Listing] = wrong
+		return wrong, nil
+	case err != nil:
+		return "", err
+	}
+	return k.entries(ctx, l.Entries)
+}
+
+// entries says what is wrong with the bytes of some files.
+func (k *checker) entries(ctx context.Context, entries []workspace.Entry) (string, error) {
+	var fresh []workspace.Entry
+	for _, e := range entries {
+		if _, known := k.bytes[bytesOf(e)]; !known {
+			k.bytes[bytesOf(e)] = ""
+			fresh = append(fresh, e)
+		}
+	}
+	missing, err := k.w.Missing(ctx, fresh, k.deep)
+	if err != nil {
+		return "", fmt.Errorf("look for the files of checkpoints: %w", err)
+	}
+	if len(missing) > 0 {
+		byPath := map[string]workspace.Entry{}
+		for _, e := range fresh {
+			byPath[e.Path] = e
+		}
+		for _, m := range missing {
+			k.bytes[bytesOf(byPath[m.Path])] = m.Reason
+		}
+	}
+	return k.summary(entries), nil
+}
+
+// bytesOf names where the bytes of an entry are kept.
+func bytesOf(e workspace.Entry) string { return e.Digest + " " + e.Blob }
+
+// summary names the first file whose bytes are not there, and counts the rest.
+func (k *checker) summary(entries []workspace.Entry) string {
+	first, count := "", 0
+	for _, e := range entries {
+		if reason := k.bytes[bytesOf(e)]; reason != "" {
+			if count++; count == 1 {
+				first = fmt.Sprintf("%s: %s", e.Path, reason)
+			}
+		}
+	}
+	if count > 1 {
+		return fmt.Sprintf("%s, and %d more files that cannot be restored", first, count-1)
+	}
+	return first
+}
+
+// git checks the commit that keeps a capture. That the commit of the user's
+// branch is gone is worth a note only: nothing is restored from it.
+func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *State) error {
+	if s.Capture != nil && s.Capture.Commit != "" {
+		there, err := k.hasCommit(ctx, s.Capture.Commit)
+		if err != nil {
+			return err
+		}
+		c.Git = FoundOK
+		if !there {
+			c.Git = FoundBad
+			c.problem("commit %s of its files is not in git", s.Capture.Commit)
+		}
+	}
+	if c.Ref.Git == nil || c.Ref.Git.Commit == "" || k.w.Git() == nil {
+		return nil
+	}
+	there, err := k.hasCommit(ctx, c.Ref.Git.Commit)
+	if err == nil && !there {
+		c.Notes = append(c.Notes, fmt.Sprintf("commit %s, where git stood, is no longer there", c.Ref.Git.Commit))
+	}
+	return err
+}
+
+func (k *checker) hasCommit(ctx context.Context, commit string) (bool, error) {
+	if there, known := k.commits[commit]; known || k.w.Git() == nil {
+		return there, nil
+	}
+	there, err := k.w.Git().CommitExists(ctx, commit)
+	if err != nil {
+		return false, fmt.Errorf("look for commit %s: %w", commit, err)
+	}
+	k.commits[commit] = there
+	return there, nil
+}
