@@ -8,8 +8,8 @@ import (
 )
 
 // chunk is how much is read and written at once, and how much at most is
-// looked at as a whole before anything is written. It fits the cache that a
-// core has to itself: with chunks of 1 MiB a large file takes half as long again.
+// looked at as a whole before anything is written. Larger ones take more memory
+// and were not measurably faster.
 const chunk = 1 << 18
 
 // lanes is how many chunks are under way: one is read or written while others
