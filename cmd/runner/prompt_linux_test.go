@@ -42,8 +42,8 @@ pipeline "PRD-001" {
   }
 }`
 
-// workspace is a directory with a pipeline in it.
-func workspace(t *testing.T, source string) string {
+// newWorkspace is a directory with a pipeline in it.
+func newWorkspace(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(source), 0o600); err != nil {
@@ -55,7 +55,7 @@ func workspace(t *testing.T, source string) string {
 // unfinished is a workspace with a session that failed in its second phase.
 func unfinished(t *testing.T) string {
 	t.Helper()
-	dir := workspace(t, unfinishedPipeline)
+	dir := newWorkspace(t, unfinishedPipeline)
 	run(t, dir, 1, "build", "PRD-001")
 	return dir
 }
@@ -178,7 +178,7 @@ func TestResumeOfAFailedSession(t *testing.T) {
 
 func TestResumeOfAKilledSession(t *testing.T) {
 	t.Parallel()
-	dir := workspace(t, slowPipeline)
+	dir := newWorkspace(t, slowPipeline)
 	s := atTerminal(t, dir, "build", "PRD-001")
 	s.expect("running: WS1")
 	if err := s.cmd.Process.Kill(); err != nil {
@@ -214,7 +214,7 @@ func TestApprovalPrompt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := atTerminal(t, workspace(t, approvalPipeline), "build", "PRD-001")
+			s := atTerminal(t, newWorkspace(t, approvalPipeline), "build", "PRD-001")
 			s.expect("Ship it?")
 			s.expect("(a)pprove, (r)eject, (l)ater: ")
 			s.send(tt.keys)
@@ -223,7 +223,7 @@ func TestApprovalPrompt(t *testing.T) {
 	}
 	t.Run("answered from beside", func(t *testing.T) {
 		t.Parallel()
-		dir := workspace(t, approvalPipeline)
+		dir := newWorkspace(t, approvalPipeline)
 		s := atTerminal(t, dir, "build", "PRD-001")
 		s.expect("(l)ater: ")
 		run(t, dir, 0, "approve", "PRD-001")
@@ -232,7 +232,7 @@ func TestApprovalPrompt(t *testing.T) {
 	})
 	t.Run("yes is no approval", func(t *testing.T) {
 		t.Parallel()
-		s := atTerminal(t, workspace(t, approvalPipeline), "build", "PRD-001", "--yes")
+		s := atTerminal(t, newWorkspace(t, approvalPipeline), "build", "PRD-001", "--yes")
 		s.expect("(l)ater: ")
 		s.send("l\n")
 		s.exits(3)
