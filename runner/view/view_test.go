@@ -49,7 +49,7 @@ func cashier(resumed bool) *runner.Plan {
 				step("WS2", "Service Layer"), step("WS3", "Route Handlers"), gate("lint (WS3)"), gate("sign-off (services)"),
 			}},
 		},
-		Warnings: []string{}, Stale: []runner.Stale{}, Conflicts: []runner.Conflict{},
+		Warnings: []string{}, Stale: []runner.Stale{}, Conflicts: []runner.Conflict{}, Moved: []runner.Moved{},
 	}
 	if resumed {
 		plan.Session, plan.Seq, plan.ResumeFrom = "s-1", 14, 2
