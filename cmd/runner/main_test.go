@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -16,7 +17,8 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script/<command>_<case>.txtar: each is one
 // behaviour of one command, seen from outside. `exits N command...` holds a
-// command to its exit code.
+// command to its exit code; `remember NAME REGEXP` keeps in $NAME what the
+// first group matched in the last standard output.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -24,7 +26,8 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scriptExits,
+			"exits":    scriptExits,
+			"remember": scriptRemember,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
@@ -53,4 +56,18 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d instead of %d", got, want)
 	}
+}
+
+// scriptRemember keeps a part of the last standard output in a variable.
+func scriptRemember(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: remember NAME REGEXP")
+	}
+	re, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	found := re.FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) != 2 {
+		ts.Fatalf("%s matches nothing, or has no group", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
