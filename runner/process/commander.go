@@ -4,67 +4,144 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
-	"strings"
+	"strconv"
+	"sync"
 	"time"
 
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner"
 )
 
 const (
-	// commandGrace is how long a program has to end once it was asked to.
+	// commandGrace is the time between asking a command to end and killing it.
 	commandGrace = 2 * time.Second
-	// stderrKept is how much of a program's standard error is kept: its end.
-	stderrKept = 4 << 10
+	// commandDrain bounds how long the pipes of a command outlive it.
+	commandDrain = 10 * time.Second
+	// stderrLimit is how much of what a command says an error holds.
+	stderrLimit = 4 << 10
 )
 
-// Commander runs the programs that package workspace needs, such as git, each
-// in its own process group and without a shell. It implements
-// workspace.Commander.
-type Commander struct{ env []string }
+// Commander runs the programs that the runner needs for itself, as git: without
+// a shell, each in a process group of its own that ends with it. It is safe for
+// use by several goroutines at once.
+//
+// On Linux a command ends with the program, and it carries a token by which an
+// Executor does not take its orphans for those of a task.
+type Commander struct {
+	base environment
+}
 
-// NewCommander returns a Commander whose programs inherit an environment.
-func NewCommander(env []string) *Commander { return &Commander{env: env} }
+var _ workspace.Commander = (*Commander)(nil)
 
-// Run implements workspace.Commander.
-func (c *Commander) Run(ctx context.Context, w workspace.Command) error {
-	var stderr tailWriter
-	cmd := exec.CommandContext(ctx, w.Args[0], w.Args[1:]...) //nolint:gosec // what runs is decided by the caller, which takes no shell
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.Dir, w.Stdin, w.Stdout, &stderr
-	cmd.Env = append(without(c.env, w.Unset), w.Env...)
-	cmd.SysProcAttr = commandAttributes()
-	cmd.Cancel = func() error { return terminate(cmd.Process) }
-	cmd.WaitDelay = commandGrace
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("run %s: %w", w.Args[0], ctx.Err())
-	case errors.As(err, &exit):
-		return &workspace.ExitError{Args: w.Args, Code: exit.ExitCode(), Stderr: string(stderr.kept)}
+// NewCommander returns a Commander whose programs get an environment of
+// NAME=value entries, and are found in its PATH.
+func NewCommander(baseEnv []string) *Commander {
+	return &Commander{base: newEnvironment(baseEnv)}
+}
+
+// Run implements workspace.Commander. When ctx ends, the command is asked to
+// end, and killed a little later; the error is then ctx's, too.
+func (c *Commander) Run(ctx context.Context, command workspace.Command) error {
+	if len(command.Args) == 0 || command.Args[0] == "" {
+		return errors.New("run a command: it is empty")
 	}
-	return fmt.Errorf("run %s: %w", w.Args[0], err)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("run %s: %w", command.Args[0], err)
+	}
+	env := c.environ(command)
+	file, failure := lookUp(command.Args[0], value(env, "PATH"), command.Dir)
+	switch {
+	case failure != nil && failure.outcome == runner.NotFound:
+		return &exec.Error{Name: command.Args[0], Err: exec.ErrNotFound}
+	case failure != nil:
+		return fmt.Errorf("run %s: %s", command.Args[0], failure.detail)
+	}
+	said := &tail{limit: stderrLimit}
+	cmd := &exec.Cmd{
+		Path: file, Args: command.Args, Dir: command.Dir, Env: env,
+		Stdin: command.Stdin, Stdout: command.Stdout, Stderr: said,
+		SysProcAttr: commandAttributes(), WaitDelay: commandDrain,
+	}
+	var err error
+	onWorkerThread(func() { err = supervise(ctx, cmd) })
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = &workspace.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: said.String()}
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("run %s: %w: %w", command.Args[0], ctx.Err(), err)
+	case err != nil:
+		return fmt.Errorf("run %s: %w", command.Args[0], err)
+	}
+	return nil
 }
 
-// without returns an environment without some variables.
-func without(env, names []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(names, name)
+// environ returns the environment of a command. Of entries with one name the
+// last counts. Messages are in English, since callers read some of them.
+func (c *Commander) environ(command workspace.Command) []string {
+	unset := make(map[string]bool, len(command.Unset))
+	for _, name := range command.Unset {
+		unset[foldName(name)] = true
+	}
+	env := slices.DeleteFunc(slices.Clone(c.base.entries), func(entry string) bool {
+		name, _, _ := cutEntry(entry)
+		return unset[foldName(name)]
 	})
+	env = append(env, "LC_ALL=C")
+	env = append(env, command.Env...)
+	return append(env, tokenVariable+"="+strconv.Itoa(os.Getpid())+"-command")
 }
 
-// tailWriter keeps the end of what is written to it.
-type tailWriter struct{ kept []byte }
+// supervise starts a command and sees it, and its group, to the end.
+func supervise(ctx context.Context, cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return awaitGroup(cmd, stopWith(ctx, cmd.Process))
+}
 
-// Write implements io.Writer.
-func (t *tailWriter) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - stderrKept; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
+// stopWith stops a process group when ctx ends. When the returned function
+// returns, no signal is sent by it any more.
+func stopWith(ctx context.Context, p *os.Process) (disarm func()) {
+	var callbacks sync.WaitGroup
+	done := make(chan struct{})
+	callbacks.Add(1)
+	release := context.AfterFunc(ctx, func() {
+		defer callbacks.Done()
+		askGroup(p)
+		timer := time.NewTimer(commandGrace)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			killGroup(p)
+		}
+	})
+	return func() {
+		close(done)
+		if release() {
+			callbacks.Done()
+		}
+		callbacks.Wait()
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	limit int
+	bytes []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.bytes = append(t.bytes, p[max(0, len(p)-t.limit):]...)
+	if over := len(t.bytes) - t.limit; over > 0 {
+		t.bytes = append(t.bytes[:0], t.bytes[over:]...)
 	}
 	return len(p), nil
 }
+
+func (t *tail) String() string { return string(t.bytes) }

@@ -7,9 +7,13 @@ import (
 	"syscall"
 )
 
-// commandAttributes gives a program a process group of its own, so that a
-// Ctrl+C at the terminal does not reach it.
-func commandAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func commandAttributes() *syscall.SysProcAttr { return childAttributes() }
 
-// terminate asks a program and what it started to end.
-func terminate(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGTERM) }
+// askGroup asks a process group to end; a stopped process hears of it only when
+// it is continued. That the group has ended already is no error.
+func askGroup(p *os.Process) {
+	_ = syscall.Kill(-p.Pid, syscall.SIGTERM)
+	_ = syscall.Kill(-p.Pid, syscall.SIGCONT)
+}
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -3,10 +3,16 @@ package process
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/windows"
 )
 
-// commandAttributes is the default.
-func commandAttributes() *syscall.SysProcAttr { return nil }
+// commandAttributes keep a Ctrl+C on the console from the command.
+func commandAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+}
 
-// terminate ends a program: it can't be asked.
-func terminate(p *os.Process) error { return p.Kill() }
+// askGroup kills the process: there is no gentler way that every program hears.
+func askGroup(p *os.Process) { _ = p.Kill() }
+
+func killGroup(p *os.Process) { _ = p.Kill() }
