@@ -3,6 +3,7 @@ package workspace
 import (
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -25,7 +26,8 @@ type sums struct {
 type cached struct {
 	stat fileStat
 	sums sums
-	used bool // seen by this process, so that the file is known to be there
+	read int64 // when it was read; 0: by an earlier process
+	used bool  // seen by this process, so that the file is known to be there
 }
 
 // How much older than the moment of reading a file's times must be: the tick
@@ -49,6 +51,8 @@ type cache struct {
 	root string // the workspace's absolute path
 	boot string
 	now  func() time.Time
+
+	surveyed atomic.Bool // what was not used is probably gone
 
 	once sync.Once // of loading
 	skew sync.Once // of measuring
@@ -97,7 +101,7 @@ func (c *cache) put(path string, stat fileStat, s sums, began time.Time) {
 		}
 		return
 	}
-	c.entries[path] = cached{stat: stat, sums: s, used: true}
+	c.entries[path] = cached{stat: stat, sums: s, read: began.UnixNano(), used: true}
 	c.changed = true
 }
 

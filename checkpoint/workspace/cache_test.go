@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"prdrunner/checkpoint/store"
 )
 
 // changeSilently overwrites a file with bytes of the same length and gives it
@@ -112,5 +114,86 @@ func TestSettled(t *testing.T) {
 		if got := settled(fileStat{mtime: test.mtime, ctime: test.ctime}, time.Unix(0, test.at)); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
+	}
+}
+
+// cacheAt opens a workspace with a cache in a file system of its own.
+func cacheAt(t *testing.T, dir string, fsys store.FS) *Workspace {
+	t.Helper()
+	return open(t, Options{Dir: dir, FS: fsys, Cache: "/cache"})
+}
+
+func TestCacheFile(t *testing.T) {
+	t.Parallel()
+	dir, fsys := t.TempDir(), store.NewMemory()
+	names := []string{"a", "new\nline", "bad\xff", "dir/deep/f"}
+	for _, name := range names {
+		put(t, dir, name, name)
+	}
+	w := cacheAt(t, dir, fsys)
+	_, err := w.Now(t.Context(), []string{"**"})
+	must(t, err)
+	must(t, w.SaveCache())
+	if _, err := fsys.Lstat("/cache"); w.cache.path == "" || err != nil {
+		t.Skip("not kept here: the running kernel has no name")
+	}
+
+	again := cacheAt(t, dir, fsys)
+	must(t, os.Remove(filepath.Join(dir, "a")))
+	_, err = again.Now(t.Context(), []string{"**"})
+	must(t, err)
+	for _, name := range names[1:] {
+		if e := again.cache.entries[name]; !e.used || e.read != 0 || digestOf(e.sums.sha[:]) != shaOf(name) {
+			t.Errorf("%q was read again: %+v", name, e)
+		}
+	}
+	put(t, dir, "b", "b")
+	describe(t, again, "b")
+	must(t, again.SaveCache())
+	third := cacheAt(t, dir, fsys)
+	describe(t, third, "b")
+	if _, ok := third.cache.entries["a"]; ok || len(third.cache.entries) != len(names) {
+		t.Errorf("kept %d files", len(third.cache.entries))
+	}
+
+	data, err := store.ReadFile(fsys, "/cache")
+	must(t, err)
+	for name, c := range map[string]*cache{
+		"another boot":      {root: third.cache.root, boot: "another"},
+		"another directory": {root: "/elsewhere", boot: third.cache.boot},
+	} {
+		if _, ok := c.decode(data); ok {
+			t.Errorf("%s: trusted", name)
+		}
+	}
+	for n := range data {
+		if _, ok := third.cache.decode(data[:n]); ok {
+			t.Fatalf("torn after %d bytes: trusted", n)
+		}
+		data[n] ^= 1
+		if _, ok := third.cache.decode(data); ok {
+			t.Fatalf("byte %d changed: trusted", n)
+		}
+		data[n] ^= 1
+	}
+}
+
+// TestCacheClock: a file system whose clock is behind makes files look older
+// than they are.
+func TestCacheClock(t *testing.T) {
+	t.Parallel()
+	c := newCache(Options{Dir: "/w"})
+	stat := fileStat{mtime: time.Unix(100, 1).UnixNano()}
+	c.put("f", stat, sums{}, time.Unix(101, 0))
+	if _, ok := c.get("f", stat, false); !ok {
+		t.Error("not remembered")
+	}
+	c.behind = time.Second
+	c.put("g", stat, sums{}, time.Unix(101, 0))
+	if _, ok := c.get("g", stat, false); ok {
+		t.Error("remembered")
+	}
+	if read, ok := c.decode(c.encode()); !ok || len(read) != 0 {
+		t.Errorf("kept %d that were read before the clocks were compared", len(read))
 	}
 }

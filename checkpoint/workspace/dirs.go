@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,8 +125,8 @@ func workers() int { return min(4, runtime.NumCPU()) }
 
 // each calls do for every index below n, several at once, in chunks that are
 // in order. It ends with the first error; none is started after it.
-func (w *Workspace) each(ctx context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (w *Workspace) each(outer context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
+	ctx, cancel := context.WithCancelCause(outer)
 	defer cancel(nil)
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -139,7 +140,7 @@ func (w *Workspace) each(ctx context.Context, n, chunk int, do func(ctx context.
 					return
 				}
 				for i := from; i < min(from+chunk, n); i++ {
-					err := ctx.Err()
+					err := cmp.Or(outer.Err(), ctx.Err())
 					if err == nil {
 						err = do(ctx, c, i)
 					}

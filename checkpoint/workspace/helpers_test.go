@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -44,4 +46,20 @@ func must(t testing.TB, err error) {
 func shaOf(data string) string {
 	sum := sha256.Sum256([]byte(data))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// counting is a context that ends when it is asked for the nth time.
+type counting struct {
+	context.Context
+	mu   sync.Mutex
+	left int
+}
+
+func (c *counting) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return c.Context.Err()
 }

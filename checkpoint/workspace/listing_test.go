@@ -21,8 +21,8 @@ func listings() *rapid.Generator[*Listing] {
 		for range rapid.IntRange(0, 12).Draw(t, "files") {
 			path := strings.Join(rapid.SliceOfN(names, 1, 4).Draw(t, "path"), "/")
 			e := Entry{Path: path, Mode: rapid.SampledFrom([]uint32{0o644, 0o755, 0, 0o400, ModeSymlink, ModeDir | 0o755}).Draw(t, "mode")}
-			if e.Mode&^0o777 != ModeDir {
-				data := rapid.SampledFrom([]string{"", "x", "yy"}).Draw(t, "data")
+			if !e.isDir() {
+				data := rapid.SampledFrom([]string{"x", "yy", "zz"}).Draw(t, "data")
 				e.Size, e.Digest = int64(len(data)), shaOf(data)
 			}
 			l = l.With([]Entry{e})

@@ -2,5 +2,21 @@
 
 package workspace
 
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
 // openNonblock is not needed where named pipes are not files.
 const openNonblock = 0
+
+// syncDir has nothing to do where directories can't be synced.
+func syncDir(*os.Root) error { return nil }
+
+// isNotEmpty reports whether an error says that a directory is not empty.
+func isNotEmpty(err error) bool {
+	const errorDirNotEmpty = syscall.Errno(145) // of Windows
+	return errors.Is(err, errorDirNotEmpty) || errors.Is(err, fs.ErrExist)
+}

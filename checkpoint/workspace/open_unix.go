@@ -2,8 +2,30 @@
 
 package workspace
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
 // openNonblock keeps an open from waiting for the writer of a named pipe that
 // took a file's place.
 const openNonblock = syscall.O_NONBLOCK
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// isNotEmpty reports whether an error says that a directory is not empty.
+func isNotEmpty(err error) bool {
+	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
+}

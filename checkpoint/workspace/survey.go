@@ -218,6 +218,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 		return fmt.Errorf("read the workspace: %w", err)
 	}
 	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool { return f.entry.Path == "" })
+	s.w.cache.surveyed.Store(true)
 	return nil
 }
 

@@ -1,0 +1,52 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint/objects"
+)
+
+// References tells which objects a listing needs: its own, one for each
+// directory, and those of the files that git does not keep. It looks below an
+// object only if visit returns true for it; visit returns false where it knows
+// what is there already. size is what is on record of the object's bytes, -1
+// where nothing is. What can't be read is an error: whoever wants to remove
+// what is not referred to must know all of it.
+func References(ctx context.Context, from *objects.Store, listing string, visit func(digest string, size int64) bool) error {
+	if !visit(listing, -1) {
+		return nil
+	}
+	wire, err := readListing(ctx, from, listing)
+	if err != nil {
+		return fmt.Errorf("read listing %s: %w", listing, err)
+	}
+	var files []Entry
+	for i := range wire.Dirs {
+		dir := &wire.Dirs[i]
+		if !visit(dir.Object, -1) {
+			continue
+		}
+		data, err := from.Get(ctx, dir.Object, maxListing)
+		if err == nil {
+			files, err = dir.decode(data, files[:0])
+		}
+		if err != nil {
+			return fmt.Errorf("read listing %s: directory %q: %w", listing, dir.Path, err)
+		}
+		for _, f := range files {
+			if f.Blob == "" && f.Digest != "" {
+				visit(f.Digest, f.Size)
+			}
+		}
+	}
+	return nil
+}
+
+func readListing(ctx context.Context, from *objects.Store, digest string) (*wireListing, error) {
+	data, err := from.Get(ctx, digest, maxListing)
+	if err != nil {
+		return nil, err
+	}
+	return decodeListing(data)
+}

@@ -1,0 +1,312 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// RestoreOptions say how files are put back.
+type RestoreOptions struct {
+	ID    string // names the temporary files, so that a repeated restore removes those of the first
+	Force bool   // leave out what can't be restored, instead of changing nothing
+}
+
+// Restored is what Restore did.
+type Restored struct {
+	Written int
+	Deleted int
+	Skipped []Missing // with Force: what could not be restored
+}
+
+// MissingError says that files can't be restored. Nothing was changed.
+type MissingError struct{ Missing []Missing }
+
+func (e *MissingError) Error() string {
+	const named = 10
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d files cannot be restored", len(e.Missing))
+	for _, m := range e.Missing[:min(named, len(e.Missing))] {
+		fmt.Fprintf(&b, "; %s: %s", m.Path, m.Reason)
+	}
+	if len(e.Missing) > named {
+		fmt.Fprintf(&b, "; and %d more", len(e.Missing)-named)
+	}
+	return b.String()
+}
+
+// ChangedError says that a file is neither as it was expected nor as it shall
+// become.
+type ChangedError struct{ Path string }
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s was changed meanwhile: somebody else is at work in the workspace", e.Path)
+}
+
+// Restore carries out changes, as Diff(now, target) gives them: durable and
+// verified when it returns. A path that is no longer as Change.From says, and
+// not yet as To says, is a *ChangedError.
+//
+// All bytes are written to temporary files first, and verified while they are,
+// so that whatever can't be had, and whatever is in the way, is found before
+// anything is changed: *MissingError. Afterwards what was written is read again.
+// Where a directory above a file must be made, it gets the mode that the
+// process gives new ones. Directories that no file is left in are removed.
+//
+// Nothing is written or removed but the paths of the changes, and directories
+// above and below them that are empty. Cut short, it can be repeated with a new
+// Diff and the same ID.
+func (w *Workspace) Restore(ctx context.Context, changes []Change, o RestoreOptions) (Restored, error) {
+	r, err := newRestore(w, changes, o)
+	if err == nil {
+		err = r.run(ctx)
+	}
+	if err != nil {
+		return Restored{}, fmt.Errorf("restore files: %w", err)
+	}
+	return Restored{Written: int(r.written.Load()), Deleted: int(r.deleted.Load()), Skipped: r.skipped}, nil
+}
+
+// restore is one call of Restore.
+type restore struct {
+	w       *Workspace
+	o       RestoreOptions
+	items   []*item         // sorted by path
+	goes    map[string]bool // paths at which a file, or an empty directory, is to be removed
+	needed  map[string]bool // directories above what is to be written
+	skipped []Missing
+	locks   locks
+	written atomic.Int64
+	deleted atomic.Int64
+}
+
+// item is a change to be made.
+type item struct {
+	Change
+	stat  fileStat // of what is at the path
+	there bool     // something to be removed, or replaced, is at the path
+	done  bool     // the path is as it shall be
+	isDir bool     // a directory is at the path
+
+	stage  string // the directory of the temporary file
+	temp   string // its name; "": none
+	staged fileStat
+}
+
+// removes reports whether what is at the path goes before anything is written.
+func (i *item) removes() bool {
+	return !i.done && i.From != nil && (i.To == nil || i.From.isDir() || i.To.isDir()) && !i.onlyMode()
+}
+
+// writes reports whether the item has bytes to be written.
+func (i *item) writes() bool {
+	return !i.done && i.To != nil && !i.To.isDir() && !i.onlyMode()
+}
+
+// onlyMode reports whether nothing but permissions is to be changed.
+func (i *item) onlyMode() bool {
+	return i.From != nil && i.To != nil && i.From.Digest == i.To.Digest && i.From.kind() == i.To.kind() && i.To.Mode != ModeSymlink
+}
+
+func (e *Entry) isDir() bool { return e.kind() == ModeDir }
+
+// kind is the mode without permissions: 0 for a regular file.
+func (e *Entry) kind() uint32 { return e.Mode &^ 0o777 }
+
+func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, error) {
+	if strings.ContainsAny(o.ID, "/\\\x00") || len(o.ID) > 100 {
+		return nil, fmt.Errorf("%q cannot be the name of a restore", o.ID)
+	}
+	r := &restore{w: w, o: o, goes: map[string]bool{}, needed: map[string]bool{}}
+	for _, c := range changes {
+		if c.From == nil && c.To == nil || c.From != nil && c.From.Path != c.Path || c.To != nil && c.To.Path != c.Path {
+			return nil, fmt.Errorf("%q: a change must be from something or to something of its path", c.Path)
+		}
+		if err := checkEntryPath(c.Path); err != nil {
+			return nil, err
+		}
+		if c.To != nil {
+			if err := c.To.check(); err != nil {
+				return nil, err
+			}
+		}
+		if w.excluded(c.Path) {
+			return nil, fmt.Errorf("%s is not a part of the workspace", c.Path)
+		}
+		r.items = append(r.items, &item{Change: c})
+	}
+	slices.SortFunc(r.items, func(a, b *item) int { return cmp.Compare(a.Path, b.Path) })
+	return r, nil
+}
+
+func (r *restore) run(ctx context.Context) (err error) {
+	r.w.cache.measure()
+	if err := r.sweep(ctx); err != nil {
+		return err
+	}
+	if err := r.compare(ctx); err != nil {
+		return err
+	}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	// What is left after an error, and the modes of directories, are seen to
+	// also when the context has ended.
+	defer func() {
+		after := context.WithoutCancel(ctx)
+		if err != nil {
+			err = errors.Join(err, r.sweep(after))
+		}
+		err = errors.Join(err, r.locks.restore(r.w))
+	}()
+	if err := r.stageAll(ctx); err != nil {
+		return err
+	}
+	return r.apply(ctx)
+}
+
+// compare looks at what is at the paths.
+func (r *restore) compare(ctx context.Context) error {
+	err := r.w.each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *cursor, n int) error {
+		i := r.items[n]
+		now, err := r.current(ctx, c, i)
+		if err != nil {
+			return err
+		}
+		switch {
+		case equal(now, i.To) && (now != nil || !i.isDir || i.To == nil):
+			i.done = true
+		case equal(now, i.From):
+		case i.From == nil && now.isDir(): // an empty one holds nothing that could be lost
+		default:
+			return &ChangedError{Path: i.Path}
+		}
+		i.there = now != nil
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, i := range r.items {
+		if i.removes() {
+			r.goes[i.Path] = true
+		}
+	}
+	return nil
+}
+
+func equal(a, b *Entry) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return same(*a, *b)
+}
+
+// current describes what is at the path of an item: nil for nothing, and for
+// a directory that is not empty.
+func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, error) {
+	dir, name, err := c.at(i.Path)
+	if absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed(i.Path, err)
+	}
+	at := place{dir, native(name)}
+	info, err := dir.Lstat(at.name)
+	if absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed(i.Path, err)
+	}
+	i.stat = statOf(info)
+	if info.IsDir() {
+		i.isDir = true
+		empty, err := r.w.isEmpty(i.Path)
+		if err != nil || !empty {
+			return nil, err
+		}
+		return &Entry{Path: i.Path, Mode: ModeDir | uint32(info.Mode().Perm())}, nil
+	}
+	f, err := r.w.look(at, i.Path, r.w.wantsBlob)
+	if err == nil && !f.known() {
+		if i.From != nil && (f.entry.Size != i.From.Size && (i.To == nil || f.entry.Size != i.To.Size)) {
+			return nil, &ChangedError{Path: i.Path}
+		}
+		err = r.w.hash(ctx, at, &f, r.w.wantsBlob)
+	}
+	if err != nil {
+		return nil, failed(i.Path, err)
+	}
+	return &f.entry, nil
+}
+
+// isEmpty reports whether a directory holds nothing but temporary files.
+func (w *Workspace) isEmpty(dir string) (bool, error) {
+	entries, err := w.readDir(dir)
+	if err != nil {
+		return false, failed(dir, err)
+	}
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !isTemp(e.Name()) }), nil
+}
+
+// sweep removes the temporary files of a restore of this ID.
+func (r *restore) sweep(ctx context.Context) error {
+	swept := map[string]bool{}
+	prefix := r.tempName(-1)
+	c := cursor{base: r.w.root}
+	defer c.close()
+	for _, i := range r.items {
+		for dir := i.Path; dir != ""; {
+			dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
+			if swept[dir] {
+				break
+			}
+			swept[dir] = true
+			if err := r.sweepDir(ctx, &c, dir, prefix); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *restore) sweepDir(ctx context.Context, c *cursor, dir, prefix string) error {
+	root, err := c.enter(dir)
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	entries, err := r.w.readDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) || e.IsDir() {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := root.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove what an earlier restore left: %w", err)
+		}
+	}
+	return nil
+}
+
+// tempName names a temporary file, with -1 what the names of all begin with.
+func (r *restore) tempName(n int) string {
+	if n < 0 {
+		return tempPrefix + r.o.ID + "-"
+	}
+	return fmt.Sprintf("%s%s-%d", tempPrefix, r.o.ID, n)
+}

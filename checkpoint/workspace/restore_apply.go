@@ -1,0 +1,311 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// apply makes the changes: from here on the workspace is on its way from one
+// state to another.
+func (r *restore) apply(ctx context.Context) error {
+	touched := &dirSet{dirs: map[string]bool{}}
+	for _, i := range r.items {
+		if i.done {
+			continue
+		}
+		touched.add(i.stage)
+		if i.To == nil {
+			continue
+		}
+		for dir := range parents(i.Path) {
+			r.needed[dir] = true
+		}
+		if i.To.isDir() {
+			r.needed[i.Path] = true
+		}
+	}
+	for _, step := range []func(context.Context, *dirSet) error{
+		r.remove, r.removeDirs, r.makeDirs, r.rename, r.changeModes, r.sync,
+	} {
+		if err := step(ctx, touched); err != nil {
+			return err
+		}
+	}
+	return r.verify(ctx)
+}
+
+// dirSet is the directories whose names changed.
+type dirSet struct {
+	mu   sync.Mutex
+	dirs map[string]bool
+}
+
+func (s *dirSet) add(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dirs[dir] = true
+}
+
+// parent is the directory that a path lies in, "" for the workspace itself.
+func parent(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// remove removes what goes, the deepest first.
+func (r *restore) remove(ctx context.Context, touched *dirSet) error {
+	c := cursor{base: r.w.root}
+	defer c.close()
+	for _, i := range slices.Backward(r.items) {
+		if !i.removes() || !i.there {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		touched.add(parent(i.Path))
+		err := r.locks.change(&c, parent(i.Path), func(dir *os.Root) error {
+			if err := i.recheck(dir); err != nil {
+				return err
+			}
+			return dir.Remove(native(base(i.Path)))
+		})
+		if i.isDir && isNotEmpty(err) {
+			continue // somebody needs it now
+		}
+		if err != nil && !absent(err) {
+			return fmt.Errorf("remove %s: %w", i.Path, err)
+		}
+		if i.To == nil {
+			r.deleted.Add(1)
+		}
+	}
+	return nil
+}
+
+// recheck makes sure that what is at the path of an item is still what was
+// compared. A directory's times change with what is in it.
+func (i *item) recheck(dir *os.Root) error {
+	info, err := dir.Lstat(native(base(i.Path)))
+	switch {
+	case err != nil && !absent(err):
+		return err
+	case err != nil && !i.there, err == nil && i.isDir && info.IsDir():
+		return nil
+	case err != nil || !i.there || statOf(info) != i.stat:
+		return &ChangedError{Path: i.Path}
+	}
+	return nil
+}
+
+// removeDirs removes the directories in which nothing is left, and the empty
+// ones where a file is to be.
+func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
+	c := cursor{base: r.w.root}
+	defer c.close()
+	for _, i := range slices.Backward(r.items) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if i.writes() && i.isDir {
+			if err := r.removeTree(&c, i.Path); err != nil {
+				return fmt.Errorf("make room for %s: %w", i.Path, err)
+			}
+			touched.add(parent(i.Path))
+		}
+		if !i.removes() {
+			continue
+		}
+		for dir := range parents(i.Path) {
+			if r.needed[dir] || !r.removeDir(&c, dir) {
+				break
+			}
+			delete(touched.dirs, dir)
+			touched.add(parent(dir))
+		}
+	}
+	return nil
+}
+
+// removeDir removes a directory, if it is empty.
+func (r *restore) removeDir(c *cursor, path string) bool {
+	return r.locks.change(c, parent(path), func(dir *os.Root) error {
+		info, err := dir.Lstat(native(base(path)))
+		if err == nil && !info.IsDir() {
+			err = errDetour
+		}
+		if err == nil {
+			err = dir.Remove(native(base(path)))
+		}
+		return err
+	}) == nil
+}
+
+// removeTree removes a directory in which there are only empty ones.
+func (r *restore) removeTree(c *cursor, path string) error {
+	entries, err := r.w.readDir(path)
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			return &ChangedError{Path: path + "/" + e.Name()}
+		}
+		if err := r.removeTree(c, path+"/"+e.Name()); err != nil {
+			return err
+		}
+	}
+	return r.locks.change(c, parent(path), func(dir *os.Root) error { return dir.Remove(native(base(path))) })
+}
+
+// makeDirs makes the directories above new files, and empty ones.
+func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
+	c := cursor{base: r.w.root}
+	defer c.close()
+	for _, path := range slices.Sorted(maps.Keys(r.needed)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := r.locks.change(&c, parent(path), func(dir *os.Root) error {
+			err := dir.Mkdir(native(base(path)), 0o777)
+			if err == nil {
+				touched.add(path)
+				touched.add(parent(path))
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("make the directory %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// rename gives the temporary files their names.
+func (r *restore) rename(ctx context.Context, touched *dirSet) error {
+	var items []*item
+	for _, i := range r.items {
+		if i.temp != "" {
+			items = append(items, i)
+		}
+	}
+	return r.w.each(ctx, len(items), 1+min(chunkSize, len(items)/16), func(_ context.Context, c *cursor, n int) error {
+		i := items[n]
+		touched.add(parent(i.Path))
+		// That the directory is one is made sure first: a rename follows links.
+		err := r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
+			if !i.removes() && !i.isDir {
+				if err := i.recheck(dir); err != nil {
+					return err
+				}
+			}
+			if i.stage == parent(i.Path) {
+				return dir.Rename(i.temp, native(base(i.Path)))
+			}
+			return nil
+		})
+		if err == nil && i.stage != parent(i.Path) {
+			err = r.locks.change(c, i.stage, func(dir *os.Root) error {
+				return dir.Rename(i.temp, native(strings.TrimPrefix(i.Path[len(i.stage):], "/")))
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("put %s in its place: %w", i.Path, err)
+		}
+		r.written.Add(1)
+		return nil
+	})
+}
+
+// changeModes sets the permissions of empty directories, and of files of which
+// nothing else changes.
+func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
+	c := cursor{base: r.w.root}
+	defer c.close()
+	for _, i := range r.items {
+		if i.done || i.To == nil || !i.To.isDir() && !i.onlyMode() {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		dir, name, err := c.at(i.Path)
+		if err == nil && !i.To.isDir() {
+			err = i.recheck(dir)
+		}
+		if err == nil {
+			err = chmod(dir, native(name), fs.FileMode(i.To.Mode&0o777))
+		}
+		if err != nil {
+			return fmt.Errorf("set the mode of %s: %w", i.Path, err)
+		}
+		r.written.Add(1)
+	}
+	return nil
+}
+
+// chmod sets the permissions of a file or directory, durable when it returns.
+func chmod(dir *os.Root, name string, mode fs.FileMode) error {
+	f, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if errors.Is(err, fs.ErrPermission) { // as it will be again, perhaps
+		if err = dir.Chmod(name, mode|0o600); err == nil {
+			f, err = dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err = f.Chmod(mode); err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// sync makes the names durable.
+func (r *restore) sync(ctx context.Context, touched *dirSet) error {
+	dirs := slices.Sorted(maps.Keys(touched.dirs))
+	return r.w.each(ctx, len(dirs), 1, func(_ context.Context, c *cursor, n int) error {
+		dir, err := c.enter(dirs[n])
+		if absent(err) {
+			return nil
+		}
+		if err == nil {
+			err = syncDir(dir)
+		}
+		if err != nil {
+			return fmt.Errorf("make the names in %q durable: %w", dirs[n], err)
+		}
+		return nil
+	})
+}
+
+// verify reads again what was written.
+func (r *restore) verify(ctx context.Context) error {
+	return r.w.each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *cursor, n int) error {
+		i := r.items[n]
+		if i.done {
+			return nil
+		}
+		again := &item{Change: Change{Path: i.Path}}
+		now, err := r.current(ctx, c, again)
+		if err != nil {
+			return fmt.Errorf("verify: %w", err)
+		}
+		if !equal(now, i.To) && (i.To == nil || !i.To.isDir() || !again.isDir) {
+			return fmt.Errorf("verify: %w", &ChangedError{Path: i.Path})
+		}
+		return nil
+	})
+}

@@ -1,0 +1,75 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+)
+
+// locks are directories in which nothing may be changed, by their modes. They
+// are opened where that is needed, and get their modes back.
+type locks struct {
+	mu    sync.Mutex
+	modes map[string]fs.FileMode
+}
+
+// change calls do with a directory, and once more after it was made writable
+// if that failed for want of permission.
+func (l *locks) change(c *cursor, path string, do func(dir *os.Root) error) error {
+	dir, err := c.enter(path)
+	if err != nil {
+		return err
+	}
+	err = do(dir)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	opened, failure := l.open(dir, path)
+	if failure != nil || !opened {
+		return errors.Join(err, failure)
+	}
+	return do(dir)
+}
+
+// open makes a directory writable, if its mode is what keeps it from that.
+func (l *locks) open(dir *os.Root, path string) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.modes[path]; ok {
+		return true, nil // somebody else has just done it
+	}
+	info, err := dir.Stat(".")
+	if err != nil || info.Mode().Perm()&0o300 == 0o300 {
+		return false, err
+	}
+	if err := dir.Chmod(".", info.Mode().Perm()|0o700); err != nil {
+		return false, err
+	}
+	if l.modes == nil {
+		l.modes = map[string]fs.FileMode{}
+	}
+	l.modes[path] = info.Mode().Perm()
+	return true, nil
+}
+
+// restore gives the directories their modes back.
+func (l *locks) restore(w *Workspace) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := cursor{base: w.root}
+	defer c.close()
+	var all []error
+	for path, mode := range l.modes {
+		dir, err := c.enter(path)
+		if absent(err) {
+			continue
+		}
+		if err == nil {
+			err = dir.Chmod(".", mode)
+		}
+		all = append(all, err)
+	}
+	return errors.Join(slices.DeleteFunc(all, func(err error) bool { return err == nil })...)
+}

@@ -1,0 +1,125 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+)
+
+// flushes bounds how many files are synced at once. File systems join flushes
+// that wait together, so that many cost little more than one.
+const flushes = 64
+
+// flusher syncs and closes files beside those who write them.
+type flusher struct {
+	slots chan struct{}
+	group sync.WaitGroup
+	mu    sync.Mutex
+	err   error
+}
+
+func newFlusher() *flusher { return &flusher{slots: make(chan struct{}, flushes)} }
+
+// add syncs and closes a file, and then calls done with what it is like.
+func (l *flusher) add(f *os.File, done func(fs.FileInfo)) {
+	l.slots <- struct{}{}
+	l.group.Go(func() {
+		defer func() { <-l.slots }()
+		err := f.Sync()
+		var info fs.FileInfo
+		if err == nil {
+			info, err = f.Stat()
+		}
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err == nil {
+			done(info)
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.err == nil {
+			l.err = fmt.Errorf("write a restored file to the disk: %w", err)
+		}
+	})
+}
+
+func (l *flusher) wait() error {
+	l.group.Wait()
+	return l.err
+}
+
+// stage writes the bytes of items to their temporary files, durable when it
+// returns, and tells of which they are damaged.
+func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]string, err error) {
+	damaged = map[string]string{}
+	var mu sync.Mutex
+	from := &sources{w: r.w}
+	flush := newFlusher()
+	err = r.w.each(ctx, len(items), 1+min(chunkSize, len(items)/16), func(ctx context.Context, c *cursor, n int) error {
+		i := items[n]
+		err := from.use(func(s *source) error {
+			return r.locks.change(c, i.stage, func(dir *os.Root) error { return r.write(ctx, s, dir, i, flush) })
+		})
+		reason, err := unavailable(ctx, err)
+		if err != nil {
+			return failed(i.Path, err)
+		}
+		if reason != "" {
+			mu.Lock()
+			defer mu.Unlock()
+			damaged[i.Path] = reason
+		}
+		return nil
+	})
+	if flushed := flush.wait(); err == nil {
+		err = flushed
+	}
+	if closed := from.close(); err == nil {
+		err = closed
+	}
+	return damaged, err
+}
+
+// write writes one temporary file or link.
+func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, flush *flusher) error {
+	if i.To.Mode == ModeSymlink {
+		var target strings.Builder
+		if i.To.Size > maxTarget {
+			return fmt.Errorf("a link's target cannot have %d bytes", i.To.Size)
+		}
+		if err := s.write(ctx, *i.To, &target); err != nil {
+			return err
+		}
+		if err := dir.Symlink(target.String(), i.temp); err != nil {
+			return err
+		}
+		info, err := dir.Lstat(i.temp)
+		if err == nil {
+			i.staged = statOf(info)
+		}
+		return err
+	}
+	f, err := dir.OpenFile(i.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, *i.To, f)
+	if err == nil {
+		err = f.Chmod(fs.FileMode(i.To.Mode & 0o777))
+	}
+	if err != nil {
+		_ = f.Close()          // the error is the one that matters
+		_ = dir.Remove(i.temp) // and so it is here
+		return err
+	}
+	flush.add(f, func(info fs.FileInfo) { i.staged = statOf(info) })
+	return nil
+}
+
+// maxTarget bounds the length of a link's target.
+const maxTarget = 64 << 10

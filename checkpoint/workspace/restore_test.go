@@ -1,0 +1,296 @@
+//go:build unix
+
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/store"
+)
+
+// keeper opens a workspace in a new directory, outside git, with its objects
+// and its cache in a state directory inside.
+func keeper(t testing.TB) (*Workspace, string) {
+	t.Helper()
+	dir := t.TempDir()
+	return open(t, keeperOptions(dir)), dir
+}
+
+func keeperOptions(dir string) Options {
+	state := filepath.Join(dir, ".state")
+	return Options{
+		Dir: dir, Skip: []string{state}, FS: store.OS(), Cache: filepath.Join(state, "cache"),
+		Objects: objects.New(store.OS(), filepath.Join(state, "objects"), objects.Options{}),
+	}
+}
+
+// fill makes the files of a directory those of a listing whose digests are of
+// known data.
+func fill(dir string, l *Listing) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != ".state" {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	data := map[string]string{}
+	for _, d := range []string{"x", "yy", "zz"} {
+		data[shaOf(d)] = d
+	}
+	for _, e := range l.Entries {
+		name := filepath.Join(dir, native(e.Path))
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o755))
+		switch e.kind() {
+		case ModeDir:
+			err = errors.Join(err, os.MkdirAll(name, 0o755))
+		case ModeSymlink:
+			err = errors.Join(err, os.Symlink(data[e.Digest], name))
+			continue
+		default:
+			err = errors.Join(err, os.WriteFile(name, []byte(data[e.Digest]), 0o600))
+		}
+		err = errors.Join(err, os.Chmod(name, fs.FileMode(e.Mode&0o777)))
+	}
+	return err
+}
+
+func capturePlain(t testing.TB, w *Workspace, last *Capture) Captured {
+	t.Helper()
+	c, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"**"}, Last: last})
+	must(t, err)
+	return c
+}
+
+// restoreTo makes the workspace what a capture listed.
+func restoreTo(ctx context.Context, w *Workspace, listing, id string) (Restored, error) {
+	target, err := w.Load(ctx, listing)
+	if err != nil {
+		return Restored{}, err
+	}
+	now, err := w.Now(ctx, target.Patterns)
+	if err != nil {
+		return Restored{}, err
+	}
+	return w.Restore(ctx, Diff(now, target), RestoreOptions{ID: id})
+}
+
+// differs says how the workspace differs from a listing, "" if it does not.
+// It trusts no cache.
+func differs(dir string, l *Listing) string {
+	fresh, err := Open(Options{Dir: dir, Skip: []string{filepath.Join(dir, ".state")}})
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = fresh.Close() }()
+	now, err := fresh.Now(context.Background(), []string{"**"})
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, c := range Diff(now, l) {
+		fmt.Fprintf(&b, "%s %q %v %v; ", c.Kind, c.Path, c.From, c.To)
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(d.Name(), tempPrefix) {
+			fmt.Fprintf(&b, "%s was left; ", path)
+		}
+		return err
+	})
+	if err != nil {
+		b.WriteString(err.Error())
+	}
+	return b.String()
+}
+
+// TestRestoreAnything goes from any tree to any other and back.
+func TestRestoreAnything(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	must(t, os.Mkdir(filepath.Join(dir, ".state"), 0o700))
+	rapid.Check(t, func(r *rapid.T) {
+		a, b := listings().Draw(r, "a"), listings().Draw(r, "b")
+		if err := fill(dir, a); err != nil {
+			r.Fatal(err)
+		}
+		first := capturePlain(t, w, nil)
+		if err := fill(dir, b); err != nil {
+			r.Fatal(err)
+		}
+		second := capturePlain(t, w, &first.Capture)
+		for _, step := range []struct {
+			capture Captured
+			want    *Listing
+		}{{first, a}, {second, b}, {second, b}, {first, a}} {
+			if _, err := restoreTo(t.Context(), w, step.capture.Listing, "x"); err != nil {
+				r.Fatal(err)
+			}
+			if diff := differs(dir, step.want); diff != "" {
+				r.Fatalf("%s", diff)
+			}
+		}
+	})
+}
+
+// The variables that make the test binary a process that dies in a restore.
+const (
+	crashDir     = "RESTORE_CRASH_DIR"
+	crashListing = "RESTORE_CRASH_LISTING"
+	crashAt      = "RESTORE_CRASH_AT"
+)
+
+// dying is a context that kills the process when it is asked for the nth time.
+type dying struct {
+	context.Context
+	left *atomic.Int64
+}
+
+func (d dying) Err() error {
+	if d.left.Add(-1) == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	return d.Context.Err()
+}
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashDir); dir != "" {
+		os.Exit(dieRestoring(dir))
+	}
+	os.Exit(m.Run())
+}
+
+func dieRestoring(dir string) int {
+	at, err := strconv.Atoi(os.Getenv(crashAt))
+	if err != nil {
+		return 2
+	}
+	var left atomic.Int64
+	left.Store(int64(at))
+	w, err := Open(keeperOptions(dir))
+	if err != nil {
+		return 2
+	}
+	target, err := w.Load(context.Background(), os.Getenv(crashListing))
+	if err != nil {
+		return 2
+	}
+	now, err := w.Now(context.Background(), target.Patterns)
+	if err != nil {
+		return 2
+	}
+	if _, err := w.Restore(dying{context.Background(), &left}, Diff(now, target), RestoreOptions{ID: "x"}); err != nil {
+		return 2
+	}
+	return 0
+}
+
+// crashTrees are two trees between which every kind of change lies.
+func crashTrees() (a, b *Listing) {
+	file := func(path, data string, mode uint32) Entry {
+		return Entry{Path: path, Mode: mode, Size: int64(len(data)), Digest: shaOf(data)}
+	}
+	a = (&Listing{}).With([]Entry{
+		file("same", "x", 0o644), file("changed", "x", 0o644), file("mode", "x", 0o644), file("gone/deep/down", "yy", 0o600),
+		file("dir-to-file/a", "x", 0o644), file("dir-to-file/b/c", "x", 0o644), file("file-to-dir", "zz", 0o644),
+		file("link-to-dir", "x", ModeSymlink), {Path: "empty", Mode: ModeDir | 0o755}, {Path: "empty-mode", Mode: ModeDir | 0o755},
+	})
+	b = (&Listing{}).With([]Entry{
+		file("same", "x", 0o644), file("changed", "yy", 0o600), file("mode", "x", 0o755), file("new/deep/down", "zz", 0o444),
+		file("dir-to-file", "x", 0o644), file("file-to-dir/a/b", "yy", 0o644), file("file-to-dir/c", "x", ModeSymlink),
+		file("link-to-dir/a", "x", 0o644), {Path: "gone/empty", Mode: ModeDir | 0o711}, {Path: "empty-mode", Mode: ModeDir | 0o700},
+	})
+	return a, b
+}
+
+// TestRestoreKilled kills a restore at every point, and repeats it.
+func TestRestoreKilled(t *testing.T) {
+	t.Parallel()
+	a, b := crashTrees()
+	w, dir := keeper(t)
+	must(t, os.Mkdir(filepath.Join(dir, ".state"), 0o700))
+	must(t, fill(dir, b))
+	second := capturePlain(t, w, nil)
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
+	killed, left := 0, 0
+	for at := 1; ; at += step {
+		must(t, fill(dir, a))
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), crashDir+"="+dir, crashListing+"="+second.Listing, crashAt+"="+strconv.Itoa(at))
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			break
+		}
+		if cmd.ProcessState.ExitCode() != -1 {
+			t.Fatalf("at %d: %v: %s", at, err, out)
+		}
+		killed++
+		if strings.Contains(differs(dir, b), "was left") {
+			left++
+		}
+		if _, err := restoreTo(t.Context(), w, second.Listing, "x"); err != nil {
+			t.Fatalf("after a kill at %d: %v", at, err)
+		}
+		if diff := differs(dir, b); diff != "" {
+			t.Fatalf("after a kill at %d: %s", at, diff)
+		}
+	}
+	t.Logf("killed %d times, %d of them with something left", killed, left)
+	if killed < 10/step || left == 0 {
+		t.Errorf("killed %d times only, %d of them with something left", killed, left)
+	}
+	if diff := differs(dir, b); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRestoreCancelled gives a restore up at every point: what it has not done
+// leaves nothing behind.
+func TestRestoreCancelled(t *testing.T) {
+	t.Parallel()
+	a, b := crashTrees()
+	w, dir := keeper(t)
+	must(t, os.Mkdir(filepath.Join(dir, ".state"), 0o700))
+	must(t, fill(dir, b))
+	second := capturePlain(t, w, nil)
+	must(t, fill(dir, a))
+	target, err := w.Load(t.Context(), second.Listing)
+	must(t, err)
+	for n := 1; ; n += 3 {
+		now, err := w.Now(t.Context(), target.Patterns)
+		must(t, err)
+		ctx := &counting{Context: t.Context(), left: n}
+		_, err = w.Restore(ctx, Diff(now, target), RestoreOptions{ID: "x"})
+		if entries, _ := filepath.Glob(filepath.Join(dir, "*", tempPrefix+"*")); len(entries) > 0 {
+			t.Fatalf("left %q", entries)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("at %d: %v", n, err)
+		}
+	}
+	if diff := differs(dir, b); diff != "" {
+		t.Error(diff)
+	}
+}
