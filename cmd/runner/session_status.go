@@ -35,11 +35,13 @@ type sessionStatus struct {
 	Interrupted    string                    `json:"interrupted,omitempty"`
 	LastGate       string                    `json:"last_gate,omitempty"`
 	LastCheckpoint *checkpoint.CheckpointRef `json:"last_checkpoint,omitempty"`
-	TornBytes      int                       `json:"torn_bytes,omitempty"`
-	RescuePath     string                    `json:"rescue_path,omitempty"`
-	HandWritten    bool                      `json:"hand_written,omitempty"` // a document without a journal
-	Damaged        string                    `json:"damaged,omitempty"`      // what is wrong, where nothing can be read
-	Next           []string                  `json:"next"`
+	// Rollback was begun and not finished.
+	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
+	TornBytes   int                         `json:"torn_bytes,omitempty"`
+	RescuePath  string                      `json:"rescue_path,omitempty"`
+	HandWritten bool                        `json:"hand_written,omitempty"` // a document without a journal
+	Damaged     string                      `json:"damaged,omitempty"`      // what is wrong, where nothing can be read
+	Next        []string                    `json:"next"`
 
 	file string // the flag that names the pipeline, where it is in no usual place
 }
@@ -132,9 +134,7 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, st.LastGate
 	s.Phases = st.Phases
 	s.Killed = s.Owner == nil && killed(st)
-	if n := len(st.Checkpoints); n > 0 {
-		s.LastCheckpoint = st.Checkpoints[n-1]
-	}
+	s.LastCheckpoint, s.Rollback = st.CurrentCheckpoint(), st.Rollback
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			s.count(w)

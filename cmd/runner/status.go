@@ -85,7 +85,15 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 	if snap.State == nil {
 		return nil, nil, handWritten(prd)
 	}
+	if r := snap.State.Rollback; r != nil {
+		fmt.Fprintf(env.stderr, "Rollback %s\n", unfinished(r))
+	}
 	return store, snap.State, nil
+}
+
+// unfinished says what there is to know of a rollback that was cut short.
+func unfinished(r *checkpoint.RollbackStarted) string {
+	return fmt.Sprintf("to %s was cut short: files may be of neither moment; the next command that changes the session finishes it", r.To)
 }
 
 // noSession says what there is instead.
@@ -211,6 +219,9 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	add("Last gate", s.LastGate)
 	if c := s.LastCheckpoint; c != nil {
 		add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
+	}
+	if r := s.Rollback; r != nil {
+		add("Rollback", unfinished(r))
 	}
 	if s.TornBytes > 0 {
 		add("Journal", fmt.Sprintf("%d bytes of its end were never finished; the next build sets them aside", s.TornBytes))
