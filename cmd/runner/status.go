@@ -86,13 +86,13 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 		return nil, nil, handWritten(prd)
 	}
 	if r := snap.State.Rollback; r != nil {
-		fmt.Fprintf(env.stderr, "Rollback %s\n", unfinished(r))
+		fmt.Fprintf(env.stderr, "Rollback %s\n", cutShort(r))
 	}
 	return store, snap.State, nil
 }
 
-// unfinished says what there is to know of a rollback that was cut short.
-func unfinished(r *checkpoint.RollbackStarted) string {
+// cutShort says what there is to know of a rollback that was cut short.
+func cutShort(r *checkpoint.RollbackStarted) string {
 	return fmt.Sprintf("to %s was cut short: files may be of neither moment; the next command that changes the session finishes it", r.To)
 }
 
@@ -221,7 +221,7 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
 	}
 	if r := s.Rollback; r != nil {
-		add("Rollback", unfinished(r))
+		add("Rollback", cutShort(r))
 	}
 	if s.TornBytes > 0 {
 		add("Journal", fmt.Sprintf("%d bytes of its end were never finished; the next build sets them aside", s.TornBytes))
