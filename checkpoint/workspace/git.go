@@ -24,10 +24,12 @@ type Commander interface {
 
 // Command is a program to run: no shell.
 type Command struct {
-	Args   []string // the program first
-	Dir    string
-	Unset  []string // names of variables that are taken out of the environment
-	Env    []string // NAME=value, added to the environment after that
+	Args  []string // the program first
+	Dir   string
+	Unset []string // names of variables that are taken out of the environment
+	Env   []string // NAME=value, added to the environment after that
+	// Stdin and Stdout are read and written while the command runs. What may
+	// block for long has to be an *os.File, which the command gets itself.
 	Stdin  io.Reader
 	Stdout io.Writer
 }

@@ -161,14 +161,15 @@ func (g *Git) checkout(ctx context.Context, branch, commit string) error {
 		args = append(args, branch, "--")
 	}
 	_, err := g.output(ctx, nil, args...)
-	if exitCode(err) > 0 && explain(err) == err {
+	err = explain(err)
+	if exitCode(err) > 0 {
 		err = &GitStateError{
 			Detail: err.Error(),
 			Remedy: "see git status; commit or stash what is in the way, or make the branch again",
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("check out %q with git: %w", branch, explain(err))
+		return fmt.Errorf("check out %q with git: %w", branch, err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -231,8 +232,22 @@ func TestRefs(t *testing.T) {
 			t.Errorf("commit %s exists: %v, %v", name, got, err)
 		}
 	}
+}
+
+// TestStatus: looking does not refresh the user's index, as git's own status does.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
 	write(t, dir, "a.txt", "x")
-	if status, err := g.Status(t.Context()); status != "## main\n M a.txt\n" || err != nil {
+	earlier := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "sub", "b.txt"), earlier, earlier); err != nil {
+		t.Fatal(err)
+	}
+	before := userState(t, dir)
+	if status, err := open(t, dir).Status(t.Context()); status != "## main\n M a.txt\n" || err != nil {
 		t.Errorf("status %q, %v", status, err)
+	}
+	if diff := cmp.Diff(before, userState(t, dir)); diff != "" {
+		t.Errorf("the repository changed:\n%s", diff)
 	}
 }

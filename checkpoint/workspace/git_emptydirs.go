@@ -13,7 +13,7 @@ import (
 
 // EmptyDirs lists the directories that hold no file at all, nor do their
 // subdirectories, and that are not ignored; parents come before their children.
-func (g *Git) EmptyDirs(ctx context.Context) ([]string, error) {
+func (g *Git) EmptyDirs(ctx context.Context) (empty []string, err error) {
 	// Git names a directory without a tracked file instead of what is in it.
 	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--directory")
 	if err != nil {
@@ -23,7 +23,7 @@ func (g *Git) EmptyDirs(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for empty directories: %w", err)
 	}
-	defer root.Close()
+	defer func() { err = errors.Join(err, root.Close()) }()
 	var search emptySearch
 	for _, name := range records(out) {
 		dir, isDir := strings.CutSuffix(name, "/")
@@ -38,7 +38,7 @@ func (g *Git) EmptyDirs(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	empty := search.outer
+	empty = search.outer
 	for _, dir := range search.inner {
 		if !ignored[dir] {
 			empty = append(empty, dir)
