@@ -252,10 +252,12 @@ phase "two" {
 	}
 	b.wantRan()
 	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
-	b.wantRanSet("A", "D") // B stays: all that A does is its artifact, and that is what it was
+	b.wantRanSet("D") // what A made is put back
+	b.wantFile("a.out", "2")
 	b.remove("a.out")
 	b.must(checkpoint.StatusFailed, one)
-	b.wantRanSet("A", "D")
+	b.wantRanSet("D")
+	b.wantFile("a.out", "2")
 	b.write("a.out", "edited")
 	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
 	b.wantRanSet("B", "D")

@@ -1,0 +1,204 @@
+package runner_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner"
+	"prdrunner/runner/process"
+)
+
+func (b *bench) wantFile(name, want string) {
+	b.t.Helper()
+	if got := strings.TrimSpace(readFile(b.t, b.path(name))); got != want {
+		b.t.Errorf("%s holds %q, want %q", name, got, want)
+	}
+}
+
+// inGit makes the bench a git work tree, and returns what makes builds use it.
+func (b *bench) inGit() func(*runner.Options) {
+	b.t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		if os.Getenv("CI") != "" {
+			b.t.Fatal("there is no git")
+		}
+		b.t.Skip("there is no git")
+	}
+	env := append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+	init := exec.Command("git", "init", "-q", b.dir)
+	init.Env = env
+	if out, err := init.CombinedOutput(); err != nil {
+		b.t.Fatalf("git init: %v\n%s", err, out)
+	}
+	b.write(".gitignore", ".runner\nran\n")
+	return func(o *runner.Options) {
+		git, err := workspace.OpenGit(b.t.Context(), process.NewCommander(env), b.dir)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		w, err := b.store.OpenWorkspace(b.dir, git, workspace.GitRef)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.t.Cleanup(func() { _ = w.Close() })
+		o.Files = w
+	}
+}
+
+// In a work tree a capture tells whether anything changed that a gate may have
+// judged, also where nothing is declared.
+func TestVerdictHoldsUntilAnEdit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    gate "check" { script = "echo check >> ran; test -e main.go" }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; test -e mended"
+  }
+}
+`)
+	git := b.inGit()
+	b.write("main.go", "package main")
+	b.write("notes.txt", "notes")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("A", "check", "B")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("B")
+	b.write("notes.txt", "edited")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("check", "B")
+	if moved := b.plan.Moved; len(moved) != 1 || moved[0].Path != "notes.txt" || moved[0].Kind != workspace.Modified {
+		t.Errorf("moved %+v, want notes.txt", moved)
+	}
+	// A checkpoint between runs captures an edit. It was not judged for that.
+	b.write("main.go", "package other")
+	session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o runner.Options
+	git(&o)
+	if _, err := session.Create(t.Context(), o.Files, "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete, git)
+	b.wantRan("check", "B")
+}
+
+// What a stopped workstream did to another's artifact is taken back before it
+// runs again.
+func TestPartialWorkIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/a.txt"]
+    script    = "mkdir -p out; echo a > out/a.txt"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    artifacts  = ["out/*.txt"]
+    script     = "cat out/a.txt >> seen; echo partial > out/a.txt; test -e mended; echo b > out/b.txt"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantFile("out/a.txt", "partial")
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("seen", "a\na")
+}
+
+// Missing artifacts are put back before anything starts, and that is on record.
+func TestMissingArtifactsComeBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/**"]
+    script    = "echo A >> ran; mkdir -p out/deep; echo a > out/a; echo b > out/deep/b; chmod 755 out/a; ln -s a out/link"
+  }
+}
+phase "two" {
+  workstream "B" { script = "echo B >> ran; test -e out/deep/b && test -x out/a && test -h out/link && test -e mended" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B")
+	b.write("mended", "")
+	if err := os.RemoveAll(filepath.Join(b.dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B")
+	restored := 0
+	for _, c := range b.commits {
+		for _, e := range c.Events {
+			if r, ok := e.(checkpoint.ArtifactsRestored); ok {
+				restored += len(r.Paths)
+				if r.Workstream != "A" || !slices.Contains(r.Paths, "out/link") {
+					t.Errorf("restored %+v", r)
+				}
+			}
+		}
+	}
+	if restored != 3 {
+		t.Errorf("%d artifacts are on record as restored, want 3", restored)
+	}
+}
+
+// A once step that was started must not be run again because of a rollback.
+func TestRollbackBeforeAOnceStep(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" { script = "echo A >> ran" }
+}
+phase "two" {
+  workstream "B" {
+    script = "echo B >> ran"
+    effect = "once"
+  }
+  workstream "C" {
+    depends_on = [workstream.B]
+    script     = "echo C >> ran; false"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B", "C")
+	w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Rollback(t.Context(), w, checkpoint.RollbackOptions{To: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if st := session.State(); st.Workstream("B").Status != checkpoint.Uncertain || st.Status != checkpoint.StatusPaused {
+		t.Errorf("B is %s, the session %s", st.Workstream("B").Status, st.Status)
+	}
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.must(checkpoint.StatusPaused)
+	b.wantRan()
+}
