@@ -24,7 +24,10 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) ([]
 	if err != nil {
 		return nil, fmt.Errorf("look for what was kept: %w", err)
 	}
-	all := &sources{w: w}
+	all, err := w.newSources(ctx)
+	if err != nil {
+		return nil, err
+	}
 	err = w.each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *cursor, i int) (err error) {
 		e := entries[i]
 		switch {

@@ -8,7 +8,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"sync"
 )
 
 // Open returns the bytes of an entry (of a link: its target). They are
@@ -75,7 +74,7 @@ func (v *verifier) Close() error { return v.r.Close() }
 // source reads the bytes of many entries. It belongs to one goroutine.
 type source struct {
 	w     *Workspace
-	blobs *BlobReader // nil: not needed yet
+	blobs *BlobReader
 }
 
 // write writes the bytes of an entry, verified when it returns nil.
@@ -103,11 +102,6 @@ func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 
 // writeBlob writes a blob of git. It is not done if git has none.
 func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done bool, err error) {
-	if s.blobs == nil {
-		if s.blobs, err = s.w.o.Git.Blobs(ctx); err != nil {
-			return false, err
-		}
-	}
 	sha, into := sha256.New(), &errWriter{w: to}
 	err = s.blobs.Read(e.Blob, io.MultiWriter(into, sha))
 	switch {
@@ -123,39 +117,42 @@ func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done boo
 	return true, nil
 }
 
-func (s *source) close() error {
-	if s.blobs == nil {
-		return nil
-	}
-	return s.blobs.Close()
+// sources are what several goroutines read entries from.
+type sources struct {
+	free chan *source
 }
 
-// sources are as many as there are goroutines that read entries.
-type sources struct {
-	w    *Workspace
-	mu   sync.Mutex
-	free []*source
+// newSources returns as many sources as there are workers. The context is of
+// all that is read through them, until they are closed.
+func (w *Workspace) newSources(ctx context.Context) (*sources, error) {
+	p := &sources{free: make(chan *source, workers())}
+	for range workers() {
+		s := &source{w: w}
+		if w.o.Git != nil {
+			var err error
+			if s.blobs, err = w.o.Git.Blobs(ctx); err != nil {
+				return nil, errors.Join(err, p.close())
+			}
+		}
+		p.free <- s
+	}
+	return p, nil
 }
 
 // use calls do with a source that nobody else uses meanwhile.
 func (p *sources) use(do func(*source) error) error {
-	p.mu.Lock()
-	s := &source{w: p.w}
-	if last := len(p.free) - 1; last >= 0 {
-		s, p.free = p.free[last], p.free[:last]
-	}
-	p.mu.Unlock()
-	err := do(s)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.free = append(p.free, s)
-	return err
+	s := <-p.free
+	defer func() { p.free <- s }()
+	return do(s)
 }
 
+// close closes the sources, of which none is in use.
 func (p *sources) close() error {
 	var all []error
-	for _, s := range p.free {
-		all = append(all, s.close())
+	for len(p.free) > 0 {
+		if s := <-p.free; s.blobs != nil {
+			all = append(all, s.blobs.Close())
+		}
 	}
 	return errors.Join(all...)
 }

@@ -58,7 +58,10 @@ func (l *flusher) wait() error {
 func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]string, err error) {
 	damaged = map[string]string{}
 	var mu sync.Mutex
-	from := &sources{w: r.w}
+	from, err := r.w.newSources(ctx)
+	if err != nil {
+		return nil, err
+	}
 	flush := newFlusher()
 	err = r.w.each(ctx, len(items), 1+min(chunkSize, len(items)/16), func(ctx context.Context, c *cursor, n int) error {
 		i := items[n]
