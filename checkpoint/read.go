@@ -112,32 +112,42 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(Checkp
 		return found, err
 	}
 	for _, path := range paths {
-		f := newFold()
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
-			if err := f.apply(c); err != nil {
-				return err
-			}
-			for _, e := range c.Events {
-				created, ok := e.(CheckpointCreated)
-				if !ok || !ids[created.ID] || found[created.ID] {
-					continue
-				}
-				ref := f.state.indexed().checkpoints[created.ID]
-				if ref == nil {
-					continue
-				}
-				if err := made(newCheckpointFile(f.state, ref, f.files.files[ref.ID])); err != nil {
-					return err
-				}
-				found[created.ID] = true
-			}
-			return nil
-		})
+		k := collector{fold: newFold(), ids: ids, found: found, made: made}
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
 		if err != nil || len(found) == len(ids) {
 			return found, err
 		}
 	}
 	return found, nil
+}
+
+// collector folds commits, and hands over checkpoints as they are reached.
+type collector struct {
+	fold  *fold
+	ids   map[string]bool
+	found map[string]bool
+	made  func(CheckpointFile) error
+}
+
+func (k *collector) visit(c Commit) error {
+	if err := k.fold.apply(c); err != nil {
+		return err
+	}
+	for _, e := range c.Events {
+		created, ok := e.(CheckpointCreated)
+		if !ok || !k.ids[created.ID] || k.found[created.ID] {
+			continue
+		}
+		ref := k.fold.state.indexed().checkpoints[created.ID]
+		if ref == nil {
+			continue
+		}
+		if err := k.made(newCheckpointFile(k.fold.state, ref, k.fold.files.files[ref.ID])); err != nil {
+			return err
+		}
+		k.found[created.ID] = true
+	}
+	return nil
 }
 
 // journals returns the journal in a directory, and those that it was compacted

@@ -1,0 +1,267 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// RebuiltCheckpoint is what rebuilding did to a checkpoint.
+type RebuiltCheckpoint struct {
+	ID      string   `json:"id"`
+	Was     []string `json:"was"`            // what was wrong
+	Kept    string   `json:"kept,omitempty"` // where its damaged file lies now
+	Written bool     `json:"written"`        // its file was made again, from the journal
+	Files   []Text   `json:"files"`          // whose bytes are there again
+	Left    []string `json:"left"`           // what is still wrong
+}
+
+// Whole reports whether nothing is wrong with it any more.
+func (r *RebuiltCheckpoint) Whole() bool { return len(r.Left) == 0 }
+
+// Rebuild mends checkpoints of the session: those that references name, or all
+// that are damaged. Their files come from the journal, and the damaged ones are
+// kept; bytes of theirs that are lost come from files of the workspace that are
+// still the same, or from git. What is whole afterwards is no longer marked as
+// damaged, and what is not, is.
+func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []string) ([]RebuiltCheckpoint, error) {
+	if x.live == nil {
+		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, ErrNoSession)
+	}
+	if _, err := x.Drain(ctx); err != nil {
+		return nil, err
+	}
+	before, err := x.examine(ctx, w, refs)
+	if err != nil {
+		return nil, err
+	}
+	rebuilt := []RebuiltCheckpoint{}
+	for _, c := range before.Checkpoints {
+		if c.Whole() && (len(refs) == 0 || c.File != FoundNone) && c.Ref.Damage == nil {
+			continue
+		}
+		r := RebuiltCheckpoint{ID: c.Ref.ID, Was: append([]string{}, c.Problems...), Files: []Text{}, Left: []string{}}
+		if err := x.rebuildFile(c, &r); err != nil {
+			return rebuilt, err
+		}
+		if c.Objects == FoundBad {
+			if err := x.rebuildObjects(ctx, w, &r); err != nil {
+				return rebuilt, err
+			}
+		}
+		rebuilt = append(rebuilt, r)
+	}
+	if len(rebuilt) == 0 {
+		return rebuilt, nil
+	}
+	return rebuilt, x.conclude(ctx, w, rebuilt)
+}
+
+// examine looks closely at checkpoints of the session.
+func (x *Session) examine(ctx context.Context, w *workspace.Workspace, refs []string) (*SessionCheck, error) {
+	at := StoredSession{PRD: x.prd, Place: PlaceCurrent, Dir: x.store.prdDir(x.prd), State: x.State()}
+	wanted, err := x.store.wantedIDs([]StoredSession{at}, refs)
+	if err != nil {
+		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, err)
+	}
+	return newChecker(x.store, w, true).session(ctx, at, wanted)
+}
+
+// conclude looks at what was rebuilt again, and records what came of it.
+func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt []RebuiltCheckpoint) error {
+	var ids []string
+	for _, r := range rebuilt {
+		ids = append(ids, r.ID)
+	}
+	after, err := x.examine(ctx, w, ids)
+	if err != nil {
+		return err
+	}
+	for _, c := range after.Checkpoints {
+		for i := range rebuilt {
+			if rebuilt[i].ID == c.Ref.ID {
+				rebuilt[i].Left = append(rebuilt[i].Left, c.Problems...)
+			}
+		}
+	}
+	_, err = x.Mark(ctx, &Validation{Deep: true, Sessions: []SessionCheck{*after}})
+	return err
+}
+
+// rebuildFile makes a checkpoint's file again, where it is missing or damaged
+// and the journal has what was in it.
+func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
+	if !c.Journal {
+		return nil
+	}
+	dir := x.store.prdDir(x.prd)
+	made, err := x.store.rebuildOne(x.prd, dir, c.Ref.ID)
+	if err != nil {
+		return err
+	}
+	state, err := encodeState(made.State)
+	if err != nil {
+		return err
+	}
+	if c.File != FoundNone {
+		if r.Kept, err = x.store.keepDamaged(dir, checkpointPath(dir, c.Ref.ID)); err != nil {
+			return err
+		}
+	}
+	if err := x.putCheckpoint(*made, state); err != nil {
+		return err
+	}
+	r.Written = true
+	return nil
+}
+
+// keepDamaged moves a damaged file to where it is kept for people: beside the
+// journal, so that nothing takes it for a checkpoint.
+func (s *Store) keepDamaged(dir, path string) (string, error) {
+	to := filepath.Join(dir, filepath.Base(path)+".damaged")
+	for n := 2; s.exists(to); n++ {
+		to = filepath.Join(dir, fmt.Sprintf("%s.damaged-%d", filepath.Base(path), n))
+	}
+	if err := s.move(path, to); err != nil {
+		return "", fmt.Errorf("keep %s: %w", path, err)
+	}
+	return to, nil
+}
+
+// rebuildObjects puts bytes back that are lost or damaged, from wherever the
+// same ones are.
+func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r *RebuiltCheckpoint) error {
+	file, err := x.store.ReadCheckpoint(x.prd, r.ID)
+	if err != nil {
+		return nil //nolint:nilerr // that it can't be read is told when it is looked at again
+	}
+	l, _, err := FilesOf(ctx, w, file.State)
+	if err != nil {
+		return ctx.Err() // likewise
+	}
+	lost, err := w.Missing(ctx, l.Entries, true)
+	if err != nil || len(lost) == 0 {
+		return err
+	}
+	found, err := x.copies(ctx, w, l)
+	if err != nil {
+		return err
+	}
+	entries := map[string]workspace.Entry{}
+	for _, e := range l.Entries {
+		entries[e.Path] = e
+	}
+	for _, m := range lost {
+		done, err := x.rebuildObject(ctx, w, entries[m.Path], found)
+		if err != nil {
+			return err
+		}
+		if done {
+			r.Files = append(r.Files, Text(m.Path))
+		}
+	}
+	return nil
+}
+
+// copies says where bytes are, by their digest: in files of the workspace, and
+// in git as other captures have it.
+type copies struct {
+	files map[string]string
+	blobs map[string]workspace.Entry
+}
+
+func (x *Session) copies(ctx context.Context, w *workspace.Workspace, l *workspace.Listing) (copies, error) {
+	c := copies{files: map[string]string{}, blobs: map[string]workspace.Entry{}}
+	patterns := append([]string{}, l.Patterns...)
+	for _, e := range l.Entries {
+		patterns = append(patterns, escapeGlob(e.Path))
+	}
+	now, err := w.Now(ctx, patterns)
+	if err != nil {
+		return c, fmt.Errorf("look at the workspace: %w", err)
+	}
+	for _, e := range now.Entries {
+		if e.Mode == e.Mode&0o777 { // a regular file
+			c.files[e.Digest] = e.Path
+		}
+	}
+	listings := map[string]bool{}
+	for _, ref := range x.State().Checkpoints {
+		if ref.Capture == nil || listings[ref.Capture.Listing] {
+			continue
+		}
+		listings[ref.Capture.Listing] = true
+		other, err := w.Load(ctx, ref.Capture.Listing)
+		if err != nil {
+			continue // it may be damaged itself
+		}
+		for _, e := range other.Entries {
+			if e.Blob != "" {
+				c.blobs[e.Digest] = e
+			}
+		}
+	}
+	return c, ctx.Err()
+}
+
+// rebuildObject makes the object of an entry again. It reports whether it could.
+func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e workspace.Entry, found copies) (bool, error) {
+	path, inFiles := found.files[e.Digest]
+	blob, inGit := found.blobs[e.Digest]
+	if inFiles && !workspace.Sensitive(path) {
+		if err := x.dropDamaged(ctx, e.Digest); err != nil {
+			return false, err
+		}
+		kept, _, err := w.Keep(ctx, []string{path})
+		if err == nil && len(kept) == 1 && kept[0].Digest == e.Digest {
+			return true, nil
+		}
+	}
+	if !inGit || blob.Blob == e.Blob {
+		return false, ctx.Err()
+	}
+	return x.copyBlob(ctx, w, blob)
+}
+
+// dropDamaged removes an object whose bytes are not what its name says: as long
+// as it has that name, nothing else can.
+func (x *Session) dropDamaged(ctx context.Context, digest string) error {
+	var damaged *objects.DamagedError
+	if err := x.store.Objects().Verify(ctx, digest); !errors.As(err, &damaged) {
+		return nil
+	}
+	return x.store.Objects().Remove(digest)
+}
+
+// copyBlob makes an object of what git has.
+func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e workspace.Entry) (done bool, err error) {
+	r, err := w.Open(ctx, e)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return false, fmt.Errorf("rebuild an object: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := x.dropDamaged(ctx, e.Digest); err != nil {
+		return false, err
+	}
+	batch := x.store.Objects().Begin()
+	defer func() { err = errors.Join(err, batch.Abandon()) }()
+	ref, err := batch.Copy(ctx, r)
+	if err != nil || ref.Digest != e.Digest {
+		return false, ctx.Err()
+	}
+	return true, batch.Commit(ctx)
+}
+
+// putLine puts a journal of one line in place of the one that is there.
+func (s *Store) putLine(prd string, line []byte) error {
+	return store.OpenLog(s.fs, s.journalPath(prd)).Replace(join(noRecords, [][]byte{line}))
+}

@@ -1,0 +1,211 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint/store"
+)
+
+// RebuildJournal begins the journal of a PRD anew with the newest state that
+// is proved, where the one that is there is damaged. The chain cannot be gone
+// on with: the first line holds the state, as in a journal that was compacted.
+// What is damaged is kept, in a directory beside it.
+func (s *Store) RebuildJournal(ctx context.Context, prd string, by Actor) (*JournalRebuild, error) {
+	if err := s.checkID(prd); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, err)
+	}
+	if !s.exists(s.prdDir(prd)) {
+		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, ErrNoSession)
+	}
+	l, err := s.lockDir(prd)
+	if err != nil {
+		return nil, err
+	}
+	holder := newHolder(by, s.now())
+	r, err := s.rebuildJournal(prd, holder)
+	if err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	x, err := s.open(prd, holder)
+	if err != nil {
+		return r, errors.Join(err, l.release())
+	}
+	x.locks = l
+	for _, id := range r.Gone {
+		x.Add(CheckpointDamaged{ID: id, Reason: "its file is missing, and the journal that held it was damaged"})
+	}
+	return r, x.Close()
+}
+
+// rebuildJournal does all of it up to the moment at which the new journal is
+// there. Cut short, it can be repeated: until then nothing that it chooses from
+// is changed.
+func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, error) {
+	r, err := s.PlanJournalRebuild(prd)
+	if err != nil {
+		return nil, err
+	}
+	line, err := r.firstLine()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.makePRDLayout(prd); err != nil {
+		return nil, err
+	}
+	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
+		return nil, err
+	}
+	if err := s.keepJournal(prd, r); err != nil {
+		return nil, err
+	}
+	return r, s.putLine(prd, line)
+}
+
+// firstLine is the line that the new journal begins with.
+func (r *JournalRebuild) firstLine() ([]byte, error) {
+	c := Commit{Seq: r.Seq, Time: r.state.UpdatedAt, State: r.state, Prev: r.prev}
+	line, err := newEncoder().line(&c)
+	if err != nil {
+		return nil, err
+	}
+	return line, fits(&c, line)
+}
+
+// keepJournal keeps what is damaged, and puts the checkpoint files in order.
+func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
+	dir := s.prdDir(prd)
+	kept := filepath.Join(dir, "damaged-"+s.now().Format(stampFormat))
+	for n := 2; s.exists(kept); n++ {
+		kept = filepath.Join(dir, fmt.Sprintf("damaged-%s-%d", s.now().Format(stampFormat), n))
+	}
+	if err := store.MkdirAll(s.fs, kept); err != nil {
+		return err
+	}
+	for _, path := range []string{s.journalPath(prd), s.manifestPath(prd), s.documentPath(prd)} {
+		err := s.fs.Link(path, filepath.Join(kept, filepath.Base(path)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("keep %s: %w", path, err)
+		}
+	}
+	for _, name := range r.stray {
+		if err := s.move(filepath.Join(dir, checkpointsDir, name), filepath.Join(kept, name)); err != nil {
+			return err
+		}
+	}
+	if err := s.fs.SyncDir(kept); err != nil {
+		return fmt.Errorf("keep the damaged journal: %w", err)
+	}
+	for id, data := range r.made {
+		if err := s.blobsIn(dir).Put(checkpointName(id), data); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("write checkpoint %s: %w", id, err)
+		}
+	}
+	r.Kept = kept
+	return nil
+}
+
+// tell says what the readable part of the journal knows of commits that are
+// lost.
+func (old *salvaged) tell(r *JournalRebuild) {
+	r.Unreadable = old.lost
+	told := map[uint64]bool{}
+	for _, c := range old.after {
+		if c.Seq <= r.FromSeq || told[c.Seq] {
+			continue
+		}
+		told[c.Seq] = true
+		lost := LostCommit{Seq: c.Seq, Time: c.Time, Events: []string{}}
+		for _, e := range c.Events {
+			lost.Events = append(lost.Events, describeEvent(e))
+		}
+		r.Lost = append(r.Lost, lost)
+	}
+	r.Untold = r.Unreadable
+	if old.last > r.FromSeq {
+		r.Untold = max(r.Untold, int(old.last-r.FromSeq)-len(told))
+	}
+}
+
+// describeEvent is an event in a few words: its kind, and what it is about.
+func describeEvent(e Event) string {
+	about := ""
+	switch e := e.(type) {
+	case PhaseStarted:
+		about = e.Phase
+	case PhaseCompleted:
+		about = e.Phase
+	case WorkstreamStarted:
+		about = e.Workstream
+	case WorkstreamSucceeded:
+		about = e.Workstream
+	case WorkstreamCompleted:
+		about = e.Workstream
+	case WorkstreamFailed:
+		about = e.Workstream
+	case WorkstreamUncertain:
+		about = e.Workstream
+	case WorkstreamResolved:
+		about = e.Workstream
+	case GatePassed:
+		about = e.Gate
+	case GateFailed:
+		about = e.Gate
+	case GateApproved:
+		about = e.Gate
+	case GateRejected:
+		about = e.Gate
+	case CheckpointCreated:
+		about = e.ID
+	case RollbackStarted:
+		about = e.To
+	}
+	if about == "" {
+		return string(e.Kind())
+	}
+	return string(e.Kind()) + " " + about
+}
+
+// settle makes the state one that can be gone on from: it takes the number
+// that no commit had, and does not forget what must happen only once.
+func (r *JournalRebuild) settle(old *salvaged) {
+	s := r.state
+	s.Seq = r.Seq
+	started := map[string]bool{}
+	for _, c := range old.after {
+		if c.Seq <= r.FromSeq {
+			continue
+		}
+		for _, e := range c.Events {
+			begun, ok := e.(WorkstreamStarted)
+			if !ok {
+				continue
+			}
+			started[begun.Workstream] = true
+			if w := s.Workstream(begun.Workstream); w != nil {
+				// Their numbers name logs.
+				w.Attempts = max(w.Attempts, begun.Attempt)
+			}
+		}
+	}
+	all := r.Untold > 0
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			if !w.Once || w.Status == Completed || w.Status == Succeeded || w.Status == Skipped || w.Status == Uncertain || !all && !started[w.Name] {
+				continue
+			}
+			if w.StartedAt == nil {
+				w.StartedAt = &s.UpdatedAt
+			}
+			w.Status = Uncertain
+			w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "what followed in the journal is lost: it may have happened"}
+			r.Uncertain = append(r.Uncertain, w.Name)
+		}
+	}
+}

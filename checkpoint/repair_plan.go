@@ -1,0 +1,351 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// ErrNotDamaged says that there is nothing to rebuild.
+var ErrNotDamaged = errors.New("the journal is whole: there is nothing to rebuild")
+
+// JournalRebuild is what rebuilding a damaged journal comes to. It is plain
+// data.
+type JournalRebuild struct {
+	Damage  *DamagedError
+	Session string
+	From    string // the checkpoint whose state it begins with, "": the last commit before the damage
+	FromSeq uint64 // the commit of that state
+	Step    int
+	Seq     uint64 // of the new journal's first line: no number is given twice
+	// Lost are commits that can be read and are lost all the same, because
+	// something before them is not there any more.
+	Lost       []LostCommit
+	Unreadable int      // lines of which nothing can be read
+	Untold     int      // commits, these included, of which nothing is known but that they were
+	Uncertain  []string // once steps that may have happened since
+	Gone       []string // checkpoints that neither a file nor the journal holds any more
+	Kept       string   // where the damaged journal lies, once it is done
+
+	state *State
+	prev  string
+	made  map[string][]byte // files of checkpoints that only the damaged journal still holds
+	stray []string          // names of files in checkpoints/ that are damaged, or of lost commits
+}
+
+// LostCommit is a commit that cannot be folded any more.
+type LostCommit struct {
+	Seq    uint64    `json:"seq"`
+	Time   time.Time `json:"time"`
+	Events []string  `json:"events"` // kinds, with what they are about
+}
+
+// PlanJournalRebuild says what rebuilding a damaged journal would come to. It
+// takes no lock and changes nothing.
+func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
+	if err := s.checkID(prd); err != nil {
+		return nil, err
+	}
+	r := &JournalRebuild{made: map[string][]byte{}}
+	if _, err := s.load(prd); err == nil {
+		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, ErrNotDamaged)
+	} else if !errors.As(err, &r.Damage) {
+		return nil, err
+	}
+	old, err := s.salvage(prd)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.chooseState(prd, r, old); err != nil {
+		return nil, err
+	}
+	old.tell(r)
+	r.Seq = max(old.last, r.FromSeq) + uint64(r.Unreadable)
+	r.settle(old)
+	return r, s.checkFiles(prd, r, old)
+}
+
+// salvaged is what can still be read of a damaged journal.
+type salvaged struct {
+	valid *fold // of the lines before the damage; its state is nil where there are none
+	lines int   // how many
+	after []Commit
+	lost  int               // lines that can't be read
+	sums  map[uint64]string // of commits, as their own line says, or the next one
+	last  uint64            // the highest number that anything names
+}
+
+// salvage reads what can be read, line by line.
+func (s *Store) salvage(prd string) (*salvaged, error) {
+	log := store.OpenLog(s.fs, s.journalPath(prd))
+	old := &salvaged{valid: newFold(), sums: map[uint64]string{}}
+	t, f, whole := tail{sum: genesis}, newFold(), true
+	for r, err := range log.Records() {
+		if err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+		c, err := old.line(&t, r, &whole)
+		var version *VersionError
+		switch {
+		case errors.As(err, &version):
+			return nil, &VersionError{Path: s.journalPath(prd), Version: version.Version}
+		case err != nil:
+			old.lost++
+			continue
+		}
+		if whole && f.apply(c) != nil {
+			whole = false
+		}
+		old.sums[c.Seq], old.sums[c.Seq-1] = c.Sum, c.Prev
+		old.last = max(old.last, c.Seq)
+		if !whole {
+			old.after = append(old.after, c)
+			continue
+		}
+		t.accept(c, len(r.Data))
+		old.lines++
+	}
+	// An error would have left the state unusable: it is folded once more.
+	for r, err := range take(log.Records(), old.lines) {
+		if err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+		if err := eachCommit(r, old.valid.apply); err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+	}
+	s.namedElsewhere(prd, old)
+	return old, nil
+}
+
+// line reads one line: as the next of the chain while that is whole, and then
+// for its own sake.
+func (old *salvaged) line(t *tail, r store.Record, whole *bool) (Commit, error) {
+	if *whole {
+		c, err := t.next(r)
+		if err == nil {
+			return c, nil
+		}
+		*whole = false
+	}
+	return anyLine(r)
+}
+
+// eachCommit decodes a line that was found valid before.
+func eachCommit(r store.Record, visit func(Commit) error) error {
+	c, err := anyLine(r)
+	if err != nil {
+		return err
+	}
+	return visit(c)
+}
+
+// anyLine decodes a line whose own sum is right, wherever it stands.
+func anyLine(r store.Record) (Commit, error) {
+	f, err := parseFrame(bytes.TrimSuffix(r.Data, []byte("\n")))
+	if err != nil {
+		return Commit{}, err
+	}
+	return f.commit()
+}
+
+// namedElsewhere takes in the highest number that derived files name.
+func (s *Store) namedElsewhere(prd string, old *salvaged) {
+	d, err := s.readDocument(prd)
+	if err != nil {
+		d = nil
+	}
+	for _, c := range s.claims(prd, d) {
+		old.last = max(old.last, c.seq)
+	}
+}
+
+// chooseState finds the newest state that is proved: that of the lines before
+// the damage, of a journal that was compacted away, or of a checkpoint file.
+func (s *Store) chooseState(prd string, r *JournalRebuild, old *salvaged) error {
+	var from []candidate
+	if old.valid.state != nil {
+		from = append(from, candidate{state: old.valid.state, seq: old.valid.state.Seq})
+	}
+	segments, err := s.segmentStates(prd, old)
+	if err != nil {
+		return err
+	}
+	from = append(from, segments...)
+	files, err := s.fileStates(prd)
+	if err != nil {
+		return err
+	}
+	from = append(from, files...)
+	if r.Session, err = s.sessionOf(prd, from); err != nil {
+		return err
+	}
+	best := candidate{}
+	for _, c := range from {
+		if c.state.Session == r.Session && c.seq > best.seq {
+			best = c
+		}
+	}
+	if best.state == nil {
+		return fmt.Errorf("rebuild the journal of %s: no checkpoint file is whole, so that there is nothing to begin with: %w", prd, r.Damage)
+	}
+	r.state, r.From, r.FromSeq, r.Step = best.state.Clone(), best.id, best.seq, best.state.Steps
+	if r.prev = old.sums[best.seq]; r.prev == "" {
+		r.prev = genesis
+	}
+	return nil
+}
+
+// candidate is a state that a new journal could begin with.
+type candidate struct {
+	id    string // of a checkpoint
+	seq   uint64
+	state *State
+}
+
+func (s *Store) segmentStates(prd string, old *salvaged) ([]candidate, error) {
+	paths, err := s.journals(prd, s.prdDir(prd))
+	if err != nil {
+		return nil, err
+	}
+	var found []candidate
+	for _, path := range paths[1:] {
+		f := newFold()
+		t, err := replay(prd, path, store.OpenLog(s.fs, path), f.apply)
+		if err == nil && f.state != nil {
+			found = append(found, candidate{state: f.state, seq: t.seq})
+			old.sums[t.seq] = t.sum
+		}
+	}
+	return found, nil
+}
+
+func (s *Store) fileStates(prd string) ([]candidate, error) {
+	blobs := s.blobsIn(s.prdDir(prd))
+	names, err := blobs.List("")
+	if err != nil {
+		return nil, err
+	}
+	var found []candidate
+	for _, name := range names {
+		data, err := blobs.Get(name)
+		if err != nil {
+			return nil, fmt.Errorf("read checkpoint %s: %w", name, err)
+		}
+		f, err := decodeCheckpoint(data)
+		if err == nil && f.ID == checkpointID(name) && f.PRD == prd && f.State.Seq == f.Seq && f.State.Session == f.Session {
+			found = append(found, candidate{id: f.ID, seq: f.Seq, state: f.State})
+		}
+	}
+	return found, nil
+}
+
+// sessionOf finds out which session it was.
+func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
+	for _, c := range from {
+		if c.id == "" { // of a journal
+			return c.state.Session, nil
+		}
+	}
+	d, err := s.readDocument(prd)
+	if err != nil {
+		d = nil
+	}
+	if claims := s.claims(prd, d); len(claims) > 0 {
+		return claims[0].session, nil
+	}
+	var sessions []string
+	for _, c := range from {
+		sessions = append(sessions, c.state.Session)
+	}
+	slices.Sort(sessions)
+	if sessions = slices.Compact(sessions); len(sessions) > 1 {
+		return "", fmt.Errorf("rebuild the journal of %s: there are checkpoints of several sessions, and nothing says which is the current one: %q", prd, sessions)
+	}
+	if len(sessions) == 0 {
+		return "", nil
+	}
+	return sessions[0], nil
+}
+
+// checkFiles finds out which checkpoints of the state have no valid file, which
+// of these the damaged journal still gives, and which files are nobody's.
+func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
+	blobs := s.blobsIn(s.prdDir(prd))
+	names, err := blobs.List("")
+	if err != nil {
+		return err
+	}
+	without := map[string]bool{}
+	for _, ref := range r.state.Checkpoints {
+		without[ref.ID] = true
+	}
+	for _, name := range names {
+		data, err := blobs.Get(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read checkpoint %s: %w", name, err)
+		}
+		f, err := decodeCheckpoint(data)
+		id := checkpointID(name)
+		ref := r.state.indexed().checkpoints[id]
+		if err != nil || ref == nil || f.ID != id || f.Seq != ref.Seq || f.Session != r.Session {
+			r.stray = append(r.stray, name)
+			continue
+		}
+		delete(without, id)
+	}
+	return s.fromJournals(prd, r, old, without)
+}
+
+// fromJournals makes the files of checkpoints that have none, from what is left
+// of the journals.
+func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, without map[string]bool) error {
+	keep := func(f CheckpointFile) error {
+		state, err := encodeState(f.State)
+		if err != nil {
+			return err
+		}
+		r.made[f.ID], err = encodeCheckpoint(f, state)
+		return err
+	}
+	k := collector{fold: newFold(), ids: without, found: map[string]bool{}, made: keep}
+	for line, err := range take(store.OpenLog(s.fs, s.journalPath(prd)).Records(), old.lines) {
+		if err == nil {
+			err = eachCommit(line, k.visit)
+		}
+		if err != nil {
+			return fmt.Errorf("read the journal: %w", err)
+		}
+	}
+	if err := s.collectSegments(prd, k); err != nil {
+		return err
+	}
+	for _, ref := range r.state.Checkpoints {
+		if _, made := r.made[ref.ID]; without[ref.ID] && !made {
+			r.Gone = append(r.Gone, ref.ID)
+		}
+	}
+	return nil
+}
+
+// collectSegments does the same with what the journal was compacted from, which
+// stays where it is.
+func (s *Store) collectSegments(prd string, k collector) error {
+	paths, err := s.journals(prd, s.prdDir(prd))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths[1:] {
+		k.fold = newFold()
+		var damaged *DamagedError
+		if _, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit); err != nil && !errors.As(err, &damaged) {
+			return err
+		}
+	}
+	return nil
+}

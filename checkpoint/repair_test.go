@@ -1,0 +1,288 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// stopped is a session of some commits and three checkpoints with files, ended.
+func (f *fixture) stopped() (ids []string) {
+	f.t.Helper()
+	x := f.run()
+	for i := range 3 {
+		for _, e := range work(fmt.Sprintf("WS%d", i+2), []string{"type-check", "lint", "type-check"}[i], fmt.Sprintf("%d.ts", i)) {
+			commit(f.t, x, e)
+		}
+		id, _ := x.Checkpoint(TriggerManual, "", nil)
+		commit(f.t, x)
+		must(f.t, x.WriteDerived(context.Background(), true))
+		ids = append(ids, id)
+	}
+	must(f.t, x.Close())
+	return ids
+}
+
+// flip changes one byte of a file.
+func (f *fixture) flip(name string, at int) {
+	f.t.Helper()
+	data := bytes.Clone(f.read(name))
+	data[(at+len(data))%len(data)] ^= 1
+	f.write(name, data)
+}
+
+func (f *fixture) validate(o ValidateOptions) *Validation {
+	f.t.Helper()
+	v, err := f.open().Validate(context.Background(), nil, o)
+	must(f.t, err)
+	return v
+}
+
+func checkpointFile(id string) string { return "PRD-009/checkpoints/" + id + ".json" }
+
+// Any byte of a checkpoint's file that changes is found, and the journal gives
+// the file again, to the last byte.
+func TestRebuildCheckpoint(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	ids := f.stopped()
+	if v := f.validate(ValidateOptions{PRD: "PRD-009"}); v.Damaged() || len(v.Sessions[0].Checkpoints) != 3 {
+		t.Fatalf("%+v", v)
+	}
+	before := f.read(checkpointFile(ids[1]))
+	for at := 0; at < len(before); at += 97 {
+		f.flip(checkpointFile(ids[1]), at)
+		v := f.validate(ValidateOptions{})
+		if valid, invalid := v.Count(); valid != 2 || invalid != 1 || !v.Damaged() {
+			t.Fatalf("byte %d: %d valid, %d invalid", at, valid, invalid)
+		}
+		f.write(checkpointFile(ids[1]), before)
+	}
+	f.flip(checkpointFile(ids[1]), 50)
+	c := f.validate(ValidateOptions{Refs: []string{ids[1]}}).Sessions[0].Checkpoints[0]
+	if c.Hash != FoundBad || c.File != FoundOK || !c.Journal || c.Reason() == "" {
+		t.Errorf("%+v", c)
+	}
+
+	x := f.lock()
+	must(t, x.MarkDamaged(context.Background(), ids[1], "flipped"))
+	at := x.State().indexed().checkpoints[ids[1]].Damage.At
+	must(t, x.MarkDamaged(context.Background(), ids[1], "again"))
+	if d := x.State().indexed().checkpoints[ids[1]].Damage; d.Reason != "flipped" || d.At != at {
+		t.Errorf("the first mark was replaced: %+v", d)
+	}
+	rebuilt, err := x.Rebuild(context.Background(), nil, nil)
+	must(t, err)
+	if len(rebuilt) != 1 || !rebuilt[0].Written || !rebuilt[0].Whole() || rebuilt[0].Kept == "" {
+		t.Fatalf("%+v", rebuilt)
+	}
+	ref := x.State().indexed().checkpoints[ids[1]]
+	if ref.Damage != nil || !ref.Valid {
+		t.Errorf("still marked: %+v", ref)
+	}
+	must(t, x.Close())
+	if !bytes.Equal(f.read(checkpointFile(ids[1])), before) {
+		t.Error("the file is not what it was")
+	}
+	if kept := f.read("PRD-009/" + filepath.Base(rebuilt[0].Kept)); bytes.Equal(kept, before) || len(kept) != len(before) {
+		t.Error("the damaged file was not kept")
+	}
+}
+
+// A checkpoint without a file is one that the journal holds.
+func TestValidateMissingFile(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	ids := f.stopped()
+	must(t, f.fs.Remove(filepath.Join(f.dir, checkpointFile(ids[0]))))
+	c := f.validate(ValidateOptions{Refs: []string{ids[0][:len(ids[0])-2]}}).Sessions[0].Checkpoints[0]
+	if !c.Whole() || c.File != FoundNone || len(c.Notes) != 1 {
+		t.Errorf("%+v", c)
+	}
+	_, err := f.open().Validate(context.Background(), nil, ValidateOptions{Refs: []string{"CP-none"}})
+	if !errors.Is(err, ErrNoCheckpoint) {
+		t.Errorf("an unknown reference: %v", err)
+	}
+}
+
+// Archived sessions are validated too, and those of a damaged journal.
+func TestValidateAllSessions(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	f.stopped()
+	x := f.lock()
+	must(t, x.Start(started("S2", cashier())))
+	x.Checkpoint(TriggerManual, "", nil)
+	must(t, x.Close())
+	v := f.validate(ValidateOptions{})
+	if len(v.Sessions) != 2 || v.Sessions[0].Place != PlaceFailed || v.Sessions[1].Place != PlaceCurrent || v.Damaged() {
+		t.Fatalf("%+v", v.Sessions)
+	}
+	f.flip(strings.TrimPrefix(v.Sessions[0].Dir, f.dir+"/")+"/journal.jsonl", 900)
+	v = f.validate(ValidateOptions{})
+	if v.Sessions[0].Journal == nil || len(v.Sessions[0].Checkpoints) != 3 || !v.Damaged() {
+		t.Fatalf("%+v", v.Sessions[0])
+	}
+	if last := v.Sessions[0].LastValid(); last == nil || last.Step != 4 {
+		t.Errorf("the last valid one is %+v", last)
+	}
+}
+
+// Wherever the journal is damaged, it begins anew with the newest state that
+// is proved, and what it says afterwards is verified as ever. The damaged one
+// is kept.
+func TestRebuildJournal(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	ids := f.stopped()
+	whole := f.read("PRD-009/journal.jsonl")
+	document, manifest := f.read("PRD-009.json"), f.read("PRD-009/manifest.json")
+	lines := bytes.SplitAfter(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))
+	last := bytes.LastIndex(whole, []byte(ids[2]))
+	tests := []struct {
+		name    string
+		journal []byte
+		damaged []string // checkpoint files
+		from    string   // "": the last commit before the damage
+		step    int
+		untold  int
+		genesis bool
+	}{
+		{name: "the first line", journal: flipped(whole, 20), from: ids[2], step: 4, untold: 1},
+		{name: "in the middle", journal: flipped(whole, len(whole)/2), from: ids[2], step: 4},
+		{name: "the newest file is damaged too", journal: flipped(whole, len(whole)/2), damaged: ids[2:], from: ids[1], step: 3},
+		{name: "all files are damaged", journal: flipped(whole, last), damaged: ids, step: 4, untold: 1},
+		{name: "cut off", journal: bytes.Join(lines[:12], nil), from: ids[2], step: 4, genesis: true},
+		{name: "a line is missing", journal: bytes.Join(slices.Delete(slices.Clone(lines), 8, 9), nil), damaged: ids, step: 1},
+		{name: "empty", journal: nil, from: ids[2], step: 4, genesis: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := f.copyTo(t)
+			f.write("PRD-009/journal.jsonl", tt.journal)
+			f.write("PRD-009.json", document)
+			f.write("PRD-009/manifest.json", manifest)
+			for _, id := range tt.damaged {
+				f.flip(checkpointFile(id), 100)
+			}
+			if _, err := f.open().Load("PRD-009"); err == nil {
+				t.Fatal("it is not damaged")
+			}
+			r, err := f.open().RebuildJournal(context.Background(), "PRD-009", by)
+			must(t, err)
+			if r.From != tt.from || r.Step != tt.step || r.Untold < tt.untold {
+				t.Errorf("from %q, step %d, %d untold, want %q, %d, %d", r.From, r.Step, r.Untold, tt.from, tt.step, tt.untold)
+			}
+			if !bytes.Equal(f.read("PRD-009/"+filepath.Base(r.Kept)+"/journal.jsonl"), tt.journal) {
+				t.Error("the damaged journal was not kept")
+			}
+			if (r.prev == genesis) != tt.genesis {
+				t.Errorf("prev is %s", r.prev)
+			}
+			snap, err := f.open().Load("PRD-009")
+			must(t, err)
+			if snap.State.Steps != tt.step || snap.State.Session != "S1" || snap.State.Seq < uint64(len(lines)) {
+				t.Errorf("step %d, session %s, seq %d of %d", snap.State.Steps, snap.State.Session, snap.State.Seq, len(lines))
+			}
+			x := f.lock()
+			commit(t, x, PhaseStarted{Phase: "phase-5"})
+			must(t, x.Close())
+			if v := f.validate(ValidateOptions{}); v.Sessions[0].Journal != nil {
+				t.Errorf("the new journal is damaged: %v", v.Sessions[0].Journal)
+			} else if _, invalid := v.Count(); invalid != len(r.Gone) {
+				t.Errorf("%d invalid, but %q are gone", invalid, r.Gone)
+			}
+			if _, err := f.open().RebuildJournal(context.Background(), "PRD-009", by); !errors.Is(err, ErrNotDamaged) {
+				t.Errorf("a second time: %v", err)
+			}
+		})
+	}
+}
+
+func flipped(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1
+	return data
+}
+
+// copyTo copies a state directory in memory.
+func (f *fixture) copyTo(t *testing.T) *fixture {
+	t.Helper()
+	c := inMemory(t)
+	var walk func(dir string)
+	walk = func(dir string) {
+		must(t, store.MkdirAll(c.fs, dir))
+		entries, err := f.fs.ReadDir(dir)
+		must(t, err)
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			switch {
+			case e.IsDir():
+				walk(path)
+			case e.Type().IsRegular():
+				data, err := store.ReadFile(f.fs, path)
+				must(t, err)
+				must(t, store.WriteFile(c.fs, path, data))
+			}
+		}
+	}
+	walk(f.dir)
+	return c
+}
+
+// A step that must happen only once is not forgotten with the commits that are
+// lost, and the numbers of attempts go on.
+func TestRebuildJournalOnce(t *testing.T) {
+	t.Parallel()
+	shape := Shape{Phases: []PhaseShape{{Name: "one", Workstreams: []WorkstreamShape{
+		{Name: "pay", Once: true}, {Name: "mail", Once: true}, {Name: "build"},
+	}}}}
+	f := inMemory(t)
+	x := f.lock()
+	must(t, x.Start(started("S1", shape)))
+	commit(t, x, PhaseStarted{Phase: "one"})
+	x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x)
+	must(t, x.WriteDerived(context.Background(), true))
+	commit(t, x, PauseAsked{By: by})
+	commit(t, x, WorkstreamStarted{Workstream: "pay", Attempt: 3})
+	commit(t, x, WorkstreamStarted{Workstream: "build", Attempt: 2})
+	must(t, x.Close())
+	whole := f.read("PRD-009/journal.jsonl")
+	lines := bytes.SplitAfter(whole, []byte("\n"))
+
+	for name, tt := range map[string]struct {
+		journal   []byte
+		uncertain []string
+	}{
+		"all of it is readable": {bytes.Join(append(slices.Clone(lines[:2]), lines[3:]...), nil), []string{"pay"}},
+		"a start is unreadable": {flipped(whole, len(whole)-len(lines[5])-len(lines[4])/2), []string{"pay", "mail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := f.copyTo(t)
+			f.write("PRD-009/journal.jsonl", tt.journal)
+			// The line of the checkpoint is gone, or a later one: both ways
+			// the state is that of its file, or of the lines before the damage.
+			r, err := f.open().RebuildJournal(context.Background(), "PRD-009", by)
+			must(t, err)
+			if !slices.Equal(r.Uncertain, tt.uncertain) {
+				t.Errorf("uncertain are %q, want %q", r.Uncertain, tt.uncertain)
+			}
+			snap, err := f.open().Load("PRD-009")
+			must(t, err)
+			if w := snap.State.Workstream("build"); w.Attempts != 2 || w.Status != Pending {
+				t.Errorf("build: %+v", w)
+			}
+			if w := snap.State.Workstream("pay"); w.Status != Uncertain {
+				t.Errorf("pay: %+v", w)
+			}
+		})
+	}
+}
