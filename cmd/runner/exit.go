@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner"
 )
 
@@ -84,10 +85,12 @@ func exitCode(err error) int {
 	case isA[*checkpoint.LockedError](err):
 		return exitLocked
 	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
-		isA[*checkpoint.PoisonedError](err),
+		isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err),
+		errors.Is(err, checkpoint.ErrUnfinishedRollback),
 		errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
 		return exitDamaged
 	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err),
+		isA[*workspace.GitStateError](err),
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, checkpoint.ErrNoCheckpoint):
 		return exitUsage
@@ -135,8 +138,12 @@ func reportError(env *environment, err error) {
 	}
 	fmt.Fprintln(env.stderr, "Error:", err)
 	var h *hintError
-	if errors.As(err, &h) {
+	var git *workspace.GitStateError
+	switch {
+	case errors.As(err, &h):
 		fmt.Fprintln(env.stderr, "hint:", env.localize(h.hint))
+	case errors.As(err, &git):
+		fmt.Fprintln(env.stderr, "hint:", git.Remedy)
 	}
 }
 
