@@ -42,6 +42,9 @@ func (l *loop) begin(plan *Plan) error {
 	}
 	if previous == nil {
 		l.capture()
+		if l.sv.files.CommitsToBranch() {
+			l.readGit()
+		}
 		l.checkpoint(checkpoint.TriggerStart, "")
 	}
 	l.settle()

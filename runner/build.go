@@ -59,8 +59,8 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 		return false
 	}
 	if l.phase.passed && phase.Number < len(l.p.Phases) {
-		l.readGit()
 		l.capture()
+		l.readGit() // a capture may be a commit
 		l.checkpoint(checkpoint.TriggerPhaseTransition, "")
 		l.settle()
 	}

@@ -29,8 +29,8 @@ func (l *loop) conclude() (Ending, error) {
 	}
 	l.over = true
 	if l.fatal == nil {
-		l.readGit()
 		l.capture()
+		l.readGit() // a capture may be a commit
 		l.add(nil, event)
 		l.checkpoint(trigger, "")
 		l.settle()
