@@ -13,6 +13,9 @@ func (s *State) applyCheckpoint(seq uint64, at time.Time, e Event) error {
 		s.addCheckpoint(seq, at, e)
 	case CheckpointsRemoved:
 		s.dropCheckpoints(e.IDs)
+		if e.Empties {
+			s.Emptied, s.Capture, s.RunCapture = true, nil, nil
+		}
 	case CheckpointSkipped:
 		s.dropCheckpoints(e.IDs)
 	case CheckpointPinned:

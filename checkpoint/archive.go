@@ -31,20 +31,28 @@ func (s *Store) archive(prd string) (string, error) {
 	if err := s.makePRDLayout(prd); err != nil {
 		return "", err
 	}
-	document := s.documentPath(prd)
-	err := s.fs.Rename(document, filepath.Join(s.prdDir(prd), filepath.Base(document)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.takeDocument(prd); err != nil {
 		return "", fmt.Errorf("archive %s: %w", prd, err)
-	}
-	for _, dir := range []string{s.prdDir(prd), s.dir} {
-		if err := s.fs.SyncDir(dir); err != nil {
-			return "", fmt.Errorf("archive %s: %w", prd, err)
-		}
 	}
 	if err := s.move(s.prdDir(prd), s.archivingPath(prd)); err != nil {
 		return "", err
 	}
 	return s.place(prd)
+}
+
+// takeDocument moves the document of a PRD into its directory.
+func (s *Store) takeDocument(prd string) error {
+	document := s.documentPath(prd)
+	err := s.fs.Rename(document, filepath.Join(s.prdDir(prd), filepath.Base(document)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, dir := range []string{s.prdDir(prd), s.dir} {
+		if err := s.fs.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // finishArchive completes an archive that a crash cut short.
@@ -60,19 +68,26 @@ func (s *Store) finishArchive(prd string) error {
 // history moves back to the current directory first.
 func (s *Store) place(prd string) (string, error) {
 	from := s.archivingPath(prd)
-	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
+	if err := s.returnHistory(prd, from); err != nil {
 		return "", err
-	}
-	if kept := filepath.Join(from, historyDir); s.exists(kept) {
-		if err := s.move(kept, s.historyPath(prd)); err != nil {
-			return "", err
-		}
 	}
 	to, err := s.resting(prd, from)
 	if err != nil {
 		return "", err
 	}
 	return to, s.move(from, to)
+}
+
+// returnHistory moves the history of a PRD out of a directory that goes
+// elsewhere, to where it was.
+func (s *Store) returnHistory(prd, from string) error {
+	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
+		return err
+	}
+	if kept := filepath.Join(from, historyDir); s.exists(kept) {
+		return s.move(kept, s.historyPath(prd))
+	}
+	return nil
 }
 
 // resting decides where an archived session stays. One that cannot be read

@@ -375,6 +375,9 @@ type CheckpointCreated struct {
 type CheckpointsRemoved struct {
 	IDs    []string `json:"ids"`
 	Reason Text     `json:"reason"`
+	// Empties says that the captures and objects of a complete session go too,
+	// but for what the checkpoints that are left need.
+	Empties bool `json:"empties,omitempty"`
 }
 
 // CheckpointSkipped records that checkpoints could not be written and were

@@ -21,6 +21,9 @@ const (
 	manifestName   = "manifest.json"
 	latestName     = "latest"
 	archivingExt   = ".archiving"
+	deletingExt    = ".deleting"
+	trashDir       = "trash"
+	safetyDir      = "safety"
 	ignoreName     = ".gitignore"
 )
 

@@ -33,6 +33,9 @@ func (s *Store) open(prd string, holder Holder) (*Session, error) {
 	if err := s.finishArchive(prd); err != nil {
 		return nil, err
 	}
+	if err := s.finishDelete(prd); err != nil {
+		return nil, err
+	}
 	r, err := s.examine(prd)
 	if err != nil {
 		return nil, err

@@ -76,6 +76,7 @@ type State struct {
 	RunCapture  *Capture         `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
 	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
 	Rollback    *RollbackStarted `json:"rollback,omitempty"` // begun, and not finished
+	Emptied     bool             `json:"emptied,omitempty"`  // complete, and without captures and objects since
 	Notes       Notes            `json:"notes,omitzero"`
 
 	index *index

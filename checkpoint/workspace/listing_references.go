@@ -13,11 +13,12 @@ import (
 // what is there already. size is what is on record of the object's bytes, -1
 // where nothing is. What can't be read is an error: whoever wants to remove
 // what is not referred to must know all of it.
-func References(ctx context.Context, from *objects.Store, listing string, visit func(digest string, size int64) bool) error {
+func References(ctx context.Context, kept *objects.Store, listing string, visit func(digest string, size int64) bool) error {
 	if !visit(listing, -1) {
 		return nil
 	}
-	wire, err := readListing(ctx, from, listing)
+	from := ObjectSource(kept.Get)
+	wire, err := from.listing(ctx, listing)
 	if err != nil {
 		return fmt.Errorf("read listing %s: %w", listing, err)
 	}
@@ -27,12 +28,9 @@ func References(ctx context.Context, from *objects.Store, listing string, visit 
 		if !visit(dir.Object, -1) {
 			continue
 		}
-		data, err := from.Get(ctx, dir.Object, maxListing)
-		if err == nil {
-			files, err = dir.decode(data, files[:0])
-		}
-		if err != nil {
-			return fmt.Errorf("read listing %s: directory %q: %w", listing, dir.Path, err)
+		files = files[:0]
+		if _, err := from.dir(ctx, dir, &files); err != nil {
+			return fmt.Errorf("read listing %s: %w", listing, err)
 		}
 		for _, f := range files {
 			if f.Blob == "" && f.Digest != "" {
@@ -41,12 +39,4 @@ func References(ctx context.Context, from *objects.Store, listing string, visit 
 		}
 	}
 	return nil
-}
-
-func readListing(ctx context.Context, from *objects.Store, digest string) (*wireListing, error) {
-	data, err := from.Get(ctx, digest, maxListing)
-	if err != nil {
-		return nil, err
-	}
-	return decodeListing(data)
 }

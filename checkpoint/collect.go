@@ -1,0 +1,157 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// Collected is what a collection removed, or would.
+type Collected struct {
+	Objects   int
+	Leftovers int      // temporary files of writers that were cut short
+	Bytes     int64    // on disk: of objects, leftovers and deleted sessions
+	Refs      []string // of git
+	Kept      int      // objects
+}
+
+// NotCollectedError says why nothing was collected: what something kept needs
+// is not known, or somebody is at work.
+type NotCollectedError struct{ Err error }
+
+func (e *NotCollectedError) Error() string {
+	return fmt.Sprintf("nothing was collected: %v", e.Err)
+}
+
+func (e *NotCollectedError) Unwrap() error { return e.Err }
+
+// Collect removes the objects that nothing refers to, the git references that
+// no kept capture names, and what is left of deleted sessions. Nobody else may
+// write to the state directory meanwhile: *LockedError. If the needs of any
+// session cannot be found out, nothing is removed; both are wrapped in a
+// *NotCollectedError. What a crash leaves of it, the next one removes.
+//
+// w is nil where git is not known; its references stay then.
+func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected, error) {
+	if !s.exists(s.dir) {
+		return Collected{}, nil
+	}
+	if err := s.makeRoot(); err != nil {
+		return Collected{}, err
+	}
+	only, err := s.fs.TryLock(s.storeLockPath(), false)
+	if err != nil {
+		return Collected{}, &NotCollectedError{s.lockedBy(err, "", s.storeLockPath())}
+	}
+	done, err := s.collectAlone(ctx, w)
+	return done, errors.Join(err, only.Unlock())
+}
+
+// collectAlone is Collect for who is alone already.
+func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Collected, error) {
+	inv, err := s.references(ctx, gone{})
+	if err != nil {
+		return Collected{}, &NotCollectedError{err}
+	}
+	return s.remove(ctx, w, inv, false)
+}
+
+// PlanCollect says what a collection would remove once pruning has removed
+// what is planned. It takes no lock and changes nothing.
+func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned ...*Pruned) (Collected, error) {
+	without := gone{checkpoints: map[string]bool{}, sessions: map[string]bool{}}
+	for _, p := range planned {
+		for _, c := range p.Checkpoints {
+			without.checkpoints[c.ID] = true
+		}
+		for _, r := range p.Sessions {
+			without.sessions[r.ID] = true
+		}
+	}
+	inv, err := s.references(ctx, without)
+	if err != nil {
+		return Collected{}, &NotCollectedError{err}
+	}
+	return s.remove(ctx, w, inv, true)
+}
+
+// remove removes what an inventory does not need: first the references of git,
+// which keep commits that nothing names any more, then objects, then what is
+// left of deleted sessions, whose journals told of the references.
+func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) (done Collected, err error) {
+	if done.Refs, err = s.removeRefs(ctx, w, inv, dryRun); err != nil {
+		return done, err
+	}
+	swept, err := s.Objects().Sweep(ctx, inv.needs, dryRun)
+	done.Objects, done.Leftovers, done.Bytes, done.Kept = swept.Objects, swept.Leftovers, swept.Bytes, swept.Kept
+	if err != nil {
+		return done, err
+	}
+	trash, err := s.treeSize(s.trashPath())
+	if err != nil {
+		return done, err
+	}
+	done.Bytes += trash
+	if dryRun {
+		return done, nil
+	}
+	return done, s.emptyTrash()
+}
+
+// removeRefs removes the git references of sessions of this state directory
+// that are not needed. Those of others are left alone: another state directory
+// may own them.
+func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) ([]string, error) {
+	if w == nil || w.Git() == nil {
+		return nil, nil
+	}
+	ours := inv.sessions
+	if err := s.addDiscarded(ours); err != nil {
+		return nil, err
+	}
+	all, err := w.Git().Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
+	if err != nil {
+		return nil, fmt.Errorf("look for captures in git: %w", err)
+	}
+	var unneeded []string
+	for ref := range all {
+		if ours[ref[:strings.LastIndexByte(ref, '/')+1]] && !inv.refs[ref] {
+			unneeded = append(unneeded, ref)
+		}
+	}
+	slices.Sort(unneeded)
+	if dryRun || len(unneeded) == 0 {
+		return unneeded, nil
+	}
+	if err := w.Git().DeleteRefs(ctx, unneeded); err != nil {
+		return nil, fmt.Errorf("remove captures from git: %w", err)
+	}
+	return unneeded, nil
+}
+
+// captureRefsRoot is what the names of all git references of captures begin with.
+const captureRefsRoot = "refs/runner/"
+
+// addDiscarded adds the sessions in the trash. One that cannot be read any more
+// is not known.
+func (s *Store) addDiscarded(sessions map[string]bool) error {
+	names, err := s.directories(s.trashPath())
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.Join(s.trashPath(), name, journalName)
+		f := newFold()
+		_, err := replay("", path, store.OpenLog(s.fs, path), f.apply)
+		if err == nil && f.state != nil {
+			sessions[sessionRefs(f.state)] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// glance is what a look at the journals of a PRD tells at once, without its
+// objects.
+type glance struct {
+	records []*recordedSession
+	atMost  int64 // bytes that the PRD can hold
+	// dropped are objects that the current session recorded and that are still
+	// there, though neither it nor a checkpoint of it needs them. Others may.
+	dropped  []string
+	warnings []string
+}
+
+// look reads the journals of a PRD once each. All that was added is durable.
+func (x *Session) look(ctx context.Context) (*glance, error) {
+	g := &glance{dropped: []string{}}
+	places, err := x.store.placesOf(x.prd)
+	if err != nil {
+		return nil, err
+	}
+	files := &holdings{Usage: Usage{Held: map[string]Holding{}}}
+	if err := x.store.fileSizes(x.prd, files); err != nil {
+		return nil, err
+	}
+	g.atMost = files.files
+	for _, p := range places {
+		r := &recordedSession{place: p, state: x.durable}
+		if !p.current {
+			if r, err = x.store.record(p); err != nil || r.state == nil {
+				continue // collecting says so, if it comes to that
+			}
+		}
+		g.records = append(g.records, r)
+		err := x.store.glanceAt(ctx, g, r)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		if err != nil {
+			g.warnings = append(g.warnings, fmt.Sprintf("what %s holds is not known: %v", filepath.FromSlash(p.id), err))
+		}
+	}
+	return g, nil
+}
+
+// glanceAt notes all that a session ever recorded, and, of the current one,
+// what was dropped of it.
+func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession) error {
+	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
+	ever.shallow, needed.shallow = true, true
+	v := visitor{commit: func(c Commit) error { return ever.addCommit(ctx, c) }}
+	if r.current {
+		v.wanted = r.wanted()
+		v.state = func(_ string, at *State) error { return needed.addState(ctx, at) }
+	}
+	if err := s.visit(ctx, r, v); err != nil {
+		return err
+	}
+	for _, size := range ever.names {
+		g.atMost += max(0, size)
+	}
+	if !r.current {
+		return nil
+	}
+	if err := needed.addHead(ctx, r.state); err != nil {
+		return err
+	}
+	for _, ref := range r.state.Checkpoints {
+		if err := needed.addCapture(ctx, ref.Capture); err != nil {
+			return err
+		}
+	}
+	return s.findDropped(ctx, g, r, ever, needed)
+}
+
+// findDropped sets aside what is needed: first what the states name, and only
+// if something that is still there is left, what their listings name.
+func (s *Store) findDropped(ctx context.Context, g *glance, r *recordedSession, ever, needed *references) error {
+	for n := range ever.names {
+		if _, ok := needed.names[n]; ok {
+			continue
+		}
+		there, err := ever.objects.Has(n.digest())
+		if err != nil {
+			return err
+		}
+		if there {
+			g.dropped = append(g.dropped, n.digest())
+		}
+	}
+	if len(g.dropped) == 0 {
+		return nil
+	}
+	whole := newReferences(ever.objects)
+	if err := s.addSession(ctx, whole, r, nil); err != nil {
+		g.dropped = []string{}
+		return err
+	}
+	g.dropped = slices.DeleteFunc(g.dropped, whole.needs)
+	return nil
+}
+
+// addCommit adds what a commit records, needed or not.
+func (r *references) addCommit(ctx context.Context, c Commit) error {
+	if c.State != nil {
+		return r.addState(ctx, c.State)
+	}
+	for _, e := range c.Events {
+		var err error
+		switch e := e.(type) {
+		case WorkstreamSucceeded:
+			r.addArtifacts(e.Work.Artifacts)
+		case WorkstreamCompleted:
+			if e.Work != nil {
+				r.addArtifacts(e.Work.Artifacts)
+			}
+		case WorkstreamEdited:
+			r.addArtifacts(e.Artifacts)
+		case WorkspaceCaptured:
+			err = r.addCapture(ctx, &Capture{Capture: e.Capture})
+		case RollbackCompleted:
+			if e.State != nil {
+				err = r.addState(ctx, e.State)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// place is a directory that a session lies in, whole.
+type place struct {
+	id       string // its path in the state directory, slash-separated
+	dir      string
+	prd      string // "" where the name does not tell
+	current  bool
+	complete bool      // in a history
+	at       time.Time // when it was set aside, where the name tells
+}
+
+// places returns where sessions lie: the current ones, those in the histories,
+// those under failed/, and those that a crash left on the way there. What is
+// being deleted is none any more.
+func (s *Store) places() ([]place, error) {
+	dirs, err := s.directories(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []place
+	for _, name := range dirs {
+		switch name {
+		case locksDir, objectsDir, safetyDir, trashDir:
+			continue
+		case failedDir:
+			failed, err := s.failedPlaces()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, failed...)
+			continue
+		}
+		base := strings.TrimSuffix(strings.TrimSuffix(name, archivingExt), deletingExt)
+		p := place{id: name, dir: filepath.Join(s.dir, name), prd: decodeName(base), current: base == name}
+		if !strings.HasSuffix(name, deletingExt) {
+			all = append(all, p)
+		}
+		history, err := s.directories(filepath.Join(p.dir, historyDir))
+		if err != nil {
+			return nil, err
+		}
+		for _, session := range history {
+			at := place{id: name + "/" + historyDir + "/" + session, dir: filepath.Join(p.dir, historyDir, session), prd: p.prd, complete: true}
+			all = append(all, at)
+		}
+	}
+	return all, nil
+}
+
+func (s *Store) failedPlaces() ([]place, error) {
+	dir := filepath.Join(s.dir, failedDir)
+	names, err := s.directories(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []place
+	for _, name := range names {
+		p := place{id: failedDir + "/" + name, dir: filepath.Join(dir, name)}
+		p.prd, p.at = cutStamp(name)
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// placesOf returns the places of one PRD.
+func (s *Store) placesOf(prd string) ([]place, error) {
+	all, err := s.places()
+	return slices.DeleteFunc(all, func(p place) bool { return p.prd != prd }), err
+}
+
+// Known returns the PRDs of which there is a session, the current one or one
+// that was set aside, sorted.
+func (s *Store) Known() ([]string, error) {
+	all, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	var prds []string
+	for _, p := range all {
+		if s.isID(p.prd) && s.exists(filepath.Join(p.dir, journalName)) {
+			prds = append(prds, p.prd)
+		}
+	}
+	slices.Sort(prds)
+	return slices.Compact(prds), nil
+}
+
+// directories lists the directories in a directory. One that is not there has
+// none.
+func (s *Store) directories(dir string) ([]string, error) {
+	entries, err := s.fs.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the sessions: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// stampPattern is what the name of a directory under failed/ ends with.
+const stampPattern = `^(.+)-(\d{8}T\d{6}Z)(?:-\d+)?$`
+
+// cutStamp reads the name of a directory under failed/.
+func cutStamp(name string) (prd string, at time.Time) {
+	parts := regexp.MustCompile(stampPattern).FindStringSubmatch(name)
+	if parts == nil {
+		return "", time.Time{}
+	}
+	at, err := time.Parse(stampFormat, parts[2])
+	if err != nil {
+		return "", time.Time{}
+	}
+	return decodeName(parts[1]), at
+}
+
+// decodeName undoes encodeName.
+func decodeName(name string) string {
+	if plain, err := url.PathUnescape(name); err == nil {
+		return plain
+	}
+	return name
+}

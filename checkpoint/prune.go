@@ -1,0 +1,307 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Pruned is what pruning removed of a PRD, or would.
+type Pruned struct {
+	PRD         string
+	Checkpoints []RemovedCheckpoint // of the current session, oldest first
+	Sessions    []RemovedSession    // that were set aside
+	Kept        int                 // checkpoints
+	Lost        []string            // what can no longer be gone back to, for people
+	Freed       int64               // bytes, as far as no other PRD needs them too
+	Over        int64               // bytes over max_size_mb that are left although nothing more may go
+	Doubted     int                 // too old by a reading of the clock that is not believed, see Clock
+	Warnings    []string            // what could not be looked at
+}
+
+// RemovedCheckpoint is a checkpoint that is no longer kept, and why.
+type RemovedCheckpoint struct {
+	*CheckpointRef
+	Why   string
+	Bytes int64
+}
+
+// RemovedSession is a session that is no longer kept, and why.
+type RemovedSession struct {
+	ID       string // where it lies in the state directory
+	Complete bool
+	EndedAt  time.Time
+	Why      string
+	Bytes    int64
+
+	dir string
+}
+
+// isEmpty reports whether nothing is removed.
+func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessions) == 0 }
+
+// PlanPrune says what Prune would remove. It takes no lock and changes nothing.
+func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (*Pruned, error) {
+	if err := s.checkID(prd); err != nil {
+		return nil, err
+	}
+	records, err := s.recordsOf(prd)
+	if err != nil {
+		return nil, fmt.Errorf("prune %s: %w", prd, err)
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
+	}
+	return s.planPrune(ctx, prd, records, o, s.o.Policy.MaxSizeMB > 0)
+}
+
+// planPrune is PlanPrune of sessions that were read already. What a PRD holds
+// is looked at only if weighed says so.
+func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSession, o PruneOptions, weighed bool) (*Pruned, error) {
+	pass := Pass{Clock: Clock{Now: s.now(), Seen: s.readings(records)}, Prune: o}
+	p := &Pruned{PRD: prd}
+	if weighed {
+		held, err := s.holds(ctx, prd, records)
+		switch {
+		case err == nil:
+			pass.Usage = held.Usage
+		case ctx.Err() != nil:
+			return nil, err
+		default:
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the size was not looked at: %v", err))
+		}
+	}
+	for _, r := range records {
+		if r.current {
+			p.decide(r.state, s.o.Policy, pass)
+		}
+	}
+	return p, s.decideSessions(p, records, pass)
+}
+
+// retentionReason is what the journal says of what retention removes.
+const retentionReason = "retention"
+
+// Prune removes what the policy no longer keeps, and what a person asked for:
+// checkpoints of the session, and sessions that were set aside. Objects go
+// with Collect. It is durable when Prune returns; cut short, it can be
+// repeated.
+func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
+	if _, err := x.Drain(ctx); err != nil {
+		return nil, err
+	}
+	p, err := x.store.PlanPrune(ctx, x.prd, o)
+	if err != nil {
+		return nil, err
+	}
+	return p, x.carryOut(ctx, p, retentionReason)
+}
+
+// carryOut removes what was decided: first from the journal, so that nobody
+// reads of a checkpoint that is no longer whole, then the files.
+func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error {
+	if len(p.Checkpoints) > 0 {
+		ids := make([]string, len(p.Checkpoints))
+		for i, c := range p.Checkpoints {
+			ids[len(ids)-1-i] = c.ID // the newest first, as they are found fastest
+		}
+		x.Add(CheckpointsRemoved{IDs: ids, Reason: Text(reason)})
+		if err := x.commit(ctx); err != nil {
+			return err
+		}
+	}
+	for _, session := range p.Sessions {
+		if err := x.store.discard(session.dir); err != nil {
+			return fmt.Errorf("remove %s: %w", filepath.FromSlash(session.ID), err)
+		}
+	}
+	return nil
+}
+
+// decide applies the policy to the checkpoints of a state.
+func (p *Pruned) decide(s *State, policy Policy, pass Pass) {
+	pass.Needed = neededBy(s)
+	result := Retain(s.Checkpoints, policy, pass)
+	kept := make([]*CheckpointRef, 0, len(s.Checkpoints))
+	for i, d := range result.Decisions {
+		if d.Keep {
+			kept = append(kept, s.Checkpoints[i])
+			continue
+		}
+		p.Checkpoints = append(p.Checkpoints, RemovedCheckpoint{CheckpointRef: s.Checkpoints[i], Why: d.Reason, Bytes: d.Bytes})
+	}
+	p.Kept, p.Over, p.Doubted = len(kept), result.Over, result.Doubted
+	p.Freed += result.Freed
+	p.Lost = lost(s, p.Checkpoints, kept)
+}
+
+// neededBy are the checkpoints that the state needs, and what for.
+func neededBy(s *State) map[string]string {
+	needed := map[string]string{}
+	if current := s.CurrentCheckpoint(); current != nil {
+		needed[current.ID] = "the session stands at it"
+	}
+	if s.Rollback != nil {
+		for _, id := range []string{s.Rollback.To, s.Rollback.Safety} {
+			needed[id] = "by a rollback that is not finished"
+		}
+	}
+	return needed
+}
+
+// lost says what can no longer be gone back to once checkpoints are removed.
+func lost(s *State, removed []RemovedCheckpoint, kept []*CheckpointRef) []string {
+	steps := map[int]*CheckpointRef{}
+	for _, ref := range kept {
+		if isUsable(ref) {
+			steps[ref.Step] = ref
+		}
+	}
+	var all []string
+	told := map[int]bool{}
+	for _, c := range removed {
+		switch _, there := steps[c.Step]; {
+		case !isUsable(c.CheckpointRef):
+		case c.Trigger == TriggerPreRollback:
+			if undone := s.rollbackWith(c.ID); undone != "" {
+				all = append(all, fmt.Sprintf("rollback %s can no longer be undone", undone))
+			}
+		case !there && !told[c.Step]:
+			told[c.Step] = true
+			all = append(all, nearest(c.CheckpointRef, steps))
+		}
+	}
+	return all
+}
+
+// rollbackWith returns the rollback that going back to a checkpoint undoes, or "".
+func (s *State) rollbackWith(safety string) string {
+	for _, r := range s.Rollbacks {
+		if r.Safety == safety && r.Error == "" {
+			return r.ID
+		}
+	}
+	return ""
+}
+
+// nearest says what there is in place of a step.
+func nearest(ref *CheckpointRef, steps map[int]*CheckpointRef) string {
+	what := fmt.Sprintf("step %d can no longer be gone back to", ref.Step)
+	if ref.StepName != "" {
+		what = fmt.Sprintf("step %d (%s) can no longer be gone back to", ref.Step, ref.StepName)
+	}
+	before := -1
+	for step := range steps {
+		if step < ref.Step {
+			before = max(before, step)
+		}
+	}
+	if before < 0 {
+		return what + ", nor anything before it"
+	}
+	return fmt.Sprintf("%s; the nearest before it is step %d, %s", what, before, steps[before].ID)
+}
+
+// readings are the times that are on record, by which ages are judged.
+func (s *Store) readings(records []*recordedSession) []time.Time {
+	var seen []time.Time
+	for _, r := range records {
+		seen = append(seen, r.state.CreatedAt, r.state.UpdatedAt)
+		for _, past := range r.state.Rollbacks {
+			seen = append(seen, past.At)
+		}
+		for _, ref := range r.state.Checkpoints {
+			seen = append(seen, ref.CreatedAt)
+		}
+		for _, p := range r.state.Phases {
+			for _, w := range p.Workstreams {
+				if w.EndedAt != nil {
+					seen = append(seen, *w.EndedAt)
+				}
+			}
+		}
+	}
+	prds, err := s.PRDs()
+	if err != nil {
+		return seen // fewer of them only keep more
+	}
+	for _, prd := range prds {
+		d, err := s.readDocument(prd)
+		if err != nil || d == nil {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339, d.Timestamp); err == nil {
+			seen = append(seen, at)
+		}
+	}
+	return seen
+}
+
+// decideSessions applies the policy to the sessions of a PRD that were set aside.
+func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass Pass) error {
+	places, err := s.placesOf(p.PRD)
+	if err != nil {
+		return err
+	}
+	byID := map[string]*recordedSession{}
+	for _, r := range records {
+		byID[r.id] = r
+	}
+	pass.Needed = map[string]string{}
+	var sessions []ArchivedSession
+	dirs := map[string]place{}
+	for _, at := range places {
+		if at.current || filepath.Ext(at.dir) == archivingExt {
+			continue
+		}
+		a, why, err := s.archivedSession(at, byID[at.id])
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			pass.Needed[a.ID] = why
+		}
+		sessions, dirs[a.ID] = append(sessions, a), at
+	}
+	result := RetainSessions(sessions, s.o.Policy, pass)
+	for i, d := range result.Decisions {
+		if d.Keep {
+			continue
+		}
+		a := sessions[i]
+		p.Sessions = append(p.Sessions, RemovedSession{
+			ID: a.ID, Complete: a.Complete, EndedAt: a.EndedAt, Why: d.Reason, Bytes: d.Bytes, dir: dirs[a.ID].dir,
+		})
+	}
+	p.Freed += result.Freed
+	p.Doubted += result.Doubted
+	slices.SortStableFunc(p.Sessions, func(a, b RemovedSession) int { return a.EndedAt.Compare(b.EndedAt) })
+	return nil
+}
+
+// archivedSession describes a session that was set aside. One that can't be
+// read is as old as its name says; where nothing tells, or a newer version
+// wrote it, it is not ours to remove.
+func (s *Store) archivedSession(at place, r *recordedSession) (a ArchivedSession, keep string, err error) {
+	a = ArchivedSession{ID: at.id, PRD: at.prd, Complete: at.complete, EndedAt: at.at}
+	if a.Bytes, err = s.treeSize(at.dir); err != nil {
+		return a, "", err
+	}
+	if r != nil {
+		a.EndedAt = r.state.UpdatedAt
+		a.Pinned = slices.ContainsFunc(r.state.Checkpoints, func(ref *CheckpointRef) bool { return ref.Pinned })
+		return a, "", nil
+	}
+	_, unreadable := s.record(at)
+	var version *VersionError
+	switch {
+	case errors.As(unreadable, &version):
+		return a, "a newer version wrote it", nil
+	case at.at.IsZero():
+		return a, "it cannot be read, and nothing tells how old it is", nil
+	}
+	return a, "", nil
+}

@@ -1,0 +1,184 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// settled is all that a cleaning of the scene may leave: the same whatever cut
+// it short.
+func settled(t *testing.T, when string, c *scene, want string) {
+	t.Helper()
+	ctx := context.Background()
+	s := c.open()
+	needsWhole(t, s, "PRD-009")
+	x, err := s.Lock(ctx, "PRD-009", by)
+	if err != nil {
+		t.Fatalf("%s: lock: %v", when, err)
+	}
+	if x.State() != nil {
+		if _, err := x.Prune(ctx, PruneOptions{}); err != nil {
+			t.Fatalf("%s: prune again: %v", when, err)
+		}
+	}
+	must(t, x.Close())
+	if _, err := s.Collect(ctx, nil); err != nil {
+		t.Fatalf("%s: collect again: %v", when, err)
+	}
+	needsWhole(t, s, "PRD-009")
+	if got := has(t, s, c.artifacts...); got != want {
+		t.Fatalf("%s: objects %s, not %s", when, got, want)
+	}
+	if s.exists(s.trashPath()) || s.exists(s.deletingPath("PRD-009")) {
+		t.Fatalf("%s: something is left of what was deleted", when)
+	}
+}
+
+// TestCleaningCutShort ends pruning, deleting and collecting at each change of
+// the disk, by a fault that stays and by a power cut: what is kept is whole,
+// and doing it again completes it.
+func TestCleaningCutShort(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		want string
+		do   func(ctx context.Context, s *Store) error
+	}{
+		"prune":         {"001", pruneAll},
+		"tidy":          {"001", tidyAll},
+		"deletesession": {"001", deleteAll},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := int64(1); cutAt(t, name, n, test.want, test.do); n++ {
+			}
+		})
+	}
+}
+
+func pruneAll(ctx context.Context, s *Store) error {
+	x, err := s.Lock(ctx, "PRD-009", by)
+	if err != nil {
+		return err
+	}
+	_, err = x.Prune(ctx, PruneOptions{})
+	if err = errors.Join(err, x.Close()); err != nil {
+		return err
+	}
+	_, err = s.Collect(ctx, nil)
+	return err
+}
+
+func tidyAll(ctx context.Context, s *Store) error {
+	x, err := s.Lock(ctx, "PRD-009", by)
+	if err != nil {
+		return err
+	}
+	_, err = x.Tidy(ctx, nil)
+	return errors.Join(err, x.Close())
+}
+
+func deleteAll(ctx context.Context, s *Store) error {
+	if err := s.DeleteSession(ctx, "PRD-009", by); err != nil {
+		return err
+	}
+	_, err := s.Collect(ctx, nil)
+	return err
+}
+
+// cutAt reports whether the nth change was reached.
+func cutAt(t *testing.T, name string, n int64, want string, do func(context.Context, *Store) error) bool {
+	t.Helper()
+	m := store.NewMemory()
+	c := newScene(t, m)
+	if name == "deletesession" { // what must stay is in the history
+		x := lockPRD(t, c.open(), "PRD-009")
+		commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+		_, err := x.Prune(context.Background(), PruneOptions{})
+		must(t, err)
+		must(t, x.Start(startedOf("PRD-009", "S2", 1)))
+		produce(t, x, "w0", c.artifacts[1])
+		must(t, x.Close())
+	}
+	var cut *store.Memory
+	d := &dying{FS: m, at: n, before: func() { cut = m.Crash() }}
+	c.o.FS = d
+	err := do(context.Background(), c.open())
+	when := fmt.Sprintf("%s, change %d", name, n)
+	if d.count.Load() < n {
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		return false
+	}
+	for plane, fsys := range map[string]store.FS{"fault": m, "power cut": cut} {
+		if bothNames(t, fsys, c) {
+			continue
+		}
+		again := *c
+		again.fixture = on(t, unlocked{fsys}, c.dir)
+		again.o.Now, again.o.Policy = c.o.Now, c.o.Policy
+		if name == "deletesession" {
+			s := again.open()
+			if !s.exists(s.journalPath("PRD-009")) || s.exists(s.deletingPath("PRD-009")) {
+				// It is gone.
+			} else if err := s.DeleteSession(context.Background(), "PRD-009", by); err != nil {
+				t.Fatalf("%s, %s: delete again: %v", when, plane, err)
+			}
+		}
+		settled(t, when+", "+plane, &again, want)
+	}
+	return true
+}
+
+// bothNames reports whether a directory that was being renamed has its old name
+// and its new one, as no file system leaves it: the one in memory makes each
+// name durable by itself.
+func bothNames(t *testing.T, fsys store.FS, c *scene) bool {
+	t.Helper()
+	where := map[any]bool{}
+	var walk func(dir string) bool
+	walk = func(dir string) bool {
+		entries, err := fsys.ReadDir(dir)
+		must(t, err)
+		for _, e := range entries {
+			if !e.IsDir() {
+				continue
+			}
+			info, err := e.Info()
+			must(t, err)
+			for other := range where {
+				if store.Same(other.(fs.FileInfo), info) {
+					return true
+				}
+			}
+			where[info] = true
+			if walk(filepath.Join(dir, e.Name())) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(c.dir)
+}
+
+// unlocked is the file system after the process that held locks on it has
+// ended, which the file system in memory does not know.
+type unlocked struct{ store.FS }
+
+func (u unlocked) TryLock(name string, shared bool) (store.Lock, error) {
+	lock, err := u.FS.TryLock(name, shared)
+	if errors.Is(err, store.ErrLocked) {
+		return freeLock{}, nil
+	}
+	return lock, err
+}
+
+type freeLock struct{}
+
+func (freeLock) Unlock() error { return nil }

@@ -1,0 +1,265 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// put keeps bytes as an object, and describes them as an artifact.
+func put(t testing.TB, s *Store, path, content string) Artifact {
+	t.Helper()
+	batch := s.Objects().Begin()
+	ref, err := batch.Put(context.Background(), []byte(content))
+	must(t, err)
+	must(t, batch.Commit(context.Background()))
+	return Artifact{Path: Text(path), Size: ref.Size, Mode: 0o644, Digest: ref.Digest}
+}
+
+// produce lets a workstream of wide() do its work anew.
+func produce(t testing.TB, x *Session, name string, artifacts ...Artifact) {
+	t.Helper()
+	attempt := x.State().Workstream(name).Attempts + 1
+	commit(t, x,
+		WorkstreamStarted{Workstream: name, Attempt: attempt},
+		WorkstreamCompleted{Workstream: name, Work: &Work{Attempt: attempt, DurationMS: 3, Artifacts: artifacts}})
+}
+
+// mark makes a checkpoint and its file.
+func mark(t testing.TB, x *Session, trigger Trigger) string {
+	t.Helper()
+	id, made := x.Checkpoint(trigger, "", nil)
+	if !made {
+		t.Fatalf("no checkpoint: %v", x.bad)
+	}
+	commit(t, x)
+	must(t, x.WriteDerived(context.Background(), true))
+	return id
+}
+
+func lockPRD(t testing.TB, s *Store, prd string) *Session {
+	t.Helper()
+	x, err := s.Lock(context.Background(), prd, by)
+	must(t, err)
+	return x
+}
+
+func startedOf(prd, session string, n int) SessionStarted {
+	e := started(session, wide(n))
+	e.PRD = prd
+	return e
+}
+
+// tick is a clock that goes on by itself and can be moved.
+type tick struct{ at time.Time }
+
+func (c *tick) now() time.Time {
+	c.at = c.at.Add(time.Millisecond)
+	return c.at
+}
+
+func newTick() *tick { return &tick{time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)} }
+
+// has reports which of the artifacts have an object.
+func has(t testing.TB, s *Store, artifacts ...Artifact) string {
+	t.Helper()
+	var b strings.Builder
+	for _, a := range artifacts {
+		there, err := s.Objects().Has(a.Digest)
+		must(t, err)
+		if there {
+			b.WriteByte('1')
+		} else {
+			b.WriteByte('0')
+		}
+	}
+	return b.String()
+}
+
+// needsWhole fails if something that a checkpoint on the list needs is gone.
+func needsWhole(t testing.TB, s *Store, prd string) {
+	t.Helper()
+	refs, err := s.Checkpoints(prd)
+	if errors.Is(err, ErrNoSession) {
+		return
+	}
+	must(t, err)
+	for _, ref := range refs {
+		f, err := s.ReadCheckpoint(prd, ref.ID)
+		must(t, err)
+		if missing := missingOf(t, s, f.State); missing != "" {
+			t.Fatalf("%s: checkpoint %s has no %s", prd, ref.ID, missing)
+		}
+	}
+}
+
+// missingOf names an object of a state that is not there, or "". It looks at
+// the files through their listing, as who restores them does.
+func missingOf(t testing.TB, s *Store, state *State) string {
+	t.Helper()
+	for digest := range digestsOf(t, s, state) {
+		if there, err := s.Objects().Has(digest); err != nil || !there {
+			return digest
+		}
+	}
+	return ""
+}
+
+// digestsOf are the artifacts and files of a state, and its listing.
+func digestsOf(t testing.TB, s *Store, state *State) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, p := range state.Phases {
+		for _, w := range p.Workstreams {
+			for _, a := range w.Artifacts {
+				all[a.Digest] = true
+			}
+		}
+	}
+	for _, c := range []*Capture{state.Capture, state.RunCapture} {
+		if c == nil {
+			continue
+		}
+		all[c.Listing] = true
+		l, err := workspace.ReadListing(context.Background(), s.Objects().Get, c.Listing)
+		must(t, err)
+		for _, e := range l.Entries {
+			if e.Digest != "" {
+				all[e.Digest] = true
+			}
+		}
+	}
+	return all
+}
+
+// everything lists the files below a directory, with their sizes and times.
+func everything(t testing.TB, fsys store.FS, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	entries, err := fsys.ReadDir(dir)
+	must(t, err)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := e.Info()
+		must(t, err)
+		found[path] = info.Mode().String() + " " + info.ModTime().String()
+		if e.IsDir() {
+			for name, what := range everything(t, fsys, path) {
+				found[name] = what
+			}
+			continue
+		}
+		if info.Mode().IsRegular() {
+			data, err := store.ReadFile(fsys, path)
+			must(t, err)
+			found[path] += " " + string(data)
+		}
+	}
+	return found
+}
+
+// dying is a file system on which nothing more can be changed from the nth
+// change on, as if the process had been killed there.
+type dying struct {
+	store.FS
+	at     int64
+	count  atomic.Int64
+	before func() // the fatal change
+}
+
+func (d *dying) dead() bool {
+	n := d.count.Add(1)
+	if n == d.at && d.before != nil {
+		d.before()
+	}
+	return d.at > 0 && n >= d.at
+}
+
+func (d *dying) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) != 0 && d.dead() {
+		return nil, errDisk
+	}
+	f, err := d.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &dyingFile{f, d}, nil
+}
+
+func (d *dying) Mkdir(name string, perm fs.FileMode) error {
+	if d.dead() {
+		return errDisk
+	}
+	return d.FS.Mkdir(name, perm)
+}
+
+func (d *dying) Rename(from, to string) error {
+	if d.dead() {
+		return errDisk
+	}
+	return d.FS.Rename(from, to)
+}
+
+func (d *dying) Link(from, to string) error {
+	if d.dead() {
+		return errDisk
+	}
+	return d.FS.Link(from, to)
+}
+
+func (d *dying) Symlink(target, name string) error {
+	if d.dead() {
+		return errDisk
+	}
+	return d.FS.Symlink(target, name)
+}
+
+func (d *dying) Remove(name string) error {
+	if d.dead() {
+		return errDisk
+	}
+	return d.FS.Remove(name)
+}
+
+func (d *dying) SyncDir(name string) error {
+	if d.dead() {
+		return errDisk
+	}
+	return d.FS.SyncDir(name)
+}
+
+type dyingFile struct {
+	store.File
+	d *dying
+}
+
+func (f *dyingFile) Write(p []byte) (int, error) {
+	if f.d.dead() {
+		n, _ := f.File.Write(p[:len(p)/2])
+		return n, errDisk
+	}
+	return f.File.Write(p)
+}
+
+func (f *dyingFile) WriteAt(p []byte, at int64) (int, error) {
+	if f.d.dead() {
+		return 0, errDisk
+	}
+	return f.File.WriteAt(p, at)
+}
+
+func (f *dyingFile) Sync() error {
+	if f.d.dead() {
+		return errDisk
+	}
+	return f.File.Sync()
+}

@@ -1,0 +1,462 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// scene is a PRD with three checkpoints and three versions of one artifact, of
+// which the middle one is no longer needed by the state.
+type scene struct {
+	*fixture
+	clock     *tick
+	artifacts []Artifact
+	ids       []string
+}
+
+// newScene counts one workstream_complete checkpoint less than it makes, by
+// keeping all while it makes them.
+func newScene(t testing.TB, fsys store.FS) *scene {
+	t.Helper()
+	c := &scene{fixture: on(t, fsys, "/ws/.runner"), clock: newTick()}
+	c.o.Now = c.clock.now
+	c.o.Policy = DefaultPolicy()
+	delete(c.o.Policy.Retention, TriggerWorkstreamComplete)
+	s := c.open()
+	x := lockPRD(t, s, "PRD-009")
+	must(t, x.Start(started("S1", wide(2))))
+	commit(t, x, PhaseStarted{Phase: "all"})
+	for i := range 3 {
+		a := put(t, s, "out", fmt.Sprintf("version %d", i))
+		c.artifacts = append(c.artifacts, a)
+		produce(t, x, "w0", a)
+		c.ids = append(c.ids, mark(t, x, TriggerWorkstreamComplete))
+	}
+	must(t, x.Close())
+	c.o.Policy.Retention[TriggerWorkstreamComplete] = 1
+	return c
+}
+
+func (c *scene) prune(t testing.TB, o PruneOptions) *Pruned {
+	t.Helper()
+	x := lockPRD(t, c.open(), "PRD-009")
+	p, err := x.Prune(context.Background(), o)
+	must(t, err)
+	must(t, x.Close())
+	return p
+}
+
+func (p *Pruned) removed() []string {
+	ids := []string{}
+	for _, c := range p.Checkpoints {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func TestPruneAndCollect(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.open()
+	before := everything(t, c.fs, c.dir)
+	plan, err := s.PlanPrune(context.Background(), "PRD-009", PruneOptions{})
+	must(t, err)
+	ahead, err := s.PlanCollect(context.Background(), nil, plan)
+	must(t, err)
+	if after := everything(t, c.fs, c.dir); !maps.Equal(before, after) {
+		t.Fatal("looking ahead changed something")
+	}
+	if ahead.Objects != 2 || ahead.Kept != 1 {
+		t.Fatalf("ahead %+v", ahead)
+	}
+	done := c.prune(t, PruneOptions{})
+	if !slices.Equal(done.removed(), c.ids[:2]) || !slices.Equal(plan.removed(), c.ids[:2]) || done.Kept != 1 {
+		t.Fatalf("removed %v, planned %v of %v", done.removed(), plan.removed(), c.ids)
+	}
+	if done.Checkpoints[0].Why != "only the last 1 of workstream_complete in all are kept" || done.Checkpoints[0].Bytes <= 9 {
+		t.Errorf("%+v", done.Checkpoints[0])
+	}
+	if got := has(t, s, c.artifacts...); got != "111" {
+		t.Errorf("objects %s before collecting", got)
+	}
+	for range 2 {
+		got, err := s.Collect(context.Background(), nil)
+		must(t, err)
+		if has(t, s, c.artifacts...) != "001" || got.Kept != 1 {
+			t.Errorf("collected %+v, left %s", got, has(t, s, c.artifacts...))
+		}
+	}
+	names, err := s.blobs("PRD-009").List("")
+	must(t, err)
+	if !slices.Equal(names, []string{checkpointName(c.ids[2])}) {
+		t.Errorf("files %v", names)
+	}
+	if again := c.prune(t, PruneOptions{}); !again.isEmpty() {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+// TestPruneLost says what can no longer be gone back to.
+func TestPruneLost(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := lockPRD(t, c.open(), "PRD-009")
+	produce(t, x, "w1")
+	mark(t, x, TriggerManual)
+	must(t, x.Close())
+	c.clock.at = c.clock.at.Add(time.Hour)
+	done := c.prune(t, PruneOptions{OlderThan: time.Minute})
+	if len(done.removed()) != 3 || len(done.Lost) != 1 && len(done.Lost) != 3 {
+		t.Fatalf("%+v", done)
+	}
+	if !strings.Contains(done.Lost[0], "(w0) can no longer be gone back to, nor anything before it") {
+		t.Errorf("lost %q", done.Lost)
+	}
+}
+
+// TestSharedByTwo: what another PRD needs stays.
+func TestSharedByTwo(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.open()
+	x := lockPRD(t, s, "PRD-010")
+	must(t, x.Start(startedOf("PRD-010", "T1", 1)))
+	commit(t, x, PhaseStarted{Phase: "all"})
+	produce(t, x, "w0", c.artifacts[0])
+	mark(t, x, TriggerManual)
+	c.prune(t, PruneOptions{})
+	var locked *LockedError
+	if _, err := s.Collect(context.Background(), nil); !errors.As(err, &locked) {
+		t.Fatalf("collected beside a writer: %v", err)
+	}
+	must(t, x.Close())
+	_, err := s.Collect(context.Background(), nil)
+	must(t, err)
+	if got := has(t, s, c.artifacts...); got != "101" {
+		t.Errorf("left %s", got)
+	}
+	needsWhole(t, s, "PRD-010")
+}
+
+// TestNotCollected: whoever does not know what is needed removes nothing.
+func TestNotCollected(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(c *scene){
+		"a damaged journal": func(c *scene) {
+			data := c.read("PRD-010/journal.jsonl")
+			data[len(data)/2] ^= 1
+			c.write("PRD-010/journal.jsonl", data)
+		},
+		"no journal":         func(c *scene) { must(c.t, c.fs.Remove(filepath.Join(c.dir, "PRD-010/journal.jsonl"))) },
+		"a newer version":    func(c *scene) { c.write("failed/PRD-011-20251211T100000Z/journal.jsonl", newerJournal(c.t)) },
+		"a set-aside wreck":  func(c *scene) { c.write("failed/PRD-011-20251211T100000Z/journal.jsonl", []byte("no\nno\n")) },
+		"a newer checkpoint": func(c *scene) { c.loseCheckpoint(`{"format_version":"9.0"}`) },
+		"a lost checkpoint":  func(c *scene) { c.loseCheckpoint("") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newScene(t, store.NewMemory())
+			s := c.open()
+			x := lockPRD(t, s, "PRD-010")
+			must(t, x.Start(startedOf("PRD-010", "T1", 1)))
+			mark(t, x, TriggerStart)
+			must(t, x.Close())
+			c.prune(t, PruneOptions{})
+			c.t = t
+			damage(c)
+			_, err := s.Collect(context.Background(), nil)
+			var none *NotCollectedError
+			if !errors.As(err, &none) || !strings.Contains(err.Error(), "PRD-01") {
+				t.Fatalf("collect: %v", err)
+			}
+			if got := has(t, s, c.artifacts...); got != "111" {
+				t.Errorf("left %s", got)
+			}
+		})
+	}
+}
+
+func newerJournal(t testing.TB) []byte {
+	t.Helper()
+	c := Commit{Seq: 1, Time: time.Now(), Prev: genesis, Events: []Event{SessionStarted{FormatVersion: "9.0", Session: "N", PRD: "PRD-011"}}}
+	line, err := newEncoder().line(&c)
+	must(t, err)
+	return line
+}
+
+// loseCheckpoint makes the journal of PRD-010 begin after its checkpoint, whose
+// file becomes something else, or goes.
+func (c *scene) loseCheckpoint(content string) {
+	c.t.Helper()
+	snap, err := c.open().Load("PRD-010")
+	must(c.t, err)
+	commit := Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: genesis}
+	line, err := newEncoder().line(&commit)
+	must(c.t, err)
+	c.write("PRD-010/journal.jsonl", line)
+	name := "PRD-010/checkpoints/" + checkpointName(snap.State.Checkpoints[0].ID)
+	if content == "" {
+		must(c.t, c.fs.Remove(filepath.Join(c.dir, name)))
+		return
+	}
+	c.write(name, []byte(content))
+}
+
+// TestRescuedIsNeeded: what the next owner adopts is needed before it does.
+func TestRescuedIsNeeded(t *testing.T) {
+	t.Parallel()
+	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "PRD-009/journal.jsonl"}
+	c := newScene(t, bad)
+	s := c.open()
+	x := lockPRD(t, s, "PRD-009")
+	a := put(t, s, "new", "only the rescue copy knows it")
+	bad.on.Store(true)
+	x.Add(WorkstreamStarted{Workstream: "w1", Attempt: 1}, WorkstreamCompleted{Workstream: "w1", Work: &Work{Attempt: 1, Artifacts: []Artifact{a}}})
+	if _, err := x.Drain(context.Background()); err == nil {
+		t.Fatal("the journal took it")
+	}
+	_ = x.Close()
+	bad.on.Store(false)
+	_, err := s.Collect(context.Background(), nil)
+	must(t, err)
+	if has(t, s, a) != "1" {
+		t.Error("collected what the next owner needs")
+	}
+	x = lockPRD(t, s, "PRD-009")
+	if got := x.State().Workstream("w1"); len(got.Artifacts) != 1 {
+		t.Errorf("w1 %+v", got)
+	}
+	must(t, x.Close())
+}
+
+// TestPrunedSessions removes sessions that were set aside, and what only they
+// needed.
+func TestPrunedSessions(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.open()
+	x := lockPRD(t, s, "PRD-009")
+	at, err := x.Abandon(SessionAbandoned{By: by})
+	must(t, err)
+	must(t, x.Start(startedOf("PRD-009", "S2", 1)))
+	must(t, x.Close())
+	_, err = s.Collect(context.Background(), nil)
+	must(t, err)
+	if got := has(t, s, c.artifacts...); got != "111" {
+		t.Fatalf("an archived session lost objects: %s", got)
+	}
+	c.clock.at = c.clock.at.Add(40 * 24 * time.Hour)
+	x = lockPRD(t, c.open(), "PRD-009")
+	commit(t, x, PhaseStarted{Phase: "all"})
+	must(t, x.Close())
+	c.clock.at = c.clock.at.Add(time.Hour)
+	done := c.prune(t, PruneOptions{OlderThan: 24 * time.Hour})
+	if len(done.Sessions) != 1 || done.Sessions[0].ID != "failed/"+filepath.Base(at) {
+		t.Fatalf("%+v", done)
+	}
+	if c.open().exists(at) {
+		t.Error("the session is still there")
+	}
+	got, err := s.Collect(context.Background(), nil)
+	must(t, err)
+	if has(t, s, c.artifacts...) != "000" || s.exists(s.trashPath()) || got.Objects != 3 {
+		t.Errorf("collected %+v", got)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := lockPRD(t, c.open(), "PRD-009")
+	_, _, err := x.Pin(context.Background(), c.ids[1], true, by, "")
+	must(t, err)
+	for ref, why := range map[string]string{c.ids[1]: "pinned", c.ids[2]: "newest", "CP-none": "no such checkpoint"} {
+		if _, err := x.Delete(context.Background(), DeleteOptions{References: []string{c.ids[0], ref}}); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	if len(x.State().Checkpoints) != 3 {
+		t.Fatal("a part of a refused deletion was done")
+	}
+	p, err := x.Delete(context.Background(), DeleteOptions{References: []string{c.ids[0], c.ids[2]}, Force: true, Reason: "tidying"})
+	must(t, err)
+	if len(p.Checkpoints) != 2 || p.Kept != 1 || p.Freed == 0 || len(x.State().Checkpoints) != 1 {
+		t.Errorf("%+v", p)
+	}
+	must(t, x.Close())
+	_, err = c.open().Collect(context.Background(), nil)
+	must(t, err)
+	if got := has(t, c.open(), c.artifacts...); got != "011" { // the last one is the state's
+		t.Errorf("left %s", got)
+	}
+}
+
+// TestSizeLimit: a size limit below one checkpoint leaves the newest.
+func TestSizeLimit(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.open()
+	x := lockPRD(t, s, "PRD-009")
+	for i := range 4 {
+		produce(t, x, "w1", put(t, s, "large", strings.Repeat(fmt.Sprint(i), megabyte/2)))
+		mark(t, x, TriggerSessionEnd) // their number is not limited
+	}
+	must(t, x.Close())
+	files, held, err := s.Holds(context.Background(), "PRD-009")
+	must(t, err)
+	if held < 2*megabyte || held > 2*megabyte+100 || files < 1000 {
+		t.Errorf("holds %d in files, %d in objects", files, held)
+	}
+	c.o.Policy.MaxSizeMB = 1
+	x = lockPRD(t, c.open(), "PRD-009")
+	tidied, err := x.Tidy(context.Background(), nil)
+	must(t, err)
+	must(t, x.Close())
+	if len(tidied.Pruned.Checkpoints) == 0 || tidied.Collected.Objects < 2 || len(tidied.Warnings) != 0 {
+		t.Errorf("%+v", tidied)
+	}
+	if _, held, _ = s.Holds(context.Background(), "PRD-009"); held > megabyte {
+		t.Errorf("holds %d after it", held)
+	}
+	needsWhole(t, s, "PRD-009")
+	x = lockPRD(t, c.open(), "PRD-009")
+	produce(t, x, "w1", put(t, s, "large", strings.Repeat("large", megabyte)))
+	mark(t, x, TriggerSessionEnd)
+	tidied, err = x.Tidy(context.Background(), nil)
+	must(t, err)
+	must(t, x.Close())
+	if len(tidied.Warnings) != 1 || !strings.Contains(tidied.Warnings[0], "nothing more may go") {
+		t.Errorf("warnings %q", tidied.Warnings)
+	}
+}
+
+func TestOnComplete(t *testing.T) {
+	t.Parallel()
+	for _, what := range []OnComplete{KeepOnComplete, DeleteOnComplete, ArchiveOnComplete} {
+		t.Run(string(what), func(t *testing.T) {
+			t.Parallel()
+			c := newScene(t, store.NewMemory())
+			c.o.Policy.OnComplete = what
+			x := lockPRD(t, c.open(), "PRD-009")
+			capture(t, x, "a file")
+			produce(t, x, "w1")
+			commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+			mark(t, x, TriggerComplete)
+			_, _, err := x.Pin(context.Background(), c.ids[1], true, by, "")
+			must(t, err)
+			done, err := x.Tidy(context.Background(), nil)
+			must(t, err)
+			must(t, x.Close())
+			c.checkComplete(t, what, done)
+		})
+	}
+}
+
+func (c *scene) checkComplete(t *testing.T, what OnComplete, done TidyResult) {
+	t.Helper()
+	s := c.open()
+	kept := has(t, s, c.artifacts...)
+	last, err := s.LastComplete("PRD-009")
+	must(t, err)
+	if last == nil {
+		t.Fatal("it is not on record that the session completed")
+	}
+	snap, err := s.Load("PRD-009")
+	switch what {
+	case KeepOnComplete:
+		must(t, err)
+		if kept != "011" || len(snap.State.Checkpoints) != 3 { // one was more than are kept
+			t.Errorf("objects %s, %d checkpoints", kept, len(snap.State.Checkpoints))
+		}
+		needsWhole(t, s, "PRD-009")
+	case DeleteOnComplete:
+		must(t, err)
+		if kept != "010" || len(snap.State.Checkpoints) != 1 || snap.State.Capture != nil || snap.Document == nil {
+			t.Errorf("objects %s, %d checkpoints, %+v", kept, len(snap.State.Checkpoints), snap.State.Capture)
+		}
+		if done.Collected.Objects < 4 || done.Collected.Kept != 1 {
+			t.Errorf("%+v", done.Collected)
+		}
+		needsWhole(t, s, "PRD-009") // the pinned one
+	case ArchiveOnComplete:
+		if !errors.Is(err, ErrNoSession) || filepath.Base(done.Archived) != "S1" || kept != "111" {
+			t.Errorf("load: %v; at %s, objects %s", err, done.Archived, kept)
+		}
+	}
+}
+
+// capture records a workspace of one file.
+func capture(t testing.TB, x *Session, content string) {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte(content), 0o600))
+	w, err := x.store.OpenWorkspace(dir, nil, workspace.GitOff)
+	must(t, err)
+	_, err = x.Capture(context.Background(), w, []string{"**"})
+	must(t, err)
+	must(t, w.Close())
+	commit(t, x)
+}
+
+// TestTidy collects what was dropped at boundaries, and looks at no
+// object where nothing was.
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := lockPRD(t, c.open(), "PRD-009")
+	produce(t, x, "w0", put(t, c.open(), "out", "version 3"))
+	mark(t, x, TriggerWorkstreamComplete) // lets go of the three before it
+	done, err := x.Tidy(context.Background(), nil)
+	must(t, err)
+	if done.Collected.Objects != 3 || has(t, c.open(), c.artifacts...) != "000" {
+		t.Errorf("%+v", done)
+	}
+	c.write("objects/ab/"+strings.Repeat("cd", 31), nil) // nobody's
+	done, err = x.Tidy(context.Background(), nil)
+	must(t, err)
+	must(t, x.Close())
+	if done.Collected.Objects != 0 {
+		t.Errorf("it looked at all objects for nothing: %+v", done)
+	}
+}
+
+func TestDeleteSession(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := newScene(t, store.NewMemory())
+	s := c.open()
+	x := lockPRD(t, s, "PRD-009")
+	var locked *LockedError
+	if err := s.DeleteSession(ctx, "PRD-009", by); !errors.As(err, &locked) {
+		t.Errorf("deleted beside its owner: %v", err)
+	}
+	commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+	must(t, x.Start(startedOf("PRD-009", "S2", 1)))
+	must(t, x.Close())
+	must(t, s.DeleteSession(ctx, "PRD-009", by))
+	if _, err := s.Load("PRD-009"); !errors.Is(err, ErrNoSession) {
+		t.Errorf("load: %v", err)
+	}
+	if err := s.DeleteSession(ctx, "PRD-010", by); !errors.Is(err, ErrNoSession) {
+		t.Errorf("delete nothing: %v", err)
+	}
+	c.read("PRD-009/history/S1/journal.jsonl")
+	_, err := s.Collect(ctx, nil)
+	must(t, err)
+	if got := has(t, s, c.artifacts...); got != "111" || s.exists(s.trashPath()) {
+		t.Errorf("the history lost objects: %s", got)
+	}
+	c.write("PRD-010/journal.jsonl", []byte("no\nno\n"))
+	must(t, s.DeleteSession(ctx, "PRD-010", by)) // what is damaged can be deleted
+}

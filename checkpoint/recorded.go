@@ -1,0 +1,230 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// recordedSession is a session as its journals tell of it.
+type recordedSession struct {
+	place
+	state *State // the head; nil: there is no session
+	// rescued continues the current journal: lines that the next owner adopts,
+	// and the head that they lead to.
+	rescued [][]byte
+	then    *State
+}
+
+// record reads the head of a session, and makes sure that nothing of it is
+// missing. It changes nothing.
+func (s *Store) record(p place) (*recordedSession, error) {
+	r := &recordedSession{place: p}
+	var claims []claim
+	if p.current {
+		// What is derived is read first: it never names a commit that the
+		// journal did not have before it.
+		d, err := s.readDocument(p.prd)
+		var damaged *DamagedError
+		if err != nil && !errors.As(err, &damaged) {
+			return nil, err
+		}
+		claims = s.claims(p.prd, d)
+	}
+	path := filepath.Join(p.dir, journalName)
+	f := newFold()
+	t, err := replay(p.prd, path, store.OpenLog(s.fs, path), f.apply)
+	if err != nil {
+		return nil, err
+	}
+	if r.state = f.state; f.state == nil {
+		return r, s.nothingRecorded(p, len(t.torn) > 0, claims)
+	}
+	if err := t.verify(p.prd, path, f.state, claims); err != nil || !p.current {
+		return r, err
+	}
+	return r, s.adoptRescue(r, f, t)
+}
+
+// nothingRecorded makes sure that a directory without a session holds nothing
+// that came from one.
+func (s *Store) nothingRecorded(p place, torn bool, claims []claim) error {
+	if torn {
+		return nil // the first line was cut short: nothing was acknowledged
+	}
+	names, err := store.NewBlobs(s.fs, filepath.Join(p.dir, checkpointsDir)).List("")
+	if err != nil {
+		return fmt.Errorf("look for checkpoints: %w", err)
+	}
+	if len(names) == 0 && len(claims) == 0 {
+		return nil
+	}
+	return &DamagedError{
+		Path: filepath.Join(p.dir, journalName), Detail: "it is missing, but what is derived from it is there",
+		Remedy: fmt.Sprintf("put back a copy, or remove %s if nothing in it is needed", p.dir),
+	}
+}
+
+// adoptRescue folds the commits of a rescue copy on top of the head.
+func (s *Store) adoptRescue(r *recordedSession, f *fold, t tail) error {
+	path, lines, err := s.findRescue(r.prd, f.state.Session, t)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	r.state = f.state.Clone()
+	for _, line := range lines {
+		c, err := t.next(store.Record{Data: line})
+		if err == nil {
+			err = f.apply(c)
+		}
+		if err != nil {
+			return explain(r.prd, path, 0, err)
+		}
+		t.accept(c, len(line))
+	}
+	r.rescued, r.then = lines, f.state
+	return nil
+}
+
+// heads are the states that the session stands at, or will.
+func (r *recordedSession) heads() []*State {
+	switch {
+	case r.state == nil:
+		return nil
+	case r.then == nil:
+		return []*State{r.state}
+	}
+	return []*State{r.state, r.then}
+}
+
+// wanted are the checkpoints that are kept, and those that an unfinished
+// rollback needs.
+func (r *recordedSession) wanted() map[string]bool {
+	ids := map[string]bool{}
+	for _, s := range r.heads() {
+		for _, ref := range s.Checkpoints {
+			ids[ref.ID] = true
+		}
+		if s.Rollback != nil {
+			ids[s.Rollback.To], ids[s.Rollback.Safety] = true, true
+		}
+	}
+	return ids
+}
+
+// visitor looks at what a session's journals hold.
+type visitor struct {
+	commit func(Commit) error               // nil: not asked for
+	state  func(id string, at *State) error // of a wanted checkpoint; valid during the call
+	wanted map[string]bool                  // those that were not met stay
+}
+
+// visit folds the journals of a session once, and reads the checkpoints that
+// they no longer have from their files. A wanted one that is in neither is an
+// error.
+func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error {
+	paths, err := s.journalsIn(r.dir)
+	if err != nil {
+		return err
+	}
+	for i, path := range paths {
+		if v.commit == nil && len(v.wanted) == 0 {
+			return nil
+		}
+		f := newFold()
+		fold := func(c Commit) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return v.fold(f, c)
+		}
+		t, err := replay(r.prd, path, store.OpenLog(s.fs, path), fold)
+		for _, line := range r.rescued {
+			if err != nil || i > 0 {
+				break
+			}
+			var c Commit
+			if c, err = t.next(store.Record{Data: line}); err == nil {
+				t.accept(c, len(line))
+				err = fold(c)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	for id := range v.wanted {
+		if err := s.visitFile(r, id, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fold folds one commit, and hands over the checkpoints that were made in it.
+func (v visitor) fold(f *fold, c Commit) error {
+	if err := f.apply(c); err != nil {
+		return err
+	}
+	if v.commit != nil {
+		if err := v.commit(c); err != nil {
+			return err
+		}
+	}
+	for _, e := range c.Events {
+		created, ok := e.(CheckpointCreated)
+		if !ok || !v.wanted[created.ID] || f.state.indexed().checkpoints[created.ID] == nil {
+			continue
+		}
+		if err := v.state(created.ID, f.state); err != nil {
+			return err
+		}
+		delete(v.wanted, created.ID)
+	}
+	return nil
+}
+
+func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
+	path := filepath.Join(r.dir, checkpointsDir, checkpointName(id))
+	data, err := store.ReadFile(s.fs, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &DamagedError{
+			Path: path, Detail: "the file is missing, and the journal no longer reaches back to it",
+			Remedy: "put back a copy, or delete the checkpoint",
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f, err := decodeCheckpoint(data)
+	var version *VersionError
+	switch {
+	case errors.As(err, &version):
+		return &VersionError{Path: path, Version: version.Version}
+	case err != nil:
+		return &DamagedError{Path: path, Detail: err.Error(), Remedy: "put back a copy, or delete the checkpoint"}
+	}
+	return v.state(id, f.State)
+}
+
+// journalsIn returns the journal in a directory and those that it was compacted
+// from.
+func (s *Store) journalsIn(dir string) ([]string, error) {
+	entries, err := s.fs.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the journals in %s: %w", dir, err)
+	}
+	paths := []string{filepath.Join(dir, journalName)}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, "journal.") && strings.HasSuffix(name, ".jsonl") && name != journalName {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	return paths, nil
+}

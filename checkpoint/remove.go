@@ -1,0 +1,194 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint/store"
+)
+
+// DeleteOptions say which checkpoints a person wants to be rid of.
+type DeleteOptions struct {
+	References []string // as FindCheckpoint takes them
+	Force      bool     // the newest valid one too
+	Reason     string
+}
+
+// KeptError says why a checkpoint cannot be deleted.
+type KeptError struct {
+	ID     string
+	Why    string
+	Newest bool // DeleteOptions.Force goes past it
+	Pinned bool
+}
+
+func (e *KeptError) Error() string { return fmt.Sprintf("checkpoint %s is kept: %s", e.ID, e.Why) }
+
+// PlanDelete says what Delete would remove. It takes no lock and changes
+// nothing.
+func (s *Store) PlanDelete(ctx context.Context, prd string, o DeleteOptions) (*Pruned, error) {
+	snap, err := s.Load(prd)
+	if err != nil {
+		return nil, err
+	}
+	if snap.State == nil {
+		return nil, fmt.Errorf("delete checkpoints of %s: %w", prd, ErrNoCheckpoint)
+	}
+	p, err := planDelete(snap.State, o)
+	if err != nil {
+		return nil, err
+	}
+	return p, s.weigh(ctx, p)
+}
+
+// Delete removes checkpoints because a person wants it, whatever the policy
+// says: none that is pinned or that an unfinished rollback needs, and the
+// newest valid one only with Force: the session can still be gone on with,
+// from its journal. Objects go with Collect.
+func (x *Session) Delete(ctx context.Context, o DeleteOptions) (*Pruned, error) {
+	if x.live == nil {
+		return nil, fmt.Errorf("delete checkpoints of %s: %w", x.prd, ErrNoSession)
+	}
+	p, err := planDelete(x.State(), o)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.store.weigh(ctx, p); err != nil {
+		return nil, err
+	}
+	reason := "deleted"
+	if o.Reason != "" {
+		reason += ": " + o.Reason
+	}
+	return p, x.carryOut(ctx, p, reason)
+}
+
+// planDelete finds what is to be deleted, all of it or nothing.
+func planDelete(s *State, o DeleteOptions) (*Pruned, error) {
+	chosen := map[string]bool{}
+	for _, reference := range o.References {
+		ref, err := s.FindCheckpoint(reference)
+		if err == nil {
+			err = s.deletable(ref, o.Force)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("delete checkpoint %q of %s: %w", reference, s.PRD, err)
+		}
+		chosen[ref.ID] = true
+	}
+	p := &Pruned{PRD: s.PRD}
+	var kept []*CheckpointRef
+	for _, ref := range s.Checkpoints {
+		if !chosen[ref.ID] {
+			kept = append(kept, ref)
+			continue
+		}
+		p.Checkpoints = append(p.Checkpoints, RemovedCheckpoint{CheckpointRef: ref, Why: "asked for"})
+	}
+	p.Kept = len(kept)
+	p.Lost = lost(s, p.Checkpoints, kept)
+	return p, nil
+}
+
+// deletable refuses what must stay.
+func (s *State) deletable(ref *CheckpointRef, force bool) error {
+	switch {
+	case ref.Pinned:
+		return &KeptError{ID: ref.ID, Why: "it is pinned", Pinned: true}
+	case s.Rollback != nil && (ref.ID == s.Rollback.To || ref.ID == s.Rollback.Safety):
+		return &KeptError{ID: ref.ID, Why: "a rollback that is not finished needs it"}
+	case !force && (ref == newestValid(s.Checkpoints) || ref == s.CurrentCheckpoint()):
+		return &KeptError{ID: ref.ID, Why: "it is the newest valid one, or the one that the session stands at", Newest: true}
+	}
+	return nil
+}
+
+// weigh computes how many bytes go with what is removed. Where that can't be
+// found out, as with a checkpoint that is damaged, it is left open.
+func (s *Store) weigh(ctx context.Context, p *Pruned) error {
+	records, err := s.recordsOf(p.PRD)
+	if err != nil {
+		return err
+	}
+	held, err := s.holds(ctx, p.PRD, records)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the size is not known: %v", err))
+		return nil
+	}
+	t := newTally(held.Usage)
+	for i := range p.Checkpoints {
+		c := &p.Checkpoints[i]
+		c.Bytes = t.release(c.ID)
+		p.Freed += c.Bytes
+	}
+	return nil
+}
+
+// DeleteSession deletes the current session of a PRD: journal, document, logs
+// and checkpoints, even if it is damaged. Its history stays. It is gone at one
+// moment; what a crash leaves after that, the next owner puts in order.
+// Objects, and what else is left of it, go with Collect.
+func (s *Store) DeleteSession(ctx context.Context, prd string, by Actor) (err error) {
+	if err := s.checkID(prd); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("delete the session of %s: %w", prd, err)
+	}
+	if !s.exists(s.prdDir(prd)) && !s.exists(s.documentPath(prd)) {
+		return fmt.Errorf("delete the session of %s: %w", prd, ErrNoSession)
+	}
+	l, err := s.lockDir(prd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	if snap, err := s.load(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
+		return fmt.Errorf("delete the session of %s: %w", prd, ErrUnfinishedRollback)
+	}
+	holder := newHolder(by, s.now())
+	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
+		return err
+	}
+	if err := s.deleteSession(prd); err != nil {
+		return fmt.Errorf("delete the session of %s: %w", prd, err)
+	}
+	return writeNote(s.fs, s.lockPath(prd), nil)
+}
+
+func (s *Store) deletingPath(prd string) string { return s.prdDir(prd) + deletingExt }
+
+func (s *Store) deleteSession(prd string) error {
+	for _, finish := range []func(string) error{s.finishArchive, s.finishDelete} {
+		if err := finish(prd); err != nil {
+			return err
+		}
+	}
+	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
+		return err
+	}
+	if err := s.takeDocument(prd); err != nil {
+		return err
+	}
+	if err := s.move(s.prdDir(prd), s.deletingPath(prd)); err != nil {
+		return err
+	}
+	return s.finishDelete(prd)
+}
+
+// finishDelete completes a deletion that a crash cut short: the history goes
+// back to where it was, the rest into the trash.
+func (s *Store) finishDelete(prd string) error {
+	from := s.deletingPath(prd)
+	if !s.exists(from) {
+		return nil
+	}
+	if err := s.returnHistory(prd, from); err != nil {
+		return err
+	}
+	return s.discard(from)
+}

@@ -1,0 +1,231 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// holdings is what a PRD holds: all its sessions, and the objects that they
+// refer to. One that two PRDs refer to counts for both.
+type holdings struct {
+	Usage
+	files   int64
+	objects int64
+}
+
+// Holds returns how many bytes a PRD has on disk: in files of its own, and in
+// objects that it refers to.
+func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, err error) {
+	records, err := s.recordsOf(prd)
+	if err != nil {
+		return 0, 0, err
+	}
+	held, err := s.holds(ctx, prd, records)
+	return held.files, held.objects, err
+}
+
+// recordsOf reads the sessions of a PRD that can be read. That one of those
+// that were set aside can't be is no error: it is for others to say.
+func (s *Store) recordsOf(prd string) ([]*recordedSession, error) {
+	places, err := s.placesOf(prd)
+	if err != nil {
+		return nil, err
+	}
+	var records []*recordedSession
+	for _, p := range places {
+		r, err := s.record(p)
+		if err != nil && p.current {
+			return nil, err
+		}
+		if err == nil && r.state != nil {
+			records = append(records, r)
+		}
+	}
+	return records, nil
+}
+
+// ledger tells what checkpoints hold from what is needed without them.
+type ledger struct {
+	s        *Store
+	base     *references
+	blobs    map[objectName]int
+	usage    *Usage
+	lists    map[*Artifact][]int // what is not in the base, by the first artifact of a list
+	captures map[string][]int    // likewise, by the listing
+}
+
+// holds computes what a PRD holds, and what goes with each checkpoint of its
+// current session.
+func (s *Store) holds(ctx context.Context, prd string, records []*recordedSession) (*holdings, error) {
+	h := &holdings{}
+	h.Held = map[string]Holding{}
+	if err := s.fileSizes(prd, h); err != nil {
+		return h, err
+	}
+	l := &ledger{
+		s: s, base: newReferences(s.Objects()), blobs: map[objectName]int{}, usage: &h.Usage,
+		lists: map[*Artifact][]int{}, captures: map[string][]int{},
+	}
+	var current *recordedSession
+	for _, r := range records {
+		var err error
+		if r.current {
+			current = r
+			for _, head := range r.heads() {
+				if err == nil {
+					err = l.base.addHead(ctx, head)
+				}
+			}
+		} else {
+			err = s.addSession(ctx, l.base, r, nil)
+		}
+		if err != nil {
+			return h, fmt.Errorf("find out what %s holds: %w", filepath.FromSlash(r.id), err)
+		}
+	}
+	if current != nil {
+		if err := l.addCheckpoints(ctx, current); err != nil {
+			return h, fmt.Errorf("find out what %s holds: %w", prd, err)
+		}
+	}
+	for n, known := range l.base.names {
+		h.objects += s.stored(n, known)
+	}
+	for _, size := range h.Blobs {
+		h.objects += size
+	}
+	h.Total = h.files + h.objects
+	return h, nil
+}
+
+// fileSizes adds the files of a PRD, and notes those of checkpoints.
+func (s *Store) fileSizes(prd string, h *holdings) error {
+	dirs := []string{s.prdDir(prd)}
+	places, err := s.placesOf(prd)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		if strings.HasPrefix(p.id, failedDir+"/") {
+			dirs = append(dirs, p.dir)
+		}
+	}
+	for _, dir := range dirs {
+		size, err := s.treeSize(dir)
+		if err != nil {
+			return err
+		}
+		h.files += size
+	}
+	if info, err := s.fs.Lstat(s.documentPath(prd)); err == nil {
+		h.files += info.Size()
+	}
+	dir := filepath.Join(s.prdDir(prd), checkpointsDir)
+	entries, err := s.fs.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look how large the checkpoints are: %w", err)
+	}
+	for _, e := range entries {
+		size, err := s.entrySize(dir, e)
+		if err != nil {
+			return err
+		}
+		h.Held[checkpointID(e.Name())] = Holding{Own: size}
+	}
+	return nil
+}
+
+// addCheckpoints notes what each checkpoint of a session holds beyond the base.
+func (l *ledger) addCheckpoints(ctx context.Context, r *recordedSession) error {
+	return l.s.visit(ctx, r, visitor{wanted: r.wanted(), state: func(id string, at *State) error {
+		held := l.usage.Held[id]
+		for _, list := range artifactLists(at) {
+			held.Blobs = append(held.Blobs, l.ofArtifacts(list)...)
+		}
+		captures := []*Capture{at.Capture, at.RunCapture}
+		if ref := at.indexed().checkpoints[id]; ref != nil {
+			captures = append(captures, ref.Capture)
+		}
+		for _, c := range captures {
+			blobs, err := l.ofCapture(ctx, c)
+			if err != nil {
+				return fmt.Errorf("checkpoint %s: %w", id, err)
+			}
+			held.Blobs = append(held.Blobs, blobs...)
+		}
+		l.usage.Held[id] = held
+		return nil
+	}})
+}
+
+func (l *ledger) ofArtifacts(list []Artifact) []int {
+	if held, known := l.lists[&list[0]]; known {
+		return held
+	}
+	var held []int
+	for _, a := range list {
+		if blob, ok := l.blob(a.Digest, a.Size); ok {
+			held = append(held, blob)
+		}
+	}
+	l.lists[&list[0]] = held
+	return held
+}
+
+func (l *ledger) ofCapture(ctx context.Context, c *Capture) ([]int, error) {
+	if c == nil || c.Listing == "" || l.base.captures[c.Listing] {
+		return nil, nil
+	}
+	if held, known := l.captures[c.Listing]; known {
+		return held, nil
+	}
+	var held []int
+	err := workspace.References(ctx, l.base.objects, c.Listing, func(digest string, size int64) bool {
+		blob, ok := l.blob(digest, size)
+		if ok {
+			held = append(held, blob)
+		}
+		return ok
+	})
+	l.captures[c.Listing] = held
+	return held, err
+}
+
+// blob returns the index of an object, unless it is needed anyway.
+func (l *ledger) blob(digest string, known int64) (int, bool) {
+	n, ok := parseObject(digest)
+	if _, needed := l.base.names[n]; !ok || needed {
+		return 0, false
+	}
+	i, had := l.blobs[n]
+	if !had {
+		i = len(l.usage.Blobs)
+		l.blobs[n] = i
+		l.usage.Blobs = append(l.usage.Blobs, l.s.stored(n, known))
+	}
+	return i, true
+}
+
+// stored returns how many bytes an object has on disk: none where it is not
+// there. An object that is not compressed has the size on record; looking at
+// each would cost more than all the rest.
+func (s *Store) stored(n objectName, known int64) int64 {
+	if known >= 0 && !s.o.Policy.Compress {
+		return known
+	}
+	path, _, err := s.Objects().Path(n.digest())
+	if err != nil {
+		return 0
+	}
+	info, err := s.fs.Lstat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
