@@ -92,14 +92,24 @@ func FilesOf(ctx context.Context, w *workspace.Workspace, s *State) (l *workspac
 	if err != nil {
 		return nil, false, fmt.Errorf("load the files of commit %d: %w", s.Capture.Seq, err)
 	}
+	return filesSince(l, s), true, nil
+}
+
+// filesSince adds to the files of a state's capture the artifacts that were
+// recorded since.
+func filesSince(l *workspace.Listing, s *State) *workspace.Listing {
+	after := uint64(0)
+	if s.Capture != nil {
+		after = s.Capture.Seq
+	}
 	have := make(map[string]string, len(l.Entries))
 	for _, e := range l.Entries {
 		have[e.Path] = e.Digest
 	}
-	since := slices.DeleteFunc(recordedEntries(s, s.Capture.Seq), func(e workspace.Entry) bool {
+	since := slices.DeleteFunc(recordedEntries(s, after), func(e workspace.Entry) bool {
 		return have[e.Path] == e.Digest && e.Digest != ""
 	})
-	return l.With(since), true, nil
+	return l.With(since)
 }
 
 // recordedEntries returns the artifacts that were recorded after a commit. A

@@ -22,8 +22,12 @@ type tail struct {
 // the chain is verified. Only the last line may be torn; any other mistake is
 // a *DamagedError, or a *VersionError.
 func replay(prd, path string, log store.Log, visit func(Commit) error) (tail, error) {
+	return replayRecords(prd, path, log.Records(), visit)
+}
+
+func replayRecords(prd, path string, records iter.Seq2[store.Record, error], visit func(Commit) error) (tail, error) {
 	t := tail{sum: genesis}
-	for r, err := range log.Records() {
+	for r, err := range records {
 		if err != nil {
 			return t, fmt.Errorf("read the journal: %w", err)
 		}

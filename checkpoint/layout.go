@@ -21,6 +21,7 @@ const (
 	manifestName   = "manifest.json"
 	latestName     = "latest"
 	archivingExt   = ".archiving"
+	importingExt   = ".importing"
 	deletingExt    = ".deleting"
 	trashDir       = "trash"
 	safetyDir      = "safety"

@@ -43,7 +43,10 @@ func (s *Store) places() ([]place, error) {
 			all = append(all, failed...)
 			continue
 		}
-		base := strings.TrimSuffix(strings.TrimSuffix(name, archivingExt), deletingExt)
+		base := name
+		for _, ext := range []string{archivingExt, deletingExt, importingExt} {
+			base = strings.TrimSuffix(base, ext)
+		}
 		p := place{id: name, dir: filepath.Join(s.dir, name), prd: decodeName(base), current: base == name}
 		if !strings.HasSuffix(name, deletingExt) {
 			all = append(all, p)

@@ -36,6 +36,9 @@ func (s *Store) open(prd string, holder Holder) (*Session, error) {
 	if err := s.finishDelete(prd); err != nil {
 		return nil, err
 	}
+	if _, err := s.finishImport(prd); err != nil {
+		return nil, err
+	}
 	r, err := s.examine(prd)
 	if err != nil {
 		return nil, err

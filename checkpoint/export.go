@@ -1,0 +1,170 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// The names in an archive are those in the directory of a PRD, and these.
+const (
+	exportsDir     = "exports"
+	exportDocument = "document.json"
+	importedName   = "imported.json"
+)
+
+// exportTries is how often an export begins again because the session changed
+// under it.
+const exportTries = 3
+
+// ExportOptions say what is exported, and where to.
+type ExportOptions struct {
+	Path   string    // of the archive; "" with no Out: in the PRD's exports/
+	Out    io.Writer // where it is to be no file
+	Format bundle.Format
+	Logs   bool
+}
+
+// Exported describes an archive that was written.
+type Exported struct {
+	ExportHeader
+	Path        string // "" where it is no file
+	SHA256      string
+	Size        int64
+	Checkpoints int
+	Rollbacks   int
+	Objects     int
+	ObjectBytes int64
+	Logs        int
+	Lacking     []Lacking // what could not be had
+}
+
+// Lacking is something that an archive should hold and does not.
+type Lacking struct {
+	What   Text   `json:"what"` // a path, the id of a checkpoint, or the name of an object
+	Reason string `json:"reason"`
+}
+
+// ExportHeader is the header of an archive: what it is of, and what it admits
+// not to hold. It tells no time, so that the same state gives the same bytes.
+type ExportHeader struct {
+	FormatVersion string   `json:"format_version"`
+	PRD           string   `json:"prd"`
+	Session       string   `json:"session"`
+	Seq           uint64   `json:"seq"` // where its journal ends
+	Sum           string   `json:"sum"` // of its last line
+	LostFiles     []string `json:"lost_checkpoints,omitempty"`
+	LostObjects   []string `json:"lost_objects,omitempty"`
+}
+
+// Export writes an archive with all that a machine needs which has nothing
+// else: the journal, the checkpoints, and the bytes of all their files, also
+// those that git keeps here. It takes no lock: a session that goes on meanwhile
+// is exported as it stood at one commit. What can't be had is named, and left
+// out.
+func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions) (*Exported, error) {
+	if err := s.checkID(prd); err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		out := &countingWriter{w: o.Out}
+		done, moved, err := s.export(ctx, w, prd, o, out)
+		if err == nil {
+			return done, nil
+		}
+		if !moved || try == exportTries || out.n > 0 || ctx.Err() != nil {
+			return nil, fmt.Errorf("export %s: %w", prd, err)
+		}
+	}
+}
+
+// export tries once. moved says that the session was not left in peace
+// meanwhile, which may be why it failed.
+func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions, out io.Writer) (done *Exported, moved bool, err error) {
+	x := &exporting{store: s, w: w, prd: prd, needed: newNeeded(objectSource(s))}
+	defer func() { err = errors.Join(err, x.close()) }()
+	if err = x.gather(ctx, o.Logs); err == nil {
+		err = x.gatherObjects(ctx)
+	}
+	if err == nil {
+		err = x.write(ctx, o, out)
+	}
+	var changed *bundle.ChangedError
+	moved = x.replaced() || errors.As(err, &changed) || errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoSession)
+	return &x.done, moved, err
+}
+
+// write writes the archive to where it is wanted.
+func (x *exporting) write(ctx context.Context, o ExportOptions, out io.Writer) error {
+	header, err := marshal(x.done.ExportHeader)
+	if err != nil {
+		return fmt.Errorf("encode the header: %w", err)
+	}
+	pour := func(to io.Writer) error {
+		sum, err := bundle.Write(ctx, to, o.Format, header, x.entries)
+		x.done.SHA256, x.done.Size = sum.SHA256, sum.Size
+		return err
+	}
+	if o.Out != nil {
+		return pour(out)
+	}
+	if x.done.Path = o.Path; o.Path == "" {
+		dir := filepath.Join(x.store.prdDir(x.prd), exportsDir)
+		if err := store.MkdirAll(x.store.fs, dir); err != nil {
+			return err
+		}
+		x.done.Path = filepath.Join(dir, x.fileName())
+	}
+	return x.store.pourFile(x.done.Path, pour)
+}
+
+// fileName names an archive after what it holds.
+func (x *exporting) fileName() string {
+	session := x.done.Session
+	if len(session) > 8 {
+		session = session[:8]
+	}
+	return fmt.Sprintf("%s-%s-%d.tar.gz", encodeName(x.prd), encodeName(session), x.done.Seq)
+}
+
+// pourFile puts a file at a path, whole or not at all, as WriteFile does, but
+// without having all of it in memory.
+func (s *Store) pourFile(path string, pour func(io.Writer) error) error {
+	f, temp, err := store.CreateTemp(s.fs, path)
+	if err != nil {
+		return err
+	}
+	err = pour(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = s.fs.Rename(temp, path)
+	}
+	if err != nil {
+		_ = s.fs.Remove(temp) // it is a leftover then, and named as one
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return s.fs.SyncDir(filepath.Dir(path))
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,167 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/workspace"
+)
+
+// needed are the objects that states need, whatever keeps their bytes: unlike
+// references, it counts what lies in git too.
+type needed struct {
+	inventory *workspace.Inventory
+	files     map[string][]workspace.Entry // by digest; several, where git has the bytes under another name
+	lists     map[*Artifact]int            // by the first one, to the length: they were looked at
+	listings  []string
+}
+
+func newNeeded(from workspace.ObjectSource) *needed {
+	n := &needed{files: map[string][]workspace.Entry{}, lists: map[*Artifact]int{}}
+	n.inventory = workspace.NewInventory(from, n.addFile)
+	return n
+}
+
+func objectSource(s *Store) workspace.ObjectSource { return s.Objects().Get }
+
+func (n *needed) addFile(e workspace.Entry) {
+	if _, ok := parseObject(e.Digest); !ok {
+		return // as a digest that came with a document written by hand
+	}
+	had := n.files[e.Digest]
+	if !slices.ContainsFunc(had, func(h workspace.Entry) bool { return h.Blob == e.Blob }) {
+		n.files[e.Digest] = append(had, e)
+	}
+}
+
+// addHead adds what a session needs to be gone on with: of one that completed
+// and was emptied then, only what was captured since.
+func (n *needed) addHead(s *State) {
+	for _, ref := range s.Checkpoints {
+		n.addCapture(ref.Capture)
+	}
+	if s.Emptied {
+		n.addCaptures(s)
+		return
+	}
+	n.addState(s)
+}
+
+// addState adds what a state needs to be gone on from, or back to.
+func (n *needed) addState(s *State) {
+	for _, list := range artifactLists(s) {
+		if n.lists[&list[0]] >= len(list) {
+			continue
+		}
+		n.lists[&list[0]] = len(list)
+		for _, a := range list {
+			n.addFile(workspace.Entry{Path: string(a.Path), Mode: a.Mode, Size: a.Size, Digest: a.Digest})
+		}
+	}
+	n.addCaptures(s)
+}
+
+func (n *needed) addCaptures(s *State) {
+	n.addCapture(s.Capture)
+	n.addCapture(s.RunCapture)
+}
+
+func (n *needed) addCapture(c *Capture) {
+	if c != nil && c.Listing != "" && !slices.Contains(n.listings, c.Listing) {
+		n.listings = append(n.listings, c.Listing)
+	}
+}
+
+// readListings adds the files of the captures.
+func (n *needed) readListings(ctx context.Context) error {
+	for _, listing := range n.listings {
+		if err := n.inventory.Add(ctx, listing); err != nil {
+			return fmt.Errorf("read what a checkpoint captured: %w", err)
+		}
+	}
+	return nil
+}
+
+// objectMember is the name of an object in an archive.
+func objectMember(digest string) string {
+	n, _ := parseObject(digest)
+	hex := n.digest()[len("sha256:"):]
+	return objectsDir + "/" + hex[:2] + "/" + hex[2:]
+}
+
+// gatherObjects adds the bytes of all files, wherever they are, and names what
+// is nowhere.
+func (x *exporting) gatherObjects(ctx context.Context) (err error) {
+	if x.reader, err = x.w.Reader(ctx); err != nil {
+		return err
+	}
+	own := x.needed.inventory
+	for _, digest := range slices.Sorted(maps.Keys(own.Lost)) {
+		x.lacks(digest, Lacking{What: Text(digest), Reason: own.Lost[digest]})
+	}
+	for digest, size := range own.Own {
+		x.addObject(ctx, workspace.Entry{Digest: digest, Size: size})
+	}
+	files, err := x.available(ctx)
+	if err != nil {
+		return err
+	}
+	for digest, e := range files {
+		if _, had := own.Own[digest]; !had {
+			x.addObject(ctx, e)
+		}
+	}
+	slices.Sort(x.done.LostObjects)
+	x.done.LostObjects = slices.Compact(x.done.LostObjects)
+	return nil
+}
+
+// available finds for each digest an entry whose bytes can be had.
+func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, error) {
+	var all []workspace.Entry
+	for _, digest := range slices.Sorted(maps.Keys(x.needed.files)) {
+		for _, e := range x.needed.files[digest] {
+			e.Path = digest + " " + e.Blob // tells which of them is missing
+			all = append(all, e)
+		}
+	}
+	missing, err := x.w.Missing(ctx, all, true)
+	if err != nil {
+		return nil, err
+	}
+	reasons := map[string]string{}
+	for _, m := range missing {
+		reasons[m.Path] = m.Reason
+	}
+	found := map[string]workspace.Entry{}
+	for _, digest := range slices.Sorted(maps.Keys(x.needed.files)) {
+		entries := x.needed.files[digest]
+		for _, e := range entries {
+			if reasons[digest+" "+e.Blob] == "" {
+				found[digest] = e
+				break
+			}
+		}
+		if _, ok := found[digest]; !ok {
+			x.lacks(digest, Lacking{What: Text(entries[0].Path), Reason: reasons[digest+" "+entries[0].Blob]})
+		}
+	}
+	return found, nil
+}
+
+func (x *exporting) lacks(digest string, l Lacking) {
+	x.done.LostObjects = append(x.done.LostObjects, digest)
+	x.done.Lacking = append(x.done.Lacking, l)
+}
+
+func (x *exporting) addObject(ctx context.Context, e workspace.Entry) {
+	x.done.Objects++
+	x.done.ObjectBytes += e.Size
+	x.entries = append(x.entries, bundle.Entry{Name: objectMember(e.Digest), Size: e.Size, Open: func() (io.ReadCloser, error) {
+		return x.reader.Open(ctx, e)
+	}})
+}

@@ -1,0 +1,316 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// exporting is one try at an export.
+type exporting struct {
+	store   *Store
+	w       *workspace.Workspace
+	prd     string
+	journal store.File // stays the same one, also if another takes its name
+	state   *State
+	files   []store.File
+	reader  *workspace.Reader
+	needed  *needed
+	entries []bundle.Entry
+	done    Exported
+}
+
+// gather collects everything but objects: first the journal up to its last
+// whole commit, then what that one names.
+func (x *exporting) gather(ctx context.Context, logs bool) error {
+	d, err := x.store.readDocument(x.prd)
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return err
+	}
+	claims := x.store.claims(x.prd, d)
+	first, err := x.gatherJournal(claims)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return x.gatherSegments(first) },
+		func() error { return x.gatherDerived(d) },
+		x.gatherImported,
+		func() error { return x.gatherCheckpoints(ctx) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if logs {
+		return x.gatherLogs()
+	}
+	return nil
+}
+
+// gatherJournal returns the seq of the journal's first line.
+func (x *exporting) gatherJournal(claims []claim) (first uint64, err error) {
+	path := x.store.journalPath(x.prd)
+	x.journal, err = store.OpenRegular(x.store.fs, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, ErrNoSession
+	}
+	if err != nil {
+		return 0, err
+	}
+	x.files = append(x.files, x.journal)
+	f := newFold()
+	t, err := replayRecords(x.prd, path, recordsOf(section(x.journal)), f.apply)
+	if err != nil {
+		return 0, err
+	}
+	if f.state == nil {
+		return 0, ErrNoSession
+	}
+	if err := t.verify(x.prd, path, f.state, claims); err != nil {
+		return 0, err
+	}
+	x.state = f.state
+	x.done.ExportHeader = ExportHeader{FormatVersion: FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.seq, Sum: t.sum}
+	x.done.Rollbacks = len(x.state.Rollbacks)
+	x.addFile(journalName, x.journal, t.size)
+	return t.first, nil
+}
+
+// endless stands for the length of a file of which all that is there counts.
+const endless = 1<<63 - 1
+
+func section(f store.File) io.Reader { return io.NewSectionReader(f, 0, endless) }
+
+// recordsOf yields the lines that a reader gives.
+func recordsOf(r io.Reader) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		lines := store.NewLines(r)
+		for {
+			r, err := lines.Next()
+			if errors.Is(err, io.EOF) || !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// addFile adds the first bytes of an open file.
+func (x *exporting) addFile(name string, f store.File, size int64) {
+	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(io.NewSectionReader(f, 0, size)), nil
+	}})
+}
+
+func (x *exporting) addBytes(name string, data []byte) {
+	x.entries = append(x.entries, bundle.Entry{Name: name, Size: int64(len(data)), Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}})
+}
+
+// addPath adds the first bytes of a file that is opened when it is read, since
+// there may be many.
+func (x *exporting) addPath(name, path string, size int64) {
+	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
+		f, err := store.OpenRegular(x.store.fs, path)
+		if err != nil {
+			return nil, err
+		}
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(f, size), f}, nil
+	}})
+}
+
+// segmentPattern is the name of what a journal was compacted from.
+const segmentPattern = `^journal\.([0-9]{1,19})-([0-9]{1,19})\.jsonl$`
+
+// segmentSpan returns the commits in a file that a journal was compacted from.
+func segmentSpan(name string) (first, last uint64, ok bool) {
+	parts := regexp.MustCompile(segmentPattern).FindStringSubmatch(name)
+	if parts == nil {
+		return 0, 0, false
+	}
+	first, err := strconv.ParseUint(parts[1], 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	last, err = strconv.ParseUint(parts[2], 10, 64)
+	return first, last, err == nil && 0 < first && first <= last
+}
+
+// gatherSegments adds what the journal was compacted from: what ends before it
+// begins. What it is compacted into meanwhile is in it already.
+func (x *exporting) gatherSegments(begin uint64) error {
+	dir := x.store.prdDir(x.prd)
+	entries, err := x.store.fs.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list the journals: %w", err)
+	}
+	for _, e := range entries {
+		if _, last, ok := segmentSpan(e.Name()); !ok || last > begin {
+			continue
+		}
+		f, err := store.OpenRegular(x.store.fs, filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		x.files = append(x.files, f)
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		x.addFile(e.Name(), f, info.Size())
+	}
+	return nil
+}
+
+// gatherDerived adds the document and the index, as they are where they tell of
+// this commit, else as they would be.
+func (x *exporting) gatherDerived(d *Document) error {
+	document, err := store.ReadFile(x.store.fs, x.store.documentPath(x.prd))
+	if err != nil || d == nil || !d.Intact() || d.Runner.Session != x.state.Session || d.Runner.Seq != x.state.Seq {
+		if document, err = NewDocument(x.state).Encode(); err != nil {
+			return err
+		}
+	}
+	index, err := store.ReadFile(x.store.fs, x.store.manifestPath(x.prd))
+	m, unreadable := x.store.readManifest(x.prd)
+	if err != nil || unreadable != nil || m.Session != x.state.Session || m.Seq != x.state.Seq {
+		if index, err = newManifest(x.state).encode(); err != nil {
+			return err
+		}
+	}
+	x.addBytes(exportDocument, document)
+	x.addBytes(manifestName, index)
+	return nil
+}
+
+// gatherImported adds the document that the session began with, if it did.
+func (x *exporting) gatherImported() error {
+	data, err := store.ReadFile(x.store.fs, filepath.Join(x.store.prdDir(x.prd), importedName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		x.addBytes(importedName, data)
+	}
+	return err
+}
+
+// gatherCheckpoints adds the file of each checkpoint, and what its state needs.
+func (x *exporting) gatherCheckpoints(ctx context.Context) error {
+	x.needed.addHead(x.state)
+	for _, ref := range x.state.Checkpoints {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		state, err := x.gatherCheckpoint(ref)
+		if err != nil {
+			return err
+		}
+		if state != nil {
+			x.needed.addState(state)
+		}
+	}
+	return x.needed.readListings(ctx)
+}
+
+func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
+	dir, name := x.store.prdDir(x.prd), checkpointName(ref.ID)
+	data, err := x.store.blobsIn(dir).Get(name)
+	var file *CheckpointFile
+	if err == nil {
+		file, err = x.store.verifyCheckpoint(x.prd, dir, x.state.Session, ref, data)
+	}
+	member := checkpointsDir + "/" + name
+	var damaged *DamagedError
+	switch {
+	case err == nil:
+		x.addPath(member, checkpointPath(dir, ref.ID), int64(len(data)))
+		x.done.Checkpoints++
+		return file.State, nil
+	case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged):
+		return nil, err
+	}
+	made, err := x.store.rebuildOne(x.prd, dir, ref.ID)
+	if errors.As(err, &damaged) {
+		x.done.LostFiles = append(x.done.LostFiles, ref.ID)
+		x.done.Lacking = append(x.done.Lacking, Lacking{What: Text(ref.ID), Reason: damaged.Detail})
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	state, err := encodeState(made.State)
+	if err == nil {
+		data, err = encodeCheckpoint(*made, state)
+	}
+	x.addBytes(member, data)
+	x.done.Checkpoints++
+	return made.State, err
+}
+
+// gatherLogs adds the logs as long as they are now.
+func (x *exporting) gatherLogs() error {
+	dir := filepath.Join(x.store.prdDir(x.prd), logsDir)
+	entries, err := x.store.fs.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("list the logs: %w", err)
+	}
+	for _, e := range entries {
+		if !isLogName(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return fmt.Errorf("list the logs: %w", err)
+		}
+		x.addPath(logsDir+"/"+e.Name(), filepath.Join(dir, e.Name()), info.Size())
+		x.done.Logs++
+	}
+	return nil
+}
+
+// logNamePattern is what LogPath makes.
+const logNamePattern = `^[A-Za-z0-9_%-][A-Za-z0-9._%-]*\.[0-9]{1,9}\.log$`
+
+func isLogName(name string) bool { return regexp.MustCompile(logNamePattern).MatchString(name) }
+
+// replaced reports whether another journal has the name of this one.
+func (x *exporting) replaced() bool {
+	if x.journal == nil {
+		return false
+	}
+	held, err := x.journal.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := x.store.fs.Lstat(x.store.journalPath(x.prd))
+	return err != nil || !store.Same(held, named)
+}
+
+func (x *exporting) close() error {
+	var all []error
+	for _, f := range x.files {
+		all = append(all, f.Close())
+	}
+	if x.reader != nil {
+		all = append(all, x.reader.Close())
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,167 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/store"
+)
+
+// Import is an archive that was looked at, and found to be whole and what it
+// says. Nothing of it is in the state yet. It keeps others from collecting, and
+// must be closed.
+type Import struct {
+	ExportHeader
+	State       *State // where its session stands
+	Checkpoints int
+	Objects     int
+	Bytes       int64
+	Logs        int
+	Relation    Relation
+	Here        *State // the session of the PRD that is here; nil: none, or it can't be read
+	Damage      error  // why it can't
+
+	store   *Store
+	shared  store.Lock
+	staged  *bundle.Staged
+	objects map[string]int64 // of the archive, to their sizes
+	lineage *lineage
+}
+
+// ImportConflictError says that an archive would take the place of something
+// that it does not continue.
+type ImportConflictError struct {
+	PRD      string
+	Relation Relation
+	Here     *State // nil: none that can be read
+}
+
+func (e *ImportConflictError) Error() string {
+	what := map[Relation]string{
+		RelationOlder:    "the session here has gone on from there",
+		RelationDiverged: "the session here has gone on in another way",
+		RelationForeign:  "another session is here",
+		RelationDamaged:  "what is here can't be read",
+	}[e.Relation]
+	if e.Here == nil && e.Relation == RelationForeign {
+		what = "a document written by hand is here"
+	}
+	return fmt.Sprintf("import %s: %s", e.PRD, what)
+}
+
+// OpenImport unpacks an archive aside, and verifies everything: that it is an
+// archive, that its journal is whole, that all else in it belongs to that, and
+// that nothing is missing that it does not admit. What is wrong is a
+// *bundle.DamagedError, *bundle.VersionError, *bundle.LimitError or
+// *VersionError; the state is as it was. path names the archive in errors.
+func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits bundle.Limits) (*Import, error) {
+	if err := s.makeRoot(); err != nil {
+		return nil, err
+	}
+	shared, err := s.fs.TryLock(s.storeLockPath(), true)
+	if err != nil {
+		return nil, s.lockedBy(err, "", s.storeLockPath())
+	}
+	i := &Import{store: s, shared: shared}
+	if err := i.open(ctx, r, path, limits); err != nil {
+		return nil, errors.Join(err, i.Close())
+	}
+	return i, nil
+}
+
+func (i *Import) open(ctx context.Context, r io.Reader, path string, limits bundle.Limits) error {
+	// What a crash leaves in the trash goes with the next collection, which
+	// the shared lock keeps away meanwhile.
+	trash := i.store.trashPath()
+	if err := i.store.checkDir(trash); err != nil {
+		return err
+	}
+	if err := store.MkdirAll(i.store.fs, trash); err != nil {
+		return err
+	}
+	staged, err := bundle.Stage(ctx, i.store.fs, filepath.Join(trash, rand.Text()), r, limits)
+	if err != nil {
+		return fmt.Errorf("import %s: %w", path, err)
+	}
+	i.staged = staged
+	if err := i.check(ctx, path); err != nil {
+		return fmt.Errorf("import %s: %w", path, err)
+	}
+	i.Relation, i.Here, i.Damage, err = i.store.relation(i.PRD, i.lineage)
+	return err
+}
+
+// Close removes what was unpacked.
+func (i *Import) Close() error {
+	var err error
+	if i.staged != nil {
+		err = i.staged.Remove()
+		i.staged = nil
+	}
+	if i.shared != nil {
+		_ = i.store.fs.Remove(i.store.trashPath()) // if nothing else is in it
+		err = errors.Join(err, i.shared.Unlock())
+		i.shared = nil
+	}
+	return err
+}
+
+// readHeader reads the header, its version first.
+func (i *Import) readHeader(path string) error {
+	var version struct {
+		FormatVersion string `json:"format_version"`
+	}
+	if err := json.Unmarshal(i.staged.Header, &version); err != nil {
+		return &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
+	}
+	if !readable(version.FormatVersion) {
+		return &VersionError{Path: path, Version: "format version " + version.FormatVersion}
+	}
+	if err := json.Unmarshal(i.staged.Header, &i.ExportHeader); err != nil {
+		return &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
+	}
+	again, err := marshal(i.ExportHeader)
+	if err != nil || string(again) != string(i.staged.Header) {
+		return &bundle.DamagedError{Detail: "its header is not as it should be"}
+	}
+	if !i.store.isID(i.PRD) {
+		return &bundle.DamagedError{Detail: fmt.Sprintf("%q is not a PRD id: it must match %s", i.PRD, i.store.o.IDPattern)}
+	}
+	return nil
+}
+
+// relation says how a session relates to the one of the PRD that is here. A
+// session of a newer version is an error: nothing may be done to it.
+func (s *Store) relation(prd string, comes *lineage) (Relation, *State, error, error) {
+	snap, err := s.Load(prd)
+	var damaged *DamagedError
+	switch {
+	case errors.Is(err, ErrNoSession):
+		return RelationNew, nil, nil, nil
+	case errors.As(err, &damaged):
+		return RelationDamaged, nil, damaged, nil
+	case err != nil:
+		return "", nil, nil, err
+	case snap.State == nil:
+		return RelationForeign, nil, nil, nil // a document written by hand
+	}
+	here, state, err := s.lineageIn(prd, s.prdDir(prd))
+	if err == nil && here == nil {
+		err = fs.ErrNotExist // archived this moment
+	}
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("read the session of %s: %w", prd, err)
+	}
+	relation := relate(comes, here)
+	if relation == RelationForward && snap.RescuePath != "" {
+		relation = RelationDiverged // what was rescued is part of the session, and not of what comes
+	}
+	return relation, state, nil, nil
+}

@@ -1,0 +1,339 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/bundle"
+)
+
+// checking is one check of an archive that was unpacked.
+type checking struct {
+	*Import
+	segments []bundle.Member // in the order of their commits
+	files    map[string]bool // ids of the checkpoints that have a file
+	needed   *needed
+}
+
+// check makes sure that the members of an archive are what they should be, and
+// belong together.
+func (i *Import) check(ctx context.Context, path string) error {
+	if err := i.readHeader(path); err != nil {
+		return err
+	}
+	i.objects = map[string]int64{}
+	k := &checking{Import: i, files: map[string]bool{}, needed: newNeeded(i.object)}
+	if err := k.sort(); err != nil {
+		return err
+	}
+	for _, step := range []func() error{k.journals, k.names, k.derived, func() error { return k.checkpoints(ctx) }} {
+		if err := step(); err != nil {
+			var version *VersionError
+			if errors.As(err, &version) {
+				return &VersionError{Path: path + ": " + version.Path, Version: version.Version}
+			}
+			return err
+		}
+	}
+	return k.complete(ctx)
+}
+
+func wrong(member, format string, args ...any) error {
+	return &bundle.DamagedError{Member: member, Detail: fmt.Sprintf(format, args...)}
+}
+
+// sort tells the members apart by their names. What is none of an export's is
+// refused.
+func (k *checking) sort() error {
+	for _, m := range k.staged.Members {
+		dir, base, nested := strings.Cut(m.Name, "/")
+		_, _, segment := segmentSpan(m.Name)
+		switch {
+		case segment:
+			k.segments = append(k.segments, m)
+		case !nested && slices.Contains([]string{journalName, exportDocument, manifestName, importedName}, m.Name):
+		case dir == checkpointsDir && isCheckpointID(checkpointID(base)) && base == checkpointName(checkpointID(base)):
+			k.files[checkpointID(base)] = true
+		case dir == logsDir && isLogName(base):
+			k.Logs++
+		case dir == objectsDir && m.Name == objectMember("sha256:"+m.SHA256):
+			k.objects["sha256:"+m.SHA256] = m.Size
+			k.Bytes += m.Size
+		case dir == objectsDir:
+			return wrong(m.Name, "its bytes are not what its name says")
+		default:
+			return wrong(m.Name, "an export has no such file")
+		}
+	}
+	k.Checkpoints, k.Objects = len(k.files), len(k.objects)
+	slices.SortFunc(k.segments, func(a, b bundle.Member) int {
+		first, _, _ := segmentSpan(a.Name)
+		other, _, _ := segmentSpan(b.Name)
+		return int(min(max(int64(first)-int64(other), -1), 1)) //nolint:gosec // of at most 19 digits
+	})
+	return nil
+}
+
+// isCheckpointID reports whether an id can be the name of a file.
+func isCheckpointID(id string) bool {
+	return id != "" && len(id) < 200 && !strings.HasPrefix(id, ".") && strings.Trim(id, checkpointIDChars) == ""
+}
+
+const checkpointIDChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._%-"
+
+// maxMember bounds what is read into memory of a member that is not a list of
+// files.
+const maxMember = 256 << 20
+
+// read returns a member as a whole.
+func (i *Import) read(name string, limit int64) (data []byte, err error) {
+	r, err := i.staged.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	data, err = io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = wrong(name, "it is longer than such a file can be")
+	}
+	return data, err
+}
+
+// object returns an object of the archive. It implements
+// workspace.ObjectSource.
+func (i *Import) object(ctx context.Context, digest string, limit int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if _, there := i.objects[digest]; !there {
+		return nil, fmt.Errorf("object %q: %w", digest, fs.ErrNotExist)
+	}
+	return i.read(objectMember(digest), limit)
+}
+
+// journals folds the journal, and makes sure that what it was compacted from
+// leads to it.
+func (k *checking) journals() error {
+	k.lineage = newLineage()
+	before := "" // the sum that the next journal must go on from
+	for _, m := range k.segments {
+		first, last, _ := segmentSpan(m.Name)
+		t, f, began, err := k.replay(m.Name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case f.state == nil || f.state.Session != k.Session:
+			return wrong(m.Name, "it is of another session")
+		case t.first != first || t.seq != last:
+			return wrong(m.Name, "it holds other commits than its name says")
+		case before != "" && began.Prev != before:
+			return wrong(m.Name, "it does not continue the one before it")
+		}
+		before = t.sum
+	}
+	t, f, began, err := k.replay(journalName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return wrong(journalName, "it is missing")
+	case err != nil:
+		return err
+	case f.state == nil:
+		return wrong(journalName, "it holds nothing")
+	case f.state.Session != k.Session || f.state.PRD != k.PRD || t.seq != k.Seq || t.sum != k.Sum:
+		return wrong(journalName, "it is of another session, or another moment, than the header says")
+	case before != "" && began.Prev != before:
+		return wrong(journalName, "it does not continue %s", k.segments[len(k.segments)-1].Name)
+	}
+	k.State, k.lineage.session, k.lineage.seq = f.state, f.state.Session, t.seq
+	return nil
+}
+
+// replay folds a journal of the archive, all of whose lines must be whole.
+func (k *checking) replay(name string) (t tail, f *fold, began Commit, err error) {
+	r, err := k.staged.Open(name)
+	if err != nil {
+		return t, nil, began, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	f = newFold()
+	t, err = replayRecords(k.PRD, name, recordsOf(r), func(c Commit) error {
+		if began.Seq == 0 {
+			began = Commit{Seq: c.Seq, Prev: c.Prev}
+		}
+		k.lineage.add(c)
+		return f.apply(c)
+	})
+	var damaged *DamagedError
+	switch {
+	case errors.As(err, &damaged):
+		err = wrong(name, "line %d: %s", damaged.Line, damaged.Detail)
+	case err == nil && len(t.torn) > 0:
+		err = wrong(name, "its last line is not whole")
+	}
+	return t, f, began, err
+}
+
+// names looks at those strings of a state that become part of a file's name,
+// or an argument of git's.
+func (k *checking) names() error {
+	s := k.State
+	for _, ref := range s.Checkpoints {
+		if !isCheckpointID(ref.ID) {
+			return wrong(journalName, "%q cannot be the id of a checkpoint", ref.ID)
+		}
+		if err := k.gitNames(ref.Git, ref.Capture); err != nil {
+			return err
+		}
+	}
+	if err := k.gitNames(s.Git, s.RunCapture); err != nil {
+		return err
+	}
+	return k.gitNames(nil, s.Capture)
+}
+
+func (k *checking) gitNames(g *Git, c *Capture) error {
+	if g != nil && (!isCommit(g.Commit) || strings.HasPrefix(g.Branch, "-")) {
+		return wrong(journalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
+	}
+	if c != nil && (!isCommit(c.Commit) || c.Ref != "" && !strings.HasPrefix(c.Ref, CaptureRefs(k.PRD))) {
+		return wrong(journalName, "%q and %q cannot be a reference and a commit of a capture", c.Ref, c.Commit)
+	}
+	return nil
+}
+
+// isCommit reports whether a string can be the name of a commit, or of none.
+func isCommit(name string) bool {
+	return len(name) <= 64 && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// derived makes sure that document and index tell of this session at this
+// moment.
+func (k *checking) derived() error {
+	data, err := k.read(exportDocument, maxMember)
+	if err == nil {
+		var d Document
+		if d, err = DecodeDocument(data); err == nil && (!d.Intact() || d.PRD != k.PRD || d.Runner.Session != k.Session || d.Runner.Seq != k.Seq) {
+			err = errors.New("it is not the document of this session")
+		}
+	}
+	if err != nil {
+		return k.unfit(exportDocument, err)
+	}
+	var m Manifest
+	if data, err = k.read(manifestName, maxMember); err == nil {
+		m, err = decodeManifest(data)
+	}
+	if err == nil && (m.PRD != k.PRD || m.Session != k.Session || m.Seq != k.Seq) {
+		err = errors.New("it is not the index of this session")
+	}
+	return k.unfit(manifestName, err)
+}
+
+func decodeManifest(data []byte) (m Manifest, err error) {
+	if _, err := unseal(data); err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, err
+	}
+	if !readable(m.FormatVersion) {
+		return m, &VersionError{Version: "format version " + m.FormatVersion}
+	}
+	return m, nil
+}
+
+// unfit names the member that an error is about.
+func (k *checking) unfit(member string, err error) error {
+	var version *VersionError
+	var damaged *bundle.DamagedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &version):
+		return &VersionError{Path: member, Version: version.Version}
+	case errors.As(err, &damaged):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		return wrong(member, "it is missing")
+	}
+	return wrong(member, "%v", err)
+}
+
+// checkpoints makes sure that each checkpoint of the session has its file, and
+// no other is there, and finds out what they need.
+func (k *checking) checkpoints(ctx context.Context) error {
+	k.needed.addHead(k.State)
+	for _, ref := range k.State.Checkpoints {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		lost := slices.Contains(k.LostFiles, ref.ID)
+		member := checkpointsDir + "/" + checkpointName(ref.ID)
+		if k.files[ref.ID] == lost {
+			return wrong(member, "it is missing, or is there against what the header says")
+		}
+		delete(k.files, ref.ID)
+		if lost {
+			continue
+		}
+		data, err := k.read(member, maxMember)
+		var f *CheckpointFile
+		if err == nil {
+			f, err = decodeCheckpoint(data)
+		}
+		if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.PRD != k.PRD || f.Session != k.Session ||
+			f.State.Seq != ref.Seq || f.State.Session != k.Session || f.State.PRD != k.PRD) {
+			err = errors.New("it is another checkpoint than the journal says")
+		}
+		if err != nil {
+			return k.unfit(member, err)
+		}
+		k.needed.addState(f.State)
+	}
+	for id := range k.files {
+		return wrong(checkpointsDir+"/"+checkpointName(id), "the session has no such checkpoint")
+	}
+	return nil
+}
+
+// complete makes sure that every object that is needed is there, unless the
+// header admits that it is not, and no other.
+func (k *checking) complete(ctx context.Context) error {
+	if err := k.needed.readListings(ctx); err != nil {
+		var damaged *bundle.DamagedError
+		if errors.As(err, &damaged) || ctx.Err() != nil {
+			return err
+		}
+		return wrong("", "%v", err)
+	}
+	own := k.needed.inventory
+	wanted := map[string]bool{} // true: it may be missing
+	for _, names := range []iter.Seq[string]{maps.Keys(own.Own), maps.Keys(own.Lost), maps.Keys(k.needed.files)} {
+		for digest := range names {
+			wanted[digest] = false
+		}
+	}
+	for _, digest := range k.LostObjects {
+		wanted[digest] = true
+	}
+	for _, digest := range slices.Sorted(maps.Keys(wanted)) {
+		if _, there := k.objects[digest]; !there && !wanted[digest] {
+			return wrong(objectMember(digest), "it is missing")
+		}
+	}
+	for digest := range k.objects {
+		if lost, needed := wanted[digest]; !needed || lost {
+			return wrong(objectMember(digest), "nothing needs it, or the header says that it is missing")
+		}
+	}
+	return nil
+}

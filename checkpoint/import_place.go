@@ -1,0 +1,277 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Placed is what became of an archive.
+type Placed struct {
+	Relation Relation // as it was found under the lock
+	Archived string   // where the session lies that was here; "": none was put away
+}
+
+// Place makes the archive's session the current one of its PRD. One that it
+// does not continue is an *ImportConflictError, unless replace says that it is
+// to be archived. Where the session here stands at the same commit, nothing is
+// done.
+//
+// The objects come first, where they do no harm, then the session, whole, in a
+// directory of its own. Giving that its name is the moment from which on the
+// import is carried out; finishImport does the rest, now or, after a crash,
+// under the next lock.
+func (i *Import) Place(ctx context.Context, by Actor, replace bool) (*Placed, error) {
+	s := i.store
+	own, err := s.fs.TryLock(s.lockPath(i.PRD), false)
+	if err != nil {
+		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))
+	}
+	done, err := i.place(ctx, replace)
+	if err != nil || done.Relation == RelationEqual {
+		return done, errors.Join(err, own.Unlock())
+	}
+	if done.Archived != "" { // what its owner left undone lies there, too
+		err = writeNote(s.fs, s.lockPath(i.PRD), nil)
+	}
+	var x *Session
+	if err == nil {
+		x, err = s.open(i.PRD, newHolder(by, s.now()))
+	}
+	if err != nil {
+		return nil, errors.Join(err, own.Unlock())
+	}
+	x.locks = &locks{own: own}
+	return done, x.Close() // writes what is derived
+}
+
+func (i *Import) place(ctx context.Context, replace bool) (*Placed, error) {
+	s := i.store
+	if err := errors.Join(s.finishArchive(i.PRD), s.finishDelete(i.PRD)); err != nil {
+		return nil, err
+	}
+	if _, err := s.finishImport(i.PRD); err != nil {
+		return nil, err
+	}
+	relation, here, _, err := s.relation(i.PRD, i.lineage)
+	if err != nil {
+		return nil, err
+	}
+	switch relation {
+	case RelationEqual:
+		return &Placed{Relation: relation}, nil
+	case RelationNew:
+	case RelationForward:
+		if err := i.mendHere(); err != nil {
+			return nil, err
+		}
+	case RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
+		if !replace {
+			return nil, &ImportConflictError{PRD: i.PRD, Relation: relation, Here: here}
+		}
+	}
+	if err := i.placeObjects(ctx); err != nil {
+		return nil, err
+	}
+	prepared, err := i.prepare(ctx)
+	if err == nil {
+		err = s.move(prepared, s.importingPath(i.PRD))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.removeAll(prepared))
+	}
+	archived, err := s.finishImport(i.PRD)
+	return &Placed{Relation: relation, Archived: archived}, err
+}
+
+// mendHere puts the session in order that is gone on from, so that what was cut
+// short is kept for people.
+func (i *Import) mendHere() error {
+	r, err := i.store.examine(i.PRD)
+	if err != nil {
+		return err
+	}
+	log, err := i.store.mend(i.PRD, r)
+	if err != nil {
+		return err
+	}
+	return log.Close()
+}
+
+// placeObjects makes the archive's objects those of the state directory.
+func (i *Import) placeObjects(ctx context.Context) (err error) {
+	if err := i.store.checkDir(filepath.Join(i.store.dir, objectsDir)); err != nil {
+		return err
+	}
+	batch := i.store.Objects().Begin()
+	defer func() { err = errors.Join(err, batch.Abandon()) }()
+	for _, digest := range slices.Sorted(maps.Keys(i.objects)) {
+		r, err := i.staged.Open(objectMember(digest))
+		if err != nil {
+			return err
+		}
+		ref, err := batch.Copy(ctx, r)
+		if closed := r.Close(); err == nil {
+			err = closed
+		}
+		if err == nil && ref.Digest != digest {
+			err = wrong(objectMember(digest), "its bytes are not what its name says")
+		}
+		if err != nil {
+			return fmt.Errorf("import an object: %w", err)
+		}
+	}
+	return batch.Commit(ctx)
+}
+
+// prepare copies the session into a directory of the trash, where nobody takes
+// it for one, and makes it durable.
+func (i *Import) prepare(ctx context.Context) (dir string, err error) {
+	s := i.store
+	dir = filepath.Join(s.trashPath(), rand.Text())
+	for _, sub := range []string{"", checkpointsDir, logsDir} {
+		if err := store.MkdirAll(s.fs, filepath.Join(dir, sub)); err != nil {
+			return dir, err
+		}
+	}
+	for _, m := range i.staged.Members {
+		if err := ctx.Err(); err != nil {
+			return dir, err
+		}
+		top, _, _ := strings.Cut(m.Name, "/")
+		if top == objectsDir || m.Name == exportDocument || m.Name == manifestName {
+			continue // are elsewhere, or made again
+		}
+		if err := i.copyOut(m.Name, filepath.Join(dir, filepath.FromSlash(m.Name))); err != nil {
+			return dir, fmt.Errorf("import %s: %w", m.Name, err)
+		}
+	}
+	for _, sub := range []string{checkpointsDir, logsDir, ""} {
+		if err := s.fs.SyncDir(filepath.Join(dir, sub)); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
+}
+
+func (i *Import) copyOut(name, path string) error {
+	r, err := i.staged.Open(name)
+	if err != nil {
+		return err
+	}
+	f, err := i.store.fs.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
+	if err != nil {
+		return errors.Join(err, r.Close())
+	}
+	_, err = io.Copy(f, r)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), r.Close())
+}
+
+func (s *Store) importingPath(prd string) string { return s.prdDir(prd) + importingExt }
+
+// finishImport completes an import whose session has been given its name. It
+// returns where the one lies that was in its way.
+func (s *Store) finishImport(prd string) (archived string, err error) {
+	from := s.importingPath(prd)
+	if !s.exists(from) {
+		return "", nil
+	}
+	if s.exists(filepath.Join(from, journalName)) {
+		if archived, err = s.makeWay(prd, from); err == nil {
+			err = s.moveIn(prd, from)
+		}
+		if err != nil {
+			return archived, fmt.Errorf("finish the import of %s: %w", prd, err)
+		}
+	}
+	if err = s.removeAll(from); err == nil {
+		err = s.fs.SyncDir(s.dir)
+	}
+	if err != nil {
+		return archived, fmt.Errorf("finish the import of %s: %w", prd, err)
+	}
+	return archived, nil
+}
+
+// makeWay archives the session that the imported one does not go on from.
+func (s *Store) makeWay(prd, from string) (archived string, err error) {
+	comes, _, err := s.lineageIn(prd, from)
+	if err != nil {
+		return "", err
+	}
+	relation, _, _, err := s.relation(prd, comes)
+	if err != nil {
+		return "", err
+	}
+	switch relation {
+	case RelationNew, RelationEqual, RelationForward:
+		return "", nil
+	case RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
+	}
+	return s.archive(prd)
+}
+
+// moveIn moves the files of an imported session to where they belong. The
+// journal comes last: until then the old one is whole, and from then on the
+// new one is.
+func (s *Store) moveIn(prd, from string) error {
+	to := s.prdDir(prd)
+	if err := s.makePRDLayout(prd); err != nil {
+		return err
+	}
+	for _, sub := range []string{checkpointsDir, logsDir} {
+		dir := filepath.Join(to, sub)
+		if err := store.MkdirAll(s.fs, dir); err != nil {
+			return err
+		}
+		if err := s.checkDir(dir); err != nil {
+			return err
+		}
+		if err := s.moveFiles(filepath.Join(from, sub), dir, func(string) bool { return true }); err != nil {
+			return err
+		}
+	}
+	for _, last := range []bool{false, true} {
+		if err := s.moveFiles(from, to, func(name string) bool { return (name == journalName) == last }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveFiles moves files of one directory to another, durably: a crash leaves
+// each of them in one of them at least.
+func (s *Store) moveFiles(from, to string, which func(name string) bool) error {
+	entries, err := s.fs.ReadDir(from)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list %s: %w", from, err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !which(e.Name()) {
+			continue
+		}
+		if err := s.fs.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return fmt.Errorf("move %s: %w", e.Name(), err)
+		}
+	}
+	if err := s.fs.SyncDir(to); err != nil {
+		return err
+	}
+	if err := s.fs.SyncDir(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

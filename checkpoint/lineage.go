@@ -1,0 +1,93 @@
+package checkpoint
+
+import (
+	"errors"
+	"slices"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Relation is how a session relates to the one that is there.
+type Relation string
+
+// The relations of an archive's session to the one of its PRD that is here.
+const (
+	RelationNew      Relation = "new"      // there is none here
+	RelationEqual    Relation = "equal"    // they stand at the same commit
+	RelationForward  Relation = "forward"  // the archive's goes on from where this one stands
+	RelationOlder    Relation = "older"    // this one goes on from where the archive's stands
+	RelationDiverged Relation = "diverged" // they are of one session, and each has commits of its own
+	RelationForeign  Relation = "foreign"  // they are different sessions
+	RelationDamaged  Relation = "damaged"  // what is here can't be read
+)
+
+// lineage is what tells a session's commits from those of another history: the
+// sums of its lines. A line that a journal was begun anew with has two: its own,
+// and that of the line whose place it takes.
+type lineage struct {
+	session string
+	seq     uint64 // where it stands
+	sums    map[uint64][]string
+}
+
+func newLineage() *lineage { return &lineage{sums: map[uint64][]string{}} }
+
+// add adds a commit of the journal, or of what it was compacted from.
+func (l *lineage) add(c Commit) {
+	l.sums[c.Seq] = append(l.sums[c.Seq], c.Sum)
+	if c.State != nil {
+		l.sums[c.Seq] = append(l.sums[c.Seq], c.Prev)
+	}
+}
+
+// has reports whether the other stood, where it stands now, at a commit of
+// this one.
+func (l *lineage) has(other *lineage) bool {
+	return slices.ContainsFunc(other.sums[other.seq], func(sum string) bool { return slices.Contains(l.sums[other.seq], sum) })
+}
+
+// relate says how a session that comes relates to the one that is here.
+func relate(comes, here *lineage) Relation {
+	switch {
+	case comes.session != here.session:
+		return RelationForeign
+	case comes.has(here) && comes.seq == here.seq:
+		return RelationEqual
+	case comes.has(here):
+		return RelationForward
+	case here.has(comes):
+		return RelationOlder
+	}
+	return RelationDiverged
+}
+
+// lineageIn reads the lineage of the session in a directory, and where it
+// stands; nil where there is none. What a journal was compacted from proves
+// nothing where it is damaged.
+func (s *Store) lineageIn(prd, dir string) (*lineage, *State, error) {
+	paths, err := s.journals(prd, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := newLineage()
+	f := newFold()
+	t, err := replay(prd, paths[0], store.OpenLog(s.fs, paths[0]), func(c Commit) error {
+		l.add(c)
+		return f.apply(c)
+	})
+	if err != nil || f.state == nil {
+		return nil, nil, err
+	}
+	l.session, l.seq = f.state.Session, t.seq
+	for _, path := range paths[1:] {
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
+			l.add(c)
+			return nil
+		})
+		var damaged *DamagedError
+		if err != nil && !errors.As(err, &damaged) {
+			return nil, nil, err
+		}
+	}
+	return l, f.state, nil
+}
