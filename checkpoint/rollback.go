@@ -20,6 +20,7 @@ type RollbackOptions struct {
 	To     string        // a reference, as FindCheckpoint takes it
 	Scope  RollbackScope // "": RollbackAll
 	Force  bool          // go past what can't be restored, and past commits that were pushed
+	Deep   bool          // a plan reads every byte that is to be restored; a rollback does so in any case, before it changes anything
 	Reason string
 	By     Actor
 }
@@ -90,7 +91,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 	if w == nil || r.Scope == RollbackState {
 		return r, nil
 	}
-	if err := r.compareFiles(ctx, w, now); err != nil {
+	if err := r.compareFiles(ctx, w, now, o.Deep); err != nil {
 		return nil, err
 	}
 	return r, r.compareGit(ctx, w)
@@ -148,7 +149,7 @@ func (r *Rollback) compareState(now *State) {
 }
 
 // compareFiles finds what becomes of the files.
-func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now *State) error {
+func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now *State, deep bool) error {
 	r.FilesOf = r.state.Capture
 	target, known, err := FilesOf(ctx, w, r.state)
 	if err != nil {
@@ -172,7 +173,7 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 	}
 	r.LeftOut = found.LeftOut
 	r.Changes = workspace.Diff(found, target)
-	r.Missing, err = w.Missing(ctx, restored(r.Changes), true)
+	r.Missing, err = w.Missing(ctx, restored(r.Changes), deep)
 	if err != nil {
 		return fmt.Errorf("verify what is to be restored: %w", err)
 	}

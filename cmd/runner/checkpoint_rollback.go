@@ -66,7 +66,7 @@ func (o checkpointRollbackOptions) options(env *environment) checkpoint.Rollback
 	case o.filesOnly:
 		scope = checkpoint.RollbackFiles
 	}
-	return checkpoint.RollbackOptions{To: o.reference, Scope: scope, Force: o.force, Reason: o.reason, By: env.actor()}
+	return checkpoint.RollbackOptions{To: o.reference, Scope: scope, Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
 }
 
 func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRollbackOptions) (err error) {
