@@ -62,7 +62,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]bool, error) {
 	secret := map[string]bool{}
 	for _, path := range paths {
-		if Sensitive(path) {
+		if w.secret.match(path) {
 			secret[path] = true
 		}
 	}

@@ -8,7 +8,9 @@ import (
 )
 
 // References tells which objects a listing needs: its own, one for each
-// directory, and those of the files that git does not keep. It looks below an
+// directory, and those of the files. Of a file that git keeps there is no
+// object, unless the listing comes from another machine, whose git nobody has
+// here. It looks below an
 // object only if visit returns true for it; visit returns false where it knows
 // what is there already. size is what is on record of the object's bytes, -1
 // where nothing is. What can't be read is an error: whoever wants to remove
@@ -33,7 +35,7 @@ func References(ctx context.Context, kept *objects.Store, listing string, visit 
 			return fmt.Errorf("read listing %s: %w", listing, err)
 		}
 		for _, f := range files {
-			if f.Blob == "" && f.Digest != "" {
+			if f.Digest != "" {
 				visit(f.Digest, f.Size)
 			}
 		}

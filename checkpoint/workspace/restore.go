@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // RestoreOptions say how files are put back.
@@ -54,7 +55,9 @@ func (e *ChangedError) Error() string {
 //
 // All bytes are written to temporary files first, and verified while they are,
 // so that whatever can't be had, and whatever is in the way, is found before
-// anything is changed: *MissingError. Afterwards what was written is read again.
+// anything is changed: *MissingError. Afterwards what was written is read again,
+// but for what is larger than 4 MiB: there it is made sure that it is the file
+// that was verified, untouched.
 // Where a directory above a file must be made, it gets the mode that the
 // process gives new ones. Directories that no file is left in are removed.
 //
@@ -93,9 +96,10 @@ type item struct {
 	done  bool     // the path is as it shall be
 	isDir bool     // a directory is at the path
 
-	stage  string // the directory of the temporary file
-	temp   string // its name; "": none
-	staged fileStat
+	stage    string // the directory of the temporary file
+	temp     string // its name; "": none
+	staged   fileStat
+	stagedAt time.Time
 }
 
 // removes reports whether what is at the path goes before anything is written.

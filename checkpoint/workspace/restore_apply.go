@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -291,11 +292,16 @@ func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 	})
 }
 
-// verify reads again what was written.
+// maxReread bounds the size of files that are read again after they were
+// written. A larger one was hashed as it was written; that the file in its
+// place is that one, and was not written to since, is told by its stat.
+const maxReread = 4 << 20
+
+// verify looks again at what was written.
 func (r *restore) verify(ctx context.Context) error {
-	return r.w.each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *cursor, n int) error {
+	return r.w.each(ctx, len(r.items), verifyChunk, func(ctx context.Context, c *cursor, n int) error {
 		i := r.items[n]
-		if i.done {
+		if i.done || i.isAsWritten(r.w, c) {
 			return nil
 		}
 		again := &item{Change: Change{Path: i.Path}}
@@ -308,4 +314,36 @@ func (r *restore) verify(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+const verifyChunk = 16
+
+// isAsWritten reports whether a large file is the one that was written, and
+// has the cache remember it.
+func (i *item) isAsWritten(w *Workspace, c *cursor) bool {
+	if i.temp == "" || i.To.Size <= maxReread || !settled(fileStat{mtime: i.staged.mtime}, i.stagedAt) {
+		return false
+	}
+	began := w.cache.now()
+	dir, name, err := c.at(i.Path)
+	if err != nil {
+		return false
+	}
+	info, err := dir.Lstat(native(name))
+	if err != nil || !info.Mode().IsRegular() || uint32(info.Mode().Perm()) != i.To.Mode {
+		return false
+	}
+	now := statOf(info)
+	renamed := i.staged
+	renamed.ctime = now.ctime // a rename is a change of status
+	sha, err := parseDigest(i.To.Digest)
+	if err != nil || now != renamed || now.inode == 0 {
+		return false
+	}
+	s := sums{sha: sha}
+	if blob, err := hex.DecodeString(i.To.Blob); err == nil {
+		s.blob = string(blob)
+	}
+	w.cache.put(i.Path, now, s, began)
+	return true
 }

@@ -63,7 +63,7 @@ func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]
 		return nil, err
 	}
 	flush := newFlusher()
-	err = r.w.each(ctx, len(items), 1+min(chunkSize, len(items)/16), func(ctx context.Context, c *cursor, n int) error {
+	err = r.w.each(ctx, len(items), stageChunk, func(ctx context.Context, c *cursor, n int) error {
 		i := items[n]
 		err := from.use(func(s *source) error {
 			return r.locks.change(c, i.stage, func(dir *os.Root) error { return r.write(ctx, s, dir, i, flush) })
@@ -120,9 +120,12 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		_ = dir.Remove(i.temp) // and so it is here
 		return err
 	}
-	flush.add(f, func(info fs.FileInfo) { i.staged = statOf(info) })
+	flush.add(f, func(info fs.FileInfo) { i.staged, i.stagedAt = statOf(info), r.w.cache.now() })
 	return nil
 }
+
+// stageChunk is small, since one of the files may be large.
+const stageChunk = 4
 
 // maxTarget bounds the length of a link's target.
 const maxTarget = 64 << 10

@@ -294,3 +294,137 @@ func TestRestoreCancelled(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestRestoreFlips turns a directory into a link to the outside, and back,
+// while files in it are restored: nothing outside is touched.
+func TestRestoreFlips(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	outside := t.TempDir()
+	for i := range 20 {
+		put(t, dir, fmt.Sprintf("d/%d", i), "x")
+		put(t, outside, fmt.Sprint(i), "outside")
+	}
+	first := capturePlain(t, w, nil)
+	target, err := w.Load(t.Context(), first.Listing)
+	must(t, err)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		d, aside := filepath.Join(dir, "d"), filepath.Join(dir, ".state", "aside")
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if os.Rename(d, aside) == nil {
+				_ = os.Symlink(outside, d)
+				_ = os.Remove(d)
+				_ = os.Rename(aside, d)
+			}
+		}
+	}()
+	refused := 0
+	for i := range 60 {
+		changed := &Listing{Patterns: target.Patterns}
+		for _, e := range target.Entries {
+			if i%2 == 0 {
+				e.Mode, e.Size, e.Digest = 0o600, 1, shaOf("x")
+			}
+			changed.Entries = append(changed.Entries, e)
+		}
+		now, err := w.Now(t.Context(), target.Patterns)
+		if err != nil {
+			refused++
+			continue
+		}
+		if _, err := w.Restore(t.Context(), Diff(now, changed), RestoreOptions{ID: "x"}); err != nil {
+			refused++
+		}
+		if _, err := w.Restore(t.Context(), Diff(now, &Listing{}), RestoreOptions{ID: "x"}); err != nil {
+			refused++
+		}
+	}
+	close(stop)
+	<-stopped
+	t.Logf("refused %d times", refused)
+	for i := range 20 {
+		info, err := os.Lstat(filepath.Join(outside, fmt.Sprint(i)))
+		if err != nil || info.Size() != int64(len("outside")) || info.Mode().Perm() != 0o644 {
+			t.Fatalf("outside/%d was touched: %v, %v", i, info, err)
+		}
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 20 {
+		t.Errorf("%d files outside, %v", len(entries), err)
+	}
+}
+
+// TestRestoreRefuses: what is in the way, and what changed meanwhile, is
+// found before anything is changed.
+func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
+	file := func(path, data string) *Entry {
+		return &Entry{Path: path, Mode: 0o644, Size: int64(len(data)), Digest: shaOf(data)}
+	}
+	link := &Entry{Path: "l", Mode: ModeSymlink, Size: 1, Digest: shaOf("d")}
+	for name, test := range map[string]struct {
+		changes []Change
+		want    string
+	}{
+		"changed meanwhile":       {[]Change{{Path: "f", From: file("f", "x"), To: file("f", "yy")}}, "f was changed"},
+		"already there":           {[]Change{{Path: "f", To: file("f", "yy")}}, "f was changed"},
+		"gone and other":          {[]Change{{Path: "nothing", From: file("nothing", "x"), To: file("nothing", "yy")}}, "nothing was changed"},
+		"deleted meanwhile":       {[]Change{{Path: "f", From: file("f", "x")}}, "f was changed"},
+		"directory in the way":    {[]Change{{Path: "d", To: file("d", "x")}}, "d/keep is in the way"},
+		"repository in the way":   {[]Change{{Path: "r", To: file("r", "x")}}, "r/.git is in the way"},
+		"file above":              {[]Change{{Path: "f/x", To: file("f/x", "x")}}, "f is in the way"},
+		"link above":              {[]Change{{Path: "l/x", To: file("l/x", "x")}}, "l is in the way"},
+		"pipe":                    {[]Change{{Path: "pipe", To: file("pipe", "x")}}, ErrNotRegular.Error()},
+		"escapes":                 {[]Change{{Path: "../f", To: file("../f", "x")}}, "does not name a file"},
+		"state directory":         {[]Change{{Path: ".state/x", To: file(".state/x", "x")}}, "not a part"},
+		"git's own":               {[]Change{{Path: "r/.git/x", To: file("r/.git/x", "x")}}, "not a part"},
+		"bytes that are not kept": {[]Change{{Path: "new", To: file("new", "zz")}}, "no object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, dir := keeper(t)
+			put(t, dir, "x", "x")
+			put(t, dir, "yy", "yy")
+			_, _, err := w.Keep(t.Context(), []string{"x", "yy"})
+			must(t, err)
+			for _, path := range []string{"f", "d/keep", "r/.git/HEAD"} {
+				put(t, dir, path, "mine")
+			}
+			must(t, os.Symlink("d", filepath.Join(dir, "l")))
+			must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+			fresh := open(t, Options{Dir: dir, Skip: []string{filepath.Join(dir, ".state")}})
+			before, err := fresh.Now(t.Context(), []string{"**"})
+			must(t, err)
+			changes := append([]Change{{Path: "yy", From: file("yy", "yy")}}, test.changes...)
+			_, err = w.Restore(t.Context(), changes, RestoreOptions{ID: "x"})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+			if diff := differs(dir, before); diff != "" {
+				t.Errorf("changed all the same: %s", diff)
+			}
+		})
+	}
+	t.Run("link goes", func(t *testing.T) {
+		t.Parallel()
+		w, dir := keeper(t)
+		put(t, dir, "d/x", "x")
+		_, _, err := w.Keep(t.Context(), []string{"d/x"})
+		must(t, err)
+		must(t, os.Symlink("d", filepath.Join(dir, "l")))
+		_, err = w.Restore(t.Context(), []Change{{Path: "l", From: link}, {Path: "l/y", To: file("l/y", "x")}}, RestoreOptions{})
+		must(t, err)
+		if info := mustStat(t, filepath.Join(dir, "l", "y")); info.Size() != 1 {
+			t.Error("not restored")
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "d", "y")); err == nil {
+			t.Error("a link was followed")
+		}
+	})
+}

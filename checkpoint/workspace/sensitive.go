@@ -1,7 +1,7 @@
 package workspace
 
 import (
-	"path"
+	"slices"
 	"strings"
 )
 
@@ -22,25 +22,71 @@ func SensitivePatterns() []string {
 }
 
 // Sensitive reports whether a path looks like one that holds secrets.
-func Sensitive(file string) bool {
-	file = "/" + strings.ToLower(file)
-	found := false
-	for _, pattern := range SensitivePatterns() {
-		pattern, except := strings.CutPrefix(pattern, "!")
-		if (!found || except) && looksLike(pattern, file) {
-			found = !except
-		}
-	}
-	return found
+func Sensitive(path string) bool { return newSensitivity().match(path) }
+
+// sensitivity is SensitivePatterns, parsed to be asked often.
+type sensitivity struct {
+	names, not map[string]bool // base names
+	globs      [][]string      // of base names, in the parts between their stars
+	dirs       []string        // with slashes around them
+	tails      []string        // of paths, with a slash before them
 }
 
-func looksLike(pattern, file string) bool {
-	switch {
-	case strings.HasSuffix(pattern, "/"):
-		return strings.Contains(file, "/"+pattern)
-	case strings.Contains(pattern, "/"):
-		return strings.HasSuffix(file, "/"+pattern)
+func newSensitivity() *sensitivity {
+	s := &sensitivity{names: map[string]bool{}, not: map[string]bool{}}
+	for _, pattern := range SensitivePatterns() {
+		except, isExcept := strings.CutPrefix(pattern, "!")
+		switch {
+		case isExcept:
+			s.not[except] = true
+		case strings.HasSuffix(pattern, "/"):
+			s.dirs = append(s.dirs, "/"+pattern)
+		case strings.Contains(pattern, "/"):
+			s.tails = append(s.tails, "/"+pattern)
+		case strings.Contains(pattern, "*"):
+			s.globs = append(s.globs, strings.Split(pattern, "*"))
+		default:
+			s.names[pattern] = true
+		}
 	}
-	ok, err := path.Match(pattern, path.Base(file))
-	return ok && err == nil
+	return s
+}
+
+func (s *sensitivity) match(path string) bool {
+	path = strings.ToLower(path)
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	if s.not[name] {
+		return false
+	}
+	if s.names[name] {
+		return true
+	}
+	for _, parts := range s.globs {
+		if matchParts(parts, name) {
+			return true
+		}
+	}
+	if !strings.Contains(path, "/") {
+		return false
+	}
+	path = "/" + path
+	return slices.ContainsFunc(s.dirs, func(dir string) bool { return strings.Contains(path, dir) }) ||
+		slices.ContainsFunc(s.tails, func(tail string) bool { return strings.HasSuffix(path, tail) })
+}
+
+// matchParts matches a name with the parts of a pattern between its stars.
+func matchParts(parts []string, name string) bool {
+	first, last := parts[0], parts[len(parts)-1]
+	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
+		return false
+	}
+	name = name[len(first) : len(name)-len(last)]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, rest, ok := strings.Cut(name, part)
+		if !ok {
+			return false
+		}
+		name = rest
+	}
+	return true
 }

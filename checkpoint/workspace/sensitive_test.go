@@ -9,7 +9,7 @@ func TestSensitive(t *testing.T) {
 		"tls/server.PEM": true, "my.key": true, "keyboard": false, "id_rsa": true, "id_rsa.pub": false, "a.ppk": true,
 		"credentials": true, "aws-credentials-2.json": true, "credentials.go": false, "secrets.yaml": true, "secret.yaml": false,
 		".npmrc": true, "service-account-prod.json": true, "home/.ssh/config": true, ".aws/x/y": true, "aws/x": false,
-		"h/.kube/config": true, "kube/config": false, "x.kube/config": false, ".docker/config.json": true, "main.go": false, ".envrc": false,
+		"h/.kube/config": true, "kube/config": false, "x.kube/config": false, ".docker/config.json": true, "main.go": false, "x/.ssh": false, ".envrc": false,
 	} {
 		if got := Sensitive(path); got != want {
 			t.Errorf("%s: %v", path, got)

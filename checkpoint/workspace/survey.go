@@ -63,7 +63,7 @@ func (s *survey) ask(ctx context.Context, git *Git) (empty []string, err error) 
 		case f.Gitlink:
 			s.special = append(s.special, f.Path)
 		case s.w.excluded(f.Path):
-		case !f.Tracked && Sensitive(f.Path):
+		case !f.Tracked && s.w.secret.match(f.Path):
 			s.leftOut = append(s.leftOut, f.Path)
 		default:
 			s.files = append(s.files, surveyed{found: at(f.Path), inGit: true, index: f.Blob})
@@ -94,7 +94,7 @@ func (s *survey) add(paths []string) {
 		})
 		switch {
 		case there || isBelow(path, links):
-		case Sensitive(path):
+		case s.w.secret.match(path):
 			s.leftOut = append(s.leftOut, path)
 		default:
 			s.files = append(s.files, surveyed{found: at(path)})

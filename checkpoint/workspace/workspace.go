@@ -75,6 +75,7 @@ type Workspace struct {
 	o       Options
 	skip    []string // slash-separated directories that are never part of it
 	cache   *cache
+	secret  *sensitivity
 	buffers sync.Pool // of *[]byte, to read files with
 	last    atomic.Pointer[loaded]
 }
@@ -85,7 +86,7 @@ func Open(o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	w := &Workspace{root: root, o: o, skip: skipped(o), cache: newCache(o)}
+	w := &Workspace{root: root, o: o, skip: skipped(o), cache: newCache(o), secret: newSensitivity()}
 	w.buffers.New = func() any {
 		b := make([]byte, bufferSize)
 		return &b

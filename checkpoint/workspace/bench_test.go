@@ -1,0 +1,151 @@
+//go:build unix
+
+package workspace
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// benchTree fills a directory with 5,000 files of 20 KB and one of 512 MB, none
+// of which compresses; with -short with a tenth, and one of 16 MB.
+func benchTree(b *testing.B, dir string) (bytes int64) {
+	b.Helper()
+	files, big := 5000, 512<<20
+	if testing.Short() {
+		files, big = 500, 16<<20
+	}
+	random := rand.NewChaCha8([32]byte{})
+	data := make([]byte, 20<<10)
+	for i := range files {
+		_, _ = random.Read(data)
+		sub := filepath.Join(dir, fmt.Sprintf("d%d", i%10), fmt.Sprintf("e%d", i%100))
+		must(b, os.MkdirAll(sub, 0o755))
+		must(b, os.WriteFile(filepath.Join(sub, fmt.Sprint(i)), data, 0o644))
+	}
+	f, err := os.Create(filepath.Join(dir, "big"))
+	must(b, err)
+	chunk := make([]byte, 1<<20)
+	for range big / len(chunk) {
+		_, _ = random.Read(chunk)
+		_, err = f.Write(chunk)
+		must(b, err)
+	}
+	must(b, f.Close())
+	return int64(files*len(data) + big)
+}
+
+// places are the two kinds of workspaces.
+func places(b *testing.B, run func(b *testing.B, w *Workspace, dir string, o CaptureOptions)) {
+	o := CaptureOptions{Patterns: []string{"**"}, When: time.Unix(1e9, 0), Ref: "refs/runner/bench"}
+	b.Run("outside", func(b *testing.B) {
+		w, dir := keeper(b)
+		b.SetBytes(benchTree(b, dir))
+		run(b, w, dir, o)
+	})
+	b.Run("git", func(b *testing.B) {
+		w, dir := gitKeeper(b, "", GitRef)
+		bytes := benchTree(b, dir)
+		runGit(b, dir, "add", "d0", "d1", "d2", "d3", "d4")
+		runGit(b, dir, "commit", "-q", "-m", "first")
+		b.SetBytes(bytes)
+		o.Patterns = nil
+		run(b, w, dir, o)
+	})
+}
+
+func BenchmarkCapture(b *testing.B) {
+	places(b, func(b *testing.B, w *Workspace, dir string, o CaptureOptions) {
+		for b.Loop() {
+			b.StopTimer()
+			w.cache = newCache(Options{Dir: dir})
+			must(b, os.RemoveAll(filepath.Join(dir, ".state", "objects")))
+			b.StartTimer()
+			_, err := w.Capture(b.Context(), o)
+			must(b, err)
+		}
+	})
+}
+
+func BenchmarkCaptureUnchanged(b *testing.B) {
+	places(b, func(b *testing.B, w *Workspace, dir string, o CaptureOptions) {
+		first, err := w.Capture(b.Context(), o)
+		must(b, err)
+		o.Last = &first.Capture
+		_, err = w.Capture(b.Context(), o)
+		must(b, err)
+		must(b, w.SaveCache())
+		b.Run("capture", func(b *testing.B) {
+			for b.Loop() {
+				again, err := w.Capture(b.Context(), o)
+				must(b, err)
+				if again.Changed {
+					b.Fatal("changed")
+				}
+			}
+		})
+		b.Run("new process", func(b *testing.B) {
+			for b.Loop() {
+				fresh := open(b, w.o)
+				_, err := fresh.Capture(b.Context(), o)
+				must(b, err)
+			}
+		})
+		if w.Git() == nil {
+			return
+		}
+		b.Run("git ls-files", func(b *testing.B) {
+			for b.Loop() {
+				_, err := w.Git().Files(b.Context())
+				must(b, err)
+				_, err = w.Git().EmptyDirs(b.Context())
+				must(b, err)
+			}
+		})
+		b.Run("git status", func(b *testing.B) {
+			for b.Loop() {
+				runGit(b, dir, "status", "--porcelain")
+			}
+		})
+	})
+}
+
+func BenchmarkRestore(b *testing.B) {
+	places(b, func(b *testing.B, w *Workspace, dir string, o CaptureOptions) {
+		first, err := w.Capture(b.Context(), o)
+		must(b, err)
+		target, err := w.Load(b.Context(), first.Listing)
+		must(b, err)
+		for b.Loop() {
+			b.StopTimer()
+			for _, e := range target.Entries {
+				must(b, os.Remove(filepath.Join(dir, e.Path)))
+			}
+			now, err := w.Now(b.Context(), o.Patterns)
+			must(b, err)
+			b.StartTimer()
+			_, err = w.Restore(b.Context(), Diff(now, target), RestoreOptions{ID: "x"})
+			must(b, err)
+		}
+	})
+}
+
+// BenchmarkCacheLoad loads what is known of 50,000 files.
+func BenchmarkCacheLoad(b *testing.B) {
+	c := newCache(Options{Dir: "/w"})
+	for i := range 50_000 {
+		stat := fileStat{size: 1000, mtime: int64(i), ctime: int64(i), inode: uint64(i), device: 1}
+		c.put(fmt.Sprintf("some/directory/of/a/project/d%d/file%d.go", i%100, i), stat, sums{blob: "01234567890123456789"}, time.Unix(1e9, 0))
+	}
+	data := c.encode()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, ok := c.decode(data); !ok {
+			b.Fatal("not trusted")
+		}
+	}
+}
