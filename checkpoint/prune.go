@@ -254,7 +254,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass Pass)
 	var sessions []ArchivedSession
 	dirs := map[string]place{}
 	for _, at := range places {
-		if at.current || filepath.Ext(at.dir) == archivingExt {
+		if ext := filepath.Ext(at.dir); at.current || ext == archivingExt || ext == importingExt {
 			continue
 		}
 		a, why, err := s.archivedSession(at, byID[at.id])
