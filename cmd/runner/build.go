@@ -155,6 +155,9 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 // conduct runs a build and records in the audit log how it ended.
 func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error {
 	ending, err := b.run(ctx, session)
+	if err == nil && !ending.Unwritten {
+		err = b.tidy(ctx, session)
+	}
 	err = errors.Join(err, b.files.SaveCache())
 	closed := session.Close()
 	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
@@ -175,6 +178,21 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		return nil
 	}
 	return &endedError{status: ending.Status, signal: ending.Signal}
+}
+
+// tidy lets go of what retention no longer keeps, and says so.
+func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
+	t, err := session.Tidy(ctx, b.files)
+	for _, warning := range t.Warnings {
+		fmt.Fprintln(b.env.stderr, "Warning:", warning)
+	}
+	if n := len(t.Pruned.Checkpoints); n > 0 {
+		fmt.Fprintf(b.env.stderr, "Retention let go of %d checkpoint(s)\n", n)
+	}
+	if t.Archived != "" {
+		fmt.Fprintf(b.env.stderr, "Archived under %s\n", b.env.display(t.Archived))
+	}
+	return err
 }
 
 // arguments are those of the command line, without sensitive values.

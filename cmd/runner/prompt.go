@@ -69,6 +69,9 @@ func resumePrompt(st *checkpoint.State, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Found existing checkpoint for %q\n", view.OneLine(titleOf(st.PRD, st.Title)))
 	fmt.Fprintf(&b, "Created: %s (%s)\n", st.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, st.CreatedAt))
+	if c := st.CurrentCheckpoint(); c != nil {
+		fmt.Fprintf(&b, "Checkpoint: %s (%s, %s)\n", c.ID, c.Trigger, view.Ago(now, c.CreatedAt))
+	}
 	fmt.Fprintf(&b, "Progress: %s\n", progress(st))
 	if st.Status == checkpoint.StatusFailed && st.Error != nil {
 		fmt.Fprintf(&b, "Failed: %s\n", view.Summary(*st.Error))
@@ -78,7 +81,7 @@ Options:
   (r)esume - %s
   (s)tart fresh - Archive this session under failed/ and start over
   (v)iew details - Show checkpoint contents
-  (d)elete - Archive this session under failed/ without starting
+  (d)elete - Remove this session without starting
 
 `, continueFrom(st))
 	return b.String()

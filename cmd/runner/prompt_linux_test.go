@@ -106,6 +106,7 @@ func TestResumePrompt(t *testing.T) {
 		s.expect("Please type one of r, s, v, d.")
 		s.send("v\n")
 		s.expect("WS2")
+		s.expect("CHECKPOINT DETAILS: CP-")
 		s.expect("Choice [r/s/v/d]: ")
 		s.send("r\n")
 		s.expect("Resuming PRD-001 from Phase 2")
@@ -131,9 +132,14 @@ func TestResumePrompt(t *testing.T) {
 		s := atTerminal(t, dir, "build", "PRD-001")
 		s.expect("Choice [r/s/v/d]: ")
 		s.send("d\n")
-		s.expect("Archived under .runner/failed/PRD-001-")
+		s.expect("This cannot be undone. [y/N]: ")
+		s.send("y\n")
+		s.expect("Deleted the session of PRD-001")
 		s.exits(0)
 		run(t, dir, 2, "status", "PRD-001")
+		if n := archived(t, dir); n != 0 {
+			t.Errorf("%d sessions are archived, want none", n)
+		}
 	})
 	t.Run("end of input", func(t *testing.T) {
 		t.Parallel()

@@ -228,22 +228,44 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 		case choiceFresh:
 			return start{fresh: true}, nil
 		case choiceDelete:
-			return start{done: true}, s.putAway(ctx)
+			return start{done: true}, s.remove(ctx)
 		case choiceView:
-			if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
+			if err := s.view(snap); err != nil {
 				return start{}, err
 			}
 		}
 	}
 }
 
-// putAway archives the session without starting another.
-func (s *starter) putAway(ctx context.Context) error {
-	at, err := abandonSession(ctx, s.env, s.store, s.prd, "deleted at the resume prompt")
+// view shows the session, and what its checkpoint holds.
+func (s *starter) view(snap *checkpoint.Snapshot) error {
+	if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
+		return err
+	}
+	ref := snap.State.CurrentCheckpoint()
+	if ref == nil {
+		return nil
+	}
+	file, err := s.store.ReadCheckpoint(s.prd, ref.ID)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.env.stderr, "Archived under %s\n", s.env.display(at))
+	return writeCheckpoint(s.env.stderr, ref, file)
+}
+
+// remove deletes the session without starting another, if that is really
+// meant.
+func (s *starter) remove(ctx context.Context) error {
+	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.prd)
+	if err := confirm(ctx, s.person, s.yes, question); err != nil {
+		return err
+	}
+	record := checkpoint.AuditRecord{By: s.env.actor(), What: "delete at the resume prompt", PRD: s.prd}
+	err := s.store.Audited(record, func() error { return s.store.DeleteSession(ctx, s.prd, s.env.actor()) })
+	if err != nil {
+		return lockHint(s.prd, err)
+	}
+	fmt.Fprintf(s.env.stderr, "Deleted the session of %s\n", s.prd)
 	return nil
 }
 
