@@ -138,8 +138,12 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 	if _, err := x.Capture(ctx, w, patterns); err != nil {
 		return err
 	}
-	x.Checkpoint(TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w))
-	return nil
+	if _, made := x.Checkpoint(TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {
+		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.prd)
+	}
+	// It must be durable before files are overwritten, and be of a commit of
+	// its own: one that ends with the rollback would have the state after it.
+	return x.commit(ctx)
 }
 
 // filesOf returns the files of a checkpoint.
