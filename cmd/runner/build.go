@@ -136,7 +136,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err := s.goBack(ctx); err != nil {
 		return err
 	}
-	snap, err := s.load()
+	snap, err := s.settle(ctx)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,19 @@ func (s *starter) load() (*checkpoint.Snapshot, error) {
 	return snap, err
 }
 
+// settle finishes a rollback that was cut short before anything is decided:
+// until then the session stands where it is about to leave.
+func (s *starter) settle(ctx context.Context) (*checkpoint.Snapshot, error) {
+	snap, err := s.load()
+	if err != nil || snap.State == nil || snap.State.Rollback == nil || snap.Owner != nil {
+		return snap, err
+	}
+	if err := finishNow(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
+		return nil, err
+	}
+	return s.load()
+}
+
 // goBack takes the session back to the checkpoint that --resume names, if it
 // names one. From then on it is an ordinary resume.
 func (s *starter) goBack(ctx context.Context) error {
