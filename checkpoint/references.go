@@ -60,11 +60,11 @@ func (r *references) add(digest string, size int64) bool {
 	if !ok {
 		return false
 	}
-	if _, had := r.names[n]; had {
-		return false
+	known, had := r.names[n]
+	if !had || size > known {
+		r.names[n] = size
 	}
-	r.names[n] = size
-	return true
+	return !had
 }
 
 // addState adds what a state needs to be gone on from, or back to.

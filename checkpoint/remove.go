@@ -192,3 +192,18 @@ func (s *Store) finishDelete(prd string) error {
 	}
 	return s.discard(from)
 }
+
+// Archive sets the session aside, whole, and returns where it lies: a complete
+// one in the history of its PRD, any other, which is given up for good, under
+// failed/.
+func (x *Session) Archive(ctx context.Context, by Actor, reason string) (string, error) {
+	switch {
+	case x.live == nil:
+		return "", fmt.Errorf("archive %s: %w", x.prd, ErrNoSession)
+	case x.State().Rollback != nil:
+		return "", fmt.Errorf("archive %s: %w", x.prd, ErrUnfinishedRollback)
+	case x.State().Status == StatusComplete:
+		return x.retire(ctx)
+	}
+	return x.Abandon(SessionAbandoned{By: by, Reason: Text(reason)})
+}

@@ -207,16 +207,19 @@ func (l *ledger) blob(digest string, known int64) (int, bool) {
 	if !had {
 		i = len(l.usage.Blobs)
 		l.blobs[n] = i
-		l.usage.Blobs = append(l.usage.Blobs, l.s.stored(n, known))
+		l.usage.Blobs = append(l.usage.Blobs, 0)
+	}
+	if !had || known > l.usage.Blobs[i] {
+		l.usage.Blobs[i] = l.s.stored(n, known)
 	}
 	return i, true
 }
 
-// stored returns how many bytes an object has on disk: none where it is not
-// there. An object that is not compressed has the size on record; looking at
-// each would cost more than all the rest.
+// stored returns how many bytes an object has on disk. An object that is not
+// compressed has the size on record: looking at each would cost more than all
+// the rest. What git keeps does not count.
 func (s *Store) stored(n objectName, known int64) int64 {
-	if known >= 0 && !s.o.Policy.Compress {
+	if known == 0 || known > 0 && !s.o.Policy.Compress {
 		return known
 	}
 	path, _, err := s.Objects().Path(n.digest())

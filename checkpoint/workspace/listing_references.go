@@ -8,12 +8,11 @@ import (
 )
 
 // References tells which objects a listing needs: its own, one for each
-// directory, and those of the files. Of a file that git keeps there is no
-// object, unless the listing comes from another machine, whose git nobody has
-// here. It looks below an
-// object only if visit returns true for it; visit returns false where it knows
-// what is there already. size is what is on record of the object's bytes, -1
-// where nothing is. What can't be read is an error: whoever wants to remove
+// directory, and those of files. It looks below an object only if visit returns
+// true for it; visit returns false where it knows what is there already. size
+// is what is on record of the object's bytes: -1 where nothing is, 0 for a file
+// that git keeps, of which there is an object only where one stands in for git,
+// as after an import. What can't be read is an error: whoever wants to remove
 // what is not referred to must know all of it.
 func References(ctx context.Context, kept *objects.Store, listing string, visit func(digest string, size int64) bool) error {
 	if !visit(listing, -1) {
@@ -35,8 +34,12 @@ func References(ctx context.Context, kept *objects.Store, listing string, visit 
 			return fmt.Errorf("read listing %s: %w", listing, err)
 		}
 		for _, f := range files {
-			if f.Digest != "" {
+			switch {
+			case f.Digest == "":
+			case f.Blob == "":
 				visit(f.Digest, f.Size)
+			default:
+				visit(f.Digest, 0)
 			}
 		}
 	}

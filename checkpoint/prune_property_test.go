@@ -1,0 +1,365 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// history drives two PRDs of one state directory through anything that may
+// happen to them, and knows what each session that was set aside needed.
+type history struct {
+	*rapid.T
+	t       *testing.T
+	memory  *store.Memory
+	dir     string // of the workspace
+	clock   *tick
+	policy  Policy
+	owned   map[string]*Session
+	counter int
+	needed  map[string]map[string]bool // by session
+}
+
+func (h *history) store() *Store {
+	s, err := OpenStore("/ws/.runner", Options{FS: h.memory, Now: h.clock.now, Policy: h.policy, RescueDir: "/ws/rescue"})
+	must(h.t, err)
+	return s
+}
+
+func (h *history) prd() string {
+	return rapid.SampledFrom([]string{"PRD-009", "PRD-010"}).Draw(h.T, "prd")
+}
+
+// own returns the session of a PRD, with something in it.
+func (h *history) own(prd string) *Session {
+	x := h.owned[prd]
+	if x == nil {
+		x = lockPRD(h.t, h.store(), prd)
+		h.owned[prd] = x
+	}
+	if x.State() == nil {
+		h.start(x, prd)
+	}
+	return x
+}
+
+func (h *history) start(x *Session, prd string) {
+	h.counter++
+	must(h.t, x.Start(startedOf(prd, fmt.Sprintf("session-%02d", h.counter), 3)))
+	commit(h.t, x, PhaseStarted{Phase: "all"})
+}
+
+func (h *history) closeAll() {
+	for prd, x := range h.owned {
+		must(h.t, x.Close())
+		delete(h.owned, prd)
+	}
+}
+
+// remember notes what the current session of a PRD needs: its head, and its
+// checkpoints as anybody reads them.
+func (h *history) remember(prd string) {
+	s := h.store()
+	snap, err := s.Load(prd)
+	if errors.Is(err, ErrNoSession) {
+		return
+	}
+	must(h.t, err)
+	all := map[string]bool{}
+	head := snap.State.Clone()
+	if head.Emptied {
+		head.Phases = nil // what was captured since is needed all the same
+	}
+	maps.Copy(all, digestsOf(h.t, s, head))
+	for _, ref := range snap.State.Checkpoints {
+		f, err := s.ReadCheckpoint(prd, ref.ID)
+		must(h.t, err)
+		maps.Copy(all, digestsOf(h.t, s, f.State))
+	}
+	h.needed[snap.State.Session] = all
+}
+
+func (h *history) work(*rapid.T) {
+	prd := h.prd()
+	x := h.own(prd)
+	if x.State().Status == StatusComplete {
+		return
+	}
+	var artifacts []Artifact
+	for i := range rapid.IntRange(0, 2).Draw(h.T, "artifacts") {
+		content := fmt.Sprintf("content %d", rapid.IntRange(0, 5).Draw(h.T, "content")) // which they share
+		artifacts = append(artifacts, put(h.t, h.store(), fmt.Sprintf("out%d", i), content))
+	}
+	produce(h.t, x, fmt.Sprintf("w%d", rapid.IntRange(0, 2).Draw(h.T, "workstream")), artifacts...)
+}
+
+func (h *history) capture(*rapid.T) {
+	x := h.own(h.prd())
+	name := fmt.Sprintf("d%d/f%d", rapid.IntRange(0, 1).Draw(h.T, "dir"), rapid.IntRange(0, 1).Draw(h.T, "file"))
+	content := fmt.Sprintf("content %d", rapid.IntRange(0, 8).Draw(h.T, "content"))
+	must(h.t, os.MkdirAll(filepath.Join(h.dir, filepath.Dir(name)), 0o700))
+	must(h.t, os.WriteFile(filepath.Join(h.dir, name), []byte(content), 0o600))
+	w, err := h.store().OpenWorkspace(h.dir, nil, workspace.GitOff)
+	must(h.t, err)
+	_, err = x.Capture(context.Background(), w, []string{"**"})
+	must(h.t, err)
+	must(h.t, w.Close())
+	commit(h.t, x)
+}
+
+func (h *history) checkpoint(*rapid.T) {
+	triggers := []Trigger{TriggerWorkstreamComplete, TriggerBatchComplete, TriggerManual, TriggerUserInterrupt, TriggerSessionEnd}
+	mark(h.t, h.own(h.prd()), rapid.SampledFrom(triggers).Draw(h.T, "trigger"))
+}
+
+// pick returns one of the checkpoints of a session, or nil.
+func (h *history) pick(x *Session) *CheckpointRef {
+	refs := x.State().Checkpoints
+	if len(refs) == 0 {
+		return nil
+	}
+	return refs[rapid.IntRange(0, len(refs)-1).Draw(h.T, "checkpoint")]
+}
+
+func (h *history) pin(*rapid.T) {
+	x := h.own(h.prd())
+	if ref := h.pick(x); ref != nil {
+		_, _, err := x.Pin(context.Background(), ref.ID, !ref.Pinned, by, "")
+		must(h.t, err)
+	}
+}
+
+func (h *history) rollback(*rapid.T) {
+	prd := h.prd()
+	h.closeAll() // nobody else may be at work
+	x := h.own(prd)
+	ref := h.pick(x)
+	if ref == nil || ref.InvalidatedBy != "" {
+		return
+	}
+	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: ref.ID, Scope: RollbackState, By: by})
+	must(h.t, err)
+}
+
+func (h *history) delete(*rapid.T) {
+	x := h.own(h.prd())
+	ref := h.pick(x)
+	if ref == nil {
+		return
+	}
+	_, err := x.Delete(context.Background(), DeleteOptions{References: []string{ref.ID}, Force: h.counter%2 == 0})
+	var kept *KeptError
+	if err != nil && !errors.As(err, &kept) {
+		h.Fatal(err)
+	}
+}
+
+// finish completes a session, or replaces one that is not.
+func (h *history) finish(*rapid.T) {
+	prd := h.prd()
+	x := h.own(prd)
+	if rapid.Bool().Draw(h.T, "complete") && x.State().Status != StatusComplete {
+		commit(h.t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+	}
+	h.remember(prd)
+	if rapid.Bool().Draw(h.T, "replace") {
+		h.start(x, prd)
+	}
+}
+
+func (h *history) tidy(*rapid.T) {
+	prd := h.prd()
+	x := h.own(prd)
+	h.remember(prd)
+	_, err := x.Tidy(context.Background(), nil)
+	must(h.t, err)
+}
+
+func (h *history) deleteSession(*rapid.T) {
+	prd := h.prd()
+	h.closeAll()
+	if err := h.store().DeleteSession(context.Background(), prd, by); err != nil && !errors.Is(err, ErrNoSession) {
+		h.Fatal(err)
+	}
+}
+
+// powerCut ends everybody, with what is not on the disk.
+func (h *history) powerCut(*rapid.T) {
+	for prd, x := range h.owned {
+		must(h.t, x.writer.close())
+		delete(h.owned, prd)
+	}
+	h.memory = h.memory.Crash()
+}
+
+func (h *history) prune(*rapid.T) {
+	x := h.own(h.prd())
+	_, err := x.Prune(context.Background(), PruneOptions{})
+	must(h.t, err)
+}
+
+func (h *history) collect(*rapid.T) {
+	h.closeAll()
+	s := h.store()
+	_, err := s.Collect(context.Background(), nil)
+	must(h.t, err)
+	h.check(nil)
+	needed := h.allNeeded(s)
+	for o, err := range s.Objects().All(context.Background()) {
+		must(h.t, err)
+		data, err := s.Objects().Get(context.Background(), o.Digest, 1<<20)
+		must(h.t, err)
+		if isListing := data[0] == '{'; !isListing && !needed[o.Digest] {
+			h.Fatalf("nothing needs %s (%s)", o.Digest, data)
+		}
+	}
+	again, err := s.Collect(context.Background(), nil)
+	must(h.t, err)
+	if again.Objects+again.Leftovers > 0 {
+		h.Fatalf("a second collection removed %+v", again)
+	}
+}
+
+// allNeeded is what all sessions that are still there need.
+func (h *history) allNeeded(s *Store) map[string]bool {
+	for _, prd := range []string{"PRD-009", "PRD-010"} {
+		h.remember(prd)
+	}
+	places, err := s.places()
+	must(h.t, err)
+	all := map[string]bool{}
+	for _, p := range places {
+		r, err := s.record(p)
+		must(h.t, err)
+		if r.state != nil {
+			maps.Copy(all, h.needed[r.state.Session])
+		}
+	}
+	return all
+}
+
+// check is the invariant: whatever is kept has all that it needs.
+func (h *history) check(*rapid.T) {
+	s := h.store()
+	for _, prd := range []string{"PRD-009", "PRD-010"} {
+		needsWhole(h.t, s, prd)
+	}
+	for digest := range h.allNeeded(s) {
+		if there, err := s.Objects().Has(digest); err != nil || !there {
+			h.Fatalf("%s is gone", digest)
+		}
+	}
+}
+
+func TestNothingKeptLosesWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		h := &history{
+			T: r, t: t, memory: store.NewMemory(), dir: t.TempDir(), clock: newTick(), policy: DefaultPolicy(),
+			owned: map[string]*Session{}, needed: map[string]map[string]bool{},
+		}
+		h.policy.OnComplete = rapid.SampledFrom([]OnComplete{KeepOnComplete, DeleteOnComplete, ArchiveOnComplete}).Draw(r, "on complete")
+		h.policy.Retention = maps.Clone(h.policy.Retention)
+		h.policy.Retention[TriggerManual] = rapid.SampledFrom([]int{-1, 1}).Draw(r, "manual")
+		r.Cleanup(func() {
+			for _, x := range h.owned {
+				must(t, errors.Join(x.writer.close(), x.locks.release()))
+			}
+		})
+		r.Repeat(map[string]func(*rapid.T){
+			"work": h.work, "work more": h.work, "capture": h.capture, "checkpoint": h.checkpoint, "checkpoint more": h.checkpoint,
+			"pin": h.pin, "rollback": h.rollback, "delete": h.delete, "finish": h.finish, "tidy": h.tidy,
+			"delete a session": h.deleteSession, "power cut": h.powerCut, "prune": h.prune, "collect": h.collect, "": h.check,
+		})
+	})
+}
+
+// TestPruneBesideAReader: whoever reads a list while it is pruned sees no
+// checkpoint that stays on the list without what it needs.
+func TestPruneBesideAReader(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	reader := c.open()
+	done := make(chan struct{})
+	broken := make(chan string, 1)
+	go func() {
+		defer close(broken)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if what := readOnce(reader); what != "" {
+				broken <- what
+				return
+			}
+		}
+	}()
+	for i := range 30 {
+		s := c.open()
+		x := lockPRD(t, s, "PRD-009")
+		produce(t, x, "w0", put(t, s, "out", fmt.Sprintf("round %d", i)))
+		mark(t, x, TriggerManual)
+		mark(t, x, TriggerWorkstreamComplete)
+		_, err := x.Prune(t.Context(), PruneOptions{})
+		must(t, err)
+		must(t, x.Close())
+		_, err = s.Collect(t.Context(), nil)
+		must(t, err)
+	}
+	close(done)
+	if what := <-broken; what != "" {
+		t.Error(what)
+	}
+}
+
+// readOnce says what is wrong with a checkpoint that is still on the list after
+// it was found without something.
+func readOnce(s *Store) string {
+	refs, err := s.Checkpoints("PRD-009")
+	if err != nil {
+		return err.Error()
+	}
+	for _, ref := range refs {
+		f, err := s.ReadCheckpoint("PRD-009", ref.ID)
+		whole := err == nil
+		for _, w := range stateWorkstreams(f) {
+			for _, a := range w.Artifacts {
+				there, err := s.Objects().Has(a.Digest)
+				whole = whole && err == nil && there
+			}
+		}
+		if whole {
+			continue
+		}
+		again, err := s.Checkpoints("PRD-009")
+		if err != nil {
+			return err.Error()
+		}
+		if slices.ContainsFunc(again, func(r CheckpointRef) bool { return r.ID == ref.ID }) {
+			return ref.ID + " is on the list, and not whole"
+		}
+	}
+	return ""
+}
+
+func stateWorkstreams(f *CheckpointFile) []*Workstream {
+	var all []*Workstream
+	if f != nil {
+		for _, p := range f.State.Phases {
+			all = append(all, p.Workstreams...)
+		}
+	}
+	return all
+}
