@@ -1,0 +1,583 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const rollbackPipeline = `pipeline "PRD-001" {
+  phase "one" {
+    workstream "make" {
+      artifacts = ["gen/made.txt"]
+      script    = "mkdir -p gen && echo made > gen/made.txt"
+    }
+  }
+  phase "two" {
+    workstream "more" {
+      artifacts = ["gen/more.txt"]
+      script    = "test -e go && echo more > gen/more.txt"
+    }
+  }
+}
+`
+
+// TestKillRollback kills rollbacks of 1,000 files with SIGKILL at random
+// moments. After each, readers must work and tell of what is not finished; the
+// next command that changes anything, whichever it is, must finish it; and then
+// state and files must be those of one moment, byte for byte and mode for mode.
+func TestKillRollback(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute; left out with -short")
+	}
+	count := *killCount
+	if count == 0 {
+		count = 5
+		if os.Getenv("CI") != "" && !raceDetector {
+			count = 50
+		}
+	}
+	seed := *killSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	binary := buildBinary(t)
+	for _, inGit := range []bool{false, true} {
+		name := "files"
+		if inGit {
+			name = "git"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Logf("%d kills, -kill.seed=%d", count, seed)
+			r := &rollbackKiller{t: t, binary: binary, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // moments of a test need no secrecy
+			r.prepare(inGit)
+			for r.kills < count {
+				r.round()
+			}
+			t.Logf("%d kills: %d before the intent was on record, %d in the middle, %d with files of both moments; %d finished edits",
+				r.kills, r.before, r.unfinished, r.mixed, r.edits)
+			if count >= 20 && (r.unfinished == 0 || r.mixed == 0) {
+				t.Error("no rollback was killed in its middle: nothing was proved")
+			}
+		})
+	}
+}
+
+// tree is what a workspace holds: for each path its kind, mode and bytes.
+type tree map[string]string
+
+// moment is a point of the session, as somebody remembers it.
+type moment struct {
+	tree   tree
+	status string
+	done   int // workstreams
+}
+
+// rollbackKiller goes back and forth between two moments of one session.
+type rollbackKiller struct {
+	t           *testing.T
+	binary, dir string
+	random      *rand.Rand
+	span        time.Duration // of a whole rollback
+
+	old, first moment // at these checkpoints
+	oldID      string // an earlier one, to go to in place of the first
+	firstID    string
+	now        moment // where the session stands before the next rollback
+
+	kills, before, unfinished, mixed, edits int
+}
+
+// sessionView is as much of the printed state as the oracle needs.
+type sessionView struct {
+	Status string `json:"status"`
+	Counts struct {
+		Done int `json:"done"`
+	} `json:"workstreams"`
+}
+
+// prepare brings the session to its end, with 1,000 files that changed since
+// the first moment.
+func (r *rollbackKiller) prepare(inGit bool) {
+	r.t.Helper()
+	r.write("PRD-001.hcl", rollbackPipeline, 0o644)
+	r.write("runner.yaml", "workspace:\n  include: [\"**\"]\n", 0o644)
+	r.write("notes", "old", 0o600)
+	if inGit {
+		r.git("init", "-q")
+		r.git("add", "-A")
+		r.git("commit", "-q", "-m", "first")
+	}
+	r.exits(1, "build", "PRD-001")
+	r.oldID = r.create()
+	r.old = r.look()
+	r.fill()
+	if inGit {
+		r.git("add", "tree/d1", "tree/d2", "tree/d3")
+	}
+	r.firstID = r.create()
+	r.first = r.look()
+	r.change()
+	r.write("go", "", 0o644)
+	r.exits(0, "build", "PRD-001", "--resume")
+	r.now = r.look()
+	if r.first.status != "failed" || r.now.status != "complete" {
+		r.t.Fatalf("the session was %s and is %s", r.first.status, r.now.status)
+	}
+	began := time.Now()
+	undo := r.rollback(r.firstID)
+	r.span = time.Since(began)
+	r.is("after a rollback", r.first)
+	r.rollback(undo)
+	r.is("after it was undone", r.now)
+}
+
+// fill makes the files of the first moment.
+func (r *rollbackKiller) fill() {
+	for i := range 750 {
+		r.write(file(i), strings.Repeat(fmt.Sprint("first ", i, "\n"), 1+i%100), []os.FileMode{0o644, 0o755, 0o600}[i%3])
+	}
+	for i := range 20 {
+		r.must(os.Symlink("../"+fmt.Sprint("first", i), r.path(fmt.Sprint("tree/d1/link", i))))
+	}
+	r.must(os.Mkdir(r.path("tree/empty"), 0o750))
+}
+
+// change makes 1,000 changes: 250 files modified, deleted and created each,
+// and the rest get another mode or become links, directories and files.
+func (r *rollbackKiller) change() {
+	for i := range 250 {
+		r.write(file(i), fmt.Sprint("later ", i), 0)
+		r.must(os.Remove(r.path(file(250 + i))))
+		r.write(fmt.Sprintf("tree/new%d/f%d", i%7, i), fmt.Sprint("new ", i), 0o644)
+		name := file(500 + i)
+		switch i % 5 {
+		case 0, 1:
+			r.must(os.Chmod(r.path(name), 0o700))
+		case 2:
+			r.must(os.Remove(r.path(name)))
+			r.must(os.Symlink("nowhere", r.path(name)))
+		case 3:
+			r.must(os.Remove(r.path(name)))
+			r.write(name+"/in/it", "below", 0o640)
+		case 4:
+			r.must(os.Remove(r.path(name)))
+			r.must(os.Mkdir(r.path(name), 0o700))
+		}
+	}
+	for i := range 20 {
+		name := fmt.Sprint("tree/d1/link", i)
+		r.must(os.Remove(r.path(name)))
+		if i%2 == 0 {
+			r.must(os.Symlink("elsewhere", r.path(name)))
+		} else {
+			r.write(name, "a file now", 0o600)
+		}
+	}
+	r.must(os.Remove(r.path("tree/empty")))
+	r.write("tree/empty", "no directory now", 0o644)
+	r.must(os.Mkdir(r.path("tree/hollow"), 0o705))
+}
+
+func file(i int) string { return fmt.Sprintf("tree/d%d/f%d", i%10, i) }
+
+// round takes the session to the first moment and back again, and kills both.
+func (r *rollbackKiller) round() {
+	later := r.now
+	undo := r.killed(r.firstID, r.first)
+	if undo == "" {
+		return // nothing was done: it stands where it stood
+	}
+	if again := r.killed(undo, later); again == "" {
+		r.rollback(undo)
+	}
+	r.now = later
+	r.is("after it was undone", later)
+}
+
+// killed begins a rollback and kills it, and has it finished. It returns the
+// checkpoint that undoes it, "" if nothing of it had been recorded.
+func (r *rollbackKiller) killed(to string, target moment) (undo string) {
+	t := r.t
+	t.Helper()
+	from := r.now
+	begun, _, _ := r.rollbacks()
+	if ended := r.kill(time.Duration(r.random.Int64N(int64(r.span*11/10))), "checkpoint", "rollback", "PRD-001", to, "--yes"); ended {
+		r.now = target
+		r.is("after a rollback that was not killed", target)
+		return r.lastUndo()
+	}
+	r.kills++
+	now, undo, ended := r.rollbacks()
+	switch {
+	case now == begun:
+		r.before++
+		r.is("killed before anything was recorded", from)
+		r.exits(0, "checkpoint", "pin", "PRD-001", r.firstID)
+		r.is("after a command that had nothing to finish", from)
+		return ""
+	case ended:
+		r.now = target
+		r.is("after a rollback that was killed at its end", target)
+		return undo
+	}
+	r.unfinished++
+	if found := r.tree(); !maps.Equal(found, from.tree) && !maps.Equal(found, target.tree) {
+		r.mixed++
+	}
+	r.readers()
+	edited, had := r.edit(from, target), len(r.keptEdits())
+	r.finish(target)
+	r.edited(edited, had)
+	return undo
+}
+
+// readers checks that commands that only look work, and tell of the rollback.
+func (r *rollbackKiller) readers() {
+	r.t.Helper()
+	before := r.journal()
+	for _, args := range [][]string{{"status", "PRD-001"}, {"checkpoint", "list", "PRD-001"}} {
+		shown, told := r.run(0, args...)
+		if !strings.Contains(shown+told, "was cut short") {
+			r.t.Fatalf("%v does not tell that a rollback is not finished:\n%s%s", args, shown, told)
+		}
+	}
+	if !bytes.Equal(before, r.journal()) {
+		r.t.Fatal("a reader wrote to the journal")
+	}
+}
+
+// finish has the next command finish the rollback, and what it was asked for.
+func (r *rollbackKiller) finish(target moment) {
+	r.t.Helper()
+	r.now = target
+	code := map[string]int{"failed": 1, "complete": 6}[target.status] // of a build that goes on from there
+	switch how := r.random.IntN(5); how {
+	case 0:
+		r.exits(code, "build", "PRD-001", "--resume")
+		r.is("finished by build", target)
+	case 1:
+		r.create()
+		r.is("finished by create", target)
+	case 2:
+		r.exits(0, "checkpoint", "pin", "PRD-001", r.oldID)
+		r.exits(0, "checkpoint", "unpin", "PRD-001", r.oldID)
+		r.is("finished by pin", target)
+	case 3:
+		undo := r.rollback(r.oldID)
+		r.is("finished by another rollback", r.old)
+		r.rollback(undo)
+		r.is("after that was undone", target)
+	case 4: // killed once more while it is finished
+		r.kill(time.Duration(r.random.Int64N(int64(r.span))), "checkpoint", "pin", "PRD-001", r.oldID)
+		r.exits(0, "checkpoint", "unpin", "PRD-001", r.oldID)
+		r.exits(0, "checkpoint", "pin", "PRD-001", r.oldID)
+		r.is("finished after a second kill", target)
+	}
+}
+
+// edit edits, at times, what a killed rollback left, and returns what it wrote.
+func (r *rollbackKiller) edit(from, target moment) tree {
+	if r.random.IntN(3) > 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(from.tree))
+	names = slices.DeleteFunc(names, func(name string) bool {
+		info, err := os.Lstat(r.path(name))
+		return !strings.HasPrefix(name, "tree/") || target.tree[name] == "" || err != nil || !info.Mode().IsRegular()
+	})
+	r.write(names[r.random.IntN(len(names))], "edited meanwhile", 0)
+	r.write("tree/meanwhile/new", "edited meanwhile", 0o600)
+	r.edits++
+	return r.tree()
+}
+
+// keptEdits returns the checkpoints of what was edited while a rollback was not
+// finished.
+func (r *rollbackKiller) keptEdits() (ids []string) {
+	for _, c := range r.checkpoints() {
+		if c.Trigger == "pre_rollback" && strings.Contains(c.Reason, "edited") {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// edited checks that what was edited before a rollback was finished is kept:
+// in the first checkpoint that was made for it, if that was cut short as well.
+func (r *rollbackKiller) edited(edited tree, had int) {
+	r.t.Helper()
+	if edited == nil {
+		return
+	}
+	all := r.keptEdits()
+	if len(all) == had {
+		r.t.Fatal("what was edited is in no checkpoint")
+	}
+	kept := all[had]
+	back := r.rollback(kept)
+	for name, want := range edited {
+		if strings.HasSuffix(want, "edited meanwhile") && r.tree()[name] != want {
+			r.t.Fatalf("%s is %.40q, want %q", name, r.tree()[name], want)
+		}
+	}
+	r.rollback(back)
+	r.is("after a look at what was edited", r.now)
+}
+
+// is checks that the session and all files are those of a moment.
+func (r *rollbackKiller) is(when string, want moment) {
+	r.t.Helper()
+	got := r.look()
+	if got.status != want.status || got.done != want.done {
+		r.t.Fatalf("%s (kill %d): the session is %s with %d workstreams done, want %s with %d", when, r.kills, got.status, got.done, want.status, want.done)
+	}
+	if diff := got.tree.diff(want.tree); diff != "" {
+		r.t.Fatalf("%s (kill %d): %s", when, r.kills, diff)
+	}
+	if begun, _, ended := r.rollbacks(); begun > 0 && !ended {
+		r.t.Fatalf("%s (kill %d): a rollback is not finished", when, r.kills)
+	}
+}
+
+// look describes where session and files are.
+func (r *rollbackKiller) look() moment {
+	r.t.Helper()
+	var s sessionView
+	out := r.exits(0, "status", "PRD-001", "--json")
+	r.must(json.Unmarshal([]byte(out), &s))
+	return moment{tree: r.tree(), status: s.Status, done: s.Counts.Done}
+}
+
+// diff names what differs, as far as it fits a line.
+func (got tree) diff(want tree) string {
+	var all []string
+	for name := range got {
+		if want[name] == "" {
+			all = append(all, fmt.Sprintf("%q should not be there", name))
+		} else if got[name] != want[name] {
+			all = append(all, fmt.Sprintf("%q is %.40q, want %.40q", name, got[name], want[name]))
+		}
+	}
+	for name := range want {
+		if got[name] == "" {
+			all = append(all, fmt.Sprintf("%q is missing", name))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all[:min(len(all), 10)], "; ")
+}
+
+// tree reads everything but what is git's and the runner's own. Of directories
+// only empty ones count.
+func (r *rollbackKiller) tree() tree {
+	r.t.Helper()
+	return readTree(r.t, r.dir)
+}
+
+func readTree(t *testing.T, dir string) tree {
+	t.Helper()
+	all := tree{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || rel == "." {
+			return err
+		}
+		if rel == ".git" || rel == ".runner" {
+			return filepath.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		content := ""
+		switch {
+		case info.IsDir():
+			entries, err := os.ReadDir(path)
+			if err != nil || len(entries) > 0 {
+				return err
+			}
+		case info.Mode()&os.ModeSymlink != 0:
+			if content, err = os.Readlink(path); err != nil {
+				return err
+			}
+			all[rel] = "link " + content
+			return nil
+		default:
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			content = string(data)
+		}
+		all[rel] = info.Mode().String() + " " + content
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// journalRollback is as much of the journal as tells of rollbacks.
+type journalRollback struct {
+	Events []struct {
+		Kind   string `json:"kind"`
+		Safety string `json:"safety_checkpoint"`
+	} `json:"events"`
+}
+
+// rollbacks counts those on record, and returns what undoes the last one and
+// whether that one has ended.
+func (r *rollbackKiller) rollbacks() (begun int, undo string, ended bool) {
+	for line := range bytes.Lines(r.journal()) {
+		var c journalRollback
+		if err := json.Unmarshal(line, &c); err != nil {
+			break // torn
+		}
+		for _, e := range c.Events {
+			switch e.Kind {
+			case "rollback.started":
+				begun, undo, ended = begun+1, e.Safety, false
+			case "rollback.completed":
+				ended = true
+			case "rollback.failed":
+				r.t.Fatalf("rollback %d failed: %s", begun, line)
+			}
+		}
+	}
+	return begun, undo, ended
+}
+
+func (r *rollbackKiller) lastUndo() string {
+	_, undo, _ := r.rollbacks()
+	return undo
+}
+
+func (r *rollbackKiller) journal() []byte {
+	r.t.Helper()
+	data, err := os.ReadFile(r.path(".runner/PRD-001/journal.jsonl"))
+	r.must(err)
+	return data
+}
+
+type listedCheckpoint struct {
+	ID      string `json:"id"`
+	Trigger string `json:"trigger"`
+	Reason  string `json:"reason"`
+	Valid   bool   `json:"valid"`
+}
+
+func (r *rollbackKiller) checkpoints() []listedCheckpoint {
+	r.t.Helper()
+	var list struct {
+		Checkpoints []listedCheckpoint `json:"checkpoints"`
+	}
+	r.must(json.Unmarshal([]byte(r.exits(0, "checkpoint", "list", "PRD-001", "--json")), &list))
+	return list.Checkpoints
+}
+
+func (r *rollbackKiller) create() string {
+	r.t.Helper()
+	var made struct {
+		Checkpoint struct {
+			ID string `json:"id"`
+		} `json:"checkpoint"`
+	}
+	out := r.exits(0, "checkpoint", "create", "PRD-001", "--json")
+	r.must(json.Unmarshal([]byte(out), &made))
+	return made.Checkpoint.ID
+}
+
+func (r *rollbackKiller) rollback(to string) (undo string) {
+	r.t.Helper()
+	r.exits(0, "checkpoint", "rollback", "PRD-001", to, "--yes")
+	return r.lastUndo()
+}
+
+// kill runs a command and kills it, with all it started. It reports whether it
+// had ended before.
+func (r *rollbackKiller) kill(after time.Duration, args ...string) (ended bool) {
+	r.t.Helper()
+	cmd := exec.Command(r.binary, args...)
+	cmd.Dir = r.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	r.must(cmd.Start())
+	timer := time.AfterFunc(after, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	err := cmd.Wait()
+	timer.Stop()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == -1 {
+		return false
+	}
+	if err != nil {
+		r.t.Fatalf("%v failed by itself: %v\n%s", args, err, stderr.Bytes())
+	}
+	return true
+}
+
+// exits runs a command and holds it to an exit code.
+func (r *rollbackKiller) exits(code int, args ...string) (stdout string) {
+	r.t.Helper()
+	stdout, _ = r.run(code, args...)
+	return stdout
+}
+
+func (r *rollbackKiller) run(code int, args ...string) (stdout, stderr string) {
+	r.t.Helper()
+	cmd := exec.Command(r.binary, args...)
+	cmd.Dir = r.dir
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		r.t.Fatalf("kill %d: %v: %v, want exit code %d\n%s%s", r.kills, args, err, code, out, told.Bytes())
+	}
+	return string(out), told.String()
+}
+
+func (r *rollbackKiller) git(args ...string) {
+	r.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=u", "-c", "user.email=u@localhost"}, args...)...)
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func (r *rollbackKiller) path(name string) string { return filepath.Join(r.dir, name) }
+
+// write writes a file; mode 0 leaves that of the one there is.
+func (r *rollbackKiller) write(name, text string, mode os.FileMode) {
+	r.t.Helper()
+	r.must(os.MkdirAll(filepath.Dir(r.path(name)), 0o755))
+	r.must(os.WriteFile(r.path(name), []byte(text), 0o600))
+	if mode != 0 {
+		r.must(os.Chmod(r.path(name), mode))
+	}
+}
+
+func (r *rollbackKiller) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
