@@ -165,3 +165,17 @@ func (s *Store) relation(prd string, comes *lineage) (Relation, *State, error, e
 	}
 	return relation, state, nil, nil
 }
+
+// ArchivePRD returns the PRD that an archive is of. It reads all of it, and
+// keeps nothing.
+func ArchivePRD(ctx context.Context, r io.Reader) (string, error) {
+	c, err := bundle.Verify(ctx, r, bundle.Limits{})
+	if err != nil {
+		return "", err
+	}
+	var header ExportHeader
+	if err := json.Unmarshal(c.Header, &header); err != nil {
+		return "", &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
+	}
+	return header.PRD, nil
+}

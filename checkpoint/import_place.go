@@ -57,10 +57,7 @@ func (i *Import) Place(ctx context.Context, by Actor, replace bool) (*Placed, er
 
 func (i *Import) place(ctx context.Context, replace bool) (*Placed, error) {
 	s := i.store
-	if err := errors.Join(s.finishArchive(i.PRD), s.finishDelete(i.PRD)); err != nil {
-		return nil, err
-	}
-	if _, err := s.finishImport(i.PRD); err != nil {
+	if err := s.finish(i.PRD); err != nil {
 		return nil, err
 	}
 	relation, here, _, err := s.relation(i.PRD, i.lineage)

@@ -30,33 +30,45 @@ type recovered struct {
 // open verifies what is there, and only then puts it in order. The caller
 // holds the locks.
 func (s *Store) open(prd string, holder Holder) (*Session, error) {
-	if err := s.finishArchive(prd); err != nil {
-		return nil, err
-	}
-	if err := s.finishDelete(prd); err != nil {
-		return nil, err
-	}
-	if _, err := s.finishImport(prd); err != nil {
-		return nil, err
-	}
-	r, err := s.examine(prd)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.makePRDLayout(prd); err != nil {
-		return nil, err
-	}
-	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
-		return nil, err
-	}
-	if err := s.clean(prd); err != nil {
-		return nil, err
-	}
-	log, err := s.mend(prd, r)
+	r, log, err := s.prepare(prd, holder)
 	if err != nil {
 		return nil, err
 	}
 	return newSession(s, prd, holder, r, log)
+}
+
+// prepare is open up to the journal that a session appends to.
+func (s *Store) prepare(prd string, holder Holder) (*recovered, store.Log, error) {
+	if err := s.finish(prd); err != nil {
+		return nil, nil, err
+	}
+	r, err := s.examine(prd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.makePRDLayout(prd); err != nil {
+		return nil, nil, err
+	}
+	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
+		return nil, nil, err
+	}
+	if err := s.clean(prd); err != nil {
+		return nil, nil, err
+	}
+	log, err := s.mend(prd, r)
+	return r, log, err
+}
+
+// finish completes what moves whole directories, and was cut short.
+func (s *Store) finish(prd string) error {
+	if err := s.finishArchive(prd); err != nil {
+		return err
+	}
+	if err := s.finishDelete(prd); err != nil {
+		return err
+	}
+	_, err := s.finishImport(prd)
+	return err
 }
 
 // examine reads the journal and compares it with what was derived from it.
@@ -195,6 +207,12 @@ func (s *Store) compact(prd string, log store.Log, r *recovered) error {
 	if r.tail.size <= compactRatio*int64(len(line)) || len(line) > store.MaxRecord {
 		return nil
 	}
+	return s.beginAnew(prd, log, r, &c, line)
+}
+
+// beginAnew puts a journal that begins with the state in place of the one that
+// led to it, which stays beside it.
+func (s *Store) beginAnew(prd string, log store.Log, r *recovered, c *Commit, line []byte) error {
 	if err := s.keepSegment(prd, r.tail); err != nil {
 		return err
 	}
@@ -207,9 +225,12 @@ func (s *Store) compact(prd string, log store.Log, r *recovered) error {
 
 func noRecords(func(store.Record, error) bool) {}
 
+// segmentName names what a journal was compacted from.
+func segmentName(t tail) string { return fmt.Sprintf("journal.%d-%d.jsonl", t.first, t.seq) }
+
 // keepSegment gives the journal a second name, under which it stays.
 func (s *Store) keepSegment(prd string, t tail) error {
-	to := filepath.Join(s.prdDir(prd), fmt.Sprintf("journal.%d-%d.jsonl", t.first, t.seq))
+	to := filepath.Join(s.prdDir(prd), segmentName(t))
 	err := s.fs.Link(s.journalPath(prd), to)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("keep the journal as %s: %w", to, err)

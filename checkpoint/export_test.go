@@ -1,0 +1,280 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// project is a store with a workspace beside it, outside git.
+type project struct {
+	*fixture
+	dir string
+}
+
+func newProject(t testing.TB, fsys store.FS) *project {
+	t.Helper()
+	return &project{fixture: on(t, fsys, "/ws/.runner"), dir: t.TempDir()}
+}
+
+func (p *project) workspace(s *Store) *workspace.Workspace {
+	p.t.Helper()
+	w, err := s.OpenWorkspace(p.dir, nil, workspace.GitOff)
+	must(p.t, err)
+	p.t.Cleanup(func() { must(p.t, w.Close()) })
+	return w
+}
+
+func (p *project) save(path, content string) {
+	p.t.Helper()
+	path = filepath.Join(p.dir, filepath.FromSlash(path))
+	must(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(p.t, os.WriteFile(path, []byte(content), 0o644))
+}
+
+// capture captures all files, and makes a checkpoint of them.
+func (p *project) capture(x *Session, w *workspace.Workspace, trigger Trigger) string {
+	p.t.Helper()
+	_, err := x.Capture(context.Background(), w, []string{"**"})
+	must(p.t, err)
+	return mark(p.t, x, trigger)
+}
+
+// begin starts a session of two workstreams, does the first, and fails at the
+// second.
+func (p *project) begin(session string) {
+	p.t.Helper()
+	s := p.open()
+	w := p.workspace(s)
+	x := lockPRD(p.t, s, "PRD-009")
+	must(p.t, x.Start(startedOf("PRD-009", session, 2)))
+	p.save("PRD-009.hcl", "pipeline")
+	p.save("sub/notes "+session+".txt", "one")
+	p.capture(x, w, TriggerStart)
+	names := x.State().Phases[0].Workstreams
+	commit(p.t, x, PhaseStarted{Phase: x.State().Phases[0].Name})
+	p.save("gen/a.txt", "a")
+	produce(p.t, x, names[0].Name, put(p.t, s, "gen/a.txt", "a"))
+	commit(p.t, x, SessionFailed{Error: Failure{Workstream: names[1].Name, Message: "no"}})
+	p.capture(x, w, TriggerFailure)
+	must(p.t, x.Close())
+}
+
+// goOn adds a commit, a checkpoint and a file.
+func (p *project) goOn(content string) {
+	p.t.Helper()
+	s := p.open()
+	x := lockPRD(p.t, s, "PRD-009")
+	p.save("later.txt", content)
+	p.capture(x, p.workspace(s), TriggerManual)
+	must(p.t, x.Close())
+}
+
+func (p *project) export() []byte {
+	p.t.Helper()
+	s := p.open()
+	var out bytes.Buffer
+	done, err := s.Export(context.Background(), p.workspace(s), "PRD-009", ExportOptions{Out: &out})
+	must(p.t, err)
+	if len(done.Lacking) > 0 {
+		p.t.Fatalf("lacking: %+v", done.Lacking)
+	}
+	return out.Bytes()
+}
+
+// takeIn imports an archive.
+func takeIn(s *Store, archive []byte, replace bool) (*Placed, error) {
+	i, err := s.OpenImport(context.Background(), bytes.NewReader(archive), "it.tar", bundle.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	placed, err := i.Place(context.Background(), by, replace)
+	return placed, errors.Join(err, i.Close())
+}
+
+func (p *project) stands() *State {
+	p.t.Helper()
+	snap, err := p.open().Load("PRD-009")
+	must(p.t, err)
+	return snap.State
+}
+
+func TestExportIsDeterministic(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	one, before := p.export(), everything(t, p.fs, p.fixture.dir)
+	if !bytes.Equal(one, p.export()) {
+		t.Error("the same state gives other bytes")
+	}
+	untouched(t, "the state directory", everything(t, p.fs, p.fixture.dir), before)
+
+	// What is derived can be made again, to the byte.
+	must(t, p.fs.Remove(filepath.Join(p.fixture.dir, "PRD-009.json")))
+	must(t, p.fs.Remove(p.open().manifestPath("PRD-009")))
+	ref := p.stands().Checkpoints[0].ID
+	must(t, p.fs.Remove(checkpointPath(p.open().prdDir("PRD-009"), ref)))
+	if !bytes.Equal(one, p.export()) {
+		t.Error("without the derived files, the bytes are others")
+	}
+
+	// So it can after an import.
+	q := newProject(t, store.NewMemory())
+	_, err := takeIn(q.open(), one, false)
+	must(t, err)
+	if !bytes.Equal(one, q.export()) {
+		t.Error("what was imported is exported otherwise")
+	}
+	same(t, "state", q.stands(), p.stands())
+	needsWhole(t, q.open(), "PRD-009")
+}
+
+// TestExportWhileItIsWritten: lines that come after the journal was read, and a
+// line that is half written, are not in the archive, and do no harm.
+func TestExportWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	want := p.export()
+	journal := p.read("PRD-009/journal.jsonl")
+	p.write("PRD-009/journal.jsonl", append(journal, `{"seq":99,"time`...))
+	if !bytes.Equal(want, p.export()) {
+		t.Error("a torn line changes the archive")
+	}
+}
+
+// TestExportNamesWhatIsMissing: a file that is nowhere any more is named, and
+// the archive can be imported all the same.
+func TestExportNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	s := p.open()
+	digest := put(t, s, "gen/a.txt", "a").Digest
+	must(t, s.Objects().Remove(digest))
+	var out bytes.Buffer
+	done, err := s.Export(t.Context(), p.workspace(s), "PRD-009", ExportOptions{Out: &out})
+	must(t, err)
+	if len(done.Lacking) != 1 || done.Lacking[0].What != "gen/a.txt" || len(done.LostObjects) != 1 || done.LostObjects[0] != digest {
+		t.Errorf("lacking %+v, lost %v", done.Lacking, done.LostObjects)
+	}
+	q := newProject(t, store.NewMemory())
+	_, err = takeIn(q.open(), out.Bytes(), false)
+	must(t, err)
+	same(t, "state", q.stands(), p.stands())
+}
+
+func TestRelations(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	early := p.export()
+	base := p.fs.(*store.Memory).Crash()
+	p.goOn("one way")
+	late := p.export()
+	other := newProject(t, base)
+	other.goOn("another way")
+	foreign := newProject(t, store.NewMemory())
+	foreign.begin("session-2")
+	for _, test := range []struct {
+		name     string
+		here     *project
+		archive  []byte
+		relation Relation
+		refused  bool
+		archived bool
+	}{
+		{"equal", p, late, RelationEqual, false, false},
+		{"older", p, early, RelationOlder, true, true},
+		{"diverged", other, late, RelationDiverged, true, true},
+		{"foreign", foreign, late, RelationForeign, true, true},
+		{"forward", p, nil, RelationForward, false, false}, // p is older by now
+	} {
+		if test.archive == nil {
+			test.archive = late
+		}
+		if test.refused {
+			before := everything(t, test.here.fs, test.here.fixture.dir)
+			_, err := takeIn(test.here.open(), test.archive, false)
+			var conflict *ImportConflictError
+			if !errors.As(err, &conflict) || conflict.Relation != test.relation {
+				t.Fatalf("%s: %v", test.name, err)
+			}
+			untouched(t, test.name, everything(t, test.here.fs, test.here.fixture.dir), before)
+		}
+		placed, err := takeIn(test.here.open(), test.archive, true)
+		must(t, err)
+		if placed.Relation != test.relation || (placed.Archived != "") != test.archived {
+			t.Errorf("%s: %+v", test.name, placed)
+		}
+		needsWhole(t, test.here.open(), "PRD-009")
+	}
+	same(t, "brought forward", p.stands(), other.stands())
+}
+
+// TestCompactedLineage: a journal that was begun anew is still known for the
+// one that it was.
+func TestCompactedLineage(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	early := p.export()
+	beginAgain(t, p.open())
+	placed, err := takeIn(p.open(), early, false)
+	must(t, err)
+	if placed.Relation != RelationEqual {
+		t.Errorf("the same session is %s after its journal was begun anew", placed.Relation)
+	}
+	p.goOn("further")
+	late := p.export()
+	q := newProject(t, store.NewMemory())
+	_, err = takeIn(q.open(), early, false)
+	must(t, err)
+	placed, err = takeIn(q.open(), late, false)
+	must(t, err)
+	if placed.Relation != RelationForward {
+		t.Errorf("its continuation is %s", placed.Relation)
+	}
+	same(t, "state", q.stands(), p.stands())
+	must(t, q.fs.Remove(checkpointPath(q.open().prdDir("PRD-009"), q.stands().Checkpoints[0].ID)))
+	needsWhole(t, q.open(), "PRD-009") // the old journal came along
+}
+
+// beginAgain compacts a journal, however small.
+func beginAgain(t *testing.T, s *Store) {
+	t.Helper()
+	l, err := s.lockDir("PRD-009")
+	must(t, err)
+	r, log, err := s.prepare("PRD-009", newHolder(by, s.now()))
+	must(t, err)
+	c := &Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	line, err := newEncoder().line(c)
+	must(t, err)
+	must(t, s.beginAnew("PRD-009", log, r, c, line))
+	x, err := newSession(s, "PRD-009", newHolder(by, s.now()), r, log)
+	must(t, err)
+	x.locks = l
+	must(t, x.Close())
+}
+
+// untouched names the first files that are not as they were.
+func untouched(t *testing.T, what string, after, before map[string]string) {
+	t.Helper()
+	for path := range after {
+		if _, had := before[path]; !had {
+			t.Errorf("%s: %s is new", what, path)
+		}
+	}
+	for path, was := range before {
+		if after[path] != was {
+			t.Errorf("%s: %s is %q, and was %q", what, path, after[path], was)
+		}
+	}
+}

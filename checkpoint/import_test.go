@@ -1,0 +1,356 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/store"
+)
+
+// TestImportCutShort ends an import at each change of the disk, by a fault that
+// stays and by a power cut: the session is the old one or the new one, whole,
+// and importing again completes it.
+func TestImportCutShort(t *testing.T) {
+	t.Parallel()
+	from := newProject(t, store.NewMemory())
+	from.begin("session-1")
+	early, was := from.export(), from.stands()
+	older := from.fs.(*store.Memory).Crash()
+	from.goOn("more")
+	late, is := from.export(), from.stands()
+	foreign := newProject(t, store.NewMemory())
+	foreign.begin("session-2")
+	_ = early
+	for name, test := range map[string]struct {
+		disk *store.Memory
+		old  *State
+	}{
+		"new":     {store.NewMemory(), nil},
+		"forward": {older, was},
+		"foreign": {foreign.fs.(*store.Memory), foreign.stands()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := int64(1); ; n++ {
+				disk := test.disk.Crash()
+				d := &dying{FS: disk, at: n}
+				_, err := takeIn(on(t, d, "/ws/.runner").open(), late, true)
+				for plane, left := range map[string]*store.Memory{"fault": disk.Crash(), "live": disk} {
+					oldOrNew(t, fmt.Sprintf("%s, %s at change %d", name, plane, n), on(t, left, "/ws/.runner"), test.old, is, late)
+				}
+				if err == nil {
+					return
+				}
+			}
+		})
+	}
+}
+
+// oldOrNew makes sure that one of two states is there, whole, for who only
+// reads and for the next owner.
+func oldOrNew(t *testing.T, when string, f *fixture, old, is *State, archive []byte) {
+	t.Helper()
+	s := f.open()
+	x, err := s.Lock(context.Background(), "PRD-009", by)
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	got := x.State()
+	if seqOf(got) != seqOf(old) && seqOf(got) != seqOf(is) {
+		t.Fatalf("%s: it stands at %q", when, seqOf(got))
+	}
+	must(t, x.Close())
+	if seqOf(got) == seqOf(is) {
+		same(t, when, got, is)
+	}
+	if got != nil {
+		needsWhole(t, s, "PRD-009")
+	}
+	if s.exists(s.importingPath("PRD-009")) {
+		t.Fatalf("%s: something is left of the import", when)
+	}
+	if _, err := s.Collect(context.Background(), nil); err != nil {
+		t.Fatalf("%s: collect: %v", when, err)
+	}
+	if _, err := takeIn(s, archive, true); err != nil {
+		t.Fatalf("%s: again: %v", when, err)
+	}
+	snap, err := s.Load("PRD-009")
+	must(t, err)
+	same(t, when+": again", snap.State, is)
+	needsWhole(t, s, "PRD-009")
+}
+
+func seqOf(s *State) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %d", s.Session, s.Seq)
+}
+
+// archived is an archive that can be tampered with.
+type archived struct {
+	header  ExportHeader
+	members map[string][]byte
+}
+
+func unpack(t *testing.T, archive []byte) *archived {
+	t.Helper()
+	staged, err := bundle.Stage(t.Context(), store.NewMemory(), "/in", bytes.NewReader(archive), bundle.Limits{})
+	must(t, err)
+	a := &archived{members: map[string][]byte{}}
+	must(t, json.Unmarshal(staged.Header, &a.header))
+	for _, m := range staged.Members {
+		r, err := staged.Open(m.Name)
+		must(t, err)
+		a.members[m.Name], err = io.ReadAll(r)
+		must(t, err)
+	}
+	return a
+}
+
+// pack writes the archive with sums that are right, so that what it says is all
+// that can be wrong with it.
+func (a *archived) pack(t *testing.T) []byte {
+	t.Helper()
+	header, err := marshal(a.header)
+	must(t, err)
+	var entries []bundle.Entry
+	for name, data := range a.members {
+		entries = append(entries, bundle.Entry{Name: name, Size: int64(len(data)), Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(data)), nil
+		}})
+	}
+	var out bytes.Buffer
+	_, err = bundle.Write(t.Context(), &out, bundle.Tar, header, entries)
+	must(t, err)
+	return out.Bytes()
+}
+
+// one returns the name of the first member of a directory.
+func (a *archived) one(t *testing.T, dir string) string {
+	t.Helper()
+	first := ""
+	for name := range a.members {
+		if strings.HasPrefix(name, dir+"/") && (first == "" || name < first) {
+			first = name
+		}
+	}
+	if first == "" {
+		t.Fatalf("nothing in %s", dir)
+	}
+	return first
+}
+
+// tell makes an archive of a journal of some events, all of it consistent.
+func (a *archived) tell(t *testing.T, events ...Event) {
+	t.Helper()
+	var journal []byte
+	prev, f := genesis, newFold()
+	for i, e := range append([]Event{startedOf("PRD-009", a.header.Session, 1)}, events...) {
+		c := Commit{Seq: uint64(i + 1), Time: clock()(), Events: []Event{e}, Prev: prev}
+		line, err := newEncoder().line(&c)
+		must(t, err)
+		journal, prev = append(journal, line...), c.Sum
+		must(t, f.apply(c))
+	}
+	a.members = map[string][]byte{journalName: journal}
+	a.header.Seq, a.header.Sum = f.state.Seq, prev
+	var err error
+	a.members[exportDocument], err = NewDocument(f.state).Encode()
+	must(t, err)
+	a.members[manifestName], err = newManifest(f.state).encode()
+	must(t, err)
+	for _, ref := range f.state.Checkpoints {
+		a.header.LostFiles = append(a.header.LostFiles, ref.ID)
+	}
+}
+
+func TestHostileArchives(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	good := p.export()
+	other := newProject(t, store.NewMemory())
+	other.begin("session-2")
+	foreign := unpack(t, other.export())
+	for name, test := range map[string]struct {
+		tamper func(t *testing.T, a *archived)
+		reason string
+	}{
+		"a newer version":       {func(_ *testing.T, a *archived) { a.header.FormatVersion = "9.0" }, "format version 9.0"},
+		"no PRD":                {func(_ *testing.T, a *archived) { a.header.PRD = "../PRD-009" }, "is not a PRD id"},
+		"another PRD":           {func(_ *testing.T, a *archived) { a.header.PRD = "PRD-010" }, "of another session, or another moment"},
+		"another session":       {func(_ *testing.T, a *archived) { a.header.Session = "s" }, "of another session"},
+		"a foreign file":        {func(_ *testing.T, a *archived) { a.members["run.sh"] = nil }, "an export has no such file"},
+		"a foreign directory":   {func(_ *testing.T, a *archived) { a.members["locks/PRD-009.lock"] = nil }, "an export has no such file"},
+		"a file among the logs": {func(_ *testing.T, a *archived) { a.members["logs/.bashrc"] = nil }, "an export has no such file"},
+		"no journal":            {func(_ *testing.T, a *archived) { delete(a.members, journalName) }, "it is missing"},
+		"a changed line": {func(_ *testing.T, a *archived) {
+			a.members[journalName] = bytes.Replace(a.members[journalName], []byte("no"), []byte("on"), 1)
+		}, "journal.jsonl"},
+		"a cut journal": {func(_ *testing.T, a *archived) {
+			a.members[journalName] = a.members[journalName][:len(a.members[journalName])-5]
+		}, "its last line is not whole"},
+		"a foreign journal": {func(_ *testing.T, a *archived) { a.members[journalName] = foreign.members[journalName] }, "of another session"},
+		"a foreign segment": {func(_ *testing.T, a *archived) {
+			a.members["journal.1-2.jsonl"] = foreign.members[journalName]
+		}, "of another session"},
+		"a segment that does not lead to it": {func(_ *testing.T, a *archived) {
+			lines := bytes.SplitAfter(a.members[journalName], []byte("\n"))
+			a.members["journal.1-2.jsonl"] = bytes.Join(lines[:2], nil)
+		}, "it does not continue journal.1-2.jsonl"},
+		"a foreign document": {func(_ *testing.T, a *archived) { a.members[exportDocument] = foreign.members[exportDocument] }, "not the document of this session"},
+		"no index":           {func(_ *testing.T, a *archived) { delete(a.members, manifestName) }, "it is missing"},
+		"an edited index": {func(_ *testing.T, a *archived) {
+			a.members[manifestName] = bytes.Replace(a.members[manifestName], []byte("start"), []byte("pause"), 1)
+		}, "its checksum is wrong"},
+		"a foreign checkpoint": {func(t *testing.T, a *archived) {
+			a.members[a.one(t, checkpointsDir)] = foreign.members[foreign.one(t, checkpointsDir)]
+		}, "another checkpoint than the journal says"},
+		"a checkpoint too few":  {func(t *testing.T, a *archived) { delete(a.members, a.one(t, checkpointsDir)) }, "it is missing"},
+		"a checkpoint too many": {func(_ *testing.T, a *archived) { a.members["checkpoints/CP-x.json"] = []byte("{}") }, "has no such checkpoint"},
+		"an object of other bytes": {func(t *testing.T, a *archived) {
+			a.members[a.one(t, objectsDir)] = []byte("other")
+		}, "its bytes are not what its name says"},
+		"an object too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, objectsDir)) }, "it is missing"},
+		"an object too many": {func(_ *testing.T, a *archived) {
+			a.members[objectMember("sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")] = []byte("abc")
+		}, "nothing needs it"},
+		"a path for an id": {func(t *testing.T, a *archived) {
+			a.tell(t, CheckpointCreated{ID: "../../../evil", Trigger: TriggerStart})
+		}, "cannot be the id of a checkpoint"},
+		"an option for a commit": {func(t *testing.T, a *archived) {
+			c := WorkspaceCaptured{}
+			c.Listing, c.Commit = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "--exec=sh"
+			a.tell(t, c)
+		}, "cannot be a reference and a commit"},
+		"a reference of the user's": {func(t *testing.T, a *archived) {
+			c := WorkspaceCaptured{}
+			c.Listing, c.Ref = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "refs/heads/main"
+			a.tell(t, c)
+		}, "cannot be a reference and a commit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := unpack(t, good)
+			test.tamper(t, a)
+			here := on(t, other.fs.(*store.Memory).Crash(), "/ws/.runner")
+			before := everything(t, here.fs, here.dir)
+			_, err := takeIn(here.open(), a.pack(t), true)
+			var damaged *bundle.DamagedError
+			var version *VersionError
+			if !errors.As(err, &damaged) && !errors.As(err, &version) || !strings.Contains(err.Error(), test.reason) {
+				t.Errorf("%v; want %q", err, test.reason)
+			}
+			untouched(t, "the state directory", everything(t, here.fs, here.dir), before)
+		})
+	}
+	// Untampered, it is taken.
+	_, err := takeIn(on(t, other.fs.(*store.Memory).Crash(), "/ws/.runner").open(), unpack(t, good).pack(t), true)
+	must(t, err)
+}
+
+// TestImportUnderOthers: who holds the session keeps it, and so does a session
+// of a newer version.
+func TestImportUnderOthers(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	archive := p.export()
+	q := newProject(t, store.NewMemory())
+	q.begin("session-2")
+	x := q.lock()
+	var locked *LockedError
+	if _, err := takeIn(q.open(), archive, true); !errors.As(err, &locked) {
+		t.Errorf("under an owner: %v", err)
+	}
+	must(t, x.Close())
+	journal := q.read("PRD-009/journal.jsonl")
+	q.write("PRD-009.json", bytes.Replace(q.read("PRD-009.json"), []byte(FormatVersion), []byte("9.0"), 1))
+	before := everything(t, q.fs, q.fixture.dir)
+	var version *VersionError
+	if _, err := takeIn(q.open(), archive, true); !errors.As(err, &version) {
+		t.Errorf("over a newer version: %v", err)
+	}
+	untouched(t, "the state directory", everything(t, q.fs, q.fixture.dir), before)
+	if !bytes.Equal(journal, q.read("PRD-009/journal.jsonl")) {
+		t.Error("the journal was touched")
+	}
+}
+
+func TestImportIntoALink(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	archive := p.export()
+	for _, link := range []string{"PRD-009", "objects", "trash"} {
+		q := onDisk(t)
+		outside := t.TempDir()
+		must(t, os.MkdirAll(filepath.Join(q.dir, "locks"), 0o700))
+		if err := os.Symlink(outside, filepath.Join(q.dir, link)); err != nil {
+			t.Skipf("no symbolic links: %v", err)
+		}
+		var refused *DirError
+		if _, err := takeIn(q.open(), archive, true); !errors.As(err, &refused) {
+			t.Errorf("%s: %v", link, err)
+		}
+		if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+			t.Errorf("%s: written outside: %v, %v", link, left, err)
+		}
+	}
+}
+
+// TestImportRestoresFiles: what is absent is written, what differs is left
+// alone, and what is overwritten can be had back.
+func TestImportRestoresFiles(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	archive := p.export()
+	q := newProject(t, store.NewMemory())
+	q.save("PRD-009.hcl", "mine")
+	for _, overwrite := range []bool{false, true} {
+		s := q.open()
+		w := q.workspace(s)
+		i, err := s.OpenImport(t.Context(), bytes.NewReader(archive), "it.tar", bundle.Limits{})
+		must(t, err)
+		files, err := i.PlanFiles(t.Context(), w)
+		must(t, err)
+		_, err = i.Place(t.Context(), by, false)
+		must(t, err)
+		done, err := s.RestoreImported(t.Context(), w, "PRD-009", files, by, overwrite)
+		must(t, errors.Join(err, i.Close()))
+		if overwrite != (done.Safety != "") || overwrite != (len(done.Kept) == 0) {
+			t.Errorf("overwrite %v: %+v", overwrite, done)
+		}
+		want := map[string]string{"PRD-009.hcl": "mine", "gen/a.txt": "a", "sub/notes session-1.txt": "one"}
+		if overwrite {
+			want["PRD-009.hcl"] = "pipeline"
+		}
+		for path, content := range want {
+			data, err := os.ReadFile(filepath.Join(q.dir, filepath.FromSlash(path)))
+			if must(t, err); string(data) != content {
+				t.Errorf("overwrite %v: %s is %q", overwrite, path, data)
+			}
+		}
+		if !overwrite {
+			continue
+		}
+		x := lockPRD(t, s, "PRD-009")
+		_, err = x.Rollback(t.Context(), w, RollbackOptions{To: done.Safety, Scope: RollbackFiles, By: by})
+		must(t, errors.Join(err, x.Close()))
+		if data, err := os.ReadFile(filepath.Join(q.dir, "PRD-009.hcl")); err != nil || string(data) != "mine" {
+			t.Errorf("taken back: %q, %v", data, err)
+		}
+	}
+}

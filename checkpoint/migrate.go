@@ -1,0 +1,235 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"prdrunner/checkpoint/store"
+)
+
+// backupExt names where the files of an older version are kept: backup-1.0.
+const backupExt = "backup-"
+
+// Migrated is what bringing a session to the current format version did, or
+// would do.
+type Migrated struct {
+	PRD         string
+	From        string // the oldest version that was found; the current one where nothing was to do
+	To          string
+	Journal     bool     // was begun anew
+	Checkpoints []string // ids of those whose files were written anew
+	Kept        []string // where what was replaced lies now, in the directory of the PRD
+}
+
+// Needed reports whether anything is older.
+func (m *Migrated) Needed() bool { return m.Journal || len(m.Checkpoints) > 0 }
+
+// PlanMigrate says what Migrate would do. It takes no lock and changes nothing.
+func (s *Store) PlanMigrate(ctx context.Context, prd string) (*Migrated, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("migrate %s: %w", prd, err)
+	}
+	snap, err := s.Load(prd)
+	if err != nil {
+		return nil, fmt.Errorf("migrate %s: %w", prd, err)
+	}
+	if snap.State == nil {
+		return nil, fmt.Errorf("migrate %s: %w", prd, ErrNoSession)
+	}
+	m := &Migrated{PRD: prd, From: FormatVersion, To: FormatVersion}
+	m.found(snap.State.FormatVersion)
+	m.Journal = snap.State.FormatVersion != FormatVersion
+	for _, ref := range snap.State.Checkpoints {
+		version, err := s.checkpointVersion(prd, ref.ID)
+		if err != nil {
+			return nil, fmt.Errorf("migrate %s: %w", prd, err)
+		}
+		if version != FormatVersion && version != "" {
+			m.found(version)
+			m.Checkpoints = append(m.Checkpoints, ref.ID)
+		}
+	}
+	return m, nil
+}
+
+// found notes a version. There is only one that is older than the current one.
+func (m *Migrated) found(version string) {
+	if version != FormatVersion {
+		m.From = version
+	}
+}
+
+// checkpointVersion returns the version of a checkpoint's file, "" where it has
+// none, or a damaged one, which is for others to mend.
+func (s *Store) checkpointVersion(prd, id string) (string, error) {
+	data, err := s.blobs(prd).Get(checkpointName(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read checkpoint %s: %w", id, err)
+	}
+	var head struct {
+		FormatVersion string `json:"format_version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return "", nil //nolint:nilerr // damaged
+	}
+	if !readable(head.FormatVersion) {
+		return "", &VersionError{Path: checkpointPath(s.prdDir(prd), id), Version: "format version " + head.FormatVersion}
+	}
+	return head.FormatVersion, nil
+}
+
+// Migrate brings a session to the current format version: its journal is begun
+// anew with its state, and the files of its checkpoints are written anew. What
+// was there stays beside it. A newer version is a *VersionError, and nothing is
+// touched. Cut short, it can be repeated; done again, it does nothing.
+func (s *Store) Migrate(ctx context.Context, prd string, by Actor) (*Migrated, error) {
+	m, err := s.PlanMigrate(ctx, prd)
+	if err != nil || !m.Needed() {
+		return m, err
+	}
+	l, err := s.lockDir(prd)
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.migrate(prd, newHolder(by, s.now()), m)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("migrate %s: %w", prd, err), l.release())
+	}
+	x.locks = l
+	return m, x.Close() // writes document and index
+}
+
+func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error) {
+	r, log, err := s.prepare(prd, holder)
+	if err != nil {
+		return nil, err
+	}
+	if r.fold.state == nil {
+		return nil, errors.Join(ErrNoSession, log.Close())
+	}
+	if err := s.keepOld(prd, m); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	if r.fold.state.FormatVersion != FormatVersion {
+		if err := s.migrateJournal(prd, log, r, m); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+	}
+	for _, id := range m.Checkpoints {
+		if err := s.migrateCheckpoint(prd, id); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+	}
+	return newSession(s, prd, holder, r, log)
+}
+
+// migrateJournal begins the journal anew with a state of the current version,
+// and makes sure that it is the same one.
+func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migrated) error {
+	r.fold.state.FormatVersion = FormatVersion
+	c := &Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	line, err := newEncoder().line(c)
+	if err == nil {
+		err = fits(c, line)
+	}
+	if err != nil {
+		return err
+	}
+	m.Kept = append(m.Kept, segmentName(r.tail))
+	want, err := marshal(r.fold.state)
+	if err != nil {
+		return err
+	}
+	if err := s.beginAnew(prd, log, r, c, slices.Clone(line)); err != nil {
+		return err
+	}
+	again := newFold()
+	if _, err := s.replay(prd, again.apply); err != nil {
+		return fmt.Errorf("verify what was written: %w", err)
+	}
+	got, err := marshal(again.state)
+	if err == nil && string(got) != string(want) {
+		err = errors.New("verify what was written: it folds into another state")
+	}
+	return err
+}
+
+// keepOld gives the files that are about to be replaced a second name.
+func (s *Store) keepOld(prd string, m *Migrated) error {
+	dir := filepath.Join(s.prdDir(prd), backupExt+m.From)
+	for _, sub := range []string{"", checkpointsDir} {
+		if err := store.MkdirAll(s.fs, filepath.Join(dir, sub)); err != nil {
+			return err
+		}
+		if err := s.checkDir(filepath.Join(dir, sub)); err != nil {
+			return err
+		}
+	}
+	m.Kept = append(m.Kept, filepath.Base(dir))
+	for _, id := range m.Checkpoints {
+		if err := s.keepFile(checkpointPath(s.prdDir(prd), id), checkpointPath(dir, id)); err != nil {
+			return err
+		}
+	}
+	document := s.documentPath(prd)
+	if err := s.keepFile(document, filepath.Join(dir, filepath.Base(document))); err != nil {
+		return err
+	}
+	if err := s.keepFile(s.manifestPath(prd), filepath.Join(dir, manifestName)); err != nil {
+		return err
+	}
+	for _, sub := range []string{checkpointsDir, ""} {
+		if err := s.fs.SyncDir(filepath.Join(dir, sub)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepFile gives a file a second name, once: what has it already is the older
+// one. Where links are not to be had, it is a copy.
+func (s *Store) keepFile(path, to string) error {
+	if s.exists(to) || !s.exists(path) {
+		return nil
+	}
+	if err := s.fs.Link(path, to); err == nil {
+		return nil
+	}
+	data, err := store.ReadFile(s.fs, path)
+	if err != nil {
+		return err
+	}
+	return store.WriteFile(s.fs, to, data)
+}
+
+// migrateCheckpoint writes a checkpoint's file anew, unless it was already.
+func (s *Store) migrateCheckpoint(prd, id string) error {
+	data, err := s.blobs(prd).Get(checkpointName(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read checkpoint %s: %w", id, err)
+	}
+	f, err := decodeCheckpoint(data)
+	if err != nil {
+		return nil //nolint:nilerr // damaged: it stays as it is, for people and for rebuilding
+	}
+	f.FormatVersion, f.State.FormatVersion = FormatVersion, FormatVersion
+	state, err := encodeState(f.State)
+	if err != nil {
+		return err
+	}
+	if data, err = encodeCheckpoint(*f, state); err != nil {
+		return err
+	}
+	return store.WriteFile(s.fs, checkpointPath(s.prdDir(prd), id), data)
+}
