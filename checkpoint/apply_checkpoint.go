@@ -52,7 +52,7 @@ func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
 	s.Checkpoints = append(s.Checkpoints, ref)
 	s.indexed().checkpoints[e.ID] = ref
 	if e.Trigger == TriggerPreRollback {
-		ref.Before = s.Current
+		ref.Before, ref.Discarded = s.Current, s.discarded()
 	}
 	s.Current = e.ID
 	s.dropCheckpoints(e.Removes)

@@ -104,10 +104,12 @@ func (s *State) carryOn(now *State) {
 			if had == nil {
 				continue
 			}
-			again := had.Attempts > w.Attempts || had.Status == Uncertain
+			// A state that knows of every attempt knows how they ended, which
+			// is so where a rollback is undone.
+			again := had.Attempts > w.Attempts
 			w.Attempts = max(w.Attempts, had.Attempts)
 			if again && (w.Once || had.Once) && had.StartedAt != nil {
-				w.Status = Uncertain
+				w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
 				w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "a rollback went back before it: it may have happened"}
 			}
 		}
@@ -156,24 +158,40 @@ func settleGates(gates []*Gate) {
 }
 
 // invalidate marks the checkpoints after the one that was gone back to, but
-// for those that undo a rollback. Going back to one of these makes those valid
-// again that its rollback had discarded.
+// for those that undo a rollback. Going back to one of these goes back to what
+// was valid when it was made, whatever rollbacks came between.
 func (s *State) invalidate(record RollbackRecord, toSeq uint64) {
-	undone := ""
-	for _, r := range s.Rollbacks {
-		if r.Safety == record.To && r.Error == "" {
-			undone = r.ID
-		}
+	var undone *CheckpointRef
+	if to := s.indexed().checkpoints[record.To]; to != nil && to.Trigger == TriggerPreRollback {
+		undone = to
 	}
 	for _, ref := range s.Checkpoints {
 		switch {
-		case ref.InvalidatedBy != "" && ref.InvalidatedBy == undone:
-			ref.InvalidatedBy = ""
-		case ref.Seq <= toSeq || ref.Trigger == TriggerPreRollback || ref.InvalidatedBy != "":
+		case ref.Trigger == TriggerPreRollback:
+			continue
+		case ref.Seq <= toSeq && undone != nil:
+			ref.InvalidatedBy = undone.Discarded[ref.ID]
+		case ref.Seq <= toSeq || ref.InvalidatedBy != "":
 			continue
 		default:
 			ref.InvalidatedBy = record.ID
 		}
 		ref.Valid = ref.InvalidatedBy == "" && ref.Damage == nil
 	}
+}
+
+// discarded returns the checkpoints that rollbacks have discarded, and which
+// rollback each.
+func (s *State) discarded() map[string]string {
+	var by map[string]string
+	for _, ref := range s.Checkpoints {
+		if ref.InvalidatedBy == "" {
+			continue
+		}
+		if by == nil {
+			by = map[string]string{}
+		}
+		by[ref.ID] = ref.InvalidatedBy
+	}
+	return by
 }

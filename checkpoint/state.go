@@ -193,8 +193,11 @@ type CheckpointRef struct {
 	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
 	Valid     bool      `json:"valid"`
 	// InvalidatedBy is the rollback that went back before it, "" if none did.
-	InvalidatedBy string  `json:"invalidated_by,omitempty"`
-	Damage        *Damage `json:"damage,omitempty"` // found by a look at its file or its objects
+	InvalidatedBy string `json:"invalidated_by,omitempty"`
+	// Discarded are, of a pre_rollback one, the checkpoints that rollbacks had
+	// discarded before it, and which rollback each.
+	Discarded map[string]string `json:"discarded,omitempty"`
+	Damage    *Damage           `json:"damage,omitempty"` // found by a look at its file or its objects
 }
 
 // Damage is what a checkpoint was marked with.
