@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/store"
@@ -41,12 +40,12 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 		return err
 	}
 	claims := x.store.claims(x.prd, d)
-	first, err := x.gatherJournal(claims)
+	began, err := x.gatherJournal(claims)
 	if err != nil {
 		return err
 	}
 	for _, step := range []func() error{
-		func() error { return x.gatherSegments(first) },
+		func() error { return x.gatherSegments(began) },
 		func() error { return x.gatherDerived(d) },
 		x.gatherImported,
 		func() error { return x.gatherCheckpoints(ctx) },
@@ -61,33 +60,38 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 	return nil
 }
 
-// gatherJournal returns the seq of the journal's first line.
-func (x *exporting) gatherJournal(claims []claim) (first uint64, err error) {
+// gatherJournal returns where the journal's first line stands.
+func (x *exporting) gatherJournal(claims []claim) (began Commit, err error) {
 	path := x.store.journalPath(x.prd)
 	x.journal, err = store.OpenRegular(x.store.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, ErrNoSession
+		return began, ErrNoSession
 	}
 	if err != nil {
-		return 0, err
+		return began, err
 	}
 	x.files = append(x.files, x.journal)
 	f := newFold()
-	t, err := replayRecords(x.prd, path, recordsOf(section(x.journal)), f.apply)
+	t, err := replayRecords(x.prd, path, recordsOf(section(x.journal)), func(c Commit) error {
+		if began.Seq == 0 {
+			began = Commit{Seq: c.Seq, Prev: c.Prev}
+		}
+		return f.apply(c)
+	})
 	if err != nil {
-		return 0, err
+		return began, err
 	}
 	if f.state == nil {
-		return 0, ErrNoSession
+		return began, ErrNoSession
 	}
 	if err := t.verify(x.prd, path, f.state, claims); err != nil {
-		return 0, err
+		return began, err
 	}
 	x.state = f.state
 	x.done.ExportHeader = ExportHeader{FormatVersion: FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.seq, Sum: t.sum}
 	x.done.Rollbacks = len(x.state.Rollbacks)
 	x.addFile(journalName, x.journal, t.size)
-	return t.first, nil
+	return began, nil
 }
 
 // endless stands for the length of a file of which all that is there counts.
@@ -134,49 +138,6 @@ func (x *exporting) addPath(name, path string, size int64) {
 			io.Closer
 		}{io.LimitReader(f, size), f}, nil
 	}})
-}
-
-// segmentPattern is the name of what a journal was compacted from.
-const segmentPattern = `^journal\.([0-9]{1,19})-([0-9]{1,19})\.jsonl$`
-
-// segmentSpan returns the commits in a file that a journal was compacted from.
-func segmentSpan(name string) (first, last uint64, ok bool) {
-	parts := regexp.MustCompile(segmentPattern).FindStringSubmatch(name)
-	if parts == nil {
-		return 0, 0, false
-	}
-	first, err := strconv.ParseUint(parts[1], 10, 64)
-	if err != nil {
-		return 0, 0, false
-	}
-	last, err = strconv.ParseUint(parts[2], 10, 64)
-	return first, last, err == nil && 0 < first && first <= last
-}
-
-// gatherSegments adds what the journal was compacted from: what ends before it
-// begins. What it is compacted into meanwhile is in it already.
-func (x *exporting) gatherSegments(begin uint64) error {
-	dir := x.store.prdDir(x.prd)
-	entries, err := x.store.fs.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("list the journals: %w", err)
-	}
-	for _, e := range entries {
-		if _, last, ok := segmentSpan(e.Name()); !ok || last > begin {
-			continue
-		}
-		f, err := store.OpenRegular(x.store.fs, filepath.Join(dir, e.Name()))
-		if err != nil {
-			return err
-		}
-		x.files = append(x.files, f)
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		x.addFile(e.Name(), f, info.Size())
-	}
-	return nil
 }
 
 // gatherDerived adds the document and the index, as they are where they tell of

@@ -1,0 +1,96 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"prdrunner/checkpoint/store"
+)
+
+// segmentPattern is the name of what a journal was compacted from.
+const segmentPattern = `^journal\.([0-9]{1,19})-([0-9]{1,19})\.jsonl$`
+
+// segmentSpan returns the commits in a file that a journal was compacted from.
+func segmentSpan(name string) (first, last uint64, ok bool) {
+	parts := regexp.MustCompile(segmentPattern).FindStringSubmatch(name)
+	if parts == nil {
+		return 0, 0, false
+	}
+	first, err := strconv.ParseUint(parts[1], 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	last, err = strconv.ParseUint(parts[2], 10, 64)
+	return first, last, err == nil && 0 < first && first <= last
+}
+
+// segment is a file that a journal was compacted from.
+type segment struct {
+	name  string
+	file  store.File
+	size  int64
+	began Commit // where its first line stands
+	end   tail
+}
+
+// gatherSegments adds what the journal was compacted from, as far back as one
+// file leads to the next. What it is compacted into meanwhile is in it already.
+func (x *exporting) gatherSegments(began Commit) error {
+	all, err := x.segments(began.Seq)
+	if err != nil {
+		return err
+	}
+	for {
+		var before *segment
+		for i, s := range all {
+			if s.end.seq <= began.Seq && s.end.sum == began.Prev && (before == nil || s.began.Seq < before.began.Seq) {
+				before = &all[i]
+			}
+		}
+		if before == nil {
+			return nil
+		}
+		x.addFile(before.name, before.file, before.size)
+		began = before.began
+	}
+}
+
+// segments reads the files that end before the journal begins. A damaged one
+// leads nowhere.
+func (x *exporting) segments(begin uint64) ([]segment, error) {
+	dir := x.store.prdDir(x.prd)
+	entries, err := x.store.fs.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the journals: %w", err)
+	}
+	var all []segment
+	for _, e := range entries {
+		first, last, ok := segmentSpan(e.Name())
+		if !ok || last > begin {
+			continue
+		}
+		s := segment{name: e.Name()}
+		if s.file, err = store.OpenRegular(x.store.fs, filepath.Join(dir, s.name)); err != nil {
+			return nil, err
+		}
+		x.files = append(x.files, s.file)
+		s.end, err = replayRecords(x.prd, s.name, recordsOf(section(s.file)), func(c Commit) error {
+			if s.began.Seq == 0 {
+				s.began = Commit{Seq: c.Seq, Prev: c.Prev}
+			}
+			return nil
+		})
+		var damaged *DamagedError
+		switch {
+		case err != nil && !errors.As(err, &damaged):
+			return nil, err
+		case err == nil && len(s.end.torn) == 0 && s.end.first == first && s.end.seq == last:
+			s.size = s.end.size
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
