@@ -11,6 +11,7 @@ import (
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/text"
 )
 
 // listings generates listings in which no file is above another.
@@ -220,4 +221,35 @@ func FuzzListing(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLoadRefusesConflicts: a listing in which a file is a directory, too, is
+// well formed in each of its objects.
+func TestLoadRefusesConflicts(t *testing.T) {
+	t.Parallel()
+	w := lister(t)
+	batch := w.o.Objects.Begin()
+	var dirs []wireDir
+	for _, d := range []directory{
+		{path: "", files: []Entry{{Path: "a", Mode: 0o644, Digest: shaOf("")}}},
+		{path: "a", files: []Entry{{Path: "a/b", Mode: 0o644, Digest: shaOf("")}}},
+	} {
+		data, err := d.encode()
+		must(t, err)
+		ref, err := batch.Put(t.Context(), data)
+		must(t, err)
+		dirs = append(dirs, wireDir{Path: text.Text(d.path), Object: ref.Digest, Files: 1})
+	}
+	must(t, batch.Commit(t.Context()))
+	for n, want := range map[int]bool{1: true, 2: false} {
+		data, err := encodeObject(wireListing{FormatVersion: listingVersion, Dirs: dirs[:n]})
+		must(t, err)
+		b := w.o.Objects.Begin()
+		ref, err := b.Put(t.Context(), data)
+		must(t, err)
+		must(t, b.Commit(t.Context()))
+		if _, err := w.Load(t.Context(), ref.Digest); (err == nil) != want {
+			t.Errorf("%d directories: %v", n, err)
+		}
+	}
 }

@@ -74,7 +74,7 @@ func (v *verifier) Close() error { return v.r.Close() }
 // source reads the bytes of many entries. It belongs to one goroutine.
 type source struct {
 	w     *Workspace
-	blobs *BlobReader
+	blobs *BlobReader // nil: made when it is needed, for the context of that call
 }
 
 // write writes the bytes of an entry, verified when it returns nil.
@@ -102,6 +102,11 @@ func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 
 // writeBlob writes a blob of git. It is not done if git has none.
 func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done bool, err error) {
+	if s.blobs == nil {
+		if s.blobs, err = s.w.o.Git.Blobs(ctx); err != nil {
+			return false, err
+		}
+	}
 	sha, into := sha256.New(), &errWriter{w: to}
 	err = s.blobs.Read(e.Blob, io.MultiWriter(into, sha))
 	switch {
@@ -115,6 +120,13 @@ func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done boo
 		return false, &DamagedError{Entry: e, Err: err}
 	}
 	return true, nil
+}
+
+func (s *source) close() error {
+	if s.blobs == nil {
+		return nil
+	}
+	return s.blobs.Close()
 }
 
 // sources are what several goroutines read entries from.
@@ -150,9 +162,7 @@ func (p *sources) use(do func(*source) error) error {
 func (p *sources) close() error {
 	var all []error
 	for len(p.free) > 0 {
-		if s := <-p.free; s.blobs != nil {
-			all = append(all, s.blobs.Close())
-		}
+		all = append(all, (<-p.free).close())
 	}
 	return errors.Join(all...)
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"prdrunner/checkpoint/objects"
@@ -173,7 +174,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		os.Exit(dieRestoring(dir))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func dieRestoring(dir string) int {
@@ -427,4 +428,26 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Error("a link was followed")
 		}
 	})
+}
+
+// TestRecheck: what changed after it was compared is not overwritten.
+func TestRecheck(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	put(t, dir, "f", "x")
+	i := &item{Change: Change{Path: "f"}, there: true, stat: statOf(mustStat(t, filepath.Join(dir, "f")))}
+	must(t, i.recheck(w.root))
+	var changed *ChangedError
+	if err := (&item{Change: Change{Path: "f"}}).recheck(w.root); !errors.As(err, &changed) {
+		t.Errorf("a file that came: %v", err)
+	}
+	put(t, dir, "f", "yy")
+	if err := i.recheck(w.root); !errors.As(err, &changed) {
+		t.Errorf("a file that changed: %v", err)
+	}
+	must(t, os.Remove(filepath.Join(dir, "f")))
+	if err := i.recheck(w.root); !errors.As(err, &changed) {
+		t.Errorf("a file that went: %v", err)
+	}
+	must(t, (&item{Change: Change{Path: "f"}}).recheck(w.root))
 }
