@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -37,12 +38,11 @@ type GitCommit struct {
 }
 
 // compareFiles compares what the two points know of files.
-func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, now *State, o CompareOptions) error {
+func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, now *State, o CompareOptions) (err error) {
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.Name == PointWorkspace {
 			continue
 		}
-		var err error
 		if p.files, p.known, err = FilesOf(ctx, w, p.state); err != nil {
 			return err
 		}
@@ -54,8 +54,19 @@ func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, n
 		return err
 	}
 	c.level()
+	kept, done, err := w.OpenMany(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	sources := [2]workspace.Source{kept, kept}
+	for i, p := range []*Point{&c.From, &c.To} {
+		if p.Name == PointWorkspace {
+			sources[i] = w.OpenNow
+		}
+	}
 	for _, change := range workspace.Diff(c.From.files, c.To.files) {
-		f, err := c.compareFile(ctx, w, change, o)
+		f, err := compareFile(ctx, w, change, sources, o)
 		if err != nil {
 			return err
 		}
@@ -110,7 +121,7 @@ func (c *Comparison) level() {
 	}
 }
 
-func (c *Comparison) compareFile(ctx context.Context, w *workspace.Workspace, change workspace.Change, o CompareOptions) (FileChange, error) {
+func compareFile(ctx context.Context, w *workspace.Workspace, change workspace.Change, sources [2]workspace.Source, o CompareOptions) (FileChange, error) {
 	f := FileChange{Path: Text(change.Path), Kind: change.Kind}
 	if change.From != nil {
 		f.FromSize = change.From.Size
@@ -122,7 +133,7 @@ func (c *Comparison) compareFile(ctx context.Context, w *workspace.Workspace, ch
 	if !o.Lines && !wanted {
 		return f, nil
 	}
-	d, err := w.TextDiff(ctx, change, c.From.source(w), c.To.source(w))
+	d, err := w.TextDiff(ctx, change, sources[0], sources[1])
 	if err != nil {
 		return f, err
 	}
@@ -131,13 +142,6 @@ func (c *Comparison) compareFile(ctx context.Context, w *workspace.Workspace, ch
 		f.Diff = Text(d.Text)
 	}
 	return f, nil
-}
-
-func (p *Point) source(w *workspace.Workspace) workspace.Source {
-	if p.Name == PointWorkspace {
-		return w.OpenNow
-	}
-	return w.Open
 }
 
 // compareGit lists the commits between two points.

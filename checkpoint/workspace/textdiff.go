@@ -59,6 +59,23 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	return f, nil
 }
 
+// OpenMany is Open for many entries of moderate size: those in git are read
+// through few processes, which done ends.
+func (w *Workspace) OpenMany(ctx context.Context) (open Source, done func() error, err error) {
+	all, err := w.newSources(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open what was kept: %w", err)
+	}
+	open = func(ctx context.Context, e Entry) (io.ReadCloser, error) {
+		var data bytes.Buffer
+		if err := all.use(func(s *source) error { return s.write(ctx, e, &data) }); err != nil {
+			return nil, err
+		}
+		return io.NopCloser(&data), nil
+	}
+	return open, all.close, nil
+}
+
 // TextDiff compares the two sides of a change line by line. What cannot be
 // compared so is no error: the Note says what it is, and why.
 func (w *Workspace) TextDiff(ctx context.Context, c Change, from, to Source) (TextDiff, error) {

@@ -4,33 +4,52 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner/view"
 )
 
 type checkpointListOptions struct {
-	prd  string
-	json bool
+	prd   string
+	all   bool
+	label string
+	json  bool
 }
 
-// checkpointList is what `checkpoint list --json` prints, oldest first.
+// checkpointList is what `checkpoint list --json` prints.
 type checkpointList struct {
-	FormatVersion string           `json:"format_version"`
-	PRD           string           `json:"prd"`
-	Session       string           `json:"session"`
-	Checkpoints   []checkpointItem `json:"checkpoints"`
+	FormatVersion string                      `json:"format_version"`
+	PRD           string                      `json:"prd,omitempty"`     // "" where several are listed
+	Session       string                      `json:"session,omitempty"` // likewise
+	Checkpoints   []checkpointItem            `json:"checkpoints"`       // by session, oldest first
+	Rollbacks     []checkpoint.RollbackRecord `json:"rollback_history"`
+	Sessions      []sessionItem               `json:"sessions"`
 }
 
 // checkpointItem is a checkpoint in a list.
 type checkpointItem struct {
 	*checkpoint.CheckpointRef
-	Current bool `json:"current"` // the newest valid one
+	PRD     string `json:"prd"`
+	Session string `json:"session"`
+	Current bool   `json:"current"` // the session stands there
+}
+
+// sessionItem is a session in a list.
+type sessionItem struct {
+	PRD       string            `json:"prd"`
+	Session   string            `json:"session,omitempty"`
+	Place     checkpoint.Place  `json:"place"`
+	Path      string            `json:"path"`
+	Title     string            `json:"title,omitempty"`
+	Type      string            `json:"type,omitempty"`
+	Status    checkpoint.Status `json:"status,omitempty"`
+	CreatedAt time.Time         `json:"created_at,omitzero"`
+	Current   string            `json:"current_checkpoint,omitempty"`
+	Damaged   string            `json:"damaged,omitempty"` // why it cannot be read
 }
 
 func newCheckpointListCommand(env *environment) *cobra.Command {
@@ -38,27 +57,100 @@ func newCheckpointListCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [PRD]",
 		Short: "List the checkpoints of a session",
-		Long: `List shows the checkpoints of a session, oldest first. PRD may be left out where
-there is only one.`,
+		Long: `List shows the checkpoints of a session, oldest first, and marks the one at which
+the session stands, those that a rollback discarded, and damaged and pinned ones.
+PRD may be left out where there is only one.`,
+		Example: `  runner checkpoint list PRD-009 --all
+  runner checkpoint list --type implement`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = first(args)
 			return runCheckpointList(cmd.Context(), env, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.all, "all", false, "archived sessions too; without a PRD, those of every PRD")
+	flags.StringVar(&o.label, "type", "", "only sessions of pipelines whose type is `LABEL`")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
 func runCheckpointList(_ context.Context, env *environment, o checkpointListOptions) error {
-	_, st, err := openSession(env, o.prd)
+	sessions, err := listedSessions(env, o)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return writeJSON(env.stdout, newCheckpointList(st))
+		return writeJSON(env.stdout, newCheckpointList(env, sessions))
 	}
-	return writeCheckpoints(env.stdout, st)
+	var b strings.Builder
+	for i, at := range sessions {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if err := writeCheckpoints(&b, env, at); err != nil {
+			return err
+		}
+	}
+	if len(sessions) == 0 {
+		fmt.Fprintf(&b, "There is no session of a pipeline whose type is %q\n", o.label)
+	}
+	_, err = io.WriteString(env.stdout, b.String())
+	return err
+}
+
+// listedSessions are the sessions that are asked for.
+func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.StoredSession, error) {
+	if !o.all && (o.prd != "" || o.label == "") {
+		store, st, err := openSession(env, o.prd)
+		if err != nil {
+			return nil, err
+		}
+		at := checkpoint.StoredSession{PRD: st.PRD, Place: checkpoint.PlaceCurrent, Dir: store.Dir(), State: st}
+		return ofType([]checkpoint.StoredSession{at}, o.label), nil
+	}
+	store, err := openAnyStore(env, o.prd)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := store.Sessions(o.prd)
+	if err != nil {
+		return nil, err
+	}
+	if !o.all {
+		sessions = slices.DeleteFunc(sessions, func(at checkpoint.StoredSession) bool { return at.Place != checkpoint.PlaceCurrent })
+	}
+	if len(sessions) == 0 && o.prd != "" {
+		return nil, noSession(store, o.prd)
+	}
+	if len(sessions) == 0 {
+		return nil, noSessions()
+	}
+	return ofType(sessions, o.label), nil
+}
+
+// openAnyStore opens the store of a PRD, or, of none, that of all.
+func openAnyStore(env *environment, prd string) (*checkpoint.Store, error) {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(env, cfg, prd)
+	if err == nil && prd != "" {
+		err = checkPRD(env, cfg, prd)
+	}
+	return store, err
+}
+
+// ofType keeps the sessions of a type. What cannot be read has none.
+func ofType(sessions []checkpoint.StoredSession, label string) []checkpoint.StoredSession {
+	if label == "" {
+		return sessions
+	}
+	return slices.DeleteFunc(sessions, func(at checkpoint.StoredSession) bool {
+		return at.State == nil || at.State.Type != label
+	})
 }
 
 // openSession is loadState; without a PRD named, of the only one that there is.
@@ -66,11 +158,7 @@ func openSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.S
 	if prd != "" {
 		return loadState(env, prd)
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err := openStore(env, cfg, "")
+	store, err := openAnyStore(env, "")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,59 +175,48 @@ func onlyPRD(store *checkpoint.Store) (string, error) {
 	}
 	switch len(prds) {
 	case 0:
-		return "", withHint(usageErrorf("there are no sessions"), "`runner build PRD` starts one")
+		return "", noSessions()
 	case 1:
 		return prds[0], nil
 	}
 	return "", withHint(usageErrorf("there are several sessions; name one"), strings.Join(prds, ", "))
 }
 
-func newCheckpointList(st *checkpoint.State) checkpointList {
-	list := checkpointList{FormatVersion: outputFormat, PRD: st.PRD, Session: st.Session, Checkpoints: []checkpointItem{}}
-	current := st.CurrentCheckpoint()
-	for _, ref := range st.Checkpoints {
-		list.Checkpoints = append(list.Checkpoints, checkpointItem{ref, ref == current})
+func noSessions() error {
+	return withHint(usageErrorf("there are no sessions"), "`runner build PRD` starts one")
+}
+
+func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) checkpointList {
+	list := checkpointList{
+		FormatVersion: outputFormat,
+		Checkpoints:   []checkpointItem{}, Rollbacks: []checkpoint.RollbackRecord{}, Sessions: []sessionItem{},
+	}
+	for i, at := range sessions {
+		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: env.display(at.Dir)}
+		if i == 0 || list.PRD == at.PRD {
+			list.PRD = at.PRD
+		} else {
+			list.PRD = ""
+		}
+		if at.State == nil {
+			item.Damaged = at.Err.Error()
+			list.Sessions = append(list.Sessions, item)
+			continue
+		}
+		st := at.State
+		current := st.CurrentCheckpoint()
+		item.Session, item.Title, item.Type, item.Status, item.CreatedAt = st.Session, st.Title, st.Type, st.Status, st.CreatedAt
+		if current != nil {
+			item.Current = current.ID
+		}
+		list.Sessions = append(list.Sessions, item)
+		list.Rollbacks = append(list.Rollbacks, st.Rollbacks...)
+		for _, ref := range st.Checkpoints {
+			list.Checkpoints = append(list.Checkpoints, checkpointItem{ref, at.PRD, st.Session, ref == current})
+		}
+	}
+	if len(list.Sessions) == 1 {
+		list.Session = list.Sessions[0].Session
 	}
 	return list
-}
-
-const rule = "================================================="
-
-func writeCheckpoints(w io.Writer, st *checkpoint.State) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nCHECKPOINTS - Session: %s\n%s\n", rule, st.Session, rule)
-	fmt.Fprintf(&b, "Topic: %s\nCreated: %s\n\n", view.OneLine(view.Named(st.PRD, st.Title)), st.CreatedAt.UTC().Format(time.DateTime))
-	if len(st.Checkpoints) == 0 {
-		b.WriteString("There are none: checkpoints are switched off, or none was due yet.\n")
-	} else if err := writeCheckpointTable(&b, st); err != nil {
-		return err
-	}
-	fmt.Fprintf(&b, "\nCommands:\n  runner checkpoint show %s CHECKPOINT   show details\n%s\n", st.PRD, rule)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func writeCheckpointTable(w io.Writer, st *checkpoint.State) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "#\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tSTATUS")
-	current := st.CurrentCheckpoint()
-	for i, c := range st.Checkpoints {
-		status := "✓"
-		switch {
-		case c == current:
-			status = "← curr"
-		case !c.Valid:
-			status = "✗"
-		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", i+1, c.ID, step(c), c.Trigger, c.CreatedAt.UTC().Format(time.DateTime), status)
-	}
-	return tw.Flush()
-}
-
-// step is the step of a checkpoint with its name.
-func step(c *checkpoint.CheckpointRef) string {
-	if c.StepName == "" {
-		return fmt.Sprint(c.Step)
-	}
-	return fmt.Sprintf("%d - %s", c.Step, view.OneLine(c.StepName))
 }

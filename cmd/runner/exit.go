@@ -49,6 +49,8 @@ var (
 	// errWouldChange says that `runner fmt --check` found work to do, which
 	// it has printed.
 	errWouldChange = errors.New("files are not formatted")
+	// errDamageShown says that something is damaged, which has been shown.
+	errDamageShown = errors.New("something is damaged")
 	// errAlreadyComplete says that --resume found a complete session.
 	errAlreadyComplete = errors.New("the session is already complete")
 )
@@ -86,7 +88,7 @@ func exitCode(err error) int {
 		return exitLocked
 	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
 		isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err),
-		errors.Is(err, checkpoint.ErrUnfinishedRollback),
+		errors.Is(err, errDamageShown), errors.Is(err, checkpoint.ErrUnfinishedRollback),
 		errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
 		return exitDamaged
 	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err),
@@ -127,7 +129,7 @@ func endedCode(e *endedError) int {
 func silent(err error) bool {
 	var ended *endedError
 	return err == nil || errors.As(err, &ended) ||
-		errors.Is(err, errDiagnosed) || errors.Is(err, errWouldChange)
+		errors.Is(err, errDiagnosed) || errors.Is(err, errWouldChange) || errors.Is(err, errDamageShown)
 }
 
 // reportError writes an error, and the hint that came with it. The commands

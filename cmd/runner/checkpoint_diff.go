@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type checkpointDiffOptions struct {
+	prd   string
+	from  string
+	to    string
+	files bool
+	paths []string
+	stat  bool
+	json  bool
+}
+
+// checkpointDiff is what `checkpoint diff --json` prints.
+type checkpointDiff struct {
+	FormatVersion string `json:"format_version"`
+	Same          bool   `json:"same"`
+	*checkpoint.Comparison
+}
+
+func newCheckpointDiffCommand(env *environment) *cobra.Command {
+	var o checkpointDiffOptions
+	cmd := &cobra.Command{
+		Use:   "diff PRD FROM [TO] [-- PATH...]",
+		Short: "Compare two checkpoints",
+		Long: `Diff shows what leads from one checkpoint to another, or to where the session
+stands now: state, steps, metrics, outputs, files, commits. In place of a
+checkpoint, workspace stands for the files as they are at this moment. With
+--files it shows what changed in them; paths behind -- choose some of them.`,
+		Example: `  runner checkpoint diff PRD-009 1
+  runner checkpoint diff PRD-009 latest~1 workspace --files -- gen/`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				args = args[:at]
+			}
+			return arguments(2, 3)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); at >= 0 {
+				args, o.paths = args[:at], args[at:]
+			}
+			o.prd, o.from = args[0], args[1]
+			if len(args) > 2 {
+				o.to = args[2]
+			}
+			return runCheckpointDiff(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.files, "files", false, "show what changed in the files")
+	flags.BoolVar(&o.stat, "stat", false, "show only how much changed")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("files", "stat")
+	return cmd
+}
+
+func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOptions) (err error) {
+	store, st, err := openSession(env, o.prd)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	c, err := store.Compare(ctx, w, st.PRD, checkpoint.CompareOptions{
+		From: o.from, To: o.to, Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
+	})
+	if isA[*checkpoint.DamagedError](err) {
+		return withHint(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
+	}
+	if err != nil {
+		return referenceHint(o.prd, err)
+	}
+	if o.json {
+		return writeJSON(env.stdout, checkpointDiff{FormatVersion: outputFormat, Same: c.Same(), Comparison: c})
+	}
+	return writeComparison(env.stdout, c, o, env.color(env.stdout))
+}
+
+// namedPaths reports whether a path is one of the given, or lies below one; nil
+// chooses all.
+func namedPaths(paths []string) func(string) bool {
+	if len(paths) == 0 {
+		return nil
+	}
+	return func(file string) bool {
+		for _, p := range paths {
+			p = path.Clean(p)
+			if p == "." || file == p || strings.HasPrefix(file, p+"/") {
+				return true
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+func writeComparison(w io.Writer, c *checkpoint.Comparison, o checkpointDiffOptions, color bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nCHECKPOINT DIFF\n%s\nFrom: %s\nTo:   %s\n", rule, rule, pointLine(c.From), pointLine(c.To))
+	switch {
+	case c.Same():
+		b.WriteString("\nNothing differs.\n")
+	case o.stat:
+		writeStat(&b, c)
+	default:
+		writeChanges(&b, c)
+	}
+	if c.OnlyArtifacts && len(c.Files)+len(c.Artifacts) > 0 {
+		b.WriteString("\nOne of the two was never captured: only recorded artifacts are compared.\n")
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	writeTexts(&b, c, color)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func pointLine(p checkpoint.Point) string {
+	name := p.Name
+	switch name {
+	case "now":
+		name = "where the session stands"
+	case checkpoint.PointWorkspace:
+		name = "where the session stands, with the files as they are"
+	}
+	line := fmt.Sprintf("%s (Step %d", name, p.Step)
+	if p.StepName != "" {
+		line += " - " + view.OneLine(p.StepName)
+	}
+	line += ")"
+	if p.FilesAt != nil && p.FilesAt.Before(p.At.Add(-time.Second)) {
+		line += ", files of " + p.FilesAt.UTC().Format(time.DateTime)
+	}
+	return line
+}
+
+func writeChanges(b *strings.Builder, c *checkpoint.Comparison) {
+	writeChanged(b, "STATE CHANGES", valueLines(c.State))
+	writeChanged(b, "PHASES", stepLines(c.Phases))
+	writeChanged(b, "WORKSTREAMS", stepLines(c.Workstreams))
+	writeChanged(b, "GATES", stepLines(c.Gates))
+	writeChanged(b, "METRICS CHANGES", valueLines(c.Metrics))
+	writeChanged(b, "OUTPUT CHANGES", append(valueLines(c.Outputs), artifactLines(c.Artifacts)...))
+	writeChanged(b, "FILE CHANGES", changeLines(c.Files))
+	writeCommits(b, c.Git)
+}
+
+func writeChanged(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s:\n", title)
+	for _, line := range lines {
+		fmt.Fprintf(b, "%s\n", view.OneLine(line))
+	}
+}
+
+func valueLines(changes []checkpoint.ValueChange) []string {
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, fmt.Sprintf("- %s: %s → %s", c.Name, value(c.From), value(c.To)))
+	}
+	return lines
+}
+
+// value is one side of a change.
+func value(v any) string {
+	if v == nil {
+		return "(none)"
+	}
+	return view.ShortDigest(view.OneLine(fmt.Sprint(v)))
+}
+
+func stepLines(changes []checkpoint.StepChange) []string {
+	var lines []string
+	for _, c := range changes {
+		line := "- " + c.Name + ": "
+		if c.From == c.To {
+			line += string(c.To)
+		} else {
+			line += cmp.Or(string(c.From), "(none)") + " → " + cmp.Or(string(c.To), "(none)")
+		}
+		if c.FromAttempts != c.ToAttempts {
+			line += fmt.Sprintf(", attempts %d → %d", c.FromAttempts, c.ToAttempts)
+		}
+		if len(c.Changed) > 0 {
+			line += ", other " + strings.Join(c.Changed, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// artifactLines count the artifacts that changed, by workstream.
+func artifactLines(changes []checkpoint.ArtifactChange) []string {
+	type group struct {
+		workstream string
+		kind       workspace.ChangeKind
+	}
+	counts := map[group]int{}
+	var order []group
+	for _, c := range changes {
+		g := group{c.Workstream, c.Kind}
+		if counts[g]++; counts[g] == 1 {
+			order = append(order, g)
+		}
+	}
+	slices.SortStableFunc(order, func(x, y group) int { return cmp.Compare(x.workstream, y.workstream) })
+	var lines []string
+	for _, g := range order {
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", changeMark(g.kind), g.workstream, files(counts[g]), g.kind))
+	}
+	return lines
+}
+
+func changeLines(changes []checkpoint.FileChange) []string {
+	var lines []string
+	for _, c := range changes {
+		word := map[workspace.ChangeKind]string{workspace.Added: "new", workspace.Modified: "modified", workspace.Deleted: "deleted"}[c.Kind]
+		details := []string{word}
+		if c.Added+c.Deleted > 0 {
+			details = append(details, fmt.Sprintf("+%d −%d", c.Added, c.Deleted))
+		}
+		for _, more := range []string{c.Mode, c.Note} {
+			if more != "" {
+				details = append(details, more)
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s %s (%s)", changeMark(c.Kind), c.Path, strings.Join(details, ", ")))
+	}
+	return lines
+}
+
+func writeCommits(b *strings.Builder, g *checkpoint.GitChange) {
+	if g == nil || len(g.Commits)+len(g.Gone) == 0 && g.Note == "" {
+		return
+	}
+	b.WriteString("\nGIT COMMITS:\n")
+	if g.Note != "" {
+		fmt.Fprintf(b, "%s\n", view.OneLine(g.Note))
+		return
+	}
+	for _, list := range []struct {
+		commits []checkpoint.GitCommit
+		mark    string
+		what    string
+	}{{g.Commits, "-", "between checkpoints"}, {g.Gone, "✗", "that the second has no longer"}} {
+		if len(list.commits) == 0 {
+			continue
+		}
+		noun := "commits"
+		if len(list.commits) == 1 {
+			noun = "commit"
+		}
+		fmt.Fprintf(b, "%d %s %s\n", len(list.commits), noun, list.what)
+		for _, c := range list.commits {
+			fmt.Fprintf(b, "%s %s: %s\n", list.mark, short(c.Commit), view.OneLine(string(c.Subject)))
+		}
+	}
+}
+
+// writeStat counts what differs.
+func writeStat(b *strings.Builder, c *checkpoint.Comparison) {
+	var count struct{ added, modified, deleted, plus, minus int }
+	for _, f := range c.Files {
+		switch f.Kind {
+		case workspace.Added:
+			count.added++
+		case workspace.Modified:
+			count.modified++
+		case workspace.Deleted:
+			count.deleted++
+		}
+		count.plus += f.Added
+		count.minus += f.Deleted
+	}
+	b.WriteString("\n")
+	for _, line := range []struct {
+		name string
+		n    int
+	}{
+		{"State", len(c.State)}, {"Phases", len(c.Phases)}, {"Workstreams", len(c.Workstreams)}, {"Gates", len(c.Gates)},
+		{"Metrics", len(c.Metrics)}, {"Outputs", len(c.Outputs)}, {"Artifacts", len(c.Artifacts)},
+	} {
+		fmt.Fprintf(b, "%s: %d\n", line.name, line.n)
+	}
+	fmt.Fprintf(b, "Files: %d added, %d modified, %d deleted, +%d −%d lines\n", count.added, count.modified, count.deleted, count.plus, count.minus)
+	if c.Git != nil {
+		fmt.Fprintf(b, "Commits: %d\n", len(c.Git.Commits)+len(c.Git.Gone))
+	}
+}
+
+// writeTexts shows the differences of files themselves. What a file holds is
+// made harmless line by line.
+func writeTexts(b *strings.Builder, c *checkpoint.Comparison, color bool) {
+	for _, f := range c.Files {
+		for line := range strings.Lines(string(f.Diff)) {
+			fmt.Fprintf(b, "%s\n", paintDiff(strings.TrimSuffix(line, "\n"), color))
+		}
+	}
+}
+
+// paintDiff cleans a line of a unified difference, and colours it by what it
+// begins with.
+func paintDiff(line string, color bool) string {
+	text := strings.ReplaceAll(view.Clean(line), "\n", `\r`)
+	code := ""
+	switch {
+	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
+		code = "1"
+	case strings.HasPrefix(line, "@@"):
+		code = "36"
+	case strings.HasPrefix(line, "+"):
+		code = "32"
+	case strings.HasPrefix(line, "-"):
+		code = "31"
+	}
+	if !color || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+const rule = "================================================="
+
+// writeCheckpoints shows the checkpoints of a session.
+func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.StoredSession) error {
+	if at.State == nil {
+		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.display(at.Dir), rule, view.OneLine(at.Err.Error()))
+		return nil
+	}
+	st := at.State
+	fmt.Fprintf(b, "%s\nCHECKPOINTS - Session: %s\n%s\n", rule, st.Session, rule)
+	fmt.Fprintf(b, "Topic: %s\nCreated: %s\n", view.OneLine(view.Named(st.PRD, st.Title)), st.CreatedAt.UTC().Format(time.DateTime))
+	if st.Type != "" {
+		fmt.Fprintf(b, "Type: %s\n", view.OneLine(st.Type))
+	}
+	if at.Place != checkpoint.PlaceCurrent {
+		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, env.display(at.Dir))
+	}
+	b.WriteString("\n")
+	if len(st.Checkpoints) == 0 {
+		b.WriteString("There are none: checkpoints are switched off, or none was due yet.\n")
+	} else if err := writeCheckpointTable(b, st); err != nil {
+		return err
+	}
+	writeRollbackHistory(b, st)
+	if at.Place == checkpoint.PlaceCurrent && env.isTerminal(env.stdout) && len(st.Checkpoints) > 0 {
+		writeListCommands(b, env, st)
+	}
+	fmt.Fprintf(b, "%s\n", rule)
+	return nil
+}
+
+func writeCheckpointTable(b *strings.Builder, st *checkpoint.State) error {
+	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "#\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS")
+	current := st.CurrentCheckpoint()
+	for i, c := range st.Checkpoints {
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			i+1, c.ID, step(c), c.Trigger, c.CreatedAt.UTC().Format(time.DateTime), changed(c), listStatus(c, c == current))
+	}
+	return tw.Flush()
+}
+
+// listStatus is what there is to say of a checkpoint in a list.
+func listStatus(c *checkpoint.CheckpointRef, current bool) string {
+	status := "✓"
+	switch {
+	case c.Damage != nil:
+		status = "✗ damaged"
+	case c.InvalidatedBy != "":
+		status = "✗ discarded"
+	case current:
+		status = "← curr"
+	}
+	if c.Pinned {
+		status += ", pinned"
+	}
+	return status
+}
+
+// changed counts the files that were made and changed since the checkpoint
+// before.
+func changed(c *checkpoint.CheckpointRef) string {
+	if c.Created+c.Modified == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("+%d ~%d", c.Created, c.Modified)
+}
+
+func writeRollbackHistory(b *strings.Builder, st *checkpoint.State) {
+	if len(st.Rollbacks) > 0 {
+		b.WriteString("\nRollbacks:\n")
+	}
+	for _, r := range st.Rollbacks {
+		fmt.Fprintf(b, "- %s: step %d → %d, %s", r.At.UTC().Format(time.DateTime), r.FromStep, r.ToStep, r.To)
+		if r.Scope != checkpoint.RollbackAll {
+			fmt.Fprintf(b, ", %s only", r.Scope)
+		}
+		if r.Reason != "" {
+			fmt.Fprintf(b, ": %s", view.OneLine(string(r.Reason)))
+		}
+		if r.Error != "" {
+			fmt.Fprintf(b, " (failed: %s)", view.OneLine(string(r.Error)))
+		}
+		b.WriteString("\n")
+	}
+	if r := st.Rollback; r != nil {
+		fmt.Fprintf(b, "\nA rollback to %s was begun and is not finished.\n", r.To)
+	}
+}
+
+// writeListCommands names what to type next, for checkpoints that there are.
+func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.State) {
+	to := "latest"
+	if _, err := st.FindCheckpoint("latest~1"); err == nil {
+		to = "latest~1"
+	}
+	if ref, err := st.FindCheckpoint(to); err == nil {
+		to = ref.ID
+	}
+	b.WriteString("\nCommands:\n")
+	for _, c := range [][2]string{
+		{"checkpoint rollback " + st.PRD + " " + to, "go back to it"},
+		{"checkpoint show " + st.PRD + " " + to, "show what it holds"},
+		{"checkpoint diff " + st.PRD + " " + to, "compare it with where the session stands"},
+	} {
+		fmt.Fprintf(b, "  %s   %s\n", env.command(c[0]), c[1])
+	}
+}
+
+// step is the step of a checkpoint with its name.
+func step(c *checkpoint.CheckpointRef) string {
+	if c.StepName == "" {
+		return fmt.Sprint(c.Step)
+	}
+	return fmt.Sprintf("%d - %s", c.Step, view.OneLine(c.StepName))
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+type checkpointRebuildOptions struct {
+	prd        string
+	references []string
+	journal    bool
+	dryRun     bool
+	yes        bool
+	json       bool
+}
+
+// rebuiltCheckpoints is what `checkpoint rebuild --json` prints.
+type rebuiltCheckpoints struct {
+	FormatVersion string                         `json:"format_version"`
+	PRD           string                         `json:"prd"`
+	DryRun        bool                           `json:"dry_run"`
+	Rebuilt       []checkpoint.RebuiltCheckpoint `json:"rebuilt"`
+}
+
+// rebuiltJournal is what `checkpoint rebuild --journal --json` prints.
+type rebuiltJournal struct {
+	FormatVersion string                  `json:"format_version"`
+	PRD           string                  `json:"prd"`
+	DryRun        bool                    `json:"dry_run"`
+	Session       string                  `json:"session"`
+	From          string                  `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
+	FromSeq       uint64                  `json:"from_seq"`
+	Step          int                     `json:"step"`
+	Seq           uint64                  `json:"seq"`
+	Lost          []checkpoint.LostCommit `json:"lost"`
+	Untold        int                     `json:"unreadable_commits"`
+	Uncertain     []string                `json:"uncertain"`
+	Gone          []string                `json:"checkpoints_gone"`
+	Kept          string                  `json:"kept,omitempty"`
+}
+
+func newCheckpointRebuildCommand(env *environment) *cobra.Command {
+	var o checkpointRebuildOptions
+	cmd := &cobra.Command{
+		Use:   "rebuild PRD [CHECKPOINT]...",
+		Short: "Mend damaged checkpoints, or a damaged journal",
+		Long: `Rebuild makes the files of damaged checkpoints again from the journal, and puts
+back bytes that are lost from git or from files of the workspace that are still
+the same. Damaged files are kept beside the journal.
+
+With --journal it begins a damaged journal anew, with the newest state that is
+proved: that of a checkpoint file, or of the commits before the damage. What
+came after is lost; it is named as far as it can be read. The damaged journal
+is kept.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.journal {
+				return arguments(1, 1)(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.references = args[0], args[1:]
+			if o.journal {
+				return runRebuildJournal(cmd.Context(), env, o)
+			}
+			return runCheckpointRebuild(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.journal, "journal", false, "begin a damaged journal anew")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) (err error) {
+	store, _, err := loadState(env, o.prd)
+	if isA[*checkpoint.DamagedError](err) {
+		return withHint(err, "`runner checkpoint rebuild "+o.prd+" --journal` begins it anew")
+	}
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if o.dryRun {
+		found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
+		if err != nil {
+			return referenceHint(o.prd, err)
+		}
+		return writeRebuilt(env, o, wouldRebuild(found))
+	}
+	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
+	if err != nil {
+		return err
+	}
+	var rebuilt []checkpoint.RebuiltCheckpoint
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: texts(o.references)}
+	err = store.Audited(record, func() (err error) {
+		rebuilt, err = session.Rebuild(ctx, w, o.references)
+		return errors.Join(err, session.Close())
+	})
+	if err != nil {
+		return referenceHint(o.prd, err)
+	}
+	return writeRebuilt(env, o, rebuilt)
+}
+
+// wouldRebuild is what there is to mend in the current session.
+func wouldRebuild(found *checkpoint.Validation) []checkpoint.RebuiltCheckpoint {
+	list := []checkpoint.RebuiltCheckpoint{}
+	for _, s := range found.Sessions {
+		for i := range s.Checkpoints {
+			c := &s.Checkpoints[i]
+			if s.Place != checkpoint.PlaceCurrent || c.Whole() {
+				continue
+			}
+			r := checkpoint.RebuiltCheckpoint{ID: c.Ref.ID, Was: c.Problems, Written: c.Journal, Files: []checkpoint.Text{}, Left: []string{}}
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpoint.RebuiltCheckpoint) error {
+	damaged := o.dryRun && len(rebuilt) > 0
+	for i := range rebuilt {
+		damaged = damaged || !rebuilt[i].Whole()
+	}
+	if o.json {
+		if err := writeJSON(env.stdout, rebuiltCheckpoints{outputFormat, o.prd, o.dryRun, rebuilt}); err != nil {
+			return err
+		}
+	} else {
+		showRebuilt(env, o, rebuilt)
+	}
+	if damaged {
+		return errDamageShown
+	}
+	return nil
+}
+
+func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpoint.RebuiltCheckpoint) {
+	if len(rebuilt) == 0 {
+		fmt.Fprintln(env.stdout, "Nothing is damaged")
+	}
+	for i := range rebuilt {
+		r := &rebuilt[i]
+		switch {
+		case o.dryRun:
+			fmt.Fprintf(env.stdout, "✗ %s: %s\n", r.ID, view.OneLine(strings.Join(r.Was, "; ")))
+		case r.Whole():
+			fmt.Fprintf(env.stdout, "✓ %s is whole\n", r.ID)
+		default:
+			fmt.Fprintf(env.stdout, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(strings.Join(r.Left, "; ")))
+		}
+		switch {
+		case r.Written && o.dryRun:
+			fmt.Fprintln(env.stdout, "  its file would be made again from the journal")
+		case r.Written:
+			fmt.Fprintln(env.stdout, "  its file was made again from the journal")
+		}
+		if r.Kept != "" {
+			fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(r.Kept))
+		}
+		for _, path := range r.Files {
+			fmt.Fprintf(env.stdout, "  bytes put back: %s\n", view.OneLine(string(path)))
+		}
+	}
+}
+
+func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
+	store, err := openAnyStore(env, o.prd)
+	if err != nil {
+		return err
+	}
+	plan, err := store.PlanJournalRebuild(o.prd)
+	if err != nil {
+		return rebuildHint(o.prd, err)
+	}
+	if o.dryRun {
+		return writeRebuiltJournal(env, o, plan)
+	}
+	if !o.yes {
+		showJournalRebuild(env, o, plan)
+	}
+	if err := confirm(ctx, env.terminal(), o.yes, fmt.Sprintf("Begin the journal of %s anew at step %d?", o.prd, plan.Step)); err != nil {
+		return err
+	}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild --journal", PRD: o.prd}
+	err = store.Audited(record, func() (err error) {
+		plan, err = store.RebuildJournal(ctx, o.prd, env.actor())
+		return err
+	})
+	if err != nil {
+		return rebuildHint(o.prd, lockHint(o.prd, err))
+	}
+	return writeRebuiltJournal(env, o, plan)
+}
+
+// rebuildHint adds to why a journal is not rebuilt what to do instead.
+func rebuildHint(prd string, err error) error {
+	switch {
+	case errors.Is(err, checkpoint.ErrNotDamaged):
+		return withHint(&usageError{err: err}, "`runner checkpoint validate "+prd+"` looks at the checkpoints")
+	case isA[*checkpoint.DamagedError](err):
+		return withHint(err, "`runner abandon "+prd+"` sets all of it aside")
+	}
+	return err
+}
+
+func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkpoint.JournalRebuild) error {
+	if !o.json {
+		showJournalRebuild(env, o, r)
+		return nil
+	}
+	result := rebuiltJournal{
+		FormatVersion: outputFormat, PRD: o.prd, DryRun: o.dryRun, Session: r.Session, From: r.From, FromSeq: r.FromSeq, Step: r.Step,
+		Seq: r.Seq, Lost: append([]checkpoint.LostCommit{}, r.Lost...), Untold: r.Untold,
+		Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
+	}
+	if r.Kept != "" {
+		result.Kept = env.display(r.Kept)
+	}
+	return writeJSON(env.stdout, result)
+}
+
+// showJournalRebuild says what rebuilding comes to, or came to.
+func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpoint.JournalRebuild) {
+	out := env.stdout
+	if r.Kept == "" && !o.dryRun {
+		out = env.stderr // what goes with the question
+	}
+	fmt.Fprintf(out, "Damaged: %s: %s\n", at(env, r.Damage), view.OneLine(r.Damage.Detail))
+	from := "the last commit before the damage"
+	if r.From != "" {
+		from = r.From
+	}
+	fmt.Fprintf(out, "New journal: session %s at step %d, as of %s (commit %d)\n", r.Session, r.Step, from, r.FromSeq)
+	for _, c := range r.Lost {
+		fmt.Fprintf(out, "✗ Lost: commit %d, %s: %s\n", c.Seq, c.Time.UTC().Format(time.DateTime), view.OneLine(strings.Join(c.Events, ", ")))
+	}
+	if r.Untold > 0 {
+		fmt.Fprintf(out, "✗ Lost: %d commits of which nothing can be read\n", r.Untold)
+	}
+	for _, id := range r.Gone {
+		fmt.Fprintf(out, "✗ Lost: checkpoint %s\n", id)
+	}
+	for _, name := range r.Uncertain {
+		fmt.Fprintf(out, "! %s must happen only once and may have happened: it becomes uncertain\n", view.OneLine(name))
+	}
+	if r.Kept != "" {
+		fmt.Fprintf(out, "The damaged journal is kept in %s\nNext:\n  %s\n  %s\n", env.display(r.Kept), env.command("status "+o.prd), env.command("build "+o.prd+" --resume"))
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+// writeCheckpoint shows a checkpoint whose objects nobody has looked for.
+func writeCheckpoint(w io.Writer, ref *checkpoint.CheckpointRef, f *checkpoint.CheckpointFile) error {
+	check := checkpoint.CheckpointCheck{Ref: ref, Checksum: f.Checksum, Objects: checkpoint.FoundUnknown}
+	return writeInspection(w, &checkpoint.Inspection{Check: check, File: f})
+}
+
+func writeInspection(w io.Writer, found *checkpoint.Inspection) error {
+	var b strings.Builder
+	f, ref := found.File, found.Check.Ref
+	fmt.Fprintf(&b, "%s\nCHECKPOINT DETAILS: %s\n%s\n\n", rule, f.ID, rule)
+	fmt.Fprintf(&b, "Step: %s\n", step(ref))
+	fmt.Fprintf(&b, "Created: %s\n", f.CreatedAt.UTC().Format(time.DateTime))
+	fmt.Fprintf(&b, "Trigger: %s\n", f.Trigger)
+	if f.Reason != "" {
+		fmt.Fprintf(&b, "Reason: %s\n", view.OneLine(string(f.Reason)))
+	}
+	if ref.Pinned {
+		b.WriteString("Pinned: yes\n")
+	}
+	writeSection(&b, "STATE", stateLines(f))
+	writeSection(&b, "METRICS", metricLines(f.State))
+	writeSection(&b, "OUTPUTS", outputLines(f.State))
+	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(f, found.LeftOut)...))
+	writeSection(&b, "GIT", append(gitLines(f.Git), shadowLines(f.State.Capture)...))
+	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery))
+	writeSection(&b, "VALIDATION", validationLines(found))
+	b.WriteString(rule + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeSection(b *strings.Builder, title string, lines []string) {
+	fmt.Fprintf(b, "\n%s:\n", title)
+	if len(lines) == 0 {
+		b.WriteString("- none\n")
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "- %s\n", view.OneLine(line))
+	}
+}
+
+func stateLines(f *checkpoint.CheckpointFile) []string {
+	st := f.State
+	lines := []string{
+		"Session: " + f.Session,
+		fmt.Sprintf("Sequence: %d", f.Seq),
+		"Status: " + string(st.Status),
+		fmt.Sprintf("Phase: %s (%d of %d)", f.Phase, st.CurrentPhase, len(st.Phases)),
+		fmt.Sprintf("Resumes: %d", st.Resumes),
+	}
+	counts := map[checkpoint.StepStatus]int{}
+	gates := map[checkpoint.StepStatus]int{}
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			counts[w.Status]++
+			countGates(gates, w.Gates)
+		}
+		countGates(gates, p.Gates)
+	}
+	for _, status := range slices.Sorted(maps.Keys(counts)) {
+		lines = append(lines, fmt.Sprintf("Workstreams %s: %d", status, counts[status]))
+	}
+	for _, status := range slices.Sorted(maps.Keys(gates)) {
+		lines = append(lines, fmt.Sprintf("Gates %s: %d", status, gates[status]))
+	}
+	if st.Error != nil {
+		lines = append(lines, "Error: "+view.Summary(*st.Error))
+	}
+	return lines
+}
+
+func countGates(counts map[checkpoint.StepStatus]int, gates []*checkpoint.Gate) {
+	for _, g := range gates {
+		counts[g.Status]++
+	}
+}
+
+func metricLines(st *checkpoint.State) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(st.Metrics)) {
+		lines = append(lines, fmt.Sprintf("%s: %v", name, st.Metrics[name].Value))
+	}
+	return lines
+}
+
+func outputLines(st *checkpoint.State) []string {
+	var lines []string
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			if len(w.Artifacts) > 0 {
+				lines = append(lines, fmt.Sprintf("%s: %s", w.Name, files(len(w.Artifacts))))
+			}
+			for _, name := range slices.Sorted(maps.Keys(w.Outputs)) {
+				lines = append(lines, fmt.Sprintf("%s %s: %s", w.Name, name, w.Outputs[name]))
+			}
+		}
+	}
+	return lines
+}
+
+// fileLines counts the files that changed since the checkpoint before, and
+// names the first of them.
+func fileLines(f checkpoint.Files) []string {
+	named := func(title string, paths []checkpoint.Text) []string {
+		const most = 20
+		lines := []string{fmt.Sprintf("%s: %d", title, len(paths))}
+		for i, path := range paths {
+			if i == most {
+				return append(lines, fmt.Sprintf("  … and %d more", len(paths)-most))
+			}
+			lines = append(lines, "  "+string(path))
+		}
+		return lines
+	}
+	return append(named("Created", f.Created), named("Modified", f.Modified)...)
+}
+
+// captureLines say which files of the workspace come back with it.
+func captureLines(f *checkpoint.CheckpointFile, leftOut []string) []string {
+	c := f.State.Capture
+	if c == nil {
+		return []string{"Workspace: not captured; recorded artifacts only"}
+	}
+	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", files(c.Files), c.Bytes, c.At.UTC().Format(time.DateTime))}
+	for _, path := range leftOut {
+		lines = append(lines, "Left out, since it looks sensitive: "+path)
+	}
+	return lines
+}
+
+func gitLines(g *checkpoint.Git) []string {
+	if g == nil {
+		return nil
+	}
+	return []string{"Branch: " + orNone(g.Branch, "(detached)"), "Commit: " + orNone(g.Commit, "(none yet)")}
+}
+
+// shadowLines name the commit that keeps the files, which is on no branch.
+func shadowLines(c *checkpoint.Capture) []string {
+	if c == nil || c.Commit == "" {
+		return nil
+	}
+	lines := []string{"Files: " + c.Commit}
+	if c.Ref != "" {
+		lines = append(lines, "Reference: "+c.Ref)
+	}
+	return lines
+}
+
+func recoveryLines(r checkpoint.Recovery) []string {
+	lines := []string{fmt.Sprintf("Can resume: %v", r.CanResume)}
+	if r.ResumeFrom != "" {
+		lines = append(lines, "Resume from: "+r.ResumeFrom)
+	}
+	for _, warning := range r.Warnings {
+		lines = append(lines, "Warning: "+warning)
+	}
+	return lines
+}
+
+// validationLines say what a look at it came to, now.
+func validationLines(found *checkpoint.Inspection) []string {
+	c := &found.Check
+	lines := []string{"Checksum: " + orNone(c.Checksum, "none: it has no file yet, the journal holds it"), "Objects: " + mark(c.Objects)}
+	valid := "✓"
+	switch {
+	case c.Ref.Damage != nil:
+		valid = fmt.Sprintf("✗ damaged since %s: %s", c.Ref.Damage.At.UTC().Format(time.DateTime), c.Ref.Damage.Reason)
+	case !c.Whole():
+		valid = "✗ " + c.Reason()
+	case c.Ref.InvalidatedBy != "":
+		valid = "✗ discarded by rollback " + c.Ref.InvalidatedBy
+	}
+	lines = append(lines, "Valid: "+valid)
+	for _, note := range c.Notes {
+		lines = append(lines, "Note: "+note)
+	}
+	return lines
+}

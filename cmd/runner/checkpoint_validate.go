@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+type checkpointValidateOptions struct {
+	prd        string
+	references []string
+	deep       bool
+	mark       bool
+	json       bool
+}
+
+// validation is what `checkpoint validate --json` prints.
+type validation struct {
+	FormatVersion string            `json:"format_version"`
+	PRD           string            `json:"prd,omitempty"` // "": all
+	Deep          bool              `json:"deep"`
+	Valid         int               `json:"valid"`
+	Invalid       int               `json:"invalid"`
+	Sessions      []validSession    `json:"sessions"`
+	Marks         *checkpoint.Marks `json:"marks,omitempty"` // with --mark
+}
+
+type validSession struct {
+	PRD         string              `json:"prd"`
+	Session     string              `json:"session,omitempty"`
+	Place       checkpoint.Place    `json:"place"`
+	Path        string              `json:"path"`
+	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: it is whole
+	LastValid   string              `json:"last_valid,omitempty"`
+	Checkpoints []checkedCheckpoint `json:"checkpoints"`
+}
+
+type journalDamage struct {
+	Path   string `json:"path"`
+	Line   int    `json:"line,omitempty"`
+	Detail string `json:"detail"`
+}
+
+type checkedCheckpoint struct {
+	*checkpoint.CheckpointRef
+	Current    bool         `json:"current"`
+	Whole      bool         `json:"whole"`
+	Validation checkedParts `json:"validation"`
+}
+
+// checkedParts are the findings of a look at a checkpoint.
+type checkedParts struct {
+	File     checkpoint.Finding `json:"file"`
+	Hash     checkpoint.Finding `json:"hash"`
+	State    checkpoint.Finding `json:"state"`
+	Objects  checkpoint.Finding `json:"objects"`
+	Git      checkpoint.Finding `json:"git"`
+	Checksum string             `json:"checksum,omitempty"` // as computed now
+	Problems []string           `json:"problems"`
+	Notes    []string           `json:"notes"`
+}
+
+func newCheckedParts(c *checkpoint.CheckpointCheck) checkedParts {
+	return checkedParts{
+		File: c.File, Hash: c.Hash, State: c.Schema, Objects: c.Objects, Git: c.Git, Checksum: c.Checksum,
+		Problems: append([]string{}, c.Problems...), Notes: append([]string{}, c.Notes...),
+	}
+}
+
+func newCheckpointValidateCommand(env *environment) *cobra.Command {
+	var o checkpointValidateOptions
+	cmd := &cobra.Command{
+		Use:   "validate [PRD] [CHECKPOINT]...",
+		Short: "Look whether checkpoints are whole",
+		Long: `Validate looks whether checkpoints can be gone back to: their files, checksums and
+states, the objects that they refer to, and the commits in git; those of every
+session of a PRD, or of all PRDs. It changes nothing, and exits 5 if anything
+is wrong. --mark records what it found.`,
+		Example: `  runner checkpoint validate PRD-009 --deep`,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.prd = first(args); o.prd != "" {
+				o.references = args[1:]
+			}
+			return runCheckpointValidate(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.deep, "deep", false, "read every object, instead of looking whether it is there")
+	flags.BoolVar(&o.mark, "mark", false, "record which checkpoints are damaged; with --deep also which no longer are")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointValidate(ctx context.Context, env *environment, o checkpointValidateOptions) (err error) {
+	if o.mark && o.prd == "" {
+		return usageErrorf("--mark changes the session of one PRD: name it")
+	}
+	store, err := openAnyStore(env, o.prd)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
+	if errors.Is(err, checkpoint.ErrNoSession) {
+		return noSession(store, o.prd)
+	}
+	if err != nil {
+		return referenceHint(o.prd, err)
+	}
+	var marks *checkpoint.Marks
+	if o.mark {
+		if marks, err = markFound(ctx, env, cfg, store, w, o, found); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		err = writeJSON(env.stdout, newValidation(env, o.prd, found, marks))
+	} else {
+		err = writeValidation(env.stdout, env, found, marks)
+	}
+	if err == nil && found.Damaged() {
+		err = errDamageShown
+	}
+	return err
+}
+
+// markFound records what validating found, looked at once more under the lock.
+// Where the journal is damaged nothing can be recorded.
+func markFound(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, o checkpointValidateOptions, found *checkpoint.Validation) (*checkpoint.Marks, error) {
+	for _, s := range found.Sessions {
+		if s.Place == checkpoint.PlaceCurrent && s.Journal != nil {
+			return nil, nil
+		}
+	}
+	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
+	if err != nil {
+		return nil, err
+	}
+	var marks checkpoint.Marks
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: texts(o.references)}
+	err = store.Audited(record, func() error {
+		now, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
+		if err == nil {
+			*found = *now
+			marks, err = session.Mark(ctx, found)
+		}
+		return errors.Join(err, session.Close())
+	})
+	return &marks, err
+}
+
+func newValidation(env *environment, prd string, found *checkpoint.Validation, marks *checkpoint.Marks) validation {
+	v := validation{FormatVersion: outputFormat, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
+	v.Valid, v.Invalid = found.Count()
+	for _, s := range found.Sessions {
+		session := validSession{PRD: s.PRD, Place: s.Place, Path: env.display(s.Dir), Checkpoints: []checkedCheckpoint{}}
+		if s.State != nil {
+			session.Session = s.State.Session
+		}
+		if d := s.Journal; d != nil {
+			session.Journal = &journalDamage{Path: env.display(d.Path), Line: d.Line, Detail: d.Detail}
+		}
+		if last := s.LastValid(); last != nil {
+			session.LastValid = last.ID
+		}
+		for i := range s.Checkpoints {
+			c := &s.Checkpoints[i]
+			session.Checkpoints = append(session.Checkpoints, checkedCheckpoint{c.Ref, c.Current, c.Whole(), newCheckedParts(c)})
+		}
+		v.Sessions = append(v.Sessions, session)
+	}
+	return v
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+// mark is a finding as a table shows it.
+func mark(f checkpoint.Finding) string {
+	switch f {
+	case checkpoint.FoundOK:
+		return "✓"
+	case checkpoint.FoundBad:
+		return "✗"
+	case checkpoint.FoundNone:
+		return "-"
+	case checkpoint.FoundUnknown:
+	}
+	return "?"
+}
+
+func writeValidation(w io.Writer, env *environment, v *checkpoint.Validation, marks *checkpoint.Marks) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nCHECKPOINT VALIDATION\n%s\n", rule, rule)
+	for i := range v.Sessions {
+		if err := writeValidSession(&b, env, &v.Sessions[i]); err != nil {
+			return err
+		}
+	}
+	valid, invalid := v.Count()
+	fmt.Fprintf(&b, "Summary:\n- Valid: %d\n- Invalid: %d\n", valid, invalid)
+	if marks != nil {
+		for _, id := range marks.Marked {
+			fmt.Fprintf(&b, "- Marked as damaged: %s\n", id)
+		}
+		for _, id := range marks.Unmarked {
+			fmt.Fprintf(&b, "- No longer marked: %s\n", id)
+		}
+	}
+	for i := range v.Sessions {
+		writeRecovery(&b, env, &v.Sessions[i])
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) error {
+	name := env.display(s.Dir)
+	if s.State != nil {
+		name = s.State.Session
+	}
+	fmt.Fprintf(b, "PRD: %s\nSession: %s (%s)\n", s.PRD, view.OneLine(name), s.Place)
+	if d := s.Journal; d != nil {
+		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that prove themselves:\n", at(env, d), view.OneLine(d.Detail))
+	} else {
+		b.WriteString("Journal: ✓\n")
+	}
+	fmt.Fprintf(b, "Checkpoints: %d\n\n", len(s.Checkpoints))
+	if len(s.Checkpoints) == 0 {
+		return nil
+	}
+	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "#\tCHECKPOINT\tFILE\tHASH\tSTATE\tOBJECTS\tGIT\tOVERALL")
+	for i := range s.Checkpoints {
+		c := &s.Checkpoints[i]
+		overall := "✓"
+		if !c.Whole() {
+			overall = "✗"
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i+1, view.OneLine(c.Ref.ID),
+			mark(c.File), mark(c.Hash), mark(c.Schema), mark(c.Objects), mark(c.Git), overall)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	b.WriteString("\n")
+	writeProblems(b, s)
+	return nil
+}
+
+func writeProblems(b *strings.Builder, s *checkpoint.SessionCheck) {
+	lines := 0
+	for i := range s.Checkpoints {
+		c := &s.Checkpoints[i]
+		for _, problem := range c.Problems {
+			fmt.Fprintf(b, "✗ %s: %s\n", c.Ref.ID, view.OneLine(problem))
+			lines++
+		}
+		for _, note := range c.Notes {
+			fmt.Fprintf(b, "- %s: %s\n", c.Ref.ID, view.OneLine(note))
+			lines++
+		}
+	}
+	if lines > 0 {
+		b.WriteString("\n")
+	}
+}
+
+// at says where the damage is.
+func at(env *environment, d *checkpoint.DamagedError) string {
+	if d.Line == 0 {
+		return env.display(d.Path)
+	}
+	return fmt.Sprintf("%s, line %d", env.display(d.Path), d.Line)
+}
+
+// writeRecovery names what to do about what is wrong with the current session.
+func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) {
+	if s.Place != checkpoint.PlaceCurrent {
+		return
+	}
+	var bad *checkpoint.CheckpointCheck
+	for i := range s.Checkpoints {
+		if !s.Checkpoints[i].Whole() {
+			bad = &s.Checkpoints[i]
+		}
+	}
+	if bad == nil && s.Journal == nil {
+		return
+	}
+	last := s.LastValid()
+	fmt.Fprintf(b, "\n⚠️  CHECKPOINT CORRUPTED\n\n")
+	if bad != nil {
+		fmt.Fprintf(b, "Corrupted: %s\nReason: %s\n", view.OneLine(bad.Ref.ID), view.OneLine(bad.Reason()))
+	}
+	if last != nil {
+		fmt.Fprintf(b, "Last valid checkpoint: %s (step %s)\n", last.ID, step(last))
+	} else {
+		b.WriteString("Last valid checkpoint: none\n")
+	}
+	b.WriteString("\nOptions:\n")
+	for _, c := range recoveryCommands(s, bad, last) {
+		fmt.Fprintf(b, "  %s   %s\n", env.command(c[0]), c[1])
+	}
+}
+
+func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *checkpoint.CheckpointRef) [][2]string {
+	if s.Journal != nil {
+		return [][2]string{
+			{"checkpoint rebuild " + s.PRD + " --journal", "begin the journal anew with the newest state that is proved"},
+			{"abandon " + s.PRD, "set all of it aside, and start over"},
+		}
+	}
+	commands := [][2]string{{"checkpoint rebuild " + s.PRD + " " + bad.Ref.ID, "mend it from the journal, git and the workspace"}}
+	if last != nil {
+		commands = append(commands, [2]string{"checkpoint rollback " + s.PRD + " " + last.ID, "go back to the last valid one"})
+	}
+	return append(commands,
+		[2]string{"checkpoint delete " + s.PRD + " " + bad.Ref.ID, "do without it"},
+		[2]string{"build " + s.PRD + " --resume", "go on; the checkpoint cannot be gone back to"})
+}
