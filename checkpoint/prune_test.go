@@ -216,7 +216,7 @@ func (c *scene) loseCheckpoint(content string) {
 // TestRescuedIsNeeded: what the next owner adopts is needed before it does.
 func TestRescuedIsNeeded(t *testing.T) {
 	t.Parallel()
-	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "PRD-009/journal.jsonl"}
+	bad := &faulty{FS: store.NewMemory(), op: "write", part: "PRD-009/journal.jsonl"}
 	c := newScene(t, bad)
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
@@ -238,6 +238,58 @@ func TestRescuedIsNeeded(t *testing.T) {
 		t.Errorf("w1 %+v", got)
 	}
 	must(t, x.Close())
+}
+
+// TestWhereItStands: after a rollback the checkpoint gone back to stays, though
+// the one that undoes the rollback is newer and valid.
+func TestWhereItStands(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	c.o.Policy.Retention[TriggerWorkstreamComplete] = 0
+	x := lockPRD(t, c.open(), "PRD-009")
+	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: c.ids[0], Scope: RollbackState, By: by})
+	must(t, err)
+	must(t, x.Close())
+	c.prune(t, PruneOptions{})
+	snap, err := c.open().Load("PRD-009")
+	must(t, err)
+	if current := snap.State.CurrentCheckpoint(); current == nil || current.ID != c.ids[0] {
+		t.Errorf("it stands at %+v", current)
+	}
+}
+
+// TestUnfinishedRollback: what it needs is neither pruned, nor deleted, nor
+// collected.
+func TestUnfinishedRollback(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c := newScene(t, store.NewMemory())
+	s := c.open()
+	x := lockPRD(t, s, "PRD-009")
+	safety := mark(t, x, TriggerPreRollback)
+	commit(t, x, RollbackStarted{ID: "R1", To: c.ids[1], ToSeq: 5, Safety: safety, Scope: RollbackState, By: by})
+	if _, err := x.Delete(ctx, DeleteOptions{References: []string{c.ids[1]}, Force: true}); err == nil || !strings.Contains(err.Error(), "rollback") {
+		t.Errorf("delete: %v", err)
+	}
+	if _, err := x.Archive(ctx, by, ""); !errors.Is(err, ErrUnfinishedRollback) {
+		t.Errorf("archive: %v", err)
+	}
+	p, err := x.Prune(ctx, PruneOptions{})
+	must(t, err)
+	if !slices.Equal(p.removed(), c.ids[:1]) {
+		t.Errorf("removed %v of %v", p.removed(), c.ids)
+	}
+	commit(t, x, CheckpointsRemoved{IDs: []string{c.ids[1]}}) // as an earlier version might
+	must(t, x.Close())
+	if err := s.DeleteSession(ctx, "PRD-009", by); !errors.Is(err, ErrUnfinishedRollback) {
+		t.Errorf("delete the session: %v", err)
+	}
+	if _, err := s.Collect(ctx, nil); err != nil && !strings.Contains(err.Error(), c.ids[1]) {
+		t.Errorf("collect: %v", err)
+	}
+	if got := has(t, s, c.artifacts...); got[1:] != "11" {
+		t.Errorf("left %s", got)
+	}
 }
 
 // TestPrunedSessions removes sessions that were set aside, and what only they

@@ -70,19 +70,29 @@ func (s *Store) removeEntries(dir string) error {
 
 // treeSize returns how many bytes the files in a directory have.
 func (s *Store) treeSize(dir string) (int64, error) {
+	var total int64
+	err := s.eachSize(dir, "", func(_ string, size int64) { total += size })
+	return total, err
+}
+
+// eachSize tells how large what is in a directory is, but for one name. A
+// directory that is not there is empty.
+func (s *Store) eachSize(dir, except string, tell func(name string, size int64)) error {
 	entries, err := s.fs.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("look how large %s is: %w", dir, err)
+		return fmt.Errorf("look how large %s is: %w", dir, err)
 	}
-	var total int64
 	for _, e := range entries {
+		if e.Name() == except {
+			continue
+		}
 		size, err := s.entrySize(dir, e)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		total += size
+		tell(e.Name(), size)
 	}
-	return total, nil
+	return nil
 }
 
 func (s *Store) entrySize(dir string, e fs.DirEntry) (int64, error) {

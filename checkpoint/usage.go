@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -106,18 +104,15 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 
 // fileSizes adds the files of a PRD, and notes those of checkpoints.
 func (s *Store) fileSizes(prd string, h *holdings) error {
-	dirs := []string{s.prdDir(prd)}
 	places, err := s.placesOf(prd)
 	if err != nil {
 		return err
 	}
 	for _, p := range places {
-		if strings.HasPrefix(p.id, failedDir+"/") {
-			dirs = append(dirs, p.dir)
+		if !strings.HasPrefix(p.id, failedDir+"/") {
+			continue // lies in the directory of the PRD
 		}
-	}
-	for _, dir := range dirs {
-		size, err := s.treeSize(dir)
+		size, err := s.treeSize(p.dir)
 		if err != nil {
 			return err
 		}
@@ -126,19 +121,15 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 	if info, err := s.fs.Lstat(s.documentPath(prd)); err == nil {
 		h.files += info.Size()
 	}
-	dir := filepath.Join(s.prdDir(prd), checkpointsDir)
-	entries, err := s.fs.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look how large the checkpoints are: %w", err)
+	dir := s.prdDir(prd)
+	err = s.eachSize(dir, checkpointsDir, func(_ string, size int64) { h.files += size })
+	if err != nil {
+		return err
 	}
-	for _, e := range entries {
-		size, err := s.entrySize(dir, e)
-		if err != nil {
-			return err
-		}
-		h.Held[checkpointID(e.Name())] = Holding{Own: size}
-	}
-	return nil
+	return s.eachSize(filepath.Join(dir, checkpointsDir), "", func(name string, size int64) {
+		h.files += size
+		h.Held[checkpointID(name)] = Holding{Own: size}
+	})
 }
 
 // addCheckpoints notes what each checkpoint of a session holds beyond the base.
