@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type checkpointArchiveOptions struct {
+	prd    string
+	reason string
+	json   bool
+}
+
+// archivedSession is what `checkpoint archive --json` prints.
+type archivedSession struct {
+	FormatVersion string `json:"format_version"`
+	PRD           string `json:"prd"`
+	Session       string `json:"session"`
+	Path          string `json:"path"`
+}
+
+func newCheckpointArchiveCommand(env *environment) *cobra.Command {
+	var o checkpointArchiveOptions
+	cmd := &cobra.Command{
+		Use:   "archive PRD",
+		Short: "Set a session aside, whole",
+		Long: `Archive moves the session of a PRD aside, with its journal, document, logs and
+checkpoints: a complete one into its history, any other under failed/, where it
+cannot be resumed any more. Nothing is deleted; files of the workspace stay as
+they are.`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = args[0]
+			return runCheckpointArchive(cmd.Context(), env, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArchiveOptions) error {
+	store, st, err := loadState(env, o.prd)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	session, err := lockSession(ctx, env, cfg, store, o.prd, nil)
+	if err != nil {
+		return err
+	}
+	var at string
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint archive", PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reason)}}
+	err = store.Audited(record, func() (err error) {
+		at, err = session.Archive(ctx, env.actor(), o.reason)
+		return errors.Join(err, session.Close())
+	})
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return writeJSON(env.stdout, archivedSession{outputFormat, o.prd, st.Session, at})
+	}
+	fmt.Fprintf(env.stdout, "Archived %s under %s\n", o.prd, env.display(at))
+	return nil
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+type checkpointDeleteOptions struct {
+	prd        string
+	references []string
+	session    bool
+	force      bool
+	dryRun     bool
+	yes        bool
+	json       bool
+	reason     string
+}
+
+// deletedSession is what `checkpoint delete --session --json` prints.
+type deletedSession struct {
+	FormatVersion string       `json:"format_version"`
+	PRD           string       `json:"prd"`
+	DryRun        bool         `json:"dry_run"`
+	Session       string       `json:"session"` // "" of one that is damaged
+	Collected     collectedAll `json:"collected"`
+}
+
+func newCheckpointDeleteCommand(env *environment) *cobra.Command {
+	var o checkpointDeleteOptions
+	cmd := &cobra.Command{
+		Use:   "delete PRD [CHECKPOINT...]",
+		Short: "Delete checkpoints, or a whole session",
+		Long: `Delete removes checkpoints, and the objects that only they needed. Pinned ones
+are refused, and the newest valid one without --force; the session can be
+resumed without it, from its journal. With --session it deletes the current
+session: journal, document, logs and checkpoints. Its history stays.`,
+		Example: `  runner checkpoint delete PRD-009 CP-services-20261003T1845
+  runner checkpoint delete PRD-009 --session`,
+		Args: arguments(1, math.MaxInt),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd, o.references = args[0], args[1:]
+			if o.session == (len(o.references) > 0) {
+				return usageErrorf("name the checkpoints to delete, or --session")
+			}
+			return runCheckpointDelete(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.session, "session", false, "delete the session, with all that belongs to it")
+	flags.BoolVar(&o.force, "force", false, "delete the newest valid checkpoint too")
+	flags.StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be deleted, and change nothing")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDeleteOptions) (err error) {
+	store, snap, err := loadSession(env, o.prd)
+	if err != nil && (!o.session || !isA[*checkpoint.DamagedError](err)) {
+		return err
+	}
+	if snap == nil {
+		snap = &checkpoint.Snapshot{}
+	}
+	if snap.Owner != nil && !o.dryRun {
+		return lockedBy(o.prd, *snap.Owner)
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	d := &deletion{env: env, cfg: cfg, store: store, files: w, o: o}
+	if o.session {
+		return d.deleteSession(ctx, snap)
+	}
+	if snap.State == nil {
+		return handWritten(o.prd)
+	}
+	return d.deleteCheckpoints(ctx)
+}
+
+// deletion is one call of the command.
+type deletion struct {
+	env     *environment
+	cfg     *config
+	store   *checkpoint.Store
+	files   *workspace.Workspace
+	o       checkpointDeleteOptions
+	objects collection
+}
+
+func (d *deletion) deleteCheckpoints(ctx context.Context) error {
+	options := checkpoint.DeleteOptions{References: d.o.references, Force: d.o.force, Reason: d.o.reason}
+	plan, err := d.store.PlanDelete(ctx, d.o.prd, options)
+	if err != nil {
+		return d.hint(err)
+	}
+	if err := d.objects.take(d.store.PlanCollect(ctx, d.files, plan)); err != nil {
+		return err
+	}
+	if d.o.dryRun {
+		return d.show(d.env.stdout, plan)
+	}
+	if !d.o.yes {
+		var b strings.Builder
+		writePruned(&b, plan, true)
+		fmt.Fprint(d.env.stderr, b.String())
+	}
+	question := fmt.Sprintf("Delete %s of %s?", plural(len(plan.Checkpoints), "checkpoint"), d.o.prd)
+	if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
+		return err
+	}
+	session, err := lockSession(ctx, d.env, d.cfg, d.store, d.o.prd, d.files)
+	if err != nil {
+		return err
+	}
+	done, err := d.carryOut(ctx, session, options)
+	if err != nil {
+		return d.hint(err)
+	}
+	if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
+		return err
+	}
+	return d.show(d.env.stdout, done)
+}
+
+func (d *deletion) carryOut(ctx context.Context, session *checkpoint.Session, o checkpoint.DeleteOptions) (done *checkpoint.Pruned, err error) {
+	record := checkpoint.AuditRecord{By: d.env.actor(), What: "checkpoint delete", PRD: d.o.prd}
+	for _, arg := range append(d.o.references, d.o.reason) {
+		record.Args = append(record.Args, checkpoint.Text(arg))
+	}
+	err = d.store.Audited(record, func() error {
+		done, err = session.Delete(ctx, o)
+		return errors.Join(err, session.Close())
+	})
+	return done, err
+}
+
+func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
+	if d.o.json {
+		return writeJSON(w, pruneReport{
+			FormatVersion: outputFormat, DryRun: d.o.dryRun, PRDs: []prunedPRD{newPrunedPRD(p)}, Collected: d.objects.report(),
+		})
+	}
+	var b strings.Builder
+	writePruned(&b, p, d.o.dryRun)
+	if d.o.force {
+		fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", d.env.command("build "+d.o.prd+" --resume"))
+	}
+	d.objects.write(&b, d.o.dryRun)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// hint adds to the reason why a checkpoint is kept what goes past it.
+func (d *deletion) hint(err error) error {
+	var kept *checkpoint.KeptError
+	switch {
+	case !errors.As(err, &kept):
+		return referenceHint(d.o.prd, lockHint(d.o.prd, err))
+	case kept.Pinned:
+		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint unpin %s %s` first", d.o.prd, kept.ID))
+	case kept.Newest:
+		return withHint(&usageError{err: err}, "--force deletes it all the same; the session can still be resumed, from its journal")
+	}
+	return withHint(&usageError{err: err}, fmt.Sprintf("`runner build %s --resume` finishes the rollback", d.o.prd))
+}
+
+func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot) error {
+	what, id := "damaged", ""
+	if snap.State != nil {
+		what, id = progress(snap.State), snap.State.Session
+	}
+	question := fmt.Sprintf("Delete the session of %s (%s), with its journal, document, logs and checkpoints? It cannot be brought back.", d.o.prd, what)
+	if !d.o.dryRun {
+		if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
+			return err
+		}
+		record := checkpoint.AuditRecord{
+			By: d.env.actor(), What: "checkpoint delete --session", PRD: d.o.prd, Args: []checkpoint.Text{checkpoint.Text(id), checkpoint.Text(d.o.reason)},
+		}
+		err := d.store.Audited(record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
+		if err != nil {
+			return rollbackHint(d.o.prd, err)
+		}
+		if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
+			return err
+		}
+	}
+	if d.o.json {
+		return writeJSON(d.env.stdout, deletedSession{outputFormat, d.o.prd, d.o.dryRun, id, d.objects.report()})
+	}
+	verb := "Deleted"
+	if d.o.dryRun {
+		verb = "Would delete"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s the session of %s (%s)\n", verb, d.o.prd, what)
+	d.objects.write(&b, d.o.dryRun)
+	_, err := io.WriteString(d.env.stdout, b.String())
+	return err
+}

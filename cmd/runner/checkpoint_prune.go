@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+type checkpointPruneOptions struct {
+	prd       string
+	olderThan time.Duration
+	dryRun    bool
+	yes       bool
+	json      bool
+}
+
+func newCheckpointPruneCommand(env *environment) *cobra.Command {
+	var o checkpointPruneOptions
+	cmd := &cobra.Command{
+		Use:   "prune [PRD]",
+		Short: "Remove what the retention no longer keeps",
+		Long: `Prune removes the checkpoints that the retention no longer keeps, sessions that
+were archived long ago, and the objects that nothing needs any more. Without
+PRD, of all of them. The newest valid checkpoint, pinned ones, and what
+something kept still needs always stay.`,
+		Example: `  runner checkpoint prune --dry-run
+  runner checkpoint prune PRD-009 --older-than 24h --yes`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = first(args)
+			if cmd.Flags().Changed("older-than") && o.olderThan <= 0 {
+				return usageErrorf("--older-than must be more than 0")
+			}
+			return runCheckpointPrune(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.DurationVar(&o.olderThan, "older-than", 0, "remove what is older than this, in place of the ages of the configuration")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be removed and why, and change nothing")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPruneOptions) (err error) {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.prd)
+	if err != nil {
+		return err
+	}
+	prds, err := prunable(env, cfg, store, o.prd)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	p := &pruning{env: env, cfg: cfg, store: store, files: w, o: o}
+	if err := p.plan(ctx, prds); err != nil {
+		return err
+	}
+	if o.dryRun {
+		return errors.Join(p.show(env.stdout), p.refused)
+	}
+	if err := p.carryOut(ctx); err != nil {
+		return err
+	}
+	return errors.Join(p.show(env.stdout), p.refused)
+}
+
+// prunable are the PRDs to prune.
+func prunable(env *environment, cfg *config, store *checkpoint.Store, prd string) ([]string, error) {
+	if prd == "" {
+		return store.Known()
+	}
+	return []string{prd}, checkPRD(env, cfg, prd)
+}
+
+// pruning is one call of the command.
+type pruning struct {
+	env     *environment
+	cfg     *config
+	store   *checkpoint.Store
+	files   *workspace.Workspace
+	o       checkpointPruneOptions
+	pruned  []*checkpoint.Pruned
+	owned   map[string]error // PRDs that a run owns
+	refused error            // the first of these
+	objects collection
+}
+
+// plan looks at what would be removed. A PRD that a run owns is passed over.
+func (p *pruning) plan(ctx context.Context, prds []string) error {
+	p.owned = map[string]error{}
+	for _, prd := range prds {
+		if holder, err := p.store.Owner(prd); err != nil {
+			return err
+		} else if holder != nil {
+			p.refuse(prd, lockedBy(prd, *holder))
+			continue
+		}
+		plan, err := p.store.PlanPrune(ctx, prd, checkpoint.PruneOptions{OlderThan: p.o.olderThan})
+		switch {
+		case errors.Is(err, checkpoint.ErrNoSession) && p.o.prd != "":
+			return noSession(p.store, prd)
+		case err != nil && p.o.prd != "":
+			return err
+		case err != nil:
+			p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{err.Error()}})
+			continue
+		}
+		p.pruned = append(p.pruned, plan)
+	}
+	return p.objects.take(p.store.PlanCollect(ctx, p.files, p.pruned...))
+}
+
+func (p *pruning) refuse(prd string, err error) {
+	p.owned[prd] = err
+	if p.refused == nil {
+		p.refused = err
+	}
+}
+
+// carryOut asks, removes, and collects.
+func (p *pruning) carryOut(ctx context.Context) error {
+	checkpoints, sessions := p.count()
+	if checkpoints+sessions > 0 {
+		if !p.o.yes {
+			if err := p.write(p.env.stderr, true); err != nil {
+				return err
+			}
+		}
+		var what []string
+		if checkpoints > 0 {
+			what = append(what, plural(checkpoints, "checkpoint"))
+		}
+		if sessions > 0 {
+			what = append(what, plural(sessions, "archived session"))
+		}
+		if err := confirm(ctx, p.env.terminal(), p.o.yes, "Remove "+strings.Join(what, " and ")+"?"); err != nil {
+			return err
+		}
+	}
+	for i, plan := range p.pruned {
+		if len(plan.Checkpoints)+len(plan.Sessions) == 0 {
+			continue
+		}
+		done, err := p.prune(ctx, plan.PRD)
+		switch {
+		case isA[*checkpoint.LockedError](err):
+			p.refuse(plan.PRD, err)
+			p.pruned[i] = &checkpoint.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{err.Error()}}
+		case err != nil:
+			return err
+		default:
+			p.pruned[i] = done
+		}
+	}
+	if checkpoints+sessions+p.objects.count() == 0 {
+		return nil
+	}
+	return collect(ctx, p.env, p.store, p.files, &p.objects)
+}
+
+// prune prunes one PRD.
+func (p *pruning) prune(ctx context.Context, prd string) (done *checkpoint.Pruned, err error) {
+	session, err := lockSession(ctx, p.env, p.cfg, p.store, prd, p.files)
+	if err != nil {
+		return nil, err
+	}
+	record := checkpoint.AuditRecord{By: p.env.actor(), What: "checkpoint prune", PRD: prd}
+	if p.o.olderThan > 0 {
+		record.Args = []checkpoint.Text{checkpoint.Text("--older-than " + p.o.olderThan.String())}
+	}
+	err = p.store.Audited(record, func() error {
+		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan})
+		return errors.Join(err, session.Close())
+	})
+	return done, err
+}
+
+func (p *pruning) count() (checkpoints, sessions int) {
+	for _, plan := range p.pruned {
+		checkpoints += len(plan.Checkpoints)
+		sessions += len(plan.Sessions)
+	}
+	return checkpoints, sessions
+}
+
+// collection is how a collection of objects ended.
+type collection struct {
+	done checkpoint.Collected
+	why  string // nothing was collected
+}
+
+// take takes in the result of a collection. That nothing could be collected is
+// no error: it is told, and the next one does it.
+func (c *collection) take(done checkpoint.Collected, err error) error {
+	c.done, c.why = done, ""
+	var none *checkpoint.NotCollectedError
+	if errors.As(err, &none) {
+		c.why = none.Err.Error()
+		return nil
+	}
+	return err
+}
+
+func (c *collection) count() int { return c.done.Objects + c.done.Leftovers + len(c.done.Refs) }
+
+// collect removes the objects that nothing needs any more.
+func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
+	return store.Audited(checkpoint.AuditRecord{By: env.actor(), What: "checkpoint collect"}, func() error {
+		return c.take(store.Collect(ctx, w))
+	})
+}

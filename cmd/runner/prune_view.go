@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint"
+)
+
+// pruneReport is what `checkpoint prune --json` and `delete --json` print.
+type pruneReport struct {
+	FormatVersion string       `json:"format_version"`
+	DryRun        bool         `json:"dry_run"`
+	PRDs          []prunedPRD  `json:"prds"`
+	Collected     collectedAll `json:"collected"`
+}
+
+// prunedPRD is what was removed of a PRD, or would be.
+type prunedPRD struct {
+	PRD         string              `json:"prd"`
+	Checkpoints []removedCheckpoint `json:"checkpoints"` // oldest first
+	Sessions    []removedSession    `json:"sessions"`
+	Kept        int                 `json:"kept"` // checkpoints
+	Lost        []string            `json:"lost"` // what can no longer be gone back to
+	FreedBytes  int64               `json:"freed_bytes"`
+	OverBytes   int64               `json:"over_bytes"` // over max_size_mb, and nothing more may go
+	Doubted     int                 `json:"doubted"`    // too old, if the clock is right
+	Warnings    []string            `json:"warnings"`
+	Locked      string              `json:"locked,omitempty"` // why nothing was done
+}
+
+type removedCheckpoint struct {
+	ID        string             `json:"id"`
+	Seq       uint64             `json:"seq"`
+	Step      int                `json:"step"`
+	Trigger   checkpoint.Trigger `json:"trigger"`
+	CreatedAt time.Time          `json:"created_at"`
+	Reason    string             `json:"reason"`
+	Bytes     int64              `json:"bytes"`
+}
+
+type removedSession struct {
+	Path     string    `json:"path"` // in the state directory
+	Complete bool      `json:"complete"`
+	EndedAt  time.Time `json:"ended_at"`
+	Reason   string    `json:"reason"`
+	Bytes    int64     `json:"bytes"`
+}
+
+// collectedAll is what was collected in the whole state directory.
+type collectedAll struct {
+	Objects   int      `json:"objects"`
+	Leftovers int      `json:"leftovers"` // temporary files
+	Bytes     int64    `json:"bytes"`
+	GitRefs   []string `json:"git_refs"`
+	Kept      int      `json:"kept"`             // objects
+	Why       string   `json:"reason,omitempty"` // why nothing was
+}
+
+func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
+	out := prunedPRD{
+		PRD: p.PRD, Checkpoints: []removedCheckpoint{}, Sessions: []removedSession{}, Kept: p.Kept,
+		Lost: append([]string{}, p.Lost...), FreedBytes: p.Freed, OverBytes: p.Over, Doubted: p.Doubted,
+		Warnings: append([]string{}, p.Warnings...),
+	}
+	for _, c := range p.Checkpoints {
+		out.Checkpoints = append(out.Checkpoints, removedCheckpoint{c.ID, c.Seq, c.Step, c.Trigger, c.CreatedAt, c.Why, c.Bytes})
+	}
+	for _, s := range p.Sessions {
+		out.Sessions = append(out.Sessions, removedSession{s.ID, s.Complete, s.EndedAt, s.Why, s.Bytes})
+	}
+	return out
+}
+
+func (c *collection) report() collectedAll {
+	return collectedAll{
+		Objects: c.done.Objects, Leftovers: c.done.Leftovers, Bytes: c.done.Bytes,
+		GitRefs: append([]string{}, c.done.Refs...), Kept: c.done.Kept, Why: c.why,
+	}
+}
+
+// show prints what was done, or would be.
+func (p *pruning) show(w io.Writer) error {
+	if !p.o.json {
+		return p.write(w, p.o.dryRun)
+	}
+	report := pruneReport{FormatVersion: outputFormat, DryRun: p.o.dryRun, PRDs: []prunedPRD{}, Collected: p.objects.report()}
+	for _, plan := range p.pruned {
+		one := newPrunedPRD(plan)
+		if why := p.owned[plan.PRD]; why != nil {
+			one.Locked = why.Error()
+		}
+		report.PRDs = append(report.PRDs, one)
+	}
+	for prd, why := range p.owned {
+		if !slices.ContainsFunc(report.PRDs, func(one prunedPRD) bool { return one.PRD == prd }) {
+			one := newPrunedPRD(&checkpoint.Pruned{PRD: prd})
+			one.Locked = why.Error()
+			report.PRDs = append(report.PRDs, one)
+		}
+	}
+	slices.SortFunc(report.PRDs, func(a, b prunedPRD) int { return strings.Compare(a.PRD, b.PRD) })
+	return writeJSON(w, report)
+}
+
+// write prints it for people.
+func (p *pruning) write(w io.Writer, ahead bool) error {
+	var b strings.Builder
+	checkpoints, sessions := p.count()
+	if checkpoints+sessions+p.objects.count() == 0 {
+		b.WriteString("Nothing to remove\n")
+	}
+	for _, plan := range p.pruned {
+		writePruned(&b, plan, ahead)
+	}
+	p.objects.write(&b, ahead)
+	for prd := range p.owned {
+		fmt.Fprintf(&b, "%s was passed over: a run owns it\n", prd)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writePruned prints what is removed of a PRD, each with its reason.
+func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
+	verb := "Removed"
+	if ahead {
+		verb = "Would remove"
+	}
+	if n := len(p.Checkpoints); n > 0 {
+		fmt.Fprintf(b, "%s %s of %s (%s), keeping %d:\n", verb, plural(n, "checkpoint"), p.PRD, size(p.Freed), p.Kept)
+	}
+	for _, c := range p.Checkpoints {
+		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)
+	}
+	for _, s := range p.Sessions {
+		fmt.Fprintf(b, "%s the archived session %s (%s): %s\n", verb, filepath.FromSlash(s.ID), size(s.Bytes), s.Why)
+	}
+	for _, lost := range p.Lost {
+		fmt.Fprintf(b, "  ! %s\n", lost)
+	}
+	if p.Doubted > 0 {
+		fmt.Fprintf(b, "  ! %d would be too old if the clock is right; --older-than takes it at its word\n", p.Doubted)
+	}
+	if p.Over > 0 {
+		fmt.Fprintf(b, "  ! %s holds %s more than max_size_mb allows, and nothing more may go\n", p.PRD, size(p.Over))
+	}
+	for _, warning := range p.Warnings {
+		fmt.Fprintf(b, "  ! %s: %s\n", p.PRD, warning)
+	}
+}
+
+func (c *collection) write(b *strings.Builder, ahead bool) {
+	verb := "Collected"
+	if ahead {
+		verb = "Would collect"
+	}
+	switch {
+	case c.why != "":
+		fmt.Fprintf(b, "Objects were left as they are: %s\n", c.why)
+	case c.count() > 0:
+		fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, plural(c.done.Objects+c.done.Leftovers, "object"), size(c.done.Bytes))
+		if n := len(c.done.Refs); n > 0 {
+			fmt.Fprintf(b, "%s %s from git\n", verb, plural(n, "capture"))
+		}
+	}
+}
+
+// size formats a number of bytes for people.
+func size(bytes int64) string {
+	const kilo = 1024
+	switch {
+	case bytes < kilo:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < kilo*kilo:
+		return fmt.Sprintf("%.1f KB", float64(bytes)/kilo)
+	case bytes < kilo*kilo*kilo:
+		return fmt.Sprintf("%.1f MB", float64(bytes)/kilo/kilo)
+	}
+	return fmt.Sprintf("%.1f GB", float64(bytes)/kilo/kilo/kilo)
+}
