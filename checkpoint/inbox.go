@@ -24,7 +24,7 @@ const (
 	VerbReject  Verb = "reject"
 	VerbPause   Verb = "pause"
 	VerbResolve Verb = "resolve"
-	VerbCreate  Verb = "create" // a checkpoint
+	VerbCreate  Verb = "checkpoint create"
 )
 
 // Request is what somebody beside the owner wants done.

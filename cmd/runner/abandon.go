@@ -69,7 +69,12 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
-	at, err := store.SetAside(ctx, o.prd)
+	var at string
+	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.message)}}
+	err := store.Audited(record, func() (err error) {
+		at, err = store.SetAside(ctx, o.prd)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -83,8 +88,13 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err != nil {
 		return "", lockHint(prd, err)
 	}
-	at, err := session.Abandon(checkpoint.SessionAbandoned{By: env.actor(), Reason: checkpoint.Text(reason)})
-	if err = errors.Join(err, session.Close()); err != nil {
+	var at string
+	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(reason)}}
+	err = store.Audited(record, func() (err error) {
+		at, err = session.Abandon(checkpoint.SessionAbandoned{By: env.actor(), Reason: checkpoint.Text(reason)})
+		return errors.Join(err, session.Close())
+	})
+	if err != nil {
 		return "", fmt.Errorf("archive the session of %s: %w", prd, err)
 	}
 	return at, nil

@@ -56,7 +56,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
 	request := checkpoint.Request{PRD: o.prd, Verb: verb, Gate: a.gate, Comment: a.comment, By: a.by, At: env.now()}
 	alone := false
-	err = store.Ask(ctx, request, func(session *checkpoint.Session) error {
+	err = ask(ctx, env, store, request, func(session *checkpoint.Session) error {
 		alone = true
 		return a.record(ctx, session)
 	})

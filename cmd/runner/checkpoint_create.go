@@ -54,20 +54,14 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	}
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: checkpoint.Text(o.reason), By: env.actor(), At: env.now()}
 	var made *checkpoint.CheckpointRef
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint create", PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reason)}}
-	err = store.Audited(record, func() error {
-		return store.Ask(ctx, request, func(session *checkpoint.Session) (err error) {
-			w, err := openWorkspace(ctx, env, cfg, store)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, w.Close()) }()
-			if err := finishRollback(ctx, env, cfg, store, session, w); err != nil {
-				return err
-			}
-			made, err = session.Create(ctx, w, o.reason)
+	err = ask(ctx, env, store, request, func(session *checkpoint.Session) (err error) {
+		w, err := openWorkspace(ctx, env, cfg, store)
+		if err != nil {
 			return err
-		})
+		}
+		defer func() { err = errors.Join(err, w.SaveCache(), w.Close()) }()
+		made, err = session.Create(ctx, w, o.reason)
+		return err
 	})
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
 	}
 	alone := false
-	err = store.Ask(ctx, request, func(session *checkpoint.Session) error {
+	err = ask(ctx, env, store, request, func(session *checkpoint.Session) error {
 		alone = true
 		return recordResolution(ctx, session, request)
 	})

@@ -48,3 +48,26 @@ func finishRollback(ctx context.Context, env *environment, cfg *config, store *c
 		return nil
 	})
 }
+
+// ask hands a request to the owner of a session, or does it alone where there
+// is none, and adds to the audit log how it ended.
+func ask(ctx context.Context, env *environment, store *checkpoint.Store, r checkpoint.Request, alone func(*checkpoint.Session) error) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	record := checkpoint.AuditRecord{By: r.By, What: string(r.Verb), PRD: r.PRD}
+	for _, arg := range []string{r.Gate, r.Workstream, string(r.Resolution), string(r.Comment)} {
+		if arg != "" {
+			record.Args = append(record.Args, checkpoint.Text(arg))
+		}
+	}
+	return store.Audited(record, func() error {
+		return store.Ask(ctx, r, func(session *checkpoint.Session) error {
+			if err := finishRollback(ctx, env, cfg, store, session, nil); err != nil {
+				return err
+			}
+			return alone(session)
+		})
+	})
+}
