@@ -88,12 +88,17 @@ func has(t testing.TB, s *Store, artifacts ...Artifact) string {
 // needsWhole fails if something that a checkpoint on the list needs is gone.
 func needsWhole(t testing.TB, s *Store, prd string) {
 	t.Helper()
-	refs, err := s.Checkpoints(prd)
+	snap, err := s.Load(prd)
 	if errors.Is(err, ErrNoSession) {
 		return
 	}
 	must(t, err)
-	for _, ref := range refs {
+	if !snap.State.Emptied {
+		if missing := missingOf(t, s, snap.State); missing != "" {
+			t.Fatalf("%s: its state has no %s", prd, missing)
+		}
+	}
+	for _, ref := range snap.State.Checkpoints {
 		f, err := s.ReadCheckpoint(prd, ref.ID)
 		must(t, err)
 		if missing := missingOf(t, s, f.State); missing != "" {

@@ -214,7 +214,10 @@ func (h *history) collect(*rapid.T) {
 	_, err := s.Collect(context.Background(), nil)
 	must(h.t, err)
 	h.check(nil)
-	needed := h.allNeeded(s)
+	for _, prd := range []string{"PRD-009", "PRD-010"} {
+		h.remember(prd)
+	}
+	needed := h.neededBy(s, func(place) bool { return true })
 	for o, err := range s.Objects().All(context.Background()) {
 		must(h.t, err)
 		data, err := s.Objects().Get(context.Background(), o.Digest, 1<<20)
@@ -230,15 +233,15 @@ func (h *history) collect(*rapid.T) {
 	}
 }
 
-// allNeeded is what all sessions that are still there need.
-func (h *history) allNeeded(s *Store) map[string]bool {
-	for _, prd := range []string{"PRD-009", "PRD-010"} {
-		h.remember(prd)
-	}
+// neededBy is what the sessions need that are still there.
+func (h *history) neededBy(s *Store, which func(place) bool) map[string]bool {
 	places, err := s.places()
 	must(h.t, err)
 	all := map[string]bool{}
 	for _, p := range places {
+		if !which(p) {
+			continue
+		}
 		r, err := s.record(p)
 		must(h.t, err)
 		if r.state != nil {
@@ -254,7 +257,7 @@ func (h *history) check(*rapid.T) {
 	for _, prd := range []string{"PRD-009", "PRD-010"} {
 		needsWhole(h.t, s, prd)
 	}
-	for digest := range h.allNeeded(s) {
+	for digest := range h.neededBy(s, func(p place) bool { return !p.current }) {
 		if there, err := s.Objects().Has(digest); err != nil || !there {
 			h.Fatalf("%s is gone", digest)
 		}
