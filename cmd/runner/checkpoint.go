@@ -14,5 +14,8 @@ func newCheckpointCommand(env *environment) *cobra.Command {
 		newCheckpointRollbackCommand(env),
 		newCheckpointPinCommand(env),
 		newCheckpointUnpinCommand(env),
+		newCheckpointPruneCommand(env),
+		newCheckpointDeleteCommand(env),
+		newCheckpointArchiveCommand(env),
 	)
 }
