@@ -251,6 +251,16 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("%s: of version %s: %v, a backup: %v", path, k.version, of, kept)
 			}
 		}
+		dir := s.prdDir(k.prd)
+		for _, id := range done.Checkpoints { // the backup is what was there
+			was, is := checkpointPath(dir, id), checkpointPath(filepath.Join(dir, backupExt+k.version), id)
+			if data, err := os.ReadFile(is); err != nil || !strings.HasSuffix(before[was], string(data)) {
+				t.Errorf("the backup of %s: %v", id, err)
+			}
+		}
+		if kept, _ := filepath.Glob(filepath.Join(dir, "journal.1-*.jsonl")); len(kept) != 1 {
+			t.Errorf("the old journal is not kept: %v", kept)
+		}
 		again, err := s.Migrate(t.Context(), k.prd, by)
 		if must(t, err); again.Needed() {
 			t.Errorf("again: %+v", again)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner"
 )
@@ -88,6 +89,7 @@ func exitCode(err error) int {
 		return exitLocked
 	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
 		isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err),
+		isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
 		errors.Is(err, errDamageShown), errors.Is(err, checkpoint.ErrUnfinishedRollback),
 		errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
 		return exitDamaged

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/runner/view"
+)
+
+// standardStream is what stands for standard input or output in place of a file.
+const standardStream = "-"
+
+type checkpointExportOptions struct {
+	prd  string
+	out  string
+	logs bool
+	json bool
+}
+
+// exportedSession is what `checkpoint export --json` prints.
+type exportedSession struct {
+	FormatVersion string               `json:"format_version"`
+	PRD           string               `json:"prd"`
+	Session       string               `json:"session"`
+	Seq           uint64               `json:"seq"`
+	Archive       string               `json:"archive"`
+	Size          int64                `json:"size"`
+	SHA256        string               `json:"sha256"`
+	Checkpoints   int                  `json:"checkpoints"`
+	Rollbacks     int                  `json:"rollbacks"`
+	Objects       int                  `json:"objects"`
+	ObjectBytes   int64                `json:"object_bytes"`
+	Logs          int                  `json:"logs"`
+	Missing       []checkpoint.Lacking `json:"missing"`
+}
+
+func newCheckpointExportCommand(env *environment) *cobra.Command {
+	var o checkpointExportOptions
+	cmd := &cobra.Command{
+		Use:   "export PRD",
+		Short: "Write one file from which a session can be resumed elsewhere",
+		Long: `Export writes an archive of the session: its journal, its checkpoints, and the
+bytes of all files that these captured, also of those that git keeps. A machine
+that has nothing else goes on from it with "checkpoint import". The same state
+gives the same bytes. Sensitive files and values are never in it; logs are in it
+with --logs only.
+
+Without -o the archive is put into exports/ in the directory of the PRD. The
+name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
+		Example: `  runner checkpoint export PRD-009
+  runner checkpoint export PRD-009 -o cashier.tar.zst
+  runner checkpoint export PRD-009 -o - | ssh build-2 runner -C cashier checkpoint import -`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = args[0]
+			return runCheckpointExport(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.out, "out", "o", "", "write the archive to `FILE`; - is standard output")
+	flags.BoolVar(&o.logs, "logs", false, "export the logs too")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointExport(ctx context.Context, env *environment, o checkpointExportOptions) (err error) {
+	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs}
+	switch {
+	case o.out == standardStream && o.json:
+		return usageErrorf("--json and -o - both want standard output")
+	case o.out == standardStream:
+		to.Out = env.stdout
+	case o.out != "":
+		format, known := bundle.FormatOf(o.out)
+		if !known {
+			return withHint(usageErrorf("-o %s: the name does not say how to compress", o.out), "let it end with .tar.gz, .tar.zst or .tar")
+		}
+		to.Path, to.Format = env.path(o.out), format
+	}
+	store, _, err := loadState(env, o.prd)
+	if err != nil {
+		return err
+	}
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	done, err := store.Export(ctx, w, o.prd, to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.json:
+		return writeJSON(env.stdout, newExportedSession(done))
+	case o.out == standardStream:
+		return writeExported(env.stderr, env, done)
+	}
+	return writeExported(env.stdout, env, done)
+}
+
+func newExportedSession(done *checkpoint.Exported) exportedSession {
+	return exportedSession{
+		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
+		Archive: done.Path, Size: done.Size, SHA256: done.SHA256,
+		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
+		Missing: append([]checkpoint.Lacking{}, done.Lacking...),
+	}
+}
+
+// writeExported shows what an archive holds, and how to restore from it.
+func writeExported(w io.Writer, env *environment, done *checkpoint.Exported) error {
+	archive := standardStream
+	if done.Path != "" {
+		archive = env.display(done.Path)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)
+	fmt.Fprintf(&b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, plural(done.Checkpoints, "checkpoint"))
+	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", plural(done.Rollbacks, "rollback"), plural(done.Objects, "object"), size(done.ObjectBytes))
+	if done.Logs > 0 {
+		fmt.Fprintf(&b, "- %s\n", plural(done.Logs, "log"))
+	}
+	writeLacking(&b, done.Lacking)
+	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n  runner build %s --resume\n%s\n", shellQuote(archive), done.PRD, rule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeLacking names the first of what an archive does not hold.
+func writeLacking(b *strings.Builder, lacking []checkpoint.Lacking) {
+	const most = 20
+	if len(lacking) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n⚠️  Not in it, because it is nowhere:\n")
+	for i, l := range lacking {
+		if i == most {
+			fmt.Fprintf(b, "  … and %d more (--json lists all)\n", len(lacking)-most)
+			return
+		}
+		fmt.Fprintf(b, "  - %s: %s\n", view.OneLine(string(l.What)), view.OneLine(l.Reason))
+	}
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+type checkpointImportOptions struct {
+	file      string
+	replace   bool
+	stateOnly bool
+	overwrite bool
+	dryRun    bool
+	yes       bool
+	json      bool
+}
+
+func newCheckpointImportCommand(env *environment) *cobra.Command {
+	var o checkpointImportOptions
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take over a session that was exported elsewhere",
+		Long: `Import makes a session from an archive of "checkpoint export" the current one of
+its PRD, and writes the files that it captured into the workspace, as far as
+they are not there. Everything in the archive is verified first; what is not as
+it should be is refused, and nothing is changed. FILE may be -, for standard
+input.
+
+A session that the archive's one goes on from is brought forward. Any other is
+refused; --replace archives it. Files that differ are left alone, and named;
+--overwrite replaces them, after a checkpoint of what was there.`,
+		Example: `  runner checkpoint import PRD-009-5b2f168a-41.tar.gz
+  runner -C elsewhere checkpoint import --dry-run cashier.tar.zst`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.file = args[0]
+			return runCheckpointImport(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.replace, "replace", false, "archive the session that is here, if the archive's one does not continue it")
+	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are")
+	flags.BoolVar(&o.overwrite, "overwrite", false, "replace files that differ")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("state-only", "overwrite")
+	return cmd
+}
+
+func runCheckpointImport(ctx context.Context, env *environment, o checkpointImportOptions) (err error) {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	in, err := openArchive(env, o.file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	store, err := openStoreFor(ctx, env, cfg, o.file, in)
+	if err != nil {
+		return err
+	}
+	archive, err := store.OpenImport(ctx, in, o.file, bundle.Limits{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	return (&importing{env: env, cfg: cfg, store: store, archive: archive, checkpointImportOptions: o}).run(ctx)
+}
+
+// openArchive opens the file that is imported.
+func openArchive(env *environment, name string) (io.ReadCloser, error) {
+	if name == standardStream {
+		return io.NopCloser(env.stdin), nil
+	}
+	f, err := os.Open(env.path(name))
+	if err != nil {
+		return nil, &usageError{err: err}
+	}
+	return f, nil
+}
+
+// openStoreFor opens the state that an archive belongs to. Where each PRD has a
+// state directory of its own, the archive is read an extra time, for its PRD.
+func openStoreFor(ctx context.Context, env *environment, cfg *config, name string, in io.Reader) (*checkpoint.Store, error) {
+	if !strings.Contains(cfg.Checkpoint.Storage.Location, prdPlaceholder) {
+		return openStore(env, cfg, "")
+	}
+	file, ok := in.(io.ReadSeeker)
+	if !ok {
+		return nil, usageErrorf("each PRD has a state directory of its own here, so that an archive can't come from standard input")
+	}
+	prd, err := checkpoint.ArchivePRD(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("import %s: %w", name, err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("import %s: %w", name, err)
+	}
+	if err := checkPRD(env, cfg, prd); err != nil {
+		return nil, err
+	}
+	return openStore(env, cfg, prd)
+}
+
+// importing is one import, of an archive that has been verified.
+type importing struct {
+	checkpointImportOptions
+	env     *environment
+	cfg     *config
+	store   *checkpoint.Store
+	archive *checkpoint.Import
+	w       *workspace.Workspace
+	files   *checkpoint.ImportFiles // nil with --state-only
+}
+
+func (i *importing) run(ctx context.Context) (err error) {
+	if !i.stateOnly {
+		if i.w, err = openWorkspace(ctx, i.env, i.cfg, i.store); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, i.w.Close()) }()
+		if i.files, err = i.archive.PlanFiles(ctx, i.w); err != nil {
+			return err
+		}
+	}
+	if done, err := i.preview(ctx); done || err != nil {
+		return err
+	}
+	record := checkpoint.AuditRecord{
+		By: i.env.actor(), What: "checkpoint import", PRD: i.archive.PRD,
+		Args: []checkpoint.Text{checkpoint.Text(i.file), checkpoint.Text(i.archive.Session)},
+	}
+	result := newImportResult(i)
+	err = i.store.Audited(record, func() error { return i.carryOut(ctx, &result) })
+	if err != nil {
+		return importHint(i.archive.PRD, err)
+	}
+	if i.json {
+		return writeJSON(i.env.stdout, result)
+	}
+	return writeImported(i.env.stdout, i, result)
+}
+
+// preview shows what would be done, and asks where something is discarded or
+// where there are other files. It reports whether that is all.
+func (i *importing) preview(ctx context.Context) (done bool, err error) {
+	refused := i.refused()
+	switch {
+	case i.dryRun && i.json:
+		return true, writeJSON(i.env.stdout, newImportResult(i))
+	case i.dryRun:
+		return true, errors.Join(writeImportPreview(i.env.stdout, i), importHint(i.archive.PRD, refused))
+	case refused != nil:
+		return true, importHint(i.archive.PRD, refused)
+	}
+	question, err := i.question()
+	if err != nil || question == "" {
+		return false, err
+	}
+	if !i.yes {
+		if err := writeImportPreview(i.env.stderr, i); err != nil {
+			return false, err
+		}
+	}
+	return false, confirm(ctx, i.env.terminal(), i.yes, question)
+}
+
+// refused says what the import would be refused for.
+func (i *importing) refused() error {
+	if i.replace || !i.conflicts() {
+		return nil
+	}
+	return &checkpoint.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
+}
+
+// conflicts reports whether something is here that the archive's session does
+// not continue.
+func (i *importing) conflicts() bool {
+	switch i.archive.Relation {
+	case checkpoint.RelationNew, checkpoint.RelationEqual, checkpoint.RelationForward:
+		return false
+	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
+	}
+	return true
+}
+
+// question is what a person must agree to, "" if nothing is at stake.
+func (i *importing) question() (string, error) {
+	if i.conflicts() {
+		return fmt.Sprintf("Archive the session of %s that is here, and take this one?", i.archive.PRD), nil
+	}
+	if i.files == nil || len(i.files.Absent) == 0 && (len(i.files.Differ) == 0 || !i.overwrite) {
+		return "", nil
+	}
+	empty, err := i.emptyWorkspace()
+	if err != nil || empty {
+		return "", err
+	}
+	if i.overwrite && len(i.files.Differ) > 0 {
+		return fmt.Sprintf("Write %s into this directory, and overwrite %s?", files(len(i.files.Absent)), files(len(i.files.Differ))), nil
+	}
+	return fmt.Sprintf("Write %s into this directory?", files(len(i.files.Absent))), nil
+}
+
+// emptyWorkspace reports whether the workspace holds nothing but the state
+// directory, and the archive.
+func (i *importing) emptyWorkspace() (bool, error) {
+	entries, err := os.ReadDir(i.env.workdir)
+	if err != nil {
+		return false, fmt.Errorf("look at the workspace: %w", err)
+	}
+	for _, e := range entries {
+		path := i.env.path(e.Name())
+		if path != i.env.path(i.file) && path != i.store.Dir() && !strings.HasPrefix(i.store.Dir(), path+string(os.PathSeparator)) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// carryOut places the session, and then its files.
+func (i *importing) carryOut(ctx context.Context, result *importResult) error {
+	placed, err := i.archive.Place(ctx, i.env.actor(), i.replace)
+	if err != nil {
+		return err
+	}
+	result.Relation, result.Archived = placed.Relation, placed.Archived
+	if i.files == nil {
+		return nil
+	}
+	restored, err := i.store.RestoreImported(ctx, i.w, i.archive.PRD, i.files, i.env.actor(), i.overwrite)
+	if restored != nil {
+		result.restored(restored)
+	}
+	return errors.Join(err, i.w.SaveCache())
+}
+
+// importHint adds to why an import is refused what to do.
+func importHint(prd string, err error) error {
+	var conflict *checkpoint.ImportConflictError
+	if !errors.As(err, &conflict) {
+		return lockHint(prd, err)
+	}
+	hint := "--replace archives it under failed/, or in its history if it is complete, and takes this one"
+	if conflict.Relation == checkpoint.RelationOlder {
+		hint = fmt.Sprintf("`runner build %s --resume` goes on with it; --replace archives it and takes the older one", prd)
+	}
+	return withHint(&usageError{err: err}, hint)
+}
+
+// shownID is an id or another word from an archive, fit to be shown.
+func shownID(id string) string { return view.OneLine(id) }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"prdrunner/checkpoint"
+)
+
+// importResult is what `checkpoint import --json` prints.
+type importResult struct {
+	FormatVersion string              `json:"format_version"`
+	PRD           string              `json:"prd"`
+	Session       string              `json:"session"`
+	Seq           uint64              `json:"seq"`
+	DryRun        bool                `json:"dry_run"`
+	Relation      checkpoint.Relation `json:"relation"`
+	Refused       bool                `json:"refused"` // it would need --replace
+	Archived      string              `json:"archived,omitempty"`
+	Checkpoints   int                 `json:"checkpoints"`
+	Objects       int                 `json:"objects"`
+	ObjectBytes   int64               `json:"object_bytes"`
+	Written       int                 `json:"written"`
+	Safety        string              `json:"safety_checkpoint,omitempty"`
+	Absent        []checkpoint.Text   `json:"absent"`     // files that the workspace does not have
+	Differ        []checkpoint.Text   `json:"differ"`     // that it has otherwise
+	LeftAlone     []checkpoint.Text   `json:"left_alone"` // of those, the ones that stayed as they were
+	Missing       []fileProblem       `json:"missing"`    // whose bytes the archive does not hold
+	LeftOut       []checkpoint.Text   `json:"left_out"`   // sensitive, and never captured
+}
+
+func newImportResult(i *importing) importResult {
+	a := i.archive
+	r := importResult{
+		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil,
+		Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
+		Absent: []checkpoint.Text{}, Differ: []checkpoint.Text{}, LeftAlone: []checkpoint.Text{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
+	}
+	if i.files == nil {
+		return r
+	}
+	for _, c := range i.files.Absent {
+		r.Absent = append(r.Absent, checkpoint.Text(c.Path))
+	}
+	for _, c := range i.files.Differ {
+		r.Differ = append(r.Differ, checkpoint.Text(c.Path))
+	}
+	for _, path := range i.files.LeftOut {
+		r.LeftOut = append(r.LeftOut, checkpoint.Text(path))
+	}
+	return r
+}
+
+func (r *importResult) restored(done *checkpoint.RestoredFiles) {
+	r.Written, r.Safety = done.Written, done.Safety
+	for _, path := range done.Kept {
+		r.LeftAlone = append(r.LeftAlone, checkpoint.Text(path))
+	}
+	for _, m := range done.Skipped {
+		r.Missing = append(r.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
+	}
+}
+
+// writeImportPreview shows what an import would do.
+func writeImportPreview(w io.Writer, i *importing) error {
+	a := i.archive
+	var b strings.Builder
+	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, plural(a.Checkpoints, "checkpoint"), a.State.Status)
+	switch a.Relation {
+	case checkpoint.RelationNew:
+		b.WriteString("  There is no session of it here\n")
+	case checkpoint.RelationEqual:
+		b.WriteString("  The session here stands at the same commit: its state stays as it is\n")
+	case checkpoint.RelationForward:
+		fmt.Fprintf(&b, "  The session here is brought forward from commit %d\n", a.Here.Seq)
+	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
+		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
+	}
+	if i.files != nil {
+		fmt.Fprintf(&b, "  Write %s that are not here; %d are the same; %d differ\n", files(len(i.files.Absent)), i.files.Same, len(i.files.Differ))
+		writePaths(&b, "~", i.differing())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (i *importing) conflict() error {
+	return &checkpoint.ImportConflictError{PRD: i.archive.PRD, Relation: i.archive.Relation, Here: i.archive.Here}
+}
+
+func (i *importing) differing() []checkpoint.Text {
+	var paths []checkpoint.Text
+	for _, c := range i.files.Differ {
+		paths = append(paths, checkpoint.Text(c.Path))
+	}
+	return paths
+}
+
+// writePaths names the first of some files.
+func writePaths(b *strings.Builder, mark string, paths []checkpoint.Text) {
+	const most = 20
+	for n, path := range paths {
+		if n == most {
+			fmt.Fprintf(b, "    … and %d more\n", len(paths)-most)
+			return
+		}
+		fmt.Fprintf(b, "    %s %s\n", mark, shownID(string(path)))
+	}
+}
+
+// writeImported shows what an import did.
+func writeImported(w io.Writer, i *importing, r importResult) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "✓ SESSION IMPORTED\n%s\n\n%s: session %s, commit %d\n", rule, r.PRD, shownID(r.Session), r.Seq)
+	if r.Relation == checkpoint.RelationEqual {
+		b.WriteString("The session here stood at the same commit already\n")
+	}
+	if r.Archived != "" {
+		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.display(r.Archived))
+	}
+	if i.files != nil {
+		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.files.Same)
+	}
+	if r.Safety != "" {
+		fmt.Fprintf(&b, "What was overwritten is in checkpoint %s:\n  %s\n", r.Safety, i.env.command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
+	}
+	if len(r.LeftAlone) > 0 {
+		fmt.Fprintf(&b, "%s differ and were left as they are (--overwrite replaces them):\n", files(len(r.LeftAlone)))
+		writePaths(&b, "~", r.LeftAlone)
+	}
+	if len(r.LeftOut) > 0 {
+		fmt.Fprintf(&b, "%s that look sensitive were never captured; bring them here yourself:\n", files(len(r.LeftOut)))
+		writePaths(&b, "!", r.LeftOut)
+	}
+	if len(r.Missing) > 0 {
+		fmt.Fprintf(&b, "⚠️  %s are not in the archive:\n", files(len(r.Missing)))
+		var paths []checkpoint.Text
+		for _, m := range r.Missing {
+			paths = append(paths, m.Path)
+		}
+		writePaths(&b, "!", paths)
+	}
+	fmt.Fprintf(&b, "\nNext:\n  %s\n  %s\n%s\n", i.env.command("checkpoint validate "+r.PRD+" --deep"), i.env.command("build "+r.PRD+" --resume"), rule)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

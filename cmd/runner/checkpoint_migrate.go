@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
+)
+
+type checkpointMigrateOptions struct {
+	prd    string
+	dryRun bool
+	json   bool
+}
+
+// migration is what `checkpoint migrate --json` prints.
+type migration struct {
+	FormatVersion string            `json:"format_version"`
+	DryRun        bool              `json:"dry_run"`
+	Sessions      []migratedSession `json:"sessions"`
+}
+
+type migratedSession struct {
+	PRD         string   `json:"prd"`
+	From        string   `json:"from"`
+	To          string   `json:"to"`
+	Changed     bool     `json:"changed"` // or would be
+	Journal     bool     `json:"journal"`
+	Checkpoints []string `json:"checkpoints"`
+	Kept        []string `json:"kept"`
+}
+
+func newCheckpointMigrateCommand(env *environment) *cobra.Command {
+	var o checkpointMigrateOptions
+	cmd := &cobra.Command{
+		Use:   "migrate [PRD]",
+		Short: "Bring sessions of an older format version to the current one",
+		Long: `Migrate writes the state of a session, or of all current ones, in the current
+format version. What was there stays beside it: the journal as
+journal.FIRST-LAST.jsonl, other files in backup-VERSION/. Nothing needs it to be
+readable; an older runner refuses what was migrated. A session of a newer
+version is refused, and not touched.`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.prd = first(args)
+			return runCheckpointMigrate(cmd.Context(), env, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMigrateOptions) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.prd)
+	if err != nil {
+		return err
+	}
+	prds := []string{o.prd}
+	if o.prd == "" {
+		if prds, err = store.PRDs(); err != nil {
+			return err
+		}
+	} else if err := checkPRD(env, cfg, o.prd); err != nil {
+		return err
+	}
+	result := migration{FormatVersion: outputFormat, DryRun: o.dryRun, Sessions: []migratedSession{}}
+	var failed error
+	for _, prd := range prds {
+		m, err := migrateOne(ctx, env, store, prd, o.dryRun)
+		if errors.Is(err, checkpoint.ErrNoSession) && o.prd == "" {
+			continue // a document written by hand
+		}
+		if err != nil { // the others are none the worse for it
+			failed = errors.Join(failed, lockHint(prd, err))
+			continue
+		}
+		result.Sessions = append(result.Sessions, migratedSession{
+			PRD: prd, From: m.From, To: m.To, Changed: m.Needed(), Journal: m.Journal,
+			Checkpoints: append([]string{}, m.Checkpoints...), Kept: append([]string{}, m.Kept...),
+		})
+	}
+	if o.json {
+		if failed != nil {
+			return failed
+		}
+		return writeJSON(env.stdout, result)
+	}
+	writeMigration(env, result)
+	return failed
+}
+
+func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, prd string, dryRun bool) (*checkpoint.Migrated, error) {
+	plan, err := store.PlanMigrate(ctx, prd)
+	if err != nil || dryRun || !plan.Needed() {
+		return plan, err
+	}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint migrate", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(plan.From), checkpoint.Text(plan.To)}}
+	var done *checkpoint.Migrated
+	err = store.Audited(record, func() (err error) {
+		done, err = store.Migrate(ctx, prd, env.actor())
+		return err
+	})
+	return done, err
+}
+
+func writeMigration(env *environment, m migration) {
+	verb := "Migrated"
+	if m.DryRun {
+		verb = "Would migrate"
+	}
+	for _, s := range m.Sessions {
+		if !s.Changed {
+			fmt.Fprintf(env.stdout, "%s is of format version %s already\n", s.PRD, s.To)
+			continue
+		}
+		fmt.Fprintf(env.stdout, "%s %s from format version %s to %s: %s\n", verb, s.PRD, s.From, s.To, plural(len(s.Checkpoints), "checkpoint"))
+		if len(s.Kept) > 0 {
+			fmt.Fprintf(env.stdout, "What was there is kept beside it: %s\n", strings.Join(s.Kept, ", "))
+		}
+	}
+}
