@@ -232,10 +232,15 @@ func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
 	l.add(func() { l.end(n, true) })
 }
 
-// failWorkstream ends a workstream with a failure.
+// failWorkstream ends a workstream with a failure. A once step whose work is
+// done becomes uncertain, since what has failed is tried again.
 func (l *loop) failWorkstream(n *node, f checkpoint.Failure) {
 	l.enter()
-	l.add(func() { l.end(n, false) }, checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Error: f})
+	var e checkpoint.Event = checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Error: f}
+	if status := l.x.State().Workstream(n.ws.Name).Status; n.ws.Effect == pipeline.Once && (status == checkpoint.Succeeded || status == checkpoint.Completed) {
+		e = checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f}
+	}
+	l.add(func() { l.end(n, false) }, e)
 	l.fail(f)
 }
 
