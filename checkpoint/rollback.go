@@ -79,7 +79,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 	if r.Scope == "" {
 		r.Scope = RollbackAll
 	}
-	if err := r.allowed(now); err != nil {
+	if err := r.allowed(now, o.Force); err != nil {
 		return nil, err
 	}
 	file, err := s.ReadCheckpoint(now.PRD, ref.ID)
@@ -98,13 +98,13 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 }
 
 // allowed refuses targets that cannot be gone back to.
-func (r *Rollback) allowed(now *State) error {
+func (r *Rollback) allowed(now *State, force bool) error {
 	ref := r.Target
 	switch {
-	case ref.Damage != nil:
+	case ref.Damage != nil && !force:
 		return &DamagedError{
 			Path: ref.ID, Detail: string(ref.Damage.Reason),
-			Remedy: fmt.Sprintf("`runner checkpoint rebuild %s %s` may mend it", now.PRD, ref.ID),
+			Remedy: rebuildRemedy(now.PRD, ref.ID), Checkpoint: ref.ID,
 		}
 	case ref.InvalidatedBy != "":
 		return fmt.Errorf("%w: checkpoint %s was discarded by rollback %s", ErrForward, ref.ID, ref.InvalidatedBy)

@@ -96,10 +96,10 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 		}
 	}
 	if err != nil {
-		return rollbackHint(o.prd, err)
+		return refusedRollback(ctx, env, cfg, store, w, o, "", err)
 	}
 	if done, err := previewRollback(ctx, env, store, person, o, plan); done || err != nil {
-		return err
+		return refusedRollback(ctx, env, cfg, store, w, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
 	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
@@ -146,11 +146,24 @@ func refuseRollback(o checkpointRollbackOptions, plan *checkpoint.Rollback) erro
 	case o.force:
 		return nil
 	case len(plan.Missing) > 0:
-		return rollbackHint(o.prd, &workspace.MissingError{Missing: plan.Missing})
+		return &workspace.MissingError{Missing: plan.Missing}
 	case plan.Git != nil && len(plan.Git.Pushed) > 0:
 		return rollbackHint(o.prd, &checkpoint.PushedError{Commits: plan.Git.Pushed})
 	}
 	return nil
+}
+
+// refusedRollback marks the checkpoint where it is refused because of damage,
+// unless nothing is to be changed.
+func refusedRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, o checkpointRollbackOptions, target string, err error) error {
+	if _, _, ok := damageIn(err, target); ok && !o.dryRun && !o.manual {
+		session, locked := lockSession(ctx, env, cfg, store, o.prd, w)
+		if locked != nil {
+			return errors.Join(err, locked)
+		}
+		err = errors.Join(meetDamage(ctx, env, store, session, target, err), session.Close())
+	}
+	return rollbackHint(o.prd, err)
 }
 
 // rollBack carries a rollback out, tells how it ended, and lets go of the session.
@@ -163,7 +176,7 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 	var st *checkpoint.State
 	err := store.Audited(record, func() (err error) {
 		done, err = session.Rollback(ctx, w, o.options(env))
-		err = markDamaged(ctx, session, err)
+		err = meetDamage(ctx, env, store, session, o.reference, err)
 		st = session.State()
 		return errors.Join(err, w.SaveCache(), session.Close())
 	})
@@ -174,16 +187,6 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
 	}
 	return writeRolledBack(env.stdout, env, st, done)
-}
-
-// markDamaged records that a checkpoint was found damaged, where that is why
-// it could not be gone back to.
-func markDamaged(ctx context.Context, session *checkpoint.Session, err error) error {
-	var damaged *checkpoint.DamagedError
-	if !errors.As(err, &damaged) || damaged.Checkpoint == "" {
-		return err
-	}
-	return errors.Join(err, session.MarkDamaged(ctx, damaged.Checkpoint, damaged.Detail))
 }
 
 // rollbackHint adds what to type next to why a rollback is refused.
@@ -199,7 +202,7 @@ func rollbackHint(prd string, err error) error {
 	case errors.Is(err, checkpoint.ErrUnfinishedRollback):
 		return withHint(err, fmt.Sprintf("`runner build %s --resume`, or any command that changes it, finishes that first", prd))
 	case isA[*checkpoint.DamagedError](err):
-		return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %[1]s` may mend it; `runner checkpoint validate %[1]s` names the valid ones", prd))
+		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
 	}
 	return referenceHint(prd, lockHint(prd, err))
 }
