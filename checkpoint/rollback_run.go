@@ -181,6 +181,8 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 			return err
 		}
 	}
+	x.needed = map[string]string{plan.Target.ID: "a rollback goes back to it"}
+	defer func() { x.needed = nil }()
 	safety, made := x.Checkpoint(TriggerPreRollback, o.Reason, gitOf(ctx, w))
 	if !made {
 		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.prd)

@@ -38,6 +38,7 @@ type Session struct {
 	wanted  bool    // Flush was called while the writer was busy
 
 	groups  map[group][]string // ids of the kept checkpoints where their number is limited
+	needed  map[string]string  // ids that must not go at this moment, and why
 	derived derived
 
 	unclean bool

@@ -63,7 +63,7 @@ func (x *Session) retain(id string, t Trigger, phase string) []string {
 	}
 	refs = append(refs, &CheckpointRef{ID: id, Trigger: t, Phase: phase, Valid: true})
 	var kept, removed []string
-	for _, d := range Retain(refs, x.store.o.Policy, Pass{}).Decisions {
+	for _, d := range Retain(refs, x.store.o.Policy, Pass{Needed: x.needed}).Decisions {
 		if d.Keep {
 			kept = append(kept, d.ID)
 		} else {

@@ -274,7 +274,16 @@ func (s *starter) remove(ctx context.Context) error {
 		return err
 	}
 	record := checkpoint.AuditRecord{By: s.env.actor(), What: "delete at the resume prompt", PRD: s.prd}
-	err := s.store.Audited(record, func() error { return s.store.DeleteSession(ctx, s.prd, s.env.actor()) })
+	err := s.store.Audited(record, func() error {
+		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {
+			return err
+		}
+		_, err := s.store.Collect(ctx, s.files)
+		if isA[*checkpoint.NotCollectedError](err) {
+			return nil // the next prune does it
+		}
+		return err
+	})
 	if err != nil {
 		return lockHint(s.prd, err)
 	}
