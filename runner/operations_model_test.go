@@ -1,0 +1,568 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+	"prdrunner/runner"
+	"prdrunner/runner/process"
+)
+
+// files is the content of a workspace: for each path its kind, mode and bytes.
+type files map[string]string
+
+// step is a workstream of the pipeline at hand.
+type step struct {
+	name, input string
+	on          []string
+	once        bool
+}
+
+func (s step) artifact() string { return "out/" + s.name + "/made" }
+
+// point is what the model knows of a checkpoint.
+type point struct {
+	tree    files // nil: it was made while something ran
+	summary summary
+	state   *checkpoint.State
+	valid   map[string]bool // of one that undoes a rollback: what was valid before it
+}
+
+// summary is what of a state goes back with a rollback.
+type summary struct {
+	Steps   int
+	Phase   int
+	Status  map[string]checkpoint.StepStatus
+	Metrics map[string]checkpoint.Metric
+}
+
+// world is a session under test, with the model of it.
+type world struct {
+	t     *rapid.T
+	ctx   context.Context
+	root  string // of everything
+	dir   string // the workspace
+	git   bool
+	moves int
+	now   time.Time
+	store *checkpoint.Store
+	files *workspace.Workspace
+
+	source string
+	steps  []step
+	fails  map[string]bool
+
+	ran     []string            // in the build at hand
+	made    map[string][]string // what successful runs of a workstream made
+	input   map[string]string   // of a workstream, in its last run
+	starts  map[string]int
+	meddled map[string]bool
+	points  map[string]*point
+	valid   map[string]bool
+	last    *checkpoint.State // after the step before
+}
+
+func newWorld(t *rapid.T) *world {
+	root, err := os.MkdirTemp("", "operations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, ctx: context.Background(), root: root, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)}
+	w.git = rapid.IntRange(0, 4).Draw(t, "git") == 0
+	w.forget()
+	w.draw()
+	w.must(os.Mkdir(filepath.Join(root, "beside"), 0o755))
+	w.must(os.WriteFile(filepath.Join(root, "beside", "sentinel"), []byte("untouched"), 0o644))
+	w.open("first")
+	for _, name := range []string{"src/i0", "src/i1", "src/i2", "src/a"} {
+		w.must(os.MkdirAll(filepath.Join(w.dir, "src"), 0o755))
+		w.must(os.WriteFile(filepath.Join(w.dir, name), []byte(name), 0o644))
+	}
+	return w
+}
+
+// forget begins with another session.
+func (w *world) forget() {
+	w.points, w.valid, w.meddled, w.made = map[string]*point{}, map[string]bool{}, map[string]bool{}, map[string][]string{}
+	w.input, w.starts, w.last = map[string]string{}, map[string]int{}, nil
+}
+
+// draw makes up a pipeline.
+func (w *world) draw() {
+	var b strings.Builder
+	b.WriteString("pipeline \"PRD-001\" {\n")
+	for p := range rapid.IntRange(1, 3).Draw(w.t, "phases") {
+		fmt.Fprintf(&b, "phase \"p%d\" {\n", p)
+		var before []string
+		for n := range rapid.IntRange(1, 4).Draw(w.t, "workstreams") {
+			s := step{name: fmt.Sprintf("p%dw%d", p, n), once: rapid.IntRange(0, 4).Draw(w.t, "once") == 0}
+			if i := rapid.IntRange(0, 3).Draw(w.t, "input"); i < 3 {
+				s.input = fmt.Sprint("src/i", i)
+			}
+			fmt.Fprintf(&b, "workstream %q {\n command = [\"make\", %q]\n artifacts = [\"out/%s/**\"]\n", s.name, s.name, s.name)
+			if s.input != "" {
+				fmt.Fprintf(&b, " inputs = [%q]\n", s.input)
+			}
+			if len(before) > 0 && rapid.Bool().Draw(w.t, "depends") {
+				s.on = []string{rapid.SampledFrom(before).Draw(w.t, "on")}
+				fmt.Fprintf(&b, " depends_on = [workstream.%s]\n", s.on[0])
+			}
+			if s.once {
+				b.WriteString(" effect = \"once\"\n")
+			}
+			b.WriteString("}\n")
+			before = append(before, s.name)
+			w.steps = append(w.steps, s)
+		}
+		b.WriteString("}\n")
+	}
+	b.WriteString("}\n")
+	w.source = b.String()
+}
+
+// open makes a workspace and a state directory.
+func (w *world) open(name string) {
+	w.dir = filepath.Join(w.root, name)
+	w.must(os.Mkdir(w.dir, 0o755))
+	var git *workspace.Git
+	if w.git {
+		out, err := exec.Command("git", "init", "-q", w.dir).CombinedOutput()
+		if err != nil {
+			w.t.Fatalf("git init: %v\n%s", err, out)
+		}
+		if git, err = workspace.OpenGit(w.ctx, process.NewCommander(os.Environ()), w.dir); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	var err error
+	w.store, err = checkpoint.OpenStore(filepath.Join(w.dir, ".runner"), checkpoint.Options{
+		FS: unsynced{store.OS()}, Now: func() time.Time { return w.now }, RescueDir: w.root,
+	})
+	w.must(err)
+	w.files, err = w.store.OpenWorkspace(w.dir, git, workspace.GitRef)
+	w.must(err)
+}
+
+func (w *world) close() {
+	w.must(w.files.Close())
+	w.must(os.RemoveAll(w.root))
+}
+
+func (w *world) must(err error) {
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// unsynced is a file system that does not wait for the disk.
+type unsynced struct{ store.FS }
+
+func (f unsynced) SyncDir(string) error { return nil }
+
+func (f unsynced) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	file, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return unsyncedFile{file}, nil
+}
+
+type unsyncedFile struct{ store.File }
+
+func (unsyncedFile) Sync() error { return nil }
+
+// scribe runs tasks that write their artifact, and one that fails, a part of it.
+type scribe struct{ w *world }
+
+func (s scribe) Run(_ context.Context, task runner.Task, sink runner.Sink) (runner.Result, error) {
+	sink.Started(os.Getpid())
+	w, name := s.w, task.Command[1]
+	w.ran = append(w.ran, name)
+	w.starts[name]++
+	at := w.steps[slices.IndexFunc(w.steps, func(s step) bool { return s.name == name })]
+	w.input[name] = w.read(at.input)
+	text, code := fmt.Sprintf("%s, run %d of %q", name, w.starts[name], w.input[name]), 0
+	if w.fails[name] {
+		text, code = "a part of "+name, 1
+	} else {
+		w.made[name] = append(w.made[name], text)
+	}
+	path := filepath.Join(w.dir, at.artifact())
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644), os.WriteFile(task.Log, nil, 0o600)); err != nil {
+		return runner.Result{}, err
+	}
+	return runner.Result{Outcome: runner.Exited, ExitCode: code, Started: w.now, Ended: w.now}, nil
+}
+
+// read reads a file as it is, if it is one.
+func (w *world) read(name string) string {
+	if name == "" {
+		return ""
+	}
+	return w.tree()[name]
+}
+
+// watching is the view of a build.
+type watching struct {
+	plan    func(*runner.Plan)
+	durable func(checkpoint.Commit)
+}
+
+func (v watching) Begin(b runner.Beginning)   { v.plan(b.Plan) }
+func (v watching) Commit(c checkpoint.Commit) { v.durable(c) }
+func (v watching) Warn(string)                {}
+func (v watching) End(runner.Ending)          {}
+
+// run builds, and returns how that ended.
+func (w *world) run(conflict runner.OnConflict, plan func(*runner.Plan), durable func(checkpoint.Commit)) (ending runner.Ending) {
+	file, diags := pipeline.Parse([]byte(w.source), filepath.Join(w.dir, "PRD-001.hcl"))
+	if diags.HasErrors() {
+		w.t.Fatal(diags)
+	}
+	p, diags := file.Pipeline(pipeline.Inputs{Workspace: w.dir})
+	if diags.HasErrors() {
+		w.t.Fatal(diags)
+	}
+	build := func(x *checkpoint.Session) (err error) {
+		ending, err = runner.Build(w.ctx, runner.Options{
+			Pipeline: p, Store: w.store, Session: x, Executor: scribe{w}, Workspace: w.dir, Files: w.files, Include: []string{"src/**"},
+			Parallel: 1, Views: []runner.View{watching{plan, durable}}, OnConflict: conflict, Now: func() time.Time { return w.now },
+		})
+		return err
+	}
+	w.locked(func(x *checkpoint.Session) error {
+		err := build(x)
+		var edited *runner.ConflictError
+		if errors.As(err, &edited) && edited.Rerun && conflict == runner.ConflictKeep && len(w.ran) == 0 {
+			conflict = runner.ConflictRestore // what is made again can't be kept
+			return build(x)
+		}
+		return err
+	})
+	return ending
+}
+
+// locked does something as the owner. What the owner then has in mind must be
+// what the journal says.
+func (w *world) locked(do func(*checkpoint.Session) error) {
+	x, err := w.store.Lock(w.ctx, "PRD-001", checkpoint.Actor{User: "tester"})
+	w.must(err)
+	if err := do(x); err != nil {
+		w.t.Fatal(errors.Join(err, x.Close()))
+	}
+	_, err = x.Drain(w.ctx)
+	w.must(err)
+	if diff := cmp.Diff(asJSON(w.t, w.state()), asJSON(w.t, x.State())); diff != "" {
+		w.t.Fatalf("the journal (-) and the session (+) differ:\n%s", diff)
+	}
+	w.must(x.Close())
+}
+
+// refused is locked for what must not be done.
+func (w *world) refused(why error, do func(*checkpoint.Session) error) {
+	x, err := w.store.Lock(w.ctx, "PRD-001", checkpoint.Actor{User: "tester"})
+	w.must(err)
+	if err := do(x); !errors.Is(err, why) {
+		w.t.Fatalf("error %v, want %v", err, why)
+	}
+	w.must(x.Close())
+}
+
+func asJSON(t *rapid.T, v any) string {
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// state is the fold of the journal, read anew.
+func (w *world) state() *checkpoint.State {
+	snap, err := w.store.Load("PRD-001")
+	if errors.Is(err, checkpoint.ErrNoSession) {
+		return nil
+	}
+	w.must(err)
+	return snap.State
+}
+
+// tree reads the files that captures cover.
+func (w *world) tree() files {
+	all := files{}
+	for _, dir := range []string{"src", "out"} {
+		err := filepath.WalkDir(filepath.Join(w.dir, dir), func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			if strings.HasPrefix(d.Name(), ".runner-restore-") {
+				w.t.Fatalf("%s is left", path)
+			}
+			rel, err := filepath.Rel(w.dir, path)
+			if err != nil {
+				return err
+			}
+			if d.Type() == fs.ModeSymlink {
+				all[rel], err = os.Readlink(path)
+				all[rel] = "link " + all[rel]
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			all[rel] = info.Mode().String() + " " + string(data)
+			return err
+		})
+		w.must(err)
+	}
+	return all
+}
+
+// remember takes down what a checkpoint must bring back.
+func (w *world) remember(id string, tree files) {
+	file, err := w.store.ReadCheckpoint("PRD-001", id)
+	if err != nil {
+		w.t.Fatalf("read checkpoint %s when it was made: %v", id, err)
+	}
+	w.points[id] = &point{tree: tree, summary: summaryOf(file.State), state: file.State}
+	w.valid[id] = true
+}
+
+func summaryOf(st *checkpoint.State) summary {
+	s := summary{Steps: st.Steps, Phase: st.CurrentPhase, Status: map[string]checkpoint.StepStatus{}, Metrics: st.Metrics}
+	for _, p := range st.Phases {
+		s.Status["phase "+p.Name] = p.Status
+		for _, ws := range p.Workstreams {
+			s.Status[ws.Name] = ws.Status
+		}
+	}
+	return s
+}
+
+// invalidate is what a rollback does to the checkpoints, as it should be: what
+// came after the point is off the way that the session took, and going back to
+// where another way led is to have what was valid there.
+func (w *world) invalidate(to *point, is *checkpoint.State) {
+	valid := w.valid
+	if to.valid != nil {
+		valid = maps.Clone(to.valid)
+	}
+	w.valid = map[string]bool{}
+	for _, ref := range is.Checkpoints {
+		w.valid[ref.ID] = ref.Trigger == checkpoint.TriggerPreRollback || valid[ref.ID] && ref.Seq <= to.state.Seq
+	}
+}
+
+func (w *world) sameFiles(when string, want files) {
+	if diff := cmp.Diff(want, w.tree()); diff != "" {
+		w.t.Fatalf("after %s the files are others (-want +got):\n%s", when, diff)
+	}
+}
+
+// sameSummary compares states. A once step that was started since is uncertain,
+// and what was running runs no more.
+func (w *world) sameSummary(when string, got, want summary, is *checkpoint.State) {
+	want.Status = maps.Clone(want.Status)
+	for name, status := range want.Status {
+		if ws := is.Workstream(name); ws != nil && ws.Once && got.Status[name] == checkpoint.Uncertain && (status == checkpoint.Running || w.starts[name] > 0 && status != checkpoint.Completed && status != checkpoint.Succeeded) {
+			want.Status[name] = checkpoint.Uncertain
+		} else if ws != nil && status == checkpoint.Running {
+			want.Status[name] = checkpoint.Interrupted
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Fatalf("after %s the state is another (-want +got):\n%s", when, diff)
+	}
+}
+
+// artifactsOf compares the artifacts that a checkpoint's state names with the
+// files.
+func (w *world) artifactsOf(p *point) {
+	tree := w.tree()
+	for _, s := range w.steps {
+		rec := p.state.Workstream(s.name)
+		if rec.Status != checkpoint.Completed && rec.Status != checkpoint.Succeeded {
+			continue
+		}
+		for _, a := range rec.Artifacts {
+			_, text, _ := strings.Cut(tree[string(a.Path)], " ")
+			if got := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))); got != a.Digest {
+				w.t.Fatalf("%s is %q, which is not what the checkpoint has", a.Path, text)
+			}
+		}
+	}
+}
+
+// judgeBuild checks that what was done did not run again without a reason, that
+// nothing was left out, and that nothing ran twice that must not.
+func (w *world) judgeBuild(was, is *checkpoint.State, plan *runner.Plan, ending runner.Ending) {
+	t := w.t
+	again := map[string]bool{}
+	for _, s := range w.steps {
+		ran := slices.Contains(w.ran, s.name)
+		rec := is.Workstream(s.name)
+		if s.once && w.starts[s.name] > 1 {
+			t.Fatalf("%s ran %d times", s.name, w.starts[s.name])
+		}
+		done := rec.Status == checkpoint.Completed
+		if ending.Status == checkpoint.StatusComplete && !done {
+			t.Fatalf("the session is complete, and %s is %s", s.name, rec.Status)
+		}
+		if was == nil {
+			if done && !ran {
+				t.Fatalf("%s is completed, and did not run", s.name)
+			}
+			continue
+		}
+		before := was.Workstream(s.name)
+		if before.Status == checkpoint.Completed && ran && !w.hasReason(s, before, again, plan) {
+			t.Fatalf("%s was completed, and ran again without a reason; decision %s", s.name, decided(plan, s.name))
+		}
+		open := []checkpoint.StepStatus{checkpoint.Pending, checkpoint.Failed, checkpoint.Interrupted}
+		if slices.Contains(open, before.Status) && done && !ran {
+			t.Fatalf("%s was %s, is completed, and did not run", s.name, before.Status)
+		}
+		again[s.name] = ran || w.meddled[s.name]
+		if before.WorkSeq != rec.WorkSeq {
+			again[s.name] = true
+		}
+	}
+	if ending.Status == checkpoint.StatusComplete {
+		clear(w.meddled)
+	}
+}
+
+// hasReason reports whether a completed workstream had to run again: its input
+// is another than it ran with, or something that it depends on is another.
+func (w *world) hasReason(s step, before *checkpoint.Workstream, again map[string]bool, plan *runner.Plan) bool {
+	if d := decided(plan, s.name); d != runner.Rerun && d != runner.Depends {
+		return false
+	}
+	for _, a := range before.Artifacts { // what it had made tells what it was made of
+		if text := fmt.Sprintf("%q", w.input[s.name]); string(a.Path) == s.artifact() && !w.madeOf(s.name, a.Digest, text) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.on, func(on string) bool { return again[on] }) || len(before.Edited) > 0
+}
+
+// madeOf reports whether an artifact came of a run with the given input.
+func (w *world) madeOf(name, digest, input string) bool {
+	return slices.ContainsFunc(w.made[name], func(text string) bool {
+		return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) == digest && strings.HasSuffix(text, " of "+input)
+	})
+}
+
+func decided(plan *runner.Plan, name string) runner.Decision {
+	for _, p := range plan.Phases {
+		for _, s := range p.Steps {
+			if s.Name == name {
+				return s.Decision
+			}
+		}
+	}
+	return ""
+}
+
+// check is what must hold after every step.
+func (w *world) check(after string) {
+	t, st := w.t, w.state()
+	for _, ref := range st.Checkpoints {
+		p := w.points[ref.ID]
+		if p == nil {
+			t.Fatalf("after %s there is a checkpoint %s that nobody made", after, ref.ID)
+		}
+		if ref.Valid != w.valid[ref.ID] {
+			t.Fatalf("after %s checkpoint %s (%s, step %d) is valid: %t, want %t\n%s", after, ref.ID, ref.Trigger, ref.Step, ref.Valid, w.valid[ref.ID], asJSON(t, st.Rollbacks))
+		}
+		file, err := w.store.ReadCheckpoint("PRD-001", ref.ID)
+		if err != nil {
+			t.Fatalf("after %s: %v", after, err)
+		}
+		if got, want := asJSON(t, file.State), asJSON(t, p.state); got != want {
+			t.Fatalf("after %s checkpoint %s holds another state:\n%s", after, ref.ID, cmp.Diff(want, got))
+		}
+		l, _, err := checkpoint.FilesOf(w.ctx, w.files, file.State)
+		w.must(err)
+		missing, err := w.files.Missing(w.ctx, l.Entries, true)
+		w.must(err)
+		if len(missing) > 0 {
+			t.Fatalf("after %s checkpoint %s lacks %v", after, ref.ID, missing)
+		}
+	}
+	w.checkDerived(after, st)
+	w.last = st
+}
+
+func (w *world) checkDerived(after string, st *checkpoint.State) {
+	t := w.t
+	if w.last != nil && w.last.Session == st.Session {
+		for _, s := range w.steps {
+			if a, b := w.last.Workstream(s.name).Attempts, st.Workstream(s.name).Attempts; b < a {
+				t.Fatalf("after %s %s has %d attempts, and had %d", after, s.name, b, a)
+			}
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(w.dir, ".runner", "PRD-001.json"))
+	w.must(err)
+	doc, err := checkpoint.DecodeDocument(data)
+	w.must(err)
+	if err := errors.Join(doc.Validate(regexp.MustCompile(`PRD-\d{3,}`)), doc.Matches(st)); err != nil {
+		t.Fatalf("after %s the document is not as it must be: %v\n%s", after, err, data)
+	}
+	beside, err := os.ReadFile(filepath.Join(w.root, "beside", "sentinel"))
+	if names, _ := os.ReadDir(filepath.Join(w.root, "beside")); err != nil || string(beside) != "untouched" || len(names) != 1 {
+		t.Fatalf("after %s what is beside the workspace is touched: %q, %v", after, beside, err)
+	}
+}
+
+// move takes the session to another directory, which has nothing of the first.
+func (w *world) move() {
+	was, ctx := w.state(), w.ctx
+	var archive bytes.Buffer
+	if _, err := w.store.Export(ctx, w.files, "PRD-001", checkpoint.ExportOptions{Out: &archive}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.must(w.files.Close())
+	w.must(os.Rename(w.dir, w.dir+".gone"))
+	w.moves++
+	w.open(fmt.Sprint("moved", w.moves))
+	came, err := w.store.OpenImport(ctx, &archive, "archive", bundle.Limits{})
+	w.must(err)
+	plan, err := came.PlanFiles(ctx, w.files)
+	w.must(err)
+	_, err = came.Place(ctx, checkpoint.Actor{}, false)
+	w.must(errors.Join(err, came.Close()))
+	if diff := cmp.Diff(asJSON(w.t, was), asJSON(w.t, w.state())); diff != "" {
+		w.t.Fatalf("the imported state is another (-want +got):\n%s", diff)
+	}
+	_, err = w.store.RestoreImported(ctx, w.files, "PRD-001", plan, checkpoint.Actor{}, false)
+	w.must(err)
+}

@@ -1,0 +1,277 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// TestOperations does to sessions whatever comes to mind, in any order: builds
+// that fail and go on, edits, rollbacks and their undoing, pins, pruning and
+// collecting, moves to another directory. Beside it a simple model remembers
+// the files and the state of every checkpoint, and after every step both must
+// agree, whatever came before.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt)
+		defer w.close()
+		w.build()
+		for range rapid.IntRange(3, 12).Draw(rt, "steps") {
+			name := rapid.SampledFrom([]string{
+				"build", "build", "build", "edit", "edit", "edit", "meddle", "rollback", "rollback", "rollback", "undo", "undo",
+				"forward", "create", "pin", "prune", "resolve", "resolve", "move",
+			}).Draw(rt, "step")
+			w.now = w.now.Add(time.Hour)
+			map[string]func(){
+				"build": w.build, "edit": w.edit, "meddle": w.meddle, "rollback": w.rollback, "undo": w.undo, "forward": w.forward,
+				"create": w.create, "pin": w.pin, "prune": w.prune, "resolve": w.resolve, "move": w.move,
+			}[name]()
+			w.check(name)
+		}
+	})
+}
+
+// build runs the pipeline, or goes on with it.
+func (w *world) build() {
+	rt := w.t
+	w.fails = map[string]bool{}
+	for _, s := range w.steps {
+		if rapid.IntRange(0, 3).Draw(rt, "fails "+s.name) == 0 {
+			w.fails[s.name] = true
+		}
+	}
+	was := w.state()
+	if was != nil && was.Status == checkpoint.StatusComplete {
+		w.forget() // a new session begins
+		was = nil
+	}
+	conflict := rapid.SampledFrom([]runner.OnConflict{runner.ConflictKeep, runner.ConflictRestore}).Draw(rt, "on conflict")
+	atStart := w.tree()
+	w.ran = nil
+	var transitions []transition
+	var plan *runner.Plan
+	ending := w.run(conflict, func(p *runner.Plan) { plan = p }, func(c checkpoint.Commit) {
+		for _, e := range c.Events {
+			rt.Logf("%d %s %+v", c.Seq, e.Kind(), e)
+			if made, ok := e.(checkpoint.CheckpointCreated); ok && made.Trigger == checkpoint.TriggerPhaseTransition {
+				transitions = append(transitions, transition{made.ID, w.tree()})
+			}
+		}
+	})
+	is := w.state()
+	w.judgeBuild(was, is, plan, ending)
+	for _, made := range transitions {
+		w.remember(made.id, made.tree)
+	}
+	for _, ref := range is.Checkpoints {
+		switch {
+		case w.points[ref.ID] != nil:
+		case ref.Trigger == checkpoint.TriggerStart:
+			w.remember(ref.ID, atStart)
+		case ref.ID == is.Current && ref.Capture != nil && ref.Capture.Seq == ref.Seq:
+			w.remember(ref.ID, w.tree())
+		default:
+			w.remember(ref.ID, nil) // its files are those of an earlier capture, and what was made since
+		}
+	}
+}
+
+// transition is a checkpoint between two phases, where nothing runs.
+type transition struct {
+	id   string
+	tree files
+}
+
+// edit changes a file that no workstream makes.
+func (w *world) edit() {
+	name := rapid.SampledFrom([]string{"src/i0", "src/i1", "src/i2", "src/a", "src/d", "src/d/x", "src/e/y", "src/new\nline", "src/bad\xff"}).Draw(w.t, "file")
+	path := filepath.Join(w.dir, name)
+	above := filepath.Dir(path)
+	if info, err := os.Lstat(above); err == nil && !info.IsDir() {
+		w.must(os.Remove(above)) // a file becomes a directory
+	}
+	w.must(os.MkdirAll(above, 0o755))
+	if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode()&os.ModeSymlink != 0) {
+		w.must(os.RemoveAll(path))
+	}
+	switch kind := rapid.IntRange(0, 7).Draw(w.t, "edit"); kind {
+	case 0:
+		w.must(os.RemoveAll(path))
+	case 1:
+		w.must(os.RemoveAll(path))
+		w.must(os.Symlink("to/"+rapid.StringN(1, 3, 8).Filter(isPlain).Draw(w.t, "target"), path))
+	case 2:
+		if _, err := os.Lstat(path); err == nil {
+			w.must(os.Chmod(path, rapid.SampledFrom([]os.FileMode{0o600, 0o644, 0o755}).Draw(w.t, "mode")))
+		}
+	default:
+		w.must(os.WriteFile(path, rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(w.t, "bytes"), 0o644))
+	}
+}
+
+func isPlain(s string) bool {
+	return !slices.Contains([]byte(s), 0) && !slices.Contains([]byte(s), '/')
+}
+
+// meddle edits or removes what a workstream made.
+func (w *world) meddle() {
+	s := rapid.SampledFrom(w.steps).Draw(w.t, "whose")
+	path := filepath.Join(w.dir, s.artifact())
+	if _, err := os.Lstat(path); err != nil {
+		return
+	}
+	if rapid.Bool().Draw(w.t, "removed") {
+		w.must(os.Remove(path))
+	} else {
+		w.must(os.WriteFile(path, []byte("meddled with"), 0o600))
+	}
+	w.meddled[s.name] = true
+}
+
+// rollback goes back to any checkpoint that is valid.
+func (w *world) rollback() {
+	var ids []string
+	for _, ref := range w.state().Checkpoints {
+		if w.valid[ref.ID] {
+			ids = append(ids, ref.ID)
+		}
+	}
+	scope := rapid.SampledFrom([]checkpoint.RollbackScope{
+		checkpoint.RollbackAll, checkpoint.RollbackAll, checkpoint.RollbackState, checkpoint.RollbackFiles,
+	}).Draw(w.t, "scope")
+	w.goBack(rapid.SampledFrom(ids).Draw(w.t, "to"), scope)
+}
+
+// undo undoes one of the rollbacks so far.
+func (w *world) undo() {
+	var ids []string
+	st := w.state()
+	for _, r := range st.Rollbacks {
+		if slices.ContainsFunc(st.Checkpoints, func(ref *checkpoint.CheckpointRef) bool { return ref.ID == r.Safety }) {
+			ids = append(ids, r.Safety)
+		}
+	}
+	if len(ids) > 0 {
+		w.goBack(rapid.SampledFrom(ids).Draw(w.t, "undoes"), checkpoint.RollbackAll)
+	}
+}
+
+// goBack rolls back, and compares what comes of it with what is remembered.
+func (w *world) goBack(id string, scope checkpoint.RollbackScope) {
+	to, was, tree := w.points[id], w.state(), w.tree()
+	var done *checkpoint.RolledBack
+	w.locked(func(x *checkpoint.Session) (err error) {
+		done, err = x.Rollback(w.ctx, w.files, checkpoint.RollbackOptions{To: id, Scope: scope, Reason: "because"})
+		return err
+	})
+	is := w.state()
+	w.remember(done.Safety, tree)
+	w.points[done.Safety].summary = summaryOf(was)
+	w.points[done.Safety].valid = maps.Clone(w.valid)
+	switch {
+	case scope == checkpoint.RollbackState:
+		w.sameFiles("a rollback of the state", tree)
+	case to.tree != nil:
+		w.sameFiles("a rollback to "+id, to.tree)
+	default:
+		w.artifactsOf(to)
+	}
+	w.valid[done.Safety] = true
+	if scope == checkpoint.RollbackFiles {
+		w.sameSummary("a rollback of the files", summaryOf(is), summaryOf(was), is)
+		return
+	}
+	w.sameSummary("a rollback to "+id, summaryOf(is), to.summary, is)
+	w.invalidate(to, is)
+}
+
+// forward tries to go where a rollback came from, other than by undoing it.
+func (w *world) forward() {
+	var ids []string
+	for _, ref := range w.state().Checkpoints {
+		if !w.valid[ref.ID] {
+			ids = append(ids, ref.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	id, tree := rapid.SampledFrom(ids).Draw(w.t, "forward to"), w.tree()
+	w.refused(checkpoint.ErrForward, func(x *checkpoint.Session) error {
+		_, err := x.Rollback(w.ctx, w.files, checkpoint.RollbackOptions{To: id})
+		return err
+	})
+	w.sameFiles("a refused rollback", tree)
+}
+
+func (w *world) create() {
+	w.locked(func(x *checkpoint.Session) error {
+		ref, err := x.Create(w.ctx, w.files, "asked for")
+		if err == nil {
+			w.remember(ref.ID, w.tree())
+			w.valid[ref.ID] = true
+		}
+		return err
+	})
+}
+
+func (w *world) pin() {
+	ref := rapid.SampledFrom(w.state().Checkpoints).Draw(w.t, "pinned")
+	w.locked(func(x *checkpoint.Session) error {
+		_, _, err := x.Pin(w.ctx, ref.ID, !ref.Pinned, checkpoint.Actor{}, "")
+		return err
+	})
+}
+
+// prune lets old checkpoints go, and what only they needed.
+func (w *world) prune() {
+	was := w.state()
+	age := time.Duration(rapid.IntRange(1, 12).Draw(w.t, "hours")) * time.Hour
+	w.locked(func(x *checkpoint.Session) error {
+		_, err := x.Prune(w.ctx, checkpoint.PruneOptions{OlderThan: age})
+		return err
+	})
+	kept := map[string]bool{}
+	for _, ref := range w.state().Checkpoints {
+		kept[ref.ID] = true
+	}
+	newest := ""
+	for _, ref := range was.Checkpoints {
+		if ref.Valid {
+			newest = ref.ID
+		}
+		if !kept[ref.ID] && (ref.Pinned || w.now.Sub(ref.CreatedAt) < age) {
+			w.t.Fatalf("%s was pruned: pinned %t, made %s", ref.ID, ref.Pinned, ref.CreatedAt)
+		}
+	}
+	if !kept[newest] {
+		w.t.Fatalf("%s was pruned, and is the newest valid one", newest)
+	}
+	if _, err := w.store.Collect(w.ctx, w.files); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// resolve says of a step that nobody knows the end of that it is done.
+func (w *world) resolve() {
+	for _, s := range w.steps {
+		if rec := w.state().Workstream(s.name); rec != nil && rec.Status == checkpoint.Uncertain {
+			w.locked(func(x *checkpoint.Session) error {
+				x.Add(checkpoint.WorkstreamResolved{Workstream: s.name, Resolution: checkpoint.ResolvedDone})
+				return nil
+			})
+			return
+		}
+	}
+}
