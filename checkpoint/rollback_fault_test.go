@@ -1,0 +1,361 @@
+//go:build unix
+
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// failingOnce is a file system on which one operation fails, of those that
+// read and those that write, and all others work.
+type failingOnce struct {
+	store.FS
+	at    int64
+	count atomic.Int64
+}
+
+func (f *failingOnce) fails() bool { return f.count.Add(1) == f.at }
+
+func (f *failingOnce) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if f.fails() {
+		return nil, errDisk
+	}
+	file, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &onceFile{file, f}, nil
+}
+
+func (f *failingOnce) Rename(from, to string) error {
+	if f.fails() {
+		return errDisk
+	}
+	return f.FS.Rename(from, to)
+}
+
+func (f *failingOnce) Remove(name string) error {
+	if f.fails() {
+		return errDisk
+	}
+	return f.FS.Remove(name)
+}
+
+func (f *failingOnce) SyncDir(name string) error {
+	if f.fails() {
+		return errDisk
+	}
+	return f.FS.SyncDir(name)
+}
+
+func (f *failingOnce) ReadDir(name string) ([]fs.DirEntry, error) {
+	if f.fails() {
+		return nil, errDisk
+	}
+	return f.FS.ReadDir(name)
+}
+
+type onceFile struct {
+	store.File
+	fs *failingOnce
+}
+
+func (f *onceFile) Read(p []byte) (int, error) {
+	if f.fs.fails() {
+		return 0, errDisk
+	}
+	return f.File.Read(p)
+}
+
+func (f *onceFile) Write(p []byte) (int, error) {
+	if f.fs.fails() {
+		n, _ := f.File.Write(p[:len(p)/2])
+		return n, errDisk
+	}
+	return f.File.Write(p)
+}
+
+func (f *onceFile) Sync() error {
+	if f.fs.fails() {
+		return errDisk
+	}
+	return f.File.Sync()
+}
+
+// halfway is a session that stands at its second moment, in a real workspace,
+// with its state in memory.
+type halfway struct {
+	*fixture
+	ws          string
+	first       string // a checkpoint
+	before      map[string]string
+	then        map[string]string // the files of the first moment
+	steps, past int
+}
+
+func newHalfway(t *testing.T, fsys store.FS) *halfway {
+	t.Helper()
+	h := &halfway{fixture: on(t, fsys, "/state/.runner"), ws: t.TempDir()}
+	x := h.run()
+	w := h.openFiles()
+	put := func(name, text string, mode os.FileMode) {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.ws, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(h.ws, name), []byte(text), 0o600))
+		must(t, os.Chmod(filepath.Join(h.ws, name), mode))
+	}
+	put("a", "first a", 0o644)
+	put("b", "first b", 0o755)
+	put("d/c", "first c", 0o600)
+	must(t, os.Symlink("a", filepath.Join(h.ws, "link")))
+	_, err := x.Capture(context.Background(), w, []string{"**"})
+	must(t, err)
+	ref, err := x.Create(context.Background(), w, "")
+	must(t, err)
+	h.first, h.then, h.past = ref.ID, h.files(), x.State().Steps
+	commit(t, x, work("WS2", "type-check")...)
+	put("a", "second a, which is longer", 0o644)
+	must(t, os.Chmod(filepath.Join(h.ws, "b"), 0o700))
+	must(t, os.RemoveAll(filepath.Join(h.ws, "d")))
+	put("d", "no directory now", 0o644)
+	put("new/e", "new", 0o644)
+	must(t, os.Remove(filepath.Join(h.ws, "link")))
+	h.before, h.steps = h.files(), x.State().Steps
+	must(t, w.Close())
+	must(t, x.Close())
+	return h
+}
+
+func (h *halfway) openFiles() *workspace.Workspace {
+	h.t.Helper()
+	w, err := h.open().OpenWorkspace(h.ws, nil, workspace.GitOff)
+	must(h.t, err)
+	return w
+}
+
+// files are those of the workspace; nothing may be left of a restore.
+func (h *halfway) files() map[string]string {
+	h.t.Helper()
+	all := map[string]string{}
+	must(h.t, filepath.WalkDir(h.ws, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(h.ws, path)
+		if err != nil {
+			return err
+		}
+		if d.Type() == fs.ModeSymlink {
+			all[rel], err = os.Readlink(path)
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[rel] = info.Mode().String() + " " + string(data)
+		return err
+	}))
+	return all
+}
+
+// settled has the next owner finish what there is to be finished, and checks
+// that state and files are those of one of the two moments.
+func (h *halfway) settled(when string, done bool) {
+	t := h.t
+	t.Helper()
+	ctx := context.Background()
+	x, w := h.lock(), h.openFiles()
+	defer func() {
+		must(t, w.Close())
+		must(t, x.Close())
+	}()
+	if _, err := x.FinishRollback(ctx, w); err != nil {
+		t.Fatalf("%s: finish: %v", when, err)
+	}
+	st := x.State()
+	if st.Rollback != nil {
+		t.Fatalf("%s: it is not finished", when)
+	}
+	gone := slices.ContainsFunc(st.Rollbacks, func(r RollbackRecord) bool { return r.Error == "" })
+	want, steps := h.before, h.steps
+	if gone {
+		want, steps = h.then, h.past
+	}
+	if done && !gone {
+		t.Fatalf("%s: it was not carried out: %+v", when, st.Rollbacks)
+	}
+	if got := h.files(); !maps.Equal(got, want) || st.Steps != steps {
+		t.Fatalf("%s: gone back: %t, step %d; files %q, want %q", when, gone, st.Steps, got, want)
+	}
+	// What there was before is not lost either way.
+	if gone {
+		i := slices.IndexFunc(st.Rollbacks, func(r RollbackRecord) bool { return r.Error == "" })
+		if _, err := x.Rollback(ctx, w, RollbackOptions{To: st.Rollbacks[i].Safety}); err != nil {
+			t.Fatalf("%s: undo: %v", when, err)
+		}
+		if got := h.files(); !maps.Equal(got, h.before) || x.State().Steps != h.steps {
+			t.Fatalf("%s: undone: step %d; files %q, want %q", when, x.State().Steps, got, h.before)
+		}
+	}
+}
+
+// TestRollbackFaults lets every operation on the state directory fail in turn,
+// once or from then on, and cuts the power there: the next owner finishes the
+// rollback, or finds that it never began.
+func TestRollbackFaults(t *testing.T) {
+	t.Parallel()
+	t.Run("once", func(t *testing.T) {
+		t.Parallel()
+		for n := int64(1); ; n++ {
+			m := store.NewMemory()
+			h := newHalfway(t, m)
+			f := &failingOnce{FS: m, at: n}
+			h.o.FS = f
+			err := h.goBack(context.Background())
+			h.o.FS = m
+			h.settled(fmt.Sprintf("operation %d failed with %v", n, err), err == nil)
+			if f.count.Load() < n {
+				t.Logf("%d operations", n-1)
+				break
+			}
+		}
+	})
+	for _, plane := range []string{"for ever", "power cut"} {
+		t.Run(plane, func(t *testing.T) {
+			t.Parallel()
+			for n := int64(1); ; n++ {
+				m := store.NewMemory()
+				h := newHalfway(t, m)
+				after := m
+				d := &dying{FS: m, at: n, before: func() {
+					if plane == "power cut" {
+						after = m.Crash()
+					}
+				}}
+				h.o.FS = d
+				err := h.goBack(context.Background())
+				h.o.FS = after
+				h.settled(fmt.Sprintf("%s at change %d: %v", plane, n, err), err == nil)
+				if d.count.Load() < n {
+					t.Logf("%d changes", n-1)
+					break
+				}
+			}
+		})
+	}
+}
+
+// goBack rolls back as a command does. The locks go in any case.
+func (h *halfway) goBack(ctx context.Context) error {
+	s, err := OpenStore(h.dir, h.o)
+	if err != nil {
+		return err
+	}
+	w, err := s.OpenWorkspace(h.ws, nil, workspace.GitOff)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }()
+	x, err := s.Lock(ctx, "PRD-009", by)
+	if err != nil {
+		return err
+	}
+	if x.State().Rollback != nil {
+		_, err = x.FinishRollback(ctx, w)
+	} else {
+		_, err = x.Rollback(ctx, w, RollbackOptions{To: h.first})
+	}
+	if closed := x.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// cutShort brings a rollback to its middle, and edits files there.
+func (h *halfway) cutShort() {
+	t, ctx := h.t, context.Background()
+	t.Helper()
+	x, w := h.lock(), h.openFiles()
+	plan, err := x.store.planRollback(ctx, w, x.State(), RollbackOptions{To: h.first})
+	must(t, err)
+	must(t, x.alone(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
+	kill(t, x)
+	must(t, w.Close())
+	must(t, os.Remove(filepath.Join(h.ws, "d")))
+	must(t, os.WriteFile(filepath.Join(h.ws, "a"), []byte("edited meanwhile"), 0o644))
+}
+
+// TestFinishRollbackFaults is TestRollbackFaults for one that was cut short:
+// it is finished in the end, and what was edited in between is not lost.
+func TestFinishRollbackFaults(t *testing.T) {
+	t.Parallel()
+	for _, plane := range []string{"once", "for ever", "power cut"} {
+		t.Run(plane, func(t *testing.T) {
+			t.Parallel()
+			for n := int64(1); ; n++ {
+				m := store.NewMemory()
+				h := newHalfway(t, m)
+				h.cutShort()
+				after := m
+				once, d := &failingOnce{FS: m, at: n}, &dying{FS: m, at: n, before: func() {
+					if plane == "power cut" {
+						after = m.Crash()
+					}
+				}}
+				h.o.FS = store.FS(d)
+				if plane == "once" {
+					h.o.FS = once
+				}
+				err := h.goBack(context.Background())
+				h.o.FS = after
+				when := fmt.Sprintf("%s at %d: %v", plane, n, err)
+				h.settled(when, err == nil)
+				h.keptEdit(when)
+				if once.count.Load()+d.count.Load() < n {
+					t.Logf("%d operations", n-1)
+					break
+				}
+			}
+		})
+	}
+}
+
+// keptEdit checks that some checkpoint has what was edited.
+func (h *halfway) keptEdit(when string) {
+	t, ctx := h.t, context.Background()
+	t.Helper()
+	s, w := h.open(), h.openFiles()
+	defer func() { must(t, w.Close()) }()
+	refs, err := s.Checkpoints("PRD-009")
+	must(t, err)
+	for _, ref := range refs {
+		if !strings.Contains(string(ref.Reason), "edited") {
+			continue
+		}
+		file, err := s.ReadCheckpoint("PRD-009", ref.ID)
+		must(t, err)
+		l, _, err := FilesOf(ctx, w, file.State)
+		must(t, err)
+		for _, e := range l.Entries {
+			missing, err := w.Missing(ctx, []workspace.Entry{e}, true)
+			must(t, err)
+			if e.Path == "a" && e.Size == int64(len("edited meanwhile")) && len(missing) == 0 {
+				return
+			}
+		}
+	}
+	t.Fatalf("%s: what was edited is in no checkpoint", when)
+}
