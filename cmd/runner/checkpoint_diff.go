@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 )
 
 type checkpointDiffOptions struct {
@@ -65,33 +65,26 @@ checkpoint, workspace stands for the files as they are at this moment. With
 	return cmd
 }
 
-func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOptions) (err error) {
+func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOptions) error {
 	store, st, err := openSession(env, o.prd)
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	c, err := store.Compare(ctx, w, st.PRD, checkpoint.CompareOptions{
-		From: o.from, To: o.to, Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
+	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+		c, err := store.Compare(ctx, w, st.PRD, checkpoint.CompareOptions{
+			From: o.from, To: o.to, Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
+		})
+		if isA[*checkpoint.DamagedError](err) {
+			return withHint(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
+		}
+		if err != nil {
+			return referenceHint(o.prd, err)
+		}
+		if o.json {
+			return writeJSON(env.stdout, checkpointDiff{FormatVersion: outputFormat, Same: c.Same(), Comparison: c})
+		}
+		return writeComparison(env.stdout, c, o, env.color(env.stdout))
 	})
-	if isA[*checkpoint.DamagedError](err) {
-		return withHint(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
-	}
-	if err != nil {
-		return referenceHint(o.prd, err)
-	}
-	if o.json {
-		return writeJSON(env.stdout, checkpointDiff{FormatVersion: outputFormat, Same: c.Same(), Comparison: c})
-	}
-	return writeComparison(env.stdout, c, o, env.color(env.stdout))
 }
 
 // namedPaths reports whether a path is one of the given, or lies below one; nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
 
@@ -71,7 +71,7 @@ name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
 	return cmd
 }
 
-func runCheckpointExport(ctx context.Context, env *environment, o checkpointExportOptions) (err error) {
+func runCheckpointExport(ctx context.Context, env *environment, o checkpointExportOptions) error {
 	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs}
 	switch {
 	case o.out == standardStream && o.json:
@@ -89,26 +89,19 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	done, err := store.Export(ctx, w, o.prd, to)
-	if err != nil {
-		return err
-	}
-	switch {
-	case o.json:
-		return writeJSON(env.stdout, newExportedSession(done))
-	case o.out == standardStream:
-		return writeExported(env.stderr, env, done)
-	}
-	return writeExported(env.stdout, env, done)
+	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+		done, err := store.Export(ctx, w, o.prd, to)
+		if err != nil {
+			return err
+		}
+		switch {
+		case o.json:
+			return writeJSON(env.stdout, newExportedSession(done))
+		case o.out == standardStream:
+			return writeExported(env.stderr, env, done)
+		}
+		return writeExported(env.stdout, env, done)
+	})
 }
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {

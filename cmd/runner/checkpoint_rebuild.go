@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
 
@@ -83,7 +84,7 @@ is kept.`,
 	return cmd
 }
 
-func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) (err error) {
+func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
 	store, _, err := loadState(env, o.prd)
 	if isA[*checkpoint.DamagedError](err) {
 		return withHint(err, "`runner checkpoint rebuild "+o.prd+" --journal` begins it anew")
@@ -91,36 +92,29 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	if o.dryRun {
-		found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
+	return withFiles(ctx, env, store, func(cfg *config, w *workspace.Workspace) error {
+		if o.dryRun {
+			found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: true})
+			if err != nil {
+				return referenceHint(o.prd, err)
+			}
+			return writeRebuilt(env, o, wouldRebuild(found))
+		}
+		session, err := lockSession(ctx, env, cfg, store, o.prd, w)
+		if err != nil {
+			return err
+		}
+		var rebuilt []checkpoint.RebuiltCheckpoint
+		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: texts(o.references)}
+		err = store.Audited(record, func() (err error) {
+			rebuilt, err = session.Rebuild(ctx, w, o.references)
+			return errors.Join(err, session.Close())
+		})
 		if err != nil {
 			return referenceHint(o.prd, err)
 		}
-		return writeRebuilt(env, o, wouldRebuild(found))
-	}
-	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
-	if err != nil {
-		return err
-	}
-	var rebuilt []checkpoint.RebuiltCheckpoint
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: texts(o.references)}
-	err = store.Audited(record, func() (err error) {
-		rebuilt, err = session.Rebuild(ctx, w, o.references)
-		return errors.Join(err, session.Close())
+		return writeRebuilt(env, o, rebuilt)
 	})
-	if err != nil {
-		return referenceHint(o.prd, err)
-	}
-	return writeRebuilt(env, o, rebuilt)
 }
 
 // wouldRebuild is what there is to mend in the current session.

@@ -69,21 +69,14 @@ func (o checkpointRollbackOptions) options(env *environment) checkpoint.Rollback
 	return checkpoint.RollbackOptions{To: o.reference, Scope: scope, Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
 }
 
-func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRollbackOptions) (err error) {
+func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRollbackOptions) error {
 	store, _, err := loadState(env, o.prd)
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	return runRollback(ctx, env, cfg, store, w, env.terminal(), o)
+	return withFiles(ctx, env, store, func(cfg *config, w *workspace.Workspace) error {
+		return runRollback(ctx, env, cfg, store, w, env.terminal(), o)
+	})
 }
 
 // runRollback shows, asks, and goes back.

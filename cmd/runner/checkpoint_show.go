@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 )
 
 type checkpointShowOptions struct {
@@ -51,32 +51,25 @@ the number of a step.`,
 	return cmd
 }
 
-func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOptions) (err error) {
+func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOptions) error {
 	store, st, err := openSession(env, o.prd)
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	found, err := store.Inspect(ctx, w, st.PRD, o.reference)
-	if err != nil {
-		return referenceHint(st.PRD, err)
-	}
-	if found.File == nil {
-		_, err := store.ReadCheckpoint(st.PRD, found.Check.Ref.ID)
-		return withHint(err, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
-	}
-	if o.json {
-		return writeJSON(env.stdout, newShownCheckpoint(found))
-	}
-	return writeInspection(env.stdout, found)
+	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+		found, err := store.Inspect(ctx, w, st.PRD, o.reference)
+		if err != nil {
+			return referenceHint(st.PRD, err)
+		}
+		if found.File == nil {
+			_, err := store.ReadCheckpoint(st.PRD, found.Check.Ref.ID)
+			return withHint(err, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
+		}
+		if o.json {
+			return writeJSON(env.stdout, newShownCheckpoint(found))
+		}
+		return writeInspection(env.stdout, found)
+	})
 }
 
 func newShownCheckpoint(found *checkpoint.Inspection) shownCheckpoint {

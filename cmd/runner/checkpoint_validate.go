@@ -97,7 +97,7 @@ is wrong. --mark records what it found.`,
 	return cmd
 }
 
-func runCheckpointValidate(ctx context.Context, env *environment, o checkpointValidateOptions) (err error) {
+func runCheckpointValidate(ctx context.Context, env *environment, o checkpointValidateOptions) error {
 	if o.mark && o.prd == "" {
 		return usageErrorf("--mark changes the session of one PRD: name it")
 	}
@@ -105,37 +105,30 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
-	if errors.Is(err, checkpoint.ErrNoSession) {
-		return noSession(store, o.prd)
-	}
-	if err != nil {
-		return referenceHint(o.prd, err)
-	}
-	var marks *checkpoint.Marks
-	if o.mark {
-		if marks, err = markFound(ctx, env, cfg, store, w, o, found); err != nil {
-			return err
+	return withFiles(ctx, env, store, func(cfg *config, w *workspace.Workspace) error {
+		found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
+		if errors.Is(err, checkpoint.ErrNoSession) {
+			return noSession(store, o.prd)
 		}
-	}
-	if o.json {
-		err = writeJSON(env.stdout, newValidation(env, o.prd, found, marks))
-	} else {
-		err = writeValidation(env.stdout, env, found, marks)
-	}
-	if err == nil && found.Damaged() {
-		err = errDamageShown
-	}
-	return err
+		if err != nil {
+			return referenceHint(o.prd, err)
+		}
+		var marks *checkpoint.Marks
+		if o.mark {
+			if marks, err = markFound(ctx, env, cfg, store, w, o, found); err != nil {
+				return err
+			}
+		}
+		if o.json {
+			err = writeJSON(env.stdout, newValidation(env, o.prd, found, marks))
+		} else {
+			err = writeValidation(env.stdout, env, found, marks)
+		}
+		if err == nil && found.Damaged() {
+			err = errDamageShown
+		}
+		return err
+	})
 }
 
 // markFound records what validating found, looked at once more under the lock.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"prdrunner/checkpoint"
@@ -33,4 +34,18 @@ func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
 		return nil, err
 	}
 	return &checkpoint.Git{Branch: branch, Commit: commit}, nil
+}
+
+// withFiles opens the files of the workspace for what a command does with a
+// store, and closes them afterwards.
+func withFiles(ctx context.Context, env *environment, store *checkpoint.Store, do func(*config, *workspace.Workspace) error) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(cfg, w), w.Close())
 }
