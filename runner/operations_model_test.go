@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,9 +73,12 @@ type world struct {
 	store *checkpoint.Store
 	files *workspace.Workspace
 
-	source string
-	steps  []step
-	fails  map[string]bool
+	writes atomic.Int64 // of brittle
+
+	source  string
+	steps   []step
+	fails   map[string]bool
+	rejects map[string]bool // by a gate
 
 	ran     []string            // in the build at hand
 	made    map[string][]string // what successful runs of a workstream made
@@ -91,6 +96,7 @@ func newWorld(t *rapid.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, ctx: context.Background(), root: root, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)}
+	w.writes.Store(-1)
 	w.git = rapid.IntRange(0, 4).Draw(t, "git") == 0
 	w.forget()
 	w.draw()
@@ -130,6 +136,9 @@ func (w *world) draw() {
 				s.on = []string{rapid.SampledFrom(before).Draw(w.t, "on")}
 				fmt.Fprintf(&b, " depends_on = [workstream.%s]\n", s.on[0])
 			}
+			if rapid.IntRange(0, 2).Draw(w.t, "gate") == 0 {
+				fmt.Fprintf(&b, " gate \"check\" { command = [\"judge\", %q] }\n", s.name)
+			}
 			if s.once {
 				b.WriteString(" effect = \"once\"\n")
 			}
@@ -159,7 +168,7 @@ func (w *world) open(name string) {
 	}
 	var err error
 	w.store, err = checkpoint.OpenStore(filepath.Join(w.dir, ".runner"), checkpoint.Options{
-		FS: unsynced{store.OS()}, Now: func() time.Time { return w.now }, RescueDir: w.root,
+		FS: brittle{store.OS(), &w.writes}, Now: func() time.Time { return w.now }, RescueDir: w.root,
 	})
 	w.must(err)
 	w.files, err = w.store.OpenWorkspace(w.dir, git, workspace.GitRef)
@@ -177,22 +186,68 @@ func (w *world) must(err error) {
 	}
 }
 
-// unsynced is a file system that does not wait for the disk.
-type unsynced struct{ store.FS }
+// brittle is a file system that does not wait for the disk, and on which
+// everything that writes fails, from some operation on, until it is mended.
+type brittle struct {
+	store.FS
+	left *atomic.Int64 // operations until then; below 0: it is whole
+}
 
-func (f unsynced) SyncDir(string) error { return nil }
+func (f brittle) broken() bool {
+	for {
+		n := f.left.Load()
+		if n <= 0 {
+			return n == 0
+		}
+		if f.left.CompareAndSwap(n, n-1) {
+			return false
+		}
+	}
+}
 
-func (f unsynced) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+func (f brittle) SyncDir(string) error {
+	if f.broken() {
+		return syscall.EIO
+	}
+	return nil
+}
+
+func (f brittle) Rename(from, to string) error {
+	if f.broken() {
+		return syscall.EIO
+	}
+	return f.FS.Rename(from, to)
+}
+
+func (f brittle) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if flag != os.O_RDONLY && f.broken() {
+		return nil, syscall.EIO
+	}
 	file, err := f.FS.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
-	return unsyncedFile{file}, nil
+	return brittleFile{file, f}, nil
 }
 
-type unsyncedFile struct{ store.File }
+type brittleFile struct {
+	store.File
+	fs brittle
+}
 
-func (unsyncedFile) Sync() error { return nil }
+func (f brittleFile) Write(p []byte) (int, error) {
+	if f.fs.broken() {
+		return 0, syscall.EIO
+	}
+	return f.File.Write(p)
+}
+
+func (f brittleFile) Sync() error {
+	if f.fs.broken() {
+		return syscall.EIO
+	}
+	return nil
+}
 
 // scribe runs tasks that write their artifact, and one that fails, a part of it.
 type scribe struct{ w *world }
@@ -200,13 +255,20 @@ type scribe struct{ w *world }
 func (s scribe) Run(_ context.Context, task runner.Task, sink runner.Sink) (runner.Result, error) {
 	sink.Started(os.Getpid())
 	w, name := s.w, task.Command[1]
+	done := runner.Result{Outcome: runner.Exited, Started: w.now, Ended: w.now}
+	if task.Command[0] == "judge" {
+		if w.rejects[name] {
+			done.ExitCode = 1
+		}
+		return done, os.WriteFile(task.Log, nil, 0o600)
+	}
 	w.ran = append(w.ran, name)
 	w.starts[name]++
 	at := w.steps[slices.IndexFunc(w.steps, func(s step) bool { return s.name == name })]
 	w.input[name] = w.read(at.input)
-	text, code := fmt.Sprintf("%s, run %d of %q", name, w.starts[name], w.input[name]), 0
+	text := fmt.Sprintf("%s, run %d of %q", name, w.starts[name], w.input[name])
 	if w.fails[name] {
-		text, code = "a part of "+name, 1
+		text, done.ExitCode = "a part of "+name, 1
 	} else {
 		w.made[name] = append(w.made[name], text)
 	}
@@ -214,7 +276,7 @@ func (s scribe) Run(_ context.Context, task runner.Task, sink runner.Sink) (runn
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644), os.WriteFile(task.Log, nil, 0o600)); err != nil {
 		return runner.Result{}, err
 	}
-	return runner.Result{Outcome: runner.Exited, ExitCode: code, Started: w.now, Ended: w.now}, nil
+	return done, nil
 }
 
 // read reads a file as it is, if it is one.
@@ -361,6 +423,9 @@ func summaryOf(st *checkpoint.State) summary {
 		s.Status["phase "+p.Name] = p.Status
 		for _, ws := range p.Workstreams {
 			s.Status[ws.Name] = ws.Status
+			for _, g := range ws.Gates {
+				s.Status[g.Label] = g.Status
+			}
 		}
 	}
 	return s
@@ -395,6 +460,8 @@ func (w *world) sameSummary(when string, got, want summary, is *checkpoint.State
 			want.Status[name] = checkpoint.Uncertain
 		} else if ws != nil && status == checkpoint.Running {
 			want.Status[name] = checkpoint.Interrupted
+		} else if is.Gate(name) != nil && status == checkpoint.Running {
+			want.Status[name] = checkpoint.Pending
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

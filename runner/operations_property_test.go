@@ -3,6 +3,7 @@
 package runner_test
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,12 +31,12 @@ func TestOperations(t *testing.T) {
 		for range rapid.IntRange(3, 12).Draw(rt, "steps") {
 			name := rapid.SampledFrom([]string{
 				"build", "build", "build", "edit", "edit", "edit", "meddle", "rollback", "rollback", "rollback", "undo", "undo",
-				"forward", "create", "pin", "prune", "resolve", "resolve", "move",
+				"forward", "cut", "cut", "create", "pin", "prune", "resolve", "resolve", "move",
 			}).Draw(rt, "step")
 			w.now = w.now.Add(time.Hour)
 			map[string]func(){
 				"build": w.build, "edit": w.edit, "meddle": w.meddle, "rollback": w.rollback, "undo": w.undo, "forward": w.forward,
-				"create": w.create, "pin": w.pin, "prune": w.prune, "resolve": w.resolve, "move": w.move,
+				"cut": w.cut, "create": w.create, "pin": w.pin, "prune": w.prune, "resolve": w.resolve, "move": w.move,
 			}[name]()
 			w.check(name)
 		}
@@ -45,11 +46,12 @@ func TestOperations(t *testing.T) {
 // build runs the pipeline, or goes on with it.
 func (w *world) build() {
 	rt := w.t
-	w.fails = map[string]bool{}
+	w.fails, w.rejects = map[string]bool{}, map[string]bool{}
 	for _, s := range w.steps {
 		if rapid.IntRange(0, 3).Draw(rt, "fails "+s.name) == 0 {
 			w.fails[s.name] = true
 		}
+		w.rejects[s.name] = rapid.IntRange(0, 4).Draw(rt, "rejects "+s.name) == 0
 	}
 	was := w.state()
 	if was != nil && was.Status == checkpoint.StatusComplete {
@@ -167,6 +169,62 @@ func (w *world) undo() {
 	}
 }
 
+// cut rolls back while the disk fails, and has the next owner finish what was
+// begun.
+func (w *world) cut() {
+	was, tree, known := w.state(), w.tree(), maps.Clone(w.valid)
+	var ids []string
+	for _, ref := range was.Checkpoints {
+		if w.valid[ref.ID] {
+			ids = append(ids, ref.ID)
+		}
+	}
+	id := rapid.SampledFrom(ids).Draw(w.t, "to")
+	x, err := w.store.Lock(w.ctx, "PRD-001", checkpoint.Actor{})
+	w.must(err)
+	w.writes.Store(int64(rapid.IntRange(0, 60).Draw(w.t, "writes")))
+	_, failed := x.Rollback(w.ctx, w.files, checkpoint.RollbackOptions{To: id})
+	failed = errors.Join(failed, x.Close())
+	w.writes.Store(-1)
+	var begun *checkpoint.RollbackStarted
+	w.locked(func(x *checkpoint.Session) error {
+		begun = x.State().Rollback
+		_, err := x.FinishRollback(w.ctx, w.files)
+		return err
+	})
+	is := w.state()
+	gone := len(is.Rollbacks) > len(was.Rollbacks) && is.Rollbacks[len(is.Rollbacks)-1].Error == ""
+	if (failed == nil || begun != nil) && !gone {
+		w.t.Fatalf("a rollback that was begun (%v) was not finished: %v", begun, failed)
+	}
+	for _, ref := range is.Checkpoints {
+		if known[ref.ID] || w.points[ref.ID] != nil {
+			continue
+		}
+		w.remember(ref.ID, tree)
+		w.points[ref.ID].summary = summaryOf(was)
+		w.points[ref.ID].valid = known
+	}
+	if gone {
+		w.wentBack(id, is)
+		return
+	}
+	w.sameFiles("a rollback that could not begin", tree)
+	w.sameSummary("a rollback that could not begin", summaryOf(is), summaryOf(was), is)
+}
+
+// wentBack compares what came of a rollback with what is remembered.
+func (w *world) wentBack(id string, is *checkpoint.State) {
+	to := w.points[id]
+	if to.tree != nil {
+		w.sameFiles("a rollback to "+id, to.tree)
+	} else {
+		w.artifactsOf(to)
+	}
+	w.sameSummary("a rollback to "+id, summaryOf(is), to.summary, is)
+	w.invalidate(to, is)
+}
+
 // goBack rolls back, and compares what comes of it with what is remembered.
 func (w *world) goBack(id string, scope checkpoint.RollbackScope) {
 	to, was, tree := w.points[id], w.state(), w.tree()
@@ -179,21 +237,20 @@ func (w *world) goBack(id string, scope checkpoint.RollbackScope) {
 	w.remember(done.Safety, tree)
 	w.points[done.Safety].summary = summaryOf(was)
 	w.points[done.Safety].valid = maps.Clone(w.valid)
-	switch {
-	case scope == checkpoint.RollbackState:
-		w.sameFiles("a rollback of the state", tree)
-	case to.tree != nil:
-		w.sameFiles("a rollback to "+id, to.tree)
-	default:
-		w.artifactsOf(to)
-	}
 	w.valid[done.Safety] = true
-	if scope == checkpoint.RollbackFiles {
+	switch scope {
+	case checkpoint.RollbackAll:
+		w.wentBack(id, is)
+	case checkpoint.RollbackState:
+		w.sameFiles("a rollback of the state", tree)
+		w.sameSummary("a rollback of the state", summaryOf(is), to.summary, is)
+		w.invalidate(to, is)
+	case checkpoint.RollbackFiles:
+		if to.tree != nil {
+			w.sameFiles("a rollback of the files", to.tree)
+		}
 		w.sameSummary("a rollback of the files", summaryOf(is), summaryOf(was), is)
-		return
 	}
-	w.sameSummary("a rollback to "+id, summaryOf(is), to.summary, is)
-	w.invalidate(to, is)
 }
 
 // forward tries to go where a rollback came from, other than by undoing it.
