@@ -47,6 +47,12 @@ func captureRef(s *State, seq uint64) string {
 	return fmt.Sprintf("%s%s/%d", CaptureRefs(s.PRD), encodeName(session), seq)
 }
 
+// Whole reports whether a capture of the given patterns took in everything in
+// the workspace, and not only what a pipeline declares.
+func (c *Capture) Whole(patterns []string) bool {
+	return c.Commit != "" || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
+}
+
 // CaptureRefs is what the names of a PRD's git references begin with.
 func CaptureRefs(prd string) string { return "refs/runner/" + encodeName(prd) + "/" }
 

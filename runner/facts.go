@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -266,15 +265,9 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
-	f.captured = wholly(st.RunCapture, was.Patterns)
+	f.captured = st.RunCapture.Whole(was.Patterns)
 	f.moved = workspace.Diff(was, is)
 	return nil
-}
-
-// wholly reports whether a capture took in the workspace, and not only what a
-// pipeline declares: only then does it prove anything of what is not declared.
-func wholly(c *checkpoint.Capture, patterns []string) bool {
-	return c.Commit != "" || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
 }
 
 // gates gathers what the gates judge that have a verdict.

@@ -85,13 +85,16 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		}
 		to.Path, to.Format = env.path(o.out), format
 	}
-	store, _, err := loadState(env, o.prd)
+	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
 	}
 	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
 		done, err := store.Export(ctx, w, o.prd, to)
 		if err != nil {
+			return err
+		}
+		if err := warnUndeclared(ctx, env, w, st); err != nil {
 			return err
 		}
 		switch {
@@ -102,6 +105,22 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		}
 		return writeExported(env.stdout, env, done)
 	})
+}
+
+// warnUndeclared says where an archive holds only what the pipeline declares,
+// which may not be all that it needs elsewhere.
+func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspace, st *checkpoint.State) error {
+	if st.Capture == nil {
+		return nil
+	}
+	l, err := w.Load(ctx, st.Capture.Listing)
+	if err != nil {
+		return err
+	}
+	if !st.Capture.Whole(l.Patterns) {
+		fmt.Fprintln(env.stderr, "Warning: outside git, only files that the pipeline declares are captured, and so exported; workspace.include: [\"**\"] takes in all")
+	}
+	return nil
 }
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {
