@@ -94,9 +94,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		if err != nil {
 			return err
 		}
-		if err := warnUndeclared(ctx, env, w, st); err != nil {
-			return err
-		}
+		warnUndeclared(ctx, env, w, st)
 		switch {
 		case o.json:
 			return writeJSON(env.stdout, newExportedSession(done))
@@ -109,18 +107,14 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 
 // warnUndeclared says where an archive holds only what the pipeline declares,
 // which may not be all that it needs elsewhere.
-func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspace, st *checkpoint.State) error {
+func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspace, st *checkpoint.State) {
 	if st.Capture == nil {
-		return nil
+		return
 	}
 	l, err := w.Load(ctx, st.Capture.Listing)
-	if err != nil {
-		return err
-	}
-	if !st.Capture.Whole(l.Patterns) {
+	if err == nil && !st.Capture.Whole(l.Patterns) {
 		fmt.Fprintln(env.stderr, "Warning: outside git, only files that the pipeline declares are captured, and so exported; workspace.include: [\"**\"] takes in all")
 	}
-	return nil
 }
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {
