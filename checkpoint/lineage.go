@@ -65,7 +65,7 @@ func relate(comes, here *lineage) Relation {
 // stands; nil where there is none. What a journal was compacted from proves
 // nothing where it is damaged.
 func (s *Store) lineageIn(prd, dir string) (*lineage, *State, error) {
-	paths, err := s.journals(prd, dir)
+	paths, err := s.journals(dir)
 	if err != nil {
 		return nil, nil, err
 	}

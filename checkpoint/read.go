@@ -107,7 +107,7 @@ func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFil
 
 func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
 	found := map[string]bool{}
-	paths, err := s.journals(prd, dir)
+	paths, err := s.journals(dir)
 	if err != nil {
 		return found, err
 	}
@@ -150,12 +150,12 @@ func (k *collector) visit(c Commit) error {
 	return nil
 }
 
-// journals returns the journal in a directory, and those that it was compacted
+// journals returns the journal in a directory and those that it was compacted
 // from.
-func (s *Store) journals(prd, dir string) ([]string, error) {
+func (s *Store) journals(dir string) ([]string, error) {
 	entries, err := s.fs.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("list the journals of %s: %w", prd, err)
+		return nil, fmt.Errorf("list the journals in %s: %w", dir, err)
 	}
 	paths := []string{filepath.Join(dir, journalName)}
 	for _, e := range entries {

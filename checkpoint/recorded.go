@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"prdrunner/checkpoint/store"
 )
@@ -128,7 +127,7 @@ type visitor struct {
 // they no longer have from their files. A wanted one that is in neither is an
 // error.
 func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error {
-	paths, err := s.journalsIn(r.dir)
+	paths, err := s.journals(r.dir)
 	if err != nil {
 		return err
 	}
@@ -210,21 +209,4 @@ func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 		return &DamagedError{Path: path, Detail: err.Error(), Remedy: "put back a copy, or delete the checkpoint"}
 	}
 	return v.state(id, f.State)
-}
-
-// journalsIn returns the journal in a directory and those that it was compacted
-// from.
-func (s *Store) journalsIn(dir string) ([]string, error) {
-	entries, err := s.fs.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("list the journals in %s: %w", dir, err)
-	}
-	paths := []string{filepath.Join(dir, journalName)}
-	for _, e := range entries {
-		name := e.Name()
-		if strings.HasPrefix(name, "journal.") && strings.HasSuffix(name, ".jsonl") && name != journalName {
-			paths = append(paths, filepath.Join(dir, name))
-		}
-	}
-	return paths, nil
 }

@@ -209,7 +209,7 @@ type candidate struct {
 }
 
 func (s *Store) segmentStates(prd string, old *salvaged) ([]candidate, error) {
-	paths, err := s.journals(prd, s.prdDir(prd))
+	paths, err := s.journals(s.prdDir(prd))
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 // collectSegments does the same with what the journal was compacted from, which
 // stays where it is.
 func (s *Store) collectSegments(prd string, k collector) error {
-	paths, err := s.journals(prd, s.prdDir(prd))
+	paths, err := s.journals(s.prdDir(prd))
 	if err != nil {
 		return err
 	}
