@@ -109,7 +109,7 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 		l.warn("left out of captures, since they look sensitive: " + list(c.LeftOut))
 	}
 	if len(c.Special) > 0 {
-		l.warn("left out of captures, since they are no files: " + list(c.Special))
+		l.warn("left out of captures, since they are no files, or may not be read: " + list(c.Special))
 	}
 }
 

@@ -34,12 +34,13 @@ type Captured struct {
 	Capture
 	Changed bool     // false: everything is as in Last, whose Capture this is
 	LeftOut []string // sensitive files
-	Special []string // what is neither file, link nor directory
+	Special []string // what is neither file, link nor directory, or may not be read
 }
 
 // Capture records the files in scope, durable when it returns: in a git work
 // tree the tracked ones and the untracked that are not ignored, and everywhere
-// those that match the patterns. A file that changes while it is read is
+// those that match the patterns. What may not be read is left out, and named as
+// Special. A file that changes while it is read is
 // ErrUnstable, and nothing counts as captured.
 func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, error) {
 	if w.o.Objects == nil {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,9 +32,12 @@ func (w *Workspace) Glob(ctx context.Context, patterns []string) ([]string, erro
 type walk struct {
 	w      *Workspace
 	follow bool // links that are in the literal beginning of a pattern
+	pass   bool // over directories that may not be read, in place of failing
 
 	files []string // neither sorted nor without duplicates
 	empty []string // directories in which a file would match and nothing is
+	// denied are the directories that were passed over.
+	denied []string
 }
 
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
@@ -71,10 +75,13 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		return err
 	}
 	entries, err := g.w.readDir(dir)
-	if absent(err) { // what vanishes meanwhile is not there
+	switch {
+	case absent(err): // what vanishes meanwhile is not there
 		return nil
-	}
-	if err != nil {
+	case g.pass && errors.Is(err, fs.ErrPermission):
+		g.denied = append(g.denied, dir)
+		return nil
+	case err != nil:
 		return err
 	}
 	if dir != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 )
@@ -39,12 +40,13 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 		}
 	}
 	if len(parsed) > 0 {
-		g := walk{w: w}
+		g := walk{w: w, pass: true}
 		if err := g.patterns(ctx, parsed); err != nil {
 			return nil, err
 		}
 		s.add(g.files)
 		empty = append(empty, g.empty...)
+		s.special = append(s.special, g.denied...)
 	}
 	if err := s.look(ctx); err != nil {
 		return nil, err
@@ -112,9 +114,14 @@ func (s *survey) look(ctx context.Context) error {
 		if err == nil {
 			s.files[i].found, err = s.w.look(place{dir, name}, path, s.files[i].wantsBlob(s.w))
 		}
+		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // it may be somebody else's
+			err = tryOpen(dir, name)
+		}
 		switch {
 		case absent(err):
 			s.files[i].entry = Entry{}
+		case errors.Is(err, fs.ErrPermission):
+			s.files[i].entry, odd[i] = Entry{Path: path}, true
 		case errors.Is(err, ErrNotRegular):
 			// A directory in a file's place has its files listed.
 			odd[i] = s.files[i].entry.Mode&ModeDir == 0
@@ -141,6 +148,15 @@ func (s *survey) look(ctx context.Context) error {
 	slices.Sort(s.leftOut)
 	s.leftOut = slices.Compact(s.leftOut)
 	return nil
+}
+
+// tryOpen reports why a file can't be read.
+func tryOpen(dir *os.Root, name string) error {
+	f, err := dir.OpenFile(native(name), os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // wantsBlob says of a file which sizes git's name is wanted for: of what it
