@@ -47,7 +47,7 @@ func TestKillRollback(t *testing.T) {
 	if count == 0 {
 		count = 5
 		if os.Getenv("CI") != "" && !raceDetector {
-			count = 50
+			count = 25 // in git and outside: 50
 		}
 	}
 	seed := *killSeed
