@@ -26,7 +26,7 @@ const fixtureDir = "testdata/format"
 // that is asked for. Once a version was released its fixtures stay as they are.
 func TestUpdateFormats(t *testing.T) {
 	if !*update {
-		t.Skip("without -update")
+		return // nothing is to be tested
 	}
 	for name, end := range map[string]func(t *testing.T, p *project){
 		"failed":      func(*testing.T, *project) {},
