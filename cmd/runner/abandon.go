@@ -88,6 +88,7 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err != nil {
 		return "", lockHint(prd, err)
 	}
+	leaveWhole(ctx, env, store, session)
 	var at string
 	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(reason)}}
 	err = store.Audited(record, func() (err error) {
@@ -98,4 +99,16 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 		return "", fmt.Errorf("archive the session of %s: %w", prd, err)
 	}
 	return at, nil
+}
+
+// leaveWhole finishes a rollback of a session that is given up, since nobody
+// would any more. If that fails it says so: giving up is the last remedy.
+func leaveWhole(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) {
+	cfg, err := loadConfig(env)
+	if err == nil {
+		err = finishRollback(ctx, env, cfg, store, session, nil)
+	}
+	if err != nil {
+		fmt.Fprintf(env.stderr, "Warning: files of the workspace may be of neither moment: %v\n", err)
+	}
 }

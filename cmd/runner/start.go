@@ -275,10 +275,18 @@ func (s *starter) remove(ctx context.Context) error {
 	}
 	record := checkpoint.AuditRecord{By: s.env.actor(), What: "delete at the resume prompt", PRD: s.prd}
 	err := s.store.Audited(record, func() error {
+		session, err := s.store.Lock(ctx, s.prd, s.env.actor())
+		if err != nil {
+			return err
+		}
+		leaveWhole(ctx, s.env, s.store, session)
+		if err := session.Close(); err != nil {
+			return err
+		}
 		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {
 			return err
 		}
-		_, err := s.store.Collect(ctx, s.files)
+		_, err = s.store.Collect(ctx, s.files)
 		if isA[*checkpoint.NotCollectedError](err) {
 			return nil // the next prune does it
 		}
