@@ -56,8 +56,19 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 
 // ask adds the files that git knows, and returns the empty directories.
 func (s *survey) ask(ctx context.Context, git *Git) (empty []string, err error) {
+	// Two programs answer, side by side.
+	type answer struct {
+		dirs []string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		dirs, err := git.EmptyDirs(ctx)
+		answers <- answer{dirs, err}
+	}()
 	files, err := git.Files(ctx)
-	if err != nil {
+	beside := <-answers
+	if err = errors.Join(err, beside.err); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
@@ -72,7 +83,7 @@ func (s *survey) ask(ctx context.Context, git *Git) (empty []string, err error) 
 		}
 	}
 	sortByPath(s.files)
-	return git.EmptyDirs(ctx)
+	return beside.dirs, nil
 }
 
 func at(path string) found { return found{entry: Entry{Path: path}} }
