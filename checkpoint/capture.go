@@ -2,9 +2,12 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -81,10 +84,22 @@ func CapturePatterns(ctx context.Context, w *workspace.Workspace, s *State) ([]s
 		return paths, nil
 	}
 	l, err := w.Load(ctx, s.Capture.Listing)
-	if err != nil {
-		return nil, fmt.Errorf("load the last capture: %w", err)
+	switch {
+	case err == nil:
+		return l.Patterns, nil
+	case isLost(err):
+		lost := *s // a capture that is gone tells nothing any more
+		lost.Capture = nil
+		return CapturePatterns(ctx, w, &lost)
 	}
-	return l.Patterns, nil
+	return nil, fmt.Errorf("load the last capture: %w", err)
+}
+
+// isLost reports whether an error says that an object is not there, or is not
+// what it was.
+func isLost(err error) bool {
+	var damaged *objects.DamagedError
+	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
 }
 
 // FilesOf returns the files of a state: those of its capture, with the artifacts

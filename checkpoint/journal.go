@@ -101,7 +101,7 @@ func damagedLine(prd, path string, line int, detail string) *DamagedError {
 }
 
 func abandonRemedy(prd string) string {
-	return fmt.Sprintf("nothing was changed; put back a copy, or let `runner abandon %s` set all of it aside under %s/", prd, failedDir)
+	return fmt.Sprintf("nothing was changed; `runner checkpoint rebuild %[1]s --journal` begins it anew from what is proved, `runner abandon %[1]s` sets all of it aside under %[2]s/", prd, failedDir)
 }
 
 // fold is a state that follows a journal, and what else is known from it.

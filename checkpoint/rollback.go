@@ -40,6 +40,7 @@ type Rollback struct {
 	Missing     []workspace.Missing
 	LeftOut     []string // sensitive files, which are left as they are
 	Git         *GitReset
+	Branch      string // that git is on now, where the target is of another one
 
 	state *State // of the target
 }
@@ -94,7 +95,18 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 	if err := r.compareFiles(ctx, w, now, o.Deep); err != nil {
 		return nil, err
 	}
+	if at := gitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
+		r.Branch = orDetached(at.Branch)
+	}
 	return r, r.compareGit(ctx, w)
+}
+
+// orDetached names a branch for people.
+func orDetached(branch string) string {
+	if branch == "" {
+		return "(detached)"
+	}
+	return branch
 }
 
 // allowed refuses targets that cannot be gone back to.
@@ -152,6 +164,12 @@ func (r *Rollback) compareState(now *State) {
 func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now *State, deep bool) error {
 	r.FilesOf = r.state.Capture
 	target, known, err := FilesOf(ctx, w, r.state)
+	if isLost(err) {
+		return &DamagedError{
+			Path: r.Target.ID, Detail: "what lists its files is lost: " + err.Error(),
+			Remedy: rebuildRemedy(now.PRD, r.Target.ID), Checkpoint: r.Target.ID,
+		}
+	}
 	if err != nil {
 		return err
 	}

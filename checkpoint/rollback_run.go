@@ -42,6 +42,17 @@ func (e *RollbackError) Error() string {
 
 func (e *RollbackError) Unwrap() error { return e.Err }
 
+// BranchError says that a rollback would reset another branch than the one that
+// is checked out.
+type BranchError struct {
+	On string // what is checked out
+	Of string // what the checkpoint is of
+}
+
+func (e *BranchError) Error() string {
+	return fmt.Sprintf("the checkpoint is a commit on %s, and %s is checked out", e.Of, e.On)
+}
+
 // PushedError says that a rollback would take back commits that others have.
 type PushedError struct{ Commits []string }
 
@@ -65,11 +76,8 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 	if err != nil {
 		return nil, err
 	}
-	if len(plan.Missing) > 0 && !o.Force {
-		return nil, &workspace.MissingError{Missing: plan.Missing}
-	}
-	if plan.Git != nil && len(plan.Git.Pushed) > 0 && !o.Force {
-		return nil, &PushedError{Commits: plan.Git.Pushed}
+	if err := plan.Refused(); err != nil && !o.Force {
+		return nil, err
 	}
 	var done *RolledBack
 	err = x.alone(ctx, func() error {
@@ -80,6 +88,27 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		return err
 	})
 	return done, err
+}
+
+// refusedByGit says why a branch is not reset unless that is forced.
+func (r *Rollback) refusedByGit() error {
+	switch {
+	case r.Git == nil:
+		return nil
+	case r.Branch != "":
+		return &BranchError{On: r.Branch, Of: orDetached(r.Git.Branch)}
+	case len(r.Git.Pushed) > 0:
+		return &PushedError{Commits: r.Git.Pushed}
+	}
+	return nil
+}
+
+// Refused says why a rollback would refuse what the plan is, nil if it would not.
+func (r *Rollback) Refused() error {
+	if len(r.Missing) > 0 {
+		return &workspace.MissingError{Missing: r.Missing}
+	}
+	return r.refusedByGit()
 }
 
 // FinishRollback finishes a rollback that was begun and cut short: forward, or

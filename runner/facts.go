@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -58,6 +60,9 @@ type surveyor struct {
 
 	latest  map[string]string      // path → the completed workstream that recorded it last
 	partial []*pipeline.Workstream // begun and not completed: what is under their patterns is theirs
+	// restores are the artifacts that are put back before anything starts, by
+	// path; it is empty from then on.
+	restores map[string]checkpoint.Artifact
 }
 
 func newSurveyor(p *pipeline.Pipeline, w *workspace.Workspace) *surveyor {
@@ -95,24 +100,28 @@ func (s *surveyor) session(ctx context.Context, f *Facts, git Git) error {
 // workstream gathers a workstream's input files, and how its recorded
 // artifacts are now.
 func (s *surveyor) workstream(ctx context.Context, f *Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
-	inputs, err := s.inputs(ctx, ws)
-	if err != nil {
-		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
+	if err := s.gatherInputs(ctx, f, ws); err != nil {
+		return err
 	}
-	f.inputs[ws.Name] = inputs
-	if rec == nil || len(rec.Artifacts) == 0 || rec.Status != checkpoint.Completed && rec.Status != checkpoint.Succeeded {
+	if !isDone(rec) || len(rec.Artifacts) == 0 {
 		return nil
 	}
 	return s.verify(ctx, f, rec)
 }
 
-// inputs are the files that match, without the workstream's own artifacts and
-// those of workstreams that do not run before it.
-func (s *surveyor) inputs(ctx context.Context, ws *pipeline.Workstream) ([]checkpoint.Artifact, error) {
+// gatherInputs gathers the files that match, without the workstream's own
+// artifacts and those of workstreams that do not run before it.
+func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
+	f.inputs[ws.Name] = nil
 	if len(ws.Inputs) == 0 {
-		return nil, nil
+		return nil
 	}
-	return describeAll(ctx, s.files, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
+	inputs, err := s.describeAll(ctx, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
+	if err != nil {
+		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
+	}
+	f.inputs[ws.Name] = inputs
+	return nil
 }
 
 // verify compares recorded artifacts with the files that are there.
@@ -203,7 +212,7 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 		f.judged[g.Label()] = ""
 		return nil
 	}
-	files, err := describeAll(ctx, s.files, patterns, func(p string) bool { return s.own.later(g, p) })
+	files, err := s.describeAll(ctx, patterns, func(p string) bool { return s.own.later(g, p) })
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
@@ -221,7 +230,7 @@ func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 
 // everything gathers the facts of all that is done, whose files must prove
 // it; thorough also those of what has yet to run.
-func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, thorough bool) error {
+func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, choice OnConflict, thorough bool) error {
 	if err := s.session(ctx, f, git); err != nil {
 		return err
 	}
@@ -229,12 +238,13 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 		return err
 	}
 	s.claims(st)
+	if err := s.verifyAll(ctx, f, st, choice); err != nil {
+		return err
+	}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			rec := recordOf(st, ws.Name)
-			done := rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
-			if done || thorough {
-				if err := s.workstream(ctx, f, ws, rec); err != nil {
+			if thorough || isDone(recordOf(st, ws.Name)) {
+				if err := s.gatherInputs(ctx, f, ws); err != nil {
 					return err
 				}
 			}
@@ -249,6 +259,54 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	return nil
 }
 
+// verifyAll verifies the artifacts of all that is done, and notes which of them
+// will be put back before anything starts: what reads them finds them as they
+// are on record.
+func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State, choice OnConflict) error {
+	s.restores = make(map[string]checkpoint.Artifact)
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			rec := recordOf(st, ws.Name)
+			if !isDone(rec) || len(rec.Artifacts) == 0 {
+				continue
+			}
+			if err := s.verify(ctx, f, rec); err != nil {
+				return err
+			}
+			for _, c := range f.conflicts[ws.Name] {
+				if c.Kept && (c.Found == "" || choice == ConflictRestore) {
+					s.restores[c.Path] = *recordedArtifact(st, ws.Name, c.Path)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func isDone(rec *checkpoint.Workstream) bool {
+	return rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
+}
+
+// describeAll looks at the files that match, as they will be once artifacts
+// are put back.
+func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) ([]checkpoint.Artifact, error) {
+	found, err := describeAll(ctx, s.files, patterns, leaveOut)
+	if err != nil || len(s.restores) == 0 {
+		return found, err
+	}
+	found = slices.DeleteFunc(found, func(a checkpoint.Artifact) bool {
+		_, restored := s.restores[string(a.Path)]
+		return restored
+	})
+	for path, a := range s.restores {
+		if matchesAny(patterns, path) && !leaveOut(path) {
+			found = append(found, a)
+		}
+	}
+	slices.SortFunc(found, func(a, b checkpoint.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	return found, nil
+}
+
 // moved compares the files with those that the last run captured. What
 // workstreams have recorded since is no change.
 func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
@@ -258,8 +316,11 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	then := *st
 	then.Capture = st.RunCapture
 	was, known, err := checkpoint.FilesOf(ctx, s.files, &then)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil || !known {
-		return err
+		return nil // without it nothing is proved unchanged, which is no reason not to go on
 	}
 	is, err := s.files.Now(ctx, was.Patterns)
 	if err != nil {

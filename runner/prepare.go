@@ -48,7 +48,7 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.Saved != nil); err != nil {
+	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	l.git = l.facts.Git
@@ -63,6 +63,10 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 		return plan, nil
 	}
 	if err := l.resolveConflicts(ctx, st, plan.Conflicts); err != nil {
+		return nil, err
+	}
+	// With what was decided, files may be what they will be put back to.
+	if err := l.sv.everything(ctx, l.facts, st, nil, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	plan = l.decideAll(st, c)

@@ -29,7 +29,7 @@ func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error
 	}
 	facts := newFacts()
 	sv := newSurveyor(o.Pipeline, w)
-	if err := sv.everything(ctx, facts, st, o.Git, true); err != nil {
+	if err := sv.everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err
 	}
 	return newPlanner(o.Pipeline, st, facts, o.OnConflict, c).plan(o.Now()), nil

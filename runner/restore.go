@@ -32,6 +32,7 @@ func (l *loop) restorePlanned(plan *Plan) error {
 			l.pl.steps[s.Name] = *s
 		}
 	}
+	l.sv.restores = nil
 	if len(wanted) == 0 {
 		return nil
 	}

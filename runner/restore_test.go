@@ -202,3 +202,62 @@ phase "two" {
 	b.must(checkpoint.StatusPaused)
 	b.wantRan()
 }
+
+// An artifact that is put back is what it was to those who read it, too: they
+// do not run again, and no gate judges again.
+func TestRestoredArtifactsChangeNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/a"]
+    script    = "echo A >> ran; mkdir -p out; echo a > out/a"
+    gate "check" { script = "echo check >> ran" }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    inputs     = ["out/a"]
+    script     = "echo B >> ran"
+    effect     = "once"
+  }
+}
+phase "two" {
+  workstream "C" { script = "echo C >> ran; false" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "check", "B", "C")
+	b.remove("out/a")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("C")
+	b.wantFile("out/a", "a")
+	b.write("out/a", "edited")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+	b.wantRan("C")
+	b.wantFile("out/a", "a")
+}
+
+// Without the objects of its captures a session goes on all the same.
+func TestResumeWithoutObjects(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out"]
+    script    = "echo A >> ran; echo a > out"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; test -e mended"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B")
+	if err := os.RemoveAll(b.path(".runner/objects")); err != nil {
+		t.Fatal(err)
+	}
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B")
+}

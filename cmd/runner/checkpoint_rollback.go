@@ -127,23 +127,10 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 			return true, err
 		}
 	}
-	if err := refuseRollback(o, plan); err != nil {
+	if err := plan.Refused(); err != nil && !o.force {
 		return true, err
 	}
 	return false, confirm(ctx, person, o.yes, fmt.Sprintf("Roll %s back to %s?", o.prd, plan.Target.ID))
-}
-
-// refuseRollback says before anybody is asked what the rollback would refuse.
-func refuseRollback(o checkpointRollbackOptions, plan *checkpoint.Rollback) error {
-	switch {
-	case o.force:
-		return nil
-	case len(plan.Missing) > 0:
-		return &workspace.MissingError{Missing: plan.Missing}
-	case plan.Git != nil && len(plan.Git.Pushed) > 0:
-		return rollbackHint(o.prd, &checkpoint.PushedError{Commits: plan.Git.Pushed})
-	}
-	return nil
 }
 
 // refusedRollback marks the checkpoint where it is refused because of damage,
@@ -188,6 +175,8 @@ func rollbackHint(prd string, err error) error {
 	switch {
 	case errors.As(err, &missing):
 		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
+	case isA[*checkpoint.BranchError](err):
+		return withHint(&usageError{err: err}, "check that branch out first; --force switches to it and resets it")
 	case isA[*checkpoint.PushedError](err):
 		return withHint(&usageError{err: err}, "others may have these commits; --force discards them on this branch all the same")
 	case errors.Is(err, checkpoint.ErrForward):

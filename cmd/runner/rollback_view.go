@@ -101,12 +101,29 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 	if plan.Scope != checkpoint.RollbackState {
 		writeFileChanges(&b, plan)
 	}
+	if plan.Branch != "" {
+		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", orNone(plan.Target.Git.Branch, "(detached)"), plan.Branch)
+	}
 	if g := plan.Git; g != nil {
-		fmt.Fprintf(&b, "  ✗ Discard %d git commits\n\nGit changes:\n  - Current: %s\n  - Target:  %s\n", len(g.Discard), short(g.From), short(g.To))
+		writeReset(&b, g)
 	}
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeReset shows what becomes of the branch.
+func writeReset(b *strings.Builder, g *checkpoint.GitReset) {
+	const most = 20
+	fmt.Fprintf(b, "  ✗ Reset the branch %s, and discard %s\n", orNone(g.Branch, "(detached)"), plural(len(g.Discard), "git commit"))
+	for i, c := range g.Discard {
+		if i == most {
+			fmt.Fprintf(b, "      … and %d more\n", len(g.Discard)-most)
+			break
+		}
+		fmt.Fprintf(b, "      %s %s\n", short(c.Commit), view.OneLine(c.Subject))
+	}
+	fmt.Fprintf(b, "\nGit changes:\n  - Current: %s\n  - Target:  %s\n", short(g.From), short(g.To))
 }
 
 func writeDiscards(b *strings.Builder, plan *checkpoint.Rollback) {
