@@ -190,12 +190,22 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 		target = found.With(target.Entries)
 	}
 	r.LeftOut = found.LeftOut
-	r.Changes = workspace.Diff(found, target)
+	r.Changes = rollbackChanges(found, target)
 	r.Missing, err = w.Missing(ctx, restored(r.Changes), deep)
 	if err != nil {
 		return fmt.Errorf("verify what is to be restored: %w", err)
 	}
 	return nil
+}
+
+// rollbackChanges are what leads from the files there are to those of a target.
+// Sensitive files that either leaves out stay as they are, also those that git
+// tracks on the other side: no checkpoint holds what they are now, or nobody
+// recorded that they were not there then.
+func rollbackChanges(found, target *workspace.Listing) []workspace.Change {
+	return slices.DeleteFunc(workspace.Diff(found, target), func(c workspace.Change) bool {
+		return slices.Contains(found.LeftOut, c.Path) || slices.Contains(target.LeftOut, c.Path)
+	})
 }
 
 // restored are the entries that changes bring.
@@ -211,7 +221,7 @@ func restored(changes []workspace.Change) []workspace.Entry {
 
 // compareGit finds what becomes of the branch.
 func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error {
-	if !w.CommitsToBranch() || r.state.Capture == nil || r.state.Capture.Commit == "" || r.Target.Git == nil {
+	if !w.CommitsToBranch() || r.state.Capture == nil || !r.state.Capture.OnBranch() || r.Target.Git == nil {
 		return nil
 	}
 	git := w.Git()
@@ -220,6 +230,9 @@ func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error
 		return fmt.Errorf("read where git stands: %w", err)
 	}
 	g := &GitReset{Branch: r.Target.Git.Branch, From: head, To: r.state.Capture.Commit}
+	if err := git.CheckReset(ctx, g.Branch, g.To); err != nil {
+		return fmt.Errorf("reset the branch: %w", err)
+	}
 	if g.Discard, err = git.Log(ctx, g.To, head, 0); err != nil {
 		return fmt.Errorf("list the commits to discard: %w", err)
 	}

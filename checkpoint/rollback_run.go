@@ -285,20 +285,34 @@ func (s *State) validIDs() []string {
 	return ids
 }
 
-// restoreFiles makes the files those of a state.
+// restoreFiles makes the files those of a state: first the files, verified, and
+// then, where the state's commit is on a branch, HEAD and the index. A branch
+// that is reset first would take files along that no checkpoint holds.
 func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State) (workspace.Restored, error) {
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
-	if w.CommitsToBranch() && to.Capture != nil && to.Capture.Commit != "" {
-		branch := ""
+	resets, branch := w.CommitsToBranch() && to.Capture != nil && to.Capture.OnBranch(), ""
+	if resets {
 		if ref := x.State().indexed().checkpoints[intent.To]; ref != nil && ref.Git != nil {
 			branch = ref.Git.Branch
 		}
-		if err := w.Git().Reset(ctx, branch, to.Capture.Commit); err != nil {
+		if err := w.Git().CheckReset(ctx, branch, to.Capture.Commit); err != nil {
 			return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
 		}
 	}
+	restored, err := x.restoreListed(ctx, w, intent, to)
+	if err != nil || !resets {
+		return restored, err
+	}
+	if err := w.Git().Reset(ctx, branch, to.Capture.Commit); err != nil {
+		return restored, fmt.Errorf("reset the branch: %w", err)
+	}
+	return restored, nil
+}
+
+// restoreListed puts the files of a state in place, and touches nothing of git's.
+func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State) (workspace.Restored, error) {
 	target, known, err := FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
@@ -314,7 +328,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 	if !known {
 		target = found.With(target.Entries)
 	}
-	return w.Restore(ctx, workspace.Diff(found, target), workspace.RestoreOptions{ID: intent.ID, Force: intent.Force})
+	return w.Restore(ctx, rollbackChanges(found, target), workspace.RestoreOptions{ID: intent.ID, Force: intent.Force})
 }
 
 // failRollback puts the files back to where the rollback began, and records

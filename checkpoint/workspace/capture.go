@@ -12,19 +12,25 @@ import (
 
 // Capture is a recorded listing, as the journal holds it.
 type Capture struct {
-	Listing string `json:"listing"`          // the object that lists the files
-	Commit  string `json:"commit,omitempty"` // of git, where it is used
-	Ref     string `json:"ref,omitempty"`    // that keeps the commit
+	Listing string `json:"listing"`             // the object that lists the files
+	Commit  string `json:"commit,omitempty"`    // of git, where it is used
+	Ref     string `json:"ref,omitempty"`       // that keeps the commit
+	Branch  bool   `json:"on_branch,omitempty"` // the commit is one of the user's branch
 	Files   int    `json:"files"`
 	Bytes   int64  `json:"bytes"`
 	LeftOut int    `json:"left_out,omitempty"` // sensitive files; the listing names them
 }
 
+// OnBranch reports whether the commit is one of the user's branch, to which it
+// can be reset, and not one that is on no branch. The captures of earlier
+// versions told it by having no reference.
+func (c *Capture) OnBranch() bool { return c.Commit != "" && (c.Branch || c.Ref == "") }
+
 // CaptureOptions say what is captured, and under which name.
 type CaptureOptions struct {
 	Patterns []string  // globs: what is captured outside git, and in addition to what git knows
 	Last     *Capture  // the one before; what did not change since is not written again
-	Ref      string    // for git: refs/runner/…
+	Ref      string    // for git: refs/runner/…; a number is added where there is such a ref
 	Message  string    // of the commit
 	When     time.Time // of the commit
 }
@@ -80,16 +86,7 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	c.batch = c.w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, c.batch.Abandon()) }()
 	captured.Changed = true
-	switch {
-	case c.w.CommitsToBranch():
-		captured.Commit, err = c.commitAll(ctx)
-	case c.w.Git() != nil:
-		captured.Ref = c.o.Ref
-		captured.Commit, err = c.commit(ctx)
-	default:
-		err = c.keep(ctx, func(*surveyed) bool { return true })
-	}
-	if err != nil {
+	if err := c.keepAll(ctx, &captured.Capture); err != nil {
 		return Captured{}, err
 	}
 	l := c.survey.listing(c.o.Patterns)
@@ -102,6 +99,30 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	}
 	c.w.last.Store(&loaded{digest: captured.Listing, listing: l})
 	return captured, nil
+}
+
+// keepAll keeps the bytes of all files, with git's help where it is used.
+func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
+	git := c.w.Git()
+	if git == nil {
+		return c.keep(ctx, func(*surveyed) bool { return true })
+	}
+	ref, err := git.freeRef(ctx, c.o.Ref)
+	if err != nil {
+		return err
+	}
+	if !c.w.CommitsToBranch() {
+		captured.Ref = ref
+		captured.Commit, err = c.commit(ctx, ref)
+		return err
+	}
+	captured.Commit, err = c.commitAll(ctx)
+	if err != nil || captured.Commit == "" {
+		return err
+	}
+	// A branch that is reset keeps its commits no longer.
+	captured.Ref, captured.Branch = ref, true
+	return git.nameCommit(ctx, ref, captured.Commit)
 }
 
 // compare reports whether everything is as in the last capture. It reads only

@@ -9,18 +9,19 @@ import (
 )
 
 // committed reports whether the last capture still stands for what git has:
-// one that is a commit on the branch is of the past once HEAD has moved.
+// one that is a commit on the branch is of the past once HEAD has moved, and
+// one that no ref keeps has to be made again.
 func (c *capture) committed(ctx context.Context) bool {
 	if !c.w.CommitsToBranch() {
 		return true
 	}
 	_, head, err := c.w.Git().Head(ctx)
-	return err == nil && head == c.o.Last.Commit
+	return err == nil && head == c.o.Last.Commit && (head == "" || c.o.Last.Branch && c.o.Last.Ref != "")
 }
 
 // commit keeps what git knows in a commit that is on no branch, but what is
 // too large for it, and the rest as objects.
-func (c *capture) commit(ctx context.Context) (commit string, err error) {
+func (c *capture) commit(ctx context.Context, ref string) (commit string, err error) {
 	git := c.w.Git()
 	_, head, err := git.Head(ctx)
 	if err != nil {
@@ -36,7 +37,7 @@ func (c *capture) commit(ctx context.Context) (commit string, err error) {
 	if err := c.keep(ctx, func(f *surveyed) bool { return !inCommit(f) }); err != nil {
 		return "", err
 	}
-	out, err := git.Begin(ctx, GitCommitOptions{Ref: c.o.Ref, Message: c.o.Message, Parent: head, When: c.o.When})
+	out, err := git.Begin(ctx, GitCommitOptions{Ref: ref, Message: c.o.Message, Parent: head, When: c.o.When})
 	if err != nil {
 		return "", err
 	}

@@ -328,11 +328,14 @@ func TestCaptureCommits(t *testing.T) {
 	put(t, dir, "plain", "plain\n")
 	put(t, dir, "crlf", "one\r\n")
 	put(t, dir, ".env", "secret")
-	o := CaptureOptions{Message: "step", When: time.Unix(1e9, 0)}
+	o := CaptureOptions{Message: "step", When: time.Unix(1e9, 0), Ref: "refs/runner/test/1"}
 	first, err := w.Capture(t.Context(), o)
 	must(t, err)
-	if head := strings.TrimSpace(runGit(t, dir, "rev-parse", "main")); first.Commit != head || first.Ref != "" {
+	if head := strings.TrimSpace(runGit(t, dir, "rev-parse", "main")); first.Commit != head || !first.OnBranch() {
 		t.Errorf("captured %+v, HEAD is %s", first, head)
+	}
+	if kept := strings.TrimSpace(runGit(t, dir, "rev-parse", first.Ref)); kept != first.Commit {
+		t.Errorf("%s keeps %s, not the capture's %s", first.Ref, kept, first.Commit)
 	}
 	l, err := w.Load(t.Context(), first.Listing)
 	must(t, err)
@@ -352,8 +355,11 @@ func TestCaptureCommits(t *testing.T) {
 		t.Errorf("nothing changed: %+v, %v", again, err)
 	}
 	runGit(t, dir, "commit", "-q", "--allow-empty", "-m", "by hand")
-	if again, err := w.Capture(t.Context(), o); err != nil || !again.Changed || again.Commit == first.Commit {
+	if again, err := w.Capture(t.Context(), o); err != nil || !again.Changed || again.Commit == first.Commit || again.Ref == first.Ref {
 		t.Errorf("HEAD moved: %+v, %v", again, err)
+	}
+	if kept := strings.TrimSpace(runGit(t, dir, "rev-parse", first.Ref)); kept != first.Commit {
+		t.Errorf("a ref that was there was made one of %s", kept)
 	}
 }
 

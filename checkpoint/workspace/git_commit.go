@@ -124,56 +124,6 @@ func explain(err error) error {
 	return err
 }
 
-// Reset goes back to a commit on a branch ("": on none), and discards what is
-// in the index and in tracked files. The files themselves are not fsynced.
-func (g *Git) Reset(ctx context.Context, branch, commit string) error {
-	if !g.isName(commit) || strings.HasPrefix(branch, "-") {
-		return fmt.Errorf("reset git to %q on %q: not the names of a commit and a branch", commit, branch)
-	}
-	current, _, err := g.Head(ctx)
-	if err != nil {
-		return err
-	}
-	if current != branch {
-		if err := g.checkout(ctx, branch, commit); err != nil {
-			return err
-		}
-	}
-	if _, err := g.output(ctx, nil, durable("reset", "--quiet", "--hard", commit)...); err != nil {
-		return fmt.Errorf("reset git to %s: %w", commit, explain(err))
-	}
-	atBranch, atCommit, err := g.Head(ctx)
-	if err != nil {
-		return err
-	}
-	if atBranch != branch || atCommit != commit {
-		return fmt.Errorf("reset git to %s on %q: it stands at %s on %q", commit, branch, atCommit, atBranch)
-	}
-	return g.settleHead(branch)
-}
-
-// checkout makes HEAD name a branch, or a commit alone.
-func (g *Git) checkout(ctx context.Context, branch, commit string) error {
-	args := durable("-c", "advice.detachedHead=false", "checkout", "--quiet", "--no-guess")
-	if branch == "" {
-		args = append(args, "--detach", commit, "--")
-	} else {
-		args = append(args, branch, "--")
-	}
-	_, err := g.output(ctx, nil, args...)
-	err = explain(err)
-	if exitCode(err) > 0 {
-		err = &GitStateError{
-			Detail: err.Error(),
-			Remedy: "see git status; commit or stash what is in the way, or make the branch again",
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("check out %q with git: %w", branch, err)
-	}
-	return nil
-}
-
 // settleHead makes where HEAD stands durable.
 func (g *Git) settleHead(branch string) error {
 	if err := g.syncFile(filepath.Join(g.gitDir, "HEAD")); err != nil {

@@ -64,8 +64,11 @@ func TestCommitAllAndReset(t *testing.T) {
 	if branch != "main" || at != first || err != nil {
 		t.Errorf("after the reset: %s at %s, %v", branch, at, err)
 	}
-	if content, _, err := readWorkFile(filepath.Join(dir, "sub", "b.txt")); content != "two\n" || err != nil {
-		t.Errorf("a deleted file came back as %q, %v", content, err)
+	if content, _, err := readWorkFile(filepath.Join(dir, "a.txt")); content != "changed\n" || err != nil {
+		t.Errorf("the reset changed a file of the work tree to %q, %v", content, err)
+	}
+	if staged := user(t, dir, "diff", "--cached", "--name-only"); staged != "" {
+		t.Errorf("after the reset the index differs from HEAD in %q", staged)
 	}
 	if err := g.Reset(t.Context(), "", second); err != nil {
 		t.Fatal(err)

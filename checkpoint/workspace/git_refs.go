@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const headsRoot = "refs/heads/"
@@ -56,6 +57,30 @@ func (g *Git) Refs(ctx context.Context, prefix string) (map[string]string, error
 		refs[ref] = name
 	}
 	return refs, nil
+}
+
+// freeRef returns the name of a ref that does not exist: the wanted one, or it
+// with a number. One that exists may keep what somebody needs.
+func (g *Git) freeRef(ctx context.Context, wanted string) (string, error) {
+	for name, n := wanted, 2; ; name, n = fmt.Sprintf("%s-%d", wanted, n), n+1 {
+		taken, err := g.Refs(ctx, name)
+		if err != nil || len(taken) == 0 {
+			return name, err
+		}
+	}
+}
+
+// nameCommit makes a ref that keeps a commit, durable when it returns. That
+// there is such a ref already is an error.
+func (g *Git) nameCommit(ctx context.Context, ref, commit string) error {
+	if !strings.HasPrefix(ref, refRoot) || !g.isName(commit) {
+		return fmt.Errorf("keep commit %q as %q: not a commit, or not below %s", commit, ref, refRoot)
+	}
+	_, err := g.output(ctx, nil, durable("-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", ref, commit, "")...)
+	if err != nil {
+		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
+	}
+	return g.settle(ref, time.Now())
 }
 
 // DeleteRefs deletes refs below refs/runner/, all or none. One that does not
