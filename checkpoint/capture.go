@@ -24,12 +24,18 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 	}
 	o := workspace.CaptureOptions{
 		Patterns: patterns,
-		Ref:      captureRef(s, x.handed+1),
 		Message:  captureMessage(s),
 		When:     x.store.now(),
 	}
 	if s.Capture != nil {
 		o.Last = &s.Capture.Capture
+	}
+	if w.Git() != nil {
+		id, err := x.makeRefsID()
+		if err != nil {
+			return workspace.Captured{}, err
+		}
+		o.Ref = captureRef(s, id, x.handed+1)
 	}
 	c, err := w.Capture(ctx, o)
 	if err != nil {
@@ -41,23 +47,11 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 	return c, nil
 }
 
-// captureRef names the git reference of a capture.
-func captureRef(s *State, seq uint64) string {
-	session := s.Session
-	if len(session) > 8 {
-		session = session[:8]
-	}
-	return fmt.Sprintf("%s%s/%d", CaptureRefs(s.PRD), encodeName(session), seq)
-}
-
 // Whole reports whether a capture of the given patterns took in everything in
 // the workspace, and not only what a pipeline declares.
 func (c *Capture) Whole(patterns []string) bool {
 	return c.Commit != "" || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
 }
-
-// CaptureRefs is what the names of a PRD's git references begin with.
-func CaptureRefs(prd string) string { return "refs/runner/" + encodeName(prd) + "/" }
 
 // captureMessage is the message of a capture's commit.
 func captureMessage(s *State) string {

@@ -105,8 +105,8 @@ func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *invento
 }
 
 // removeRefs removes the git references of sessions of this state directory
-// that are not needed. Those of others are left alone: another state directory
-// may own them.
+// that are not needed. Those of others are left alone, also where another state
+// directory has the same session.
 func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) ([]string, error) {
 	if w == nil || w.Git() == nil {
 		return nil, nil
@@ -121,7 +121,11 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 	}
 	var unneeded []string
 	for ref := range all {
-		if ours[ref[:strings.LastIndexByte(ref, '/')+1]] && !inv.refs[ref] {
+		own, err := s.ownsRef(ours, ref)
+		if err != nil {
+			return nil, err
+		}
+		if own && !inv.refs[ref] {
 			unneeded = append(unneeded, ref)
 		}
 	}
@@ -134,9 +138,6 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 	}
 	return unneeded, nil
 }
-
-// captureRefsRoot is what the names of all git references of captures begin with.
-const captureRefsRoot = "refs/runner/"
 
 // addDiscarded adds the sessions in the trash. One that cannot be read any more
 // is not known.

@@ -202,9 +202,3 @@ func (r *references) addHead(ctx context.Context, head *State) error {
 	}
 	return r.addState(ctx, head)
 }
-
-// sessionRefs is what the names of a session's git references begin with.
-func sessionRefs(s *State) string {
-	name := captureRef(s, 0)
-	return name[:strings.LastIndexByte(name, '/')+1]
-}
