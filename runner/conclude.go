@@ -31,9 +31,19 @@ func (l *loop) conclude() (Ending, error) {
 	if l.fatal == nil {
 		l.capture()
 		l.readGit() // a capture may be a commit
+		if completes(event) && l.cause.derived != nil {
+			event, trigger, hook = l.pausedForCheckpoint()
+		}
 		l.add(nil, event)
 		l.checkpoint(trigger, "")
 		l.settle()
+		if completes(event) && l.fatal == nil && l.cause.derived != nil {
+			// The last checkpoint is not on disk: that everything is done is
+			// true, and that it is over is not.
+			event, _, hook = l.pausedForCheckpoint()
+			l.add(nil, event)
+			l.drain()
+		}
 	}
 	st := l.x.State()
 	e := Ending{
@@ -68,7 +78,7 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		e.Steps = l.cause.uncertain
 		return e, checkpoint.TriggerPause, pipeline.HookPaused
 	case l.cause.derived != nil:
-		return paused(checkpoint.PauseCheckpoint, l.cause.derived.Error(), nil), checkpoint.TriggerPause, pipeline.HookPaused
+		return l.pausedForCheckpoint()
 	case len(l.asked) > 0:
 		labels := slices.Sorted(maps.Keys(l.asked))
 		return paused(checkpoint.PauseApproval, "waiting for an approval of "+list(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
@@ -84,6 +94,15 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return paused(checkpoint.PauseRequested, "there is work left that could not be started", nil), checkpoint.TriggerPause, pipeline.HookPaused
 	}
 }
+
+// pausedForCheckpoint is the verdict on a run of which a checkpoint could not
+// be written, and that nobody has decided to pass over.
+func (l *loop) pausedForCheckpoint() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
+	message := "a checkpoint could not be written, and going on writes it: " + l.cause.derived.Error()
+	return paused(checkpoint.PauseCheckpoint, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
+}
+
+func completes(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindSessionCompleted }
 
 func paused(reason checkpoint.PauseReason, message string, gates []string) checkpoint.SessionPaused {
 	return checkpoint.SessionPaused{Reason: reason, Gates: gates, Message: checkpoint.Text(message)}

@@ -24,11 +24,34 @@ func (l *loop) checkpoint(t checkpoint.Trigger, reason string) {
 	l.x.Checkpoint(t, reason, l.git)
 }
 
-// settle makes everything durable and writes what is derived from it.
+// settle makes everything durable and writes what is derived from it. What
+// becomes durable meanwhile is shown once that is written, since a checkpoint
+// is there when its file is.
 func (l *loop) settle() {
+	l.settling = true
 	l.drain()
-	if l.fatal == nil {
-		l.writeDerived(true)
+	written := l.fatal == nil && l.writeDerived(true)
+	l.settling = false
+	held := l.held
+	l.held = nil
+	for _, c := range held {
+		if !written {
+			c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e checkpoint.Event) bool {
+				return e.Kind() == checkpoint.KindCheckpointCreated
+			})
+		}
+		l.show(c)
+	}
+}
+
+// show tells the views of a commit, now or when its checkpoints are written.
+func (l *loop) show(c checkpoint.Commit) {
+	if l.settling {
+		l.held = append(l.held, c)
+		return
+	}
+	for _, v := range l.o.Views {
+		v.Commit(c)
 	}
 }
 
@@ -39,9 +62,10 @@ func (l *loop) derive() {
 	}
 }
 
-// writeDerived writes checkpoint files and documents.
-func (l *loop) writeDerived(force bool) {
-	l.persist(unwritten{
+// writeDerived writes checkpoint files and documents, and reports whether it
+// could.
+func (l *loop) writeDerived(force bool) bool {
+	return l.persist(unwritten{
 		what: "a checkpoint could not be written",
 		try:  func() error { return l.x.WriteDerived(l.ctx, force) },
 		skip: func() []string {
@@ -121,26 +145,28 @@ type unwritten struct {
 }
 
 // persist writes a part of a checkpoint. A failure is never passed over: it is
-// tried again, and then a person or the configuration decides.
-func (l *loop) persist(u unwritten) {
+// tried again, and then a person or the configuration decides. It reports
+// whether the part is written.
+func (l *loop) persist(u unwritten) bool {
 	err := u.try()
 	first := !l.unwritten
 	if err != nil && first {
 		l.onUnwritten, err = l.tryAgain(u, err)
 	}
 	if err == nil {
-		return
+		return true
 	}
 	l.unwritten = true
 	if l.onUnwritten == CheckpointErrorSkip {
 		l.skipUnwritten(u, first, err)
-		return
+		return false
 	}
 	if first {
 		l.warn(fmt.Sprintf("%s: %v", u.what, err))
 		l.cause.derived = err
 		l.halt(stopPause)
 	}
+	return false
 }
 
 // tryAgain tries a few times more. Then a person decides, where one is there,

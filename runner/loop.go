@@ -57,14 +57,16 @@ type loop struct {
 
 	status      stopReason
 	cause       ending
-	atOnce      bool              // a second signal came: nothing gets a grace any more
-	dirty       bool              // something has happened, so that the plan no longer tells all
-	inboxBad    bool              // that has been told
-	over        bool              // the end of the run is being recorded
-	unwritten   bool              // something derived could not be written; that has been dealt with
-	onUnwritten OnCheckpointError // how
-	toldLeftOut bool              // what captures leave out has been named
-	fatal       error             // the journal can't be written any more
+	atOnce      bool                // a second signal came: nothing gets a grace any more
+	dirty       bool                // something has happened, so that the plan no longer tells all
+	inboxBad    bool                // that has been told
+	over        bool                // the end of the run is being recorded
+	unwritten   bool                // something derived could not be written; that has been dealt with
+	onUnwritten OnCheckpointError   // how
+	settling    bool                // views wait for what is derived from the commits
+	held        []checkpoint.Commit // what they wait for
+	toldLeftOut bool                // what captures leave out has been named
+	fatal       error               // the journal can't be written any more
 }
 
 // queued is a workstream that waits for a slot.
@@ -196,9 +198,7 @@ func (l *loop) acknowledge(a checkpoint.Ack) {
 }
 
 func (l *loop) durable(c checkpoint.Commit) {
-	for _, v := range l.o.Views {
-		v.Commit(c)
-	}
+	l.show(c)
 	for len(l.backlog) > 0 && l.backlog[0].seq <= c.Seq {
 		next := l.backlog[0]
 		l.backlog = l.backlog[1:]

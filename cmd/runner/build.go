@@ -165,6 +165,9 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	}
 	err = errors.Join(err, closed)
 	record := checkpoint.AuditRecord{By: b.env.actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
+	if ending.Unwritten && ending.Pause != nil {
+		record.Error = ending.Pause.Message
+	}
 	if err != nil {
 		record.Result, record.Error = "failed", checkpoint.Text(b.masker.String(err.Error()))
 	}

@@ -52,6 +52,9 @@ var (
 	errWouldChange = errors.New("files are not formatted")
 	// errDamageShown says that something is damaged, which has been shown.
 	errDamageShown = errors.New("something is damaged")
+	// errUnwritten says that a session is done and that its last checkpoint is
+	// still to be written, which waits for a person.
+	errUnwritten = errors.New("a checkpoint could not be written")
 	// errAlreadyComplete says that --resume found a complete session.
 	errAlreadyComplete = errors.New("the session is already complete")
 )
@@ -85,6 +88,8 @@ func exitCode(err error) int {
 		return exitFailed
 	case errors.Is(err, errAlreadyComplete):
 		return exitAlreadyComplete
+	case errors.Is(err, errUnwritten):
+		return exitPaused
 	case isA[*checkpoint.LockedError](err):
 		return exitLocked
 	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),

@@ -138,7 +138,23 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	if err != nil {
 		return err
 	}
-	return session.Close()
+	unwritten := session.WriteDerived(ctx, true)
+	if !isA[*checkpoint.DerivedError](unwritten) {
+		return errors.Join(unwritten, session.Close())
+	}
+	skip := s.cfg.OnCheckpointError == runner.CheckpointErrorSkip
+	if skip {
+		fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
+		session.Add(checkpoint.CheckpointSkipped{IDs: session.SkipDerived(), Error: checkpoint.Text(unwritten.Error())})
+	}
+	if closed := session.Close(); skip || closed == nil {
+		if isA[*checkpoint.DerivedError](closed) {
+			return nil // it has been told, and the configuration has decided
+		}
+		return closed
+	}
+	return withHint(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
+		fmt.Sprintf("once that can be written, `runner build %s --resume` does it; with on_checkpoint_error = \"skip\" it is passed over", s.prd))
 }
 
 // complete decides where the session is complete.

@@ -1,0 +1,121 @@
+package runner_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
+	"prdrunner/runner"
+)
+
+// noCheckpoints is a file system on which no file comes to be in the directory
+// of the checkpoints, once it is told to.
+type noCheckpoints struct {
+	store.FS
+	broken atomic.Bool
+}
+
+func (f *noCheckpoints) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if f.broken.Load() && flag&os.O_CREATE != 0 && filepath.Base(filepath.Dir(name)) == "checkpoints" {
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EIO}
+	}
+	return f.FS.OpenFile(name, flag, perm)
+}
+
+// watched breaks a file system when a workstream is done, and notes which
+// checkpoints were shown whose files were not there.
+type watched struct {
+	*bench
+	fsys    *noCheckpoints
+	early   []string
+	created []string
+}
+
+func (w *watched) Commit(c checkpoint.Commit) {
+	for _, e := range c.Events {
+		switch e := e.(type) {
+		case checkpoint.WorkstreamCompleted:
+			w.fsys.broken.Store(true)
+		case checkpoint.CheckpointCreated:
+			if w.created = append(w.created, e.ID); e.Trigger != checkpoint.TriggerComplete {
+				continue
+			}
+			if _, err := os.Stat(w.path(".runner/PRD-001/checkpoints/" + e.ID + ".json")); err != nil {
+				w.early = append(w.early, e.ID)
+			}
+		}
+	}
+	w.bench.Commit(c)
+}
+
+func (w *watched) options(on runner.OnCheckpointError) func(*runner.Options) {
+	return func(o *runner.Options) { o.OnCheckpointError, o.Views = on, []runner.View{w} }
+}
+
+const last = `
+phase "one" {
+  workstream "A" { script = "echo A >> ran" }
+}
+`
+
+func TestLastCheckpointThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	fsys := &noCheckpoints{FS: store.OS()}
+	w := &watched{bench: newBenchOn(t, fsys, last), fsys: fsys}
+	for range 2 { // a second time it is no better
+		e, err := w.build(w.options(runner.CheckpointErrorPause))
+		var derived *checkpoint.DerivedError
+		if !errors.As(err, &derived) || !e.Unwritten {
+			t.Errorf("unwritten %v, error %v", e.Unwritten, err)
+		}
+		if e.Status != checkpoint.StatusPaused || e.Pause == nil || e.Pause.Reason != checkpoint.PauseCheckpoint {
+			t.Fatalf("the session is %s, %+v", e.Status, e.Pause)
+		}
+		if len(w.early) > 0 {
+			t.Errorf("%q were shown, and are not on disk", w.early)
+		}
+	}
+	w.wantRan("A")
+	fsys.broken.Store(false)
+	w.must(checkpoint.StatusComplete, w.options(runner.CheckpointErrorPause))
+	w.wantRan()
+	if len(w.early) > 0 {
+		t.Errorf("%q were shown before they were on disk", w.early)
+	}
+	for _, ref := range w.state().Checkpoints {
+		if _, err := w.store.ReadCheckpoint("PRD-001", ref.ID); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLastCheckpointIsSkipped(t *testing.T) {
+	t.Parallel()
+	fsys := &noCheckpoints{FS: store.OS()}
+	w := &watched{bench: newBenchOn(t, fsys, last), fsys: fsys}
+	e := w.must(checkpoint.StatusComplete, w.options(runner.CheckpointErrorSkip))
+	if !e.Unwritten || len(w.early) > 0 {
+		t.Errorf("unwritten %v, shown %q", e.Unwritten, w.early)
+	}
+	var skipped []string
+	for _, c := range w.commits {
+		for _, e := range c.Events {
+			if s, ok := e.(checkpoint.CheckpointSkipped); ok {
+				skipped = append(skipped, s.IDs...)
+			}
+		}
+	}
+	if !slices.ContainsFunc(skipped, func(id string) bool { return id != "" }) {
+		t.Error("no checkpoint is on record as skipped")
+	}
+	if refs := w.state().Checkpoints; slices.ContainsFunc(refs, func(r *checkpoint.CheckpointRef) bool { return slices.Contains(skipped, r.ID) }) {
+		t.Errorf("%q are skipped, and still listed", skipped)
+	}
+}
