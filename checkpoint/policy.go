@@ -10,7 +10,8 @@ type Policy struct {
 	Triggers map[Trigger]bool
 	// Retention is how many are kept of a trigger, per phase for
 	// batch_complete and workstream_complete. -1 keeps all, whatever their age
-	// and size; with no entry, only age and size limit them.
+	// and size, and so does no entry; but those of no entry go by the age that
+	// a person asks for.
 	Retention map[Trigger]int
 
 	// The limits that follow are not applied at a boundary, since they need a
@@ -99,7 +100,7 @@ func (p Policy) limit(t Trigger) (int, bool) {
 }
 
 // keepsAll reports whether all of a trigger are kept, whatever their age and
-// size.
+// size, even where a person asks for an age.
 func (p Policy) keepsAll(t Trigger) bool {
 	n, listed := p.Retention[t]
 	return listed && n < 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -144,10 +145,29 @@ func neededBy(s *State) map[string]string {
 	if current := s.CurrentCheckpoint(); current != nil {
 		needed[current.ID] = "the session stands at it"
 	}
+	maps.Copy(needed, s.undoers())
 	if s.Rollback != nil {
 		for _, id := range []string{s.Rollback.To, s.Rollback.Safety} {
 			needed[id] = "by a rollback that is not finished"
 		}
+	}
+	return needed
+}
+
+// undoers are the checkpoints with which a rollback can still be undone, and
+// which one. They hold what the rollback discarded, of which there may be no
+// other copy, so retention leaves them alone until it is undone.
+func (s *State) undoers() map[string]string {
+	needed := map[string]string{}
+	scopes := map[string]RollbackScope{}
+	for _, r := range s.Rollbacks {
+		if r.Error != "" {
+			continue
+		}
+		if undone, ok := scopes[r.To]; ok && len(r.Skipped) == 0 && (r.Scope == RollbackAll || r.Scope == undone) {
+			delete(needed, r.To)
+		}
+		needed[r.Safety], scopes[r.Safety] = fmt.Sprintf("rollback %s can be undone with it", r.ID), r.Scope
 	}
 	return needed
 }

@@ -44,11 +44,15 @@ type RetainResult struct {
 // says which one is newer; their times are looked at for ages only.
 //
 // Whatever the policy says, it keeps the newest valid checkpoint, pinned ones,
-// those in Needed, and those of a trigger of which -1 keeps all. Of the others
-// it removes, in this order: those that are more than the policy's count; those
-// that are too old; and, while the PRD holds more than it may, the oldest one,
-// invalid ones first. Invalid ones, which a rollback went back before or which
-// are damaged, do not count, and neither do pinned ones.
+// those in Needed, and those of a trigger of which all are kept; where that is
+// so for want of a count, the age that a person asks for takes them all the
+// same. Of the others it removes, in this order: those that are more than the
+// policy's count; those that are too old; and, while the PRD holds more than it
+// may, the oldest one, invalid ones first. Invalid ones, which a rollback went
+// back before or which are damaged, do not count, and neither do pinned ones.
+//
+// Nothing is given up for its size in vain: none at all where the PRD would
+// hold too much without any of them, and none without which it fits as well.
 //
 // Applied again to what it kept, it removes nothing more.
 func Retain(refs []*CheckpointRef, p Policy, in Pass) RetainResult {
@@ -120,6 +124,8 @@ func (r *retaining) judge(ref *CheckpointRef) Decision {
 		return remove("only the last %d of %s are kept", limit, g)
 	}
 	switch age, why := r.ages.judge(ref.CreatedAt); {
+	case !limited && !r.ages.asked:
+		return keep("the number of %s is not limited", g)
 	case age == tooOld:
 		return remove("%s", why)
 	case age == doubtful:
@@ -137,28 +143,56 @@ func (r *retaining) judge(ref *CheckpointRef) Decision {
 	return keep("the number of %s is not limited", g)
 }
 
-// fit removes the oldest checkpoints, invalid ones first, until the PRD holds
-// no more than it may.
+// fit makes the PRD hold no more than it may, if that can be done.
 func (r *retaining) fit(refs []*CheckpointRef) {
 	limit := int64(r.policy.MaxSizeMB) * megabyte
-	if limit <= 0 {
+	if limit <= 0 || r.usage.total <= limit {
 		return
 	}
+	removed, fits := r.tooMuch(refs, limit)
+	if !fits {
+		r.result.Over = r.usage.total - limit
+		return
+	}
+	for _, i := range removed {
+		d := &r.result.Decisions[i]
+		d.Keep = false
+		d.Reason = fmt.Sprintf("over max_size_mb: %d MB of %d MB", inMB(r.usage.total), r.policy.MaxSizeMB)
+		r.free(d)
+	}
+}
+
+// tooMuch returns which checkpoints go for a limit, the oldest first, invalid
+// ones before all others. It reports false if the PRD is over it even without
+// all that may go: then none of them is worth it. Those that turn out not to
+// have helped, since the ones after them free enough, stay.
+func (r *retaining) tooMuch(refs []*CheckpointRef, limit int64) (removed []int, fits bool) {
+	trial := r.usage.clone()
 	for _, usable := range []bool{false, true} {
 		for i, ref := range refs {
-			if r.usage.total <= limit {
-				return
+			if trial.total <= limit {
+				break
 			}
-			d := &r.result.Decisions[i]
-			if isUsable(ref) != usable || !d.Keep || r.protection(ref) != "" {
+			_, limited := r.policy.limit(ref.Trigger)
+			if isUsable(ref) != usable || !limited || !r.result.Decisions[i].Keep || r.protection(ref) != "" {
 				continue
 			}
-			d.Keep = false
-			d.Reason = fmt.Sprintf("over max_size_mb: %d MB of %d MB", inMB(r.usage.total), r.policy.MaxSizeMB)
-			r.free(d)
+			trial.release(ref.ID)
+			removed = append(removed, i)
 		}
 	}
-	r.result.Over = max(0, r.usage.total-limit)
+	if trial.total > limit {
+		return nil, false
+	}
+	for at, i := range slices.Backward(removed) {
+		trial.restore(refs[i].ID)
+		if trial.total <= limit {
+			removed = slices.Delete(removed, at, at+1)
+			continue
+		}
+		trial.release(refs[i].ID)
+	}
+	return removed, true
 }
 
 // free accounts for a removal.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ func TestRetainReasons(t *testing.T) {
 	sizes := Usage{Total: 5 * megabyte, Held: map[string]Holding{
 		"a": {Own: megabyte}, "b": {Own: megabyte}, "c": {Own: megabyte}, "d": {Own: megabyte}, "e": {Own: megabyte / 2},
 	}}
+	many := map[Trigger]int{TriggerBatchComplete: 9}
 	for _, tt := range []struct {
 		name   string
 		refs   []*CheckpointRef
@@ -71,7 +73,7 @@ func TestRetainReasons(t *testing.T) {
 			DefaultPolicy(), Pass{Clock: steadily(), Needed: map[string]string{"g": "rollback R-2 is not finished"}},
 			[]string{
 				"all of manual are kept", "pinned", "-older than 168h (created 9 days ago)", "-older than 168h (created 9 days ago)",
-				"-older than 168h (created 9 days ago)", "one of the last 3 of batch_complete in services",
+				"the number of pause is not limited", "one of the last 3 of batch_complete in services",
 				"needed: rollback R-2 is not finished", "the newest valid one",
 			},
 		},
@@ -89,11 +91,31 @@ func TestRetainReasons(t *testing.T) {
 		},
 		{
 			"size takes invalid ones first", []*CheckpointRef{batch("a", 0), batch("b", 0), invalid(batch("c", 0)), damaged(batch("d", 0)), batch("e", 0)},
-			Policy{MaxSizeMB: 2}, Pass{Usage: sizes},
+			Policy{MaxSizeMB: 2, Retention: many}, Pass{Usage: sizes},
 			[]string{
-				"-over max_size_mb: 3 MB of 2 MB", "the number of batch_complete in services is not limited",
+				"-over max_size_mb: 3 MB of 2 MB", "one of the last 9 of batch_complete in services",
 				"-over max_size_mb: 5 MB of 2 MB", "-over max_size_mb: 4 MB of 2 MB", "the newest valid one",
 			},
+		},
+		{
+			"size takes nothing without which it fits", []*CheckpointRef{batch("e", 0), batch("a", 0), batch("large", 0), batch("b", 0)},
+			Policy{MaxSizeMB: 3, Retention: many}, Pass{Usage: Usage{Total: 6 * megabyte, Held: map[string]Holding{
+				"e": {Own: megabyte / 2}, "a": {}, "large": {Own: 3 * megabyte},
+			}}},
+			[]string{
+				"one of the last 9 of batch_complete in services", "one of the last 9 of batch_complete in services",
+				"-over max_size_mb: 6 MB of 3 MB", "the newest valid one",
+			},
+		},
+		{
+			"size takes nothing in vain, and nothing that is not counted", []*CheckpointRef{batch("a", 0), of(TriggerPreRollback, batch("b", 0)), batch("c", 0)},
+			Policy{MaxSizeMB: 3, Retention: many}, Pass{Usage: sizes},
+			[]string{"one of the last 9 of batch_complete in services", "the number of pre_rollback is not limited", "the newest valid one"},
+		},
+		{
+			"asked for what is not counted", []*CheckpointRef{of(TriggerPreRollback, batch("a", 9*day)), of(TriggerPause, batch("b", 9*day)), batch("c", 0)},
+			DefaultPolicy(), Pass{Clock: Clock{Now: noon()}, Prune: PruneOptions{OlderThan: day}, Needed: map[string]string{"a": "rollback R-3 can be undone with it"}},
+			[]string{"needed: rollback R-3 can be undone with it", "-asked for: older than 24h", "the newest valid one"},
 		},
 		{
 			"a clock that nothing confirms", []*CheckpointRef{batch("a", 9*day), batch("b", 9*day-time.Hour)},
@@ -120,20 +142,23 @@ func TestRetainReasons(t *testing.T) {
 	}
 }
 
-// TestSharedBlobsAreFreedWithTheLast also shows what is left when nothing more
-// may go.
+// TestSharedBlobsAreFreedWithTheLast also shows that nothing goes where all
+// that may go is too little.
 func TestSharedBlobsAreFreedWithTheLast(t *testing.T) {
 	t.Parallel()
-	refs := []*CheckpointRef{{ID: "a", Valid: true}, {ID: "b", Valid: true}, {ID: "c", Valid: true}}
+	refs := []*CheckpointRef{
+		{ID: "a", Valid: true, Trigger: TriggerPause}, {ID: "b", Valid: true, Trigger: TriggerPause}, {ID: "c", Valid: true, Trigger: TriggerPause},
+	}
+	policy := Policy{MaxSizeMB: 2, Retention: map[Trigger]int{TriggerPause: 9}}
 	usage := Usage{
-		Total: 1000 + 3*megabyte,
+		Total: 4 * megabyte, // of which 1 MB less 30 bytes is nobody's
 		Blobs: []int64{megabyte, megabyte, megabyte, 0},
 		Held: map[string]Holding{
 			"a": {Own: 10, Blobs: []int{0, 1, 3}}, "b": {Own: 10, Blobs: []int{0, 2}}, "c": {Own: 10},
 			"elsewhere": {Blobs: []int{2}},
 		},
 	}
-	r := Retain(refs, Policy{MaxSizeMB: 1}, Pass{Usage: usage})
+	r := Retain(refs, policy, Pass{Usage: usage})
 	var freed []int64
 	for _, d := range r.Decisions {
 		freed = append(freed, d.Bytes)
@@ -141,8 +166,12 @@ func TestSharedBlobsAreFreedWithTheLast(t *testing.T) {
 	if want := []int64{10 + megabyte, 10 + megabyte, 0}; !slices.Equal(freed, want) {
 		t.Errorf("freed %v instead of %v", freed, want)
 	}
-	if want := int64(1000 - 20); r.Over != want || r.Freed != 20+2*megabyte {
-		t.Errorf("over by %d instead of %d, freed %d", r.Over, want, r.Freed)
+	if r.Over != 0 || r.Freed != 20+2*megabyte {
+		t.Errorf("over by %d, freed %d", r.Over, r.Freed)
+	}
+	policy.MaxSizeMB = 1
+	if r = Retain(refs, policy, Pass{Usage: usage}); r.Over != 3*megabyte || r.Freed != 0 {
+		t.Errorf("over by %d, freed %d where nothing helps", r.Over, r.Freed)
 	}
 }
 
@@ -238,7 +267,8 @@ func (d drawn) mustStay(i int) bool {
 	_, needed := d.pass.Needed[d.refs[i].ID]
 	count, listed := d.policy.Retention[d.refs[i].Trigger]
 	newest := d.refs[i].Valid && !slices.ContainsFunc(d.refs[i+1:], later)
-	return newest || needed || d.refs[i].Pinned || listed && count == -1
+	automatic := d.pass.Prune == PruneOptions{}
+	return newest || needed || d.refs[i].Pinned || listed && count == -1 || !listed && automatic
 }
 
 func TestRetainProperties(t *testing.T) {
@@ -246,7 +276,6 @@ func TestRetainProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := draw(t)
 		r := Retain(d.refs, d.policy, d.pass)
-		removable := 0
 		valid := map[group]int{}
 		for i, ref := range slices.Backward(d.refs) {
 			g := groupOf(ref.Trigger, ref.Phase)
@@ -259,11 +288,8 @@ func TestRetainProperties(t *testing.T) {
 				t.Fatalf("decision %d: %+v", i, decision)
 			case d.mustStay(i) && !decision.Keep:
 				t.Fatalf("%+v may not go: %+v", ref, decision)
-			case !d.mustStay(i) && decision.Keep:
-				removable++
-				if ref.Valid && listed && valid[g] > count {
-					t.Fatalf("%+v is beyond the count: %+v", ref, decision)
-				}
+			case !d.mustStay(i) && decision.Keep && ref.Valid && listed && valid[g] > count:
+				t.Fatalf("%+v is beyond the count: %+v", ref, decision)
 			}
 		}
 		next := d.after(r)
@@ -271,14 +297,41 @@ func TestRetainProperties(t *testing.T) {
 			t.Fatalf("freed %d, says %d", freed, r.Freed)
 		}
 		if limit := int64(d.policy.MaxSizeMB) * megabyte; limit > 0 {
-			if over := max(0, next.pass.Usage.Total-limit); over != r.Over || over > 0 && removable > 0 {
-				t.Fatalf("over by %d, says %d; %d might still go", over, r.Over, removable)
-			}
+			d.checkSize(t, r, limit)
 		}
 		if again := Retain(next.refs, next.policy, next.pass); len(next.after(again).refs) != len(next.refs) {
 			t.Fatalf("a second pass removes more: %+v", again.Decisions)
 		}
 	})
+}
+
+// checkSize holds that size removes as little as it can: nothing if the limit
+// is out of reach, and else nothing that could have stayed.
+func (d drawn) checkSize(t *rapid.T, r RetainResult, limit int64) {
+	left := d.after(r).pass.Usage.Total
+	if over := max(0, left-limit); over != r.Over {
+		t.Fatalf("over by %d, says %d", over, r.Over)
+	}
+	fewest := RetainResult{Decisions: slices.Clone(r.Decisions)}
+	for i := range r.Decisions {
+		bySize := strings.HasPrefix(r.Decisions[i].Reason, "over max_size_mb")
+		_, listed := d.policy.Retention[d.refs[i].Trigger]
+		switch {
+		case bySize && (r.Over > 0 || !listed):
+			t.Fatalf("removed in vain: %+v", r.Decisions[i])
+		case bySize:
+			one := RetainResult{Decisions: slices.Clone(r.Decisions)}
+			one.Decisions[i].Keep = true
+			if d.after(one).pass.Usage.Total <= limit {
+				t.Fatalf("it fits with it too: %+v", r.Decisions[i])
+			}
+		case listed && !d.mustStay(i):
+			fewest.Decisions[i].Keep = false
+		}
+	}
+	if least := d.after(fewest).pass.Usage.Total; r.Over > 0 && least <= limit {
+		t.Fatalf("over by %d, and yet %d would be left", r.Over, least)
+	}
 }
 
 // TestRetainLeavesWhatFits: size takes no more than it must.
@@ -338,7 +391,7 @@ func TestAJumpOfTheClockRemovesNothing(t *testing.T) {
 	t.Parallel()
 	jumps := []time.Duration{-day, 3650 * day, -3650 * day, 7 * day, 30 * day}
 	rapid.Check(t, func(t *rapid.T) {
-		p := Policy{MaxAge: rapid.SampledFrom([]time.Duration{time.Hour, 7 * day, 720 * time.Hour}).Draw(t, "max age")}
+		p := Policy{Retention: map[Trigger]int{TriggerPause: 100}, MaxAge: rapid.SampledFrom([]time.Duration{time.Hour, 7 * day, 720 * time.Hour}).Draw(t, "max age")}
 		n := rapid.IntRange(2, 30).Draw(t, "n")
 		at, jump := rapid.IntRange(1, n).Draw(t, "where"), rapid.SampledFrom(jumps).Draw(t, "jump")
 		clock, step := noon(), p.MaxAge/2/time.Duration(n)
@@ -388,7 +441,7 @@ func TestAges(t *testing.T) {
 				refs = append(refs, &CheckpointRef{ID: strconv.Itoa(i), Trigger: TriggerPause, Valid: true, CreatedAt: noon().Add(-age)})
 			}
 			refs = append(refs, &CheckpointRef{ID: "now", Valid: true, CreatedAt: noon()})
-			r := Retain(refs, Policy{MaxAge: tt.max}, Pass{Clock: Clock{Now: noon(), Seen: tt.seen}})
+			r := Retain(refs, Policy{MaxAge: tt.max, Retention: map[Trigger]int{TriggerPause: 100}}, Pass{Clock: Clock{Now: noon(), Seen: tt.seen}})
 			removed := 0
 			for _, d := range r.Decisions {
 				if !d.Keep {

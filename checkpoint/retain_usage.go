@@ -1,5 +1,7 @@
 package checkpoint
 
+import "slices"
+
 const megabyte = 1 << 20
 
 // Usage is how many bytes a PRD holds, and what of it goes with its
@@ -54,6 +56,23 @@ func (t *tally) release(id string) int64 {
 	}
 	t.total -= freed
 	return freed
+}
+
+// restore takes a removal back.
+func (t *tally) restore(id string) {
+	held := t.usage.Held[id]
+	t.total += held.Own
+	for _, blob := range held.Blobs {
+		if t.users[blob] == 0 {
+			t.total += t.usage.Blobs[blob]
+		}
+		t.users[blob]++
+	}
+}
+
+// clone returns a tally to try removals on.
+func (t *tally) clone() *tally {
+	return &tally{total: t.total, usage: t.usage, users: slices.Clone(t.users)}
 }
 
 // inMB rounds up, so that what is over a limit also reads like it.

@@ -1,6 +1,13 @@
 package checkpoint
 
-import "testing"
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
 
 // TestRollbackKeepsItsTarget undoes rollbacks where only one safety checkpoint
 // is kept: the one that is gone back to must not go because of the next.
@@ -20,4 +27,52 @@ func TestRollbackKeepsItsTarget(t *testing.T) {
 	if x.State().indexed().checkpoints[undo] == nil {
 		t.Error("the last safety checkpoint is not kept")
 	}
+}
+
+// TestRollbackCanBeUndoneForAsLongAsItStands: no pass takes the only copy of
+// what a rollback discarded, however large it is and whatever is configured,
+// until the rollback was undone.
+func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	c.o.Policy.Retention[TriggerPreRollback] = 0
+	c.o.Policy.MaxSizeMB = 1
+	s := c.open()
+	x := lockPRD(t, s, "PRD-009")
+	produce(t, x, "w1", put(t, s, "large", strings.Repeat("the only copy", megabyte)))
+	undo := back(t, x, c.ids[0])
+	produce(t, x, "w1", put(t, s, "small", "another"))
+	mark(t, x, TriggerManual)
+	there := func() bool { return x.State().indexed().checkpoints[undo] != nil }
+	again := back(t, x, c.ids[0]) // its boundary would keep none but its own
+	if !there() {
+		t.Fatal("the next rollback took it")
+	}
+	for range 2 {
+		tidied, err := x.Tidy(context.Background(), nil)
+		must(t, err)
+		if !there() || len(tidied.Warnings) != 1 {
+			t.Fatalf("tidied %+v", tidied)
+		}
+	}
+	c.clock.at = c.clock.at.Add(100 * day)
+	p, err := x.Prune(context.Background(), PruneOptions{OlderThan: day})
+	must(t, err)
+	if !there() || slices.Contains(p.removed(), undo) {
+		t.Fatalf("pruned %+v", p)
+	}
+	redo := back(t, x, undo)
+	_, err = x.Tidy(context.Background(), nil)
+	must(t, err)
+	mark(t, x, TriggerManual)
+	_, err = x.Prune(context.Background(), PruneOptions{})
+	must(t, err)
+	if undoes := x.State().undoers(); len(undoes) != 2 || undoes[redo] == "" || undoes[again] == "" {
+		t.Errorf("undone, and yet %v are needed", undoes)
+	}
+	if there() && x.State().Current != undo {
+		t.Error("it is kept though its rollback was undone")
+	}
+	must(t, x.Close())
+	needsWhole(t, s, "PRD-009")
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 )
 
 // Checkpoint adds a checkpoint of what was added so far, if the policy wants
@@ -62,8 +63,13 @@ func (x *Session) retain(id string, t Trigger, phase string) []string {
 		}
 	}
 	refs = append(refs, &CheckpointRef{ID: id, Trigger: t, Phase: phase, Valid: true})
+	needed := x.needed
+	if t == TriggerPreRollback {
+		needed = x.live.state.undoers()
+		maps.Copy(needed, x.needed)
+	}
 	var kept, removed []string
-	for _, d := range Retain(refs, x.store.o.Policy, Pass{Needed: x.needed}).Decisions {
+	for _, d := range Retain(refs, x.store.o.Policy, Pass{Needed: needed}).Decisions {
 		if d.Keep {
 			kept = append(kept, d.ID)
 		} else {

@@ -53,7 +53,8 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 	}
 	if t.Pruned.Over > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf(
-			"%s holds %d MB more than max_size_mb (%d MB), and nothing more may go", x.prd, inMB(t.Pruned.Over), x.store.o.Policy.MaxSizeMB))
+			"%s holds %d MB more than it may (%d MB): raise checkpoint.storage.max_size_mb, or unpin or keep fewer",
+			x.prd, inMB(t.Pruned.Over), x.store.o.Policy.MaxSizeMB))
 	}
 	if emptied || !t.Pruned.isEmpty() || x.store.exists(x.store.trashPath()) {
 		return t, x.collectInto(ctx, w, &t, nil)
@@ -72,7 +73,7 @@ func (x *Session) complete(ctx context.Context, t *TidyResult) (emptied bool, er
 		return x.empty(ctx, &t.Pruned)
 	case ArchiveOnComplete:
 		t.Archived, err = x.retire(ctx)
-		t.Pruned.Checkpoints = nil
+		t.Pruned.Checkpoints, t.Pruned.Lost = nil, nil // they went with it
 	case KeepOnComplete:
 	}
 	return false, err

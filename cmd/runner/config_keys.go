@@ -85,7 +85,7 @@ func triggerKeys() []configKey {
 }
 
 // retentionKeys are how many checkpoints of each trigger are kept. Those
-// without a default are not counted, while age and size limit them.
+// without a default are all kept, until a person prunes by age.
 func retentionKeys() []configKey {
 	const all = -1
 	defaults := checkpoint.DefaultPolicy().Retention
