@@ -189,8 +189,8 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 	for _, warning := range t.Warnings {
 		fmt.Fprintln(b.env.stderr, "Warning:", warning)
 	}
-	if n := len(t.Pruned.Checkpoints); n > 0 {
-		fmt.Fprintf(b.env.stderr, "Retention let go of %d checkpoint(s)\n", n)
+	if err == nil {
+		err = tell(b.env.stderr, &t.Pruned)
 	}
 	if t.Archived != "" {
 		fmt.Fprintf(b.env.stderr, "Archived under %s\n", b.env.display(t.Archived))

@@ -134,6 +134,33 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	if n := len(p.Checkpoints); n > 0 {
 		fmt.Fprintf(b, "%s %s of %s (%s), keeping %d:\n", verb, plural(n, "checkpoint"), p.PRD, size(p.Freed), p.Kept)
 	}
+	writeRemoved(b, p, verb)
+	if p.Doubted > 0 {
+		fmt.Fprintf(b, "  ! %d would be too old if the clock is right; --older-than takes it at its word\n", p.Doubted)
+	}
+	if p.Over > 0 {
+		fmt.Fprintf(b, "  ! %s holds %s more than it may: raise checkpoint.storage.max_size_mb, or unpin or keep fewer\n", p.PRD, size(p.Over))
+	}
+	for _, warning := range p.Warnings {
+		fmt.Fprintf(b, "  ! %s: %s\n", p.PRD, warning)
+	}
+}
+
+// tell says what the end of a run removed by itself, and what can no longer be
+// gone back to because of it.
+func tell(w io.Writer, p *checkpoint.Pruned) error {
+	var b strings.Builder
+	if n := len(p.Checkpoints); n > 0 {
+		fmt.Fprintf(&b, "Retention let go of %s (%s), keeping %d:\n", plural(n, "checkpoint"), size(p.Freed), p.Kept)
+	}
+	writeRemoved(&b, p, "Retention let go of")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeRemoved prints each thing that is removed with its reason, and what can
+// no longer be gone back to.
+func writeRemoved(b *strings.Builder, p *checkpoint.Pruned, verb string) {
 	for _, c := range p.Checkpoints {
 		fmt.Fprintf(b, "  - %s: %s\n", c.ID, c.Why)
 	}
@@ -142,15 +169,6 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	}
 	for _, lost := range p.Lost {
 		fmt.Fprintf(b, "  ! %s\n", lost)
-	}
-	if p.Doubted > 0 {
-		fmt.Fprintf(b, "  ! %d would be too old if the clock is right; --older-than takes it at its word\n", p.Doubted)
-	}
-	if p.Over > 0 {
-		fmt.Fprintf(b, "  ! %s holds %s more than max_size_mb allows, and nothing more may go\n", p.PRD, size(p.Over))
-	}
-	for _, warning := range p.Warnings {
-		fmt.Fprintf(b, "  ! %s: %s\n", p.PRD, warning)
 	}
 }
 
