@@ -16,6 +16,7 @@ type Pruned struct {
 	Checkpoints []RemovedCheckpoint // of the current session, oldest first
 	Sessions    []RemovedSession    // that were set aside
 	Kept        int                 // checkpoints
+	Keeps       []KeptCheckpoint    // these, where retention decided, oldest first
 	Lost        []string            // what can no longer be gone back to, for people
 	Freed       int64               // bytes, as far as no other PRD needs them too
 	Over        int64               // bytes over max_size_mb that are left although nothing more may go
@@ -28,6 +29,12 @@ type RemovedCheckpoint struct {
 	*CheckpointRef
 	Why   string
 	Bytes int64
+}
+
+// KeptCheckpoint is a checkpoint that stays, and why.
+type KeptCheckpoint struct {
+	*CheckpointRef
+	Why string
 }
 
 // RemovedSession is a session that is no longer kept, and why.
@@ -130,6 +137,7 @@ func (p *Pruned) decide(s *State, policy Policy, pass Pass) {
 	for i, d := range result.Decisions {
 		if d.Keep {
 			kept = append(kept, s.Checkpoints[i])
+			p.Keeps = append(p.Keeps, KeptCheckpoint{CheckpointRef: s.Checkpoints[i], Why: d.Reason})
 			continue
 		}
 		p.Checkpoints = append(p.Checkpoints, RemovedCheckpoint{CheckpointRef: s.Checkpoints[i], Why: d.Reason, Bytes: d.Bytes})

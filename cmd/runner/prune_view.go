@@ -24,8 +24,9 @@ type prunedPRD struct {
 	PRD         string              `json:"prd"`
 	Checkpoints []removedCheckpoint `json:"checkpoints"` // oldest first
 	Sessions    []removedSession    `json:"sessions"`
-	Kept        int                 `json:"kept"` // checkpoints
-	Lost        []string            `json:"lost"` // what can no longer be gone back to
+	Kept        int                 `json:"kept"`  // checkpoints
+	Keeps       []keptCheckpoint    `json:"keeps"` // and why, oldest first
+	Lost        []string            `json:"lost"`  // what can no longer be gone back to
 	FreedBytes  int64               `json:"freed_bytes"`
 	OverBytes   int64               `json:"over_bytes"` // over max_size_mb, and nothing more may go
 	Doubted     int                 `json:"doubted"`    // too old, if the clock is right
@@ -41,6 +42,11 @@ type removedCheckpoint struct {
 	CreatedAt time.Time          `json:"created_at"`
 	Reason    string             `json:"reason"`
 	Bytes     int64              `json:"bytes"`
+}
+
+type keptCheckpoint struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
 }
 
 type removedSession struct {
@@ -63,12 +69,15 @@ type collectedAll struct {
 
 func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
 	out := prunedPRD{
-		PRD: p.PRD, Checkpoints: []removedCheckpoint{}, Sessions: []removedSession{}, Kept: p.Kept,
+		PRD: p.PRD, Checkpoints: []removedCheckpoint{}, Sessions: []removedSession{}, Kept: p.Kept, Keeps: []keptCheckpoint{},
 		Lost: append([]string{}, p.Lost...), FreedBytes: p.Freed, OverBytes: p.Over, Doubted: p.Doubted,
 		Warnings: append([]string{}, p.Warnings...),
 	}
 	for _, c := range p.Checkpoints {
 		out.Checkpoints = append(out.Checkpoints, removedCheckpoint{c.ID, c.Seq, c.Step, c.Trigger, c.CreatedAt, c.Why, c.Bytes})
+	}
+	for _, c := range p.Keeps {
+		out.Keeps = append(out.Keeps, keptCheckpoint{c.ID, c.Why})
 	}
 	for _, s := range p.Sessions {
 		out.Sessions = append(out.Sessions, removedSession{s.ID, s.Complete, s.EndedAt, s.Why, s.Bytes})
@@ -116,6 +125,9 @@ func (p *pruning) write(w io.Writer, ahead bool) error {
 	}
 	for _, plan := range p.pruned {
 		writePruned(&b, plan, ahead)
+		if p.o.dryRun && p.o.olderThan > 0 {
+			writeKept(&b, plan)
+		}
 	}
 	p.objects.write(&b, ahead)
 	for prd := range p.owned {
@@ -143,6 +155,16 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	}
 	for _, warning := range p.Warnings {
 		fmt.Fprintf(b, "  ! %s: %s\n", p.PRD, warning)
+	}
+}
+
+// writeKept answers whoever asked for an age why others stay.
+func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
+	if len(p.Keeps) > 0 {
+		fmt.Fprintf(b, "Would keep %s of %s:\n", plural(len(p.Keeps), "checkpoint"), p.PRD)
+	}
+	for _, c := range p.Keeps {
+		fmt.Fprintf(b, "  = %s: %s\n", c.ID, c.Why)
 	}
 }
 
