@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,7 +81,7 @@ func newFacts() *Facts {
 func (s *surveyor) session(ctx context.Context, f *Facts, git Git) error {
 	if s.p.Document != "" {
 		a, err := describe(ctx, s.files, filepath.ToSlash(s.p.Document))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !workspace.IsAbsent(err) {
 			return fmt.Errorf("read the PRD document: %w", err)
 		}
 		f.Document = &checkpoint.FileRef{Path: checkpoint.Text(s.p.Document), Digest: a.Digest}
@@ -139,7 +138,7 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 		}
 		now, err := describe(ctx, s.files, string(a.Path))
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case workspace.IsAbsent(err):
 			err = conflict(a, "")
 		case errors.Is(err, workspace.ErrNotRegular):
 			err = conflict(a, "not a file")

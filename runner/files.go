@@ -4,15 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 )
 
-// describe looks at one file: fs.ErrNotExist, workspace.ErrNotRegular, workspace.ErrUnstable.
+// describe looks at one file: workspace.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
 func describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
 	e, err := w.Describe(ctx, path)
 	return artifact(e), err
@@ -104,7 +102,7 @@ func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []
 		switch {
 		case err == nil:
 			found = append(found, e)
-		case !errors.Is(err, fs.ErrNotExist):
+		case !workspace.IsAbsent(err):
 			return fmt.Errorf("restore an artifact: %w", err)
 		}
 	}

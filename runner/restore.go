@@ -2,9 +2,7 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -117,7 +115,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoi
 	var changed []checkpoint.Artifact
 	for _, a := range all {
 		now, err := describe(ctx, w, string(a.Path))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !workspace.IsAbsent(err) {
 			return fmt.Errorf("look at partial work: %w", err)
 		}
 		if err == nil && now.Digest == a.Digest {

@@ -261,3 +261,36 @@ phase "one" {
 	b.must(checkpoint.StatusComplete)
 	b.wantRan("B")
 }
+
+// A file where the directory of an artifact was means that the artifact is
+// missing, and can be decided about; what is in the way is not removed unasked.
+func TestArtifactBelowAFileIsMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/a"]
+    script    = "echo A >> ran; mkdir -p out; echo a > out/a"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; test -e mended"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "B")
+	if err := os.RemoveAll(b.path("out")); err != nil {
+		t.Fatal(err)
+	}
+	b.write("out", "in the way")
+	b.write("mended", "")
+	if _, err := b.build(); err == nil || !strings.Contains(err.Error(), "out is in the way") {
+		t.Fatalf("build: %v, want it to name what is in the way of the artifact", err)
+	}
+	b.wantFile("out", "in the way")
+	b.remove("out")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B")
+	b.wantFile("out/a", "a")
+}

@@ -24,6 +24,10 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, errDetour)
 }
 
+// IsAbsent reports whether an error of Describe says that nothing is at a path,
+// also because there is a file or a link where a directory above it was.
+func IsAbsent(err error) bool { return absent(err) }
+
 // cursor opens the directories of paths, following no link on the way: what
 // looks like a path below a link is somewhere else. It keeps the last one open,
 // so that sorted paths cost little. It belongs to one goroutine.
