@@ -35,12 +35,25 @@ func (l *loop) attemptNext(n *node) {
 		}
 	}
 	var partial []checkpoint.Artifact
+	mine := func(string, string) bool { return true }
 	if n.step.Decision == Run && n.attempt > 1 {
 		partial = l.sv.overwritten(l.x.State(), n.ws.Name, n.ws.Artifacts)
+		if n.timer == nil { // what was done since the run began is the workstream's own
+			mine = l.sv.partial.accounts
+		}
 	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		r := l.perform(within, n.ws, task, partial)
-		return func() { l.attempted(n, r) }
+		back, err := takeBackPartial(within, l.sv.files, partial, mine)
+		r := performed{failure: &checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error"}}
+		if err == nil {
+			r = l.perform(within, n.ws, task)
+		} else {
+			r.failure.Message = checkpoint.Text(err.Error())
+		}
+		return func() {
+			l.add(nil, l.takenBack(n.ws.Name, back)...)
+			l.attempted(n, r)
+		}
 	})
 }
 
@@ -55,10 +68,7 @@ type performed struct {
 }
 
 // perform runs a task and gathers what it left behind. It runs beside the loop.
-func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task, partial []checkpoint.Artifact) performed {
-	if err := takeBackPartial(ctx, l.sv.files, partial); err != nil {
-		return performed{failure: &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())}}
-	}
+func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) performed {
 	var sink began
 	res, err := l.o.Executor.Run(ctx, task, &sink)
 	r := performed{began: sink.yes, result: res}

@@ -19,7 +19,11 @@ func (l *loop) begin(plan *Plan) error {
 			return err
 		}
 	} else {
+		wasKilled := killed(previous)
 		l.resume(plan)
+		if wasKilled {
+			l.keepPartial()
+		}
 		if err := l.restorePlanned(plan); err != nil {
 			return fmt.Errorf("go on with the session: %w", err)
 		}

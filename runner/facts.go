@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -24,6 +22,7 @@ type Facts struct {
 	inputs    map[string][]checkpoint.Artifact // of a workstream, by its name
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
+	partial   map[string][]checkpoint.Artifact // recorded artifacts that a stopped workstream wrote over, as on record, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 
 	captured bool               // whether the last run captured all of the workspace
@@ -36,6 +35,7 @@ func (f *Facts) merge(found *Facts) {
 		f.inputs[name] = files
 		f.conflicts[name] = found.conflicts[name]
 		f.current[name] = found.current[name]
+		f.partial[name] = found.partial[name]
 	}
 }
 
@@ -57,8 +57,8 @@ type surveyor struct {
 	p     *pipeline.Pipeline
 	own   *ownership
 
-	latest  map[string]string      // path → the completed workstream that recorded it last
-	partial []*pipeline.Workstream // begun and not completed: what is under their patterns is theirs
+	latest  map[string]string // path → the completed workstream that recorded it last
+	partial partialWork
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
@@ -73,6 +73,7 @@ func newFacts() *Facts {
 		inputs:    make(map[string][]checkpoint.Artifact),
 		conflicts: make(map[string][]Conflict),
 		current:   make(map[string][]checkpoint.Artifact),
+		partial:   make(map[string][]checkpoint.Artifact),
 		judged:    make(map[string]string),
 	}
 }
@@ -131,13 +132,16 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 		conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
 		return err
 	}
+	var partial []checkpoint.Artifact
 	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
-		if s.accounted(rec, string(a.Path)) {
-			continue
+		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
+			continue // another one has recorded it since
 		}
 		now, err := describe(ctx, s.files, string(a.Path))
 		switch {
+		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.accounts(string(a.Path), now.Digest):
+			partial, err = append(partial, a), nil
 		case workspace.IsAbsent(err):
 			err = conflict(a, "")
 		case errors.Is(err, workspace.ErrNotRegular):
@@ -152,45 +156,23 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 			return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
 		}
 	}
-	f.conflicts[rec.Name], f.current[rec.Name] = conflicts, current
+	f.conflicts[rec.Name], f.current[rec.Name], f.partial[rec.Name] = conflicts, current, partial
 	return nil
-}
-
-// accounted reports whether a recorded artifact is not its workstream's to
-// answer for: another one has recorded it since, or was making it when it was
-// stopped.
-func (s *surveyor) accounted(rec *checkpoint.Workstream, path string) bool {
-	if owner := s.latest[path]; owner != "" && owner != rec.Name {
-		return true
-	}
-	for _, ws := range s.partial {
-		for _, pattern := range ws.Artifacts {
-			if ok, err := doublestar.Match(pattern, path); err == nil && ok {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // claims finds out whose the recorded artifacts are.
 func (s *surveyor) claims(st *checkpoint.State) {
-	s.latest, s.partial = make(map[string]string), nil
+	s.latest = make(map[string]string)
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			rec := recordOf(st, ws.Name)
-			switch {
-			case rec == nil:
-			case rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded:
-				for _, a := range rec.Artifacts {
-					if path := string(a.Path); rec.WorkSeq >= newest[path] {
-						s.latest[path], newest[path] = rec.Name, rec.WorkSeq
-					}
-				}
-			case rec.Status == checkpoint.Running || rec.Status == checkpoint.Interrupted || rec.Status == checkpoint.Failed || rec.Status == checkpoint.Uncertain:
-				if len(ws.Artifacts) > 0 {
-					s.partial = append(s.partial, ws)
+			if !isDone(rec) {
+				continue
+			}
+			for _, a := range rec.Artifacts {
+				if path := string(a.Path); rec.WorkSeq >= newest[path] {
+					s.latest[path], newest[path] = rec.Name, rec.WorkSeq
 				}
 			}
 		}
@@ -237,6 +219,9 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 		return err
 	}
 	s.claims(st)
+	if err := s.stopped(ctx, st); err != nil {
+		return err
+	}
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -161,7 +163,7 @@ func (l *loop) keep(n *node) {
 
 // takeEdits keeps artifacts as somebody has edited them.
 func (l *loop) takeEdits(n *node, changed []Conflict) {
-	current := l.facts.current[n.ws.Name]
+	current, partial := l.facts.current[n.ws.Name], l.facts.partial[n.ws.Name]
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := hold(within, l.sv.files, current)
 		return func() {
@@ -178,11 +180,16 @@ func (l *loop) takeEdits(n *node, changed []Conflict) {
 				paths[i] = checkpoint.Text(c.Path)
 			}
 			l.enter()
-			l.add(nil, checkpoint.WorkstreamEdited{Workstream: n.ws.Name, Artifacts: current, Edited: paths})
+			l.add(nil, checkpoint.WorkstreamEdited{Workstream: n.ws.Name, Artifacts: sortedByPath(slices.Concat(current, partial)), Edited: paths})
 			delete(l.facts.conflicts, n.ws.Name)
 			l.judgeWorkstream(n)
 		}
 	})
+}
+
+func sortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {
+	slices.SortFunc(all, func(a, b checkpoint.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	return all
 }
 
 // adopt records the artifacts of work whose end nobody saw.

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -109,28 +110,49 @@ func matchesAny(patterns []string, path string) bool {
 	})
 }
 
-// takeBackPartial restores those of the artifacts that are not as recorded and
-// whose bytes are kept.
-func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
+// takeBackPartial restores those of the artifacts that are partial work and
+// whose bytes are kept, and returns them. What is not as recorded for another
+// reason is somebody's edit, and stays.
+func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact, mine func(path, digest string) bool) ([]checkpoint.Artifact, error) {
 	var changed []checkpoint.Artifact
 	for _, a := range all {
 		now, err := describe(ctx, w, string(a.Path))
 		if err != nil && !workspace.IsAbsent(err) {
-			return fmt.Errorf("look at partial work: %w", err)
+			return nil, fmt.Errorf("look at partial work: %w", err)
 		}
-		if err == nil && now.Digest == a.Digest {
+		if err == nil && now.Digest == a.Digest || !mine(string(a.Path), now.Digest) {
 			continue
 		}
 		kept, err := w.Kept(a.Digest)
 		if err != nil {
-			return fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
+			return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
 		}
 		if kept {
 			changed = append(changed, a)
 		}
 	}
 	if len(changed) == 0 {
-		return nil
+		return nil, nil
 	}
-	return putBack(ctx, w, uuid.NewString(), changed)
+	if err := putBack(ctx, w, uuid.NewString(), changed); err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// takenBack says whose artifacts were restored before a workstream ran again.
+func (l *loop) takenBack(name string, back []checkpoint.Artifact) []checkpoint.Event {
+	paths := make(map[string][]checkpoint.Text)
+	for _, a := range back {
+		owner := l.sv.latest[string(a.Path)]
+		paths[owner] = append(paths[owner], a.Path)
+	}
+	var events []checkpoint.Event
+	for _, owner := range slices.Sorted(maps.Keys(paths)) {
+		slices.Sort(paths[owner])
+		events = append(events, checkpoint.ArtifactsRestored{
+			Workstream: owner, Paths: paths[owner], Reason: checkpoint.Text("it was the partial work of " + name),
+		})
+	}
+	return events
 }

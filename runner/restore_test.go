@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -293,4 +294,108 @@ phase "one" {
 	b.must(checkpoint.StatusComplete)
 	b.wantRan("B")
 	b.wantFile("out/a", "a")
+}
+
+// An artifact that somebody mended after the workstream failed which had
+// written over it is no partial work: it is not put back unasked.
+func TestEditAfterPartialWorkIsAConflict(t *testing.T) {
+	t.Parallel()
+	for choice, want := range map[runner.OnConflict]string{"": "fixed", runner.ConflictKeep: "fixed", runner.ConflictRestore: "a"} {
+		b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/a.txt", "out/z.txt"]
+    script    = "mkdir -p out; echo a > out/a.txt; echo z > out/z.txt"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    artifacts  = ["out/*.txt"]
+    script     = "cat out/a.txt out/z.txt >> seen; test -e mended || { echo partial > out/a.txt; echo partial > out/z.txt; exit 1; }"
+  }
+}
+`)
+		b.must(checkpoint.StatusFailed)
+		b.remove("seen")
+		b.write("out/a.txt", "fixed\n")
+		b.write("mended", "")
+		if choice == "" {
+			_, err := b.build()
+			var c *runner.ConflictError
+			if !errors.As(err, &c) || len(c.Conflicts) != 1 || c.Conflicts[0].Path != "out/a.txt" {
+				t.Fatalf("%v, want a conflict over out/a.txt", err)
+			}
+			b.wantFile("out/a.txt", want)
+			continue
+		}
+		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = choice })
+		b.wantFile("seen", want+"\nz")
+		b.wantFile("out/a.txt", want)
+		if !slices.ContainsFunc(b.commits, func(c checkpoint.Commit) bool {
+			return slices.ContainsFunc(c.Events, func(e checkpoint.Event) bool {
+				r, ok := e.(checkpoint.ArtifactsRestored)
+				return ok && r.Workstream == "A" && slices.Contains(r.Paths, "out/z.txt")
+			})
+		}) {
+			t.Errorf("%s: that partial work was taken back is not on record", choice)
+		}
+	}
+}
+
+// Where a runner was killed nobody can tell partial work from an edit: it is
+// taken back, and how it was found is in a checkpoint.
+func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/a.txt"]
+    script    = "mkdir -p out; echo a > out/a.txt"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    artifacts  = ["out/*.txt"]
+    script     = "cat out/a.txt >> seen; test -e mended"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.remove("seen")
+	session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "B", Attempt: 2})
+	if _, err := session.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.write("out/a.txt", "perhaps an edit")
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("seen", "a")
+	if len(b.warned) == 0 || !strings.Contains(b.warned[0], "out/a.txt") {
+		t.Errorf("warned %q, want out/a.txt named", b.warned)
+	}
+	w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	for _, ref := range b.state().Checkpoints {
+		if ref.Trigger != checkpoint.TriggerManual {
+			continue
+		}
+		l, err := w.Load(t.Context(), ref.Capture.Listing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(l.Entries, func(e workspace.Entry) bool { return e.Path == "out/a.txt" })
+		if i < 0 || l.Entries[i].Size != int64(len("perhaps an edit")) {
+			t.Errorf("captured %+v, want the edit of out/a.txt", l.Entries)
+		}
+		return
+	}
+	t.Error("no checkpoint was made before partial work was taken back")
 }

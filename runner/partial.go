@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"context"
+	"slices"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// partialWork tells what workstreams that were stopped did to the artifacts of
+// others from what somebody edited since. The workspace is captured when a run
+// ends: what is as it was then is partial work. Where a runner was killed there
+// is no such capture, and what was running accounts for all under its patterns.
+type partialWork struct {
+	patterns []string          // of workstreams that were begun and not completed
+	running  []string          // those of them that ran when a runner was killed
+	then     map[string]string // digests at the end of the last run, by path; nil: they are not known
+}
+
+// accounts reports whether a recorded artifact that is not as recorded, but has
+// the given digest, "" for none, is partial work.
+func (p *partialWork) accounts(path, digest string) bool {
+	if matchesAny(p.running, path) {
+		return true
+	}
+	return p.then != nil && p.then[path] == digest && matchesAny(p.patterns, path)
+}
+
+// stopped finds out what may be partial work.
+func (s *surveyor) stopped(ctx context.Context, st *checkpoint.State) error {
+	s.partial = partialWork{}
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			s.partial.add(ws, recordOf(st, ws.Name), killed(st))
+		}
+	}
+	if len(s.partial.patterns) == 0 || st.RunCapture == nil {
+		return nil
+	}
+	l, err := s.files.Load(ctx, st.RunCapture.Listing)
+	if err != nil {
+		return ctx.Err() // without it nobody is taken at less than an edit
+	}
+	s.partial.then = make(map[string]string, len(l.Entries))
+	for _, e := range l.Entries {
+		s.partial.then[e.Path] = e.Digest
+	}
+	for _, path := range l.LeftOut {
+		s.partial.then[path] = "not captured"
+	}
+	return nil
+}
+
+func (p *partialWork) add(ws *pipeline.Workstream, rec *checkpoint.Workstream, killed bool) {
+	if rec == nil {
+		return
+	}
+	cut := rec.Status == checkpoint.Running || rec.Status == checkpoint.Interrupted
+	if cut || rec.Status == checkpoint.Failed || rec.Status == checkpoint.Uncertain {
+		p.patterns = append(p.patterns, ws.Artifacts...)
+	}
+	if cut && killed {
+		p.running = append(p.running, ws.Artifacts...)
+	}
+}
+
+// killed reports whether the end of the last run was never recorded.
+func killed(st *checkpoint.State) bool { return st != nil && st.RunningAt != nil }
+
+// keepPartial keeps what is about to be taken back after a runner was killed:
+// nobody can tell whether somebody edited it since.
+func (l *loop) keepPartial() {
+	var paths []string
+	for _, all := range l.facts.partial {
+		for _, a := range all {
+			paths = append(paths, string(a.Path))
+		}
+	}
+	if len(paths) == 0 {
+		return
+	}
+	slices.Sort(paths)
+	l.capture()
+	l.checkpoint(checkpoint.TriggerManual, "before partial work is taken back: "+list(paths))
+	l.warn(list(paths) + " is taken for partial work of the run that was killed; how it was found is in a checkpoint")
+}
