@@ -55,6 +55,7 @@ that look sensitive, and files that no checkpoint knows, stay as they are.`,
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("state-only", "files-only")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "manual")
+	cmd.MarkFlagsMutuallyExclusive("manual", "json")
 	return cmd
 }
 
@@ -81,13 +82,13 @@ func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRo
 
 // runRollback shows, asks, and goes back.
 func runRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, person *view.Terminal, o checkpointRollbackOptions) error {
-	plan, err := store.PlanRollback(ctx, w, o.prd, o.options(env))
-	if errors.Is(err, checkpoint.ErrUnfinishedRollback) && !o.dryRun && !o.manual {
-		// What there is to go back from is known only when that one is finished.
-		if err = finishNow(ctx, env, cfg, store, o.prd, w); err == nil {
-			plan, err = store.PlanRollback(ctx, w, o.prd, o.options(env))
+	if !o.dryRun && !o.manual {
+		// What there is to go back from is known only when all is in order.
+		if err := settle(ctx, env, cfg, store, o.prd, w); err != nil {
+			return err
 		}
 	}
+	plan, err := store.PlanRollback(ctx, w, o.prd, o.options(env))
 	if err != nil {
 		return refusedRollback(ctx, env, cfg, store, w, o, "", err)
 	}
@@ -100,15 +101,6 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 		return err
 	}
 	return rollBack(ctx, env, store, session, w, o)
-}
-
-// finishNow finishes a rollback that was cut short, and nothing else.
-func finishNow(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
-	session, err := lockSession(ctx, env, cfg, store, prd, w)
-	if err != nil {
-		return err
-	}
-	return session.Close()
 }
 
 // previewRollback shows what a rollback would do, and asks. It reports whether

@@ -117,6 +117,8 @@ func planState(env *environment, o *runner.Options, resume string) (*checkpoint.
 	}
 	st := snap.State
 	switch {
+	case st != nil && st.Rollback != nil && resume != "":
+		return nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedRollback))
 	case st == nil && resume != "":
 		o.Imported = snap.Document
 		return nil, nil

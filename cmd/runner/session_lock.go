@@ -23,6 +23,28 @@ func lockSession(ctx context.Context, env *environment, cfg *config, store *chec
 	return session, nil
 }
 
+// settle does what the next owner of a session would do before anything else,
+// so that what is decided and planned afterwards is about where it stands then:
+// it takes over a rescue copy, sets aside what was never written to its end,
+// and finishes a rollback that was cut short, which only the rescue copy may
+// know of. A session that is in order, that somebody owns, or that can't be
+// read is left alone.
+func settle(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
+	snap, err := store.Load(prd)
+	if cannotRead := err != nil; cannotRead || snap.Owner != nil || !unsettled(snap) {
+		return nil // who reads it next says what is wrong
+	}
+	session, err := lockSession(ctx, env, cfg, store, prd, w)
+	if err != nil {
+		return err
+	}
+	return session.Close()
+}
+
+func unsettled(snap *checkpoint.Snapshot) bool {
+	return snap.RescuePath != "" || snap.TornBytes > 0 || snap.State != nil && snap.State.Rollback != nil
+}
+
 // finishRollback finishes a rollback that was cut short, and says so.
 func finishRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
 	st := session.State()

@@ -54,14 +54,10 @@ func (s *starter) load() (*checkpoint.Snapshot, error) {
 	return snap, err
 }
 
-// settle finishes a rollback that was cut short before anything is decided:
-// until then the session stands where it is about to leave.
+// settle puts the session in order before anything is decided: until then it
+// stands where it is about to leave.
 func (s *starter) settle(ctx context.Context) (*checkpoint.Snapshot, error) {
-	snap, err := s.load()
-	if err != nil || snap.State == nil || snap.State.Rollback == nil || snap.Owner != nil {
-		return snap, err
-	}
-	if err := finishNow(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
+	if err := settle(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
 		return nil, err
 	}
 	return s.load()
@@ -276,6 +272,10 @@ func (s *starter) view(snap *checkpoint.Snapshot) error {
 		return nil
 	}
 	file, err := s.store.ReadCheckpoint(s.prd, ref.ID)
+	if _, reason, ok := damageIn(err, ref.ID); ok {
+		writeDamage(s.env, snap.State, ref.ID, reason)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
