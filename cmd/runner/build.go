@@ -102,7 +102,7 @@ func first(args []string) string {
 
 func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if o.dryRun {
-		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume})
+		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, json: env.options.output == string(view.JSON)})
 	}
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -338,6 +338,8 @@ func buildError(env *environment, prd string, err error) error {
 	case errors.As(err, &conflict):
 		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
 		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (put them back as they were)")
+	case isA[*workspace.MissingError](err):
+		return withHint(err, fmt.Sprintf("`runner build %s --resume --invalidate WS` makes it again, where WS is the workstream that it is of", prd))
 	case errors.Is(err, runner.ErrPlanMoved):
 		return withHint(err, fmt.Sprintf("`runner plan %s --resume` shows what there is now", prd))
 	}

@@ -113,6 +113,27 @@ func TestResumePrompt(t *testing.T) {
 		s.expect("PRD-001 complete")
 		s.exits(0)
 	})
+	t.Run("view what is damaged", func(t *testing.T) {
+		t.Parallel()
+		dir := unfinished(t)
+		write(t, dir, "ok")
+		checkpoints, err := filepath.Glob(filepath.Join(dir, ".runner", "PRD-001", "checkpoints", "*"))
+		if err != nil || len(checkpoints) == 0 {
+			t.Fatal(checkpoints, err)
+		}
+		for _, path := range checkpoints {
+			write(t, filepath.Dir(path), filepath.Base(path))
+		}
+		s := atTerminal(t, dir, "build", "PRD-001")
+		s.expect("Choice [r/s/v/d]: ")
+		s.send("v\n")
+		s.expect("CHECKPOINT DAMAGED")
+		s.expect("runner checkpoint rebuild PRD-001 CP-")
+		s.expect("Choice [r/s/v/d]: ")
+		s.send("r\n")
+		s.expect("PRD-001 complete")
+		s.exits(0)
+	})
 	t.Run("start fresh", func(t *testing.T) {
 		t.Parallel()
 		dir := unfinished(t)

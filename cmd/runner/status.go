@@ -145,6 +145,10 @@ func statusOfAll(env *environment, asJSON bool) error {
 	tw := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "PRD\tSTATUS\tPHASE\tDONE\tUPDATED\tTITLE")
 	for _, s := range list {
+		if s.Damaged != "" {
+			fmt.Fprintf(tw, "%s\tdamaged\t\t\t\t%s\n", s.PRD, strings.Join(s.Next, "; "))
+			continue
+		}
 		fmt.Fprintf(tw, "%s\t%s\t%d of %d\t%d of %d\t%s\t%s\n", s.PRD, s.words(), s.CurrentPhase, s.TotalPhases,
 			s.Counts.Done, s.Counts.Total, view.Ago(env.now(), s.UpdatedAt), view.OneLine(s.Title))
 	}
