@@ -76,6 +76,9 @@ func (i *Import) place(ctx context.Context, replace bool) (*Placed, error) {
 		if !replace {
 			return nil, &ImportConflictError{PRD: i.PRD, Relation: relation, Here: here}
 		}
+		if here != nil && here.Rollback != nil { // its files are of neither moment
+			return nil, fmt.Errorf("import %s: %w", i.PRD, ErrUnfinishedRollback)
+		}
 	}
 	if err := i.placeObjects(ctx); err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func (s *Store) journalMissing(prd string, d *Document, claims []claim) error {
 	return &DamagedError{
 		Path:   s.journalPath(prd),
 		Detail: fmt.Sprintf("it is missing, but %s names commit %d of it", claims[0].path, claims[0].seq),
-		Remedy: fmt.Sprintf("%s; to go on from what the document says, remove the key \"runner\" from a copy of it, and put that back afterwards", abandonRemedy(prd)),
+		Remedy: abandonRemedy(prd),
 	}
 }
 

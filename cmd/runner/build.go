@@ -44,7 +44,12 @@ checkpoint first, as "checkpoint rollback" does.`,
 		Example: `  runner build PRD-009
   runner build PRD-009 --resume
   runner build PRD-009 --resume --invalidate WS2`,
-		Args: arguments(0, 1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 && o.resume == resumeNamed {
+				return withHint(usageErrorf("unexpected argument %q", args[1]), fmt.Sprintf("to go back to that checkpoint first: `runner build %s --resume=%s`", args[0], shellQuote(args[1])))
+			}
+			return arguments(0, 1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.pipeline.prd = first(args)
 			return runBuild(cmd.Context(), env, o)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,8 +51,9 @@ func newCheckpointExportCommand(env *environment) *cobra.Command {
 		Long: `Export writes an archive of the session: its journal, its checkpoints, and the
 bytes of all files that these captured, also of those that git keeps. A machine
 that has nothing else goes on from it with "checkpoint import". The same state
-gives the same bytes. Sensitive files and values are never in it; logs are in it
-with --logs only.
+gives the same bytes. Files that look sensitive are not in it unless git tracks
+them, and values of sensitive variables never are; logs are in it with --logs
+only.
 
 Without -o the archive is put into exports/ in the directory of the PRD. The
 name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
@@ -84,6 +87,9 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 			return withHint(usageErrorf("-o %s: the name does not say how to compress", o.out), "let it end with .tar.gz, .tar.zst or .tar")
 		}
 		to.Path, to.Format = env.path(o.out), format
+		if dir := filepath.Dir(to.Path); !isDir(dir) {
+			return withHint(usageErrorf("-o %s: there is no directory %s", o.out, env.display(dir)), "make it first: `mkdir -p "+shellQuote(env.display(dir))+"`")
+		}
 	}
 	store, st, err := loadState(env, o.prd)
 	if err != nil {
@@ -103,6 +109,11 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		}
 		return writeExported(env.stdout, env, done)
 	})
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // warnUndeclared says where an archive holds only what the pipeline declares,

@@ -91,6 +91,9 @@ func openArchive(env *environment, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, &usageError{err: err}
 	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, errors.Join(withHint(usageErrorf("%s is a directory", name), "name the archive that `runner checkpoint export` wrote"), f.Close())
+	}
 	return f, nil
 }
 
@@ -253,6 +256,9 @@ func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 // importHint adds to why an import is refused what to do.
 func importHint(prd string, err error) error {
 	var conflict *checkpoint.ImportConflictError
+	if errors.Is(err, checkpoint.ErrUnfinishedRollback) {
+		return rollbackHint(prd, err)
+	}
 	if !errors.As(err, &conflict) {
 		return lockHint(prd, err)
 	}

@@ -122,7 +122,7 @@ func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.Sto
 		sessions = slices.DeleteFunc(sessions, func(at checkpoint.StoredSession) bool { return at.Place != checkpoint.PlaceCurrent })
 	}
 	if len(sessions) == 0 && o.prd != "" {
-		return nil, noSession(store, o.prd)
+		return nil, noSession(env, store, o.prd)
 	}
 	if len(sessions) == 0 {
 		return nil, noSessions()

@@ -114,7 +114,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		plan, err := p.store.PlanPrune(ctx, prd, checkpoint.PruneOptions{OlderThan: p.o.olderThan})
 		switch {
 		case errors.Is(err, checkpoint.ErrNoSession) && p.o.prd != "":
-			return noSession(p.store, prd)
+			return noSession(p.env, p.store, prd)
 		case err != nil && p.o.prd != "":
 			return err
 		case err != nil:

@@ -108,7 +108,7 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 	return withFiles(ctx, env, store, func(cfg *config, w *workspace.Workspace) error {
 		found, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if errors.Is(err, checkpoint.ErrNoSession) {
-			return noSession(store, o.prd)
+			return noSession(env, store, o.prd)
 		}
 		if err != nil {
 			return referenceHint(o.prd, err)

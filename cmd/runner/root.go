@@ -40,6 +40,14 @@ was proved done.
 	addGlobalFlags(root, &env.options)
 	addCommands(root, env)
 	addCompletions(root, env)
+	showHelp := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root {
+			// Of a command that there is not, there is no help.
+			reportError(env, unknownCommand(root, root.Flags().Args()))
+		}
+		showHelp(cmd, args)
+	})
 	markRunning(root, env)
 	return root
 }
@@ -133,7 +141,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		cmd.SuggestionsMinimumDistance = 2
 	}
 	hint := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	if under, rest, err := cmd.Find([]string{"checkpoint", args[0]}); err == nil && len(rest) == 0 && cmd.Root() == cmd {
+		hint = fmt.Sprintf("did you mean `%s`?", under.CommandPath())
+	} else if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near[0])
 	}
 	return withHint(usageErrorf("unknown command %q for `%s`", args[0], cmd.CommandPath()), hint)

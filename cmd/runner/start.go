@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,10 +109,34 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 
 // nothing decides where there is no session.
 func (s *starter) nothing() (start, error) {
+	if s.resume != "" && !chosen(s.selection) {
+		last, err := lastArchived(s.store, s.prd)
+		if err != nil {
+			return start{}, err
+		}
+		if last != nil && last.Place == checkpoint.PlaceHistory {
+			return s.complete()
+		}
+	}
 	if s.resume != resumeNamed {
 		return start{}, s.refuseAgain()
 	}
 	return start{}, nothingToResume(s.store, s.prd)
+}
+
+// lastArchived is the newest session of a PRD that was set aside, nil if there
+// is none.
+func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSession, error) {
+	sessions, err := store.Sessions(prd)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range slices.Backward(sessions) {
+		if at.Place != checkpoint.PlaceCurrent {
+			return &at, nil
+		}
+	}
+	return nil, nil
 }
 
 // nothingToResume says what there is instead.

@@ -71,7 +71,7 @@ func loadSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.S
 	}
 	snap, err := store.Load(prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
-		return nil, nil, noSession(store, prd)
+		return nil, nil, noSession(env, store, prd)
 	}
 	return store, snap, err
 }
@@ -97,9 +97,11 @@ func cutShort(r *checkpoint.RollbackStarted) string {
 }
 
 // noSession says what there is instead.
-func noSession(store *checkpoint.Store, prd string) error {
+func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	hint := fmt.Sprintf("`runner build %s` starts one", prd)
-	if prds, err := store.PRDs(); err == nil && len(prds) > 0 {
+	if last, err := lastArchived(store, prd); err == nil && last != nil {
+		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.display(last.Dir), prd)
+	} else if prds, err := store.PRDs(); err == nil && len(prds) > 0 {
 		hint = "there are sessions of " + strings.Join(prds, ", ")
 	}
 	return withHint(usageErrorf("there is no session of %s", prd), hint)
