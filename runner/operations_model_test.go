@@ -85,6 +85,7 @@ type world struct {
 	input   map[string]string   // of a workstream, in its last run
 	starts  map[string]int
 	meddled map[string]bool
+	results map[string]string // by what a digest says of an upstream workstream: what that was
 	points  map[string]*point
 	valid   map[string]bool
 	last    *checkpoint.State // after the step before
@@ -112,7 +113,7 @@ func newWorld(t *rapid.T) *world {
 
 // forget begins with another session.
 func (w *world) forget() {
-	w.points, w.valid, w.meddled, w.made = map[string]*point{}, map[string]bool{}, map[string]bool{}, map[string][]string{}
+	w.points, w.valid, w.meddled, w.made, w.results = map[string]*point{}, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]string{}
 	w.input, w.starts, w.last = map[string]string{}, map[string]int{}, nil
 }
 
@@ -509,7 +510,7 @@ func (w *world) judgeBuild(was, is *checkpoint.State, plan *runner.Plan, ending 
 			continue
 		}
 		before := was.Workstream(s.name)
-		if before.Status == checkpoint.Completed && ran && !w.hasReason(s, before, again, plan) {
+		if before.Status == checkpoint.Completed && ran && !w.hasReason(s, was, again, plan) {
 			t.Fatalf("%s was completed, and ran again without a reason; decision %s", s.name, decided(plan, s.name))
 		}
 		open := []checkpoint.StepStatus{checkpoint.Pending, checkpoint.Failed, checkpoint.Interrupted}
@@ -517,6 +518,11 @@ func (w *world) judgeBuild(was, is *checkpoint.State, plan *runner.Plan, ending 
 			t.Fatalf("%s was %s, is completed, and did not run", s.name, before.Status)
 		}
 		again[s.name] = ran || w.meddled[s.name]
+		if ran && done {
+			for on, result := range rec.Digest.Results {
+				w.results[result] = resultOf(is.Workstream(on))
+			}
+		}
 		if before.WorkSeq != rec.WorkSeq {
 			again[s.name] = true
 		}
@@ -526,9 +532,15 @@ func (w *world) judgeBuild(was, is *checkpoint.State, plan *runner.Plan, ending 
 	}
 }
 
+// resultOf tells one result of a workstream from another.
+func resultOf(rec *checkpoint.Workstream) string {
+	return fmt.Sprint(rec.WorkSeq, rec.Artifacts)
+}
+
 // hasReason reports whether a completed workstream had to run again: its input
 // is another than it ran with, or something that it depends on is another.
-func (w *world) hasReason(s step, before *checkpoint.Workstream, again map[string]bool, plan *runner.Plan) bool {
+func (w *world) hasReason(s step, was *checkpoint.State, again map[string]bool, plan *runner.Plan) bool {
+	before := was.Workstream(s.name)
 	if d := decided(plan, s.name); d != runner.Rerun && d != runner.Depends {
 		return false
 	}
@@ -537,7 +549,13 @@ func (w *world) hasReason(s step, before *checkpoint.Workstream, again map[strin
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.on, func(on string) bool { return again[on] }) || len(before.Edited) > 0
+	// An earlier build may have been stopped between the change of what it
+	// depends on and its own turn.
+	based := func(on string) bool {
+		result, known := before.Digest.Results[on]
+		return known && w.results[result] != resultOf(was.Workstream(on))
+	}
+	return slices.ContainsFunc(s.on, func(on string) bool { return again[on] || based(on) }) || len(before.Edited) > 0
 }
 
 // madeOf reports whether an artifact came of a run with the given input.
