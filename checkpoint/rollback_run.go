@@ -84,7 +84,11 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		if err := x.beginRollback(ctx, w, plan, o); err != nil {
 			return err
 		}
-		done, err = x.carryOutRollback(ctx, w)
+		before, err := x.filesBefore(ctx, w)
+		if err != nil {
+			return err
+		}
+		done, err = x.carryOutRollback(ctx, w, before)
 		return err
 	})
 	return done, err
@@ -122,7 +126,7 @@ func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*
 		if err = x.keepEdits(ctx, w); err != nil {
 			return err
 		}
-		done, err = x.carryOutRollback(ctx, w)
+		done, err = x.carryOutRollback(ctx, w, nil)
 		return err
 	})
 	return done, err
@@ -238,17 +242,23 @@ func gitOf(ctx context.Context, w *workspace.Workspace) *Git {
 	return &Git{Branch: branch, Commit: commit}
 }
 
-// carryOutRollback does what the intent says, and records how it ended.
-func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace) (*RolledBack, error) {
+// carryOutRollback does what the intent says, and records how it ended. In its
+// first run it is given the files that were recorded before (nil: it was cut
+// short): what is not as they are was edited since, and is not overwritten.
+func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, before *workspace.Listing) (*RolledBack, error) {
 	intent := *x.State().Rollback
+	undo := func() error { return x.undoFiles(context.WithoutCancel(ctx), w, intent, before) }
 	target, err := x.store.ReadCheckpoint(x.prd, intent.To)
 	if err != nil {
-		return nil, x.failRollback(ctx, w, intent, err)
+		return nil, x.failRollback(ctx, w, intent, err, undo)
 	}
 	var restored workspace.Restored
 	if intent.Scope != RollbackState {
-		if restored, err = x.restoreFiles(ctx, w, intent, target.State); err != nil {
-			return nil, x.failRollback(ctx, w, intent, err)
+		if err := unedited(ctx, w, before); err != nil {
+			return nil, x.failRollback(ctx, w, intent, err, func() error { return nil })
+		}
+		if restored, err = x.restoreFiles(ctx, w, intent, target.State, before); err != nil {
+			return nil, x.failRollback(ctx, w, intent, err, undo)
 		}
 	}
 	e := RollbackCompleted{ID: intent.ID, Written: restored.Written, Deleted: restored.Deleted}
@@ -287,8 +297,9 @@ func (s *State) validIDs() []string {
 
 // restoreFiles makes the files those of a state: first the files, verified, and
 // then, where the state's commit is on a branch, HEAD and the index. A branch
-// that is reset first would take files along that no checkpoint holds.
-func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State) (workspace.Restored, error) {
+// that is reset first would take files along that no checkpoint holds. They are
+// expected to be as found says (nil: as they are).
+func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing) (workspace.Restored, error) {
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
@@ -301,7 +312,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 			return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
 		}
 	}
-	restored, err := x.restoreListed(ctx, w, intent, to)
+	restored, err := x.restoreListed(ctx, w, intent, to, found)
 	if err != nil || !resets {
 		return restored, err
 	}
@@ -312,7 +323,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 }
 
 // restoreListed puts the files of a state in place, and touches nothing of git's.
-func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State) (workspace.Restored, error) {
+func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing) (workspace.Restored, error) {
 	target, known, err := FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
@@ -321,9 +332,10 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if err != nil {
 		return workspace.Restored{}, err
 	}
-	found, err := w.Now(ctx, patterns)
-	if err != nil {
-		return workspace.Restored{}, fmt.Errorf("look at the workspace: %w", err)
+	if found == nil {
+		if found, err = w.Now(ctx, patterns); err != nil {
+			return workspace.Restored{}, fmt.Errorf("look at the workspace: %w", err)
+		}
 	}
 	if !known {
 		target = found.With(target.Entries)
@@ -334,11 +346,11 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 // failRollback puts the files back to where the rollback began, and records
 // that nothing was taken back. If even that fails the intent stays, and the
 // next one who owns the session tries again.
-func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, cause error) error {
+func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, cause error, undo func() error) error {
 	ctx = context.WithoutCancel(ctx)
 	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().Steps, Err: cause}
 	if intent.Scope != RollbackState {
-		failed.UndoFail = x.undoFiles(ctx, w, intent)
+		failed.UndoFail = undo()
 	}
 	failed.Undone = failed.UndoFail == nil
 	if git := gitOf(ctx, w); git != nil {
@@ -355,15 +367,4 @@ func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, inte
 		return errors.Join(failed, err)
 	}
 	return errors.Join(failed, x.WriteDerived(ctx, true))
-}
-
-func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted) error {
-	safety, err := x.store.ReadCheckpoint(x.prd, intent.Safety)
-	if err != nil {
-		return err
-	}
-	back := intent
-	back.To, back.Force = intent.Safety, false
-	_, err = x.restoreFiles(ctx, w, back, safety.State)
-	return err
 }

@@ -1,0 +1,97 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// filesBefore returns the files as the checkpoint that undoes the rollback has
+// them: nil where none are to be restored.
+func (x *Session) filesBefore(ctx context.Context, w *workspace.Workspace) (*workspace.Listing, error) {
+	s := x.State()
+	if w == nil || s.Capture == nil || s.Rollback.Scope == RollbackState {
+		return nil, nil
+	}
+	l, err := w.Load(ctx, s.Capture.Listing)
+	if err != nil {
+		return nil, fmt.Errorf("load the files as they were recorded before the rollback: %w", err)
+	}
+	return l, nil
+}
+
+// unedited makes sure that nothing was edited since it was recorded, where git
+// is about to reset the branch: unlike Restore it does not look at what it
+// overwrites.
+func unedited(ctx context.Context, w *workspace.Workspace, before *workspace.Listing) error {
+	if before == nil || !w.CommitsToBranch() {
+		return nil
+	}
+	found, err := w.Now(ctx, before.Patterns)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	if edits := workspace.Diff(before, found); len(edits) > 0 {
+		return &workspace.ChangedError{Path: edits[0].Path}
+	}
+	return nil
+}
+
+// undoFiles puts the files back to where the rollback began. In the first run
+// of a rollback what somebody edited meanwhile is in no checkpoint: it stays.
+func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, before *workspace.Listing) error {
+	safety, err := x.store.ReadCheckpoint(x.prd, intent.Safety)
+	if err != nil {
+		return err
+	}
+	var found *workspace.Listing
+	if before != nil && !w.CommitsToBranch() {
+		if found, err = x.withoutEdits(ctx, w, intent, before); err != nil {
+			return err
+		}
+	}
+	back := intent
+	back.To, back.Force = intent.Safety, false
+	_, err = x.restoreFiles(ctx, w, back, safety.State, found)
+	return err
+}
+
+// withoutEdits lists the files as they are, but for those that are neither as
+// they were before nor as the target has them: they are listed as before, so
+// that nobody touches them.
+func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
+	found, err := w.Now(ctx, before.Patterns)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	ours := map[string]workspace.Entry{}
+	target, err := x.filesOf(ctx, w, intent.To)
+	if err != nil && !isLost(err) {
+		return nil, err
+	}
+	if err == nil { // else nothing of it was written
+		for _, e := range target.Entries {
+			ours[e.Path] = e
+		}
+	}
+	edited := map[string]bool{}
+	for _, c := range workspace.Diff(before, found) {
+		if e, ok := ours[c.Path]; c.To != nil && (!ok || e.Digest != c.To.Digest || e.Mode != c.To.Mode) {
+			edited[c.Path] = true
+		}
+	}
+	l := &workspace.Listing{Patterns: found.Patterns, LeftOut: found.LeftOut}
+	for _, e := range found.Entries {
+		if !edited[e.Path] {
+			l.Entries = append(l.Entries, e)
+		}
+	}
+	var were []workspace.Entry
+	for _, e := range before.Entries {
+		if edited[e.Path] {
+			were = append(were, e)
+		}
+	}
+	return l.With(were), nil
+}
