@@ -127,12 +127,14 @@ func filesSince(l *workspace.Listing, s *State) *workspace.Listing {
 	return l.With(since)
 }
 
-// recordedEntries returns the artifacts that were recorded after a commit. A
-// path belongs to the workstream that recorded it last.
+// recordedEntries returns the artifacts that were recorded after a commit, but
+// those whose bytes were left out. A path belongs to the workstream that
+// recorded it last.
 func recordedEntries(s *State, after uint64) []workspace.Entry {
 	type owned struct {
-		seq   uint64
-		entry workspace.Entry
+		seq     uint64
+		leftOut bool
+		entry   workspace.Entry
 	}
 	newest := map[string]owned{}
 	for _, p := range s.Phases {
@@ -144,14 +146,14 @@ func recordedEntries(s *State, after uint64) []workspace.Entry {
 			for _, a := range w.Artifacts {
 				path := string(a.Path)
 				if had, ok := newest[path]; a.Digest != "" && (!ok || seq >= had.seq) {
-					newest[path] = owned{seq, workspace.Entry{Path: path, Mode: a.Mode, Size: a.Size, Digest: a.Digest}}
+					newest[path] = owned{seq, a.LeftOut, workspace.Entry{Path: path, Mode: a.Mode, Size: a.Size, Digest: a.Digest}}
 				}
 			}
 		}
 	}
 	var entries []workspace.Entry
 	for _, o := range newest {
-		if o.seq > after {
+		if o.seq > after && !o.leftOut {
 			entries = append(entries, o.entry)
 		}
 	}

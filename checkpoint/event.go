@@ -179,6 +179,10 @@ type Artifact struct {
 	Size   int64  `json:"size"`
 	Mode   uint32 `json:"mode"` // permission bits, and 0o120000 for a symbolic link
 	Digest string `json:"digest"`
+
+	// LeftOut says that its bytes were not kept, since it looks sensitive: it
+	// is in no checkpoint, and never restored.
+	LeftOut bool `json:"left_out,omitempty"`
 }
 
 // WorkstreamSucceeded says that the work is done and its gates come next.

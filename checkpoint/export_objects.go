@@ -59,7 +59,9 @@ func (n *needed) addState(s *State) {
 		}
 		n.lists[&list[0]] = len(list)
 		for _, a := range list {
-			n.addFile(workspace.Entry{Path: string(a.Path), Mode: a.Mode, Size: a.Size, Digest: a.Digest})
+			if !a.LeftOut {
+				n.addFile(workspace.Entry{Path: string(a.Path), Mode: a.Mode, Size: a.Size, Digest: a.Digest})
+			}
 		}
 	}
 	n.addCaptures(s)

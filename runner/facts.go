@@ -139,6 +139,7 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 			continue // another one has recorded it since
 		}
 		now, err := describe(ctx, s.files, string(a.Path))
+		now.LeftOut = a.LeftOut
 		switch {
 		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.accounts(string(a.Path), now.Digest):
 			partial, err = append(partial, a), nil

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -71,7 +72,11 @@ func keepArtifacts(ctx context.Context, w *workspace.Workspace, patterns []strin
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep the artifacts: %w", err)
 	}
-	return artifacts(entries), leftOut, nil
+	kept = artifacts(entries)
+	for i := range kept {
+		kept[i].LeftOut = slices.Contains(leftOut, string(kept[i].Path))
+	}
+	return kept, leftOut, nil
 }
 
 // hold keeps the bytes of artifacts as they are now.
