@@ -42,7 +42,8 @@ type Rollback struct {
 	Git         *GitReset
 	Branch      string // that git is on now, where the target is of another one
 
-	state *State // of the target
+	state    *State   // of the target
+	patterns []string // of both sides, nil where files are not looked at
 }
 
 // GitReset is what becomes of the branch where captures are commits on it.
@@ -173,18 +174,9 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 	if err != nil {
 		return err
 	}
-	patterns, err := CapturePatterns(ctx, w, now)
+	found, err := r.look(ctx, w, now, target)
 	if err != nil {
 		return err
-	}
-	for _, pattern := range target.Patterns {
-		if !slices.Contains(patterns, pattern) {
-			patterns = append(patterns, pattern)
-		}
-	}
-	found, err := w.Now(ctx, patterns)
-	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
 	}
 	if !known { // what else there was is not on record: nothing is deleted
 		target = found.With(target.Entries)

@@ -193,22 +193,9 @@ func (x *Session) filesOf(ctx context.Context, w *workspace.Workspace, id string
 // intent. From then on it is finished, whatever happens.
 func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, plan *Rollback, o RollbackOptions) error {
 	if w != nil {
-		patterns, err := CapturePatterns(ctx, w, x.State())
+		patterns, err := x.safetyPatterns(ctx, w, plan)
 		if err != nil {
 			return err
-		}
-		target := patterns
-		if plan.FilesOf != nil {
-			l, err := w.Load(ctx, plan.FilesOf.Listing)
-			if err != nil {
-				return fmt.Errorf("load the files of the checkpoint: %w", err)
-			}
-			target = l.Patterns
-		}
-		for _, pattern := range target {
-			if !slices.Contains(patterns, pattern) {
-				patterns = append(patterns, pattern)
-			}
 		}
 		if _, err := x.Capture(ctx, w, patterns); err != nil {
 			return err
@@ -228,6 +215,28 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		return err
 	}
 	return x.WriteDerived(ctx, true)
+}
+
+// safetyPatterns are the patterns of the capture that undoes a rollback: those
+// of both sides.
+func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, plan *Rollback) ([]string, error) {
+	if plan.patterns != nil {
+		return plan.patterns, nil
+	}
+	patterns, err := CapturePatterns(ctx, w, x.State())
+	if err != nil || plan.FilesOf == nil {
+		return patterns, err
+	}
+	l, err := w.Load(ctx, plan.FilesOf.Listing)
+	if err != nil {
+		return nil, fmt.Errorf("load the files of the checkpoint: %w", err)
+	}
+	for _, pattern := range l.Patterns {
+		if !slices.Contains(patterns, pattern) {
+			patterns = append(slices.Clip(patterns), pattern)
+		}
+	}
+	return patterns, nil
 }
 
 // gitOf reads where git stands, as far as that can be known.
@@ -340,7 +349,7 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if !known {
 		target = found.With(target.Entries)
 	}
-	return w.Restore(ctx, rollbackChanges(found, target), workspace.RestoreOptions{ID: intent.ID, Force: intent.Force})
+	return restoreChanges(ctx, w, patterns, rollbackChanges(found, target), workspace.RestoreOptions{ID: intent.ID, Force: intent.Force})
 }
 
 // failRollback puts the files back to where the rollback began, and records

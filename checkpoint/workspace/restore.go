@@ -31,7 +31,11 @@ type MissingError struct{ Missing []Missing }
 func (e *MissingError) Error() string {
 	const named = 10
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d files cannot be restored", len(e.Missing))
+	if len(e.Missing) == 1 {
+		b.WriteString("1 file cannot be restored")
+	} else {
+		fmt.Fprintf(&b, "%d files cannot be restored", len(e.Missing))
+	}
 	for _, m := range e.Missing[:min(named, len(e.Missing))] {
 		fmt.Fprintf(&b, "; %s: %s", m.Path, m.Reason)
 	}

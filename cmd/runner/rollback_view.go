@@ -157,6 +157,9 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 		}
 		fmt.Fprintf(b, "      %s %s\n", changeMark(c.Kind), view.OneLine(c.Path))
 	}
+	if count[workspace.Deleted] > 0 && plan.ChangesIgnored() {
+		b.WriteString("  - Deleted unless ignored by the .gitignore of then\n")
+	}
 	switch {
 	case plan.FilesOf == nil:
 		b.WriteString("  ! Its workspace was not captured: only recorded artifacts come back\n")

@@ -1,0 +1,105 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// look lists the files as they are, by what is captured now and what the target
+// captured, and in addition those of the target that are out of scope now, as
+// they are once they are ignored: they too are overwritten, and so must be in
+// the checkpoint that undoes it.
+func (r *Rollback) look(ctx context.Context, w *workspace.Workspace, now *State, target *workspace.Listing) (*workspace.Listing, error) {
+	patterns, err := CapturePatterns(ctx, w, now)
+	if err != nil {
+		return nil, err
+	}
+	r.patterns = slices.Clip(patterns)
+	for _, pattern := range target.Patterns {
+		if !slices.Contains(r.patterns, pattern) {
+			r.patterns = append(r.patterns, pattern)
+		}
+	}
+	found, err := w.Now(ctx, r.patterns)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	unlisted, err := w.Unlisted(ctx, found, target.Entries)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if len(unlisted) == 0 {
+		return found, nil
+	}
+	for _, path := range unlisted {
+		if pattern := escapeGlob(path); !slices.Contains(r.patterns, pattern) {
+			r.patterns = append(r.patterns, pattern)
+		}
+	}
+	if found, err = w.Now(ctx, r.patterns); err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	return found, nil
+}
+
+// ChangesIgnored reports whether what git ignores changes: of the files to be
+// deleted, those that were ignored then are left as they are.
+func (r *Rollback) ChangesIgnored() bool { return slices.ContainsFunc(r.Changes, isIgnoreFile) }
+
+func isIgnoreFile(c workspace.Change) bool { return path.Base(c.Path) == ".gitignore" }
+
+// restoreChanges carries out changes of what patterns and git show. What was
+// ignored at the target is in no checkpoint of that time, and not to be deleted:
+// the rules of then are restored first, and tell what that is.
+func restoreChanges(ctx context.Context, w *workspace.Workspace, patterns []string, changes []workspace.Change, o workspace.RestoreOptions) (workspace.Restored, error) {
+	rules, rest := ignoreRules(changes)
+	if w.Git() == nil || len(rules) == 0 {
+		rules, rest = nil, changes
+	}
+	var first workspace.Restored
+	var err error
+	if len(rules) > 0 {
+		if first, err = w.Restore(ctx, rules, o); err != nil {
+			return first, err
+		}
+		now, err := w.Now(ctx, patterns)
+		if err != nil {
+			return first, fmt.Errorf("look for what was ignored: %w", err)
+		}
+		seen := map[string]bool{}
+		for _, e := range now.Entries {
+			seen[e.Path] = true
+		}
+		rest = slices.DeleteFunc(rest, func(c workspace.Change) bool { return c.To == nil && !seen[c.Path] })
+	}
+	done, err := w.Restore(ctx, rest, o)
+	done.Written += first.Written
+	done.Deleted += first.Deleted
+	done.Skipped = slices.Concat(first.Skipped, done.Skipped)
+	return done, err
+}
+
+// ignoreRules takes out of changes those of .gitignore files, but where a
+// directory above them is made of something else.
+func ignoreRules(changes []workspace.Change) (rules, rest []workspace.Change) {
+	changed := map[string]bool{}
+	for _, c := range changes {
+		changed[c.Path] = true
+	}
+	for _, c := range changes {
+		alone := true
+		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+			alone = alone && !changed[dir]
+		}
+		if alone && isIgnoreFile(c) {
+			rules = append(rules, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	return rules, rest
+}

@@ -1,0 +1,164 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// commander runs commands as they are.
+type commander struct{}
+
+func (commander) Run(ctx context.Context, command workspace.Command) error {
+	var stderr strings.Builder
+	c := exec.CommandContext(ctx, command.Args[0], command.Args[1:]...)
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = command.Dir, command.Stdin, command.Stdout, &stderr
+	c.Env = append(os.Environ(), command.Env...)
+	err := c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &workspace.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
+	}
+	return err
+}
+
+// scoped is a session in a git work tree, with a checkpoint of some files.
+type scoped struct {
+	*fixture
+	ws string
+	x  *Session
+	w  *workspace.Workspace
+	to string
+}
+
+func newScoped(t *testing.T, files map[string]string) *scoped {
+	t.Helper()
+	ctx := context.Background()
+	s := &scoped{fixture: on(t, store.NewMemory(), "/state/.runner"), ws: t.TempDir()}
+	s.git("init", "--quiet")
+	s.put(files)
+	g, err := workspace.OpenGit(ctx, commander{}, s.ws)
+	must(t, err)
+	s.w, err = s.open().OpenWorkspace(s.ws, g, workspace.GitRef)
+	must(t, err)
+	s.x = s.run()
+	t.Cleanup(func() {
+		must(t, s.w.Close())
+		must(t, s.x.Close())
+	})
+	_, err = s.x.Capture(ctx, s.w, nil)
+	must(t, err)
+	ref, err := s.x.Create(ctx, s.w, "")
+	must(t, err)
+	s.to = ref.ID
+	return s
+}
+
+func (s *scoped) git(args ...string) {
+	s.t.Helper()
+	c := exec.Command("git", args...)
+	c.Dir = s.ws
+	if out, err := c.CombinedOutput(); err != nil {
+		s.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+}
+
+// put writes files; "" removes one.
+func (s *scoped) put(files map[string]string) {
+	s.t.Helper()
+	for name, text := range files {
+		if text == "" {
+			must(s.t, os.Remove(filepath.Join(s.ws, name)))
+			continue
+		}
+		must(s.t, os.WriteFile(filepath.Join(s.ws, name), []byte(text), 0o600))
+	}
+}
+
+// holds checks what files hold; "" for none.
+func (s *scoped) holds(when string, files map[string]string) {
+	s.t.Helper()
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(s.ws, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || string(got) != want {
+			s.t.Errorf("%s: %s holds %q (%v), want %q", when, name, got, err, want)
+		}
+	}
+}
+
+// TestRollbackOutOfScope goes back to files that git shows otherwise now: each
+// comes back, nothing that was ignored then is deleted, and undoing is exact.
+func TestRollbackOutOfScope(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ then, edits, after map[string]string }{
+		"ignored now": {
+			then:  map[string]string{"notes.txt": "first", "other": "first"},
+			edits: map[string]string{"notes.txt": "second", ".gitignore": "notes.txt\n"},
+			after: map[string]string{"notes.txt": "first", "other": "first", ".gitignore": ""},
+		},
+		"ignored then": {
+			then:  map[string]string{"local.cfg": "mine", ".gitignore": "local.cfg\n"},
+			edits: map[string]string{".gitignore": "nothing\n", "new": "new"},
+			after: map[string]string{"local.cfg": "mine", ".gitignore": "local.cfg\n", "new": ""},
+		},
+		"rules gone since": {
+			then:  map[string]string{"local.cfg": "mine", ".gitignore": "local.cfg\n"},
+			edits: map[string]string{".gitignore": "", "local.cfg": "edited"},
+			after: map[string]string{"local.cfg": "edited", ".gitignore": "local.cfg\n"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			s := newScoped(t, c.then)
+			s.put(c.edits)
+			before := map[string]string{}
+			for _, files := range []map[string]string{c.then, c.edits} {
+				for path, text := range files {
+					before[path] = text
+				}
+			}
+			plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
+			must(t, err)
+			for _, change := range plan.Changes {
+				if change.Path == "notes.txt" && change.Kind != workspace.Modified {
+					t.Errorf("the plan says that notes.txt is %s", change.Kind)
+				}
+			}
+			done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: s.to})
+			must(t, err)
+			s.holds("gone back", c.after)
+			_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety})
+			must(t, err)
+			s.holds("undone", before)
+		})
+	}
+}
+
+// TestRollbackOverSensitive goes back to a file that looks sensitive and that
+// git does not track any more: what is there is in no checkpoint, and stays.
+func TestRollbackOverSensitive(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScoped(t, map[string]string{"a": "first"})
+	s.put(map[string]string{".env": "first"})
+	s.git("add", ".env")
+	_, err := s.x.Capture(ctx, s.w, nil)
+	must(t, err)
+	ref, err := s.x.Create(ctx, s.w, "")
+	must(t, err)
+	s.git("rm", "--quiet", "--cached", ".env")
+	s.put(map[string]string{".env": "second", "a": "second"})
+
+	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: ref.ID})
+	must(t, err)
+	s.holds("gone back", map[string]string{".env": "second", "a": "first"})
+}

@@ -1,0 +1,35 @@
+package workspace
+
+import "context"
+
+// Unlisted returns at which of the entries' paths there is something that is no
+// directory and that a listing lacks: it is ignored, or looks sensitive.
+func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) ([]string, error) {
+	listed := make(map[string]bool, len(l.Entries))
+	for _, e := range l.Entries {
+		listed[e.Path] = true
+	}
+	var paths []string
+	c := cursor{base: w.root}
+	defer c.close()
+	for _, e := range entries {
+		if listed[e.Path] || w.excluded(e.Path) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		dir, name, err := c.at(e.Path)
+		if err == nil {
+			info, lerr := dir.Lstat(native(name))
+			if lerr == nil && !info.IsDir() {
+				paths = append(paths, e.Path)
+			}
+			err = lerr
+		}
+		if err != nil && !absent(err) {
+			return nil, failed(e.Path, err)
+		}
+	}
+	return paths, nil
+}
