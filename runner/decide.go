@@ -95,10 +95,6 @@ func decideDone(s subject, step Step) Step {
 		step.Changes = c
 		return again(s, step, "%s", describeChanges(c))
 	}
-	if gone := missing(s.conflicts); !allKept(gone) {
-		step.Changes = asChanges(gone)
-		return again(s, step, "its artifact %s is missing", gone[0].Path)
-	}
 	if label, status := unsatisfied(s.ws, s.record); label != "" {
 		if status == checkpoint.Rejected {
 			return again(s, step, "%s was rejected", label)
@@ -106,9 +102,13 @@ func decideDone(s subject, step Step) Step {
 		if status == checkpoint.Failed && s.ws.RerunOnGateFailure {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", label)
 		}
-		s.choice = ConflictKeep // people mend by hand what a gate found
-		step.Restores = restorable(s)
+		// People mend by hand what a gate found, also by removing files: the
+		// gate judges what is there.
 		return step.with(Judge, "the work is done; %s comes next", label)
+	}
+	if gone := missing(s.conflicts); !allKept(gone) {
+		step.Changes = asChanges(gone)
+		return again(s, step, "its artifact %s is missing", gone[0].Path)
 	}
 	if len(s.conflicts) > 0 {
 		return decideConflicts(s, step)

@@ -258,6 +258,9 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 			if err := s.verify(ctx, f, rec); err != nil {
 				return err
 			}
+			if label, _ := unsatisfied(ws, rec); label != "" {
+				continue // its files are judged as they are
+			}
 			for _, c := range f.conflicts[ws.Name] {
 				if c.Kept && (c.Found == "" || choice == ConflictRestore) {
 					s.restores[c.Path] = *recordedArtifact(st, ws.Name, c.Path)

@@ -154,7 +154,7 @@ func (l *loop) keep(n *node) {
 	case len(changed) > 0:
 		l.takeEdits(n, changed)
 		return
-	case len(n.ws.Artifacts) > 0 && len(rec.Artifacts) == 0 && !rec.Imported:
+	case len(n.ws.Artifacts) > 0 && len(rec.Artifacts)+len(rec.Edited) == 0 && !rec.Imported:
 		l.adopt(n) // somebody said that it happened; nobody looked at what it made
 		return
 	}

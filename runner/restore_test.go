@@ -399,3 +399,39 @@ phase "one" {
 	}
 	t.Error("no checkpoint was made before partial work was taken back")
 }
+
+// Removing a file is a way to mend what a gate found: it is not put back, and
+// that it is gone is on record.
+func TestRemovedArtifactSatisfiesItsGate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["gen/*.go"]
+    script    = "echo A >> ran; mkdir -p gen; echo bad > gen/bad.go; echo good > gen/good.go"
+    gate "check" { script = "echo check >> ran; ! test -f gen/bad.go && test -e mended" }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; ! test -f gen/bad.go"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A", "check")
+	b.remove("gen/bad.go")
+	for range 2 {
+		b.must(checkpoint.StatusFailed)
+		b.wantRan("check")
+		a := b.state().Workstream("A")
+		if len(a.Artifacts) != 1 || a.Artifacts[0].Path != "gen/good.go" || !slices.Equal(a.Edited, []checkpoint.Text{"gen/bad.go"}) {
+			t.Errorf("artifacts %+v, edited %q", a.Artifacts, a.Edited)
+		}
+	}
+	b.remove("gen/good.go") // nothing is left of what it made
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("check")
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("check", "B")
+}
