@@ -190,8 +190,8 @@ type gateSubject struct {
 	owner      []Step // of what it judges
 	definition string // of the gate now; "" when it can't be known yet
 	judged     string // of what it would judge; likewise
-	declared   bool   // whether there are files that its verdict is bound to
-	unmoved    bool   // whether the workspace is as the last run left it
+	declared   bool   // whether all that it judges declares its files
+	unmoved    bool   // whether the workspace is as it was judged
 	moved      string // a file that is not, or why that is not known
 	forced     string
 }
@@ -232,8 +232,8 @@ func decideGate(s gateSubject) Step {
 }
 
 // decidePassed carries a verdict over only if all that it is bound to is
-// unchanged. A process judges what no digest can see where no files are
-// declared, so that its verdict holds for one run only.
+// unchanged. A process or a person judges what no digest can see where not all
+// files are declared: any edit takes such a verdict back.
 func decidePassed(s gateSubject, step Step) Step {
 	switch {
 	case s.forced != "":
@@ -246,8 +246,8 @@ func decidePassed(s gateSubject, step Step) Step {
 	case s.record.Judged != s.judged:
 		step.Changes = []Change{{Component: "judged", Old: s.record.Judged, New: s.judged}}
 		return step.with(Judge, "what it judged changed")
-	case !s.declared && s.gate.Kind == pipeline.GateCommand && !s.unmoved:
-		return step.with(Judge, "neither it nor what it judges declares inputs or artifacts, and %s", s.moved)
+	case !s.declared && !s.unmoved && (s.gate.Kind == pipeline.GateCommand || s.gate.Kind == pipeline.GateApproval):
+		return step.with(Judge, "what it judges is not all declared, and %s", s.moved)
 	}
 	return step.with(Reuse, "passed, and nothing changed since")
 }

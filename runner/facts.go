@@ -25,8 +25,9 @@ type Facts struct {
 	partial   map[string][]checkpoint.Artifact // recorded artifacts that a stopped workstream wrote over, as on record, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 
-	captured bool               // whether the last run captured all of the workspace
-	moved    []workspace.Change // what is not as it was captured, or recorded, since
+	uncaptured string             // why no capture proves the workspace unchanged since the last run; "" where one does
+	moved      []workspace.Change // what is not as it was captured, or recorded, since
+	moving     map[string]string  // what changed in the last run after a gate that declares nothing passed, by its label
 }
 
 // merge takes in what was found for one workstream.
@@ -37,18 +38,6 @@ func (f *Facts) merge(found *Facts) {
 		f.current[name] = found.current[name]
 		f.partial[name] = found.partial[name]
 	}
-}
-
-// unmoved reports whether the workspace is as the last run left it, and if
-// not, why.
-func (f *Facts) unmoved() (bool, string) {
-	switch {
-	case !f.captured:
-		return false, "no capture of the whole workspace could prove it unchanged"
-	case len(f.moved) > 0:
-		return false, fmt.Sprintf("%s was %s since the last run", f.moved[0].Path, f.moved[0].Kind)
-	}
-	return true, ""
 }
 
 // surveyor gathers facts.
@@ -62,6 +51,8 @@ type surveyor struct {
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
+	ended    *workspace.Listing            // the files at the end of the last run; nil: not known
+	since    map[string][]workspace.Change // by the listing of an earlier capture: how ended differs from it
 }
 
 func newSurveyor(p *pipeline.Pipeline, w *workspace.Workspace) *surveyor {
@@ -75,6 +66,7 @@ func newFacts() *Facts {
 		current:   make(map[string][]checkpoint.Artifact),
 		partial:   make(map[string][]checkpoint.Artifact),
 		judged:    make(map[string]string),
+		moving:    make(map[string]string),
 	}
 }
 
@@ -202,6 +194,14 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 	return nil
 }
 
+// declares reports whether the files that a gate judges are declared: by
+// itself, or by each of the workstreams that it judges.
+func declares(g *pipeline.Gate) bool {
+	return len(g.Inputs) > 0 || !slices.ContainsFunc(judgedBy(g), func(ws *pipeline.Workstream) bool {
+		return len(ws.Inputs)+len(ws.Artifacts) == 0
+	})
+}
+
 // judgedBy are the workstreams that a gate judges.
 func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 	if g.Workstream != nil {
@@ -295,30 +295,6 @@ func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 	return found, nil
 }
 
-// moved compares the files with those that the last run captured. What
-// workstreams have recorded since is no change.
-func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
-	if st == nil || st.RunCapture == nil {
-		return nil
-	}
-	then := *st
-	then.Capture = st.RunCapture
-	was, known, err := checkpoint.FilesOf(ctx, s.files, &then)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil || !known {
-		return nil // without it nothing is proved unchanged, which is no reason not to go on
-	}
-	is, err := s.files.Now(ctx, was.Patterns)
-	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
-	}
-	f.captured = st.RunCapture.Whole(was.Patterns)
-	f.moved = workspace.Diff(was, is)
-	return nil
-}
-
 // gates gathers what the gates judge that have a verdict.
 func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
 	for _, g := range gates {
@@ -330,6 +306,11 @@ func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, ga
 		}
 		if err := s.gate(ctx, f, g); err != nil {
 			return err
+		}
+		if !declares(g) {
+			if err := s.movedAfter(ctx, f, st, g); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

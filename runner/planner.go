@@ -112,8 +112,8 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 	if s.record != nil && s.record.Status == checkpoint.Passed {
 		var v checkpoint.Verdict
 		v, diags = pl.verdict(g)
-		s.definition, s.judged, s.declared = v.Definition, v.Judged, pl.facts.judged[g.Label()] != ""
-		s.unmoved, s.moved = pl.facts.unmoved()
+		s.definition, s.judged, s.declared = v.Definition, v.Judged, declares(g)
+		s.unmoved, s.moved = pl.facts.unmoved(g)
 	}
 	return decideGate(s), diags
 }

@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,6 +49,32 @@ func (g *Git) Files(ctx context.Context) ([]GitFile, error) {
 		files = append(files, f)
 	}
 	return files, nil
+}
+
+// Ignored lists what git ignores, a directory that is ignored as a whole by
+// its name, and an empty one not at all.
+func (g *Git) Ignored(ctx context.Context) ([]string, error) {
+	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
+	if err != nil {
+		return nil, fmt.Errorf("list the files that git ignores: %w", err)
+	}
+	return records(out), nil
+}
+
+// Ignored names what is in the workspace and not in a listing of it, since git
+// ignores it: a directory by its name, with a slash.
+func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
+	if w.Git() == nil {
+		return nil, nil
+	}
+	all, err := w.Git().Ignored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(path string) bool {
+		_, listed := slices.BinarySearchFunc(l.Entries, path, func(e Entry, path string) int { return cmp.Compare(e.Path, path) })
+		return listed || w.excluded(strings.TrimSuffix(path, "/"))
+	}), nil
 }
 
 // parseFile reads "? path" or "H 100644 NAME 0\tpath".

@@ -1,0 +1,142 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+)
+
+// A process may judge any file. The verdict of a gate that declares none holds
+// as long as the workspace is what it was from the last capture before the
+// verdict to the end of that run, and is it still. What workstreams have put on
+// record meanwhile is no change: a verdict is bound to the run that made it.
+
+// moved compares the files with those that the last run captured. What
+// workstreams have recorded since is no change.
+func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
+	f.uncaptured, f.moved = "no capture of the whole workspace could prove it unchanged", nil
+	s.ended, s.since = nil, make(map[string][]workspace.Change)
+	if st == nil || st.RunCapture == nil {
+		return nil
+	}
+	was, err := s.filesAt(ctx, st, st.RunCapture)
+	if err != nil || was == nil {
+		return err
+	}
+	is, err := s.files.Now(ctx, was.Patterns)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	s.ended, f.moved = was, workspace.Diff(was, is)
+	if !st.RunCapture.Whole(was.Patterns) {
+		return nil
+	}
+	blind, err := s.blind(ctx, is)
+	if err != nil {
+		return err
+	}
+	f.uncaptured = blind
+	return nil
+}
+
+// blind names what a capture of the whole workspace leaves out all the same.
+func (s *surveyor) blind(ctx context.Context, is *workspace.Listing) (string, error) {
+	if len(is.LeftOut) > 0 {
+		return "captures leave out " + list(is.LeftOut), nil
+	}
+	ignored, err := s.files.Ignored(ctx, is)
+	if err != nil {
+		return "", fmt.Errorf("look at the workspace: %w", err)
+	}
+	if len(ignored) > 0 {
+		return "captures leave out " + list(ignored) + ", which git ignores", nil
+	}
+	return "", nil
+}
+
+// filesAt are the files of a capture, with what was recorded since; nil where
+// they are not known any more. Then nothing is proved unchanged, which is no
+// reason not to go on.
+func (s *surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (*workspace.Listing, error) {
+	then := *st
+	then.Capture = c
+	l, known, err := checkpoint.FilesOf(ctx, s.files, &then)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil || !known {
+		return nil, nil //nolint:nilnil // documented above
+	}
+	return l, nil
+}
+
+// movedAfter finds out what changed between the last capture before a gate's
+// verdict and the end of the last run: the verdict may be older than that.
+func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.State, g *pipeline.Gate) error {
+	f.moving[g.Label()] = ""
+	if s.ended == nil || g.Kind != pipeline.GateCommand {
+		return nil
+	}
+	before := captureBefore(st, st.Gate(g.Label()))
+	if before == nil {
+		f.moving[g.Label()] = "nothing was captured before it was judged"
+		return nil
+	}
+	if before.Listing == st.RunCapture.Listing {
+		return nil
+	}
+	changes, ok := s.since[before.Listing]
+	if !ok {
+		was, err := s.filesAt(ctx, st, before)
+		if err != nil {
+			return err
+		}
+		if was == nil {
+			f.moving[g.Label()] = "what was captured before it was judged is lost"
+			return nil
+		}
+		changes = workspace.Diff(was, s.ended)
+		s.since[before.Listing] = changes
+	}
+	if len(changes) > 0 {
+		f.moving[g.Label()] = fmt.Sprintf("%s was %s in the run that judged it", changes[0].Path, changes[0].Kind)
+	}
+	return nil
+}
+
+// captureBefore is the last capture on record that is older than a gate's
+// verdict, nil if none is. Captures are made only while nothing runs, so that
+// it is older than the judging, too.
+func captureBefore(st *checkpoint.State, g *checkpoint.Gate) *checkpoint.Capture {
+	var last *checkpoint.Capture
+	consider := func(c *checkpoint.Capture) {
+		if c != nil && g.At != nil && c.At.Before(*g.At) && (last == nil || c.Seq > last.Seq) {
+			last = c
+		}
+	}
+	consider(st.RunCapture)
+	for _, ref := range st.Checkpoints {
+		consider(ref.Capture)
+	}
+	return last
+}
+
+// unmoved reports whether the workspace is what a gate that declares nothing
+// judged, and if not, why.
+func (f *Facts) unmoved(g *pipeline.Gate) (bool, string) {
+	moving := f.moving[g.Label()]
+	switch {
+	case len(f.moved) > 0:
+		return false, fmt.Sprintf("%s was %s since the last run", f.moved[0].Path, f.moved[0].Kind)
+	case g.Kind == pipeline.GateApproval:
+		return true, "" // people look once; only an edit that is known makes them look again
+	case f.uncaptured != "":
+		return false, f.uncaptured
+	case moving != "":
+		return false, moving
+	}
+	return true, ""
+}

@@ -1,0 +1,126 @@
+package runner_test
+
+import (
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// A capture does not see what git ignores, so that it proves nothing to a gate
+// that may have judged it.
+func TestVerdictIsNotBoundToIgnoredFiles(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran; mkdir -p build; echo app > build/app"
+    gate "check" { script = "echo check >> ran; grep -q app build/app" }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; false"
+  }
+}
+`)
+	git := b.inGit()
+	b.write(".gitignore", ".runner\nran\nbuild/\n")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("A", "check", "B")
+	b.write("build/app", "broken")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("check")
+}
+
+// What somebody edits in a run, after a gate that declares nothing has passed,
+// is in the capture at its end, and was not judged all the same.
+func TestVerdictIsOlderThanAnEditInItsRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    gate "check" { script = "echo check >> ran; grep -q good main.go" }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; echo bad > main.go; false"
+  }
+}
+`)
+	git := b.inGit()
+	b.write("main.go", "good")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("A", "check", "B")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("check")
+}
+
+// A phase's gate judges also what the workstream did that declares nothing.
+func TestVerdictWhereOneOfTwoDeclares(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out"]
+    script    = "echo A >> ran; echo a > out"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran"
+  }
+  gate "check" { script = "echo check >> ran; grep -q good main.go" }
+}
+phase "two" {
+  workstream "C" { script = "echo C >> ran; false" }
+}
+`)
+	git := b.inGit()
+	b.write("main.go", "good")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("A", "B", "check", "C")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("C")
+	b.write("main.go", "bad")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("check")
+}
+
+// An approval of what declares nothing does not outlive an edit, and is not
+// asked for again where nothing was edited.
+func TestApprovalIsVoidedByAnEdit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    gate "review" {
+      approval { message = "Is it good?" }
+    }
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; false"
+  }
+}
+`)
+	git := b.inGit()
+	b.write(".gitignore", ".runner\nran\nkeep\n")
+	b.write("keep", "ignored")
+	b.write("main.go", "good")
+	b.must(checkpoint.StatusPaused, git)
+	b.wantRan("A")
+	if err := b.ask(checkpoint.Request{Verb: checkpoint.VerbApprove, Gate: "review (A)", By: checkpoint.Actor{User: "ann"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("B")
+	b.must(checkpoint.StatusFailed, git)
+	b.wantRan("B")
+	b.write("main.go", "edited")
+	b.must(checkpoint.StatusPaused, git)
+	b.wantRan()
+	if got := b.decision("review (A)"); got != runner.Judge {
+		t.Errorf("the approval is %s, want it judged again", got)
+	}
+}
