@@ -130,7 +130,7 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 	}
 	l.toldLeftOut = true
 	if len(c.LeftOut) > 0 {
-		l.warn("left out of captures, since they look sensitive: " + list(c.LeftOut))
+		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + list(c.LeftOut))
 	}
 	if len(c.Special) > 0 {
 		l.warn("left out of captures, since they are no files, or may not be read: " + list(c.Special))

@@ -45,7 +45,8 @@ type Captured struct {
 
 // Capture records the files in scope, durable when it returns: in a git work
 // tree the tracked ones and the untracked that are not ignored, and everywhere
-// those that match the patterns. What may not be read is left out, and named as
+// those that match the patterns. Sensitive files,
+// and those that Refuse is about, are left out. What may not be read is left out, and named as
 // Special. A file that changes while it is read is
 // ErrUnstable, and nothing counts as captured.
 func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, error) {
@@ -139,6 +140,13 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 			c.last[e.Path] = e
 		}
 	}
+	var leftOut []string
+	if last != nil {
+		leftOut = last.LeftOut
+	}
+	if err := c.refuse(ctx, leftOut); err != nil {
+		return false, err
+	}
 	err = c.survey.hash(ctx, func(f *surveyed) bool {
 		e, ok := c.last[f.entry.Path]
 		return ok && e.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
@@ -147,7 +155,7 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 		return false, err
 	}
 	now := c.survey.listing(c.o.Patterns)
-	return slices.EqualFunc(now.Entries, last.Entries, same) && c.committed(ctx), nil
+	return slices.EqualFunc(now.Entries, last.Entries, same) && (c.w.refusal == nil || slices.Equal(now.LeftOut, last.LeftOut)) && c.committed(ctx), nil
 }
 
 // keep makes objects of the files that want says of.
@@ -179,5 +187,9 @@ func (c *capture) keepOne(ctx context.Context, at place, f *surveyed) error {
 			return err
 		}
 	}
-	return c.w.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
+	err := c.w.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
+	if errors.Is(err, errRefused) { // it was scanned, and was another then
+		err = ErrUnstable
+	}
+	return err
 }

@@ -73,9 +73,18 @@ func (w *Workspace) blobOf(target string) string {
 
 // hash reads a regular file that look did not know.
 func (w *Workspace) hash(ctx context.Context, at place, f *found, withBlob func(size int64) bool) error {
+	return w.hashInto(ctx, at, f, withBlob, io.Discard)
+}
+
+// hashInto is hash that gives the bytes to a writer, too.
+func (w *Workspace) hashInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, too io.Writer) error {
 	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ int64) (string, error) {
 		h := sha256.New()
-		err := w.copy(h, r)
+		to := io.Writer(h)
+		if too != io.Discard {
+			to = io.MultiWriter(h, too)
+		}
+		err := w.copy(to, r)
 		return digestOf(h.Sum(nil)), err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"prdrunner/checkpoint/objects"
 )
@@ -13,8 +14,8 @@ import (
 var errNoObjects = errors.New("there is no place for objects")
 
 // Keep makes objects of files, durable when it returns, and describes them as
-// they were kept. Sensitive files that git does not track are described, not
-// kept, and named.
+// they were kept. Sensitive files that git does not track, and those that
+// Refuse is about, are described, not kept, and named.
 func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, leftOut []string, err error) {
 	if w.o.Objects == nil {
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
@@ -27,6 +28,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	batch := w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	kept = make([]Entry, len(paths))
+	refused := make([]bool, len(paths))
 	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *cursor, i int) error {
 		if secret[paths[i]] {
 			e, err := w.Describe(ctx, paths[i])
@@ -37,6 +39,10 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 		f, err := w.look(at, paths[i], w.wantsBlob)
 		if err == nil {
 			err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
+		}
+		if errors.Is(err, errRefused) {
+			refused[i] = true
+			_, err = w.scan(ctx, at, &f, w.wantsBlob)
 		}
 		if err != nil {
 			return failed(paths[i], err)
@@ -50,8 +56,8 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep files: %w", err)
 	}
-	for _, path := range paths {
-		if secret[path] {
+	for i, path := range paths {
+		if secret[path] || refused[i] {
 			leftOut = append(leftOut, path)
 		}
 	}
@@ -85,7 +91,10 @@ func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]boo
 // that is known to be there is not read.
 func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at place, f *found, withBlob func(int64) bool) error {
 	if f.isLink() {
-		_, err := batch.Put(ctx, []byte(f.target))
+		target, err := io.ReadAll(w.guard(strings.NewReader(f.target)))
+		if err == nil {
+			_, err = batch.Put(ctx, target)
+		}
 		return err
 	}
 	if f.known() {
@@ -95,7 +104,7 @@ func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at pla
 		}
 	}
 	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ int64) (string, error) {
-		ref, err := batch.Copy(ctx, r)
+		ref, err := batch.Copy(ctx, w.guard(r))
 		return ref.Digest, err
 	})
 }

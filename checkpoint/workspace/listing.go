@@ -38,7 +38,9 @@ func Diff(from, to *Listing) []Change {
 	for len(a) > 0 || len(b) > 0 {
 		switch order := comparePaths(a, b); {
 		case order < 0:
-			changes = append(changes, Change{Path: a[0].Path, Kind: Deleted, From: &a[0]})
+			if _, there := slices.BinarySearch(to.LeftOut, a[0].Path); !there { // it may well be there
+				changes = append(changes, Change{Path: a[0].Path, Kind: Deleted, From: &a[0]})
+			}
 			a = a[1:]
 		case order > 0:
 			changes = append(changes, Change{Path: b[0].Path, Kind: Added, To: &b[0]})

@@ -182,6 +182,13 @@ func (f *surveyed) wantsBlob(w *Workspace) func(size int64) bool {
 	return func(int64) bool { return false }
 }
 
+// leaveOut adds to what is left out.
+func (s *survey) leaveOut(path string) {
+	if i, there := slices.BinarySearch(s.leftOut, path); !there {
+		s.leftOut = slices.Insert(s.leftOut, i, path)
+	}
+}
+
 // lookAtDirs describes the empty directories, but those in which there is
 // another one.
 func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {

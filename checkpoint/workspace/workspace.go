@@ -76,6 +76,7 @@ type Workspace struct {
 	skip    []string // slash-separated directories that are never part of it
 	cache   *cache
 	secret  *sensitivity
+	refusal *refusal  // nil: nothing is refused for what it holds
 	buffers sync.Pool // of *[]byte, to read files with
 	last    atomic.Pointer[loaded]
 }
