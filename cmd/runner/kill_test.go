@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: 50 in CI, else 5")
+	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: 5")
 	killSeed  = flag.Uint64("kill.seed", 0, "of the moments at which it is killed; 0: a new one")
 )
 
@@ -47,9 +47,6 @@ func TestKill(t *testing.T) {
 	count := *killCount
 	if count == 0 {
 		count = 5
-		if os.Getenv("CI") != "" && !raceDetector { // the binary that is killed is built without it
-			count = 50
-		}
 	}
 	seed := *killSeed
 	if seed == 0 {
