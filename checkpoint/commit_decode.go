@@ -155,13 +155,6 @@ func objectLen(b []byte) int {
 	return 0
 }
 
-// UnmarshalEvent is the reverse of MarshalEvent. An unknown kind is a
-// *VersionError.
-func UnmarshalEvent(data []byte) (Event, error) {
-	event, _, err := decodeEvent(data)
-	return event, err
-}
-
 func decodeEvent(data []byte) (Event, int64, error) {
 	var after int64
 	kind, rest, ok := cutKind(data)

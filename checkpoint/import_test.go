@@ -304,6 +304,9 @@ func TestImportIntoALink(t *testing.T) {
 		outside := t.TempDir()
 		must(t, os.MkdirAll(filepath.Join(q.dir, "locks"), 0o700))
 		if err := os.Symlink(outside, filepath.Join(q.dir, link)); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
 			t.Skipf("no symbolic links: %v", err)
 		}
 		var refused *DirError

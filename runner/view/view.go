@@ -28,16 +28,6 @@ const (
 // Modes lists all of them, in the order in which help names them.
 func Modes() []Mode { return []Mode{Auto, Plain, JSON, Quiet} }
 
-// ParseMode turns the value of --output into a Mode.
-func ParseMode(s string) (Mode, error) {
-	for _, m := range Modes() {
-		if string(m) == s {
-			return m, nil
-		}
-	}
-	return "", fmt.Errorf("unknown output %q: one of auto, plain, json, quiet", s)
-}
-
 // Options is where and how a run is shown. Out is required.
 type Options struct {
 	Out     io.Writer
