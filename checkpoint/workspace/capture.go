@@ -54,11 +54,15 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 		return Captured{}, fmt.Errorf("capture the workspace: %w", errNoObjects)
 	}
 	w.cache.measure()
+	// What is compared is read while git lists the files.
+	load := beside(func() (*Listing, error) { return w.loadLast(ctx, o.Last) })
 	s, err := w.survey(ctx, o.Patterns)
+	// A listing that can't be read any more is as good as none.
+	last, _ := load()
 	if err != nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
 	}
-	c := &capture{w: w, o: o, survey: s}
+	c := &capture{w: w, o: o, survey: s, before: last}
 	captured, err := c.run(ctx)
 	if err != nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
@@ -72,7 +76,8 @@ type capture struct {
 	w      *Workspace
 	o      CaptureOptions
 	survey *survey
-	last   map[string]Entry // of CaptureOptions.Last
+	before *Listing         // of CaptureOptions.Last; nil: there is none, or it can't be read
+	last   map[string]Entry // its entries
 	batch  *objects.Batch
 }
 
@@ -130,19 +135,13 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 // what may be the same: the rest is read once, when it is kept.
 func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 	c.last = map[string]Entry{}
-	var last *Listing
-	if c.o.Last != nil {
-		// A listing that can't be read any more is as good as none.
-		if last, err = c.w.Load(ctx, c.o.Last.Listing); err != nil {
-			return false, ctx.Err()
-		}
+	var leftOut []string
+	last := c.before
+	if last != nil {
+		leftOut = last.LeftOut
 		for _, e := range last.Entries {
 			c.last[e.Path] = e
 		}
-	}
-	var leftOut []string
-	if last != nil {
-		leftOut = last.LeftOut
 	}
 	if err := c.refuse(ctx, leftOut); err != nil {
 		return false, err

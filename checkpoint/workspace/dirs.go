@@ -163,5 +163,21 @@ func (w *Workspace) each(outer context.Context, n, chunk int, do func(ctx contex
 	return nil
 }
 
+// beside starts a function, and returns one that waits for its result. It must
+// be called: nothing else waits.
+func beside[T any](do func() (T, error)) (wait func() (T, error)) {
+	done := make(chan struct{})
+	var result T
+	var err error
+	go func() {
+		defer close(done)
+		result, err = do()
+	}()
+	return func() (T, error) {
+		<-done
+		return result, err
+	}
+}
+
 // native is a slash-separated path as the operating system spells it.
 func native(path string) string { return filepath.FromSlash(path) }

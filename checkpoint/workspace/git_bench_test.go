@@ -45,11 +45,6 @@ func BenchmarkGit(b *testing.B) {
 			b.Fatal(err)
 		}
 	})
-	counted("EmptyDirs", func(b *testing.B) {
-		if _, err := g.EmptyDirs(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	})
 	var last string
 	b.Run("first commit", func(b *testing.B) {
 		started := c.started.Load()

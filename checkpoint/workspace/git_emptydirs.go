@@ -13,17 +13,31 @@ import (
 
 // EmptyDirs lists the directories that hold no file at all, nor do their
 // subdirectories, and that are not ignored; parents come before their children.
-func (g *Git) EmptyDirs(ctx context.Context) (empty []string, err error) {
-	// Git names a directory without a tracked file instead of what is in it.
-	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--directory")
-	if err != nil {
-		return nil, fmt.Errorf("list the directories that git does not track: %w", err)
+// They are sought in the directories that hold no file that git knows, of which
+// the caller names the outermost.
+func (g *Git) EmptyDirs(ctx context.Context, fileless []string) (empty []string, err error) {
+	// Most are ignored as a whole, as what a build makes is: then git need not
+	// look through the work tree once more.
+	ignored, err := g.ignored(ctx, fileless)
+	if err != nil || len(ignored) == len(fileless) {
+		return nil, err
 	}
 	root, err := os.OpenRoot(g.dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for empty directories: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	return g.emptyDirs(ctx, root)
+}
+
+// emptyDirs asks git for the directories that it knows no file of, and looks
+// into them.
+func (g *Git) emptyDirs(ctx context.Context, root *os.Root) (empty []string, err error) {
+	// Git names a directory without a tracked file instead of what is in it.
+	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--directory")
+	if err != nil {
+		return nil, fmt.Errorf("list the directories that git does not track: %w", err)
+	}
 	var search emptySearch
 	for _, name := range records(out) {
 		dir, isDir := strings.CutSuffix(name, "/")

@@ -25,6 +25,16 @@ func (w *Workspace) Load(ctx context.Context, digest string) (*Listing, error) {
 	return l, nil
 }
 
+// loadLast loads what a capture is compared with: the cache, and the listing of
+// the capture before, if there is one.
+func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, error) {
+	w.cache.once.Do(w.cache.load)
+	if last == nil {
+		return nil, nil
+	}
+	return w.Load(ctx, last.Listing)
+}
+
 // loaded is the last listing that was loaded or written. A run compares each
 // capture with the one before it.
 type loaded struct {

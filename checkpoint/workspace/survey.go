@@ -33,44 +33,49 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	if err != nil {
 		return nil, err
 	}
-	var empty []string
+	var files []GitFile
 	if w.Git() != nil {
-		if empty, err = s.ask(ctx, w.Git()); err != nil {
+		if files, err = w.Git().Files(ctx); err != nil {
 			return nil, err
 		}
+		s.addKnown(files)
 	}
+	var empty []string
 	if len(parsed) > 0 {
 		g := walk{w: w, pass: true}
 		if err := g.patterns(ctx, parsed); err != nil {
 			return nil, err
 		}
 		s.add(g.files)
-		empty = append(empty, g.empty...)
+		empty = g.empty
 		s.special = append(s.special, g.denied...)
 	}
-	if err := s.look(ctx); err != nil {
+	inGit, err := s.lookBeside(ctx, files)
+	if err != nil {
 		return nil, err
 	}
-	return s, s.lookAtDirs(ctx, empty)
+	return s, s.lookAtDirs(ctx, append(empty, inGit...))
 }
 
-// ask adds the files that git knows, and returns the empty directories.
-func (s *survey) ask(ctx context.Context, git *Git) (empty []string, err error) {
-	// Two programs answer, side by side.
-	type answer struct {
-		dirs []string
-		err  error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		dirs, err := git.EmptyDirs(ctx)
-		answers <- answer{dirs, err}
-	}()
-	files, err := git.Files(ctx)
-	beside := <-answers
-	if err = errors.Join(err, beside.err); err != nil {
+// lookBeside describes the files, and finds the empty directories that git
+// would know.
+func (s *survey) lookBeside(ctx context.Context, files []GitFile) (empty []string, err error) {
+	git := s.w.Git()
+	if git == nil {
+		_, err := s.look(ctx)
 		return nil, err
 	}
+	search := beside(func() ([]string, error) { return s.w.fileless(ctx, files) })
+	dirs, err := s.look(ctx)
+	fileless, searchErr := search()
+	if err := errors.Join(err, searchErr); err != nil {
+		return nil, err
+	}
+	return git.EmptyDirs(ctx, append(fileless, dirs...))
+}
+
+// addKnown adds the files that git knows.
+func (s *survey) addKnown(files []GitFile) {
 	for _, f := range files {
 		switch {
 		case f.Gitlink:
@@ -83,7 +88,6 @@ func (s *survey) ask(ctx context.Context, git *Git) (empty []string, err error) 
 		}
 	}
 	sortByPath(s.files)
-	return beside.dirs, nil
 }
 
 func at(path string) found { return found{entry: Entry{Path: path}} }
@@ -116,10 +120,11 @@ func (s *survey) add(paths []string) {
 	sortByPath(s.files)
 }
 
-// look describes the files as far as that needs no reading.
-func (s *survey) look(ctx context.Context) error {
+// look describes the files as far as that needs no reading. It returns those
+// that are directories now.
+func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
-	err := s.w.each(ctx, len(s.files), chunkSize, func(_ context.Context, c *cursor, i int) error {
+	err = s.w.each(ctx, len(s.files), chunkSize, func(_ context.Context, c *cursor, i int) error {
 		path := s.files[i].entry.Path
 		dir, name, err := c.at(path)
 		if err == nil {
@@ -142,12 +147,14 @@ func (s *survey) look(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
+		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	kept := s.files[:0]
 	for i, f := range s.files {
 		switch {
-		case f.entry.Path == "" || f.entry.Mode&ModeDir != 0 && !f.isLink():
+		case f.entry.Path == "":
+		case f.entry.Mode&ModeDir != 0 && !f.isLink():
+			dirs = append(dirs, f.entry.Path)
 		case odd[i]:
 			s.special = append(s.special, f.entry.Path)
 		default:
@@ -158,7 +165,7 @@ func (s *survey) look(ctx context.Context) error {
 	slices.Sort(s.special)
 	slices.Sort(s.leftOut)
 	s.leftOut = slices.Compact(s.leftOut)
-	return nil
+	return dirs, nil
 }
 
 // tryOpen reports why a file can't be read.
