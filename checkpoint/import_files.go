@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"prdrunner/checkpoint/workspace"
@@ -16,10 +15,17 @@ type ImportFiles struct {
 	Known   bool               // false: nothing was ever captured, only the artifacts on record are known
 	Absent  []workspace.Change // that the workspace does not have
 	Differ  []workspace.Change // that it has otherwise
+	Blocked []Blocked          // that it has no room for
 	Same    int
 	LeftOut []string // sensitive ones, which were not captured where the session comes from
 
 	patterns []string
+}
+
+// Blocked is a file that can't be put in its place.
+type Blocked struct {
+	Path string
+	By   string // what is in the way: a path, perhaps the same one
 }
 
 // PlanFiles compares the workspace with the files that the archive brings. It
@@ -36,29 +42,29 @@ func (i *Import) PlanFiles(ctx context.Context, w *workspace.Workspace) (*Import
 		f.Known = true
 	}
 	f.patterns, f.LeftOut = l.Patterns, l.LeftOut
-	for _, e := range filesSince(l, i.State).Entries {
-		if err := f.compare(ctx, w, e); err != nil {
-			return nil, fmt.Errorf("look at the workspace: %w", err)
-		}
+	entries := filesSince(l, i.State).Entries
+	found, err := w.Compare(ctx, entries)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	for n := range entries {
+		f.add(&entries[n], found[n])
 	}
 	return f, nil
 }
 
-func (f *ImportFiles) compare(ctx context.Context, w *workspace.Workspace, e workspace.Entry) error {
-	is, err := w.Describe(ctx, e.Path)
+// add takes in what is at the path of an entry.
+func (f *ImportFiles) add(e *workspace.Entry, found workspace.Compared) {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		f.Absent = append(f.Absent, workspace.Change{Path: e.Path, Kind: workspace.Added, To: &e})
-	case errors.Is(err, workspace.ErrNotRegular):
-		f.Same++ // a directory; what else is there is left alone, and known by resuming
-	case err != nil:
-		return err
-	case is.Digest == e.Digest && is.Mode == e.Mode:
+	case found.Obstacle != "":
+		f.Blocked = append(f.Blocked, Blocked{Path: e.Path, By: found.Obstacle})
+	case found.Same(*e):
 		f.Same++
+	case found.Now == nil:
+		f.Absent = append(f.Absent, workspace.Change{Path: e.Path, Kind: workspace.Added, To: e})
 	default:
-		f.Differ = append(f.Differ, workspace.Change{Path: e.Path, Kind: workspace.Modified, From: &is, To: &e})
+		f.Differ = append(f.Differ, workspace.Change{Path: e.Path, Kind: workspace.Modified, From: found.Now, To: e})
 	}
-	return nil
 }
 
 // RestoredFiles is what came of restoring an archive's files.

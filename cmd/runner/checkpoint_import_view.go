@@ -26,6 +26,7 @@ type importResult struct {
 	Absent        []checkpoint.Text   `json:"absent"`     // files that the workspace does not have
 	Differ        []checkpoint.Text   `json:"differ"`     // that it has otherwise
 	LeftAlone     []checkpoint.Text   `json:"left_alone"` // of those, the ones that stayed as they were
+	Blocked       []fileProblem       `json:"blocked"`    // that something else is in the way of
 	Missing       []fileProblem       `json:"missing"`    // whose bytes the archive does not hold
 	LeftOut       []checkpoint.Text   `json:"left_out"`   // sensitive, and never captured
 }
@@ -35,7 +36,7 @@ func newImportResult(i *importing) importResult {
 	r := importResult{
 		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil,
 		Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
-		Absent: []checkpoint.Text{}, Differ: []checkpoint.Text{}, LeftAlone: []checkpoint.Text{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
+		Absent: []checkpoint.Text{}, Differ: []checkpoint.Text{}, LeftAlone: []checkpoint.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
 	}
 	if i.files == nil {
 		return r
@@ -45,6 +46,9 @@ func newImportResult(i *importing) importResult {
 	}
 	for _, c := range i.files.Differ {
 		r.Differ = append(r.Differ, checkpoint.Text(c.Path))
+	}
+	for _, b := range i.files.Blocked {
+		r.Blocked = append(r.Blocked, fileProblem{checkpoint.Text(b.Path), b.By + " is in the way"})
 	}
 	for _, path := range i.files.LeftOut {
 		r.LeftOut = append(r.LeftOut, checkpoint.Text(path))
@@ -78,8 +82,12 @@ func writeImportPreview(w io.Writer, i *importing) error {
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
 	}
 	if i.files != nil {
-		fmt.Fprintf(&b, "  Write %s that are not here; %d are the same; %d differ\n", files(len(i.files.Absent)), i.files.Same, len(i.files.Differ))
+		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.files.Absent), i.files.Same, len(i.files.Differ))
 		writePaths(&b, "~", i.differing())
+		if blocked := newImportResult(i).Blocked; len(blocked) > 0 {
+			fmt.Fprintf(&b, "  %s can't be written:\n", files(len(blocked)))
+			writeFileProblems(&b, blocked)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -95,6 +103,15 @@ func (i *importing) differing() []checkpoint.Text {
 		paths = append(paths, checkpoint.Text(c.Path))
 	}
 	return paths
+}
+
+// writeFileProblems names the first of some files, and what is the matter with them.
+func writeFileProblems(b *strings.Builder, problems []fileProblem) {
+	var lines []checkpoint.Text
+	for _, p := range problems {
+		lines = append(lines, p.Path+": "+checkpoint.Text(p.Reason))
+	}
+	writePaths(b, "!", lines)
 }
 
 // writePaths names the first of some files.
@@ -126,20 +143,20 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		fmt.Fprintf(&b, "What was overwritten is in checkpoint %s:\n  %s\n", r.Safety, i.env.command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
 	}
 	if len(r.LeftAlone) > 0 {
-		fmt.Fprintf(&b, "%s differ and were left as they are (--overwrite replaces them):\n", files(len(r.LeftAlone)))
+		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", files(len(r.LeftAlone)))
 		writePaths(&b, "~", r.LeftAlone)
 	}
 	if len(r.LeftOut) > 0 {
-		fmt.Fprintf(&b, "%s that look sensitive were never captured; bring them here yourself:\n", files(len(r.LeftOut)))
+		fmt.Fprintf(&b, "Never captured, since they look sensitive; bring them here yourself: %s\n", files(len(r.LeftOut)))
 		writePaths(&b, "!", r.LeftOut)
 	}
+	if len(r.Blocked) > 0 {
+		fmt.Fprintf(&b, "⚠️  %s could not be written; make room for them and import again:\n", files(len(r.Blocked)))
+		writeFileProblems(&b, r.Blocked)
+	}
 	if len(r.Missing) > 0 {
-		fmt.Fprintf(&b, "⚠️  %s are not in the archive:\n", files(len(r.Missing)))
-		var paths []checkpoint.Text
-		for _, m := range r.Missing {
-			paths = append(paths, m.Path)
-		}
-		writePaths(&b, "!", paths)
+		fmt.Fprintf(&b, "⚠️  %s could not be restored:\n", files(len(r.Missing)))
+		writeFileProblems(&b, r.Missing)
 	}
 	fmt.Fprintf(&b, "\nNext:\n  %s\n  %s\n%s\n", i.env.command("checkpoint validate "+r.PRD+" --deep"), i.env.command("build "+r.PRD+" --resume"), rule)
 	_, err := io.WriteString(w, b.String())

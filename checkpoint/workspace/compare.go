@@ -1,0 +1,76 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+)
+
+// Compared is what is at the path of an entry.
+type Compared struct {
+	Now      *Entry // nil: nothing that could be lost, or nothing that an Entry can describe
+	Obstacle string // what keeps the entry from being put there: its path; "": nothing does
+}
+
+// Same reports whether an entry is at its path already. What a directory is
+// there for is not asked: one with files in it is as good as an empty one.
+func (c Compared) Same(e Entry) bool {
+	return c.Now != nil && (e.isDir() && c.Now.isDir() || equal(c.Now, &e))
+}
+
+// Compare looks at what is at the paths of entries, in their order. It follows
+// no link: what looks like a path below one is somewhere else. An entry that
+// cannot be of a workspace is an error; one that is no part of this one is in
+// its own way.
+func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, error) {
+	r := &restore{w: w, goes: map[string]bool{}}
+	found := make([]Compared, len(entries))
+	items := make([]*item, len(entries))
+	err := w.each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, c *cursor, n int) (err error) {
+		e := &entries[n]
+		if err := e.check(); err != nil {
+			return err
+		}
+		items[n] = &item{Change: Change{Path: e.Path, To: e}}
+		if w.excluded(e.Path) {
+			found[n].Obstacle = e.Path
+			return nil
+		}
+		found[n].Now, err = r.current(ctx, c, items[n])
+		if errors.Is(err, ErrNotRegular) {
+			found[n].Obstacle, err = e.Path, nil
+		}
+		if items[n].isDir && !e.isDir() {
+			found[n].Now = nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, r.findInTheWay(ctx, items, found)
+}
+
+// findInTheWay finds what is in the way where nothing was found at a path.
+func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compared) error {
+	above := map[string]string{}
+	c := cursor{base: r.w.root}
+	defer c.close()
+	for n, i := range items {
+		if found[n].Now != nil || found[n].Obstacle != "" {
+			continue
+		}
+		var err error
+		switch {
+		case i.isDir && i.To.isDir(): // with files in it
+			found[n].Now = &Entry{Path: i.Path, Mode: i.To.Mode}
+		case i.isDir:
+			found[n].Obstacle, err = r.obstacleBelow(ctx, i.Path)
+		default:
+			found[n].Obstacle, err = r.obstacleAbove(&c, i.Path, above)
+		}
+		if err != nil {
+			return failed(i.Path, err)
+		}
+	}
+	return ctx.Err()
+}
