@@ -39,6 +39,7 @@ type Rollback struct {
 	Changes     []workspace.Change // of the files
 	Missing     []workspace.Missing
 	LeftOut     []string // sensitive files, which are left as they are
+	Sparse      []string // files that were not checked out then and differ, which are left as they are, too
 	Git         *GitReset
 	Branch      string // that git is on now, where the target is of another one
 
@@ -183,6 +184,9 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 	}
 	r.LeftOut = found.LeftOut
 	r.Changes = rollbackChanges(found, target)
+	if r.Sparse, err = w.CheckedOut(ctx, found.Entries, target); err != nil {
+		return fmt.Errorf("look at what was not checked out: %w", err)
+	}
 	r.Missing, err = w.Missing(ctx, restored(r.Changes), deep)
 	if err != nil {
 		return fmt.Errorf("verify what is to be restored: %w", err)

@@ -81,7 +81,7 @@ func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, inte
 			edited[c.Path] = true
 		}
 	}
-	l := &workspace.Listing{Patterns: found.Patterns, LeftOut: found.LeftOut}
+	l := &workspace.Listing{Patterns: found.Patterns, LeftOut: found.LeftOut, Sparse: found.Sparse}
 	for _, e := range found.Entries {
 		if !edited[e.Path] {
 			l.Entries = append(l.Entries, e)

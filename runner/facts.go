@@ -51,8 +51,8 @@ type surveyor struct {
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
-	ended    *workspace.Listing            // the files at the end of the last run; nil: not known
-	since    map[string][]workspace.Change // by the listing of an earlier capture: how ended differs from it
+	ended    *workspace.Listing // the files at the end of the last run; nil: not known
+	since    map[string]string  // by the listing of an earlier capture: how ended differs from it
 }
 
 func newSurveyor(p *pipeline.Pipeline, w *workspace.Workspace) *surveyor {

@@ -18,7 +18,7 @@ import (
 // workstreams have recorded since is no change.
 func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
 	f.uncaptured, f.moved = "no capture of the whole workspace could prove it unchanged", nil
-	s.ended, s.since = nil, make(map[string][]workspace.Change)
+	s.ended, s.since = nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	if !st.RunCapture.Whole(was.Patterns) {
 		return nil
 	}
-	blind, err := s.blind(ctx, is)
+	blind, err := s.blind(ctx, was, is)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,10 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 }
 
 // blind names what a capture of the whole workspace leaves out all the same.
-func (s *surveyor) blind(ctx context.Context, is *workspace.Listing) (string, error) {
+func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (string, error) {
+	if !workspace.SameSparse(was, is) {
+		return otherSparse, nil
+	}
 	if len(is.LeftOut) > 0 {
 		return "captures leave out " + list(is.LeftOut), nil
 	}
@@ -88,7 +91,7 @@ func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if before.Listing == st.RunCapture.Listing {
 		return nil
 	}
-	changes, ok := s.since[before.Listing]
+	moving, ok := s.since[before.Listing]
 	if !ok {
 		was, err := s.filesAt(ctx, st, before)
 		if err != nil {
@@ -98,13 +101,27 @@ func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.Stat
 			f.moving[g.Label()] = "what was captured before it was judged is lost"
 			return nil
 		}
-		changes = workspace.Diff(was, s.ended)
-		s.since[before.Listing] = changes
+		moving = movedBetween(was, s.ended)
+		s.since[before.Listing] = moving
 	}
-	if len(changes) > 0 {
-		f.moving[g.Label()] = fmt.Sprintf("%s was %s in the run that judged it", changes[0].Path, changes[0].Kind)
-	}
+	f.moving[g.Label()] = moving
 	return nil
+}
+
+// otherSparse says that files that a process could judge came or went without
+// being added or deleted.
+const otherSparse = "the sparse checkout leaves out other files than it did"
+
+// movedBetween says what changed from one listing to another in a run, "" for
+// nothing.
+func movedBetween(was, is *workspace.Listing) string {
+	if changes := workspace.Diff(was, is); len(changes) > 0 {
+		return fmt.Sprintf("%s was %s in the run that judged it", changes[0].Path, changes[0].Kind)
+	}
+	if !workspace.SameSparse(was, is) {
+		return otherSparse
+	}
+	return ""
 }
 
 // captureBefore is the last capture on record that is older than a gate's

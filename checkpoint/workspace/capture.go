@@ -154,7 +154,7 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 		return false, err
 	}
 	now := c.survey.listing(c.o.Patterns)
-	return slices.EqualFunc(now.Entries, last.Entries, same) && (c.w.refusal == nil || slices.Equal(now.LeftOut, last.LeftOut)) && c.committed(ctx), nil
+	return slices.EqualFunc(now.Entries, last.Entries, same) && slices.Equal(now.Sparse, last.Sparse) && (c.w.refusal == nil || slices.Equal(now.LeftOut, last.LeftOut)) && c.committed(ctx), nil
 }
 
 // keep makes objects of the files that want says of.

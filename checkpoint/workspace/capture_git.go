@@ -37,7 +37,7 @@ func (c *capture) commit(ctx context.Context, ref string) (commit string, err er
 	if err := c.keep(ctx, func(f *surveyed) bool { return !inCommit(f) }); err != nil {
 		return "", err
 	}
-	out, err := git.Begin(ctx, GitCommitOptions{Ref: ref, Message: c.o.Message, Parent: head, When: c.o.When})
+	out, err := c.begin(ctx, GitCommitOptions{Ref: ref, Message: c.o.Message, Parent: head, When: c.o.When})
 	if err != nil {
 		return "", err
 	}

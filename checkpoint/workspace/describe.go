@@ -128,15 +128,23 @@ func (w *Workspace) wantsBlob(size int64) bool { return w.Git() != nil && size <
 
 // Describe looks at one file: fs.ErrNotExist, ErrNotRegular, ErrUnstable.
 func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
-	at := w.place(path)
-	f, err := w.look(at, path, w.wantsBlob)
-	if err == nil && !f.known() {
-		err = w.hash(ctx, at, &f, w.wantsBlob)
-	}
+	f, err := w.describe(ctx, path, w.wantsBlob)
 	if err != nil {
-		return Entry{}, failed(path, err)
+		return Entry{}, err
 	}
 	return f.entry, nil
+}
+
+func (w *Workspace) describe(ctx context.Context, path string, withBlob func(size int64) bool) (found, error) {
+	at := w.place(path)
+	f, err := w.look(at, path, withBlob)
+	if err == nil && !f.known() {
+		err = w.hash(ctx, at, &f, withBlob)
+	}
+	if err != nil {
+		return found{}, failed(path, err)
+	}
+	return f, nil
 }
 
 // DescribeAll looks at all files that match, without those that leaveOut names

@@ -76,8 +76,9 @@ func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 	if err != nil {
 		return err
 	}
-	specs := []string{"."}
+	specs, sparse := []string{"."}, false
 	for _, f := range files {
+		sparse = sparse || f.Sparse
 		if f.Gitlink && !f.Tracked {
 			specs = append(specs, ":(exclude,literal)"+f.Path)
 		}
@@ -85,7 +86,11 @@ func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 	for _, path := range leaveOut {
 		specs = append(specs, ":(exclude,literal)"+path)
 	}
-	c := g.command(durable("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")...)
+	args := []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}
+	if sparse { // else git refuses files that are there and that it would leave out
+		args = append(args, "--sparse")
+	}
+	c := g.command(durable(args...)...)
 	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
 	_, err = g.capture(ctx, strings.NewReader(strings.Join(specs, "\x00")), c)
 	return explain(err)

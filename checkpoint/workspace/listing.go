@@ -10,6 +10,10 @@ type Listing struct {
 	Patterns []string // that were captured
 	LeftOut  []string // sensitive files that were not
 	Entries  []Entry  // sorted by path
+	// Sparse are the files that a sparse checkout had left out of the work
+	// tree, sorted by path: Mode and Blob are those of git's index, Size and
+	// Digest are not known.
+	Sparse []Entry
 }
 
 // ChangeKind is what happened to a path.
@@ -31,19 +35,23 @@ type Change struct {
 }
 
 // Diff returns what leads from one listing to another, sorted by path.
-// Entries are the same if path, mode and digest are.
+// Entries are the same if path, mode and digest are. What the other listing
+// left out is not deleted, and what was not checked out is not added where
+// it is what git had for it.
 func Diff(from, to *Listing) []Change {
 	var changes []Change
 	a, b := from.Entries, to.Entries
 	for len(a) > 0 || len(b) > 0 {
 		switch order := comparePaths(a, b); {
 		case order < 0:
-			if _, there := slices.BinarySearch(to.LeftOut, a[0].Path); !there { // it may well be there
+			if !to.omits(a[0].Path) { // it may well be there
 				changes = append(changes, Change{Path: a[0].Path, Kind: Deleted, From: &a[0]})
 			}
 			a = a[1:]
 		case order > 0:
-			changes = append(changes, Change{Path: b[0].Path, Kind: Added, To: &b[0]})
+			if !from.hasSparse(b[0]) {
+				changes = append(changes, Change{Path: b[0].Path, Kind: Added, To: &b[0]})
+			}
 			b = b[1:]
 		default:
 			if !same(a[0], b[0]) {
@@ -92,7 +100,7 @@ func (l *Listing) With(entries []Entry) *Listing {
 		all = append(all, e)
 	}
 	slices.SortFunc(all, byPath)
-	return &Listing{Patterns: l.Patterns, LeftOut: l.LeftOut, Entries: all}
+	return &Listing{Patterns: l.Patterns, LeftOut: l.LeftOut, Entries: all, Sparse: l.sparseWithout(taken)}
 }
 
 func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }

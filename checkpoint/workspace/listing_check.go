@@ -41,10 +41,15 @@ func (e *Entry) check() error {
 	if _, err := parseDigest(e.Digest); err != nil {
 		return fmt.Errorf("%q: %w", e.Path, err)
 	}
-	if e.Blob != "" && (len(e.Blob) != 40 && len(e.Blob) != 64 || strings.Trim(e.Blob, "0123456789abcdef") != "") {
+	if e.Blob != "" && !e.hasBlobName() {
 		return fmt.Errorf("%q: %q is not the name of a blob", e.Path, e.Blob)
 	}
 	return nil
+}
+
+// hasBlobName reports whether Blob can be the name of a blob.
+func (e *Entry) hasBlobName() bool {
+	return (len(e.Blob) == 40 || len(e.Blob) == 64) && strings.Trim(e.Blob, "0123456789abcdef") == ""
 }
 
 // checkTree makes sure that no path is a file, or an empty directory, and also

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,8 +15,12 @@ import (
 // A listing is kept as one object for each directory, so that a directory in
 // which nothing changed costs nothing, and one that names them.
 
-// listingVersion is the version of the format of listings.
-const listingVersion = "1.0"
+// The versions of the format of listings. One that says no more than the first
+// version could is of that version, so that its readers go on reading it.
+const (
+	listingVersion       = "1.0"
+	listingVersionSparse = "1.1" // adds sparse
+)
 
 // maxListing bounds the size of each object of a listing, and maxEntries how
 // many entries it has: it may come from an archive of somebody else's.
@@ -29,7 +34,8 @@ type wireListing struct {
 	FormatVersion string      `json:"format_version"`
 	Patterns      []text.Text `json:"patterns"`
 	LeftOut       []text.Text `json:"left_out"`
-	Dirs          []wireDir   `json:"dirs"` // sorted by path
+	Dirs          []wireDir   `json:"dirs"`             // sorted by path
+	Sparse        []wireDir   `json:"sparse,omitempty"` // the directories of what was not checked out, likewise
 }
 
 // wireDir is a directory that has files.
@@ -38,6 +44,8 @@ type wireDir struct {
 	Object string    `json:"object"`
 	Files  int       `json:"files"`
 	Bytes  int64     `json:"bytes"`
+
+	sparse bool // its files were not checked out: they have modes of git, and no digests
 }
 
 // wireFiles is the object of one directory.
@@ -119,29 +127,57 @@ func decodeListing(data []byte) (*wireListing, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, err
 	}
-	if version.FormatVersion != listingVersion {
+	if version.FormatVersion != listingVersion && version.FormatVersion != listingVersionSparse {
 		return nil, fmt.Errorf("its version %q is unknown here; it was written by another version of runner", version.FormatVersion)
 	}
 	var wire wireListing
 	if err := decodeObject(data, &wire); err != nil {
 		return nil, err
 	}
+	for i := range wire.Sparse {
+		wire.Sparse[i].sparse = true
+	}
 	files := 0
-	for i, d := range wire.Dirs {
-		if i > 0 && d.Path <= wire.Dirs[i-1].Path {
-			return nil, fmt.Errorf("directory %q is out of order", d.Path)
+	for _, dirs := range [][]wireDir{wire.Dirs, wire.Sparse} {
+		if err := checkDirs(dirs, &files); err != nil {
+			return nil, err
+		}
+	}
+	return &wire, nil
+}
+
+// checkDirs checks directories, and adds to the number of all files.
+func checkDirs(dirs []wireDir, files *int) error {
+	for i, d := range dirs {
+		if i > 0 && d.Path <= dirs[i-1].Path {
+			return fmt.Errorf("directory %q is out of order", d.Path)
 		}
 		if d.Path != "" {
 			if err := checkEntryPath(string(d.Path)); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		if d.Files <= 0 || d.Files > maxEntries-files || d.Bytes < 0 {
-			return nil, fmt.Errorf("directory %q cannot have %d files of %d bytes", d.Path, d.Files, d.Bytes)
+		if d.Files <= 0 || d.Files > maxEntries-*files || d.Bytes < 0 {
+			return fmt.Errorf("directory %q cannot have %d files of %d bytes", d.Path, d.Files, d.Bytes)
 		}
-		files += d.Files
+		*files += d.Files
 	}
-	return &wire, nil
+	return nil
+}
+
+// all returns the directories of both kinds.
+func (l *wireListing) all() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
+
+// listing puts together what a listing consists of: the entries of each
+// directory, in the order of all.
+func (l *wireListing) listing(parts [][]Entry) (*Listing, error) {
+	whole := &Listing{
+		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut),
+		Entries: slices.Concat(parts[:len(l.Dirs)]...), Sparse: slices.Concat(parts[len(l.Dirs):]...),
+	}
+	slices.SortFunc(whole.Entries, byPath)
+	slices.SortFunc(whole.Sparse, byPath)
+	return whole, errors.Join(checkTree(whole.Entries), whole.checkSparse())
 }
 
 // decode adds the files of a directory from its object.
@@ -163,6 +199,11 @@ func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
 			return nil, fmt.Errorf("file %q is out of order", f.Name)
 		}
 		e, err := f.entry(prefix)
+		if err == nil && d.sparse {
+			err = e.checkSparse()
+		} else if err == nil {
+			err = e.check()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -183,6 +224,5 @@ func (f *wireFile) entry(prefix string) (Entry, error) {
 	if err != nil || strconv.FormatUint(mode, 8) != f.Mode {
 		return Entry{}, fmt.Errorf("%q: %q is not a mode", f.Name, f.Mode)
 	}
-	e := Entry{Path: prefix + string(f.Name), Mode: uint32(mode), Size: f.Size, Digest: f.Digest, Blob: f.Blob}
-	return e, e.check()
+	return Entry{Path: prefix + string(f.Name), Mode: uint32(mode), Size: f.Size, Digest: f.Digest, Blob: f.Blob}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 
 	"prdrunner/checkpoint/objects"
 )
@@ -18,19 +17,19 @@ type ObjectSource func(ctx context.Context, digest string, limit int64) ([]byte,
 
 // ReadListing reads a listing from a source, as Load does from the objects.
 func ReadListing(ctx context.Context, from ObjectSource, digest string) (*Listing, error) {
-	l := &Listing{}
 	wire, err := from.listing(ctx, digest)
 	if err != nil {
 		return nil, fmt.Errorf("read listing %s: %w", digest, err)
 	}
-	l.Patterns, l.LeftOut = plain(wire.Patterns), plain(wire.LeftOut)
-	for i := range wire.Dirs {
-		if _, err := from.dir(ctx, &wire.Dirs[i], &l.Entries); err != nil {
+	dirs := wire.all()
+	parts := make([][]Entry, len(dirs))
+	for i := range dirs {
+		if _, err := from.dir(ctx, &dirs[i], &parts[i]); err != nil {
 			return nil, fmt.Errorf("read listing %s: %w", digest, err)
 		}
 	}
-	slices.SortFunc(l.Entries, byPath)
-	if err := checkTree(l.Entries); err != nil {
+	l, err := wire.listing(parts)
+	if err != nil {
 		return nil, fmt.Errorf("read listing %s: %w", digest, err)
 	}
 	return l, nil
@@ -88,8 +87,9 @@ func (v *Inventory) Add(ctx context.Context, listing string) error {
 	}
 	v.Own[listing] = int64(len(data))
 	var files []Entry
-	for i := range wire.Dirs {
-		dir := &wire.Dirs[i]
+	dirs := wire.all()
+	for i := range dirs {
+		dir := &dirs[i]
 		if v.knows(dir.Object) {
 			continue
 		}

@@ -24,8 +24,9 @@ func References(ctx context.Context, kept *objects.Store, listing string, visit 
 		return fmt.Errorf("read listing %s: %w", listing, err)
 	}
 	var files []Entry
-	for i := range wire.Dirs {
-		dir := &wire.Dirs[i]
+	dirs := wire.all()
+	for i := range dirs {
+		dir := &dirs[i]
 		if !visit(dir.Object, -1) {
 			continue
 		}

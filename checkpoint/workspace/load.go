@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/text"
@@ -51,9 +50,10 @@ func (w *Workspace) loadListing(ctx context.Context, digest string) (*Listing, e
 	if err != nil {
 		return nil, err
 	}
-	parts := make([][]Entry, len(wire.Dirs))
-	err = w.each(ctx, len(wire.Dirs), 1, func(ctx context.Context, _ *cursor, i int) error {
-		dir := &wire.Dirs[i]
+	dirs := wire.all()
+	parts := make([][]Entry, len(dirs))
+	err = w.each(ctx, len(dirs), 1, func(ctx context.Context, _ *cursor, i int) error {
+		dir := &dirs[i]
 		data, err := w.o.Objects.Get(ctx, dir.Object, maxListing)
 		if err == nil {
 			parts[i], err = dir.decode(data, nil)
@@ -66,9 +66,7 @@ func (w *Workspace) loadListing(ctx context.Context, digest string) (*Listing, e
 	if err != nil {
 		return nil, err
 	}
-	l := &Listing{Patterns: plain(wire.Patterns), LeftOut: plain(wire.LeftOut), Entries: slices.Concat(parts...)}
-	slices.SortFunc(l.Entries, byPath)
-	return l, checkTree(l.Entries)
+	return wire.listing(parts)
 }
 
 // putListing adds the objects of a listing to a batch and returns its name.
@@ -76,21 +74,15 @@ func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Lis
 	if err := checkTree(l.Entries); err != nil {
 		return "", err
 	}
-	dirs := split(l.Entries)
-	wire := wireListing{
-		FormatVersion: listingVersion,
-		Patterns:      texts(l.Patterns), LeftOut: texts(l.LeftOut), Dirs: make([]wireDir, len(dirs)),
+	wire := wireListing{FormatVersion: listingVersion, Patterns: texts(l.Patterns), LeftOut: texts(l.LeftOut)}
+	if wire.Dirs, err = putDirs(ctx, batch, l.Entries); err != nil {
+		return "", err
 	}
-	for i, d := range dirs {
-		data, err := d.encode()
-		if err != nil {
+	if len(l.Sparse) > 0 {
+		wire.FormatVersion = listingVersionSparse
+		if wire.Sparse, err = putDirs(ctx, batch, l.Sparse); err != nil {
 			return "", err
 		}
-		ref, err := batch.Put(ctx, data)
-		if err != nil {
-			return "", err
-		}
-		wire.Dirs[i] = wireDir{Path: text.Text(d.path), Object: ref.Digest, Files: len(d.files), Bytes: sizeOf(d.files)}
 	}
 	data, err := encodeObject(wire)
 	if err != nil {
@@ -98,6 +90,24 @@ func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Lis
 	}
 	ref, err := batch.Put(ctx, data)
 	return ref.Digest, err
+}
+
+// putDirs adds the objects of directories to a batch.
+func putDirs(ctx context.Context, batch *objects.Batch, entries []Entry) ([]wireDir, error) {
+	dirs := split(entries)
+	wire := make([]wireDir, len(dirs))
+	for i, d := range dirs {
+		data, err := d.encode()
+		if err != nil {
+			return nil, err
+		}
+		ref, err := batch.Put(ctx, data)
+		if err != nil {
+			return nil, err
+		}
+		wire[i] = wireDir{Path: text.Text(d.path), Object: ref.Digest, Files: len(d.files), Bytes: sizeOf(d.files)}
+	}
+	return wire, nil
 }
 
 func sizeOf(entries []Entry) int64 {

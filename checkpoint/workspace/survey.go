@@ -15,6 +15,9 @@ type surveyed struct {
 	found
 	inGit bool   // git tracks it, or would
 	index string // the blob that git's index has for it
+	// sparse is its mode in the index, if a sparse checkout may have left it
+	// out of the work tree, else 0.
+	sparse uint32
 }
 
 // survey is what is in scope of a capture, as it was met.
@@ -22,6 +25,7 @@ type survey struct {
 	w       *Workspace
 	files   []surveyed // sorted by path
 	dirs    []Entry    // empty ones, sorted by path
+	sparse  []Entry    // what a sparse checkout left out, sorted by path
 	leftOut []string
 	special []string
 }
@@ -84,7 +88,7 @@ func (s *survey) addKnown(files []GitFile) {
 		case !f.Tracked && s.w.secret.match(f.Path):
 			s.leftOut = append(s.leftOut, f.Path)
 		default:
-			s.files = append(s.files, surveyed{found: at(f.Path), inGit: true, index: f.Blob})
+			s.files = append(s.files, newSurveyed(f))
 		}
 	}
 	sortByPath(s.files)
@@ -135,7 +139,7 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 		}
 		switch {
 		case absent(err):
-			s.files[i].entry = Entry{}
+			s.files[i].entry = s.files[i].absent(path)
 		case errors.Is(err, fs.ErrPermission):
 			s.files[i].entry, odd[i] = Entry{Path: path}, true
 		case errors.Is(err, ErrNotRegular):
@@ -152,6 +156,8 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	kept := s.files[:0]
 	for i, f := range s.files {
 		switch {
+		case f.entry.Blob != "":
+			s.sparse = append(s.sparse, f.entry)
 		case f.entry.Path == "":
 		case f.entry.Mode&ModeDir != 0 && !f.isLink():
 			dirs = append(dirs, f.entry.Path)
@@ -265,7 +271,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 
 // listing is what the survey found, once all files are known.
 func (s *survey) listing(patterns []string) *Listing {
-	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Entries: make([]Entry, 0, len(s.files)+len(s.dirs))}
+	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Sparse: s.sparse, Entries: make([]Entry, 0, len(s.files)+len(s.dirs))}
 	for _, f := range s.files {
 		l.Entries = append(l.Entries, f.entry)
 	}

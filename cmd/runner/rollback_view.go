@@ -29,6 +29,7 @@ type rollbackPreview struct {
 	Files         []fileChange             `json:"files"`
 	Missing       []fileProblem            `json:"missing"`
 	LeftOut       []checkpoint.Text        `json:"left_out"`
+	Sparse        []checkpoint.Text        `json:"sparse"` // not checked out then, and left as they are
 	Git           *gitReset                `json:"git,omitempty"`
 }
 
@@ -58,6 +59,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Steps,
 		Scope: plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
 		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
+		Sparse: []checkpoint.Text{},
 	}
 	if plan.Current != nil {
 		p.From = plan.Current.ID
@@ -76,6 +78,9 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	}
 	for _, path := range plan.LeftOut {
 		p.LeftOut = append(p.LeftOut, checkpoint.Text(path))
+	}
+	for _, path := range plan.Sparse {
+		p.Sparse = append(p.Sparse, checkpoint.Text(path))
 	}
 	if g := plan.Git; g != nil {
 		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
@@ -171,6 +176,9 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	}
 	for _, path := range plan.LeftOut {
 		fmt.Fprintf(b, "  - Left as it is, since it looks sensitive: %s\n", view.OneLine(path))
+	}
+	for _, path := range plan.Sparse {
+		fmt.Fprintf(b, "  - Left as it is, since it was not checked out then: %s\n", view.OneLine(path))
 	}
 }
 

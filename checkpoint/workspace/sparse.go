@@ -1,0 +1,213 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A sparse checkout leaves files out of the work tree that git's index has.
+// They are not there, and yet nobody deleted them: a capture records them as
+// the index has them, without reading them. A partial clone may not even have
+// their bytes.
+
+// newSurveyed is a file that git knows, before it was looked at.
+func newSurveyed(f GitFile) surveyed {
+	s := surveyed{found: at(f.Path), inGit: true, index: f.Blob}
+	if f.Sparse {
+		s.sparse = f.Mode
+	}
+	return s
+}
+
+// absent describes a file that is not there: as git's index has it where it
+// was not checked out, and else not at all.
+func (f *surveyed) absent(path string) Entry {
+	if f.sparse == 0 {
+		return Entry{}
+	}
+	return Entry{Path: path, Mode: f.sparse, Blob: f.index}
+}
+
+// omits reports whether a path that is not in a listing may have been there
+// all the same, or was only not checked out.
+func (l *Listing) omits(path string) bool {
+	_, leftOut := slices.BinarySearch(l.LeftOut, path)
+	return leftOut || l.sparseAt(path) != nil
+}
+
+// IsSparse reports whether a sparse checkout had left a path out.
+func (l *Listing) IsSparse(path string) bool { return l.sparseAt(path) != nil }
+
+func (l *Listing) sparseAt(path string) *Entry {
+	i, there := slices.BinarySearchFunc(l.Sparse, path, func(e Entry, path string) int { return cmp.Compare(e.Path, path) })
+	if !there {
+		return nil
+	}
+	return &l.Sparse[i]
+}
+
+// hasSparse reports whether an entry is what git had for a file that was not
+// checked out.
+func (l *Listing) hasSparse(e Entry) bool {
+	s := l.sparseAt(e.Path)
+	return s != nil && e.Blob == s.Blob && e.Mode&^0o777 != ModeDir && gitMode(e.Mode) == s.Mode
+}
+
+// CheckedOut returns the paths of entries, as Now lists them, that a listing
+// says were not checked out, and that are not what git had for them: a restore
+// of the listing leaves them as they are, since deleting them would say that
+// they were not there.
+func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
+	if w.Git() == nil {
+		return nil, nil
+	}
+	var paths []string
+	for _, e := range entries {
+		if !l.IsSparse(e.Path) || e.isDir() {
+			continue
+		}
+		f, err := w.describe(ctx, e.Path, func(int64) bool { return true })
+		if absent(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f.entry.Blob = f.blob; !l.hasSparse(f.entry) {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths, nil
+}
+
+// SameSparse reports whether the same files were not checked out in both
+// listings, with the same content.
+func SameSparse(a, b *Listing) bool { return slices.Equal(a.Sparse, b.Sparse) }
+
+// sparseWithout returns what was not checked out, but for some paths.
+func (l *Listing) sparseWithout(paths map[string]bool) []Entry {
+	if !slices.ContainsFunc(l.Sparse, func(e Entry) bool { return paths[e.Path] }) {
+		return l.Sparse
+	}
+	return slices.DeleteFunc(slices.Clone(l.Sparse), func(e Entry) bool { return paths[e.Path] })
+}
+
+// checkSparse makes sure that no file was both there and not checked out.
+func (l *Listing) checkSparse() error {
+	for _, e := range l.Entries {
+		if l.IsSparse(e.Path) {
+			return fmt.Errorf("%q cannot be there and not be checked out", e.Path)
+		}
+	}
+	return nil
+}
+
+// checkSparse makes sure that an entry means a file that was not checked out.
+func (e *Entry) checkSparse() error {
+	if err := checkEntryPath(e.Path); err != nil {
+		return err
+	}
+	switch {
+	case e.Mode != 0o100644 && e.Mode != 0o100755 && e.Mode != ModeSymlink:
+		return fmt.Errorf("%q: %o is not a mode of git", e.Path, e.Mode)
+	case !e.hasBlobName():
+		return fmt.Errorf("%q: %q is not the name of a blob", e.Path, e.Blob)
+	case e.Size != 0 || e.Digest != "":
+		return fmt.Errorf("%q: it was not checked out, and nobody knows its bytes", e.Path)
+	}
+	return nil
+}
+
+// begin begins the commit of a capture. Where files are not checked out it
+// begins with those of HEAD that they are: to name each of them would have a
+// partial clone fetch its bytes.
+func (c *capture) begin(ctx context.Context, o GitCommitOptions) (out *GitWriter, err error) {
+	git := c.w.Git()
+	if len(c.survey.sparse) == 0 {
+		return git.Begin(ctx, o)
+	}
+	var base []GitFile
+	if o.Parent != "" {
+		if base, err = git.Tree(ctx, o.Parent); err != nil {
+			return nil, err
+		}
+		o.Base = o.Parent
+	}
+	if out, err = git.Begin(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := c.laySparse(ctx, out, base); err != nil {
+		return nil, errors.Join(err, out.Abort())
+	}
+	return out, nil
+}
+
+// laySparse makes a commit that has the given files one that has only what is
+// not checked out.
+func (c *capture) laySparse(ctx context.Context, out *GitWriter, base []GitFile) error {
+	wanted := make(map[string]Entry, len(c.survey.sparse))
+	for _, e := range c.survey.sparse {
+		wanted[e.Path] = e
+	}
+	for _, f := range base {
+		if e, ok := wanted[f.Path]; ok && e.Mode == f.Mode && e.Blob == f.Blob {
+			delete(wanted, f.Path)
+			continue
+		}
+		if err := out.Delete(f.Path); err != nil {
+			return err
+		}
+	}
+	// What is left is staged, or HEAD has it otherwise.
+	var staged []Entry
+	var blobs []string
+	for _, e := range wanted {
+		staged = append(staged, e)
+		blobs = append(blobs, e.Blob)
+	}
+	has, err := c.w.Git().Has(ctx, blobs)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(staged, byPath)
+	for _, e := range staged {
+		if !has[e.Blob] {
+			continue // the listing names it
+		}
+		if err := out.Known(e.Path, e.Mode, e.Blob); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tree lists the files of a commit, those below the directory.
+func (g *Git) Tree(ctx context.Context, commit string) ([]GitFile, error) {
+	if !g.isName(commit) {
+		return nil, fmt.Errorf("list the files of %q: not the name of a commit", commit)
+	}
+	out, err := g.output(ctx, nil, "ls-tree", "-r", "-z", commit)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of commit %s: %w", commit, err)
+	}
+	lines := records(out)
+	files := make([]GitFile, 0, len(lines))
+	for _, line := range lines {
+		about, path, ok := strings.Cut(line, "\t")
+		fields := strings.Fields(about) // mode, type, name
+		if !ok || len(fields) != 3 {
+			return nil, fmt.Errorf("list the files of commit %s: unexpected line %q", commit, line)
+		}
+		// The stage of an index takes the place of the type here.
+		f, _, err := parseFile("H " + fields[0] + " " + fields[2] + " 0\t" + path)
+		if err != nil {
+			return nil, fmt.Errorf("list the files of commit %s: %w", commit, err)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
