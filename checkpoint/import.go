@@ -15,8 +15,8 @@ import (
 )
 
 // Import is an archive that was looked at, and found to be whole and what it
-// says. Nothing of it is in the state yet. It keeps others from collecting, and
-// must be closed.
+// says. Nothing of it is in the state yet, and where there is no state
+// directory, none was made. It keeps others from collecting, and must be closed.
 type Import struct {
 	ExportHeader
 	State       *State // where its session stands
@@ -29,7 +29,7 @@ type Import struct {
 	Damage      error  // why it can't
 
 	store   *Store
-	shared  store.Lock
+	shared  store.Lock // nil as long as there is no state directory
 	staged  *bundle.Staged
 	objects map[string]int64 // of the archive, to their sizes
 	lineage *lineage
@@ -62,31 +62,54 @@ func (e *ImportConflictError) Error() string {
 // *bundle.DamagedError, *bundle.VersionError, *bundle.LimitError or
 // *VersionError; the state is as it was. path names the archive in errors.
 func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits bundle.Limits) (*Import, error) {
-	if err := s.makeRoot(); err != nil {
-		return nil, err
+	i := &Import{store: s}
+	if s.exists(filepath.Join(s.dir, locksDir)) {
+		if err := i.share(); err != nil {
+			return nil, err
+		}
 	}
-	shared, err := s.fs.TryLock(s.storeLockPath(), true)
-	if err != nil {
-		return nil, s.lockedBy(err, "", s.storeLockPath())
-	}
-	i := &Import{store: s, shared: shared}
 	if err := i.open(ctx, r, path, limits); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
 }
 
-func (i *Import) open(ctx context.Context, r io.Reader, path string, limits bundle.Limits) error {
-	// What a crash leaves in the trash goes with the next collection, which
-	// the shared lock keeps away meanwhile.
+// share takes the lock that keeps others from collecting, in a state directory
+// that it makes if it must.
+func (i *Import) share() error {
+	s := i.store
+	if err := s.makeRoot(); err != nil {
+		return err
+	}
+	shared, err := s.fs.TryLock(s.storeLockPath(), true)
+	if err != nil {
+		return s.lockedBy(err, "", s.storeLockPath())
+	}
+	i.shared = shared
+	return nil
+}
+
+// stagingDir returns where an archive is unpacked. What a crash leaves in the
+// trash goes with the next collection, which the shared lock keeps away
+// meanwhile. Without a state directory it is where temporary files go, since
+// an archive may well be refused, or only looked at.
+func (i *Import) stagingDir() (string, error) {
+	if i.shared == nil {
+		return i.store.o.TempDir, nil
+	}
 	trash := i.store.trashPath()
-	if err := i.store.checkDir(trash); err != nil {
+	return trash, i.store.checkDir(trash)
+}
+
+func (i *Import) open(ctx context.Context, r io.Reader, path string, limits bundle.Limits) error {
+	dir, err := i.stagingDir()
+	if err != nil {
 		return err
 	}
-	if err := store.MkdirAll(i.store.fs, trash); err != nil {
+	if err := store.MkdirAll(i.store.fs, dir); err != nil {
 		return err
 	}
-	staged, err := bundle.Stage(ctx, i.store.fs, filepath.Join(trash, rand.Text()), r, limits)
+	staged, err := bundle.Stage(ctx, i.store.fs, filepath.Join(dir, rand.Text()), r, limits)
 	if err != nil {
 		return fmt.Errorf("import %s: %w", path, err)
 	}

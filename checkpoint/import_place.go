@@ -33,6 +33,11 @@ type Placed struct {
 // under the next lock.
 func (i *Import) Place(ctx context.Context, by Actor, replace bool) (*Placed, error) {
 	s := i.store
+	if i.shared == nil {
+		if err := i.share(); err != nil {
+			return nil, err
+		}
+	}
 	own, err := s.fs.TryLock(s.lockPath(i.PRD), false)
 	if err != nil {
 		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))

@@ -363,3 +363,29 @@ func TestImportRestoresFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestImportLeavesNoTrace: as long as nothing was placed, there is no state
+// directory where there was none, and nothing else either.
+func TestImportLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	archive := p.export()
+	for name, archive := range map[string][]byte{"whole": archive, "cut short": archive[:len(archive)/2], "none": []byte("none")} {
+		here := on(t, store.NewMemory(), "/ws/.runner")
+		must(t, store.MkdirAll(here.fs, os.TempDir()))
+		before := everything(t, here.fs, "/")
+		i, err := here.open().OpenImport(t.Context(), bytes.NewReader(archive), "it.tar", bundle.Limits{})
+		if (err == nil) != (name == "whole") {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if i != nil {
+			must(t, i.Close())
+		}
+		for path := range everything(t, here.fs, "/") {
+			if _, was := before[path]; !was {
+				t.Errorf("%s: %s is left", name, path)
+			}
+		}
+	}
+}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,21 +77,9 @@ name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
 }
 
 func runCheckpointExport(ctx context.Context, env *environment, o checkpointExportOptions) error {
-	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs}
-	switch {
-	case o.out == standardStream && o.json:
-		return usageErrorf("--json and -o - both want standard output")
-	case o.out == standardStream:
-		to.Out = env.stdout
-	case o.out != "":
-		format, known := bundle.FormatOf(o.out)
-		if !known {
-			return withHint(usageErrorf("-o %s: the name does not say how to compress", o.out), "let it end with .tar.gz, .tar.zst or .tar")
-		}
-		to.Path, to.Format = env.path(o.out), format
-		if dir := filepath.Dir(to.Path); !isDir(dir) {
-			return withHint(usageErrorf("-o %s: there is no directory %s", o.out, env.display(dir)), "make it first: `mkdir -p "+shellQuote(env.display(dir))+"`")
-		}
+	to, err := o.target(env)
+	if err != nil {
+		return err
 	}
 	store, st, err := loadState(env, o.prd)
 	if err != nil {
@@ -111,9 +101,39 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	})
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// target says where the archive goes, and how it is compressed.
+func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOptions, error) {
+	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs}
+	switch {
+	case o.out == standardStream && o.json:
+		return to, usageErrorf("--json and -o - both want standard output")
+	case o.out == standardStream:
+		to.Out = env.stdout
+	case o.out != "":
+		format, known := bundle.FormatOf(o.out)
+		if !known {
+			return to, withHint(usageErrorf("-o %s: the name does not say how to compress", o.out), "let it end with .tar.gz, .tar.zst or .tar")
+		}
+		to.Path, to.Format = env.path(o.out), format
+		return to, checkRoom(env, o.out, to.Path)
+	}
+	return to, nil
+}
+
+// checkRoom makes sure that a file can have a path, before the work is done.
+func checkRoom(env *environment, name, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return withHint(usageErrorf("-o %s: %s is a directory", name, env.display(path)), "name a file in it: -o "+shellQuote(env.display(filepath.Join(path, "session.tar.gz"))))
+	}
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil, !errors.Is(err, fs.ErrNotExist):
+		return withHint(usageErrorf("-o %s: %s is not a directory", name, env.display(dir)), "name a file in a directory")
+	}
+	return withHint(usageErrorf("-o %s: there is no directory %s", name, env.display(dir)), "make it first: `mkdir -p "+shellQuote(env.display(dir))+"`")
 }
 
 // warnUndeclared says where an archive holds only what the pipeline declares,

@@ -87,12 +87,13 @@ func openArchive(env *environment, name string) (io.ReadCloser, error) {
 	if name == standardStream {
 		return io.NopCloser(env.stdin), nil
 	}
+	const hint = "name the archive that `runner checkpoint export` wrote"
 	f, err := os.Open(env.path(name))
 	if err != nil {
-		return nil, &usageError{err: err}
+		return nil, withHint(&usageError{err: err}, hint)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, errors.Join(withHint(usageErrorf("%s is a directory", name), "name the archive that `runner checkpoint export` wrote"), f.Close())
+		return nil, errors.Join(withHint(usageErrorf("%s is a directory", name), hint), f.Close())
 	}
 	return f, nil
 }

@@ -81,6 +81,9 @@ func runCheckpointMigrate(ctx context.Context, env *environment, o checkpointMig
 		if errors.Is(err, checkpoint.ErrNoSession) && o.prd == "" {
 			continue // a document written by hand
 		}
+		if errors.Is(err, checkpoint.ErrNoSession) {
+			return noSession(env, store, prd)
+		}
 		if err != nil { // the others are none the worse for it
 			failed = errors.Join(failed, lockHint(prd, err))
 			continue

@@ -58,9 +58,12 @@ func newCheckpointUnpinCommand(env *environment) *cobra.Command {
 }
 
 func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOptions) error {
-	store, _, err := loadState(env, o.prd)
+	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
+	}
+	if _, err := st.FindCheckpoint(o.reference); err != nil { // before anything is locked, and so written
+		return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err))
 	}
 	cfg, err := loadConfig(env)
 	if err != nil {

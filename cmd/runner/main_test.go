@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
@@ -18,7 +20,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script/<command>_<case>.txtar: each is one
 // behaviour of one command, seen from outside. `exits N command...` holds a
 // command to its exit code; `remember NAME REGEXP` keeps in $NAME what the
-// first group matched in the last standard output.
+// first group matched in the last standard output; `untouched N command...` is
+// `exits` for a command that must leave every file and directory as it was.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -26,8 +29,9 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    scriptExits,
-			"remember": scriptRemember,
+			"exits":     scriptExits,
+			"remember":  scriptRemember,
+			"untouched": scriptUntouched,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
@@ -70,4 +74,59 @@ func scriptRemember(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s matches nothing, or has no group", args[1])
 	}
 	ts.Setenv(args[0], found[1])
+}
+
+// scriptUntouched holds a command to its exit code, and to changing nothing
+// anywhere in the script's directory.
+func scriptUntouched(ts *testscript.TestScript, neg bool, args []string) {
+	before := standing(ts)
+	scriptExits(ts, neg, args)
+	after := standing(ts)
+	for path, is := range after {
+		if was, had := before[path]; !had {
+			ts.Fatalf("%s is new", path)
+		} else if was != is {
+			ts.Fatalf("%s is %q, and was %q", path, is, was)
+		}
+	}
+	for path := range before {
+		if _, has := after[path]; !has {
+			ts.Fatalf("%s is gone", path)
+		}
+	}
+}
+
+// standing describes all that is in the directory of a script: kind, mode, and
+// what a file holds or a link leads to.
+func standing(ts *testscript.TestScript) map[string]string {
+	all := map[string]string{}
+	root := ts.Getenv("WORK")
+	ts.Check(filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		is := info.Mode().String()
+		switch {
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			is += " " + info.ModTime().String() + " " + string(data)
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			is += " " + target
+		}
+		name, err := filepath.Rel(root, path)
+		all[name] = is
+		return err
+	}))
+	return all
 }
