@@ -38,9 +38,6 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by Actor) (*Jour
 		return r, errors.Join(err, l.release())
 	}
 	x.locks = l
-	for _, id := range r.Gone {
-		x.Add(CheckpointDamaged{ID: id, Reason: "its file is missing, and the journal that held it was damaged"})
-	}
 	return r, x.Close()
 }
 
@@ -115,21 +112,18 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 // lost.
 func (old *salvaged) tell(r *JournalRebuild) {
 	r.Unreadable = old.lost
-	told := map[uint64]bool{}
-	for _, c := range old.after {
-		if c.Seq <= r.FromSeq || told[c.Seq] {
-			continue
-		}
-		told[c.Seq] = true
+	r.Untold = old.untold(r.FromSeq)
+	for _, c := range old.since(r.FromSeq) {
 		lost := LostCommit{Seq: c.Seq, Time: c.Time, Events: []string{}}
 		for _, e := range c.Events {
+			if _, ends := endOf(e); ends && c.Seq == r.ended {
+				continue // the state has it
+			}
 			lost.Events = append(lost.Events, describeEvent(e))
 		}
-		r.Lost = append(r.Lost, lost)
-	}
-	r.Untold = r.Unreadable
-	if old.last > r.FromSeq {
-		r.Untold = max(r.Untold, int(old.last-r.FromSeq)-len(told))
+		if len(lost.Events) > 0 || len(c.Events) == 0 {
+			r.Lost = append(r.Lost, lost)
+		}
 	}
 }
 
@@ -178,10 +172,7 @@ func (r *JournalRebuild) settle(old *salvaged) {
 	s := r.state
 	s.Seq = r.Seq
 	started := map[string]bool{}
-	for _, c := range old.after {
-		if c.Seq <= r.FromSeq {
-			continue
-		}
+	for _, c := range old.since(r.FromSeq) {
 		for _, e := range c.Events {
 			begun, ok := e.(WorkstreamStarted)
 			if !ok {

@@ -26,14 +26,16 @@ type JournalRebuild struct {
 	// Lost are commits that can be read and are lost all the same, because
 	// something before them is not there any more.
 	Lost       []LostCommit
-	Unreadable int      // lines of which nothing can be read
-	Untold     int      // commits, these included, of which nothing is known but that they were
-	Uncertain  []string // once steps that may have happened since
-	Gone       []string // checkpoints that neither a file nor the journal holds any more
-	Kept       string   // where the damaged journal lies, once it is done
+	Unreadable int           // lines of which nothing can be read
+	Untold     int           // lost commits of which nothing is known but that they were
+	Rollbacks  []MetRollback // that the state was in the middle of, or whose beginning is lost
+	Uncertain  []string      // once steps that may have happened since
+	Gone       []string      // checkpoints that neither a file nor the journal holds any more
+	Kept       string        // where the damaged journal lies, once it is done
 
 	state *State
 	prev  string
+	ended uint64            // the commit after FromSeq that ended the state's rollback, 0: none did
 	made  map[string][]byte // files of checkpoints that only the damaged journal still holds
 	stray []string          // names of files in checkpoints/ that are damaged, or of lost commits
 }
@@ -64,6 +66,9 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	if err := s.chooseState(prd, r, old); err != nil {
 		return nil, err
 	}
+	if err := s.endRollback(prd, r, old); err != nil {
+		return nil, err
+	}
 	old.tell(r)
 	r.Seq = max(old.last, r.FromSeq) + uint64(r.Unreadable)
 	r.settle(old)
@@ -75,9 +80,17 @@ type salvaged struct {
 	valid *fold // of the lines before the damage; its state is nil where there are none
 	lines int   // how many
 	after []Commit
-	lost  int               // lines that can't be read
+	lost  int // lines that can't be read
+	gaps  []gap
 	sums  map[uint64]string // of commits, as their own line says, or the next one
 	last  uint64            // the highest number that anything names
+}
+
+// gap is a place in a journal where lines can't be read.
+type gap struct {
+	lines  int
+	from   uint64 // the commit of the readable line before it, 0 where there is none
+	before uint64 // likewise, of the one after it
 }
 
 // salvage reads what can be read, line by line.
@@ -85,6 +98,7 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 	log := store.OpenLog(s.fs, s.journalPath(prd))
 	old := &salvaged{valid: newFold(), sums: map[uint64]string{}}
 	t, f, whole := tail{sum: genesis}, newFold(), true
+	hole := gap{}
 	for r, err := range log.Records() {
 		if err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
@@ -96,8 +110,10 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 			return nil, &VersionError{Path: s.journalPath(prd), Version: version.Version}
 		case err != nil:
 			old.lost++
+			hole.lines++
 			continue
 		}
+		hole = old.close(hole, c.Seq)
 		if whole && f.apply(c) != nil {
 			whole = false
 		}
@@ -110,6 +126,7 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 		t.accept(c, len(r.Data))
 		old.lines++
 	}
+	old.close(hole, 0)
 	// An error would have left the state unusable: it is folded once more.
 	for r, err := range take(log.Records(), old.lines) {
 		if err != nil {
@@ -121,6 +138,15 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 	}
 	s.namedElsewhere(prd, old)
 	return old, nil
+}
+
+// close notes a gap that ends before a commit, and returns where the next one
+// would begin.
+func (old *salvaged) close(hole gap, before uint64) gap {
+	if hole.before = before; hole.lines > 0 {
+		old.gaps = append(old.gaps, hole)
+	}
+	return gap{from: before}
 }
 
 // line reads one line: as the next of the chain while that is whole, and then
@@ -314,20 +340,13 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 		return err
 	}
 	k := collector{fold: newFold(), ids: without, found: map[string]bool{}, made: keep}
-	for line, err := range take(store.OpenLog(s.fs, s.journalPath(prd)).Records(), old.lines) {
-		if err == nil {
-			err = eachCommit(line, k.visit)
-		}
-		if err != nil {
-			return fmt.Errorf("read the journal: %w", err)
-		}
-	}
-	if err := s.collectSegments(prd, k); err != nil {
+	if err := s.collectLines(prd, k, old); err != nil {
 		return err
 	}
 	for _, ref := range r.state.Checkpoints {
 		if _, made := r.made[ref.ID]; without[ref.ID] && !made {
 			r.Gone = append(r.Gone, ref.ID)
+			ref.Damage, ref.Valid = &Damage{At: s.now(), Reason: "its file is missing, and the journal that held it was damaged"}, false
 		}
 	}
 	return nil

@@ -155,7 +155,7 @@ func TestRebuildJournal(t *testing.T) {
 		untold  int
 		genesis bool
 	}{
-		{name: "the first line", journal: flipped(whole, 20), from: ids[2], step: 4, untold: 1},
+		{name: "the first line", journal: flipped(whole, 20), from: ids[2], step: 4},
 		{name: "in the middle", journal: flipped(whole, len(whole)/2), from: ids[2], step: 4},
 		{name: "the newest file is damaged too", journal: flipped(whole, len(whole)/2), damaged: ids[2:], from: ids[1], step: 3},
 		{name: "all files are damaged", journal: flipped(whole, last), damaged: ids, step: 4, untold: 1},

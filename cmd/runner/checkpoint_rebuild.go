@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -33,19 +34,20 @@ type rebuiltCheckpoints struct {
 
 // rebuiltJournal is what `checkpoint rebuild --journal --json` prints.
 type rebuiltJournal struct {
-	FormatVersion string                  `json:"format_version"`
-	PRD           string                  `json:"prd"`
-	DryRun        bool                    `json:"dry_run"`
-	Session       string                  `json:"session"`
-	From          string                  `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
-	FromSeq       uint64                  `json:"from_seq"`
-	Step          int                     `json:"step"`
-	Seq           uint64                  `json:"seq"`
-	Lost          []checkpoint.LostCommit `json:"lost"`
-	Untold        int                     `json:"unreadable_commits"`
-	Uncertain     []string                `json:"uncertain"`
-	Gone          []string                `json:"checkpoints_gone"`
-	Kept          string                  `json:"kept,omitempty"`
+	FormatVersion string                   `json:"format_version"`
+	PRD           string                   `json:"prd"`
+	DryRun        bool                     `json:"dry_run"`
+	Session       string                   `json:"session"`
+	From          string                   `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
+	FromSeq       uint64                   `json:"from_seq"`
+	Step          int                      `json:"step"`
+	Seq           uint64                   `json:"seq"`
+	Lost          []checkpoint.LostCommit  `json:"lost"`
+	Untold        int                      `json:"unreadable_commits"`
+	Rollbacks     []checkpoint.MetRollback `json:"rollbacks"`
+	Uncertain     []string                 `json:"uncertain"`
+	Gone          []string                 `json:"checkpoints_gone"`
+	Kept          string                   `json:"kept,omitempty"`
 }
 
 func newCheckpointRebuildCommand(env *environment) *cobra.Command {
@@ -228,7 +230,7 @@ func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkp
 	result := rebuiltJournal{
 		FormatVersion: outputFormat, PRD: o.prd, DryRun: o.dryRun, Session: r.Session, From: r.From, FromSeq: r.FromSeq, Step: r.Step,
 		Seq: r.Seq, Lost: append([]checkpoint.LostCommit{}, r.Lost...), Untold: r.Untold,
-		Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
+		Rollbacks: append([]checkpoint.MetRollback{}, r.Rollbacks...), Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
 	}
 	if r.Kept != "" {
 		result.Kept = env.display(r.Kept)
@@ -257,10 +259,28 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 	for _, id := range r.Gone {
 		fmt.Fprintf(out, "✗ Lost: checkpoint %s\n", id)
 	}
+	for _, met := range r.Rollbacks {
+		showMetRollback(out, env, o.prd, met)
+	}
 	for _, name := range r.Uncertain {
 		fmt.Fprintf(out, "! %s must happen only once and may have happened: it becomes uncertain\n", view.OneLine(name))
 	}
 	if r.Kept != "" {
 		fmt.Fprintf(out, "The damaged journal is kept in %s\nNext:\n  %s\n  %s\n", env.display(r.Kept), env.command("status "+o.prd), env.command("build "+o.prd+" --resume"))
+	}
+}
+
+// showMetRollback says what becomes of a rollback that the damage cut into.
+func showMetRollback(out io.Writer, env *environment, prd string, met checkpoint.MetRollback) {
+	switch met.End {
+	case checkpoint.RollbackCarriedOut:
+		fmt.Fprintf(out, "The rollback to %s was finished\n", met.To)
+	case checkpoint.RollbackTakenBack:
+		fmt.Fprintf(out, "The rollback to %s had failed, and nothing was taken back\n", met.To)
+	case checkpoint.RollbackUnfinished:
+		fmt.Fprintf(out, "! A rollback to %s was cut short: the next command that changes %s finishes it\n", met.To, prd)
+	case checkpoint.RollbackUntold:
+		fmt.Fprintf(out, "! Whether the rollback to %s was finished is not known: files stay as they are, and the state is that before it\n", met.To)
+		fmt.Fprintf(out, "  %s   look at what it would do now\n", env.command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
 	}
 }

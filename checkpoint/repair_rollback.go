@@ -1,0 +1,224 @@
+package checkpoint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// RollbackEnd is how a rollback ended, as far as a damaged journal and what was
+// derived from it tell.
+type RollbackEnd string
+
+// The ends of rollbacks.
+const (
+	RollbackCarriedOut RollbackEnd = "completed"
+	RollbackTakenBack  RollbackEnd = "failed"
+	RollbackUnfinished RollbackEnd = "unfinished" // nothing came after: the next owner finishes it
+	RollbackUntold     RollbackEnd = "unknown"    // nobody finishes it: that could undo what was done since
+)
+
+// MetRollback is a rollback that was under way in the state that a journal
+// begins anew with, or that was begun in a commit that is lost.
+type MetRollback struct {
+	ID     string        `json:"id"`
+	To     string        `json:"to_checkpoint"`
+	Safety string        `json:"safety_checkpoint"`
+	Scope  RollbackScope `json:"scope"`
+	End    RollbackEnd   `json:"end"`
+}
+
+func metRollback(b *RollbackStarted, end RollbackEnd) MetRollback {
+	return MetRollback{ID: b.ID, To: b.To, Safety: b.Safety, Scope: b.Scope, End: end}
+}
+
+// rollbackEnd is what tells of the end of a rollback.
+type rollbackEnd struct {
+	seq   uint64 // of the commit, 0 where the manifest tells
+	at    time.Time
+	event Event
+}
+
+// endRollback gives the rollback that the chosen state knows as begun the end
+// that it had. Where that is not known the state stands as before it, nobody
+// finishes it, and its safety checkpoint stays: files are touched only by who
+// asks for it.
+func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error {
+	if err := s.loseRollbacks(prd, r, old); err != nil {
+		return err
+	}
+	begun := r.state.Rollback
+	if begun == nil {
+		return nil
+	}
+	found, err := s.findEnd(prd, r, old)
+	if err != nil {
+		return err
+	}
+	if found == nil && old.untold(r.FromSeq) == 0 {
+		r.Rollbacks = append(r.Rollbacks, metRollback(begun, RollbackUnfinished))
+		return nil
+	}
+	if found != nil {
+		ended := r.state.Clone()
+		if err := ended.applyOne(ended.Seq, found.at, found.event); err == nil {
+			end := RollbackCarriedOut
+			if _, failed := found.event.(RollbackFailed); failed {
+				end = RollbackTakenBack
+			}
+			r.state, r.Step, r.ended = ended, ended.Steps, found.seq
+			r.Rollbacks = append(r.Rollbacks, metRollback(begun, end))
+			return nil
+		}
+	}
+	untold := RollbackFailed{ID: begun.ID, Error: "the journal was damaged: it is not known whether it was finished"}
+	if err := r.state.applyOne(r.state.Seq, r.state.UpdatedAt, untold); err != nil {
+		return fmt.Errorf("rebuild the journal of %s: %w", prd, err)
+	}
+	if safety := r.state.indexed().checkpoints[begun.Safety]; safety != nil {
+		safety.Pinned = true
+	}
+	r.Rollbacks = append(r.Rollbacks, metRollback(begun, RollbackUntold))
+	return nil
+}
+
+// findEnd looks for the end of the state's rollback: in the lines that can be
+// read, and then in the history that the manifest holds. It returns nil where
+// there is none that could be carried out on the state.
+func (s *Store) findEnd(prd string, r *JournalRebuild, old *salvaged) (*rollbackEnd, error) {
+	begun := r.state.Rollback
+	for _, c := range old.since(r.FromSeq) {
+		for i, e := range c.Events {
+			if id, ok := endOf(e); ok && id == begun.ID {
+				return &rollbackEnd{c.Seq, c.At(i), e}, nil
+			}
+		}
+	}
+	record := s.recordedRollback(prd, begun.ID)
+	if record == nil {
+		return nil, nil
+	}
+	if record.Error != "" {
+		return &rollbackEnd{0, record.At, RollbackFailed{ID: begun.ID, Error: record.Error}}, nil
+	}
+	e := RollbackCompleted{ID: begun.ID, Skipped: record.Skipped}
+	if begun.Scope != RollbackFiles {
+		target, err := s.stateAt(prd, begun.To, old)
+		if err != nil || target == nil {
+			return nil, err
+		}
+		e.State = target
+	}
+	return &rollbackEnd{0, record.At, e}, nil
+}
+
+// endOf returns the rollback that an event ends.
+func endOf(e Event) (id string, ok bool) {
+	switch e := e.(type) {
+	case RollbackCompleted:
+		return e.ID, true
+	case RollbackFailed:
+		return e.ID, true
+	}
+	return "", false
+}
+
+// recordedRollback returns what the manifest has of a rollback that ended, nil
+// where it has nothing or is damaged itself.
+func (s *Store) recordedRollback(prd, id string) *RollbackRecord {
+	m, err := s.readManifest(prd)
+	if err != nil {
+		return nil
+	}
+	if i := slices.IndexFunc(m.Rollbacks, func(past RollbackRecord) bool { return past.ID == id }); i >= 0 {
+		return &m.Rollbacks[i]
+	}
+	return nil
+}
+
+// stateAt returns the state that a checkpoint holds, from its file or from what
+// is left of the journals, nil where neither does.
+func (s *Store) stateAt(prd, id string, old *salvaged) (*State, error) {
+	files, err := s.fileStates(prd)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range files {
+		if c.id == id {
+			return c.state.Clone(), nil
+		}
+	}
+	var found *State
+	k := collector{fold: newFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
+		found = f.State.Clone()
+		return nil
+	}}
+	return found, s.collectLines(prd, k, old)
+}
+
+// loseRollbacks names the rollbacks that were begun in lost commits and are not
+// known to have ended.
+func (s *Store) loseRollbacks(prd string, r *JournalRebuild, old *salvaged) error {
+	open := map[string]*RollbackStarted{}
+	var order []string
+	for _, c := range old.since(r.FromSeq) {
+		for _, e := range c.Events {
+			if begun, ok := e.(RollbackStarted); ok {
+				open[begun.ID] = &begun
+				order = append(order, begun.ID)
+			}
+			if id, ok := endOf(e); ok {
+				delete(open, id)
+			}
+		}
+	}
+	for _, id := range order {
+		if begun := open[id]; begun != nil && s.recordedRollback(prd, id) == nil {
+			r.Rollbacks = append(r.Rollbacks, metRollback(begun, RollbackUntold))
+		}
+	}
+	return nil
+}
+
+// since returns the readable commits after a number, each once, in their order.
+func (old *salvaged) since(seq uint64) []Commit {
+	found := slices.DeleteFunc(slices.Clone(old.after), func(c Commit) bool { return c.Seq <= seq })
+	slices.SortStableFunc(found, func(a, b Commit) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(found, func(a, b Commit) bool { return a.Seq == b.Seq })
+}
+
+// untold returns how many commits after a number there were of which nothing
+// can be read. Lines that can't be read between two others are the commits
+// between theirs.
+func (old *salvaged) untold(seq uint64) int {
+	lines := 0
+	for _, g := range old.gaps {
+		switch {
+		case g.before <= g.from: // nothing follows, or lines that were moved
+			lines += g.lines
+		case g.before > max(g.from, seq)+1:
+			lines += min(g.lines, int(g.before-max(g.from, seq)-1))
+		}
+	}
+	if old.last > seq {
+		lines = max(lines, int(old.last-seq)-len(old.since(seq)))
+	}
+	return lines
+}
+
+// collectLines hands the checkpoints to a collector that what is left of the
+// journals gives.
+func (s *Store) collectLines(prd string, k collector, old *salvaged) error {
+	for line, err := range take(store.OpenLog(s.fs, s.journalPath(prd)).Records(), old.lines) {
+		if err == nil {
+			err = eachCommit(line, k.visit)
+		}
+		if err != nil {
+			return fmt.Errorf("read the journal: %w", err)
+		}
+	}
+	return s.collectSegments(prd, k)
+}
