@@ -39,6 +39,34 @@ func (f *failingOnce) OpenFile(name string, flag int, perm fs.FileMode) (store.F
 	return &onceFile{file, f}, nil
 }
 
+func (f *failingOnce) Mkdir(name string, perm fs.FileMode) error {
+	if f.fails() {
+		return errDisk
+	}
+	return f.FS.Mkdir(name, perm)
+}
+
+func (f *failingOnce) Link(from, to string) error {
+	if f.fails() {
+		return errDisk
+	}
+	return f.FS.Link(from, to)
+}
+
+func (f *failingOnce) Symlink(target, name string) error {
+	if f.fails() {
+		return errDisk
+	}
+	return f.FS.Symlink(target, name)
+}
+
+func (f *failingOnce) Lstat(name string) (fs.FileInfo, error) {
+	if f.fails() {
+		return nil, errDisk
+	}
+	return f.FS.Lstat(name)
+}
+
 func (f *failingOnce) Rename(from, to string) error {
 	if f.fails() {
 		return errDisk
