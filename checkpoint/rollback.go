@@ -47,15 +47,6 @@ type Rollback struct {
 	patterns []string // of both sides, nil where files are not looked at
 }
 
-// GitReset is what becomes of the branch where captures are commits on it.
-type GitReset struct {
-	Branch  string
-	From    string // commits
-	To      string
-	Discard []workspace.GitLogEntry
-	Pushed  []string
-}
-
 // PlanRollback says what a rollback would do. It takes no lock and changes
 // nothing. Without a workspace it looks at the state only.
 func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd string, o RollbackOptions) (*Rollback, error) {
@@ -213,28 +204,4 @@ func restored(changes []workspace.Change) []workspace.Entry {
 		}
 	}
 	return entries
-}
-
-// compareGit finds what becomes of the branch.
-func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error {
-	if !w.CommitsToBranch() || r.state.Capture == nil || !r.state.Capture.OnBranch() || r.Target.Git == nil {
-		return nil
-	}
-	git := w.Git()
-	_, head, err := git.Head(ctx)
-	if err != nil {
-		return fmt.Errorf("read where git stands: %w", err)
-	}
-	g := &GitReset{Branch: r.Target.Git.Branch, From: head, To: r.state.Capture.Commit}
-	if err := git.CheckReset(ctx, g.Branch, g.To); err != nil {
-		return fmt.Errorf("reset the branch: %w", err)
-	}
-	if g.Discard, err = git.Log(ctx, g.To, head, 0); err != nil {
-		return fmt.Errorf("list the commits to discard: %w", err)
-	}
-	if g.Pushed, err = git.Pushed(ctx, g.To, head); err != nil {
-		return fmt.Errorf("look for pushed commits: %w", err)
-	}
-	r.Git = g
-	return nil
 }

@@ -17,6 +17,7 @@ type RolledBack struct {
 	Written     int // files
 	Deleted     int
 	Invalidated []string // checkpoints
+	Absent      string   // the commit that HEAD was not reset to, since the repository does not have it
 }
 
 // RollbackError says that a rollback failed, and where that leaves things.
@@ -41,24 +42,6 @@ func (e *RollbackError) Error() string {
 }
 
 func (e *RollbackError) Unwrap() error { return e.Err }
-
-// BranchError says that a rollback would reset another branch than the one that
-// is checked out.
-type BranchError struct {
-	On string // what is checked out
-	Of string // what the checkpoint is of
-}
-
-func (e *BranchError) Error() string {
-	return fmt.Sprintf("the checkpoint is a commit on %s, and %s is checked out", e.Of, e.On)
-}
-
-// PushedError says that a rollback would take back commits that others have.
-type PushedError struct{ Commits []string }
-
-func (e *PushedError) Error() string {
-	return fmt.Sprintf("%d of the commits to discard were pushed", len(e.Commits))
-}
 
 // Rollback goes back to a checkpoint: state and files together, unless the
 // scope says otherwise. What is there is recorded first, as a pre_rollback
@@ -91,20 +74,10 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		done, err = x.carryOutRollback(ctx, w, before)
 		return err
 	})
-	return done, err
-}
-
-// refusedByGit says why a branch is not reset unless that is forced.
-func (r *Rollback) refusedByGit() error {
-	switch {
-	case r.Git == nil:
-		return nil
-	case r.Branch != "":
-		return &BranchError{On: r.Branch, Of: orDetached(r.Git.Branch)}
-	case len(r.Git.Pushed) > 0:
-		return &PushedError{Commits: r.Git.Pushed}
+	if done != nil && plan.Git != nil && plan.Git.Absent {
+		done.Absent = plan.Git.To
 	}
-	return nil
+	return done, err
 }
 
 // Refused says why a rollback would refuse what the plan is, nil if it would not.
@@ -312,20 +285,15 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
-	resets, branch := w.CommitsToBranch() && to.Capture != nil && to.Capture.OnBranch(), ""
-	if resets {
-		if ref := x.State().indexed().checkpoints[intent.To]; ref != nil && ref.Git != nil {
-			branch = ref.Git.Branch
-		}
-		if err := w.Git().CheckReset(ctx, branch, to.Capture.Commit); err != nil {
-			return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
-		}
+	reset, err := x.resetFor(ctx, w, intent, to)
+	if err != nil {
+		return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
 	}
 	restored, err := x.restoreListed(ctx, w, intent, to, found)
-	if err != nil || !resets {
+	if err != nil || reset == nil {
 		return restored, err
 	}
-	if err := w.Git().Reset(ctx, branch, to.Capture.Commit); err != nil {
+	if err := w.Git().Reset(ctx, reset.Branch, reset.To); err != nil {
 		return restored, fmt.Errorf("reset the branch: %w", err)
 	}
 	return restored, nil

@@ -170,6 +170,8 @@ func rollbackHint(prd string, err error) error {
 		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
 	case isA[*checkpoint.BranchError](err):
 		return withHint(&usageError{err: err}, "check that branch out first; --force switches to it and resets it")
+	case isA[*checkpoint.CommitAbsentError](err):
+		return withHint(&usageError{err: err}, "--force restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
 	case isA[*checkpoint.PushedError](err):
 		return withHint(&usageError{err: err}, "others may have these commits; --force discards them on this branch all the same")
 	case errors.Is(err, checkpoint.ErrForward):

@@ -50,6 +50,7 @@ type gitReset struct {
 	Branch   string   `json:"branch,omitempty"`
 	From     string   `json:"from_commit"`
 	To       string   `json:"to_commit"`
+	Absent   bool     `json:"to_commit_absent,omitempty"` // not in this repository
 	Discards []string `json:"discards"`
 	Pushed   []string `json:"pushed"`
 }
@@ -83,7 +84,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 		p.Sparse = append(p.Sparse, checkpoint.Text(path))
 	}
 	if g := plan.Git; g != nil {
-		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
+		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
 		for _, c := range g.Discard {
 			p.Git.Discards = append(p.Git.Discards, c.Commit)
 		}
@@ -120,6 +121,10 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 // writeReset shows what becomes of the branch.
 func writeReset(b *strings.Builder, g *checkpoint.GitReset) {
 	const most = 20
+	if g.Absent {
+		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", short(g.To), orNone(short(g.From), "no commit"))
+		return
+	}
 	fmt.Fprintf(b, "  ✗ Reset the branch %s, and discard %s\n", orNone(g.Branch, "(detached)"), plural(len(g.Discard), "git commit"))
 	for i, c := range g.Discard {
 		if i == most {
@@ -212,12 +217,13 @@ type rollbackResult struct {
 	Written       int                        `json:"files_written"`
 	Deleted       int                        `json:"files_deleted"`
 	Invalidated   []string                   `json:"invalidated"`
+	Absent        string                     `json:"to_commit_absent,omitempty"` // the branch was not reset to it
 }
 
 func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.RolledBack) rollbackResult {
 	return rollbackResult{
 		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.Steps,
-		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...),
+		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), Absent: done.Absent,
 	}
 }
 
@@ -229,6 +235,9 @@ func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *
 	}
 	if done.Scope != checkpoint.RollbackState {
 		fmt.Fprintf(&b, "Files restored:\n- Written: %d\n- Deleted: %d\n", done.Written, done.Deleted)
+	}
+	if done.Absent != "" {
+		fmt.Fprintf(&b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", short(done.Absent))
 	}
 	for _, path := range done.Skipped {
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))

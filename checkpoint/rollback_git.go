@@ -1,0 +1,113 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// GitReset is what becomes of the branch where captures are commits on it.
+type GitReset struct {
+	Branch  string
+	From    string // commits
+	To      string
+	Absent  bool // To is not in this repository: if forced, the files come back, and HEAD stays
+	Discard []workspace.GitLogEntry
+	Pushed  []string
+}
+
+// BranchError says that a rollback would reset another branch than the one that
+// is checked out.
+type BranchError struct {
+	On string // what is checked out
+	Of string // what the checkpoint is of
+}
+
+func (e *BranchError) Error() string {
+	return fmt.Sprintf("the checkpoint is a commit on %s, and %s is checked out", e.Of, e.On)
+}
+
+// CommitAbsentError says that the commit to reset the branch to is not in the
+// repository, as after an import into another one.
+type CommitAbsentError struct{ Commit string }
+
+func (e *CommitAbsentError) Error() string {
+	return fmt.Sprintf("the checkpoint is the commit %s, which is not in this git repository: the branch cannot be reset to it", e.Commit)
+}
+
+// PushedError says that a rollback would take back commits that others have.
+type PushedError struct{ Commits []string }
+
+func (e *PushedError) Error() string {
+	return fmt.Sprintf("%d of the commits to discard were pushed", len(e.Commits))
+}
+
+// compareGit finds what becomes of the branch.
+func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error {
+	if !w.CommitsToBranch() || r.state.Capture == nil || !r.state.Capture.OnBranch() || r.Target.Git == nil {
+		return nil
+	}
+	git := w.Git()
+	_, head, err := git.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read where git stands: %w", err)
+	}
+	g := &GitReset{Branch: r.Target.Git.Branch, From: head, To: r.state.Capture.Commit}
+	there, err := git.CommitExists(ctx, g.To)
+	if err != nil {
+		return fmt.Errorf("look for the commit to reset the branch to: %w", err)
+	}
+	if !there {
+		g.Absent, r.Git = true, g
+		return nil
+	}
+	if err := git.CheckReset(ctx, g.Branch, g.To); err != nil {
+		return fmt.Errorf("reset the branch: %w", err)
+	}
+	if g.Discard, err = git.Log(ctx, g.To, head, 0); err != nil {
+		return fmt.Errorf("list the commits to discard: %w", err)
+	}
+	if g.Pushed, err = git.Pushed(ctx, g.To, head); err != nil {
+		return fmt.Errorf("look for pushed commits: %w", err)
+	}
+	r.Git = g
+	return nil
+}
+
+// refusedByGit says why a branch is not reset unless that is forced.
+func (r *Rollback) refusedByGit() error {
+	switch {
+	case r.Git == nil:
+		return nil
+	case r.Git.Absent:
+		return &CommitAbsentError{Commit: r.Git.To}
+	case r.Branch != "":
+		return &BranchError{On: r.Branch, Of: orDetached(r.Git.Branch)}
+	case len(r.Git.Pushed) > 0:
+		return &PushedError{Commits: r.Git.Pushed}
+	}
+	return nil
+}
+
+// resetFor says where HEAD is to stand with a state, nil where it is left
+// alone, and makes sure that it can.
+func (x *Session) resetFor(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State) (*GitReset, error) {
+	if !w.CommitsToBranch() || to.Capture == nil || !to.Capture.OnBranch() {
+		return nil, nil
+	}
+	reset := &GitReset{To: to.Capture.Commit}
+	there, err := w.Git().CommitExists(ctx, reset.To)
+	switch {
+	case err != nil:
+		return nil, err
+	case !there && intent.Force:
+		return nil, nil
+	case !there:
+		return nil, &CommitAbsentError{Commit: reset.To}
+	}
+	if ref := x.State().indexed().checkpoints[intent.To]; ref != nil && ref.Git != nil {
+		reset.Branch = ref.Git.Branch
+	}
+	return reset, w.Git().CheckReset(ctx, reset.Branch, reset.To)
+}
