@@ -122,7 +122,6 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
 	s.Pipeline, s.Document, s.Git = e.Pipeline, e.Document, e.Git
 	s.RunningAt = &at
-	s.Emptied = false // what it makes from now on is needed again
 	s.Resumes++
 	if s.CurrentPhase > 0 {
 		s.Status = StatusInProgress

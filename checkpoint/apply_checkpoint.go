@@ -14,7 +14,7 @@ func (s *State) applyCheckpoint(seq uint64, at time.Time, e Event) error {
 	case CheckpointsRemoved:
 		s.dropCheckpoints(e.IDs)
 		if e.Empties {
-			s.Emptied, s.Capture, s.RunCapture = true, nil, nil
+			s.EmptiedSeq, s.Capture, s.RunCapture = seq, nil, nil
 		}
 	case CheckpointSkipped:
 		s.dropCheckpoints(e.IDs)

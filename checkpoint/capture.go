@@ -72,9 +72,12 @@ func captureMessage(s *State) string {
 func CapturePatterns(ctx context.Context, w *workspace.Workspace, s *State) ([]string, error) {
 	if s.Capture == nil {
 		var paths []string
-		for _, e := range recordedEntries(s, 0) {
-			paths = append(paths, escapeGlob(e.Path))
+		for path, r := range recordedArtifacts(s) {
+			if !r.artifact.LeftOut {
+				paths = append(paths, escapeGlob(path))
+			}
 		}
+		slices.Sort(paths)
 		return paths, nil
 	}
 	l, err := w.Load(ctx, s.Capture.Listing)
@@ -128,37 +131,46 @@ func filesSince(l *workspace.Listing, s *State) *workspace.Listing {
 }
 
 // recordedEntries returns the artifacts that were recorded after a commit, but
-// those whose bytes were left out. A path belongs to the workstream that
-// recorded it last.
+// those whose bytes are not kept.
 func recordedEntries(s *State, after uint64) []workspace.Entry {
-	type owned struct {
-		seq     uint64
-		leftOut bool
-		entry   workspace.Entry
+	var entries []workspace.Entry
+	for path, r := range recordedArtifacts(s) {
+		if a := r.artifact; r.seq > after && r.seq > s.EmptiedSeq && !a.LeftOut {
+			entries = append(entries, workspace.Entry{Path: path, Mode: a.Mode, Size: a.Size, Digest: a.Digest})
+		}
 	}
-	newest := map[string]owned{}
+	return entries
+}
+
+// recordedArtifact is an artifact and the commit that recorded it.
+type recordedArtifact struct {
+	seq      uint64
+	artifact Artifact
+}
+
+// recordedArtifacts returns the artifacts on record, by path. A path belongs to
+// the workstream that recorded it last.
+func recordedArtifacts(s *State) map[string]recordedArtifact {
+	newest := map[string]recordedArtifact{}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			if w.Status != Completed && w.Status != Succeeded {
 				continue
 			}
-			seq := max(w.FilesSeq, w.WorkSeq)
+			seq := w.recordedSeq()
 			for _, a := range w.Artifacts {
 				path := string(a.Path)
 				if had, ok := newest[path]; a.Digest != "" && (!ok || seq >= had.seq) {
-					newest[path] = owned{seq, a.LeftOut, workspace.Entry{Path: path, Mode: a.Mode, Size: a.Size, Digest: a.Digest}}
+					newest[path] = recordedArtifact{seq, a}
 				}
 			}
 		}
 	}
-	var entries []workspace.Entry
-	for _, o := range newest {
-		if o.seq > after && !o.leftOut {
-			entries = append(entries, o.entry)
-		}
-	}
-	return entries
+	return newest
 }
+
+// recordedSeq is the commit that recorded the artifacts of a workstream.
+func (w *Workstream) recordedSeq() uint64 { return max(w.FilesSeq, w.WorkSeq) }
 
 // escapeGlob makes a path a pattern that matches only itself.
 func escapeGlob(path string) string {

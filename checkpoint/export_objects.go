@@ -38,15 +38,10 @@ func (n *needed) addFile(e workspace.Entry) {
 	}
 }
 
-// addHead adds what a session needs to be gone on with: of one that completed
-// and was emptied then, only what was captured since.
+// addHead adds what a session needs to be gone on with.
 func (n *needed) addHead(s *State) {
 	for _, ref := range s.Checkpoints {
 		n.addCapture(ref.Capture)
-	}
-	if s.Emptied {
-		n.addCaptures(s)
-		return
 	}
 	n.addState(s)
 }

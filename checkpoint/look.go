@@ -68,7 +68,7 @@ func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession) err
 	if !r.current {
 		return nil
 	}
-	if err := needed.addHead(ctx, r.state); err != nil {
+	if err := needed.addState(ctx, r.state); err != nil {
 		return err
 	}
 	for _, ref := range r.state.Checkpoints {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,23 +89,31 @@ func has(t testing.TB, s *Store, artifacts ...Artifact) string {
 // needsWhole fails if something that a checkpoint on the list needs is gone.
 func needsWhole(t testing.TB, s *Store, prd string) {
 	t.Helper()
+	if lacking := lackingIn(t, s, prd); lacking != "" {
+		t.Fatal(lacking)
+	}
+}
+
+// lackingIn says what is gone that a state or a checkpoint on the list needs,
+// or "".
+func lackingIn(t testing.TB, s *Store, prd string) string {
+	t.Helper()
 	snap, err := s.Load(prd)
 	if errors.Is(err, ErrNoSession) {
-		return
+		return ""
 	}
 	must(t, err)
-	if !snap.State.Emptied {
-		if missing := missingOf(t, s, snap.State); missing != "" {
-			t.Fatalf("%s: its state has no %s", prd, missing)
-		}
+	if missing := missingOf(t, s, snap.State); missing != "" {
+		return fmt.Sprintf("%s: its state has no %s", prd, missing)
 	}
 	for _, ref := range snap.State.Checkpoints {
 		f, err := s.ReadCheckpoint(prd, ref.ID)
 		must(t, err)
 		if missing := missingOf(t, s, f.State); missing != "" {
-			t.Fatalf("%s: checkpoint %s has no %s", prd, ref.ID, missing)
+			return fmt.Sprintf("%s: checkpoint %s has no %s", prd, ref.ID, missing)
 		}
 	}
+	return ""
 }
 
 // missingOf names an object of a state that is not there, or "". It looks at
@@ -125,6 +134,9 @@ func digestsOf(t testing.TB, s *Store, state *State) map[string]bool {
 	all := map[string]bool{}
 	for _, p := range state.Phases {
 		for _, w := range p.Workstreams {
+			if max(w.WorkSeq, w.FilesSeq) <= state.EmptiedSeq { // their bytes were given up
+				continue
+			}
 			for _, a := range w.Artifacts {
 				all[a.Digest] = true
 			}

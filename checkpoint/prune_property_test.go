@@ -76,11 +76,7 @@ func (h *history) remember(prd string) {
 	}
 	must(h.t, err)
 	all := map[string]bool{}
-	head := snap.State.Clone()
-	if head.Emptied {
-		head.Phases = nil // what was captured since is needed all the same
-	}
-	maps.Copy(all, digestsOf(h.t, s, head))
+	maps.Copy(all, digestsOf(h.t, s, snap.State))
 	for _, ref := range snap.State.Checkpoints {
 		f, err := s.ReadCheckpoint(prd, ref.ID)
 		must(h.t, err)
@@ -255,7 +251,9 @@ func (h *history) neededBy(s *Store, which func(place) bool) map[string]bool {
 func (h *history) check(*rapid.T) {
 	s := h.store()
 	for _, prd := range []string{"PRD-009", "PRD-010"} {
-		needsWhole(h.t, s, prd)
+		if lacking := lackingIn(h.t, s, prd); lacking != "" {
+			h.Fatal(lacking)
+		}
 	}
 	for digest := range h.neededBy(s, func(p place) bool { return !p.current }) {
 		if there, err := s.Objects().Has(digest); err != nil || !there {

@@ -449,6 +449,36 @@ func (c *scene) checkComplete(t *testing.T, what OnComplete, done TidyResult) {
 	}
 }
 
+// TestAfterEmptied: what was given up when the session completed is missed by
+// no checkpoint that is made later, and what is there can be kept again.
+func TestAfterEmptied(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	c.o.Policy.OnComplete = DeleteOnComplete
+	x := lockPRD(t, c.open(), "PRD-009")
+	commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+	_, err := x.Tidy(context.Background(), nil)
+	must(t, err)
+	mark(t, x, TriggerManual)
+	must(t, x.Close())
+	needsWhole(t, c.open(), "PRD-009")
+
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "out"), []byte("version 2"), 0o600))
+	s := c.open()
+	w, err := s.OpenWorkspace(dir, nil, workspace.GitOff)
+	must(t, err)
+	defer func() { must(t, w.Close()) }()
+	x = lockPRD(t, s, "PRD-009")
+	_, err = x.Create(context.Background(), w, "keep it after all")
+	must(t, err)
+	must(t, x.Close())
+	needsWhole(t, c.open(), "PRD-009")
+	if kept := has(t, s, c.artifacts...); kept != "001" {
+		t.Errorf("objects %s", kept)
+	}
+}
+
 // capture records a workspace of one file.
 func capture(t testing.TB, x *Session, content string) {
 	t.Helper()

@@ -115,17 +115,24 @@ func (r *references) addCapture(ctx context.Context, c *Capture) error {
 // listedBytes is more than a file takes in a listing, by far.
 const listedBytes = 512
 
-// artifactLists are the artifacts that a state has on record.
+// artifactLists are the artifacts that a state has on record and whose bytes
+// were not given up since.
 func artifactLists(s *State) [][]Artifact {
 	var lists [][]Artifact
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			if len(w.Artifacts) > 0 {
+			if len(w.Artifacts) > 0 && !s.gaveUp(w) {
 				lists = append(lists, w.Artifacts)
 			}
 		}
 	}
 	return lists
+}
+
+// gaveUp reports whether the bytes of a workstream's artifacts went when the
+// session was emptied.
+func (s *State) gaveUp(w *Workstream) bool {
+	return s.EmptiedSeq > 0 && w.recordedSeq() <= s.EmptiedSeq
 }
 
 // gone is what is to be treated as removed already, for a look ahead.
@@ -168,7 +175,7 @@ func (s *Store) references(ctx context.Context, without gone) (*inventory, error
 func (s *Store) addSession(ctx context.Context, r *references, from *recordedSession, without map[string]bool) error {
 	clear(r.lists) // states of different sessions share nothing
 	for _, head := range from.heads() {
-		if err := r.addHead(ctx, head); err != nil {
+		if err := r.addState(ctx, head); err != nil {
 			return err
 		}
 	}
@@ -192,13 +199,4 @@ func (s *Store) addSession(ctx context.Context, r *references, from *recordedSes
 		}
 		return nil
 	}})
-}
-
-// addHead adds what a session needs to be gone on with. One that completed and
-// was emptied then needs only what was captured since.
-func (r *references) addHead(ctx context.Context, head *State) error {
-	if head.Emptied {
-		return r.addCaptures(ctx, head)
-	}
-	return r.addState(ctx, head)
 }

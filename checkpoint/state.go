@@ -75,8 +75,8 @@ type State struct {
 	Capture     *Capture         `json:"capture,omitempty"`            // the files, as they were recorded last
 	RunCapture  *Capture         `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
 	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
-	Rollback    *RollbackStarted `json:"rollback,omitempty"` // begun, and not finished
-	Emptied     bool             `json:"emptied,omitempty"`  // complete, and without captures and objects since
+	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // begun, and not finished
+	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the commit since which the bytes of artifacts are kept again; before it they were given up
 	Notes       Notes            `json:"notes,omitzero"`
 
 	index *index

@@ -113,7 +113,7 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 // anything.
 func (x *Session) empty(ctx context.Context, p *Pruned) (bool, error) {
 	s := x.State()
-	if s.Emptied {
+	if s.isEmpty() {
 		return false, nil
 	}
 	p.Checkpoints, p.Kept, p.Lost, p.Over = nil, 0, nil, 0
@@ -127,4 +127,10 @@ func (x *Session) empty(ctx context.Context, p *Pruned) (bool, error) {
 	}
 	x.Add(e)
 	return true, x.commit(ctx)
+}
+
+// isEmpty reports whether a session holds nothing but pinned checkpoints.
+func (s *State) isEmpty() bool {
+	unpinned := slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return !ref.Pinned })
+	return !unpinned && s.Capture == nil && s.RunCapture == nil && len(artifactLists(s)) == 0
 }

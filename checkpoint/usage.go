@@ -77,7 +77,7 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 			current = r
 			for _, head := range r.heads() {
 				if err == nil {
-					err = l.base.addHead(ctx, head)
+					err = l.base.addState(ctx, head)
 				}
 			}
 		} else {

@@ -28,7 +28,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 		fmt.Fprintf(b, "Status: %s, archived in %s\n", st.Status, env.display(at.Dir))
 	}
 	b.WriteString("\n")
-	if len(st.Checkpoints) == 0 && st.Emptied {
+	if len(st.Checkpoints) == 0 && st.EmptiedSeq > 0 {
 		b.WriteString("There are none any more: they were deleted when the session completed.\n")
 	} else if len(st.Checkpoints) == 0 {
 		b.WriteString("There are none: checkpoints are switched off, or none was due yet.\n")
