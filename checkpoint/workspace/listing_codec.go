@@ -183,8 +183,12 @@ func (l *wireListing) listing(parts [][]Entry) (*Listing, error) {
 // decode adds the files of a directory from its object.
 func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
 	var wire wireFiles
-	if err := decodeObject(data, &wire); err != nil {
-		return nil, err
+	var ok bool
+	if wire.Files, ok = scanFiles(data, d.Files); !ok {
+		wire = wireFiles{}
+		if err := decodeObject(data, &wire); err != nil {
+			return nil, err
+		}
 	}
 	if len(wire.Files) != d.Files {
 		return nil, fmt.Errorf("it has %d files, not %d", len(wire.Files), d.Files)
@@ -193,6 +197,7 @@ func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
 	if d.Path != "" {
 		prefix = string(d.Path) + "/"
 	}
+	to = slices.Grow(to, len(wire.Files))
 	var bytes int64
 	for i, f := range wire.Files {
 		if i > 0 && f.Name <= wire.Files[i-1].Name {

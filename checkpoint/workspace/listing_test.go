@@ -223,6 +223,46 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
+// FuzzScanFiles: what is read fast is what is read thoroughly.
+func FuzzScanFiles(f *testing.F) {
+	for _, files := range [][]Entry{
+		{},
+		{{Path: "a/x", Mode: 0o644, Size: 5, Digest: shaOf("x"), Blob: "abc"}, {Path: "a/ü\u2028", Mode: ModeSymlink, Digest: shaOf("")}},
+		{{Path: "a/\"<\n\xff", Mode: ModeDir | 0o755}, {Path: "a/\x7f", Size: 1 << 62}},
+	} {
+		data, err := (&directory{path: "a", files: files}).encode()
+		must(f, err)
+		f.Add(data)
+	}
+	f.Add([]byte(`{"files":[{"name":"x","mode":"644","size":-1,"digest":""},{"name":"","mode":"","size":01}]}` + "\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fast, ok := scanFiles(data, len(data))
+		if !ok {
+			return
+		}
+		var wire wireFiles
+		if err := decodeObject(data, &wire); err != nil {
+			t.Fatalf("%v: %q", err, data)
+		}
+		if diff := cmp.Diff(wire.Files, fast); diff != "" {
+			t.Errorf("(-thorough +fast):\n%s", diff)
+		}
+	})
+}
+
+// TestScanFiles: what is written is read the fast way, but for what JSON
+// escapes.
+func TestScanFiles(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"x": true, "ü \x7f": true, "\u2028": false, "<": false, "a\\b": false, "\n": false, "\xff": false} {
+		data, err := (&directory{files: []Entry{{Path: name, Mode: 0o644, Digest: shaOf("")}, {Path: "zz", Mode: ModeDir | 0o700}}}).encode()
+		must(t, err)
+		if _, ok := scanFiles(data, 2); ok != want {
+			t.Errorf("%q: %v", name, ok)
+		}
+	}
+}
+
 // TestLoadRefusesConflicts: a listing in which a file is a directory, too, is
 // well formed in each of its objects.
 func TestLoadRefusesConflicts(t *testing.T) {
