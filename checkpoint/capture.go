@@ -26,6 +26,7 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 		Patterns: patterns,
 		Message:  captureMessage(s),
 		When:     x.store.now(),
+		Needed:   s.isArtifact,
 	}
 	if s.Capture != nil {
 		o.Last = &s.Capture.Capture
@@ -47,9 +48,18 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 	return c, nil
 }
 
+// isArtifact reports whether a path is that of a recorded artifact.
+func (s *State) isArtifact(path string) bool {
+	return slices.ContainsFunc(recordedEntries(s, 0), func(e workspace.Entry) bool { return e.Path == path })
+}
+
 // Whole reports whether a capture of the given patterns took in everything in
-// the workspace, and not only what a pipeline declares.
-func (c *Capture) Whole(patterns []string) bool {
+// the workspace: not only what a pipeline declares, and every file of that.
+func (c *Capture) Whole(patterns []string) bool { return c.Unstable == 0 && c.Unlimited(patterns) }
+
+// Unlimited reports whether everything in the workspace is in scope of a
+// capture of the given patterns.
+func (c *Capture) Unlimited(patterns []string) bool {
 	return c.Commit != "" || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
 }
 

@@ -127,9 +127,17 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	for _, c := range f.Differ {
 		patterns = append(patterns, escapeGlob(c.Path))
 	}
-	if _, err := x.Capture(ctx, w, patterns); err != nil {
+	captured, err := x.Capture(ctx, w, patterns)
+	if err != nil {
 		return err
 	}
+	changes = slices.DeleteFunc(changes, func(c workspace.Change) bool {
+		lost := c.From != nil && (slices.Contains(captured.LeftOut, c.Path) || slices.Contains(captured.Unstable, c.Path))
+		if lost { // nothing could bring back what it is now
+			done.Kept = append(done.Kept, c.Path)
+		}
+		return lost
+	})
 	safety, made := x.Checkpoint(TriggerPreRollback, "the files that an import overwrote", gitOf(ctx, w))
 	if !made {
 		return fmt.Errorf("overwrite files: %w, so that it could not be undone", errSwitchedOff)

@@ -39,6 +39,7 @@ type Rollback struct {
 	Changes     []workspace.Change // of the files
 	Missing     []workspace.Missing
 	LeftOut     []string // sensitive files, which are left as they are
+	Unstable    []string // files that kept changing, now or then, so that no checkpoint holds them: they are left as they are, too
 	Sparse      []string // files that were not checked out then and differ, which are left as they are, too
 	Git         *GitReset
 	Branch      string // that git is on now, where the target is of another one
@@ -174,6 +175,9 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 		target = found.With(target.Entries)
 	}
 	r.LeftOut = found.LeftOut
+	r.Unstable = slices.Concat(found.Unstable, target.Unstable)
+	slices.Sort(r.Unstable)
+	r.Unstable = slices.Compact(r.Unstable)
 	r.Changes = rollbackChanges(found, target)
 	if r.Sparse, err = w.CheckedOut(ctx, found.Entries, target); err != nil {
 		return fmt.Errorf("look at what was not checked out: %w", err)
@@ -187,11 +191,11 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 
 // rollbackChanges are what leads from the files there are to those of a target.
 // Sensitive files that either leaves out stay as they are, also those that git
-// tracks on the other side: no checkpoint holds what they are now, or nobody
-// recorded that they were not there then.
+// tracks on the other side, and so do files that kept changing: no checkpoint
+// holds what they are now, or nobody recorded that they were not there then.
 func rollbackChanges(found, target *workspace.Listing) []workspace.Change {
 	return slices.DeleteFunc(workspace.Diff(found, target), func(c workspace.Change) bool {
-		return slices.Contains(found.LeftOut, c.Path) || slices.Contains(target.LeftOut, c.Path)
+		return found.Lacks(c.Path) || target.Lacks(c.Path)
 	})
 }
 

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -32,7 +33,8 @@ func unedited(ctx context.Context, w *workspace.Workspace, before *workspace.Lis
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
-	if edits := workspace.Diff(before, found); len(edits) > 0 {
+	edits := slices.DeleteFunc(workspace.Diff(before, found), func(c workspace.Change) bool { return before.Lacks(c.Path) })
+	if len(edits) > 0 {
 		return &workspace.ChangedError{Path: edits[0].Path}
 	}
 	return nil
@@ -81,7 +83,7 @@ func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, inte
 			edited[c.Path] = true
 		}
 	}
-	l := &workspace.Listing{Patterns: found.Patterns, LeftOut: found.LeftOut, Sparse: found.Sparse}
+	l := &workspace.Listing{Patterns: found.Patterns, LeftOut: found.LeftOut, Unstable: found.Unstable, Sparse: found.Sparse}
 	for _, e := range found.Entries {
 		if !edited[e.Path] {
 			l.Entries = append(l.Entries, e)

@@ -317,7 +317,25 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if !known {
 		target = found.With(target.Entries)
 	}
-	return restoreChanges(ctx, w, patterns, rollbackChanges(found, target), workspace.RestoreOptions{ID: intent.ID, Force: intent.Force})
+	changes, err := x.exceptUnrecorded(ctx, w, rollbackChanges(found, target))
+	if err != nil {
+		return workspace.Restored{}, err
+	}
+	return restoreChanges(ctx, w, patterns, changes, workspace.RestoreOptions{ID: intent.ID, Force: intent.Force})
+}
+
+// exceptUnrecorded leaves files alone that the last capture left out: what they
+// are now is in no checkpoint, also if they are at rest again.
+func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
+	last := x.State().Capture
+	if last == nil || last.Unstable == 0 {
+		return changes, nil
+	}
+	l, err := w.Load(ctx, last.Listing)
+	if err != nil {
+		return nil, fmt.Errorf("load what was left out of the last capture: %w", err)
+	}
+	return slices.DeleteFunc(changes, func(c workspace.Change) bool { return l.Lacks(c.Path) }), nil
 }
 
 // failRollback puts the files back to where the rollback began, and records

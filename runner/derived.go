@@ -123,8 +123,14 @@ func (l *loop) scope() []string {
 	return slices.Compact(patterns)
 }
 
-// tellLeftOut names, once, what no capture takes in.
+// tellLeftOut names, once, what no capture takes in, and each file that one
+// could not take in.
 func (l *loop) tellLeftOut(c workspace.Captured) {
+	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(l.toldUnstable, path) })
+	if len(unstable) > 0 {
+		l.toldUnstable = append(l.toldUnstable, unstable...)
+		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + list(unstable))
+	}
 	if l.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
 		return
 	}

@@ -55,18 +55,19 @@ type loop struct {
 	window   *time.Timer          // open while a commit waits for company
 	windowed bool
 
-	status      stopReason
-	cause       ending
-	atOnce      bool                // a second signal came: nothing gets a grace any more
-	dirty       bool                // something has happened, so that the plan no longer tells all
-	inboxBad    bool                // that has been told
-	over        bool                // the end of the run is being recorded
-	unwritten   bool                // something derived could not be written; that has been dealt with
-	onUnwritten OnCheckpointError   // how
-	settling    bool                // views wait for what is derived from the commits
-	held        []checkpoint.Commit // what they wait for
-	toldLeftOut bool                // what captures leave out has been named
-	fatal       error               // the journal can't be written any more
+	status       stopReason
+	cause        ending
+	atOnce       bool                // a second signal came: nothing gets a grace any more
+	dirty        bool                // something has happened, so that the plan no longer tells all
+	inboxBad     bool                // that has been told
+	over         bool                // the end of the run is being recorded
+	unwritten    bool                // something derived could not be written; that has been dealt with
+	onUnwritten  OnCheckpointError   // how
+	settling     bool                // views wait for what is derived from the commits
+	held         []checkpoint.Commit // what they wait for
+	toldLeftOut  bool                // what captures leave out has been named
+	toldUnstable []string            // and of files that kept changing, these
+	fatal        error               // the journal can't be written any more
 }
 
 // queued is a workstream that waits for a slot.

@@ -50,6 +50,9 @@ func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (strin
 	if len(is.LeftOut) > 0 {
 		return "captures leave out " + list(is.LeftOut), nil
 	}
+	if len(is.Unstable) > 0 {
+		return list(is.Unstable) + " keeps changing while it is read", nil
+	}
 	ignored, err := s.files.Ignored(ctx, is)
 	if err != nil {
 		return "", fmt.Errorf("look at the workspace: %w", err)
@@ -86,6 +89,10 @@ func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.Stat
 	before := captureBefore(st, st.Gate(g.Label()))
 	if before == nil {
 		f.moving[g.Label()] = "nothing was captured before it was judged"
+		return nil
+	}
+	if before.Unstable > 0 {
+		f.moving[g.Label()] = "not every file could be captured before it was judged"
 		return nil
 	}
 	if before.Listing == st.RunCapture.Listing {

@@ -19,6 +19,9 @@ type Capture struct {
 	Files   int    `json:"files"`
 	Bytes   int64  `json:"bytes"`
 	LeftOut int    `json:"left_out,omitempty"` // sensitive files; the listing names them
+	// Unstable is how many files were left out since they kept changing while
+	// they were read; the listing names them.
+	Unstable int `json:"unstable,omitempty"`
 }
 
 // OnBranch reports whether the commit is one of the user's branch, to which it
@@ -33,22 +36,26 @@ type CaptureOptions struct {
 	Ref      string    // for git: refs/runner/…; a number is added where there is such a ref
 	Message  string    // of the commit
 	When     time.Time // of the commit
+	// Needed says which files must be captured: one of these that keeps changing
+	// while it is read is ErrUnstable. nil: none must.
+	Needed func(path string) bool
 }
 
 // Captured is what Capture did.
 type Captured struct {
 	Capture
-	Changed bool     // false: everything is as in Last, whose Capture this is
-	LeftOut []string // sensitive files
-	Special []string // what is neither file, link nor directory, or may not be read
+	Changed  bool     // false: everything is as in Last, whose Capture this is
+	LeftOut  []string // sensitive files
+	Unstable []string // files that kept changing while they were read
+	Special  []string // what is neither file, link nor directory, or may not be read
 }
 
 // Capture records the files in scope, durable when it returns: in a git work
 // tree the tracked ones and the untracked that are not ignored, and everywhere
 // those that match the patterns. Sensitive files,
 // and those that Refuse is about, are left out. What may not be read is left out, and named as
-// Special. A file that changes while it is read is
-// ErrUnstable, and nothing counts as captured.
+// Special. A file that changes while it is read
+// is read again, and left out, too, if it keeps changing.
 func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, error) {
 	if w.o.Objects == nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", errNoObjects)
@@ -62,12 +69,13 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	if err != nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
 	}
+	s.needed = o.Needed
 	c := &capture{w: w, o: o, survey: s, before: last}
 	captured, err := c.run(ctx)
 	if err != nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
 	}
-	captured.LeftOut, captured.Special = s.leftOut, s.special
+	captured.LeftOut, captured.Unstable, captured.Special = s.leftOut, s.unstable, s.special
 	return captured, nil
 }
 
@@ -95,8 +103,10 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	if err := c.keepAll(ctx, &captured.Capture); err != nil {
 		return Captured{}, err
 	}
+	c.survey.dropLost()
 	l := c.survey.listing(c.o.Patterns)
 	captured.Files, captured.Bytes, captured.Capture.LeftOut = len(c.survey.files), sizeOf(l.Entries), len(l.LeftOut)
+	captured.Capture.Unstable = len(l.Unstable)
 	if captured.Listing, err = c.w.putListing(ctx, c.batch, l); err != nil {
 		return Captured{}, err
 	}
@@ -154,7 +164,14 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 		return false, err
 	}
 	now := c.survey.listing(c.o.Patterns)
-	return slices.EqualFunc(now.Entries, last.Entries, same) && slices.Equal(now.Sparse, last.Sparse) && (c.w.refusal == nil || slices.Equal(now.LeftOut, last.LeftOut)) && c.committed(ctx), nil
+	return c.isAsBefore(now) && c.committed(ctx), nil
+}
+
+// isAsBefore reports whether a listing says what that of the last capture does.
+func (c *capture) isAsBefore(now *Listing) bool {
+	last := c.before
+	return slices.EqualFunc(now.Entries, last.Entries, same) && slices.Equal(now.Sparse, last.Sparse) &&
+		slices.Equal(now.Unstable, last.Unstable) && (c.w.refusal == nil || slices.Equal(now.LeftOut, last.LeftOut))
 }
 
 // keep makes objects of the files that want says of.
@@ -167,14 +184,13 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 	}
 	return c.w.each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *cursor, i int) error {
 		f := files[i]
-		dir, name, err := dirs.at(f.entry.Path)
-		if err == nil {
-			err = c.keepOne(ctx, place{dir, native(name)}, f)
-		}
-		if err != nil {
-			return failed(f.entry.Path, err)
-		}
-		return nil
+		return c.giveUp(f, patient(ctx, func() error {
+			dir, name, err := dirs.at(f.entry.Path)
+			if err == nil {
+				err = c.keepOne(ctx, place{dir, native(name)}, f)
+			}
+			return err
+		}))
 	})
 }
 

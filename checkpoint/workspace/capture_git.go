@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -52,10 +53,9 @@ func (c *capture) commit(ctx context.Context, ref string) (commit string, err er
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		if err := c.hand(ctx, out, &dirs, f, has[f.blob]); err != nil {
-			return "", failed(f.entry.Path, err)
+		if err := c.handOver(ctx, out, &dirs, f, has[f.blob]); err != nil {
+			return "", err
 		}
-		f.entry.Blob = f.blob
 	}
 	return out.Commit()
 }
@@ -69,6 +69,20 @@ func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
 		}
 	}
 	return c.w.Git().Has(ctx, blobs)
+}
+
+// handOver gives a file to git, or takes it back out of the commit where it
+// changes, or is gone, meanwhile.
+func (c *capture) handOver(ctx context.Context, out *GitWriter, dirs *cursor, f *surveyed, has bool) error {
+	err := patient(ctx, func() error { return c.hand(ctx, out, dirs, f, has) })
+	if err := c.giveUp(f, err); err != nil {
+		return err
+	}
+	if f.state != present {
+		return out.Delete(f.entry.Path)
+	}
+	f.entry.Blob = f.blob
+	return nil
 }
 
 // hand gives a file to git. What it does not have is read, and hashed, once.
@@ -111,7 +125,7 @@ func gitMode(mode uint32) uint32 {
 // otherwise as objects.
 func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 	git := c.w.Git()
-	if commit, err = git.CommitAll(ctx, c.o.Message, c.survey.leftOut); err != nil {
+	if commit, err = git.CommitAll(ctx, c.o.Message, slices.Concat(c.survey.leftOut, c.survey.unstable)); err != nil {
 		return "", err
 	}
 	files, err := git.Files(ctx)

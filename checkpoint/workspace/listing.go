@@ -9,6 +9,7 @@ import (
 type Listing struct {
 	Patterns []string // that were captured
 	LeftOut  []string // sensitive files that were not
+	Unstable []string // files that were not, since they kept changing while they were read; sorted
 	Entries  []Entry  // sorted by path
 	// Sparse are the files that a sparse checkout had left out of the work
 	// tree, sorted by path: Mode and Blob are those of git's index, Size and
@@ -100,7 +101,10 @@ func (l *Listing) With(entries []Entry) *Listing {
 		all = append(all, e)
 	}
 	slices.SortFunc(all, byPath)
-	return &Listing{Patterns: l.Patterns, LeftOut: l.LeftOut, Entries: all, Sparse: l.sparseWithout(taken)}
+	return &Listing{
+		Patterns: l.Patterns, LeftOut: l.LeftOut, Entries: all, Sparse: l.sparseWithout(taken),
+		Unstable: slices.DeleteFunc(slices.Clone(l.Unstable), func(path string) bool { return taken[path] }),
+	}
 }
 
 func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }

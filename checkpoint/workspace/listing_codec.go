@@ -18,8 +18,8 @@ import (
 // The versions of the format of listings. One that says no more than the first
 // version could is of that version, so that its readers go on reading it.
 const (
-	listingVersion       = "1.0"
-	listingVersionSparse = "1.1" // adds sparse
+	listingVersion     = "1.0"
+	listingVersionMore = "1.1" // adds sparse and unstable
 )
 
 // maxListing bounds the size of each object of a listing, and maxEntries how
@@ -34,6 +34,7 @@ type wireListing struct {
 	FormatVersion string      `json:"format_version"`
 	Patterns      []text.Text `json:"patterns"`
 	LeftOut       []text.Text `json:"left_out"`
+	Unstable      []text.Text `json:"unstable,omitempty"`
 	Dirs          []wireDir   `json:"dirs"`             // sorted by path
 	Sparse        []wireDir   `json:"sparse,omitempty"` // the directories of what was not checked out, likewise
 }
@@ -127,7 +128,7 @@ func decodeListing(data []byte) (*wireListing, error) {
 	if err := json.Unmarshal(data, &version); err != nil {
 		return nil, err
 	}
-	if version.FormatVersion != listingVersion && version.FormatVersion != listingVersionSparse {
+	if version.FormatVersion != listingVersion && version.FormatVersion != listingVersionMore {
 		return nil, fmt.Errorf("its version %q is unknown here; it was written by another version of runner", version.FormatVersion)
 	}
 	var wire wireListing
@@ -172,7 +173,7 @@ func (l *wireListing) all() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
 // directory, in the order of all.
 func (l *wireListing) listing(parts [][]Entry) (*Listing, error) {
 	whole := &Listing{
-		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut),
+		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut), Unstable: plain(l.Unstable),
 		Entries: slices.Concat(parts[:len(l.Dirs)]...), Sparse: slices.Concat(parts[len(l.Dirs):]...),
 	}
 	slices.SortFunc(whole.Entries, byPath)

@@ -109,34 +109,29 @@ func (c *capture) refuse(ctx context.Context, leftOut []string) error {
 			refused[i] = found
 			return nil
 		}
-		dir, name, err := dirs.at(f.entry.Path)
-		if err == nil {
-			refused[i], err = w.scan(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(w))
-		}
-		switch {
-		case absent(err):
-			f.entry.Path = "" // it vanished meanwhile
-		case err != nil:
-			return failed(f.entry.Path, err)
-		default:
-			refused[i] = refused[i] && !c.isKept(f)
-		}
-		return nil
+		err := patient(ctx, func() error {
+			dir, name, err := dirs.at(f.entry.Path)
+			if err == nil {
+				refused[i], err = w.scan(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(w))
+			}
+			return err
+		})
+		refused[i] = err == nil && refused[i] && !c.isKept(f)
+		return s.giveUp(f, err)
 	})
 	if err != nil {
 		return fmt.Errorf("look for sensitive values: %w", err)
 	}
 	kept := s.files[:0]
 	for i, f := range s.files {
-		switch {
-		case f.entry.Path == "":
-		case refused[i]:
+		if refused[i] {
 			s.leaveOut(f.entry.Path)
-		default:
+		} else {
 			kept = append(kept, f)
 		}
 	}
 	s.files = kept
+	s.dropLost()
 	return nil
 }
 

@@ -35,8 +35,7 @@ func (f *surveyed) absent(path string) Entry {
 // omits reports whether a path that is not in a listing may have been there
 // all the same, or was only not checked out.
 func (l *Listing) omits(path string) bool {
-	_, leftOut := slices.BinarySearch(l.LeftOut, path)
-	return leftOut || l.sparseAt(path) != nil
+	return l.Lacks(path) || l.IsSparse(path)
 }
 
 // IsSparse reports whether a sparse checkout had left a path out.

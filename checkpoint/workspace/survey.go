@@ -18,6 +18,7 @@ type surveyed struct {
 	// sparse is its mode in the index, if a sparse checkout may have left it
 	// out of the work tree, else 0.
 	sparse uint32
+	state  fileState
 }
 
 // survey is what is in scope of a capture, as it was met.
@@ -28,6 +29,10 @@ type survey struct {
 	sparse  []Entry    // what a sparse checkout left out, sorted by path
 	leftOut []string
 	special []string
+	// unstable are files that change while they are read, sorted; needed (nil:
+	// none) says which must not be among them.
+	unstable []string
+	needed   func(path string) bool
 }
 
 // survey looks at everything in scope, without reading files.
@@ -248,30 +253,26 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	}
 	err := s.w.each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *cursor, i int) error {
 		f := &s.files[unknown[i]]
-		dir, name, err := c.at(f.entry.Path)
-		if err == nil {
-			err = s.w.hash(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(s.w))
-		}
-		if absent(err) {
-			f.entry.Path = "" // it vanished meanwhile
-			return nil
-		}
-		if err != nil {
-			return failed(f.entry.Path, err)
-		}
-		return nil
+		return s.giveUp(f, patient(ctx, func() error {
+			dir, name, err := c.at(f.entry.Path)
+			if err == nil {
+				err = s.w.hash(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(s.w))
+			}
+			return err
+		}))
 	})
 	if err != nil {
 		return fmt.Errorf("read the workspace: %w", err)
 	}
-	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool { return f.entry.Path == "" })
+	s.dropLost()
 	s.w.cache.surveyed.Store(true)
 	return nil
 }
 
 // listing is what the survey found, once all files are known.
 func (s *survey) listing(patterns []string) *Listing {
-	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Sparse: s.sparse, Entries: make([]Entry, 0, len(s.files)+len(s.dirs))}
+	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Unstable: s.unstable, Sparse: s.sparse}
+	l.Entries = make([]Entry, 0, len(s.files)+len(s.dirs))
 	for _, f := range s.files {
 		l.Entries = append(l.Entries, f.entry)
 	}
@@ -293,7 +294,8 @@ func (s *survey) listing(patterns []string) *Listing {
 	return l
 }
 
-// Now lists the files as they are, by the rules of Capture. It writes nothing.
+// Now lists the files as they are, by the rules of Capture; of those that keep
+// changing while they are read it says nothing else. It writes nothing.
 // The entries name no blob: nothing was kept.
 func (w *Workspace) Now(ctx context.Context, patterns []string) (*Listing, error) {
 	s, err := w.survey(ctx, patterns)

@@ -77,6 +77,9 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	fmt.Fprintf(env.stdout, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
 	if made.Capture != nil {
 		fmt.Fprintf(env.stdout, "  Files: %d\n", made.Capture.Files)
+		if n := made.Capture.Unstable; n > 0 {
+			fmt.Fprintf(env.stdout, "  Left out: %s that kept changing; runner checkpoint show %s %s names them\n", files(n), o.prd, made.ID)
+		}
 	}
 	for _, line := range gitLines(made.Git) {
 		fmt.Fprintf(env.stdout, "  Git %s\n", line)

@@ -136,14 +136,21 @@ func checkRoom(env *environment, name, path string) error {
 	return withHint(usageErrorf("-o %s: there is no directory %s", name, env.display(dir)), "make it first: `mkdir -p "+shellQuote(env.display(dir))+"`")
 }
 
-// warnUndeclared says where an archive holds only what the pipeline declares,
-// which may not be all that it needs elsewhere.
+// warnUndeclared says where an archive lacks files that were not captured, and
+// where it holds only what the pipeline declares: that may not be all that it
+// needs elsewhere.
 func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspace, st *checkpoint.State) {
 	if st.Capture == nil {
 		return
 	}
 	l, err := w.Load(ctx, st.Capture.Listing)
-	if err == nil && !st.Capture.Whole(l.Patterns) {
+	if err != nil {
+		return
+	}
+	for _, path := range l.Unstable {
+		fmt.Fprintf(env.stderr, "Warning: not exported, since it kept changing while it was captured: %s\n", view.OneLine(path))
+	}
+	if !st.Capture.Unlimited(l.Patterns) {
 		fmt.Fprintln(env.stderr, "Warning: outside git, only files that the pipeline declares are captured, and so exported; workspace.include: [\"**\"] takes in all")
 	}
 }

@@ -26,6 +26,7 @@ type shownCheckpoint struct {
 	Damage        *checkpoint.Damage  `json:"damage,omitempty"`
 	Capture       *checkpoint.Capture `json:"capture,omitempty"`
 	LeftOut       []checkpoint.Text   `json:"left_out"` // sensitive files that were not captured
+	Unstable      []checkpoint.Text   `json:"unstable"` // files that were not, since they kept changing
 	Validation    checkedParts        `json:"validation"`
 }
 
@@ -77,7 +78,7 @@ func newShownCheckpoint(found *checkpoint.Inspection) shownCheckpoint {
 	return shownCheckpoint{
 		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
 		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
-		LeftOut: texts(found.LeftOut), Validation: newCheckedParts(&found.Check),
+		LeftOut: texts(found.LeftOut), Unstable: texts(found.Unstable), Validation: newCheckedParts(&found.Check),
 	}
 }
 

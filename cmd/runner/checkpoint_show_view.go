@@ -34,7 +34,7 @@ func writeInspection(w io.Writer, found *checkpoint.Inspection) error {
 	writeSection(&b, "STATE", stateLines(f))
 	writeSection(&b, "METRICS", metricLines(f.State))
 	writeSection(&b, "OUTPUTS", outputLines(f.State))
-	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(f, found.LeftOut)...))
+	writeSection(&b, "FILES", append(fileLines(f.Files), captureLines(f, found)...))
 	writeSection(&b, "GIT", append(gitLines(f.Git), shadowLines(f.State.Capture)...))
 	writeSection(&b, "RECOVERY", recoveryLines(f.Recovery))
 	writeSection(&b, "VALIDATION", validationLines(found))
@@ -130,14 +130,17 @@ func fileLines(f checkpoint.Files) []string {
 }
 
 // captureLines say which files of the workspace come back with it.
-func captureLines(f *checkpoint.CheckpointFile, leftOut []string) []string {
+func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []string {
 	c := f.State.Capture
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
 	}
 	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", files(c.Files), c.Bytes, c.At.UTC().Format(time.DateTime))}
-	for _, path := range leftOut {
+	for _, path := range found.LeftOut {
 		lines = append(lines, "Left out, since it looks sensitive: "+path)
+	}
+	for _, path := range found.Unstable {
+		lines = append(lines, "Left out, since it kept changing: "+path)
 	}
 	return lines
 }

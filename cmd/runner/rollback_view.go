@@ -29,7 +29,8 @@ type rollbackPreview struct {
 	Files         []fileChange             `json:"files"`
 	Missing       []fileProblem            `json:"missing"`
 	LeftOut       []checkpoint.Text        `json:"left_out"`
-	Sparse        []checkpoint.Text        `json:"sparse"` // not checked out then, and left as they are
+	Unstable      []checkpoint.Text        `json:"unstable"` // not captured, since they kept changing, and left as they are
+	Sparse        []checkpoint.Text        `json:"sparse"`   // not checked out then, and left as they are
 	Git           *gitReset                `json:"git,omitempty"`
 }
 
@@ -59,8 +60,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	p := rollbackPreview{
 		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Steps,
 		Scope: plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
-		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
-		Sparse: []checkpoint.Text{},
+		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{},
 	}
 	if plan.Current != nil {
 		p.From = plan.Current.ID
@@ -77,12 +77,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	for _, m := range plan.Missing {
 		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
 	}
-	for _, path := range plan.LeftOut {
-		p.LeftOut = append(p.LeftOut, checkpoint.Text(path))
-	}
-	for _, path := range plan.Sparse {
-		p.Sparse = append(p.Sparse, checkpoint.Text(path))
-	}
+	p.LeftOut, p.Unstable, p.Sparse = texts(plan.LeftOut), texts(plan.Unstable), texts(plan.Sparse)
 	if g := plan.Git; g != nil {
 		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
 		for _, c := range g.Discard {
@@ -181,6 +176,9 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	}
 	for _, path := range plan.LeftOut {
 		fmt.Fprintf(b, "  - Left as it is, since it looks sensitive: %s\n", view.OneLine(path))
+	}
+	for _, path := range plan.Unstable {
+		fmt.Fprintf(b, "  - Left as it is, since it kept changing while it was captured: %s\n", view.OneLine(path))
 	}
 	for _, path := range plan.Sparse {
 		fmt.Fprintf(b, "  - Left as it is, since it was not checked out then: %s\n", view.OneLine(path))

@@ -1,0 +1,101 @@
+package checkpoint
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// logger appends to a file whenever that is read for a capture, as a server
+// might that goes on writing its log.
+type logger struct{ file string }
+
+func (l logger) Write(p []byte) (int, error) {
+	if !strings.HasPrefix(string(p), "log") {
+		return len(p), nil
+	}
+	f, err := os.OpenFile(l.file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	if _, err = f.WriteString("more\n"); err == nil {
+		err = f.Close()
+	}
+	return len(p), err
+}
+
+func (logger) Found() bool { return false }
+
+type quiet struct{}
+
+func (quiet) Write(p []byte) (int, error) { return len(p), nil }
+func (quiet) Found() bool                 { return false }
+
+// TestRollbackLeavesUnstable: a file that a capture left out since it kept
+// changing is not touched by going back to that capture, nor by going back to
+// one that has it while it can't be recorded.
+func TestRollbackLeavesUnstable(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScoped(t, map[string]string{"server.log": "first", "other": "first"})
+	first, log := s.to, filepath.Join(s.ws, "server.log")
+	s.put(map[string]string{"server.log": "log of today\n", "other": "second"})
+	s.w.Refuse(func() workspace.Detector { return logger{log} })
+	second, err := s.x.Create(ctx, s.w, "")
+	must(t, err)
+	if second.Capture.Unstable != 1 || second.Capture.Whole(nil) || !second.Capture.Unlimited(nil) {
+		t.Fatalf("captured %+v", second.Capture)
+	}
+
+	roll := func(to string, detector workspace.Detector, other string) {
+		t.Helper()
+		s.w.Refuse(func() workspace.Detector { return detector })
+		was, err := os.ReadFile(log)
+		must(t, err)
+		plan, err := s.open().PlanRollback(ctx, s.w, "PRD-009", RollbackOptions{To: to, Scope: RollbackFiles})
+		must(t, err)
+		if to == second.ID && !slices.Contains(plan.Unstable, "server.log") {
+			t.Errorf("the plan does not name it: %+v", plan.Unstable)
+		}
+		_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: to, Scope: RollbackFiles})
+		must(t, err)
+		is, err := os.ReadFile(log)
+		must(t, err)
+		if !strings.HasPrefix(string(is), string(was)) {
+			t.Errorf("the log was %q, and is %q", was, is)
+		}
+		text, err := os.ReadFile(filepath.Join(s.ws, "other"))
+		must(t, err)
+		same(t, "the other file", string(text), other)
+	}
+	s.put(map[string]string{"other": "third"})
+	roll(second.ID, quiet{}, "second")
+	s.put(map[string]string{"server.log": "log of tomorrow\n"})
+	roll(first, logger{log}, "first")
+	roll(second.ID, logger{log}, "second")
+	s.put(map[string]string{"server.log": "at rest"})
+	s.w.Refuse(func() workspace.Detector { return quiet{} })
+	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: RollbackFiles})
+	must(t, err)
+	text, err := os.ReadFile(log)
+	must(t, err)
+	same(t, "a log that is at rest", string(text), "first")
+}
+
+// TestUnstableArtifact: a capture fails that can't hold an artifact on record.
+func TestUnstableArtifact(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newScoped(t, map[string]string{"other": "first"})
+	s.put(map[string]string{"a.sql": "log of an artifact\n"}) // which WS1 has on record
+	s.w.Refuse(func() workspace.Detector { return logger{filepath.Join(s.ws, "a.sql")} })
+	_, err := s.x.Create(ctx, s.w, "")
+	if err == nil || !strings.Contains(err.Error(), "the artifact a.sql: changed while it was read") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+)
+
+// A file that somebody writes to while it is read has no content that could be
+// recorded. It is read again a few times, and then left out and named: a log
+// that grows all the time is no reason to record nothing at all.
+
+// unstableTries is how often a file is read that changes meanwhile.
+const unstableTries = 3
+
+// patient calls do again as long as the file that it reads changes meanwhile.
+func patient(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if !errors.Is(err, ErrUnstable) || try == unstableTries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// giveUp takes a file that can't be read for one that is not there any more, or
+// that is left out. What is needed, and any other error, is the caller's.
+func (s *survey) giveUp(f *surveyed, err error) error {
+	switch path := f.entry.Path; {
+	case err == nil:
+		return nil
+	case absent(err):
+		f.state = vanished
+	case !errors.Is(err, ErrUnstable):
+		return failed(path, err)
+	case s.needed != nil && s.needed(path):
+		return failed("the artifact "+path, err)
+	default:
+		f.state = changing
+	}
+	return nil
+}
+
+// giveUp is that of the survey, of a file that could not be kept: what is
+// missing may be where it was to be kept.
+func (c *capture) giveUp(f *surveyed, err error) error {
+	if absent(err) {
+		there := c.w.at(f.entry.Path, func(dir *os.Root, name string) error {
+			_, err := dir.Lstat(native(name))
+			return err
+		})
+		if !absent(there) {
+			return failed(f.entry.Path, err)
+		}
+	}
+	return c.survey.giveUp(f, err)
+}
+
+// fileState is what became of a file since it was met.
+type fileState uint8
+
+const (
+	present  fileState = iota
+	vanished           // it is not there any more
+	changing           // it changes while it is read
+)
+
+// dropLost takes out the files that are not there any more, and names those
+// that are left out since they keep changing.
+func (s *survey) dropLost() {
+	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool {
+		if f.state == changing {
+			s.unstable = append(s.unstable, f.entry.Path)
+		}
+		return f.state != present
+	})
+	slices.Sort(s.unstable)
+}
+
+// Lacks reports whether a listing says of a path that it was there, or may have
+// been, and was left out: nothing is known of its bytes.
+func (l *Listing) Lacks(path string) bool {
+	_, leftOut := slices.BinarySearch(l.LeftOut, path)
+	_, unstable := slices.BinarySearch(l.Unstable, path)
+	return leftOut || unstable
+}
