@@ -31,8 +31,8 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 	if s.Capture != nil {
 		o.Last = &s.Capture.Capture
 	}
-	if w.Git() != nil {
-		id, err := x.makeRefsID()
+	if git := w.Git(); git != nil {
+		id, err := x.makeRefsID(ctx, git)
 		if err != nil {
 			return workspace.Captured{}, err
 		}

@@ -125,7 +125,7 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 		if err != nil {
 			return nil, err
 		}
-		if own && !inv.refs[ref] {
+		if own && !inv.refs[refKey(ref)] {
 			unneeded = append(unneeded, ref)
 		}
 	}

@@ -38,7 +38,7 @@ type references struct {
 	names    map[objectName]int64 // to the size on record, -1 where it is not
 	lists    map[*Artifact]int    // by the first one, to the length
 	captures map[string]bool      // by their listing
-	refs     map[string]bool      // of git
+	refs     map[string]bool      // of git, by refKey
 }
 
 func newReferences(from *objects.Store) *references {
@@ -99,7 +99,7 @@ func (r *references) addCapture(ctx context.Context, c *Capture) error {
 		return nil
 	}
 	if c.Ref != "" {
-		r.refs[c.Ref] = true
+		r.refs[refKey(c.Ref)] = true
 	}
 	if r.captures[c.Listing] {
 		return nil

@@ -1,15 +1,19 @@
 package checkpoint
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
 )
 
 // captureRefsRoot is what the names of all git references of captures begin with.
@@ -22,8 +26,8 @@ const refsIDSize = 8
 // CaptureRefs is what the names of a PRD's git references begin with.
 func CaptureRefs(prd string) string { return captureRefsRoot + encodeName(prd) + "/" }
 
-// sessionRefs is what the names of a session's git references begin with, where
-// they do not tell the state directory, as those of earlier versions.
+// sessionRefs is what the names of a session's git references begin with, but
+// for what tells the state directory.
 func sessionRefs(s *State) string {
 	session := s.Session
 	if len(session) > 8 {
@@ -39,6 +43,38 @@ func captureRef(s *State, id string, seq uint64) string {
 	return fmt.Sprintf("%s-%s/%d", strings.TrimSuffix(sessionRefs(s), "/"), id, seq)
 }
 
+// refKey is the name of a reference without what tells the state directory:
+// the same for all that keep one capture of a session and of its copies.
+func refKey(ref string) string {
+	dir, seq := path.Split(ref)
+	if session, _, ok := cutRefsID(strings.TrimSuffix(dir, "/")); ok {
+		return session + "/" + seq
+	}
+	return ref
+}
+
+// cutRefsID takes the id off the directory of a reference.
+func cutRefsID(dir string) (session, id string, ok bool) {
+	cut := len(dir) - refsIDSize - 1
+	if cut < 0 || dir[cut] != '-' || !isRefsID(dir[cut+1:]) {
+		return dir, "", false
+	}
+	return dir[:cut], dir[cut+1:], true
+}
+
+func isRefsID(id string) bool {
+	return len(id) == refsIDSize && strings.Trim(id, "0123456789abcdef") == ""
+}
+
+// refsOwner is an id for references, and the state directory that it was made
+// for. A copy of that directory, which has the file too, must not go by it: each
+// would remove what the other needs.
+type refsOwner struct {
+	ID   string `json:"id"`
+	Path Text   `json:"path"`
+	store.Identity
+}
+
 // refsIDPath is where a state directory keeps its id for the references of a
 // PRD. Each PRD has one of its own, written under the PRD's lock. It is with the
 // locks because those are of this place: no export takes them along.
@@ -46,8 +82,8 @@ func (s *Store) refsIDPath(encoded string) string {
 	return filepath.Join(s.dir, locksDir, encoded+".refs")
 }
 
-// refsID returns the id for the references of a PRD, "" where none was made
-// yet. What cannot be one counts as none.
+// refsID returns the id for the references of a PRD, "" where none was made for
+// this state directory yet. What cannot be one counts as none.
 func (s *Store) refsID(encoded string) (string, error) {
 	data, err := store.ReadFile(s.fs, s.refsIDPath(encoded))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,40 +92,84 @@ func (s *Store) refsID(encoded string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the id of this state directory's git references: %w", err)
 	}
-	id := strings.TrimSuffix(string(data), "\n")
-	if len(id) != refsIDSize || strings.Trim(id, "0123456789abcdef") != "" {
-		return "", nil
+	var kept refsOwner
+	if err := json.Unmarshal(data, &kept); err != nil || !isRefsID(kept.ID) {
+		return "", nil //nolint:nilerr // another one is made
 	}
-	return id, nil
+	here, err := s.refsOwner(kept.ID)
+	if err != nil || here.Identity != kept.Identity || here.Device == 0 && here.Path != kept.Path {
+		return "", err
+	}
+	return kept.ID, nil
+}
+
+// refsOwner binds an id to this state directory.
+func (s *Store) refsOwner(id string) (refsOwner, error) {
+	where, err := filepath.Abs(s.dir)
+	if err != nil {
+		return refsOwner{}, fmt.Errorf("look at the state directory: %w", err)
+	}
+	info, err := s.fs.Lstat(s.dir)
+	if err != nil {
+		return refsOwner{}, fmt.Errorf("look at the state directory: %w", err)
+	}
+	return refsOwner{ID: id, Path: Text(where), Identity: store.IdentityOf(info)}, nil
 }
 
 // makeRefsID returns the id for the session's references, and makes it the
-// first time, durable before a reference has it in its name.
-func (x *Session) makeRefsID() (string, error) {
+// first time, durable before a reference of a new capture has it in its name.
+// What the session has captured already, in a state directory that this one was
+// copied from, gets references of its own: those there are removed as soon as
+// nothing needs them there.
+func (x *Session) makeRefsID(ctx context.Context, git *workspace.Git) (string, error) {
 	name := encodeName(x.prd)
 	id, err := x.store.refsID(name)
 	if err != nil || id != "" {
 		return id, err
 	}
-	id = uuid.NewString()[:refsIDSize]
-	if err := store.WriteFile(x.store.fs, x.store.refsIDPath(name), []byte(id+"\n")); err != nil {
+	owner, err := x.store.refsOwner(uuid.NewString()[:refsIDSize])
+	if err != nil {
+		return "", err
+	}
+	if err := git.KeepCommits(ctx, keptCommits(x.State(), owner.ID)); err != nil {
+		return "", fmt.Errorf("keep the captures of %s in git: %w", x.prd, err)
+	}
+	data, err := marshal(owner)
+	if err != nil {
+		return "", fmt.Errorf("encode the id of this state directory's git references: %w", err)
+	}
+	if err := store.WriteFile(x.store.fs, x.store.refsIDPath(name), append(data, '\n')); err != nil {
 		return "", fmt.Errorf("keep the id of this state directory's git references: %w", err)
 	}
-	return id, nil
+	return owner.ID, nil
 }
 
-// ownsRef reports whether a reference is one of the given sessions, made by
-// this state directory or by a version that did not tell.
-func (s *Store) ownsRef(sessions map[string]bool, ref string) (bool, error) {
-	dir := ref[:strings.LastIndexByte(ref, '/')]
-	if sessions[dir+"/"] {
-		return true, nil
+// keptCommits are the commits that a session's captures need, by the references
+// of an id that are to keep them.
+func keptCommits(s *State, id string) map[string]string {
+	commits := map[string]string{}
+	add := func(c *Capture) {
+		if c != nil && c.Ref != "" && c.Commit != "" {
+			commits[path.Join(path.Dir(captureRef(s, id, c.Seq)), path.Base(c.Ref))] = c.Commit
+		}
 	}
-	cut := len(dir) - refsIDSize - 1
-	if cut < 0 || dir[cut] != '-' || !sessions[dir[:cut]+"/"] {
+	add(s.Capture)
+	add(s.RunCapture)
+	for _, ref := range s.Checkpoints {
+		add(ref.Capture)
+	}
+	return commits
+}
+
+// ownsRef reports whether a reference is one of the given sessions, and made by
+// this state directory. Those without an id, as earlier versions made them, are
+// nobody's: another state directory may have the same session.
+func (s *Store) ownsRef(sessions map[string]bool, ref string) (bool, error) {
+	session, made, ok := cutRefsID(path.Dir(ref))
+	if !ok || !sessions[session+"/"] {
 		return false, nil
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(ref, captureRefsRoot), "/")
 	id, err := s.refsID(name)
-	return id != "" && id == dir[cut+1:], err
+	return id == made, err
 }

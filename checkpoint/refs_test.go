@@ -1,6 +1,13 @@
 package checkpoint
 
-import "testing"
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/workspace"
+)
 
 // TestRefsOfTwoStateDirectories: with the same session, imported, they share
 // no reference, and neither owns the other's.
@@ -9,12 +16,7 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 	one, two := inMemory(t).run(), inMemory(t).run()
 	defer kill(t, one)
 	defer kill(t, two)
-	id, err := one.makeRefsID()
-	must(t, err)
-	other, err := two.makeRefsID()
-	must(t, err)
-	again, err := one.makeRefsID()
-	must(t, err)
+	id, other, again := madeRefsID(t, one), madeRefsID(t, two), madeRefsID(t, one)
 	if id != again || id == other {
 		t.Fatalf("ids %q, then %q, of another directory %q", id, again, other)
 	}
@@ -24,7 +26,7 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 		captureRef(s, id, 3):                    true,
 		captureRef(s, id, 3) + "-2":             true,
 		captureRef(s, other, 3):                 false,
-		"refs/runner/PRD-009/S1/3":              true,
+		"refs/runner/PRD-009/S1/3":              false, // of an earlier version: whoever made it
 		"refs/runner/PRD-009/S2/3":              false,
 		"refs/runner/PRD-009/S2-" + id + "/3":   false,
 		"refs/runner/PRD-010/S1-" + id + "/3":   false,
@@ -34,5 +36,42 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 		if own, err := one.store.ownsRef(known, ref); own != want || err != nil {
 			t.Errorf("owns %s: %v, %v", ref, own, err)
 		}
+	}
+	if a, b := refKey(captureRef(s, id, 3)), refKey(captureRef(s, other, 3)); a != b || a != "refs/runner/PRD-009/S1/3" || refKey(a) != a {
+		t.Errorf("keys %s and %s", a, b)
+	}
+}
+
+func madeRefsID(t *testing.T, x *Session) string {
+	t.Helper()
+	id, err := x.makeRefsID(context.Background(), &workspace.Git{}) // which has nothing to keep
+	must(t, err)
+	return id
+}
+
+// TestRefsOfCopiedStateDirectory: a copy has the file with the id, and does not
+// go by it; a directory that was moved does.
+func TestRefsOfCopiedStateDirectory(t *testing.T) {
+	t.Parallel()
+	f := onDisk(t)
+	x := f.run()
+	id := madeRefsID(t, x)
+	ref, known := captureRef(x.State(), id, 3), map[string]bool{sessionRefs(x.State()): true}
+	must(t, x.Close())
+
+	moved := filepath.Join(t.TempDir(), "moved")
+	must(t, os.Rename(f.dir, moved))
+	must(t, os.CopyFS(f.dir, os.DirFS(moved)))
+	must(t, os.Chmod(f.dir, 0o700))
+	for dir, want := range map[string]bool{moved: true, f.dir: false} {
+		f := on(t, f.fs, dir)
+		if own, err := f.open().ownsRef(known, ref); own != want || err != nil {
+			t.Errorf("%s owns %s: %v, %v", dir, ref, own, err)
+		}
+		x := f.lock()
+		if again := madeRefsID(t, x); (again == id) != want {
+			t.Errorf("%s: id %s, where it was %s", dir, again, id)
+		}
+		must(t, x.Close())
 	}
 }

@@ -30,6 +30,7 @@ type node struct {
 	names   map[string]*node // of a directory
 	durable map[string]*node
 	changed int64
+	number  int64 // of its own, which no other has
 
 	locked bool // exclusively
 	shared int
@@ -55,7 +56,7 @@ func (n *node) crashed(seen map[*node]*node) *node {
 	if c := seen[n]; c != nil {
 		return c
 	}
-	c := &node{mode: n.mode, changed: n.changed}
+	c := &node{mode: n.mode, changed: n.changed, number: n.number}
 	seen[n] = c
 	switch {
 	case n.mode.IsDir():

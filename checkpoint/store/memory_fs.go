@@ -42,6 +42,7 @@ func (m *Memory) open(name string, flag int, perm fs.FileMode) (*node, error) {
 		n = &node{mode: perm.Perm()}
 		dir.names[base] = n
 		m.touch(dir)
+		n.number = m.tick
 	case n.mode.IsDir() && flag&(os.O_WRONLY|os.O_RDWR) != 0:
 		return nil, syscall.EISDIR
 	case flag&os.O_TRUNC != 0:
@@ -84,6 +85,9 @@ func (m *Memory) add(op, name string, n *node) error {
 	}
 	dir.names[base] = n
 	m.touch(dir)
+	if n.number == 0 { // not a second name
+		n.number = m.tick
+	}
 	return nil
 }
 

@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,6 +83,26 @@ func (g *Git) nameCommit(ctx context.Context, ref, commit string) error {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
 	}
 	return g.settle(ref, time.Now())
+}
+
+// KeepCommits makes refs that keep commits, by their names, as far as the
+// repository has these. They are durable when it returns.
+func (g *Git) KeepCommits(ctx context.Context, commits map[string]string) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	kinds, err := g.kinds(ctx, slices.Compact(slices.Sorted(maps.Values(commits))))
+	if err != nil {
+		return err
+	}
+	for _, ref := range slices.Sorted(maps.Keys(commits)) {
+		if commit := commits[ref]; kinds[commit] == "commit" {
+			if err := g.nameCommit(ctx, ref, commit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // DeleteRefs deletes refs below refs/runner/, all or none. One that does not

@@ -107,6 +107,7 @@ func testNames(t *testing.T, p Place) {
 	if p.FS.Rename(sub, filepath.Join(sub, "inside")) == nil {
 		t.Error("moved a directory into itself")
 	}
+	testIdentity(t, p, sub)
 	must(t, p.FS.Rename(sub, filepath.Join(p.Dir, "moved")))
 	must(t, p.FS.SyncDir(p.Dir))
 	entries, err := p.FS.ReadDir(p.Dir)
@@ -121,6 +122,27 @@ func testNames(t *testing.T, p Place) {
 	expect(t, "list what is missing", err, fs.ErrNotExist)
 	_, err = p.FS.Lstat(b)
 	expect(t, "describe what is missing", err, fs.ErrNotExist)
+}
+
+// testIdentity moves a directory there and back: it stays what it is, and one
+// that has its name meanwhile is another.
+func testIdentity(t *testing.T, p Place, dir string) {
+	identity := func(name string) store.Identity {
+		info, err := p.FS.Lstat(name)
+		must(t, err)
+		return store.IdentityOf(info)
+	}
+	was, away := identity(dir), dir+"-away"
+	must(t, p.FS.Rename(dir, away))
+	must(t, p.FS.Mkdir(dir, store.DirPerm))
+	if now := identity(away); now != was {
+		t.Errorf("moved, %+v became %+v", was, now)
+	}
+	if other := identity(dir); other == was && other.Device != 0 {
+		t.Errorf("two directories are %+v", was)
+	}
+	must(t, p.FS.Remove(dir))
+	must(t, p.FS.Rename(away, dir))
 }
 
 func testLinks(t *testing.T, p Place) {
