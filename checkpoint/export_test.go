@@ -95,7 +95,7 @@ func takeIn(s *Store, archive []byte, replace bool) (*Placed, error) {
 	if err != nil {
 		return nil, err
 	}
-	placed, err := i.Place(context.Background(), by, replace)
+	placed, err := i.Place(context.Background(), by, PlaceOptions{Replace: replace})
 	return placed, errors.Join(err, i.Close())
 }
 

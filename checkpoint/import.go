@@ -29,6 +29,7 @@ type Import struct {
 	Damage      error  // why it can't
 
 	store   *Store
+	path    string     // that names the archive
 	shared  store.Lock // nil as long as there is no state directory
 	staged  *bundle.Staged
 	objects map[string]int64 // of the archive, to their sizes
@@ -62,7 +63,7 @@ func (e *ImportConflictError) Error() string {
 // *bundle.DamagedError, *bundle.VersionError, *bundle.LimitError or
 // *VersionError; the state is as it was. path names the archive in errors.
 func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits bundle.Limits) (*Import, error) {
-	i := &Import{store: s}
+	i := &Import{store: s, path: path}
 	if s.exists(filepath.Join(s.dir, locksDir)) {
 		if err := i.share(); err != nil {
 			return nil, err

@@ -32,17 +32,23 @@ type Blocked struct {
 // changes nothing. What the workspace has besides is none of the archive's
 // business.
 func (i *Import) PlanFiles(ctx context.Context, w *workspace.Workspace) (*ImportFiles, error) {
+	return planImported(ctx, w, i.State, i.LostObjects, i.object)
+}
+
+// planImported compares the workspace with the files of a state. lost are
+// objects that can't be had.
+func planImported(ctx context.Context, w *workspace.Workspace, state *State, lost []string, from workspace.ObjectSource) (*ImportFiles, error) {
 	f := &ImportFiles{}
 	l := &workspace.Listing{}
-	if c := i.State.Capture; c != nil && !slices.Contains(i.LostObjects, c.Listing) {
+	if c := state.Capture; c != nil && !slices.Contains(lost, c.Listing) {
 		var err error
-		if l, err = workspace.ReadListing(ctx, i.object, c.Listing); err != nil {
-			return nil, fmt.Errorf("read the files of the archive: %w", err)
+		if l, err = workspace.ReadListing(ctx, from, c.Listing); err != nil {
+			return nil, fmt.Errorf("read the files of the imported session: %w", err)
 		}
 		f.Known = true
 	}
 	f.patterns, f.LeftOut = l.Patterns, l.LeftOut
-	entries := filesSince(l, i.State).Entries
+	entries := filesSince(l, state).Entries
 	found, err := w.Compare(ctx, entries)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
@@ -76,42 +82,46 @@ type RestoredFiles struct {
 }
 
 // RestoreImported writes the files that a workspace lacks, after the session
-// was placed. Those that differ stay as they are, unless overwrite says
-// otherwise: then a checkpoint of the files as they were is made first. A file
-// that looks sensitive is never overwritten, since it is in no checkpoint.
+// was placed, and makes the import one that is finished. Those that differ stay
+// as they are, unless overwrite says otherwise: then a checkpoint of the files
+// as they were is made first. A file that looks sensitive is never overwritten,
+// since it is in no checkpoint.
 func (s *Store) RestoreImported(ctx context.Context, w *workspace.Workspace, prd string, f *ImportFiles, by Actor, overwrite bool) (*RestoredFiles, error) {
 	done := &RestoredFiles{}
-	changes := slices.Clone(f.Absent)
-	for _, c := range f.Differ {
-		if !overwrite || workspace.Sensitive(c.Path) {
-			done.Kept = append(done.Kept, c.Path)
-			continue
-		}
-		changes = append(changes, c)
-	}
-	if len(changes) == 0 {
+	if len(f.changes(overwrite)) == 0 {
+		done.keep(f, overwrite)
 		return done, nil
-	}
-	slices.SortFunc(changes, func(a, b workspace.Change) int { return compareText(a.Path, b.Path) })
-	if len(changes) == len(f.Absent) {
-		return done, done.restore(ctx, w, changes)
 	}
 	x, err := s.Lock(ctx, prd, by)
 	if err != nil {
 		return done, err
 	}
-	err = x.overwrite(ctx, w, f, changes, done)
+	err = x.restoreImported(ctx, w, f, overwrite, done)
+	if err == nil {
+		err = s.writePending(s.prdDir(prd), nil)
+	}
 	return done, errors.Join(err, x.Close())
 }
 
-func compareText(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+func (x *Session) restoreImported(ctx context.Context, w *workspace.Workspace, f *ImportFiles, overwrite bool, done *RestoredFiles) error {
+	done.keep(f, overwrite)
+	changes := f.changes(overwrite)
+	switch len(changes) {
+	case 0:
+		return nil
+	case len(f.Absent):
+		return done.restore(ctx, w, changes)
 	}
-	return 0
+	return x.overwrite(ctx, w, f, changes, done)
+}
+
+// keep names the files that stay as they are, though they differ.
+func (d *RestoredFiles) keep(f *ImportFiles, overwrite bool) {
+	for _, c := range f.Differ {
+		if !overwrite || workspace.Sensitive(c.Path) {
+			d.Kept = append(d.Kept, c.Path)
+		}
+	}
 }
 
 func (d *RestoredFiles) restore(ctx context.Context, w *workspace.Workspace, changes []workspace.Change) error {

@@ -2,14 +2,21 @@ package checkpoint
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
 )
 
 // linkTo makes a symbolic link, where the system has them.
@@ -87,7 +94,7 @@ func TestImportMeetsObstacles(t *testing.T) {
 			if !slices.Equal(files.Blocked, test.blocked) || files.Same != test.same || len(files.Differ) > 0 {
 				t.Errorf("planned: %+v", files)
 			}
-			_, err = i.Place(t.Context(), by, false)
+			_, err = i.Place(t.Context(), by, PlaceOptions{})
 			must(t, err)
 			done, err := s.RestoreImported(t.Context(), w, "PRD-009", files, by, true)
 			must(t, errors.Join(err, i.Close()))
@@ -102,4 +109,136 @@ func TestImportMeetsObstacles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestImportOfFilesCutShort ends an import at each change of the state
+// directory, by a fault that stays and by a power cut, and at each look at its
+// context: whoever reads then is told of it, and the next owner finishes it.
+func TestImportOfFilesCutShort(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	is, archive := p.stands(), p.export()
+	want := files(t, p.dir)
+	for _, overwrite := range []bool{false, true} {
+		for _, cut := range []string{"change", "context"} {
+			t.Run(fmt.Sprintf("%s, overwrite %v", cut, overwrite), func(t *testing.T) {
+				t.Parallel()
+				for n := int64(1); ; n++ {
+					disk, ctx := store.NewMemory(), t.Context()
+					fsys := store.FS(disk)
+					if cut == "change" {
+						fsys = &dying{FS: disk, at: n}
+					} else {
+						ctx = &ending{Context: ctx, at: n}
+					}
+					q := &project{fixture: on(t, fsys, "/ws/.runner"), dir: t.TempDir()}
+					q.save("PRD-009.hcl", "mine")
+					err := q.takeFilesIn(ctx, archive, overwrite)
+					when := fmt.Sprintf("%s %d (%v)", cut, n, err)
+					for plane, left := range map[string]*store.Memory{"crashed": disk.Crash(), "live": disk} {
+						finishes(t, when+", "+plane, &project{fixture: on(t, left, "/ws/.runner"), dir: q.dir}, is)
+					}
+					if err == nil {
+						if overwrite == (files(t, q.dir)["PRD-009.hcl"] == "mine") {
+							t.Errorf("%s: PRD-009.hcl", when)
+						}
+						return
+					}
+					if stands, loaded := on(t, disk, "/ws/.runner").open().Load("PRD-009"); loaded == nil && stands.State.Session == is.Session {
+						got := files(t, q.dir)
+						if !overwrite {
+							got["PRD-009.hcl"] = want["PRD-009.hcl"]
+						}
+						if diff := cmp.Diff(want, got); diff != "" {
+							t.Fatalf("%s: the files are not those of the session (-want +got):\n%s", when, diff)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// takeFilesIn imports an archive as `runner checkpoint import` does.
+func (p *project) takeFilesIn(ctx context.Context, archive []byte, overwrite bool) (err error) {
+	s := p.open()
+	w, err := s.OpenWorkspace(p.dir, nil, workspace.GitOff)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	i, err := s.OpenImport(ctx, bytes.NewReader(archive), "it.tar", bundle.Limits{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, i.Close()) }()
+	files, err := i.PlanFiles(ctx, w)
+	if err != nil {
+		return err
+	}
+	if _, err := i.Place(ctx, by, PlaceOptions{Files: files, Overwrite: overwrite}); err != nil {
+		return err
+	}
+	_, err = s.RestoreImported(ctx, w, "PRD-009", files, by, overwrite)
+	return err
+}
+
+// finishes makes sure that an import that may have been cut short is told of,
+// and that the next owner finishes it, once.
+func finishes(t *testing.T, when string, q *project, is *State) {
+	t.Helper()
+	s := q.open()
+	pending, err := s.PendingImport("PRD-009")
+	must(t, err)
+	snap, err := s.Load("PRD-009")
+	if err == nil && (snap.Import != nil) != (pending != nil) {
+		t.Fatalf("%s: %v is pending, and the snapshot says %v", when, pending, snap.Import)
+	}
+	if err == nil && pending == nil && len(files(t, q.dir)) < 3 {
+		t.Fatalf("%s: files are missing, and nothing says so", when)
+	}
+	w := q.workspace(s)
+	x := lockPRD(t, s, "PRD-009")
+	done, err := x.FinishImport(t.Context(), w)
+	if err != nil || (done != nil) != (pending != nil) {
+		t.Fatalf("%s: finished %+v, %v, and %+v was pending", when, done, err, pending)
+	}
+	again, err := x.FinishImport(t.Context(), w)
+	if err != nil || again != nil {
+		t.Fatalf("%s: finished again: %+v, %v", when, again, err)
+	}
+	if x.State() != nil && x.State().Session != is.Session {
+		t.Fatalf("%s: it stands at %q", when, seqOf(x.State()))
+	}
+	must(t, x.Close())
+}
+
+// files are the files in a workspace and what they hold.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[filepath.ToSlash(path[len(dir)+1:])] = string(data)
+		return err
+	}))
+	return all
+}
+
+// ending is a context that ends when it is asked for the nth time.
+type ending struct {
+	context.Context
+	asked atomic.Int64
+	at    int64
+}
+
+func (e *ending) Err() error {
+	if e.asked.Add(1) >= e.at {
+		return context.Canceled
+	}
+	return e.Context.Err()
 }

@@ -22,8 +22,17 @@ type Placed struct {
 	Archived string   // where the session lies that was here; "": none was put away
 }
 
+// PlaceOptions say what Place does besides.
+type PlaceOptions struct {
+	Replace bool // archive a session that the archive's one does not continue
+	// Files are to be restored next: until they are, by RestoreImported or,
+	// after a crash, FinishImport, PendingImport tells of it. nil: none are.
+	Files     *ImportFiles
+	Overwrite bool // files that differ
+}
+
 // Place makes the archive's session the current one of its PRD. One that it
-// does not continue is an *ImportConflictError, unless replace says that it is
+// does not continue is an *ImportConflictError, unless Replace says that it is
 // to be archived. Where the session here stands at the same commit, nothing is
 // done.
 //
@@ -31,7 +40,7 @@ type Placed struct {
 // directory of its own. Giving that its name is the moment from which on the
 // import is carried out; finishImport does the rest, now or, after a crash,
 // under the next lock.
-func (i *Import) Place(ctx context.Context, by Actor, replace bool) (*Placed, error) {
+func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, error) {
 	s := i.store
 	if i.shared == nil {
 		if err := i.share(); err != nil {
@@ -42,7 +51,7 @@ func (i *Import) Place(ctx context.Context, by Actor, replace bool) (*Placed, er
 	if err != nil {
 		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))
 	}
-	done, err := i.place(ctx, replace)
+	done, err := i.place(ctx, o.Replace, i.pending(by, o))
 	if err != nil || done.Relation == RelationEqual {
 		return done, errors.Join(err, own.Unlock())
 	}
@@ -60,7 +69,7 @@ func (i *Import) Place(ctx context.Context, by Actor, replace bool) (*Placed, er
 	return done, x.Close() // writes what is derived
 }
 
-func (i *Import) place(ctx context.Context, replace bool) (*Placed, error) {
+func (i *Import) place(ctx context.Context, replace bool, pending *PendingImport) (*Placed, error) {
 	s := i.store
 	if err := s.finish(i.PRD); err != nil {
 		return nil, err
@@ -71,7 +80,7 @@ func (i *Import) place(ctx context.Context, replace bool) (*Placed, error) {
 	}
 	switch relation {
 	case RelationEqual:
-		return &Placed{Relation: relation}, nil
+		return &Placed{Relation: relation}, s.writePending(s.prdDir(i.PRD), pending)
 	case RelationNew:
 	case RelationForward:
 		if err := i.mendHere(); err != nil {
@@ -88,7 +97,7 @@ func (i *Import) place(ctx context.Context, replace bool) (*Placed, error) {
 	if err := i.placeObjects(ctx); err != nil {
 		return nil, err
 	}
-	prepared, err := i.prepare(ctx)
+	prepared, err := i.prepare(ctx, pending)
 	if err == nil {
 		err = s.move(prepared, s.importingPath(i.PRD))
 	}
@@ -96,6 +105,9 @@ func (i *Import) place(ctx context.Context, replace bool) (*Placed, error) {
 		return nil, errors.Join(err, s.removeAll(prepared))
 	}
 	archived, err := s.finishImport(i.PRD)
+	if err == nil && pending == nil {
+		err = s.writePending(s.prdDir(i.PRD), nil) // of an import that this one goes on from
+	}
 	return &Placed{Relation: relation, Archived: archived}, err
 }
 
@@ -141,7 +153,7 @@ func (i *Import) placeObjects(ctx context.Context) (err error) {
 
 // prepare copies the session into a directory of the trash, where nobody takes
 // it for one, and makes it durable.
-func (i *Import) prepare(ctx context.Context) (dir string, err error) {
+func (i *Import) prepare(ctx context.Context, pending *PendingImport) (dir string, err error) {
 	s := i.store
 	dir = filepath.Join(s.trashPath(), rand.Text())
 	for _, sub := range []string{"", checkpointsDir, logsDir} {
@@ -160,6 +172,9 @@ func (i *Import) prepare(ctx context.Context) (dir string, err error) {
 		if err := i.copyOut(m.Name, filepath.Join(dir, filepath.FromSlash(m.Name))); err != nil {
 			return dir, fmt.Errorf("import %s: %w", m.Name, err)
 		}
+	}
+	if err := s.writePending(dir, pending); err != nil {
+		return dir, err
 	}
 	for _, sub := range []string{checkpointsDir, logsDir, ""} {
 		if err := s.fs.SyncDir(filepath.Join(dir, sub)); err != nil {

@@ -335,7 +335,7 @@ func TestImportRestoresFiles(t *testing.T) {
 		must(t, err)
 		files, err := i.PlanFiles(t.Context(), w)
 		must(t, err)
-		_, err = i.Place(t.Context(), by, false)
+		_, err = i.Place(t.Context(), by, PlaceOptions{})
 		must(t, err)
 		done, err := s.RestoreImported(t.Context(), w, "PRD-009", files, by, overwrite)
 		must(t, errors.Join(err, i.Close()))

@@ -10,11 +10,12 @@ import (
 
 // Snapshot is what can be known of a PRD without a lock.
 type Snapshot struct {
-	State      *State    // nil where there is only a document written by hand
-	Owner      *Holder   // nil: nobody holds the lock
-	Document   *Document // nil: not written yet
-	TornBytes  int       // of a write that was cut short, or, with an owner, goes on right now
-	RescuePath string    // "": there is no rescue copy that continues this journal
+	State      *State         // nil where there is only a document written by hand
+	Owner      *Holder        // nil: nobody holds the lock
+	Document   *Document      // nil: not written yet
+	TornBytes  int            // of a write that was cut short, or, with an owner, goes on right now
+	RescuePath string         // "": there is no rescue copy that continues this journal
+	Import     *PendingImport // nil: no import was cut short
 }
 
 // Load reads a session. It takes no lock and changes nothing.
@@ -31,7 +32,8 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 		return nil, err
 	}
 	snap.Owner = owner
-	return snap, nil
+	snap.Import, err = s.PendingImport(prd)
+	return snap, err
 }
 
 // Owner returns who holds the lock of a PRD now, nil if nobody does. It reads

@@ -643,7 +643,7 @@ func (w *world) move() {
 	w.must(err)
 	plan, err := came.PlanFiles(ctx, w.files)
 	w.must(err)
-	_, err = came.Place(ctx, checkpoint.Actor{}, false)
+	_, err = came.Place(ctx, checkpoint.Actor{}, checkpoint.PlaceOptions{Files: plan})
 	w.must(errors.Join(err, came.Close()))
 	if diff := cmp.Diff(asJSON(w.t, was), asJSON(w.t, w.state())); diff != "" {
 		w.t.Fatalf("the imported state is another (-want +got):\n%s", diff)

@@ -11,14 +11,12 @@ type Compared struct {
 	Obstacle string // what keeps the entry from being put there: its path; "": nothing does
 }
 
-// Same reports whether an entry is at its path already. What a directory is
-// there for is not asked: one with files in it is as good as an empty one.
-func (c Compared) Same(e Entry) bool {
-	return c.Now != nil && (e.isDir() && c.Now.isDir() || equal(c.Now, &e))
-}
+// Same reports whether an entry is at its path already.
+func (c Compared) Same(e Entry) bool { return equal(c.Now, &e) }
 
 // Compare looks at what is at the paths of entries, in their order. It follows
-// no link: what looks like a path below one is somewhere else. An entry that
+// no link: what looks like a path below one is somewhere else. A directory with
+// files in it counts as the empty one that is wanted in its place. An entry that
 // cannot be of a workspace is an error; one that is no part of this one is in
 // its own way.
 func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, error) {
@@ -39,7 +37,10 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 		if errors.Is(err, ErrNotRegular) {
 			found[n].Obstacle, err = e.Path, nil
 		}
-		if items[n].isDir && !e.isDir() {
+		switch isDir := items[n].isDir; {
+		case isDir && e.isDir() && found[n].Now == nil:
+			found[n].Now = e
+		case isDir && !equal(found[n].Now, e):
 			found[n].Now = nil
 		}
 		return err
@@ -61,8 +62,7 @@ func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compa
 		}
 		var err error
 		switch {
-		case i.isDir && i.To.isDir(): // with files in it
-			found[n].Now = &Entry{Path: i.Path, Mode: i.To.Mode}
+		case i.isDir && i.To.isDir():
 		case i.isDir:
 			found[n].Obstacle, err = r.obstacleBelow(ctx, i.Path)
 		default:

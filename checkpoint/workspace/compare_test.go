@@ -49,6 +49,7 @@ func TestCompare(t *testing.T) {
 		{"a directory with files for a file", file("full", "x"), blocked("full/in"), false},
 		{"a file for an empty directory", dir("file"), is(file("file", "x")), false},
 		{"an empty directory", dir("empty"), is(dir("empty")), true},
+		{"an empty directory of another mode", Entry{Path: "empty", Mode: ModeDir | 0o700}, Compared{}, false},
 		{"files in a directory that was empty", dir("full"), is(dir("full")), true},
 		{"a file above", file("file/below", "x"), blocked("file"), false},
 		{"a file further above", file("file/far/below", "x"), blocked("file"), false},

@@ -106,7 +106,7 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 func leaveWhole(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) {
 	cfg, err := loadConfig(env)
 	if err == nil {
-		err = finishRollback(ctx, env, cfg, store, session, nil)
+		err = finishEarlier(ctx, env, cfg, store, session, nil)
 	}
 	if err != nil {
 		fmt.Fprintf(env.stderr, "Warning: files of the workspace may be of neither moment: %v\n", err)

@@ -211,6 +211,9 @@ func (i *importing) question() (string, error) {
 	if i.files == nil || len(i.files.Absent) == 0 && (len(i.files.Differ) == 0 || !i.overwrite) {
 		return "", nil
 	}
+	if again, err := i.again(); err != nil || again {
+		return "", err
+	}
 	empty, err := i.emptyWorkspace()
 	if err != nil || empty {
 		return "", err
@@ -219,6 +222,12 @@ func (i *importing) question() (string, error) {
 		return fmt.Sprintf("Write %s into this directory, and overwrite %s?", files(len(i.files.Absent)), files(len(i.files.Differ))), nil
 	}
 	return fmt.Sprintf("Write %s into this directory?", files(len(i.files.Absent))), nil
+}
+
+// again reports whether the same was begun, and so agreed to, and cut short.
+func (i *importing) again() (bool, error) {
+	p, err := i.store.PendingImport(i.archive.PRD)
+	return p != nil && p.Session == i.archive.Session && p.Seq == i.archive.Seq && (p.Overwrite || !i.overwrite), err
 }
 
 // emptyWorkspace reports whether the workspace holds nothing but the state
@@ -239,7 +248,7 @@ func (i *importing) emptyWorkspace() (bool, error) {
 
 // carryOut places the session, and then its files.
 func (i *importing) carryOut(ctx context.Context, result *importResult) error {
-	placed, err := i.archive.Place(ctx, i.env.actor(), i.replace)
+	placed, err := i.archive.Place(ctx, i.env.actor(), checkpoint.PlaceOptions{Replace: i.replace, Files: i.files, Overwrite: i.overwrite})
 	if err != nil {
 		return err
 	}
@@ -268,6 +277,29 @@ func importHint(prd string, err error) error {
 		hint = fmt.Sprintf("`runner build %s --resume` goes on with it; --replace archives it and takes the older one", prd)
 	}
 	return withHint(&usageError{err: err}, hint)
+}
+
+// importAgain is the command that carries an import out that was cut short.
+func importAgain(p *checkpoint.PendingImport) string {
+	archive := "FILE"
+	if p.Archive != "" && p.Archive != standardStream {
+		archive = shellQuote(string(p.Archive))
+	}
+	if p.Overwrite {
+		archive += " --overwrite"
+	}
+	return "`runner checkpoint import " + archive + "`"
+}
+
+// shownArchive is the name of an archive, fit to be shown.
+func shownArchive(p *checkpoint.PendingImport) string {
+	switch p.Archive {
+	case "":
+		return "an archive"
+	case standardStream:
+		return "standard input"
+	}
+	return view.OneLine(string(p.Archive))
 }
 
 // shownID is an id or another word from an archive, fit to be shown.

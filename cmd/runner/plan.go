@@ -117,6 +117,9 @@ func planState(env *environment, o *runner.Options, resume string) (*checkpoint.
 	}
 	st := snap.State
 	switch {
+	case snap.Import != nil && snap.Owner == nil && resume != "":
+		return nil, withHint(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
+			importAgain(snap.Import)+fmt.Sprintf(", or `runner build %s --resume`, or any command that changes it, finishes that first", prd))
 	case st != nil && st.Rollback != nil && resume != "":
 		return nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedRollback))
 	case st == nil && resume != "":

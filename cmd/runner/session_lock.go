@@ -9,15 +9,15 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// lockSession takes a session to change it, and finishes first what an
-// earlier rollback left half done. w is nil where files do not matter, which
-// they do for an unfinished rollback: then it is opened for that.
+// lockSession takes a session to change it, and finishes first what an earlier
+// import or rollback left half done. w is nil where files do not matter, which
+// they do for these: then it is opened for that.
 func lockSession(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, error) {
 	session, err := store.Lock(ctx, prd, env.actor())
 	if err != nil {
 		return nil, lockHint(prd, err)
 	}
-	if err := finishRollback(ctx, env, cfg, store, session, w); err != nil {
+	if err := finishEarlier(ctx, env, cfg, store, session, w); err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
 	return session, nil
@@ -26,11 +26,15 @@ func lockSession(ctx context.Context, env *environment, cfg *config, store *chec
 // settle does what the next owner of a session would do before anything else,
 // so that what is decided and planned afterwards is about where it stands then:
 // it takes over a rescue copy, sets aside what was never written to its end,
-// and finishes a rollback that was cut short, which only the rescue copy may
-// know of. A session that is in order, that somebody owns, or that can't be
+// and finishes an import or a rollback that was cut short, which only the rescue
+// copy may know of. A session that is in order, that somebody owns, or that can't be
 // read is left alone.
 func settle(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
 	snap, err := store.Load(prd)
+	if errors.Is(err, checkpoint.ErrNoSession) {
+		snap = &checkpoint.Snapshot{}
+		snap.Import, err = store.PendingImport(prd) // of the first one there is
+	}
 	if cannotRead := err != nil; cannotRead || snap.Owner != nil || !unsettled(snap) {
 		return nil // who reads it next says what is wrong
 	}
@@ -42,14 +46,18 @@ func settle(ctx context.Context, env *environment, cfg *config, store *checkpoin
 }
 
 func unsettled(snap *checkpoint.Snapshot) bool {
-	return snap.RescuePath != "" || snap.TornBytes > 0 || snap.State != nil && snap.State.Rollback != nil
+	return snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || snap.State != nil && snap.State.Rollback != nil
 }
 
-// finishRollback finishes a rollback that was cut short, and says so.
-func finishRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
+// finishEarlier finishes what was cut short, and says so.
+func finishEarlier(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
 	st := session.State()
-	if st == nil || st.Rollback == nil {
+	if st == nil {
 		return nil
+	}
+	pending, err := store.PendingImport(st.PRD)
+	if err != nil || pending == nil && st.Rollback == nil {
+		return err
 	}
 	if w == nil {
 		opened, err := openWorkspace(ctx, env, cfg, store)
@@ -59,6 +67,38 @@ func finishRollback(ctx context.Context, env *environment, cfg *config, store *c
 		defer func() { _ = opened.Close() }()
 		w = opened
 	}
+	if pending != nil {
+		if err := finishImport(ctx, env, store, session, w, pending); err != nil {
+			return err
+		}
+	}
+	if st = session.State(); st.Rollback == nil {
+		return nil
+	}
+	return finishRollback(ctx, env, store, session, w)
+}
+
+// finishImport restores the files that an import did not.
+func finishImport(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *checkpoint.PendingImport) error {
+	prd := session.State().PRD
+	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint import (finish)", PRD: prd, Args: []checkpoint.Text{pending.Archive, checkpoint.Text(pending.Session)}}
+	return store.Audited(record, func() error {
+		done, err := session.FinishImport(ctx, w)
+		if err != nil {
+			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
+		}
+		fmt.Fprintf(env.stderr, "Imported: %s written, %s left as they are\n", files(done.Written), files(len(done.Kept)+len(done.Skipped)))
+		if done.Safety != "" {
+			fmt.Fprintf(env.stderr, "What was overwritten is in checkpoint %s\n", done.Safety)
+		}
+		return nil
+	})
+}
+
+// finishRollback takes a session and its files to where a rollback was to lead.
+func finishRollback(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
+	st := session.State()
 	prd, to := st.PRD, st.Rollback.To
 	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", prd, to)
 	return store.Audited(checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rollback (finish)", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(to)}}, func() error {
@@ -86,7 +126,7 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 	}
 	return store.Audited(record, func() error {
 		return store.Ask(ctx, r, func(session *checkpoint.Session) error {
-			if err := finishRollback(ctx, env, cfg, store, session, nil); err != nil {
+			if err := finishEarlier(ctx, env, cfg, store, session, nil); err != nil {
 				return err
 			}
 			return alone(session)

@@ -35,7 +35,8 @@ type sessionStatus struct {
 	Interrupted    string                    `json:"interrupted,omitempty"`
 	LastGate       string                    `json:"last_gate,omitempty"`
 	LastCheckpoint *checkpoint.CheckpointRef `json:"last_checkpoint,omitempty"`
-	// Rollback was begun and not finished.
+	// Import and Rollback were begun and not finished.
+	Import      *checkpoint.PendingImport   `json:"import,omitempty"`
 	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
 	TornBytes   int                         `json:"torn_bytes,omitempty"`
 	RescuePath  string                      `json:"rescue_path,omitempty"`
@@ -120,6 +121,9 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 		s.fill(snap.State)
 	case snap.Document != nil:
 		s.HandWritten, s.Title, s.Status, s.CurrentPhase = true, snap.Document.Title, snap.Document.Status, snap.Document.CurrentPhase
+	}
+	if snap.Owner == nil {
+		s.Import = snap.Import
 	}
 	s.Next = s.next(env)
 	return s

@@ -85,6 +85,9 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 	if snap.State == nil {
 		return nil, nil, handWritten(prd)
 	}
+	if p := snap.Import; p != nil && snap.Owner == nil {
+		fmt.Fprintf(env.stderr, "Import %s\n", importCutShort(env, p))
+	}
 	if r := snap.State.Rollback; r != nil {
 		fmt.Fprintf(env.stderr, "Rollback %s\n", cutShort(r))
 	}
@@ -96,10 +99,17 @@ func cutShort(r *checkpoint.RollbackStarted) string {
 	return fmt.Sprintf("to %s was cut short: files may be of neither moment; the next command that changes the session finishes it", r.To)
 }
 
+// importCutShort says what there is to know of an import that was cut short.
+func importCutShort(env *environment, p *checkpoint.PendingImport) string {
+	return fmt.Sprintf("from %s was cut short: files may be missing; %s or the next command that changes the session finishes it", shownArchive(p), env.localize(importAgain(p)))
+}
+
 // noSession says what there is instead.
 func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	hint := fmt.Sprintf("`runner build %s` starts one", prd)
-	if last, err := lastArchived(store, prd); err == nil && last != nil {
+	if p, err := store.PendingImport(prd); err == nil && p != nil {
+		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", importAgain(p))
+	} else if last, err := lastArchived(store, prd); err == nil && last != nil {
 		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.display(last.Dir), prd)
 	} else if prds, err := store.PRDs(); err == nil && len(prds) > 0 {
 		hint = "there are sessions of " + strings.Join(prds, ", ")
@@ -225,6 +235,9 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	add("Last gate", s.LastGate)
 	if c := s.LastCheckpoint; c != nil {
 		add("Last checkpoint", fmt.Sprintf("%s (%s, %s)", c.ID, c.Trigger, view.Ago(now, c.CreatedAt)))
+	}
+	if p := s.Import; p != nil {
+		add("Import", importCutShort(env, p))
 	}
 	if r := s.Rollback; r != nil {
 		add("Rollback", cutShort(r))

@@ -1,0 +1,178 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// importingName is the intent of an import: it comes into place with the
+// session, and goes when the files are restored.
+const importingName = "importing.json"
+
+// ErrUnfinishedImport says that the files of an imported session were not all
+// restored.
+var ErrUnfinishedImport = errors.New("an import is not finished")
+
+// PendingImport is an import that was begun and not finished: its session is in
+// place, or will be with the next lock, and its files may not be.
+type PendingImport struct {
+	FormatVersion string    `json:"format_version"`
+	Session       string    `json:"session"`
+	Seq           uint64    `json:"seq"`       // at which the imported session stands
+	Archive       Text      `json:"archive"`   // as it was named; "": no files are to be restored
+	Overwrite     bool      `json:"overwrite"` // files that differ are to be replaced
+	By            Actor     `json:"by"`
+	Time          time.Time `json:"time"`
+}
+
+// PendingImport returns the import of a PRD that was cut short, nil if none
+// was. It takes no lock.
+func (s *Store) PendingImport(prd string) (*PendingImport, error) {
+	from := s.importingPath(prd)
+	p, err := s.readPending(prd, filepath.Join(from, importingName))
+	if p != nil || err != nil {
+		return p, err
+	}
+	if s.exists(filepath.Join(from, journalName)) {
+		return &PendingImport{}, nil
+	}
+	return s.readPending(prd, s.pendingPath(prd))
+}
+
+func (s *Store) pendingPath(prd string) string { return filepath.Join(s.prdDir(prd), importingName) }
+
+func (s *Store) readPending(prd, path string) (*PendingImport, error) {
+	data, err := store.ReadFile(s.fs, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
+	}
+	var p PendingImport
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove it, and import the archive again"}
+	}
+	if !readable(p.FormatVersion) {
+		return nil, &VersionError{Path: path, Version: "format version " + p.FormatVersion}
+	}
+	return &p, nil
+}
+
+// pending is the intent to restore files, nil where there are none to restore.
+func (i *Import) pending(by Actor, o PlaceOptions) *PendingImport {
+	if o.Files == nil || len(o.Files.changes(o.Overwrite)) == 0 {
+		return nil
+	}
+	return &PendingImport{
+		FormatVersion: FormatVersion, Session: i.Session, Seq: i.Seq, Archive: Text(i.path), Overwrite: o.Overwrite, By: by, Time: i.store.now(),
+	}
+}
+
+// writePending puts the intent into a session's directory, durably; nil removes
+// that of an earlier import.
+func (s *Store) writePending(dir string, p *PendingImport) error {
+	path := filepath.Join(dir, importingName)
+	if p == nil {
+		if !s.exists(path) {
+			return nil
+		}
+		return s.removeDurably(path)
+	}
+	data, err := marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode what is imported: %w", err)
+	}
+	return store.WriteFile(s.fs, path, append(data, '\n'))
+}
+
+// FinishImport restores the files that an import was cut short in restoring.
+// Without one it does nothing and returns nil. What the workspace has besides,
+// and what differs unless it was to be overwritten, stays.
+func (x *Session) FinishImport(ctx context.Context, w *workspace.Workspace) (*RestoredFiles, error) {
+	p, err := x.store.PendingImport(x.prd)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	done := &RestoredFiles{}
+	if x.live != nil && x.State().Session == p.Session {
+		files, err := x.importedFiles(ctx, w, p.Seq)
+		if err == nil {
+			err = x.restoreImported(ctx, w, files, p.Overwrite, done)
+		}
+		if err != nil {
+			return done, fmt.Errorf("finish the import of %s: %w", x.prd, err)
+		}
+	}
+	return done, x.store.writePending(x.store.prdDir(x.prd), nil)
+}
+
+// importedFiles compares the workspace with the files at the commit at which
+// the session was imported. What was overwritten may have been recorded since.
+func (x *Session) importedFiles(ctx context.Context, w *workspace.Workspace, seq uint64) (*ImportFiles, error) {
+	state, err := x.stateAt(seq)
+	if err != nil {
+		return nil, err
+	}
+	var lost []string
+	if c := state.Capture; c != nil {
+		there, err := x.store.Objects().Has(c.Listing)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			lost = append(lost, c.Listing)
+		}
+	}
+	return planImported(ctx, w, state, lost, objectSource(x.store))
+}
+
+// stateAt folds the journal up to a commit.
+func (x *Session) stateAt(seq uint64) (*State, error) {
+	if s := x.State(); s.Seq == seq {
+		return s, nil
+	}
+	paths, err := x.store.journals(x.store.prdDir(x.prd))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		f := newFold()
+		_, err := replay(x.prd, path, store.OpenLog(x.store.fs, path), func(c Commit) error {
+			if c.Seq > seq {
+				return nil
+			}
+			return f.apply(c)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if f.state != nil && f.state.Seq == seq {
+			return f.state, nil
+		}
+	}
+	return nil, fmt.Errorf("the journal no longer reaches back to commit %d", seq)
+}
+
+// changes are those that restoring makes: a file that looks sensitive is never
+// overwritten, since it is in no checkpoint.
+func (f *ImportFiles) changes(overwrite bool) []workspace.Change {
+	changes := slices.Clone(f.Absent)
+	for _, c := range f.Differ {
+		if overwrite && !workspace.Sensitive(c.Path) {
+			changes = append(changes, c)
+		}
+	}
+	slices.SortFunc(changes, func(a, b workspace.Change) int { return strings.Compare(a.Path, b.Path) })
+	return changes
+}
