@@ -44,6 +44,7 @@ type Exported struct {
 	ObjectBytes int64
 	Logs        int
 	Lacking     []Lacking // what could not be had
+	LeftOut     []string  // files that the session knows and never kept, since they look sensitive
 }
 
 // Lacking is something that an archive should hold and does not.

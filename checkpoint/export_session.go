@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/store"
@@ -188,7 +189,40 @@ func (x *exporting) gatherCheckpoints(ctx context.Context) error {
 			x.needed.addState(state)
 		}
 	}
-	return x.needed.readListings(ctx)
+	if err := x.needed.readListings(ctx); err != nil {
+		return err
+	}
+	return x.gatherLeftOut(ctx)
+}
+
+// gatherLeftOut names what somebody has to bring to where the session goes on.
+func (x *exporting) gatherLeftOut(ctx context.Context) error {
+	l := &workspace.Listing{}
+	if c := x.state.Capture; c != nil {
+		if _, lost := x.needed.inventory.Lost[c.Listing]; !lost {
+			var err error
+			if l, err = x.w.Load(ctx, c.Listing); err != nil {
+				return fmt.Errorf("read what a checkpoint captured: %w", err)
+			}
+		}
+	}
+	x.done.LeftOut = leftOut(l, x.state)
+	return nil
+}
+
+// leftOut are the files that look sensitive, of a capture and of the artifacts
+// of a state, sorted.
+func leftOut(l *workspace.Listing, s *State) []string {
+	paths := slices.Clone(l.LeftOut)
+	for _, list := range artifactLists(s) {
+		for _, a := range list {
+			if a.LeftOut {
+				paths = append(paths, string(a.Path))
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {

@@ -47,7 +47,7 @@ func planImported(ctx context.Context, w *workspace.Workspace, state *State, los
 		}
 		f.Known = true
 	}
-	f.patterns, f.LeftOut = l.Patterns, l.LeftOut
+	f.patterns, f.LeftOut = l.Patterns, leftOut(l, state)
 	entries := filesSince(l, state).Entries
 	found, err := w.Compare(ctx, entries)
 	if err != nil {

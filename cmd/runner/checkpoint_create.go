@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
 )
 
 type checkpointCreateOptions struct {
@@ -78,7 +79,7 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	if made.Capture != nil {
 		fmt.Fprintf(env.stdout, "  Files: %d\n", made.Capture.Files)
 		if n := made.Capture.Unstable; n > 0 {
-			fmt.Fprintf(env.stdout, "  Left out: %s that kept changing; runner checkpoint show %s %s names them\n", files(n), o.prd, made.ID)
+			fmt.Fprintf(env.stdout, "  Left out: %s that kept changing; runner checkpoint show %s %s names them\n", view.Plural(n, "file"), o.prd, made.ID)
 		}
 	}
 	for _, line := range gitLines(made.Git) {

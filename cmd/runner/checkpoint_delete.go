@@ -12,6 +12,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
 )
 
 type checkpointDeleteOptions struct {
@@ -122,7 +123,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 		writePruned(&b, plan, true)
 		fmt.Fprint(d.env.stderr, b.String())
 	}
-	question := fmt.Sprintf("Delete %s of %s?", plural(len(plan.Checkpoints), "checkpoint"), d.o.prd)
+	question := fmt.Sprintf("Delete %s of %s?", view.Plural(len(plan.Checkpoints), "checkpoint"), d.o.prd)
 	if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func artifactLines(changes []checkpoint.ArtifactChange) []string {
 	slices.SortStableFunc(order, func(x, y group) int { return cmp.Compare(x.workstream, y.workstream) })
 	var lines []string
 	for _, g := range order {
-		lines = append(lines, fmt.Sprintf("%s %s: %s %s", changeMark(g.kind), g.workstream, files(counts[g]), g.kind))
+		lines = append(lines, fmt.Sprintf("%s %s: %s %s", changeMark(g.kind), g.workstream, view.Plural(counts[g], "file"), g.kind))
 	}
 	return lines
 }

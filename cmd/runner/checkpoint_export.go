@@ -43,6 +43,7 @@ type exportedSession struct {
 	ObjectBytes   int64                `json:"object_bytes"`
 	Logs          int                  `json:"logs"`
 	Missing       []checkpoint.Lacking `json:"missing"`
+	LeftOut       []checkpoint.Text    `json:"left_out"` // sensitive, and never captured
 }
 
 func newCheckpointExportCommand(env *environment) *cobra.Command {
@@ -157,6 +158,7 @@ func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspac
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {
 	return exportedSession{
+		LeftOut:       texts(done.LeftOut),
 		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
 		Archive: done.Path, Size: done.Size, SHA256: done.SHA256,
 		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
@@ -172,12 +174,16 @@ func writeExported(w io.Writer, env *environment, done *checkpoint.Exported) err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)
-	fmt.Fprintf(&b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, plural(done.Checkpoints, "checkpoint"))
-	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", plural(done.Rollbacks, "rollback"), plural(done.Objects, "object"), size(done.ObjectBytes))
+	fmt.Fprintf(&b, "- Journal, up to commit %d\n- Manifest and PRD document\n- %s\n", done.Seq, view.Plural(done.Checkpoints, "checkpoint"))
+	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), size(done.ObjectBytes))
 	if done.Logs > 0 {
-		fmt.Fprintf(&b, "- %s\n", plural(done.Logs, "log"))
+		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
 	}
 	writeLacking(&b, done.Lacking)
+	if len(done.LeftOut) > 0 {
+		b.WriteString("\nNot in it, because they look sensitive; take them along yourself:\n")
+		writePaths(&b, "-", texts(done.LeftOut))
+	}
 	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n  runner build %s --resume\n%s\n", shellQuote(archive), done.PRD, rule)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -219,9 +219,9 @@ func (i *importing) question() (string, error) {
 		return "", err
 	}
 	if i.overwrite && len(i.files.Differ) > 0 {
-		return fmt.Sprintf("Write %s into this directory, and overwrite %s?", files(len(i.files.Absent)), files(len(i.files.Differ))), nil
+		return fmt.Sprintf("Write %s into this directory, and overwrite %s?", view.Plural(len(i.files.Absent), "file"), view.Plural(len(i.files.Differ), "file")), nil
 	}
-	return fmt.Sprintf("Write %s into this directory?", files(len(i.files.Absent))), nil
+	return fmt.Sprintf("Write %s into this directory?", view.Plural(len(i.files.Absent), "file")), nil
 }
 
 // again reports whether the same was begun, and so agreed to, and cut short.

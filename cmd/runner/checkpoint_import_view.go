@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
 )
 
 // importResult is what `checkpoint import --json` prints.
@@ -70,7 +71,7 @@ func (r *importResult) restored(done *checkpoint.RestoredFiles) {
 func writeImportPreview(w io.Writer, i *importing) error {
 	a := i.archive
 	var b strings.Builder
-	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, plural(a.Checkpoints, "checkpoint"), a.State.Status)
+	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
 	switch a.Relation {
 	case checkpoint.RelationNew:
 		b.WriteString("  There is no session of it here\n")
@@ -85,7 +86,7 @@ func writeImportPreview(w io.Writer, i *importing) error {
 		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.files.Absent), i.files.Same, len(i.files.Differ))
 		writePaths(&b, "~", i.differing())
 		if blocked := newImportResult(i).Blocked; len(blocked) > 0 {
-			fmt.Fprintf(&b, "  %s can't be written:\n", files(len(blocked)))
+			fmt.Fprintf(&b, "  %s can't be written:\n", view.Plural(len(blocked), "file"))
 			writeFileProblems(&b, blocked)
 		}
 	}
@@ -143,19 +144,19 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		fmt.Fprintf(&b, "What was overwritten is in checkpoint %s:\n  %s\n", r.Safety, i.env.command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
 	}
 	if len(r.LeftAlone) > 0 {
-		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", files(len(r.LeftAlone)))
+		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", view.Plural(len(r.LeftAlone), "file"))
 		writePaths(&b, "~", r.LeftAlone)
 	}
 	if len(r.LeftOut) > 0 {
-		fmt.Fprintf(&b, "Never captured, since they look sensitive; bring them here yourself: %s\n", files(len(r.LeftOut)))
+		fmt.Fprintf(&b, "Never captured, since they look sensitive; bring them here yourself: %s\n", view.Plural(len(r.LeftOut), "file"))
 		writePaths(&b, "!", r.LeftOut)
 	}
 	if len(r.Blocked) > 0 {
-		fmt.Fprintf(&b, "⚠️  %s could not be written; make room for them and import again:\n", files(len(r.Blocked)))
+		fmt.Fprintf(&b, "⚠️  %s could not be written; make room for them and import again:\n", view.Plural(len(r.Blocked), "file"))
 		writeFileProblems(&b, r.Blocked)
 	}
 	if len(r.Missing) > 0 {
-		fmt.Fprintf(&b, "⚠️  %s could not be restored:\n", files(len(r.Missing)))
+		fmt.Fprintf(&b, "⚠️  %s could not be restored:\n", view.Plural(len(r.Missing), "file"))
 		writeFileProblems(&b, r.Missing)
 	}
 	fmt.Fprintf(&b, "\nNext:\n  %s\n  %s\n%s\n", i.env.command("checkpoint validate "+r.PRD+" --deep"), i.env.command("build "+r.PRD+" --resume"), rule)

@@ -128,10 +128,3 @@ func step(c *checkpoint.CheckpointRef) string {
 	}
 	return fmt.Sprintf("%d - %s", c.Step, view.OneLine(c.StepName))
 }
-
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
-}

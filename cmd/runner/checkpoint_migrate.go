@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
 )
 
 type checkpointMigrateOptions struct {
@@ -127,7 +128,7 @@ func writeMigration(env *environment, m migration) {
 			fmt.Fprintf(env.stdout, "%s is of format version %s already\n", s.PRD, s.To)
 			continue
 		}
-		fmt.Fprintf(env.stdout, "%s %s from format version %s to %s: %s\n", verb, s.PRD, s.From, s.To, plural(len(s.Checkpoints), "checkpoint"))
+		fmt.Fprintf(env.stdout, "%s %s from format version %s to %s: %s\n", verb, s.PRD, s.From, s.To, view.Plural(len(s.Checkpoints), "checkpoint"))
 		if len(s.Kept) > 0 {
 			fmt.Fprintf(env.stdout, "What was there is kept beside it: %s\n", strings.Join(s.Kept, ", "))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
 )
 
 type checkpointPruneOptions struct {
@@ -144,10 +145,10 @@ func (p *pruning) carryOut(ctx context.Context) error {
 		}
 		var what []string
 		if checkpoints > 0 {
-			what = append(what, plural(checkpoints, "checkpoint"))
+			what = append(what, view.Plural(checkpoints, "checkpoint"))
 		}
 		if sessions > 0 {
-			what = append(what, plural(sessions, "archived session"))
+			what = append(what, view.Plural(sessions, "archived session"))
 		}
 		if err := confirm(ctx, p.env.terminal(), p.o.yes, "Remove "+strings.Join(what, " and ")+"?"); err != nil {
 			return err

@@ -102,7 +102,7 @@ func outputLines(st *checkpoint.State) []string {
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			if len(w.Artifacts) > 0 {
-				lines = append(lines, fmt.Sprintf("%s: %s", w.Name, files(len(w.Artifacts))))
+				lines = append(lines, fmt.Sprintf("%s: %s", w.Name, view.Plural(len(w.Artifacts), "file")))
 			}
 			for _, name := range slices.Sorted(maps.Keys(w.Outputs)) {
 				lines = append(lines, fmt.Sprintf("%s %s: %s", w.Name, name, w.Outputs[name]))
@@ -135,7 +135,7 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 	if c == nil {
 		return []string{"Workspace: not captured; recorded artifacts only"}
 	}
-	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", files(c.Files), c.Bytes, c.At.UTC().Format(time.DateTime))}
+	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", view.Plural(c.Files, "file"), c.Bytes, c.At.UTC().Format(time.DateTime))}
 	for _, path := range found.LeftOut {
 		lines = append(lines, "Left out, since it looks sensitive: "+path)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
 )
 
 // pruneReport is what `checkpoint prune --json` and `delete --json` print.
@@ -144,7 +145,7 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 		verb = "Would remove"
 	}
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(b, "%s %s of %s (%s), keeping %d:\n", verb, plural(n, "checkpoint"), p.PRD, size(p.Freed), p.Kept)
+		fmt.Fprintf(b, "%s %s of %s (%s), keeping %d:\n", verb, view.Plural(n, "checkpoint"), p.PRD, size(p.Freed), p.Kept)
 	}
 	writeRemoved(b, p, verb)
 	if p.Doubted > 0 {
@@ -161,7 +162,7 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 // writeKept answers whoever asked for an age why others stay.
 func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 	if len(p.Keeps) > 0 {
-		fmt.Fprintf(b, "Would keep %s of %s:\n", plural(len(p.Keeps), "checkpoint"), p.PRD)
+		fmt.Fprintf(b, "Would keep %s of %s:\n", view.Plural(len(p.Keeps), "checkpoint"), p.PRD)
 	}
 	for _, c := range p.Keeps {
 		fmt.Fprintf(b, "  = %s: %s\n", c.ID, c.Why)
@@ -173,7 +174,7 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 func tell(w io.Writer, p *checkpoint.Pruned) error {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(&b, "Retention let go of %s (%s), keeping %d:\n", plural(n, "checkpoint"), size(p.Freed), p.Kept)
+		fmt.Fprintf(&b, "Retention let go of %s (%s), keeping %d:\n", view.Plural(n, "checkpoint"), size(p.Freed), p.Kept)
 	}
 	writeRemoved(&b, p, "Retention let go of")
 	_, err := io.WriteString(w, b.String())
@@ -203,9 +204,9 @@ func (c *collection) write(b *strings.Builder, ahead bool) {
 	case c.why != "":
 		fmt.Fprintf(b, "Objects were left as they are: %s\n", c.why)
 	case c.count() > 0:
-		fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, plural(c.done.Objects+c.done.Leftovers, "object"), size(c.done.Bytes))
+		fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.done.Objects+c.done.Leftovers, "object"), size(c.done.Bytes))
 		if n := len(c.done.Refs); n > 0 {
-			fmt.Fprintf(b, "%s %s from git\n", verb, plural(n, "capture"))
+			fmt.Fprintf(b, "%s %s from git\n", verb, view.Plural(n, "capture"))
 		}
 	}
 }

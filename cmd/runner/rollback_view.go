@@ -120,7 +120,7 @@ func writeReset(b *strings.Builder, g *checkpoint.GitReset) {
 		fmt.Fprintf(b, "  ! The commit %s of the checkpoint is not in this repository: with --force the files come back, and the branch stays at %s\n", short(g.To), orNone(short(g.From), "no commit"))
 		return
 	}
-	fmt.Fprintf(b, "  ✗ Reset the branch %s, and discard %s\n", orNone(g.Branch, "(detached)"), plural(len(g.Discard), "git commit"))
+	fmt.Fprintf(b, "  ✗ Reset the branch %s, and discard %s\n", orNone(g.Branch, "(detached)"), view.Plural(len(g.Discard), "git commit"))
 	for i, c := range g.Discard {
 		if i == most {
 			fmt.Fprintf(b, "      … and %d more\n", len(g.Discard)-most)
@@ -154,7 +154,7 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 		count[c.Kind]++
 	}
 	fmt.Fprintf(b, "  ✗ Revert %s, restore %s, delete %s\n",
-		files(count[workspace.Modified]), files(count[workspace.Added]), files(count[workspace.Deleted]))
+		view.Plural(count[workspace.Modified], "file"), view.Plural(count[workspace.Added], "file"), view.Plural(count[workspace.Deleted], "file"))
 	for i, c := range plan.Changes {
 		if i == most {
 			fmt.Fprintf(b, "      … and %d more\n", len(plan.Changes)-most)

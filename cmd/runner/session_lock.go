@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
 )
 
 // lockSession takes a session to change it, and finishes first what an earlier
@@ -88,7 +89,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 		if err != nil {
 			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
 		}
-		fmt.Fprintf(env.stderr, "Imported: %s written, %s left as they are\n", files(done.Written), files(len(done.Kept)+len(done.Skipped)))
+		fmt.Fprintf(env.stderr, "Imported: %s written, %s left as they are\n", view.Plural(done.Written, "file"), view.Plural(len(done.Kept)+len(done.Skipped), "file"))
 		if done.Safety != "" {
 			fmt.Fprintf(env.stderr, "What was overwritten is in checkpoint %s\n", done.Safety)
 		}
@@ -106,7 +107,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 		if err != nil {
 			return rollbackHint(prd, err)
 		}
-		fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", done.To, files(done.Written), files(done.Deleted))
+		fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", done.To, view.Plural(done.Written, "file"), view.Plural(done.Deleted, "file"))
 		return nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/pipeline"
+	"prdrunner/runner/view"
 )
 
 type validateOptions struct {
@@ -123,7 +124,7 @@ func showValidated(o validateOptions, results []*readResult) error {
 		}
 		v := validated(read)
 		fmt.Fprintf(o.stdout, "%s is valid: %s with %s, %s and %s\n", v.File, v.PRD,
-			plural(v.Phases, "phase"), plural(v.Workstreams, "workstream"), plural(v.Gates, "gate"))
+			view.Plural(v.Phases, "phase"), view.Plural(v.Workstreams, "workstream"), view.Plural(v.Gates, "gate"))
 	}
 	if invalid {
 		return errDiagnosed
@@ -165,12 +166,4 @@ func validated(read *readResult) validatedPipeline {
 		}
 	}
 	return v
-}
-
-// plural is a count with its noun: `1 phase`, `2 phases`.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

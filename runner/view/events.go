@@ -30,16 +30,16 @@ func (v *plain) event(at time.Time, e checkpoint.Event) {
 		v.checkpoint(e)
 	case checkpoint.CheckpointsRemoved:
 		if v.verbose {
-			v.passed("", plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
+			v.passed("", Plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
 		}
 	case checkpoint.ArtifactsRestored:
 		v.done("  ", v.name(e.Workstream)+" has its artifacts back", "", paths(e.Paths)...)
 	case checkpoint.WorkspaceCaptured:
 		if v.verbose {
-			v.passed("", "captured "+plural(e.Files, "file"))
+			v.passed("", "captured "+Plural(e.Files, "file"))
 		}
 	case checkpoint.CheckpointSkipped:
-		v.asked(plural(len(e.IDs), "checkpoint")+" skipped", string(e.Error))
+		v.asked(Plural(len(e.IDs), "checkpoint")+" skipped", string(e.Error))
 	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,
 		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned:
 		// Begin and End tell these, with more than the event knows.
@@ -156,7 +156,7 @@ func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
 }
 
 func contents(files int, e checkpoint.CheckpointCreated) string {
-	s := plural(files, "file")
+	s := Plural(files, "file")
 	if e.Git != nil && e.Git.Commit != "" {
 		s += ", git " + ShortCommit(e.Git.Commit)
 	}
@@ -175,7 +175,7 @@ func processes(e checkpoint.ProcessesEnded) string {
 	for i, p := range e.Processes {
 		list[i] = strings.TrimSpace(strconv.Itoa(p.PID) + " " + string(p.Command))
 	}
-	s := "ended " + plural(len(list), "process that was left behind")
+	s := "ended " + Plural(len(list), "process that was left behind")
 	if len(list) != 1 {
 		s = fmt.Sprintf("ended %d processes that were left behind", len(list))
 	}

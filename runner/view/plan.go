@@ -102,5 +102,5 @@ func Counts(plan *runner.Plan) string {
 	if total == 0 {
 		return "no workstreams"
 	}
-	return plural(total, "workstream") + ": " + strings.Join(parts, ", ")
+	return Plural(total, "workstream") + ": " + strings.Join(parts, ", ")
 }

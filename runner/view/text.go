@@ -74,14 +74,15 @@ func Ago(now, then time.Time) string {
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:
-		return plural(int(d.Minutes()), "minute") + " ago"
+		return Plural(int(d.Minutes()), "minute") + " ago"
 	case d < 48*time.Hour:
-		return plural(int(d.Hours()), "hour") + " ago"
+		return Plural(int(d.Hours()), "hour") + " ago"
 	}
-	return plural(int(d.Hours()/24), "day") + " ago"
+	return Plural(int(d.Hours()/24), "day") + " ago"
 }
 
-func plural(n int, noun string) string {
+// Plural counts things: 1 file, 2 files.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
