@@ -42,9 +42,10 @@ type Options struct {
 
 // Store is a state directory. It is safe for concurrent use.
 type Store struct {
-	dir string
-	o   Options
-	fs  store.FS
+	dir  string
+	o    Options
+	fs   store.FS
+	zstd *compressor // of checkpoint files
 }
 
 // OpenStore returns the store in a directory, which need not exist: nothing is
@@ -69,7 +70,7 @@ func OpenStore(dir string, o Options) (*Store, error) {
 	if o.TempDir == "" {
 		o.TempDir = os.TempDir()
 	}
-	s := &Store{dir: filepath.Clean(dir), o: o, fs: o.FS}
+	s := &Store{dir: filepath.Clean(dir), o: o, fs: o.FS, zstd: newCompressor(maxCheckpoint)}
 	if err := s.checkDir(s.dir); err != nil {
 		return nil, err
 	}

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -126,10 +124,6 @@ func decodeCheckpoint(data []byte) (*CheckpointFile, error) {
 	}
 	return &f, nil
 }
-
-func checkpointName(id string) string { return id + ".json" }
-
-func checkpointID(name string) string { return strings.TrimSuffix(path.Base(name), ".json") }
 
 // recovery says what a resume would find.
 func recovery(s *State) Recovery {

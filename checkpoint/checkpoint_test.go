@@ -14,7 +14,10 @@ import (
 
 func TestDeferredCheckpointsFollow(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	eachForm(t, testDeferredCheckpointsFollow)
+}
+
+func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 	x := f.lock()
 	must(t, x.Start(started("S1", wide(8))))
 	commit(t, x, PhaseStarted{Phase: "all"})
@@ -32,8 +35,8 @@ func TestDeferredCheckpointsFollow(t *testing.T) {
 		ids = append(ids, id, other)
 		wanted[id], wanted[other] = x.State().Clone(), x.State().Clone()
 	}
-	if names, err := f.open().blobs("PRD-009").List(""); err != nil || len(names) != 0 {
-		t.Errorf("files before anything was waited for: %v, %v", names, err)
+	if ids, err := f.checkpoints().ids(); err != nil || len(ids) != 0 {
+		t.Errorf("files before anything was waited for: %v, %v", ids, err)
 	}
 	// Without a file, the journal gives them.
 	cp, err := f.open().ReadCheckpoint("PRD-009", ids[13])
@@ -49,15 +52,12 @@ func TestDeferredCheckpointsFollow(t *testing.T) {
 	last, _ := x.Checkpoint(TriggerUserInterrupt, "SIGINT", &Git{Branch: "main", Commit: "c0ffee"})
 	commit(t, x)
 	must(t, x.WriteDerived(context.Background(), true))
-	names, err := f.open().blobs("PRD-009").List("")
+	files, err := f.checkpoints().ids()
 	must(t, err)
-	var want []string
-	for _, id := range []string{ids[10], ids[12], ids[14], ids[15], last} {
-		want = append(want, id+".json")
-	}
+	want := []string{ids[10], ids[12], ids[14], ids[15], last}
 	slices.Sort(want)
-	if !slices.Equal(names, want) {
-		t.Errorf("files %q, want %q", names, want)
+	if !slices.Equal(files, want) {
+		t.Errorf("files of %q, want %q", files, want)
 	}
 	for _, id := range []string{ids[10], ids[15]} {
 		cp, err := f.open().ReadCheckpoint("PRD-009", id)
@@ -77,7 +77,7 @@ func TestDeferredCheckpointsFollow(t *testing.T) {
 	x.Checkpoint(TriggerUserInterrupt, "", nil)
 	commit(t, x)
 	must(t, x.WriteDerived(context.Background(), true))
-	if _, err := f.open().blobs("PRD-009").Get(last + ".json"); err == nil {
+	if len(f.filesOf(last)) > 0 {
 		t.Error("the file of a checkpoint that is no longer kept is still there")
 	}
 	must(t, x.Close())
@@ -87,7 +87,10 @@ func TestDeferredCheckpointsFollow(t *testing.T) {
 // off, and the document.
 func TestKilledBeforeDeferredFiles(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	eachForm(t, testKilledBeforeDeferredFiles)
+}
+
+func testKilledBeforeDeferredFiles(t *testing.T, f *fixture) {
 	x := f.run()
 	id, _ := x.Checkpoint(TriggerBatchComplete, "", nil)
 	commit(t, x)
@@ -96,8 +99,9 @@ func TestKilledBeforeDeferredFiles(t *testing.T) {
 	x = f.lock()
 	commit(t, x, SessionResumed{})
 	must(t, x.Close())
-	data := f.read("PRD-009/checkpoints/" + id + ".json")
-	cp, err := decodeCheckpoint(data)
+	stored, err := f.checkpoints().read(id)
+	must(t, err)
+	cp, err := stored.decode()
 	must(t, err)
 	same(t, "state", cp.State, want)
 	same(t, "files", cp.Files, Files{Created: []Text{"a.sql", "b.ts"}, Modified: []Text{}})
@@ -130,12 +134,15 @@ func TestFilesSinceTheLastCheckpoint(t *testing.T) {
 
 func TestDamagedCheckpoint(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	eachForm(t, testDamagedCheckpoint)
+}
+
+func testDamagedCheckpoint(t *testing.T, f *fixture) {
 	x := f.run()
 	id, _ := x.Checkpoint(TriggerManual, "", nil)
 	must(t, x.Close())
-	path := filepath.Join(f.dir, "PRD-009/checkpoints", id+".json")
-	good := f.read("PRD-009/checkpoints/" + id + ".json")
+	path := f.checkpoints().path(id)
+	good := f.read(f.checkpointFile(id))
 	for i := 0; i < len(good); i += 7 {
 		bad := bytes.Clone(good)
 		bad[i] ^= 0x01
@@ -147,13 +154,17 @@ func TestDamagedCheckpoint(t *testing.T) {
 			t.Fatalf("byte %d flipped: %v", i, err)
 		}
 	}
-	newer := bytes.Replace(good, []byte(`{"format_version":"`+FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
-	must(t, store.WriteFile(f.fs, path, newer))
+	must(t, store.WriteFile(f.fs, path, good))
+	stored, err := f.checkpoints().read(id)
+	must(t, err)
+	newer := bytes.Replace(stored.json, []byte(`{"format_version":"`+FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
+	must(t, f.checkpoints().replace(stored, newer))
+	written := f.read(f.checkpointFile(id))
 	var version *VersionError
 	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {
 		t.Errorf("newer version: %v", err)
 	}
-	if !bytes.Equal(f.read("PRD-009/checkpoints/"+id+".json"), newer) {
+	if !bytes.Equal(f.read(f.checkpointFile(id)), written) {
 		t.Error("a newer file was touched")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"prdrunner/checkpoint/store"
 )
@@ -55,21 +56,21 @@ func (s *Store) claims(prd string, d *Document) []claim {
 // checkpointClaims returns what the checkpoint files name that the state does
 // not know: those that a runner wrote just before it was killed.
 func (s *Store) checkpointClaims(prd string, known *State) ([]claim, error) {
-	blobs := s.blobs(prd)
-	names, err := blobs.List("")
+	files := s.checkpointsIn(s.prdDir(prd))
+	ids, err := files.ids()
 	if err != nil {
 		return nil, err
 	}
 	var found []claim
-	for _, name := range names {
-		if known != nil && known.indexed().checkpoints[checkpointID(name)] != nil {
+	for _, id := range ids {
+		if known != nil && known.indexed().checkpoints[id] != nil {
 			continue
 		}
-		data, err := blobs.Get(name)
+		stored, err := files.read(id)
 		if err != nil {
 			return nil, fmt.Errorf("check the checkpoints: %w", err)
 		}
-		body, err := unseal(data)
+		body, err := unseal(stored.json)
 		if err != nil {
 			continue // it proves nothing
 		}
@@ -79,7 +80,7 @@ func (s *Store) checkpointClaims(prd string, known *State) ([]claim, error) {
 			Seq     uint64 `json:"seq"`
 		}
 		if err := json.Unmarshal(body, &head); err == nil {
-			found = append(found, claim{checkpointsDir + "/" + name, head.Session, head.Seq})
+			found = append(found, claim{checkpointsDir + "/" + filepath.Base(stored.path), head.Session, head.Seq})
 		}
 	}
 	return found, nil

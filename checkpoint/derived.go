@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"runtime"
@@ -31,7 +29,7 @@ type derived struct {
 	due     map[string]bool
 	lost    map[string]bool
 	unkept  []string // have a file that must go
-	latest  string   // what the link names; "" is not known
+	latest  string   // the file that the link names; "" is not known
 	index   uint64   // seq of the manifest on disk, 0 is not known
 	written uint64   // seq of the document on disk, likewise
 	at      time.Time
@@ -45,15 +43,17 @@ func (d *derived) begin(s *State) { d.base = s.Clone() }
 // recover finds out which files are missing, and which are nobody's.
 func (d *derived) recover(x *Session) error {
 	d.begin(x.durable)
-	names, err := x.store.blobs(x.prd).List("")
+	if err := x.checkpoints().settle(); err != nil {
+		return err
+	}
+	ids, err := x.checkpoints().ids()
 	if err != nil {
 		return err
 	}
 	for _, ref := range x.durable.Checkpoints {
 		d.lost[ref.ID] = true
 	}
-	for _, name := range names {
-		id := checkpointID(name)
+	for _, id := range ids {
 		if !d.lost[id] {
 			d.unkept = append(d.unkept, id)
 		}
@@ -170,12 +170,14 @@ func (x *Session) putCheckpoint(f CheckpointFile, state []byte) error {
 	if err != nil {
 		return err
 	}
-	name := checkpointName(f.ID)
-	if err := x.store.blobs(x.prd).Put(name, data); err != nil && !errors.Is(err, fs.ErrExist) {
-		return &DerivedError{filepath.Join(x.store.prdDir(x.prd), checkpointsDir, name), err}
+	if err := x.checkpoints().put(f.ID, data); err != nil {
+		return &DerivedError{x.checkpoints().path(f.ID), err}
 	}
 	return nil
 }
+
+// checkpoints returns the files of the session's checkpoints.
+func (x *Session) checkpoints() checkpointDir { return x.store.checkpointsIn(x.store.prdDir(x.prd)) }
 
 // SkipDerived gives up the checkpoint files that are due, and returns their
 // ids, sorted. Their states can still be read from the journal.
@@ -233,14 +235,22 @@ func (x *Session) writeIndex() error {
 
 func (x *Session) writeLatest(id string) error {
 	// Links need a privilege on Windows, and `latest` is a convenience.
-	if id == "" || id == x.derived.latest || runtime.GOOS == "windows" {
+	if id == "" || runtime.GOOS == "windows" {
 		return nil
 	}
 	link := filepath.Join(x.store.prdDir(x.prd), latestName)
-	if err := store.WriteSymlink(x.store.fs, filepath.Join(checkpointsDir, checkpointName(id)), link); err != nil {
+	file, err := x.checkpoints().locate(id)
+	if err != nil {
 		return &DerivedError{link, err}
 	}
-	x.derived.latest = id
+	target := filepath.Join(checkpointsDir, filepath.Base(file))
+	if target == x.derived.latest {
+		return nil
+	}
+	if err := store.WriteSymlink(x.store.fs, target, link); err != nil {
+		return &DerivedError{link, err}
+	}
+	x.derived.latest = target
 	return nil
 }
 
@@ -268,11 +278,10 @@ func (x *Session) writeDocument() error {
 // comes last, when nothing on disk names them any more.
 func (x *Session) removeUnkept() error {
 	d := &x.derived
-	blobs := x.store.blobs(x.prd)
 	for len(d.unkept) > 0 {
 		id := d.unkept[len(d.unkept)-1]
-		if err := blobs.Delete(checkpointName(id)); err != nil {
-			return &DerivedError{filepath.Join(x.store.prdDir(x.prd), checkpointsDir, checkpointName(id)), err}
+		if err := x.checkpoints().remove(id); err != nil {
+			return &DerivedError{x.checkpoints().path(id), err}
 		}
 		d.unkept = d.unkept[:len(d.unkept)-1]
 	}

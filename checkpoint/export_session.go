@@ -141,6 +141,17 @@ func (x *exporting) addPath(name, path string, size int64) {
 	}})
 }
 
+// addCheckpoint adds the file of a checkpoint, as it is without compression.
+func (x *exporting) addCheckpoint(name, id string, size int64) {
+	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
+		stored, err := x.store.checkpointsIn(x.store.prdDir(x.prd)).read(id)
+		if err != nil {
+			return nil, err
+		}
+		return io.NopCloser(bytes.NewReader(stored.json)), stored.bad
+	}})
+}
+
 // gatherDerived adds the document and the index, as they are where they tell of
 // this commit, else as they would be.
 func (x *exporting) gatherDerived(d *Document) error {
@@ -226,17 +237,16 @@ func leftOut(l *workspace.Listing, s *State) []string {
 }
 
 func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
-	dir, name := x.store.prdDir(x.prd), checkpointName(ref.ID)
-	data, err := x.store.blobsIn(dir).Get(name)
+	dir, member := x.store.prdDir(x.prd), checkpointMember(ref.ID)
+	stored, err := x.store.checkpointsIn(dir).read(ref.ID)
 	var file *CheckpointFile
 	if err == nil {
-		file, err = x.store.verifyCheckpoint(x.prd, dir, x.state.Session, ref, data)
+		file, err = stored.verify(x.prd, x.state.Session, ref)
 	}
-	member := checkpointsDir + "/" + name
 	var damaged *DamagedError
 	switch {
 	case err == nil:
-		x.addPath(member, checkpointPath(dir, ref.ID), int64(len(data)))
+		x.addCheckpoint(member, ref.ID, int64(len(stored.json)))
 		x.done.Checkpoints++
 		return file.State, nil
 	case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged):
@@ -252,9 +262,10 @@ func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
 		return nil, err
 	}
 	state, err := encodeState(made.State)
-	if err == nil {
-		data, err = encodeCheckpoint(*made, state)
+	if err != nil {
+		return nil, err
 	}
+	data, err := encodeCheckpoint(*made, state)
 	x.addBytes(member, data)
 	x.done.Checkpoints++
 	return made.State, err

@@ -120,7 +120,7 @@ func TestExportIsDeterministic(t *testing.T) {
 	must(t, p.fs.Remove(filepath.Join(p.fixture.dir, "PRD-009.json")))
 	must(t, p.fs.Remove(p.open().manifestPath("PRD-009")))
 	ref := p.stands().Checkpoints[0].ID
-	must(t, p.fs.Remove(checkpointPath(p.open().prdDir("PRD-009"), ref)))
+	must(t, p.fs.Remove(p.checkpoints().path(ref)))
 	if !bytes.Equal(one, p.export()) {
 		t.Error("without the derived files, the bytes are others")
 	}
@@ -243,7 +243,7 @@ func TestCompactedLineage(t *testing.T) {
 		t.Errorf("its continuation is %s", placed.Relation)
 	}
 	same(t, "state", q.stands(), p.stands())
-	must(t, q.fs.Remove(checkpointPath(q.open().prdDir("PRD-009"), q.stands().Checkpoints[0].ID)))
+	must(t, q.fs.Remove(q.checkpoints().path(q.stands().Checkpoints[0].ID)))
 	needsWhole(t, q.open(), "PRD-009") // the old journal came along
 }
 

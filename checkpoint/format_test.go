@@ -253,7 +253,7 @@ func TestMigrate(t *testing.T) {
 		}
 		dir := s.prdDir(k.prd)
 		for _, id := range done.Checkpoints { // the backup is what was there
-			was, is := checkpointPath(dir, id), checkpointPath(filepath.Join(dir, backupExt+k.version), id)
+			was, is := s.checkpointsIn(dir).path(id), s.checkpointsIn(filepath.Join(dir, backupExt+k.version)).path(id)
 			if data, err := os.ReadFile(is); err != nil || !strings.HasSuffix(before[was], string(data)) {
 				t.Errorf("the backup of %s: %v", id, err)
 			}

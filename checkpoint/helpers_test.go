@@ -79,6 +79,26 @@ type fixture struct {
 
 func inMemory(t testing.TB) *fixture { return on(t, store.NewMemory(), "/ws/.runner") }
 
+// eachForm runs a test in memory with checkpoint files that are compressed, and
+// with ones that are not.
+func eachForm(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	for name, compress := range map[string]bool{"plain": false, "compressed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := inMemory(t)
+			f.compress(compress)
+			test(t, f)
+		})
+	}
+}
+
+// compress says whether what is written from now on is compressed.
+func (f *fixture) compress(on bool) {
+	f.o.Policy = DefaultPolicy()
+	f.o.Policy.Compress = on
+}
+
 func onDisk(t testing.TB) *fixture {
 	return on(t, store.OS(), filepath.Join(t.TempDir(), ".runner"))
 }
@@ -130,6 +150,26 @@ func (f *fixture) write(name string, data []byte) {
 	path := filepath.Join(f.dir, name)
 	must(f.t, store.MkdirAll(f.fs, filepath.Dir(path)))
 	must(f.t, store.WriteFile(f.fs, path, data))
+}
+
+func (f *fixture) checkpoints() checkpointDir {
+	f.t.Helper()
+	s := f.open()
+	return s.checkpointsIn(s.prdDir("PRD-009"))
+}
+
+// filesOf are the files of a checkpoint.
+func (f *fixture) filesOf(id string) []string {
+	f.t.Helper()
+	paths, err := f.checkpoints().paths(id)
+	must(f.t, err)
+	return paths
+}
+
+// checkpointFile names the file of a checkpoint within the state directory.
+func (f *fixture) checkpointFile(id string) string {
+	f.t.Helper()
+	return "PRD-009/checkpoints/" + filepath.Base(f.checkpoints().path(id))
 }
 
 // kill ends a session as SIGKILL would: its locks go, nothing else happens.

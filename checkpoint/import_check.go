@@ -56,12 +56,13 @@ func (k *checking) sort() error {
 	for _, m := range k.staged.Members {
 		dir, base, nested := strings.Cut(m.Name, "/")
 		_, _, segment := segmentSpan(m.Name)
+		id, checkpoint := checkpointOfMember(m.Name)
 		switch {
 		case segment:
 			k.segments = append(k.segments, m)
 		case !nested && slices.Contains([]string{journalName, exportDocument, manifestName, importedName}, m.Name):
-		case dir == checkpointsDir && isCheckpointID(checkpointID(base)) && base == checkpointName(checkpointID(base)):
-			k.files[checkpointID(base)] = true
+		case checkpoint:
+			k.files[id] = true
 		case dir == logsDir && isLogName(base):
 			k.Logs++
 		case dir == objectsDir && m.Name == objectMember("sha256:"+m.SHA256):
@@ -91,7 +92,7 @@ const checkpointIDChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 
 // maxMember bounds what is read into memory of a member that is not a list of
 // files.
-const maxMember = 256 << 20
+const maxMember = maxCheckpoint
 
 // read returns a member as a whole.
 func (i *Import) read(name string, limit int64) (data []byte, err error) {
@@ -277,7 +278,7 @@ func (k *checking) checkpoints(ctx context.Context) error {
 			return err
 		}
 		lost := slices.Contains(k.LostFiles, ref.ID)
-		member := checkpointsDir + "/" + checkpointName(ref.ID)
+		member := checkpointMember(ref.ID)
 		if k.files[ref.ID] == lost {
 			return wrong(member, "it is missing, or is there against what the header says")
 		}
@@ -300,7 +301,7 @@ func (k *checking) checkpoints(ctx context.Context) error {
 		k.needed.addState(f.State)
 	}
 	for id := range k.files {
-		return wrong(checkpointsDir+"/"+checkpointName(id), "the session has no such checkpoint")
+		return wrong(checkpointMember(id), "the session has no such checkpoint")
 	}
 	return nil
 }

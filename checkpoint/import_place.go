@@ -169,7 +169,7 @@ func (i *Import) prepare(ctx context.Context, pending *PendingImport) (dir strin
 		if top == objectsDir || m.Name == exportDocument || m.Name == manifestName {
 			continue // are elsewhere, or made again
 		}
-		if err := i.copyOut(m.Name, filepath.Join(dir, filepath.FromSlash(m.Name))); err != nil {
+		if err := i.copyOut(m.Name, dir); err != nil {
 			return dir, fmt.Errorf("import %s: %w", m.Name, err)
 		}
 	}
@@ -184,12 +184,21 @@ func (i *Import) prepare(ctx context.Context, pending *PendingImport) (dir strin
 	return dir, nil
 }
 
-func (i *Import) copyOut(name, path string) error {
+// copyOut copies a member into the directory of a session, and a checkpoint as
+// its file is written here.
+func (i *Import) copyOut(name, dir string) error {
+	if id, ok := checkpointOfMember(name); ok {
+		data, err := i.read(name, maxCheckpoint)
+		if err != nil {
+			return err
+		}
+		return i.store.checkpointsIn(dir).put(id, data)
+	}
 	r, err := i.staged.Open(name)
 	if err != nil {
 		return err
 	}
-	f, err := i.store.fs.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
+	f, err := i.store.fs.OpenFile(filepath.Join(dir, filepath.FromSlash(name)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}

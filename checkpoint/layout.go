@@ -46,10 +46,6 @@ func (s *Store) storeLockPath() string { return filepath.Join(s.dir, locksDir, "
 
 func (s *Store) inboxPath(prd string) string { return filepath.Join(s.prdDir(prd), inboxDir) }
 
-func (s *Store) blobs(prd string) store.Blobs {
-	return store.NewBlobs(s.fs, filepath.Join(s.prdDir(prd), checkpointsDir))
-}
-
 // LogPath returns the path of the log of an attempt at a workstream, a gate or
 // a hook.
 func (s *Store) LogPath(prd, name string, attempt int) string {

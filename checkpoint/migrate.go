@@ -67,21 +67,21 @@ func (m *Migrated) found(version string) {
 // checkpointVersion returns the version of a checkpoint's file, "" where it has
 // none, or a damaged one, which is for others to mend.
 func (s *Store) checkpointVersion(prd, id string) (string, error) {
-	data, err := s.blobs(prd).Get(checkpointName(id))
+	stored, err := s.checkpointsIn(s.prdDir(prd)).read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read checkpoint %s: %w", id, err)
+		return "", err
 	}
 	var head struct {
 		FormatVersion string `json:"format_version"`
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
+	if err := json.Unmarshal(stored.json, &head); err != nil {
 		return "", nil //nolint:nilerr // damaged
 	}
 	if !readable(head.FormatVersion) {
-		return "", &VersionError{Path: checkpointPath(s.prdDir(prd), id), Version: "format version " + head.FormatVersion}
+		return "", &VersionError{Path: stored.path, Version: "format version " + head.FormatVersion}
 	}
 	return head.FormatVersion, nil
 }
@@ -175,8 +175,14 @@ func (s *Store) keepOld(prd string, m *Migrated) error {
 	}
 	m.Kept = append(m.Kept, filepath.Base(dir))
 	for _, id := range m.Checkpoints {
-		if err := s.keepFile(checkpointPath(s.prdDir(prd), id), checkpointPath(dir, id)); err != nil {
+		paths, err := s.checkpointsIn(s.prdDir(prd)).paths(id)
+		if err != nil {
 			return err
+		}
+		for _, path := range paths {
+			if err := s.keepFile(path, filepath.Join(dir, checkpointsDir, filepath.Base(path))); err != nil {
+				return err
+			}
 		}
 	}
 	document := s.documentPath(prd)
@@ -212,14 +218,15 @@ func (s *Store) keepFile(path, to string) error {
 
 // migrateCheckpoint writes a checkpoint's file anew, unless it was already.
 func (s *Store) migrateCheckpoint(prd, id string) error {
-	data, err := s.blobs(prd).Get(checkpointName(id))
+	files := s.checkpointsIn(s.prdDir(prd))
+	stored, err := files.read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read checkpoint %s: %w", id, err)
+		return err
 	}
-	f, err := decodeCheckpoint(data)
+	f, err := stored.decode()
 	if err != nil {
 		return nil //nolint:nilerr // damaged: it stays as it is, for people and for rebuilding
 	}
@@ -228,8 +235,9 @@ func (s *Store) migrateCheckpoint(prd, id string) error {
 	if err != nil {
 		return err
 	}
-	if data, err = encodeCheckpoint(*f, state); err != nil {
+	data, err := encodeCheckpoint(*f, state)
+	if err != nil {
 		return err
 	}
-	return store.WriteFile(s.fs, checkpointPath(s.prdDir(prd), id), data)
+	return files.replace(stored, data)
 }

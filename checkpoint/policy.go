@@ -22,7 +22,7 @@ type Policy struct {
 	MaxSizeMB    int           // of all that a PRD holds, in units of 2^20 bytes
 
 	OnComplete OnComplete
-	Compress   bool // write checkpoint files compressed
+	Compress   bool // checkpoint files, and objects where that saves something
 }
 
 // OnComplete says what becomes of the checkpoints of a complete session.

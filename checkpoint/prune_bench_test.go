@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"prdrunner/checkpoint/store"
@@ -31,10 +30,10 @@ func crowd(b *testing.B, f *fixture, n int) {
 	}
 	ids := x.SkipDerived()
 	must(b, x.Close())
-	dir := filepath.Join(s.prdDir("PRD-009"), checkpointsDir)
-	must(b, store.MkdirAll(f.fs, dir))
+	files := s.checkpointsIn(s.prdDir("PRD-009"))
+	must(b, store.MkdirAll(f.fs, files.dir))
 	for _, id := range ids {
-		file, err := f.fs.OpenFile(filepath.Join(dir, checkpointName(id)), os.O_RDWR|os.O_CREATE, store.FilePerm)
+		file, err := f.fs.OpenFile(files.path(id), os.O_RDWR|os.O_CREATE, store.FilePerm)
 		must(b, err)
 		must(b, file.Close())
 	}

@@ -97,10 +97,10 @@ func TestPruneAndCollect(t *testing.T) {
 			t.Errorf("collected %+v, left %s", got, has(t, s, c.artifacts...))
 		}
 	}
-	names, err := s.blobs("PRD-009").List("")
+	files, err := c.checkpoints().ids()
 	must(t, err)
-	if !slices.Equal(names, []string{checkpointName(c.ids[2])}) {
-		t.Errorf("files %v", names)
+	if !slices.Equal(files, []string{c.ids[2]}) {
+		t.Errorf("files of %v", files)
 	}
 	if again := c.prune(t, PruneOptions{}); !again.isEmpty() {
 		t.Errorf("again: %+v", again)
@@ -205,7 +205,7 @@ func (c *scene) loseCheckpoint(content string) {
 	line, err := newEncoder().line(&commit)
 	must(c.t, err)
 	c.write("PRD-010/journal.jsonl", line)
-	name := "PRD-010/checkpoints/" + checkpointName(snap.State.Checkpoints[0].ID)
+	name := "PRD-010/" + checkpointMember(snap.State.Checkpoints[0].ID)
 	if content == "" {
 		must(c.t, c.fs.Remove(filepath.Join(c.dir, name)))
 		return

@@ -42,37 +42,29 @@ func (s *Store) ReadCheckpoint(prd, ref string) (*CheckpointFile, error) {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, err)
 	}
 	dir := s.prdDir(prd)
-	data, err := s.blobsIn(dir).Get(checkpointName(found.ID))
+	stored, err := s.checkpointsIn(dir).read(found.ID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.rebuildOne(prd, dir, found.ID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read checkpoint %s: %w", found.ID, err)
+		return nil, err
 	}
-	return s.verifyCheckpoint(prd, dir, snap.State.Session, found, data)
+	return stored.verify(prd, snap.State.Session, found)
 }
 
-// checkpointPath is the file of a checkpoint of the session in a directory.
-func checkpointPath(dir, id string) string {
-	return filepath.Join(dir, checkpointsDir, checkpointName(id))
-}
-
-func (s *Store) blobsIn(dir string) store.Blobs {
-	return store.NewBlobs(s.fs, filepath.Join(dir, checkpointsDir))
-}
-
-func (s *Store) verifyCheckpoint(prd, dir, session string, ref *CheckpointRef, data []byte) (*CheckpointFile, error) {
-	path := checkpointPath(dir, ref.ID)
-	f, err := decodeCheckpoint(data)
+// verify decodes the file of a checkpoint, and makes sure that it is the one
+// that the journal says.
+func (c *storedCheckpoint) verify(prd, session string, ref *CheckpointRef) (*CheckpointFile, error) {
+	f, err := c.decode()
 	var version *VersionError
 	if errors.As(err, &version) {
-		return nil, &VersionError{Path: path, Version: version.Version}
+		return nil, &VersionError{Path: c.path, Version: version.Version}
 	}
 	if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.Session != session || f.State.Seq != ref.Seq) {
 		err = errors.New("it is another checkpoint than the journal says")
 	}
 	if err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: rebuildRemedy(prd, ref.ID), Checkpoint: ref.ID}
+		return nil, &DamagedError{Path: c.path, Detail: err.Error(), Remedy: rebuildRemedy(prd, ref.ID), Checkpoint: ref.ID}
 	}
 	return f, nil
 }
@@ -88,7 +80,7 @@ func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
 	})
 	if err == nil && made == nil {
 		err = &DamagedError{
-			Path:   checkpointPath(dir, id),
+			Path:   s.checkpointsIn(dir).path(id),
 			Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: "put back a copy, or use another checkpoint",
 

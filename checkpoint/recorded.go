@@ -56,11 +56,11 @@ func (s *Store) nothingRecorded(p place, torn bool, claims []claim) error {
 	if torn {
 		return nil // the first line was cut short: nothing was acknowledged
 	}
-	names, err := store.NewBlobs(s.fs, filepath.Join(p.dir, checkpointsDir)).List("")
+	files, err := s.checkpointsIn(p.dir).ids()
 	if err != nil {
 		return fmt.Errorf("look for checkpoints: %w", err)
 	}
-	if len(names) == 0 && len(claims) == 0 {
+	if len(files) == 0 && len(claims) == 0 {
 		return nil
 	}
 	return &DamagedError{
@@ -189,24 +189,23 @@ func (v visitor) fold(f *fold, c Commit) error {
 }
 
 func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
-	path := filepath.Join(r.dir, checkpointsDir, checkpointName(id))
-	data, err := store.ReadFile(s.fs, path)
+	stored, err := s.checkpointsIn(r.dir).read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &DamagedError{
-			Path: path, Detail: "the file is missing, and the journal no longer reaches back to it",
+			Path: s.checkpointsIn(r.dir).path(id), Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: "put back a copy, or delete the checkpoint",
 		}
 	}
 	if err != nil {
 		return err
 	}
-	f, err := decodeCheckpoint(data)
+	f, err := stored.decode()
 	var version *VersionError
 	switch {
 	case errors.As(err, &version):
-		return &VersionError{Path: path, Version: version.Version}
+		return &VersionError{Path: stored.path, Version: version.Version}
 	case err != nil:
-		return &DamagedError{Path: path, Detail: err.Error(), Remedy: "put back a copy, or delete the checkpoint"}
+		return &DamagedError{Path: stored.path, Detail: err.Error(), Remedy: "put back a copy, or delete the checkpoint"}
 	}
 	return v.state(id, f.State)
 }

@@ -109,14 +109,19 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 	if err != nil {
 		return err
 	}
-	if c.File != FoundNone {
-		if r.Kept, err = x.store.keepDamaged(dir, checkpointPath(dir, c.Ref.ID)); err != nil {
+	paths, err := x.checkpoints().paths(c.Ref.ID)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if r.Kept, err = x.store.keepDamaged(dir, path); err != nil {
 			return err
 		}
 	}
 	if err := x.putCheckpoint(*made, state); err != nil {
 		return err
 	}
+	x.derived.index = 0 // `latest` may have to name another file
 	r.Written = true
 	return nil
 }

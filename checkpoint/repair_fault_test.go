@@ -27,10 +27,10 @@ func newWreck(t *testing.T, m *store.Memory) *wreck {
 	t.Helper()
 	w := &wreck{fixture: on(t, m, "/ws/.runner"), was: map[string][]byte{}}
 	w.ids = w.stopped()
-	w.file = w.read(checkpointFile(w.ids[0]))
+	w.file = w.read(w.checkpointFile(w.ids[0]))
 	for _, id := range w.ids[:2] {
-		w.flip(checkpointFile(id), 100)
-		w.was[checkpointName(id)] = w.read(checkpointFile(id))
+		w.flip(w.checkpointFile(id), 100)
+		w.was[filepath.Base(w.checkpointFile(id))] = w.read(w.checkpointFile(id))
 	}
 	journal := w.read("PRD-009/journal.jsonl")
 	w.flip("PRD-009/journal.jsonl", bytes.Index(journal, []byte(w.ids[1])))
@@ -63,7 +63,7 @@ func (w *wreck) rebuilt(when string, done bool) (again bool) {
 	if ref := st.indexed().checkpoints[w.ids[1]]; st.Steps != 4 || st.Session != "S1" || ref == nil || ref.Damage == nil || ref.Valid {
 		t.Fatalf("%s: step %d, %+v", when, st.Steps, ref)
 	}
-	if !bytes.Equal(w.read(checkpointFile(w.ids[0])), w.file) {
+	if !bytes.Equal(w.read(w.checkpointFile(w.ids[0])), w.file) {
 		t.Fatalf("%s: the checkpoint that the lines hold was not given again", when)
 	}
 	w.kept(when)

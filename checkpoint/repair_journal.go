@@ -91,17 +91,24 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 			return fmt.Errorf("keep %s: %w", path, err)
 		}
 	}
-	for _, name := range r.stray {
-		if err := s.move(filepath.Join(dir, checkpointsDir, name), filepath.Join(kept, name)); err != nil {
+	files := s.checkpointsIn(dir)
+	for _, id := range r.stray {
+		paths, err := files.paths(id)
+		if err != nil {
 			return err
+		}
+		for _, path := range paths {
+			if err := s.move(path, filepath.Join(kept, filepath.Base(path))); err != nil {
+				return err
+			}
 		}
 	}
 	if err := s.fs.SyncDir(kept); err != nil {
 		return fmt.Errorf("keep the damaged journal: %w", err)
 	}
 	for id, data := range r.made {
-		if err := s.blobsIn(dir).Put(checkpointName(id), data); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("write checkpoint %s: %w", id, err)
+		if err := files.put(id, data); err != nil {
+			return err
 		}
 	}
 	r.Kept = kept

@@ -37,7 +37,7 @@ type JournalRebuild struct {
 	prev  string
 	ended uint64            // the commit after FromSeq that ended the state's rollback, 0: none did
 	made  map[string][]byte // files of checkpoints that only the damaged journal still holds
-	stray []string          // names of files in checkpoints/ that are damaged, or of lost commits
+	stray []string          // checkpoints whose file is damaged, or of a lost commit
 }
 
 // LostCommit is a commit that cannot be folded any more.
@@ -252,19 +252,19 @@ func (s *Store) segmentStates(prd string, old *salvaged) ([]candidate, error) {
 }
 
 func (s *Store) fileStates(prd string) ([]candidate, error) {
-	blobs := s.blobsIn(s.prdDir(prd))
-	names, err := blobs.List("")
+	files := s.checkpointsIn(s.prdDir(prd))
+	ids, err := files.ids()
 	if err != nil {
 		return nil, err
 	}
 	var found []candidate
-	for _, name := range names {
-		data, err := blobs.Get(name)
+	for _, id := range ids {
+		stored, err := files.read(id)
 		if err != nil {
-			return nil, fmt.Errorf("read checkpoint %s: %w", name, err)
+			return nil, err
 		}
-		f, err := decodeCheckpoint(data)
-		if err == nil && f.ID == checkpointID(name) && f.PRD == prd && f.State.Seq == f.Seq && f.State.Session == f.Session {
+		f, err := stored.decode()
+		if err == nil && f.ID == id && f.PRD == prd && f.State.Seq == f.Seq && f.State.Session == f.Session {
 			found = append(found, candidate{id: f.ID, seq: f.Seq, state: f.State})
 		}
 	}
@@ -302,8 +302,8 @@ func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
 // checkFiles finds out which checkpoints of the state have no valid file, which
 // of these the damaged journal still gives, and which files are nobody's.
 func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
-	blobs := s.blobsIn(s.prdDir(prd))
-	names, err := blobs.List("")
+	files := s.checkpointsIn(s.prdDir(prd))
+	ids, err := files.ids()
 	if err != nil {
 		return err
 	}
@@ -311,16 +311,18 @@ func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
 	for _, ref := range r.state.Checkpoints {
 		without[ref.ID] = true
 	}
-	for _, name := range names {
-		data, err := blobs.Get(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("read checkpoint %s: %w", name, err)
+	for _, id := range ids {
+		stored, err := files.read(id)
+		if errors.Is(err, fs.ErrNotExist) { // gone since it was listed
+			continue
 		}
-		f, err := decodeCheckpoint(data)
-		id := checkpointID(name)
+		if err != nil {
+			return err
+		}
+		f, err := stored.decode()
 		ref := r.state.indexed().checkpoints[id]
 		if err != nil || ref == nil || f.ID != id || f.Seq != ref.Seq || f.Session != r.Session {
-			r.stray = append(r.stray, name)
+			r.stray = append(r.stray, id)
 			continue
 		}
 		delete(without, id)

@@ -69,9 +69,9 @@ func TestRebuildJournalAfterRollback(t *testing.T) {
 			for _, name := range tt.damaged {
 				switch name {
 				case "to":
-					name = checkpointFile(to)
+					name = f.checkpointFile(to)
 				case "safety":
-					name = checkpointFile(safety)
+					name = f.checkpointFile(safety)
 				}
 				f.flip(name, 100)
 			}
@@ -127,7 +127,7 @@ func TestRebuildJournalLosesRollback(t *testing.T) {
 	} {
 		f := inMemory(t)
 		to, safety := f.goneBack(tt.ended)
-		f.flip(checkpointFile(safety), 100)
+		f.flip(f.checkpointFile(safety), 100)
 		f.write("PRD-009/journal.jsonl", tt.damage(linesOf(f.read("PRD-009/journal.jsonl"))))
 		r, err := f.open().PlanJournalRebuild("PRD-009")
 		must(t, err)

@@ -45,27 +45,28 @@ func (f *fixture) validate(o ValidateOptions) *Validation {
 	return v
 }
 
-func checkpointFile(id string) string { return "PRD-009/checkpoints/" + id + ".json" }
-
 // Any byte of a checkpoint's file that changes is found, and the journal gives
 // the file again, to the last byte.
 func TestRebuildCheckpoint(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	eachForm(t, testRebuildCheckpoint)
+}
+
+func testRebuildCheckpoint(t *testing.T, f *fixture) {
 	ids := f.stopped()
 	if v := f.validate(ValidateOptions{PRD: "PRD-009"}); v.Damaged() || len(v.Sessions[0].Checkpoints) != 3 {
 		t.Fatalf("%+v", v)
 	}
-	before := f.read(checkpointFile(ids[1]))
+	before := f.read(f.checkpointFile(ids[1]))
 	for at := 0; at < len(before); at += 97 {
-		f.flip(checkpointFile(ids[1]), at)
+		f.flip(f.checkpointFile(ids[1]), at)
 		v := f.validate(ValidateOptions{})
 		if valid, invalid := v.Count(); valid != 2 || invalid != 1 || !v.Damaged() {
 			t.Fatalf("byte %d: %d valid, %d invalid", at, valid, invalid)
 		}
-		f.write(checkpointFile(ids[1]), before)
+		f.write(f.checkpointFile(ids[1]), before)
 	}
-	f.flip(checkpointFile(ids[1]), 50)
+	f.flip(f.checkpointFile(ids[1]), 50)
 	c := f.validate(ValidateOptions{Refs: []string{ids[1]}}).Sessions[0].Checkpoints[0]
 	if c.Hash != FoundBad || c.File != FoundOK || !c.Journal || c.Reason() == "" {
 		t.Errorf("%+v", c)
@@ -88,7 +89,7 @@ func TestRebuildCheckpoint(t *testing.T) {
 		t.Errorf("still marked: %+v", ref)
 	}
 	must(t, x.Close())
-	if !bytes.Equal(f.read(checkpointFile(ids[1])), before) {
+	if !bytes.Equal(f.read(f.checkpointFile(ids[1])), before) {
 		t.Error("the file is not what it was")
 	}
 	if kept := f.read("PRD-009/" + filepath.Base(rebuilt[0].Kept)); bytes.Equal(kept, before) || len(kept) != len(before) {
@@ -99,9 +100,12 @@ func TestRebuildCheckpoint(t *testing.T) {
 // A checkpoint without a file is one that the journal holds.
 func TestValidateMissingFile(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	eachForm(t, testValidateMissingFile)
+}
+
+func testValidateMissingFile(t *testing.T, f *fixture) {
 	ids := f.stopped()
-	must(t, f.fs.Remove(filepath.Join(f.dir, checkpointFile(ids[0]))))
+	must(t, f.fs.Remove(filepath.Join(f.dir, f.checkpointFile(ids[0]))))
 	c := f.validate(ValidateOptions{Refs: []string{ids[0][:len(ids[0])-2]}}).Sessions[0].Checkpoints[0]
 	if !c.Whole() || c.File != FoundNone || len(c.Notes) != 1 {
 		t.Errorf("%+v", c)
@@ -115,7 +119,10 @@ func TestValidateMissingFile(t *testing.T) {
 // Archived sessions are validated too, and those of a damaged journal.
 func TestValidateAllSessions(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	eachForm(t, testValidateAllSessions)
+}
+
+func testValidateAllSessions(t *testing.T, f *fixture) {
 	f.stopped()
 	x := f.lock()
 	must(t, x.Start(started("S2", cashier())))
@@ -140,7 +147,10 @@ func TestValidateAllSessions(t *testing.T) {
 // is kept.
 func TestRebuildJournal(t *testing.T) {
 	t.Parallel()
-	f := inMemory(t)
+	eachForm(t, testRebuildJournal)
+}
+
+func testRebuildJournal(t *testing.T, f *fixture) {
 	ids := f.stopped()
 	whole := f.read("PRD-009/journal.jsonl")
 	document, manifest := f.read("PRD-009.json"), f.read("PRD-009/manifest.json")
@@ -170,7 +180,7 @@ func TestRebuildJournal(t *testing.T) {
 			f.write("PRD-009.json", document)
 			f.write("PRD-009/manifest.json", manifest)
 			for _, id := range tt.damaged {
-				f.flip(checkpointFile(id), 100)
+				f.flip(f.checkpointFile(id), 100)
 			}
 			if _, err := f.open().Load("PRD-009"); err == nil {
 				t.Fatal("it is not damaged")
@@ -216,6 +226,7 @@ func flipped(data []byte, at int) []byte {
 func (f *fixture) copyTo(t *testing.T) *fixture {
 	t.Helper()
 	c := inMemory(t)
+	c.o.Policy = f.o.Policy
 	var walk func(dir string)
 	walk = func(dir string) {
 		must(t, store.MkdirAll(c.fs, dir))

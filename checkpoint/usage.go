@@ -128,7 +128,9 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 	}
 	return s.eachSize(filepath.Join(dir, checkpointsDir), "", func(name string, size int64) {
 		h.files += size
-		h.Held[checkpointID(name)] = Holding{Own: size}
+		if id, ok := checkpointOf(name); ok {
+			h.Held[id] = Holding{Own: h.Held[id].Own + size}
+		}
 	})
 }
 

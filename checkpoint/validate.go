@@ -152,12 +152,14 @@ func (s *Store) wantedID(sessions []StoredSession, ref string) (string, error) {
 			}
 			continue
 		}
-		names, err := s.blobsIn(at.Dir).List(ref)
+		ids, err := s.checkpointsIn(at.Dir).ids()
 		if err != nil {
 			return "", err
 		}
-		for _, name := range names {
-			found = append(found, checkpointID(name))
+		for _, id := range ids {
+			if strings.HasPrefix(id, ref) {
+				found = append(found, id)
+			}
 		}
 	}
 	switch len(found) {

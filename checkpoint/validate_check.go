@@ -55,24 +55,23 @@ func (k *checker) session(ctx context.Context, at StoredSession, wanted map[stri
 // files checks the checkpoint files of a session whose journal is damaged: what
 // they alone still prove.
 func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
-	names, err := k.store.blobsIn(c.Dir).List("")
+	ids, err := k.store.checkpointsIn(c.Dir).ids()
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		id := checkpointID(name)
+	for _, id := range ids {
 		if len(wanted) > 0 && !wanted[id] {
 			continue
 		}
-		data, err := k.store.blobsIn(c.Dir).Get(name)
+		stored, err := k.store.checkpointsIn(c.Dir).read(id)
 		if err != nil {
-			return fmt.Errorf("read checkpoint %s: %w", id, err)
+			return err
 		}
 		var ref CheckpointRef
-		_ = json.Unmarshal(data, &ref) // what it says of itself, as far as that can be read
+		_ = json.Unmarshal(stored.json, &ref) // what it says of itself, as far as that can be read
 		ref.ID, ref.Valid = id, true
 		check := &CheckpointCheck{Ref: &ref, File: FoundOK}
-		if f := k.decode(check, data, ""); f != nil {
+		if f := k.decode(check, stored, ""); f != nil {
 			if own := f.State.indexed().checkpoints[id]; own != nil {
 				check.Ref = own
 			}
@@ -112,12 +111,12 @@ func (k *checker) check(ctx context.Context, at StoredSession, ref *CheckpointRe
 // file checks the file of a checkpoint. It returns the state in it, or the one
 // that the journal gives in place of a file that is missing or damaged.
 func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
-	data, err := k.store.blobsIn(at.Dir).Get(checkpointName(c.Ref.ID))
+	stored, err := k.store.checkpointsIn(at.Dir).read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil:
 		c.File = FoundOK
-		if f := k.decode(c, data, at.State.Session); f != nil {
+		if f := k.decode(c, stored, at.State.Session); f != nil {
 			if f.ID == c.Ref.ID && f.Seq == c.Ref.Seq && f.State.Seq == c.Ref.Seq {
 				return f.State, nil
 			}
@@ -151,15 +150,19 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 
 // decode checks the bytes of a checkpoint's file. It returns nil where they are
 // not what was written.
-func (k *checker) decode(c *CheckpointCheck, data []byte, session string) *CheckpointFile {
-	c.Checksum = checksumOf(data)
-	if _, err := unseal(data); err != nil {
+func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session string) *CheckpointFile {
+	c.Checksum = checksumOf(stored.json)
+	if _, err := unseal(stored.json); err != nil {
 		c.Hash, c.Schema, c.Objects, c.Git = FoundBad, FoundUnknown, FoundUnknown, FoundUnknown
-		c.problem("the checksum of its file is wrong")
+		if stored.bad != nil {
+			c.problem("its file is damaged: %v", stored.bad)
+		} else {
+			c.problem("the checksum of its file is wrong")
+		}
 		return nil
 	}
 	c.Hash, c.Schema = FoundOK, FoundOK
-	f, err := decodeCheckpoint(data)
+	f, err := stored.decode()
 	if err == nil && session != "" && f.Session != session {
 		err = fmt.Errorf("it is of session %s", f.Session)
 	}

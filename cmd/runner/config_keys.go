@@ -51,7 +51,7 @@ func configKeys() []configKey {
 		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age from which pruning takes failed and abandoned sessions; 0s: none"},
 		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete), string(checkpoint.ArchiveOnComplete)}, fallback: string(checkpoint.KeepOnComplete), help: "what becomes of the checkpoints of a complete session"},
 		configKey{name: "checkpoint.storage.location", kind: text, fallback: ".runner", refuse: refuseLocation, help: "directory of all state, relative to the workspace; may hold {prd}"},
-		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files"},
+		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files with zstd, and objects where that saves something"},
 		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, help: "size from which pruning takes checkpoints of a PRD; 0: none"},
 		configKey{name: "checkpoint.storage.url", kind: text, fallback: "", refuse: refuseURL, help: "bucket to keep a copy in (not in this version)"},
 		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", help: "how files are captured in git: on refs of their own, as commits on the branch, or not at all"},
