@@ -61,7 +61,7 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 	}
 	var p PendingImport
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove it, and import the archive again"}
+		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove that file, then `runner checkpoint import FILE` again"}
 	}
 	if !readable(p.FormatVersion) {
 		return nil, &VersionError{Path: path, Version: "format version " + p.FormatVersion}

@@ -82,7 +82,7 @@ func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
 		err = &DamagedError{
 			Path:   s.checkpointsIn(dir).path(id),
 			Detail: "the file is missing, and the journal no longer reaches back to it",
-			Remedy: "put back a copy, or use another checkpoint",
+			Remedy: s.lostRemedy(prd, dir, id),
 
 			Checkpoint: id,
 		}

@@ -65,7 +65,7 @@ func (s *Store) nothingRecorded(p place, torn bool, claims []claim) error {
 	}
 	return &DamagedError{
 		Path: filepath.Join(p.dir, journalName), Detail: "it is missing, but what is derived from it is there",
-		Remedy: fmt.Sprintf("put back a copy, or remove %s if nothing in it is needed", p.dir),
+		Remedy: s.lostRemedy(p.prd, p.dir, ""),
 	}
 }
 
@@ -193,7 +193,7 @@ func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &DamagedError{
 			Path: s.checkpointsIn(r.dir).path(id), Detail: "the file is missing, and the journal no longer reaches back to it",
-			Remedy: "put back a copy, or delete the checkpoint",
+			Remedy: s.lostRemedy(r.prd, r.dir, id),
 		}
 	}
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 	case errors.As(err, &version):
 		return &VersionError{Path: stored.path, Version: version.Version}
 	case err != nil:
-		return &DamagedError{Path: stored.path, Detail: err.Error(), Remedy: "put back a copy, or delete the checkpoint"}
+		return &DamagedError{Path: stored.path, Detail: err.Error(), Remedy: s.lostRemedy(r.prd, r.dir, id)}
 	}
 	return v.state(id, f.State)
 }

@@ -156,7 +156,7 @@ func (s *Store) readSession(at StoredSession) StoredSession {
 	case err != nil:
 		at.Err = err
 	case f.state == nil:
-		at.Err = &DamagedError{Path: path, Detail: "it is missing, or holds nothing whole", Remedy: "put back a copy"}
+		at.Err = &DamagedError{Path: path, Detail: "it is missing, or holds nothing whole", Remedy: s.lostRemedy(at.PRD, at.Dir, "")}
 	default:
 		at.State = f.state
 	}

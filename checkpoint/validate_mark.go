@@ -10,6 +10,18 @@ func rebuildRemedy(prd, id string) string {
 	return fmt.Sprintf("`runner checkpoint rebuild %s %s` may mend it", prd, id)
 }
 
+// lostRemedy is for what nothing makes again: a checkpoint of the session in a
+// directory, or, with no id, all of it.
+func (s *Store) lostRemedy(prd, dir, id string) string {
+	switch current := dir == s.prdDir(prd); {
+	case current && id != "":
+		return fmt.Sprintf("put back a copy, or give it up: `runner checkpoint delete %s %s`", prd, id)
+	case current:
+		return fmt.Sprintf("put back a copy, or set aside what is there: `runner abandon %s`", prd)
+	}
+	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + dir
+}
+
 // MarkDamaged records that a checkpoint was found damaged, and why. It is
 // durable when MarkDamaged returns. One that is marked already stays as it is:
 // the time of the mark is when the damage was first met.

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // newCheckpointCommand makes the group of commands about checkpoints.
 func newCheckpointCommand(env *environment) *cobra.Command {
-	return newGroupCommand("checkpoint", "Look at checkpoints, go back to them, and keep order among them",
+	cmd := newGroupCommand("checkpoint", "Look at checkpoints, go back to them, and keep order among them",
 		newCheckpointListCommand(env),
 		newCheckpointShowCommand(env),
 		newCheckpointDiffCommand(env),
@@ -21,4 +21,10 @@ func newCheckpointCommand(env *environment) *cobra.Command {
 		newCheckpointDeleteCommand(env),
 		newCheckpointArchiveCommand(env),
 	)
+	cmd.Long = `Look at checkpoints, go back to them, and keep order among them.
+
+CHECKPOINT is the id of one, the beginning of its id, latest, latest~N for the
+N-th valid one before that, or the number of a step, which stands for the newest
+valid one of that step. "runner checkpoint list" shows these names.`
+	return cmd
 }

@@ -38,7 +38,7 @@ type deletedSession struct {
 func newCheckpointDeleteCommand(env *environment) *cobra.Command {
 	var o checkpointDeleteOptions
 	cmd := &cobra.Command{
-		Use:   "delete PRD [CHECKPOINT...]",
+		Use:   "delete PRD [CHECKPOINT]...",
 		Short: "Delete checkpoints, or a whole session",
 		Long: `Delete removes checkpoints, and the objects that only they needed. Pinned ones
 are refused, and the newest valid one without --force; the session can be

@@ -256,11 +256,20 @@ func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 	if i.files == nil {
 		return nil
 	}
+	sayRestoring(i.env, i.toWrite(), i.json)
 	restored, err := i.store.RestoreImported(ctx, i.w, i.archive.PRD, i.files, i.env.actor(), i.overwrite)
 	if restored != nil {
 		result.restored(restored)
 	}
 	return errors.Join(err, i.w.SaveCache())
+}
+
+// toWrite counts the files that are to be restored.
+func (i *importing) toWrite() int {
+	if !i.overwrite {
+		return len(i.files.Absent)
+	}
+	return len(i.files.Absent) + len(i.files.Differ)
 }
 
 // importHint adds to why an import is refused what to do.

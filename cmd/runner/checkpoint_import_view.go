@@ -22,7 +22,7 @@ type importResult struct {
 	Checkpoints   int                 `json:"checkpoints"`
 	Objects       int                 `json:"objects"`
 	ObjectBytes   int64               `json:"object_bytes"`
-	Written       int                 `json:"written"`
+	Written       int                 `json:"files_written"`
 	Safety        string              `json:"safety_checkpoint,omitempty"`
 	Absent        []checkpoint.Text   `json:"absent"`     // files that the workspace does not have
 	Differ        []checkpoint.Text   `json:"differ"`     // that it has otherwise

@@ -123,6 +123,9 @@ func writeMigration(env *environment, m migration) {
 	if m.DryRun {
 		verb = "Would migrate"
 	}
+	if len(m.Sessions) == 0 {
+		fmt.Fprintln(env.stdout, "There are no sessions to migrate")
+	}
 	for _, s := range m.Sessions {
 		if !s.Changed {
 			fmt.Fprintf(env.stdout, "%s is of format version %s already\n", s.PRD, s.To)

@@ -43,7 +43,7 @@ something kept still needs always stay.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.DurationVar(&o.olderThan, "older-than", 0, "remove what is older than this, in place of the ages of the configuration")
+	flags.DurationVar(&o.olderThan, "older-than", 0, "remove what is older than `AGE`, such as 72h, in place of the ages of the configuration")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be removed and why, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")

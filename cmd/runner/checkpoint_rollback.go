@@ -97,6 +97,7 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 		return refusedRollback(ctx, env, cfg, store, w, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
+	sayRestoring(env, len(plan.Changes), o.json)
 	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
 	if err != nil {
 		return err

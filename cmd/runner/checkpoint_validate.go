@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -119,9 +120,12 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 				return err
 			}
 		}
-		if o.json {
+		switch {
+		case o.json:
 			err = writeJSON(env.stdout, newValidation(env, o.prd, found, marks))
-		} else {
+		case len(found.Sessions) == 0:
+			_, err = fmt.Fprintln(env.stdout, "There are no sessions to validate")
+		default:
 			err = writeValidation(env.stdout, env, found, marks)
 		}
 		if err == nil && found.Damaged() {

@@ -66,14 +66,14 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 		return nil
 	}
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "#\tCHECKPOINT\tFILE\tHASH\tSTATE\tOBJECTS\tGIT\tOVERALL")
+	fmt.Fprintln(tw, "CHECKPOINT ID\tFILE\tHASH\tSTATE\tOBJECTS\tGIT\tOVERALL")
 	for i := range s.Checkpoints {
 		c := &s.Checkpoints[i]
 		overall := "✓"
 		if !c.Whole() {
 			overall = "✗"
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i+1, view.OneLine(c.Ref.ID),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", view.OneLine(c.Ref.ID),
 			mark(c.File), mark(c.Hash), mark(c.Schema), mark(c.Objects), mark(c.Git), overall)
 	}
 	if err := tw.Flush(); err != nil {

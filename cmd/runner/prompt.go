@@ -40,6 +40,18 @@ func confirm(ctx context.Context, person *view.Terminal, yes bool, question stri
 	return nil
 }
 
+// longRestore is from how many files on a person would wonder what goes on.
+const longRestore = 100
+
+// sayRestoring tells a person who looks on that files are being restored, where
+// that takes a while.
+func sayRestoring(env *environment, count int, asJSON bool) {
+	quiet := env.options.output == string(view.Quiet) || env.options.output == string(view.JSON)
+	if count >= longRestore && !asJSON && !quiet && env.isTerminal(env.stderr) {
+		fmt.Fprintf(env.stderr, "Restoring %s…\n", view.Plural(count, "file"))
+	}
+}
+
 // resumeChoice is an answer to the resume prompt.
 type resumeChoice string
 

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestSayRestoring: only a person who waits for many files is told of them.
+func TestSayRestoring(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		terminal bool
+		output   string
+		json     bool
+		count    int
+		want     string
+	}{
+		{"many", true, "auto", false, 5000, "Restoring 5000 files…\n"},
+		{"few", true, "auto", false, 20, ""},
+		{"no terminal", false, "auto", false, 5000, ""},
+		{"--json", true, "auto", true, 5000, ""},
+		{"--output json", true, "json", false, 5000, ""},
+		{"--output quiet", true, "quiet", false, 5000, ""},
+	} {
+		var out bytes.Buffer
+		env := &environment{stderr: &out, isTerminal: func(any) bool { return test.terminal }}
+		env.options.output = test.output
+		sayRestoring(env, test.count, test.json)
+		if out.String() != test.want {
+			t.Errorf("%s: %q, want %q", test.name, out.String(), test.want)
+		}
+	}
+}
