@@ -27,6 +27,7 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 		Message:  captureMessage(s),
 		When:     x.store.now(),
 		Needed:   s.isArtifact,
+		LeftOut:  leftOutSince(ctx, w, s),
 	}
 	if s.Capture != nil {
 		o.Last = &s.Capture.Capture
@@ -46,6 +47,25 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 		x.Add(WorkspaceCaptured{Capture: c.Capture})
 	}
 	return c, nil
+}
+
+// leftOutSince names what the newest capture on record left out, where the
+// state was taken back to before that.
+func leftOutSince(ctx context.Context, w *workspace.Workspace, s *State) []string {
+	newest := s.Capture
+	for _, ref := range s.Checkpoints {
+		if ref.Capture != nil && (newest == nil || ref.Capture.Seq > newest.Seq) {
+			newest = ref.Capture
+		}
+	}
+	if newest == s.Capture || newest.LeftOut == 0 {
+		return nil
+	}
+	l, err := w.Load(ctx, newest.Listing)
+	if err != nil {
+		return nil // it is lost, or this ends before it matters
+	}
+	return l.LeftOut
 }
 
 // isArtifact reports whether a path is that of a recorded artifact.

@@ -325,10 +325,11 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 }
 
 // exceptUnrecorded leaves files alone that the last capture left out: what they
-// are now is in no checkpoint, also if they are at rest again.
+// are now is in no checkpoint, also if they are at rest again, or nothing tells
+// any more that they hold a sensitive value.
 func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
 	last := x.State().Capture
-	if last == nil || last.Unstable == 0 {
+	if last == nil || last.LeftOut+last.Unstable == 0 {
 		return changes, nil
 	}
 	l, err := w.Load(ctx, last.Listing)

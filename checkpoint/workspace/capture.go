@@ -36,6 +36,9 @@ type CaptureOptions struct {
 	Ref      string    // for git: refs/runner/…; a number is added where there is such a ref
 	Message  string    // of the commit
 	When     time.Time // of the commit
+	// LeftOut are files that were left out since Last, too: what was refused
+	// then is left out again where nothing tells any more what to look for.
+	LeftOut []string
 	// Needed says which files must be captured: one of these that keeps changing
 	// while it is read is ErrUnstable. nil: none must.
 	Needed func(path string) bool
@@ -145,10 +148,10 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 // what may be the same: the rest is read once, when it is kept.
 func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 	c.last = map[string]Entry{}
-	var leftOut []string
+	leftOut := c.o.LeftOut
 	last := c.before
 	if last != nil {
-		leftOut = last.LeftOut
+		leftOut = slices.Concat(leftOut, last.LeftOut)
 		for _, e := range last.Entries {
 			c.last[e.Path] = e
 		}
@@ -171,7 +174,7 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 func (c *capture) isAsBefore(now *Listing) bool {
 	last := c.before
 	return slices.EqualFunc(now.Entries, last.Entries, same) && slices.Equal(now.Sparse, last.Sparse) &&
-		slices.Equal(now.Unstable, last.Unstable) && (c.w.refusal == nil || slices.Equal(now.LeftOut, last.LeftOut))
+		slices.Equal(now.Unstable, last.Unstable) && slices.Equal(now.LeftOut, last.LeftOut)
 }
 
 // keep makes objects of the files that want says of.

@@ -4,11 +4,13 @@ package workspace
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const refusedWord = "hunter22-hunter22"
@@ -90,5 +92,68 @@ func TestCaptureRefuses(t *testing.T) {
 	must(t, err)
 	if changes := Diff(now, target); len(changes) != 0 {
 		t.Errorf("going back would make %+v", changes)
+	}
+}
+
+// TestCaptureRefusesGit captures files that git would get, of which some hold a
+// value: no commit and no object has it, but where git had it already.
+func TestCaptureRefusesGit(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []GitMode{GitRef, GitCommit} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			w, dir := gitKeeper(t, "", mode)
+			runGit(t, dir, "config", "user.name", "u")
+			runGit(t, dir, "config", "user.email", "u@localhost")
+			put(t, dir, "had", "git had "+refusedWord)
+			put(t, dir, "edited", "nothing")
+			runGit(t, dir, "add", "-A", ".")
+			runGit(t, dir, "commit", "-q", "-m", "first")
+			refusing(w)
+			put(t, dir, "edited", "edited "+refusedWord)
+			put(t, dir, "new", "new "+refusedWord)
+			put(t, dir, "plain", "nothing")
+			must(t, os.Symlink(refusedWord, filepath.Join(dir, "link")))
+			c, l := captureSparse(t, w, nil, 1)
+			if want := []string{"edited", "link", "new"}; !slices.Equal(c.LeftOut, want) || !slices.Equal(l.LeftOut, want) {
+				t.Errorf("left out %q, the listing %q, want %q", c.LeftOut, l.LeftOut, want)
+			}
+			if want := []string{"had", "plain"}; !slices.Equal(paths(l.Entries), want) {
+				t.Errorf("captured %q, want %q", paths(l.Entries), want)
+			}
+			has := runGit(t, dir, "cat-file", "--batch-all-objects", "--batch")
+			if n := strings.Count(has, refusedWord); n != 1 {
+				t.Errorf("git has the value %d times, and had it once", n)
+			}
+			for digest, err := range w.o.Objects.All(t.Context()) {
+				must(t, err)
+				if data, err := w.o.Objects.Get(t.Context(), digest.Digest, 1<<20); err != nil || strings.Contains(string(data), refusedWord) {
+					t.Errorf("an object holds %q, %v", data, err)
+				}
+			}
+		})
+	}
+}
+
+// TestHandOverRefuses: a value that comes after a file was looked through is
+// found when git gets the file, which is then left out.
+func TestHandOverRefuses(t *testing.T) {
+	t.Parallel()
+	w, dir := gitKeeper(t, "", GitRef)
+	put(t, dir, "f", "nothing")
+	put(t, dir, "other", "other")
+	s, err := w.survey(t.Context(), nil)
+	must(t, err)
+	put(t, dir, "f", "by now "+refusedWord)
+	refusing(w)
+	c := &capture{w: w, o: CaptureOptions{Message: "m", When: time.Unix(1e9, 0)}, survey: s, batch: w.o.Objects.Begin()}
+	commit, err := c.commit(t.Context(), "refs/runner/test/1")
+	must(t, errors.Join(err, c.batch.Abandon()))
+	s.dropLost()
+	if files := runGit(t, dir, "ls-tree", "-r", "--name-only", commit); files != "other\n" || !slices.Equal(s.unstable, []string{"f"}) {
+		t.Errorf("the commit has %q, left out is %q", files, s.unstable)
+	}
+	if has := runGit(t, dir, "cat-file", "--batch-all-objects", "--batch"); strings.Contains(has, refusedWord) {
+		t.Error("git has the value")
 	}
 }

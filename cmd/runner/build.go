@@ -134,9 +134,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	if masker.Any() {
-		w.Refuse(func() workspace.Detector { return masker.Detector() })
-	}
+	refuseSecrets(w, masker)
 	s := &starter{env: env, cfg: cfg, store: store, files: w, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on

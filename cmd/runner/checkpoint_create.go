@@ -56,7 +56,7 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: checkpoint.Text(o.reason), By: env.actor(), At: env.now()}
 	var made *checkpoint.CheckpointRef
 	err = ask(ctx, env, store, request, func(session *checkpoint.Session) (err error) {
-		w, err := openWorkspace(ctx, env, cfg, store)
+		w, err := guarded(ctx, env, cfg, store, o.prd)
 		if err != nil {
 			return err
 		}

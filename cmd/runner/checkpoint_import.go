@@ -134,7 +134,7 @@ type importing struct {
 
 func (i *importing) run(ctx context.Context) (err error) {
 	if !i.stateOnly {
-		if i.w, err = openWorkspace(ctx, i.env, i.cfg, i.store); err != nil {
+		if i.w, err = guarded(ctx, i.env, i.cfg, i.store, i.archive.PRD); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, i.w.Close()) }()

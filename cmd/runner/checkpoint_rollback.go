@@ -76,9 +76,15 @@ func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRo
 	if err != nil {
 		return err
 	}
-	return withFiles(ctx, env, store, func(cfg *config, w *workspace.Workspace) error {
-		return runRollback(ctx, env, cfg, store, w, env.terminal(), o)
-	})
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	w, err := guarded(ctx, env, cfg, store, o.prd)
+	if err != nil {
+		return err
+	}
+	return errors.Join(runRollback(ctx, env, cfg, store, w, env.terminal(), o), w.Close())
 }
 
 // runRollback shows, asks, and goes back.

@@ -61,7 +61,7 @@ func finishEarlier(ctx context.Context, env *environment, cfg *config, store *ch
 		return err
 	}
 	if w == nil {
-		opened, err := openWorkspace(ctx, env, cfg, store)
+		opened, err := guarded(ctx, env, cfg, store, st.PRD)
 		if err != nil {
 			return err
 		}
