@@ -41,8 +41,8 @@ func TestReshapeKeepsRecords(t *testing.T) {
 	shape.Phases = append([]PhaseShape{{Name: "new", Workstreams: []WorkstreamShape{{Name: "N"}}}}, shape.Phases[:2]...)
 	commit(t, x, SessionResumed{Shape: &shape})
 	s := x.State()
-	if s.CurrentPhase != 3 || s.phaseName() != "phase-2" {
-		t.Errorf("current phase %d, %s", s.CurrentPhase, s.phaseName())
+	if s.CurrentPhase != 3 || s.PhaseName() != "phase-2" {
+		t.Errorf("current phase %d, %s", s.CurrentPhase, s.PhaseName())
 	}
 	if s.Workstream("WS1").Status != Completed || s.Gate("schema-validation (WS1)").Status != Passed || s.Workstream("WS3") != nil {
 		t.Error("records were not kept, or kept too long")

@@ -70,7 +70,7 @@ func leftOutSince(ctx context.Context, w *workspace.Workspace, s *State) []strin
 
 // isArtifact reports whether a path is that of a recorded artifact.
 func (s *State) isArtifact(path string) bool {
-	return slices.ContainsFunc(recordedEntries(s, 0), func(e workspace.Entry) bool { return e.Path == path })
+	return slices.ContainsFunc(RecordedFiles(s), func(e workspace.Entry) bool { return e.Path == path })
 }
 
 // Whole reports whether a capture of the given patterns took in everything in
@@ -134,7 +134,7 @@ func isLost(err error) bool {
 // that the listing holds the recorded artifacts and nothing else.
 func FilesOf(ctx context.Context, w *workspace.Workspace, s *State) (l *workspace.Listing, known bool, err error) {
 	if s.Capture == nil {
-		return (&workspace.Listing{}).With(recordedEntries(s, 0)), false, nil
+		return (&workspace.Listing{}).With(RecordedFiles(s)), false, nil
 	}
 	l, err = w.Load(ctx, s.Capture.Listing)
 	if err != nil {
@@ -159,6 +159,10 @@ func filesSince(l *workspace.Listing, s *State) *workspace.Listing {
 	})
 	return l.With(since)
 }
+
+// RecordedFiles returns the artifacts on record as files, but those whose bytes
+// are not kept.
+func RecordedFiles(s *State) []workspace.Entry { return recordedEntries(s, 0) }
 
 // recordedEntries returns the artifacts that were recorded after a commit, but
 // those whose bytes are not kept.

@@ -20,7 +20,7 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 	at, _ := x.at()
 	e := CheckpointCreated{
 		Trigger:  t,
-		Phase:    s.phaseName(),
+		Phase:    s.PhaseName(),
 		Step:     s.Steps,
 		StepName: x.live.files.lastStep,
 		Reason:   Text(reason),
@@ -41,8 +41,8 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 	return e.ID, x.bad == nil
 }
 
-// phaseName returns the name of the current phase, "" before the first.
-func (s *State) phaseName() string {
+// PhaseName returns the name of the current phase, "" before the first.
+func (s *State) PhaseName() string {
 	if s.CurrentPhase < 1 || s.CurrentPhase > len(s.Phases) {
 		return ""
 	}

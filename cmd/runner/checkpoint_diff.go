@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -25,7 +26,7 @@ type checkpointDiffOptions struct {
 type checkpointDiff struct {
 	FormatVersion string `json:"format_version"`
 	Same          bool   `json:"same"`
-	*checkpoint.Comparison
+	*compare.Comparison
 }
 
 func newCheckpointDiffCommand(env *environment) *cobra.Command {
@@ -71,8 +72,8 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 		return err
 	}
 	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
-		c, err := store.Compare(ctx, w, st.PRD, checkpoint.CompareOptions{
-			From: o.from, To: o.to, Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
+		c, err := compare.Points(ctx, store, w, st.PRD, compare.Options{
+			From: o.from, To: o.to, Now: env.now(), Lines: true, Texts: o.files || len(o.paths) > 0, Wanted: namedPaths(o.paths),
 		})
 		if isA[*checkpoint.DamagedError](err) {
 			return withHint(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
 
-func writeComparison(w io.Writer, c *checkpoint.Comparison, o checkpointDiffOptions, color bool) error {
+func writeComparison(w io.Writer, c *compare.Comparison, o checkpointDiffOptions, color bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nCHECKPOINT DIFF\n%s\nFrom: %s\nTo:   %s\n", rule, rule, pointLine(c.From), pointLine(c.To))
 	switch {
@@ -33,12 +33,12 @@ func writeComparison(w io.Writer, c *checkpoint.Comparison, o checkpointDiffOpti
 	return err
 }
 
-func pointLine(p checkpoint.Point) string {
+func pointLine(p compare.Point) string {
 	name := p.Name
 	switch name {
 	case "now":
 		name = "where the session stands"
-	case checkpoint.PointWorkspace:
+	case compare.PointWorkspace:
 		name = "where the session stands, with the files as they are"
 	}
 	line := fmt.Sprintf("%s (Step %d", name, p.Step)
@@ -52,7 +52,7 @@ func pointLine(p checkpoint.Point) string {
 	return line
 }
 
-func writeChanges(b *strings.Builder, c *checkpoint.Comparison) {
+func writeChanges(b *strings.Builder, c *compare.Comparison) {
 	writeChanged(b, "STATE CHANGES", valueLines(c.State))
 	writeChanged(b, "PHASES", stepLines(c.Phases))
 	writeChanged(b, "WORKSTREAMS", stepLines(c.Workstreams))
@@ -73,7 +73,7 @@ func writeChanged(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-func valueLines(changes []checkpoint.ValueChange) []string {
+func valueLines(changes []compare.ValueChange) []string {
 	var lines []string
 	for _, c := range changes {
 		lines = append(lines, fmt.Sprintf("- %s: %s → %s", c.Name, value(c.From), value(c.To)))
@@ -89,7 +89,7 @@ func value(v any) string {
 	return view.ShortDigest(view.OneLine(fmt.Sprint(v)))
 }
 
-func stepLines(changes []checkpoint.StepChange) []string {
+func stepLines(changes []compare.StepChange) []string {
 	var lines []string
 	for _, c := range changes {
 		line := "- " + c.Name + ": "
@@ -110,7 +110,7 @@ func stepLines(changes []checkpoint.StepChange) []string {
 }
 
 // artifactLines count the artifacts that changed, by workstream.
-func artifactLines(changes []checkpoint.ArtifactChange) []string {
+func artifactLines(changes []compare.ArtifactChange) []string {
 	type group struct {
 		workstream string
 		kind       workspace.ChangeKind
@@ -131,7 +131,7 @@ func artifactLines(changes []checkpoint.ArtifactChange) []string {
 	return lines
 }
 
-func changeLines(changes []checkpoint.FileChange) []string {
+func changeLines(changes []compare.FileChange) []string {
 	var lines []string
 	for _, c := range changes {
 		word := map[workspace.ChangeKind]string{workspace.Added: "new", workspace.Modified: "modified", workspace.Deleted: "deleted"}[c.Kind]
@@ -149,7 +149,7 @@ func changeLines(changes []checkpoint.FileChange) []string {
 	return lines
 }
 
-func writeCommits(b *strings.Builder, g *checkpoint.GitChange) {
+func writeCommits(b *strings.Builder, g *compare.GitChange) {
 	if g == nil || len(g.Commits)+len(g.Gone) == 0 && g.Note == "" {
 		return
 	}
@@ -159,7 +159,7 @@ func writeCommits(b *strings.Builder, g *checkpoint.GitChange) {
 		return
 	}
 	for _, list := range []struct {
-		commits []checkpoint.GitCommit
+		commits []compare.GitCommit
 		mark    string
 		what    string
 	}{{g.Commits, "-", "between checkpoints"}, {g.Gone, "✗", "that the second has no longer"}} {
@@ -178,7 +178,7 @@ func writeCommits(b *strings.Builder, g *checkpoint.GitChange) {
 }
 
 // writeStat counts what differs.
-func writeStat(b *strings.Builder, c *checkpoint.Comparison) {
+func writeStat(b *strings.Builder, c *compare.Comparison) {
 	var count struct{ added, modified, deleted, plus, minus int }
 	for _, f := range c.Files {
 		switch f.Kind {
@@ -210,7 +210,7 @@ func writeStat(b *strings.Builder, c *checkpoint.Comparison) {
 
 // writeTexts shows the differences of files themselves. What a file holds is
 // made harmless line by line.
-func writeTexts(b *strings.Builder, c *checkpoint.Comparison, color bool) {
+func writeTexts(b *strings.Builder, c *compare.Comparison, color bool) {
 	for _, f := range c.Files {
 		for line := range strings.Lines(string(f.Diff)) {
 			fmt.Fprintf(b, "%s\n", paintDiff(strings.TrimSuffix(line, "\n"), color))

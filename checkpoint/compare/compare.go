@@ -1,10 +1,17 @@
-package checkpoint
+// Package compare says what leads from one point of a session to another: of
+// its state, its files and its commits. It stands above package checkpoint,
+// which knows nothing of it, and only reads.
+//
+// compare.go finds the two points; state.go compares what is known of them,
+// and files.go what lies in the workspace and in git.
+package compare
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -12,10 +19,11 @@ import (
 // with the files as they are at this moment.
 const PointWorkspace = "workspace"
 
-// CompareOptions say what is compared, and how closely.
-type CompareOptions struct {
-	From string // a reference, as FindCheckpoint takes it, or PointWorkspace
-	To   string // likewise; "": where the session stands, with the files that it recorded last
+// Options say what is compared, and how closely.
+type Options struct {
+	From string    // a reference, as FindCheckpoint takes it, or PointWorkspace
+	To   string    // likewise; "": where the session stands, with the files that it recorded last
+	Now  time.Time // the time of PointWorkspace
 	// Lines counts the lines that changed, for which the files are read.
 	Lines bool
 	// Texts keeps the differences themselves, of the files that Wanted names.
@@ -53,8 +61,8 @@ type Point struct {
 	At       time.Time  `json:"at"`
 	FilesAt  *time.Time `json:"files_at,omitempty"` // when its files were captured
 
-	state *State
-	git   *Git // of a checkpoint
+	state *checkpoint.State
+	git   *checkpoint.Git // of a checkpoint
 	// files are those of the point; known is false where only the artifacts
 	// are.
 	files *workspace.Listing
@@ -67,21 +75,21 @@ func (c *Comparison) Same() bool {
 		len(c.Artifacts)+len(c.Files) == 0 && (c.Git == nil || len(c.Git.Commits)+len(c.Git.Gone) == 0)
 }
 
-// Compare compares two points of a session. It takes no lock and changes
+// Points compares two points of a session. It takes no lock and changes
 // nothing. Without a workspace it looks at the state only.
-func (s *Store) Compare(ctx context.Context, w *workspace.Workspace, prd string, o CompareOptions) (*Comparison, error) {
+func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o Options) (*Comparison, error) {
 	snap, err := s.Load(prd)
 	if err != nil {
 		return nil, err
 	}
 	if snap.State == nil {
-		return nil, fmt.Errorf("compare checkpoints of %s: %w", prd, ErrNoCheckpoint)
+		return nil, fmt.Errorf("compare checkpoints of %s: %w", prd, checkpoint.ErrNoCheckpoint)
 	}
-	from, err := s.point(snap.State, o.From)
+	from, err := point(s, snap.State, o.From, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	to, err := s.point(snap.State, o.To)
+	to, err := point(s, snap.State, o.To, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -99,20 +107,20 @@ func (s *Store) Compare(ctx context.Context, w *workspace.Workspace, prd string,
 	return c, nil
 }
 
-// point finds a side of a comparison.
-func (s *Store) point(now *State, ref string) (*Point, error) {
+// point finds a side of a comparison, of a session that stands at a state.
+func point(s *checkpoint.Store, stands *checkpoint.State, ref string, now time.Time) (*Point, error) {
 	if ref == "" || ref == PointWorkspace {
-		p := &Point{Name: "now", Seq: now.Seq, Step: now.Steps, StepName: now.lastStep(), At: now.UpdatedAt, state: now}
+		p := &Point{Name: "now", Seq: stands.Seq, Step: stands.Steps, StepName: lastStep(stands), At: stands.UpdatedAt, state: stands}
 		if ref == PointWorkspace {
-			p.Name, p.At = PointWorkspace, s.now()
+			p.Name, p.At = PointWorkspace, now.UTC().Truncate(time.Millisecond)
 		}
 		return p, nil
 	}
-	found, err := now.FindCheckpoint(ref)
+	found, err := stands.FindCheckpoint(ref)
 	if err != nil {
-		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, now.PRD, err)
+		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, stands.PRD, err)
 	}
-	file, err := s.ReadCheckpoint(now.PRD, found.ID)
+	file, err := s.ReadCheckpoint(stands.PRD, found.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package compare
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -19,11 +20,11 @@ type ValueChange struct {
 // StepChange is a phase, a workstream or a gate that differs; an empty status
 // stands for one that is not there.
 type StepChange struct {
-	Name         string     `json:"name"`
-	From         StepStatus `json:"from,omitempty"`
-	To           StepStatus `json:"to,omitempty"`
-	FromAttempts int        `json:"from_attempts"`
-	ToAttempts   int        `json:"to_attempts"`
+	Name         string                `json:"name"`
+	From         checkpoint.StepStatus `json:"from,omitempty"`
+	To           checkpoint.StepStatus `json:"to,omitempty"`
+	FromAttempts int                   `json:"from_attempts"`
+	ToAttempts   int                   `json:"to_attempts"`
 	// Changed are the components of a workstream's digest that differ, or
 	// "definition" and "judged" of a gate.
 	Changed []string `json:"changed,omitempty"`
@@ -31,13 +32,13 @@ type StepChange struct {
 
 // ArtifactChange is a recorded artifact that differs.
 type ArtifactChange struct {
-	Path       Text                 `json:"path"`
+	Path       checkpoint.Text      `json:"path"`
 	Workstream string               `json:"workstream"` // whose it is, or was
 	Kind       workspace.ChangeKind `json:"change"`
 }
 
 // compareStates compares all but the files.
-func (c *Comparison) compareStates(a, b *State) {
+func (c *Comparison) compareStates(a, b *checkpoint.State) {
 	c.State = compareFields(a, b)
 	c.Phases = compareSteps(phaseFacts(a), phaseFacts(b))
 	c.Workstreams = compareSteps(workstreamFacts(a), workstreamFacts(b))
@@ -47,10 +48,10 @@ func (c *Comparison) compareStates(a, b *State) {
 	c.Artifacts = compareArtifacts(a, b)
 }
 
-func compareFields(a, b *State) []ValueChange {
-	fields := func(s *State) []ValueChange {
+func compareFields(a, b *checkpoint.State) []ValueChange {
+	fields := func(s *checkpoint.State) []ValueChange {
 		list := []ValueChange{
-			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.phaseName()}, {Name: "current_step", From: s.Steps},
+			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.Steps},
 			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: ""},
 		}
 		if s.Document != nil {
@@ -82,12 +83,12 @@ func absent(v any) any {
 // stepFacts are what can differ of a step.
 type stepFacts struct {
 	name     string
-	status   StepStatus
+	status   checkpoint.StepStatus
 	attempts int
 	parts    map[string]any // by component
 }
 
-func phaseFacts(s *State) []stepFacts {
+func phaseFacts(s *checkpoint.State) []stepFacts {
 	var list []stepFacts
 	for _, p := range s.Phases {
 		list = append(list, stepFacts{name: p.Name, status: p.Status, attempts: p.Attempt})
@@ -95,7 +96,7 @@ func phaseFacts(s *State) []stepFacts {
 	return list
 }
 
-func workstreamFacts(s *State) []stepFacts {
+func workstreamFacts(s *checkpoint.State) []stepFacts {
 	var list []stepFacts
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
@@ -108,9 +109,9 @@ func workstreamFacts(s *State) []stepFacts {
 	return list
 }
 
-func gateFacts(s *State) []stepFacts {
+func gateFacts(s *checkpoint.State) []stepFacts {
 	var list []stepFacts
-	add := func(gates []*Gate) {
+	add := func(gates []*checkpoint.Gate) {
 		for _, g := range gates {
 			list = append(list, stepFacts{g.Label, g.Status, g.Attempts, map[string]any{"definition": g.Definition, "judged": g.Judged}})
 		}
@@ -125,7 +126,7 @@ func gateFacts(s *State) []stepFacts {
 }
 
 // lastStep is the workstream completed last.
-func (s *State) lastStep() string {
+func lastStep(s *checkpoint.State) string {
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			if w.Step > 0 && w.Step == s.Steps {
@@ -173,7 +174,7 @@ func changedParts(from, to map[string]any) []string {
 	return changed
 }
 
-func metricValues(s *State) map[string]any {
+func metricValues(s *checkpoint.State) map[string]any {
 	values := map[string]any{}
 	for name, m := range s.Metrics {
 		values[name] = m.Value
@@ -181,7 +182,7 @@ func metricValues(s *State) map[string]any {
 	return values
 }
 
-func outputValues(s *State) map[string]any {
+func outputValues(s *checkpoint.State) map[string]any {
 	values := map[string]any{}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
@@ -212,10 +213,10 @@ func compareValues(from, to map[string]any) []ValueChange {
 }
 
 // compareArtifacts compares what workstreams have on record.
-func compareArtifacts(a, b *State) []ArtifactChange {
+func compareArtifacts(a, b *checkpoint.State) []ArtifactChange {
 	type owned struct{ workstream, digest string }
-	recorded := func(s *State) map[Text]owned {
-		all := map[Text]owned{}
+	recorded := func(s *checkpoint.State) map[checkpoint.Text]owned {
+		all := map[checkpoint.Text]owned{}
 		for _, p := range s.Phases {
 			for _, w := range p.Workstreams {
 				for _, file := range w.Artifacts {

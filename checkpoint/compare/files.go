@@ -1,4 +1,4 @@
-package checkpoint
+package compare
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 )
 
 // FileChange is a file that differs.
 type FileChange struct {
-	Path     Text                 `json:"path"`
+	Path     checkpoint.Text      `json:"path"`
 	Kind     workspace.ChangeKind `json:"change"`
 	FromSize int64                `json:"from_size"`
 	ToSize   int64                `json:"to_size"`
@@ -19,31 +20,31 @@ type FileChange struct {
 	Deleted  int                  `json:"lines_deleted"`
 	Mode     string               `json:"mode,omitempty"` // how it changed
 	Note     string               `json:"note,omitempty"` // why there are no lines
-	Diff     Text                 `json:"diff,omitempty"` // unified
+	Diff     checkpoint.Text      `json:"diff,omitempty"` // unified
 }
 
 // GitChange is what happened in git between two points.
 type GitChange struct {
-	From    Git         `json:"from"`
-	To      Git         `json:"to"`
-	Commits []GitCommit `json:"commits"` // that lead from one to the other, the newest first
-	Gone    []GitCommit `json:"gone"`    // that the first has and the other has not
-	Note    string      `json:"note,omitempty"`
+	From    checkpoint.Git `json:"from"`
+	To      checkpoint.Git `json:"to"`
+	Commits []GitCommit    `json:"commits"` // that lead from one to the other, the newest first
+	Gone    []GitCommit    `json:"gone"`    // that the first has and the other has not
+	Note    string         `json:"note,omitempty"`
 }
 
 // GitCommit is a commit with the first line of its message.
 type GitCommit struct {
-	Commit  string `json:"commit"`
-	Subject Text   `json:"subject"`
+	Commit  string          `json:"commit"`
+	Subject checkpoint.Text `json:"subject"`
 }
 
 // compareFiles compares what the two points know of files.
-func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, now *State, o CompareOptions) (err error) {
+func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, now *checkpoint.State, o Options) (err error) {
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.Name == PointWorkspace {
 			continue
 		}
-		if p.files, p.known, err = FilesOf(ctx, w, p.state); err != nil {
+		if p.files, p.known, err = checkpoint.FilesOf(ctx, w, p.state); err != nil {
 			return err
 		}
 		if p.known {
@@ -76,7 +77,7 @@ func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, n
 }
 
 // lookNow lists the files of the workspace, for the point that is about them.
-func (c *Comparison) lookNow(ctx context.Context, w *workspace.Workspace, now *State) error {
+func (c *Comparison) lookNow(ctx context.Context, w *workspace.Workspace, now *checkpoint.State) error {
 	var patterns []string
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.files != nil {
@@ -87,7 +88,7 @@ func (c *Comparison) lookNow(ctx context.Context, w *workspace.Workspace, now *S
 		if p.files != nil {
 			continue
 		}
-		last, err := CapturePatterns(ctx, w, now)
+		last, err := checkpoint.CapturePatterns(ctx, w, now)
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (c *Comparison) level() {
 	c.OnlyArtifacts = true
 	paths := map[string]bool{}
 	for _, p := range []*Point{&c.From, &c.To} {
-		for _, e := range recordedEntries(p.state, 0) {
+		for _, e := range checkpoint.RecordedFiles(p.state) {
 			paths[e.Path] = true
 		}
 	}
@@ -121,8 +122,8 @@ func (c *Comparison) level() {
 	}
 }
 
-func compareFile(ctx context.Context, w *workspace.Workspace, change workspace.Change, sources [2]workspace.Source, o CompareOptions) (FileChange, error) {
-	f := FileChange{Path: Text(change.Path), Kind: change.Kind}
+func compareFile(ctx context.Context, w *workspace.Workspace, change workspace.Change, sources [2]workspace.Source, o Options) (FileChange, error) {
+	f := FileChange{Path: checkpoint.Text(change.Path), Kind: change.Kind}
 	if change.From != nil {
 		f.FromSize = change.From.Size
 	}
@@ -139,7 +140,7 @@ func compareFile(ctx context.Context, w *workspace.Workspace, change workspace.C
 	}
 	f.Added, f.Deleted, f.Mode, f.Note = d.Added, d.Deleted, d.Mode, d.Note
 	if wanted {
-		f.Diff = Text(d.Text)
+		f.Diff = checkpoint.Text(d.Text)
 	}
 	return f, nil
 }
@@ -153,7 +154,7 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 	g := &GitChange{Commits: []GitCommit{}, Gone: []GitCommit{}}
 	for _, side := range []struct {
 		point Point
-		at    *Git
+		at    *checkpoint.Git
 	}{{from, &g.From}, {to, &g.To}} {
 		if err := standing(ctx, git, side.point, side.at); err != nil {
 			return nil, err
@@ -181,7 +182,7 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 }
 
 // standing says where git stood at a checkpoint, or stands.
-func standing(ctx context.Context, git *workspace.Git, p Point, at *Git) (err error) {
+func standing(ctx context.Context, git *workspace.Git, p Point, at *checkpoint.Git) (err error) {
 	if p.ID == "" {
 		at.Branch, at.Commit, err = git.Head(ctx)
 		return err
@@ -199,7 +200,7 @@ func commitsBetween(ctx context.Context, git *workspace.Git, from, to string) ([
 	}
 	commits := []GitCommit{}
 	for _, e := range entries {
-		commits = append(commits, GitCommit{e.Commit, Text(e.Subject)})
+		commits = append(commits, GitCommit{e.Commit, checkpoint.Text(e.Subject)})
 	}
 	return commits, nil
 }
