@@ -54,7 +54,7 @@ func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 func (s *State) latest(back int) (*CheckpointRef, error) {
 	line := s.line()
 	if back >= len(line) {
-		return nil, fmt.Errorf("%w: there are %d", ErrNoCheckpoint, len(line))
+		return nil, fmt.Errorf("%w: of the session as it stands, %d are valid", ErrNoCheckpoint, len(line))
 	}
 	return line[len(line)-1-back], nil
 }

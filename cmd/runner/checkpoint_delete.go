@@ -50,7 +50,7 @@ session: journal, document, logs and checkpoints. Its history stays.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.references = args[0], args[1:]
 			if o.session == (len(o.references) > 0) {
-				return usageErrorf("name the checkpoints to delete, or --session")
+				return withHint(usageErrorf("name the checkpoints to delete, or --session"), "`runner checkpoint list "+o.prd+"` lists them")
 			}
 			return runCheckpointDelete(cmd.Context(), env, o)
 		},

@@ -142,7 +142,7 @@ func writeDiscards(b *strings.Builder, plan *checkpoint.Rollback) {
 		fmt.Fprintf(b, "  ! %s must happen only once and has been started: it becomes uncertain\n", view.OneLine(name))
 	}
 	if n := len(plan.Invalidates); n > 0 {
-		fmt.Fprintf(b, "  ✗ Invalidate %d later checkpoint(s)\n", n)
+		fmt.Fprintf(b, "  ✗ Invalidate %s\n", view.Plural(n, "later checkpoint"))
 	}
 }
 
@@ -153,8 +153,12 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	for _, c := range plan.Changes {
 		count[c.Kind]++
 	}
-	fmt.Fprintf(b, "  ✗ Revert %s, restore %s, delete %s\n",
-		view.Plural(count[workspace.Modified], "file"), view.Plural(count[workspace.Added], "file"), view.Plural(count[workspace.Deleted], "file"))
+	if len(plan.Changes) == 0 {
+		b.WriteString("  - Change no file\n")
+	} else {
+		fmt.Fprintf(b, "  ✗ Revert %s, restore %s, delete %s\n",
+			view.Plural(count[workspace.Modified], "file"), view.Plural(count[workspace.Added], "file"), view.Plural(count[workspace.Deleted], "file"))
+	}
 	for i, c := range plan.Changes {
 		if i == most {
 			fmt.Fprintf(b, "      … and %d more\n", len(plan.Changes)-most)
@@ -240,7 +244,7 @@ func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *
 	for _, path := range done.Skipped {
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
-	fmt.Fprintf(&b, "\n%d later checkpoint(s) invalidated.\n\nCommands:\n", len(done.Invalidated))
+	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
 	commands := [][2]string{
 		{"build " + st.PRD + " --resume", "go on from here"},
 		{"checkpoint rollback " + st.PRD + " " + done.Safety, "undo this rollback"},
