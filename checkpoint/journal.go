@@ -108,9 +108,13 @@ func abandonRemedy(prd string) string {
 type fold struct {
 	state *State
 	files *tracker
+	spans *spans // nil but for an owner's
 }
 
 func newFold() *fold { return &fold{files: newTracker()} }
+
+// newOwnersFold is for who goes on with the session.
+func newOwnersFold() *fold { return &fold{files: newTracker(), spans: newSpans()} }
 
 func (f *fold) apply(c Commit) error {
 	if f.state == nil {
@@ -121,6 +125,9 @@ func (f *fold) apply(c Commit) error {
 			return err
 		}
 		f.files.adopt(f.state)
+		if f.spans != nil {
+			f.spans.adopt(f.state)
+		}
 		return nil
 	}
 	for i, e := range c.Events {
@@ -142,6 +149,9 @@ func (f *fold) applyEvent(seq uint64, c *Commit, i int, e Event) error {
 		f.files.rebase(f.state)
 	}
 	f.files.observe(e)
+	if f.spans != nil {
+		f.spans.observe(f.state, seq, e)
+	}
 	return nil
 }
 

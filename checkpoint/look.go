@@ -18,7 +18,8 @@ type glance struct {
 	warnings []string
 }
 
-// look reads the journals of a PRD once each. All that was added is durable.
+// look reads the journals of a PRD once each, but for the one that the session
+// owns, of which all that was added is durable: that was read when it was opened.
 func (x *Session) look(ctx context.Context) (*glance, error) {
 	g := &glance{dropped: []string{}}
 	places, err := x.store.placesOf(x.prd)
@@ -38,7 +39,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 			}
 		}
 		g.records = append(g.records, r)
-		err := x.store.glanceAt(ctx, g, r)
+		err := x.store.glanceAt(ctx, g, r, x.live.spans)
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -51,15 +52,12 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 
 // glanceAt notes all that a session ever recorded, and, of the current one,
 // what was dropped of it.
-func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession) error {
+func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, owned *spans) error {
 	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
-	v := visitor{commit: func(c Commit) error { return ever.addCommit(ctx, c) }}
-	if r.current {
-		v.wanted = r.wanted()
-		v.state = func(_ string, at *State) error { return needed.addState(ctx, at) }
-	}
-	if err := s.visit(ctx, r, v); err != nil {
+	if r.current && !owned.behind {
+		owned.names(r.state.Checkpoints, ever, needed)
+	} else if err := s.visitRecorded(ctx, r, ever, needed); err != nil {
 		return err
 	}
 	for _, size := range ever.names {
@@ -77,6 +75,17 @@ func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession) err
 		}
 	}
 	return s.findDropped(ctx, g, r, ever, needed)
+}
+
+// visitRecorded reads the journals of a session for all that it ever recorded,
+// and, of the current one, for what its checkpoints need.
+func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, needed *references) error {
+	v := visitor{commit: func(c Commit) error { return ever.addCommit(ctx, c) }}
+	if r.current {
+		v.wanted = r.wanted()
+		v.state = func(_ string, at *State) error { return needed.addState(ctx, at) }
+	}
+	return s.visit(ctx, r, v)
 }
 
 // findDropped sets aside what is needed: first what the states name, and only

@@ -177,6 +177,7 @@ func (h *history) tidy(*rapid.T) {
 	prd := h.prd()
 	x := h.own(prd)
 	h.remember(prd)
+	sameSpans(h.t, x)
 	_, err := x.Tidy(context.Background(), nil)
 	must(h.t, err)
 }

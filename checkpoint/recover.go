@@ -77,7 +77,7 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recovered{fold: newFold(), unclean: note != nil}
+	r := &recovered{fold: newOwnersFold(), unclean: note != nil}
 	d, err := s.readDocument(prd)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) {

@@ -106,7 +106,7 @@ func (r *references) addCapture(ctx context.Context, c *Capture) error {
 	}
 	r.captures[c.Listing] = true
 	if r.shallow {
-		r.add(c.Listing, c.Bytes+listedBytes*int64(c.Files))
+		r.add(c.Listing, c.shallowSize())
 		return nil
 	}
 	return workspace.References(ctx, r.objects, c.Listing, r.add)
@@ -114,6 +114,9 @@ func (r *references) addCapture(ctx context.Context, c *Capture) error {
 
 // listedBytes is more than a file takes in a listing, by far.
 const listedBytes = 512
+
+// shallowSize is more than a capture holds with its listing.
+func (c *Capture) shallowSize() int64 { return c.Bytes + listedBytes*int64(c.Files) }
 
 // artifactLists are the artifacts that a state has on record and whose bytes
 // were not given up since.

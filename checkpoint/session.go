@@ -117,7 +117,7 @@ func (x *Session) Start(e SessionStarted) error {
 		e.PRD = x.prd
 	}
 	c := Commit{Seq: 1, Time: x.store.now(), Events: []Event{e}, Prev: genesis}
-	f := newFold()
+	f := newOwnersFold()
 	if err := f.apply(c); err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
 	}

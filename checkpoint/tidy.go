@@ -23,8 +23,9 @@ type TidyResult struct {
 // is left to the next one where somebody else is at work. Nothing that it
 // cannot find out makes it fail: that is a warning, and nothing is removed.
 //
-// It costs a look at the PRD's journals and the names of its files; objects
-// are looked at only where something was dropped. After it, the session may be
+// It costs a look at the names of the PRD's files, and at the journals of its
+// sessions that were set aside; objects are looked at only where something was
+// dropped. After it, the session may be
 // archived, and State be nil.
 func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult, error) {
 	var t TidyResult

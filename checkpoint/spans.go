@@ -1,0 +1,147 @@
+package checkpoint
+
+import "slices"
+
+// spans are from which commit to which other one a session had lists of
+// artifacts and captures on record. With them the end of a run finds what no
+// checkpoint needs any more without reading the journal again.
+type spans struct {
+	behind  bool // there are checkpoints of before the journal's first line
+	open    map[string]openSpan
+	capture openCapture
+	run     openCapture
+	closed  []span
+}
+
+// openSpan is what a workstream has on record, and since which commit.
+type openSpan struct {
+	list []Artifact
+	from uint64
+}
+
+// openCapture is likewise a capture.
+type openCapture struct {
+	*Capture
+	from uint64
+}
+
+// span is what was on record in the states from one commit up to, and without,
+// another. A span that is not closed has no end.
+type span struct {
+	names    []recordedName
+	from, to uint64
+}
+
+type recordedName struct {
+	digest string
+	size   int64
+}
+
+func newSpans() *spans { return &spans{open: map[string]openSpan{}} }
+
+// adopt starts from a state of which no events are known.
+func (t *spans) adopt(s *State) {
+	t.behind = len(s.Checkpoints) > 0
+	t.compare(s, s.Seq)
+	t.capture, t.run = openCapture{s.Capture, s.Seq}, openCapture{s.RunCapture, s.Seq}
+}
+
+// observe takes in what an event of a commit made of the state.
+func (t *spans) observe(s *State, seq uint64, e Event) {
+	switch e := e.(type) {
+	case SessionStarted, SessionResumed, PhaseSkipped, RollbackCompleted:
+		t.compare(s, seq)
+	case CheckpointsRemoved:
+		if e.Empties {
+			t.compare(s, seq)
+		}
+	default:
+		if name, ok := workstreamOf(e); ok {
+			t.replace(name, s.held(name), seq)
+		}
+	}
+	t.capture = t.replaceCapture(t.capture, s.Capture, seq)
+	t.run = t.replaceCapture(t.run, s.RunCapture, seq)
+}
+
+// compare looks at every workstream, those that are gone included.
+func (t *spans) compare(s *State, seq uint64) {
+	for name := range t.open {
+		t.replace(name, s.held(name), seq)
+	}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			t.replace(w.Name, s.held(w.Name), seq)
+		}
+	}
+}
+
+// held are the artifacts of a workstream whose bytes the state needs.
+func (s *State) held(name string) []Artifact {
+	if w := s.Workstream(name); w != nil && !s.gaveUp(w) {
+		return w.Artifacts
+	}
+	return nil
+}
+
+func (t *spans) replace(name string, list []Artifact, seq uint64) {
+	had := t.open[name]
+	if len(had.list) == len(list) && (len(list) == 0 || &had.list[0] == &list[0]) {
+		return
+	}
+	if len(had.list) > 0 {
+		t.closed = append(t.closed, had.until(seq))
+	}
+	t.open[name] = openSpan{list, seq}
+}
+
+func (o openSpan) until(to uint64) span {
+	names := make([]recordedName, len(o.list))
+	for i, a := range o.list {
+		names[i] = recordedName{a.Digest, a.Size}
+	}
+	return span{names, o.from, to}
+}
+
+func (t *spans) replaceCapture(had openCapture, now *Capture, seq uint64) openCapture {
+	if had.Capture == now {
+		return had
+	}
+	t.closed = append(t.closed, had.until(seq)...)
+	return openCapture{now, seq}
+}
+
+func (o openCapture) until(to uint64) []span {
+	if o.Capture == nil {
+		return nil
+	}
+	return []span{{[]recordedName{{o.Listing, o.shallowSize()}}, o.from, to}}
+}
+
+// names adds to one side all that was ever on record, and to the other what the states at the kept checkpoints need of that.
+func (t *spans) names(kept []*CheckpointRef, ever, needed *references) {
+	seqs := make([]uint64, len(kept))
+	for i, ref := range kept {
+		seqs[i] = ref.Seq
+	}
+	slices.Sort(seqs)
+	add := func(s span) {
+		i, _ := slices.BinarySearch(seqs, s.from)
+		covered := i < len(seqs) && (s.to == 0 || seqs[i] < s.to)
+		for _, n := range s.names {
+			ever.add(n.digest, n.size)
+			if covered {
+				needed.add(n.digest, n.size)
+			}
+		}
+	}
+	for _, s := range t.closed {
+		add(s)
+	}
+	for _, o := range t.open {
+		add(o.until(0))
+	}
+	for _, s := range slices.Concat(t.capture.until(0), t.run.until(0)) {
+		add(s)
+	}
+}

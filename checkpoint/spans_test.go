@@ -1,0 +1,87 @@
+package checkpoint
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sameSpans compares what an owner knows of what was recorded with what the
+// journal says.
+func sameSpans(t *testing.T, x *Session) {
+	t.Helper()
+	ctx := context.Background()
+	if x.live.spans.behind {
+		return
+	}
+	_, err := x.Drain(ctx)
+	must(t, err)
+	r := &recordedSession{place: place{dir: x.store.prdDir(x.prd), prd: x.prd, current: true}, state: x.durable}
+	told := func(recorded func(ever, needed *references) error) (ever map[objectName]int64, dropped map[objectName]bool) {
+		all, needed := newReferences(x.store.Objects()), newReferences(x.store.Objects())
+		all.shallow, needed.shallow = true, true
+		must(t, recorded(all, needed))
+		must(t, needed.addState(ctx, r.state))
+		for _, ref := range r.state.Checkpoints {
+			must(t, needed.addCapture(ctx, ref.Capture))
+		}
+		dropped = map[objectName]bool{}
+		for n := range all.names {
+			if _, ok := needed.names[n]; !ok {
+				dropped[n] = true
+			}
+		}
+		return all.names, dropped
+	}
+	ever, dropped := told(func(ever, needed *references) error {
+		x.live.spans.names(r.state.Checkpoints, ever, needed)
+		return nil
+	})
+	wantEver, wantDropped := told(func(ever, needed *references) error {
+		return x.store.visitRecorded(ctx, r, ever, needed)
+	})
+	if !maps.Equal(ever, wantEver) || !maps.Equal(dropped, wantDropped) {
+		t.Fatalf("recorded: %s\ndropped: %s", cmp.Diff(wantEver, ever), cmp.Diff(wantDropped, dropped))
+	}
+}
+
+// A journal that begins with a state does not tell what the checkpoints before
+// it hold: what it was compacted from is read for these.
+func TestTidyAfterCompaction(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.lock()
+	must(t, x.Start(startedOf("PRD-009", "S1", 2)))
+	commit(t, x, PhaseStarted{Phase: "all"})
+	first := put(t, f.open(), "out", "first")
+	produce(t, x, "w0", first)
+	old := mark(t, x, TriggerManual)
+	must(t, x.Close())
+	r, log, err := f.open().prepare("PRD-009", newHolder(by, f.o.Now()))
+	must(t, err)
+	c := Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	line, err := newEncoder().line(&c)
+	must(t, err)
+	must(t, f.open().beginAnew("PRD-009", log, r, &c, line))
+	must(t, log.Close())
+	must(t, f.fs.Remove(filepath.Join(f.dir, "locks", "PRD-009.lock")))
+
+	x = f.lock()
+	produce(t, x, "w0", put(t, f.open(), "out", "second"))
+	done, err := x.Tidy(context.Background(), nil)
+	must(t, err)
+	if done.Collected.Objects != 0 || has(t, f.open(), first) != "1" {
+		t.Fatalf("%+v", done)
+	}
+	_, err = x.Delete(context.Background(), DeleteOptions{References: []string{old}, Force: true})
+	must(t, err)
+	done, err = x.Tidy(context.Background(), nil)
+	must(t, err)
+	must(t, x.Close())
+	if done.Collected.Objects != 1 || has(t, f.open(), first) != "0" {
+		t.Errorf("what only the checkpoint of before had is still there: %+v", done)
+	}
+}
