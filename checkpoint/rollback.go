@@ -179,6 +179,9 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 	slices.Sort(r.Unstable)
 	r.Unstable = slices.Compact(r.Unstable)
 	r.Changes = rollbackChanges(found, target)
+	if err := r.exceptRefused(ctx, w, now); err != nil {
+		return err
+	}
 	if r.Sparse, err = w.CheckedOut(ctx, found.Entries, target); err != nil {
 		return fmt.Errorf("look at what was not checked out: %w", err)
 	}
@@ -197,6 +200,29 @@ func rollbackChanges(found, target *workspace.Listing) []workspace.Change {
 	return slices.DeleteFunc(workspace.Diff(found, target), func(c workspace.Change) bool {
 		return found.Lacks(c.Path) || target.Lacks(c.Path)
 	})
+}
+
+// exceptRefused leaves files alone that no checkpoint would have, for what they
+// hold: the rollback will not touch them.
+func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, now *State) error {
+	var last *workspace.Listing
+	if now.Capture != nil {
+		last, _ = w.Load(ctx, now.Capture.Listing) // one that is lost is as good as none
+	}
+	var lost []workspace.Entry
+	for _, c := range r.Changes {
+		if c.From != nil {
+			lost = append(lost, *c.From)
+		}
+	}
+	refused, err := w.Refused(ctx, lost, last)
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	r.LeftOut = slices.Concat(r.LeftOut, refused)
+	slices.Sort(r.LeftOut)
+	r.Changes = slices.DeleteFunc(r.Changes, func(c workspace.Change) bool { return slices.Contains(refused, c.Path) })
+	return nil
 }
 
 // restored are the entries that changes bring.

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"slices"
 	"testing"
 
 	"prdrunner/checkpoint/workspace"
@@ -26,6 +27,9 @@ func TestFinishRollbackLeavesRefused(t *testing.T) {
 	must(t, s.x.alone(ctx, func() error {
 		plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
 		must(t, err)
+		if len(plan.Changes) != 1 || plan.Changes[0].Path != "other" || !slices.Equal(plan.LeftOut, []string{"notes"}) {
+			t.Errorf("the plan changes %+v, and leaves %q", plan.Changes, plan.LeftOut)
+		}
 		return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{})
 	}))
 	g, err := workspace.OpenGit(ctx, commander{}, s.ws)

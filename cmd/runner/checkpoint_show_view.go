@@ -137,7 +137,7 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 	}
 	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", view.Plural(c.Files, "file"), c.Bytes, c.At.UTC().Format(time.DateTime))}
 	for _, path := range found.LeftOut {
-		lines = append(lines, "Left out, since it looks sensitive: "+path)
+		lines = append(lines, "Left out, since it looks sensitive or holds a sensitive value: "+path)
 	}
 	for _, path := range found.Unstable {
 		lines = append(lines, "Left out, since it kept changing: "+path)

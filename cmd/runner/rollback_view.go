@@ -179,7 +179,7 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 		fmt.Fprintf(b, "  ✗ Cannot restore %s: %s\n", view.OneLine(m.Path), m.Reason)
 	}
 	for _, path := range plan.LeftOut {
-		fmt.Fprintf(b, "  - Left as it is, since it looks sensitive: %s\n", view.OneLine(path))
+		fmt.Fprintf(b, "  - Left as it is, since it looks sensitive or holds a sensitive value: %s\n", view.OneLine(path))
 	}
 	for _, path := range plan.Unstable {
 		fmt.Fprintf(b, "  - Left as it is, since it kept changing while it was captured: %s\n", view.OneLine(path))

@@ -1,0 +1,56 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Refused returns the paths of entries, as Now lists them, that a capture would
+// leave out for what they hold, sorted as they are. last (nil: none) is what was
+// captured before: what it has is not looked through.
+func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing) ([]string, error) {
+	if w.refusal == nil || len(entries) == 0 {
+		return nil, nil
+	}
+	c := &capture{w: w, survey: &survey{w: w}, last: map[string]Entry{}}
+	if last != nil {
+		for _, e := range last.Entries {
+			c.last[e.Path] = e
+		}
+	}
+	index, err := w.indexed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.isDir() {
+			continue
+		}
+		f := surveyed{found: at(e.Path), index: index[e.Path]}
+		if f.found, err = w.describe(ctx, e.Path, f.wantsBlob(w)); err != nil && !absent(err) && !errors.Is(err, ErrUnstable) {
+			return nil, fmt.Errorf("look for sensitive values: %w", err)
+		}
+		if err == nil {
+			c.survey.files = append(c.survey.files, f)
+		}
+	}
+	err = c.refuse(ctx, nil)
+	return c.survey.leftOut, err
+}
+
+// indexed are the blobs that git's index has, by path.
+func (w *Workspace) indexed(ctx context.Context) (map[string]string, error) {
+	if w.Git() == nil {
+		return nil, nil
+	}
+	files, err := w.Git().Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	blobs := make(map[string]string, len(files))
+	for _, f := range files {
+		blobs[f.Path] = f.Blob
+	}
+	return blobs, nil
+}
