@@ -33,7 +33,8 @@ func newCheckpointArchiveCommand(env *environment) *cobra.Command {
 checkpoints: a complete one into its history, any other under failed/, where it
 cannot be resumed any more. Nothing is deleted; files of the workspace stay as
 they are.`,
-		Args: arguments(1, 1),
+		Example: `  runner checkpoint archive PRD-009 --reason "begun anew elsewhere"`,
+		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
 			return runCheckpointArchive(cmd.Context(), env, o)

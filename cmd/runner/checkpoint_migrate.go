@@ -45,7 +45,8 @@ format version. What was there stays beside it: the journal as
 journal.FIRST-LAST.jsonl, other files in backup-VERSION/. Nothing needs it to be
 readable; an older runner refuses what was migrated. A session of a newer
 version is refused, and not touched.`,
-		Args: arguments(0, 1),
+		Example: `  runner checkpoint migrate PRD-009 --dry-run`,
+		Args:    arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = first(args)
 			return runCheckpointMigrate(cmd.Context(), env, o)

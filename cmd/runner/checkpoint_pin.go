@@ -29,9 +29,10 @@ type pinnedCheckpoint struct {
 func newCheckpointPinCommand(env *environment) *cobra.Command {
 	o := checkpointPinOptions{pinned: true}
 	cmd := &cobra.Command{
-		Use:   "pin PRD CHECKPOINT",
-		Short: "Keep a checkpoint whatever the retention says",
-		Args:  arguments(2, 2),
+		Use:     "pin PRD CHECKPOINT",
+		Short:   "Keep a checkpoint whatever the retention says",
+		Example: `  runner checkpoint pin PRD-009 latest --reason "before the schema change"`,
+		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.reference = args[0], args[1]
 			return runCheckpointPin(cmd.Context(), env, o)
@@ -45,9 +46,10 @@ func newCheckpointPinCommand(env *environment) *cobra.Command {
 func newCheckpointUnpinCommand(env *environment) *cobra.Command {
 	var o checkpointPinOptions
 	cmd := &cobra.Command{
-		Use:   "unpin PRD CHECKPOINT",
-		Short: "Let retention decide about a pinned checkpoint again",
-		Args:  arguments(2, 2),
+		Use:     "unpin PRD CHECKPOINT",
+		Short:   "Let retention decide about a pinned checkpoint again",
+		Example: `  runner checkpoint unpin PRD-009 CP-services-20261003T1845`,
+		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.reference = args[0], args[1]
 			return runCheckpointPin(cmd.Context(), env, o)
