@@ -57,10 +57,10 @@ func (s *Store) takeDocument(prd string) error {
 
 // finishArchive completes an archive that a crash cut short.
 func (s *Store) finishArchive(prd string) error {
-	if !s.exists(s.archivingPath(prd)) {
-		return nil
+	there, err := s.exists(s.archivingPath(prd))
+	if err == nil && there {
+		_, err = s.place(prd)
 	}
-	_, err := s.place(prd)
 	return err
 }
 
@@ -84,10 +84,11 @@ func (s *Store) returnHistory(prd, from string) error {
 	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
 		return err
 	}
-	if kept := filepath.Join(from, historyDir); s.exists(kept) {
-		return s.move(kept, s.historyPath(prd))
+	kept := filepath.Join(from, historyDir)
+	if there, err := s.exists(kept); err != nil || !there {
+		return err
 	}
-	return nil
+	return s.move(kept, s.historyPath(prd))
 }
 
 // resting decides where an archived session stays. One that cannot be read
@@ -103,11 +104,7 @@ func (s *Store) resting(prd, from string) (string, error) {
 	if err := store.MkdirAll(s.fs, dir); err != nil {
 		return "", err
 	}
-	to := filepath.Join(dir, name)
-	for n := 2; s.exists(to); n++ {
-		to = filepath.Join(dir, fmt.Sprintf("%s-%d", name, n))
-	}
-	return to, nil
+	return s.freePath(filepath.Join(dir, name))
 }
 
 // move renames a directory durably.

@@ -38,7 +38,10 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 		return err
 	}
 	path := filepath.Join(s.dir, auditName)
-	isNew := !s.exists(path)
+	had, err := s.exists(path)
+	if err != nil {
+		return fmt.Errorf("look for the audit log: %w", err)
+	}
 	f, err := s.fs.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, store.FilePerm)
 	if err != nil {
 		return fmt.Errorf("open the audit log: %w", err)
@@ -61,7 +64,7 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
-	if isNew {
+	if !had {
 		return s.fs.SyncDir(s.dir)
 	}
 	return nil

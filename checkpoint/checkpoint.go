@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -145,7 +146,13 @@ func (s *Store) PRDs() ([]string, error) {
 	var ids []string
 	for _, e := range entries {
 		id := strings.TrimSuffix(e.Name(), ".json")
-		if s.isDocument(e) || e.IsDir() && s.isID(id) && s.exists(s.journalPath(id)) {
+		is := s.isDocument(e)
+		if !is && e.IsDir() && s.isID(id) {
+			if is, err = s.exists(s.journalPath(id)); err != nil {
+				return nil, fmt.Errorf("list the state directory: %w", err)
+			}
+		}
+		if is {
 			ids = append(ids, id)
 		}
 	}
@@ -153,9 +160,37 @@ func (s *Store) PRDs() ([]string, error) {
 	return slices.Compact(ids), nil
 }
 
-func (s *Store) exists(path string) bool {
+// exists reports whether something is at a path. That this can't be found out is
+// an error, never a no: what follows may remove, replace or forget things.
+func (s *Store) exists(path string) (bool, error) {
 	_, err := s.fs.Lstat(path)
-	return err == nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// isKnown reports whether there is anything of a PRD: a directory, or a
+// document.
+func (s *Store) isKnown(prd string) (bool, error) {
+	there, err := s.exists(s.prdDir(prd))
+	if there || err != nil {
+		return there, err
+	}
+	return s.exists(s.documentPath(prd))
+}
+
+// freePath returns a path that nothing is at: the one that is wished for, or
+// that with a number behind it.
+func (s *Store) freePath(wish string) (string, error) {
+	path := wish
+	for n := 2; ; n++ {
+		there, err := s.exists(path)
+		if !there {
+			return path, err
+		}
+		path = fmt.Sprintf("%s-%d", wish, n)
+	}
 }
 
 func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }

@@ -39,8 +39,8 @@ func (e *NotCollectedError) Unwrap() error { return e.Err }
 //
 // w is nil where git is not known; its references stay then.
 func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected, error) {
-	if !s.exists(s.dir) {
-		return Collected{}, nil
+	if there, err := s.exists(s.dir); err != nil || !there {
+		return Collected{}, err
 	}
 	if err := s.makeRoot(); err != nil {
 		return Collected{}, err

@@ -64,10 +64,12 @@ func (e *ImportConflictError) Error() string {
 // *VersionError; the state is as it was. path names the archive in errors.
 func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits bundle.Limits) (*Import, error) {
 	i := &Import{store: s, path: path}
-	if s.exists(filepath.Join(s.dir, locksDir)) {
-		if err := i.share(); err != nil {
-			return nil, err
-		}
+	there, err := s.exists(filepath.Join(s.dir, locksDir))
+	if err == nil && there {
+		err = i.share()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := i.open(ctx, r, path, limits); err != nil {
 		return nil, errors.Join(err, i.Close())

@@ -43,7 +43,11 @@ func (s *Store) PendingImport(prd string) (*PendingImport, error) {
 	if p != nil || err != nil {
 		return p, err
 	}
-	if s.exists(filepath.Join(from, journalName)) {
+	there, err := s.exists(filepath.Join(from, journalName))
+	if err != nil {
+		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
+	}
+	if there {
 		return &PendingImport{}, nil
 	}
 	return s.readPending(prd, s.pendingPath(prd))
@@ -84,8 +88,8 @@ func (i *Import) pending(by Actor, o PlaceOptions) *PendingImport {
 func (s *Store) writePending(dir string, p *PendingImport) error {
 	path := filepath.Join(dir, importingName)
 	if p == nil {
-		if !s.exists(path) {
-			return nil
+		if there, err := s.exists(path); err != nil || !there {
+			return err
 		}
 		return s.removeDurably(path)
 	}

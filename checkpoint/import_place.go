@@ -215,10 +215,14 @@ func (s *Store) importingPath(prd string) string { return s.prdDir(prd) + import
 // returns where the one lies that was in its way.
 func (s *Store) finishImport(prd string) (archived string, err error) {
 	from := s.importingPath(prd)
-	if !s.exists(from) {
-		return "", nil
+	if there, err := s.exists(from); err != nil || !there {
+		return "", err
 	}
-	if s.exists(filepath.Join(from, journalName)) {
+	whole, err := s.exists(filepath.Join(from, journalName))
+	if err != nil {
+		return "", fmt.Errorf("finish the import of %s: %w", prd, err)
+	}
+	if whole {
 		if archived, err = s.makeWay(prd, from); err == nil {
 			err = s.moveIn(prd, from)
 		}

@@ -77,7 +77,7 @@ func oldOrNew(t *testing.T, when string, f *fixture, old, is *State) {
 	if got != nil {
 		needsWhole(t, s, "PRD-009")
 	}
-	if s.exists(s.importingPath("PRD-009")) {
+	if isThere(t, s, s.importingPath("PRD-009")) {
 		t.Fatalf("%s: something is left of the import", when)
 	}
 }

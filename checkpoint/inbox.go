@@ -69,8 +69,15 @@ func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) 
 	if err := s.checkID(r.PRD); err != nil {
 		return err
 	}
-	if !s.exists(s.journalPath(r.PRD)) && !s.exists(s.documentPath(r.PRD)) {
-		return fmt.Errorf("%s %s: %w", r.Verb, r.PRD, ErrNoSession)
+	known, err := s.exists(s.journalPath(r.PRD))
+	if err == nil && !known {
+		known, err = s.exists(s.documentPath(r.PRD))
+	}
+	if err == nil && !known {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", r.Verb, r.PRD, err)
 	}
 	a := &asking{store: s, alone: alone, mail: mail{FormatVersion: FormatVersion, Request: r}}
 	a.mail.Asker = newHolder(r.By, s.now())

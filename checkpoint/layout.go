@@ -69,12 +69,11 @@ func (s *Store) makeRoot() error {
 			return err
 		}
 	}
-	if ignore := filepath.Join(s.dir, ignoreName); !s.exists(ignore) {
-		if err := store.WriteFile(s.fs, ignore, []byte("*\n")); err != nil {
-			return err
-		}
+	ignore := filepath.Join(s.dir, ignoreName)
+	if there, err := s.exists(ignore); err != nil || there {
+		return err
 	}
-	return nil
+	return store.WriteFile(s.fs, ignore, []byte("*\n"))
 }
 
 // makePRDLayout creates what a session needs.

@@ -80,7 +80,9 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 // loadDocument is for a PRD without a journal.
 func (s *Store) loadDocument(prd string, d *Document, claims []claim, damaged *DamagedError) (*Snapshot, error) {
 	if err := s.journalMissing(prd, d, claims); err != nil {
-		if again, unreadable := s.readDocument(prd); again == nil && unreadable == nil && !s.exists(s.manifestPath(prd)) {
+		again, unreadable := s.readDocument(prd)
+		indexed, unknown := s.exists(s.manifestPath(prd))
+		if again == nil && !indexed && unreadable == nil && unknown == nil {
 			return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived this moment
 		}
 		return nil, err

@@ -126,8 +126,12 @@ func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", prd, err)
 	}
-	if !s.exists(s.prdDir(prd)) && !s.exists(s.documentPath(prd)) {
-		return "", fmt.Errorf("set %s aside: %w", prd, ErrNoSession)
+	known, err := s.isKnown(prd)
+	if err == nil && !known {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return "", fmt.Errorf("set %s aside: %w", prd, err)
 	}
 	l, err := s.lockDir(prd)
 	if err != nil {

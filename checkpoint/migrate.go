@@ -203,8 +203,11 @@ func (s *Store) keepOld(prd string, m *Migrated) error {
 // keepFile gives a file a second name, once: what has it already is the older
 // one. Where links are not to be had, it is a copy.
 func (s *Store) keepFile(path, to string) error {
-	if s.exists(to) || !s.exists(path) {
-		return nil
+	if kept, err := s.exists(to); err != nil || kept {
+		return err
+	}
+	if there, err := s.exists(path); err != nil || !there {
+		return err
 	}
 	if err := s.fs.Link(path, to); err == nil {
 		return nil

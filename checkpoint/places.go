@@ -93,7 +93,14 @@ func (s *Store) Known() ([]string, error) {
 	}
 	var prds []string
 	for _, p := range all {
-		if s.isID(p.prd) && s.exists(filepath.Join(p.dir, journalName)) {
+		if !s.isID(p.prd) {
+			continue
+		}
+		there, err := s.exists(filepath.Join(p.dir, journalName))
+		if err != nil {
+			return nil, fmt.Errorf("list the sessions of %s: %w", p.prd, err)
+		}
+		if there {
 			prds = append(prds, p.prd)
 		}
 	}

@@ -35,7 +35,7 @@ func settled(t *testing.T, when string, c *scene, want string) {
 	if got := has(t, s, c.artifacts...); got != want {
 		t.Fatalf("%s: objects %s, not %s", when, got, want)
 	}
-	if s.exists(s.trashPath()) || s.exists(s.deletingPath("PRD-009")) {
+	if isThere(t, s, s.trashPath()) || isThere(t, s, s.deletingPath("PRD-009")) {
 		t.Fatalf("%s: something is left of what was deleted", when)
 	}
 }
@@ -125,7 +125,7 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 		again.o.Now, again.o.Policy = c.o.Now, c.o.Policy
 		if name == "deletesession" {
 			s := again.open()
-			if !s.exists(s.journalPath("PRD-009")) || s.exists(s.deletingPath("PRD-009")) {
+			if !isThere(t, s, s.journalPath("PRD-009")) || isThere(t, s, s.deletingPath("PRD-009")) {
 				// It is gone.
 			} else if err := s.DeleteSession(context.Background(), "PRD-009", by); err != nil {
 				t.Fatalf("%s, %s: delete again: %v", when, plane, err)
@@ -182,3 +182,56 @@ func (u unlocked) TryLock(name string, shared bool) (store.Lock, error) {
 type freeLock struct{}
 
 func (freeLock) Unlock() error { return nil }
+
+// TestUnknownIsNotAbsent: what cannot be looked at is not taken for missing, so
+// that finishing earlier work loses no session.
+func TestUnknownIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	for name, dirOf := range map[string]func(s *Store) string{
+		"deleting":  func(s *Store) string { return s.deletingPath("PRD-009") },
+		"archiving": func(s *Store) string { return s.archivingPath("PRD-009") },
+		"importing": func(s *Store) string { return s.importingPath("PRD-009") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := store.NewMemory()
+			c := newScene(t, m)
+			x := lockPRD(t, c.open(), "PRD-009")
+			commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+			must(t, x.Start(startedOf("PRD-009", "S2", 1))) // S1 is in its history
+			must(t, x.Close())
+			s := c.open()
+			dir := dirOf(s)
+			must(t, m.Remove(s.documentPath("PRD-009")))
+			must(t, m.Rename(s.prdDir("PRD-009"), dir))
+			if name == "importing" { // one has no history, and finds one
+				must(t, store.MkdirAll(m, s.prdDir("PRD-009")))
+				must(t, m.Rename(filepath.Join(dir, historyDir), s.historyPath("PRD-009")))
+				must(t, m.SyncDir(s.prdDir("PRD-009")))
+				must(t, m.SyncDir(dir))
+			}
+			must(t, m.SyncDir(s.dir))
+			want := map[string]int{"deleting": 1, "archiving": 2, "importing": 2}[name]
+			for at := int64(1); ; at++ {
+				disk := m.Crash()
+				flaky := &failingOnce{FS: disk, at: at}
+				c.fixture = on(t, flaky, c.dir)
+				if s, err := OpenStore(c.dir, c.o); err == nil {
+					if x, err := s.Lock(context.Background(), "PRD-009", by); err == nil {
+						_ = x.Close() // which may fail, too
+					}
+				}
+				c.fixture = on(t, unlocked{disk}, c.dir)
+				must(t, lockPRD(t, c.open(), "PRD-009").Close())
+				sessions, err := c.open().Sessions("PRD-009")
+				must(t, err)
+				if len(sessions) != want {
+					t.Fatalf("operation %d failed: %d sessions are left of %d", at, len(sessions), want)
+				}
+				if flaky.count.Load() < at {
+					break
+				}
+			}
+		})
+	}
+}

@@ -280,3 +280,10 @@ func (f *dyingFile) Sync() error {
 	}
 	return f.File.Sync()
 }
+
+func isThere(t testing.TB, s *Store, path string) bool {
+	t.Helper()
+	there, err := s.exists(path)
+	must(t, err)
+	return there
+}

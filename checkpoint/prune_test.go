@@ -317,12 +317,12 @@ func TestPrunedSessions(t *testing.T) {
 	if len(done.Sessions) != 1 || done.Sessions[0].ID != "failed/"+filepath.Base(at) {
 		t.Fatalf("%+v", done)
 	}
-	if c.open().exists(at) {
+	if isThere(t, c.open(), at) {
 		t.Error("the session is still there")
 	}
 	got, err := s.Collect(context.Background(), nil)
 	must(t, err)
-	if has(t, s, c.artifacts...) != "000" || s.exists(s.trashPath()) || got.Objects != 3 {
+	if has(t, s, c.artifacts...) != "000" || isThere(t, s, s.trashPath()) || got.Objects != 3 {
 		t.Errorf("collected %+v", got)
 	}
 }
@@ -537,7 +537,7 @@ func TestDeleteSession(t *testing.T) {
 	c.read("PRD-009/history/S1/journal.jsonl")
 	_, err := s.Collect(ctx, nil)
 	must(t, err)
-	if got := has(t, s, c.artifacts...); got != "111" || s.exists(s.trashPath()) {
+	if got := has(t, s, c.artifacts...); got != "111" || isThere(t, s, s.trashPath()) {
 		t.Errorf("the history lost objects: %s", got)
 	}
 	c.write("PRD-010/journal.jsonl", []byte("no\nno\n"))

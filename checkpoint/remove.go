@@ -139,8 +139,12 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by Actor) (err er
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
-	if !s.exists(s.prdDir(prd)) && !s.exists(s.documentPath(prd)) {
-		return fmt.Errorf("delete the session of %s: %w", prd, ErrNoSession)
+	known, err := s.isKnown(prd)
+	if err == nil && !known {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
 	l, err := s.lockDir(prd)
 	if err != nil {
@@ -184,8 +188,8 @@ func (s *Store) deleteSession(prd string) error {
 // back to where it was, the rest into the trash.
 func (s *Store) finishDelete(prd string) error {
 	from := s.deletingPath(prd)
-	if !s.exists(from) {
-		return nil
+	if there, err := s.exists(from); err != nil || !there {
+		return err
 	}
 	if err := s.returnHistory(prd, from); err != nil {
 		return err

@@ -129,11 +129,11 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 // keepDamaged moves a damaged file to where it is kept for people: beside the
 // journal, so that nothing takes it for a checkpoint.
 func (s *Store) keepDamaged(dir, path string) (string, error) {
-	to := filepath.Join(dir, filepath.Base(path)+".damaged")
-	for n := 2; s.exists(to); n++ {
-		to = filepath.Join(dir, fmt.Sprintf("%s.damaged-%d", filepath.Base(path), n))
+	to, err := s.freePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
+	if err == nil {
+		err = s.move(path, to)
 	}
-	if err := s.move(path, to); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", path, err)
 	}
 	return to, nil

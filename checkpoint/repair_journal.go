@@ -21,8 +21,12 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by Actor) (*Jour
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, err)
 	}
-	if !s.exists(s.prdDir(prd)) {
-		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, ErrNoSession)
+	there, err := s.exists(s.prdDir(prd))
+	if err == nil && !there {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, err)
 	}
 	l, err := s.lockDir(prd)
 	if err != nil {
@@ -78,9 +82,9 @@ func (r *JournalRebuild) firstLine() ([]byte, error) {
 // keepJournal keeps what is damaged, and puts the checkpoint files in order.
 func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 	dir := s.prdDir(prd)
-	kept := filepath.Join(dir, "damaged-"+s.now().Format(stampFormat))
-	for n := 2; s.exists(kept); n++ {
-		kept = filepath.Join(dir, fmt.Sprintf("damaged-%s-%d", s.now().Format(stampFormat), n))
+	kept, err := s.freePath(filepath.Join(dir, "damaged-"+s.now().Format(stampFormat)))
+	if err != nil {
+		return err
 	}
 	if err := store.MkdirAll(s.fs, kept); err != nil {
 		return err

@@ -30,7 +30,12 @@ func (s *Store) writeRescue(prd, session, own string, commits []*Commit) (string
 		if n == maxRescues {
 			return "", fmt.Errorf("write a rescue copy: %s holds too many", s.o.RescueDir)
 		}
-		if p := s.rescuePath(prd, session, n); !s.exists(p) {
+		p := s.rescuePath(prd, session, n)
+		there, err := s.exists(p)
+		if err != nil {
+			return "", fmt.Errorf("write a rescue copy: %w", err)
+		}
+		if !there {
 			path = p
 		}
 	}

@@ -81,7 +81,10 @@ func (s *Store) allPRDs() ([]string, error) {
 		for _, name := range names {
 			id, ok := failedName(name)
 			if sub == "" {
-				id, ok = name, s.exists(s.historyPath(name))
+				id = name
+				if ok, err = s.exists(s.historyPath(name)); err != nil {
+					return nil, fmt.Errorf("list the sessions of %s: %w", name, err)
+				}
 			}
 			if ok && s.isID(id) {
 				prds = append(prds, id)
@@ -130,8 +133,8 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 		}
 		return a.State.CreatedAt.Compare(b.State.CreatedAt)
 	})
-	if !s.exists(s.prdDir(prd)) && !s.exists(s.documentPath(prd)) {
-		return all, nil
+	if known, err := s.isKnown(prd); err != nil || !known {
+		return all, err
 	}
 	current := s.readSession(StoredSession{PRD: prd, Place: PlaceCurrent, Dir: s.prdDir(prd)})
 	if errors.Is(current.Err, ErrNoSession) || current.State == nil && current.Err == nil {

@@ -57,7 +57,11 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 			"%s holds %d MB more than it may (%d MB): raise checkpoint.storage.max_size_mb, or unpin or keep fewer",
 			x.prd, inMB(t.Pruned.Over), x.store.o.Policy.MaxSizeMB))
 	}
-	if emptied || !t.Pruned.isEmpty() || x.store.exists(x.store.trashPath()) {
+	trash, err := x.store.exists(x.store.trashPath())
+	if err != nil {
+		return t, err
+	}
+	if emptied || !t.Pruned.isEmpty() || trash {
 		return t, x.collectInto(ctx, w, &t, nil)
 	}
 	return t, x.collectInto(ctx, w, &t, seen.dropped)

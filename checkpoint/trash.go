@@ -27,10 +27,13 @@ func (s *Store) discard(dir string) error {
 
 // emptyTrash removes what was discarded. Nobody else may do so meanwhile.
 func (s *Store) emptyTrash() error {
-	if !s.exists(s.trashPath()) {
+	there, err := s.exists(s.trashPath())
+	if err == nil && !there {
 		return nil
 	}
-	err := s.removeAll(s.trashPath())
+	if err == nil {
+		err = s.removeAll(s.trashPath())
+	}
 	if err == nil {
 		err = s.fs.SyncDir(s.dir)
 	}
