@@ -25,6 +25,14 @@ type RollbackOptions struct {
 	By     Actor
 }
 
+// LeftAlone are the files that a rollback leaves as they are, since no
+// checkpoint tells what they should be.
+type LeftAlone struct {
+	LeftOut  []string // look sensitive, or hold a sensitive value
+	Unstable []string // kept changing while they were captured, now or then
+	Sparse   []string // were not checked out then, and differ
+}
+
 // Rollback is what a rollback would do, or is doing. It is plain data.
 type Rollback struct {
 	Target      *CheckpointRef
@@ -38,11 +46,9 @@ type Rollback struct {
 	FilesOf     *Capture           // whose files come back, nil: only recorded artifacts are known
 	Changes     []workspace.Change // of the files
 	Missing     []workspace.Missing
-	LeftOut     []string // sensitive files, which are left as they are
-	Unstable    []string // files that kept changing, now or then, so that no checkpoint holds them: they are left as they are, too
-	Sparse      []string // files that were not checked out then and differ, which are left as they are, too
-	Git         *GitReset
-	Branch      string // that git is on now, where the target is of another one
+	LeftAlone
+	Git    *GitReset
+	Branch string // that git is on now, where the target is of another one
 
 	state    *State   // of the target
 	patterns []string // of both sides, nil where files are not looked at

@@ -17,6 +17,7 @@ type RolledBack struct {
 	Written     int // files
 	Deleted     int
 	Invalidated []string // checkpoints
+	LeftAlone            // empty where a rollback that was cut short was finished
 	Absent      string   // the commit that HEAD was not reset to, since the repository does not have it
 }
 
@@ -74,8 +75,11 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		done, err = x.carryOutRollback(ctx, w, before)
 		return err
 	})
-	if done != nil && plan.Git != nil && plan.Git.Absent {
-		done.Absent = plan.Git.To
+	if done != nil {
+		done.LeftAlone = plan.LeftAlone
+		if plan.Git != nil && plan.Git.Absent {
+			done.Absent = plan.Git.To
+		}
 	}
 	return done, err
 }

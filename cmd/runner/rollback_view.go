@@ -28,10 +28,19 @@ type rollbackPreview struct {
 	FilesOf       uint64                   `json:"files_of_seq,omitempty"` // the commit that captured them
 	Files         []fileChange             `json:"files"`
 	Missing       []fileProblem            `json:"missing"`
-	LeftOut       []checkpoint.Text        `json:"left_out"`
-	Unstable      []checkpoint.Text        `json:"unstable"` // not captured, since they kept changing, and left as they are
-	Sparse        []checkpoint.Text        `json:"sparse"`   // not checked out then, and left as they are
-	Git           *gitReset                `json:"git,omitempty"`
+	leftAlone
+	Git *gitReset `json:"git,omitempty"`
+}
+
+// leftAlone are files that stay as they are.
+type leftAlone struct {
+	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
+	Unstable []checkpoint.Text `json:"unstable"` // not captured, since they kept changing
+	Sparse   []checkpoint.Text `json:"sparse"`   // not checked out then
+}
+
+func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
+	return leftAlone{LeftOut: texts(l.LeftOut), Unstable: texts(l.Unstable), Sparse: texts(l.Sparse)}
 }
 
 // fileChange is what becomes of a file.
@@ -77,7 +86,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	for _, m := range plan.Missing {
 		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
 	}
-	p.LeftOut, p.Unstable, p.Sparse = texts(plan.LeftOut), texts(plan.Unstable), texts(plan.Sparse)
+	p.leftAlone = newLeftAlone(plan.LeftAlone)
 	if g := plan.Git; g != nil {
 		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
 		for _, c := range g.Discard {
@@ -178,14 +187,19 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	for _, m := range plan.Missing {
 		fmt.Fprintf(b, "  ✗ Cannot restore %s: %s\n", view.OneLine(m.Path), m.Reason)
 	}
-	for _, path := range plan.LeftOut {
-		fmt.Fprintf(b, "  - Left as it is, since it looks sensitive or holds a sensitive value: %s\n", view.OneLine(path))
+	writeLeftAlone(b, "  - Left as it is, since it", plan.LeftAlone)
+}
+
+// writeLeftAlone names the files that stay, a line each.
+func writeLeftAlone(b *strings.Builder, so string, l checkpoint.LeftAlone) {
+	for _, path := range l.LeftOut {
+		fmt.Fprintf(b, "%s looks sensitive or holds a sensitive value: %s\n", so, view.OneLine(path))
 	}
-	for _, path := range plan.Unstable {
-		fmt.Fprintf(b, "  - Left as it is, since it kept changing while it was captured: %s\n", view.OneLine(path))
+	for _, path := range l.Unstable {
+		fmt.Fprintf(b, "%s kept changing while it was captured: %s\n", so, view.OneLine(path))
 	}
-	for _, path := range plan.Sparse {
-		fmt.Fprintf(b, "  - Left as it is, since it was not checked out then: %s\n", view.OneLine(path))
+	for _, path := range l.Sparse {
+		fmt.Fprintf(b, "%s was not checked out then: %s\n", so, view.OneLine(path))
 	}
 }
 
@@ -219,13 +233,14 @@ type rollbackResult struct {
 	Written       int                        `json:"files_written"`
 	Deleted       int                        `json:"files_deleted"`
 	Invalidated   []string                   `json:"invalidated"`
-	Absent        string                     `json:"to_commit_absent,omitempty"` // the branch was not reset to it
+	leftAlone
+	Absent string `json:"to_commit_absent,omitempty"` // the branch was not reset to it
 }
 
 func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.RolledBack) rollbackResult {
 	return rollbackResult{
 		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.Steps,
-		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), Absent: done.Absent,
+		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), leftAlone: newLeftAlone(done.LeftAlone), Absent: done.Absent,
 	}
 }
 
@@ -241,6 +256,7 @@ func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *
 	if done.Absent != "" {
 		fmt.Fprintf(&b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", short(done.Absent))
 	}
+	writeLeftAlone(&b, "- Left as it was, since it", done.LeftAlone)
 	for _, path := range done.Skipped {
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
