@@ -9,8 +9,9 @@
 //
 // The formats are described in FORMAT.md beside this file. Read event.go for
 // what can happen, state.go for what it folds into, journal.go for how it is
-// read back, and session.go for how it is written. Package compare, above this
-// one, says how two points of a session differ.
+// read back, and session.go for how it is written. Package retention, below this
+// one, decides which checkpoints are kept; package compare, above it, says how
+// two points of a session differ.
 package checkpoint
 
 import (

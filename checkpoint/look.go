@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"prdrunner/checkpoint/retention"
 )
 
 // glance is what a look at the journals of a PRD tells at once, without its
@@ -26,7 +28,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := &holdings{Usage: Usage{Held: map[string]Holding{}}}
+	files := &holdings{Usage: retention.Usage{Held: map[string]retention.Holding{}}}
 	if err := x.store.fileSizes(x.prd, files); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"prdrunner/checkpoint/retention"
 )
 
 // Pruned is what pruning removed of a PRD, or would.
@@ -20,7 +22,7 @@ type Pruned struct {
 	Lost        []string            // what can no longer be gone back to, for people
 	Freed       int64               // bytes, as far as no other PRD needs them too
 	Over        int64               // bytes over max_size_mb that are left although nothing more may go
-	Doubted     int                 // too old by a reading of the clock that is not believed, see Clock
+	Doubted     int                 // too old by a reading of the clock that is not believed, see retention.Clock
 	Warnings    []string            // what could not be looked at
 }
 
@@ -51,6 +53,11 @@ type RemovedSession struct {
 // isEmpty reports whether nothing is removed.
 func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessions) == 0 }
 
+// PruneOptions are what a person asked for, on top of the policy.
+type PruneOptions struct {
+	OlderThan time.Duration // takes the place of the policy's ages, see retention.Pass; 0: nothing was asked for
+}
+
 // PlanPrune says what Prune would remove. It takes no lock and changes nothing.
 func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (*Pruned, error) {
 	if err := s.checkID(prd); err != nil {
@@ -63,13 +70,13 @@ func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (*Pru
 	if len(records) == 0 {
 		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
 	}
-	return s.planPrune(ctx, prd, records, o, s.o.Policy.MaxSizeMB > 0)
+	return s.planPrune(ctx, prd, records, o, s.o.Policy.Retention.MaxSizeMB > 0)
 }
 
 // planPrune is PlanPrune of sessions that were read already. What a PRD holds
 // is looked at only if weighed says so.
 func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSession, o PruneOptions, weighed bool) (*Pruned, error) {
-	pass := Pass{Clock: Clock{Now: s.now(), Seen: s.readings(records)}, Prune: o}
+	pass := retention.Pass{Clock: retention.Clock{Now: s.now(), Seen: s.readings(records)}, OlderThan: o.OlderThan}
 	p := &Pruned{PRD: prd}
 	if weighed {
 		held, err := s.holds(ctx, prd, records)
@@ -84,7 +91,7 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 	}
 	for _, r := range records {
 		if r.current {
-			p.decide(r.state, s.o.Policy, pass)
+			p.decide(r.state, s.o.Policy.Retention, pass)
 		}
 	}
 	return p, s.decideSessions(p, records, pass)
@@ -130,9 +137,13 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 }
 
 // decide applies the policy to the checkpoints of a state.
-func (p *Pruned) decide(s *State, policy Policy, pass Pass) {
+func (p *Pruned) decide(s *State, policy retention.Policy, pass retention.Pass) {
 	pass.Needed = neededBy(s)
-	result := Retain(s.Checkpoints, policy, pass)
+	all := make([]retention.Checkpoint, len(s.Checkpoints))
+	for i, ref := range s.Checkpoints {
+		all[i] = ref.forRetention()
+	}
+	result := retention.Decide(all, policy, pass)
 	kept := make([]*CheckpointRef, 0, len(s.Checkpoints))
 	for i, d := range result.Decisions {
 		if d.Keep {
@@ -184,7 +195,7 @@ func (s *State) undoers() map[string]string {
 func lost(s *State, removed []RemovedCheckpoint, kept []*CheckpointRef) []string {
 	steps := map[int]*CheckpointRef{}
 	for _, ref := range kept {
-		if isUsable(ref) {
+		if ref.unusable() == "" {
 			steps[ref.Step] = ref
 		}
 	}
@@ -192,7 +203,7 @@ func lost(s *State, removed []RemovedCheckpoint, kept []*CheckpointRef) []string
 	told := map[int]bool{}
 	for _, c := range removed {
 		switch _, there := steps[c.Step]; {
-		case !isUsable(c.CheckpointRef):
+		case c.unusable() != "":
 		case c.Trigger == TriggerPreRollback:
 			if undone := s.rollbackWith(c.ID); undone != "" {
 				all = append(all, fmt.Sprintf("rollback %s can no longer be undone", undone))
@@ -269,7 +280,7 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 }
 
 // decideSessions applies the policy to the sessions of a PRD that were set aside.
-func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass Pass) error {
+func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass retention.Pass) error {
 	places, err := s.placesOf(p.PRD)
 	if err != nil {
 		return err
@@ -279,7 +290,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass Pass)
 		byID[r.id] = r
 	}
 	pass.Needed = map[string]string{}
-	var sessions []ArchivedSession
+	var sessions []retention.Session
 	dirs := map[string]place{}
 	for _, at := range places {
 		if ext := filepath.Ext(at.dir); at.current || ext == archivingExt || ext == importingExt {
@@ -294,7 +305,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass Pass)
 		}
 		sessions, dirs[a.ID] = append(sessions, a), at
 	}
-	result := RetainSessions(sessions, s.o.Policy, pass)
+	result := retention.DecideSessions(sessions, s.o.Policy.Retention, pass)
 	for i, d := range result.Decisions {
 		if d.Keep {
 			continue
@@ -313,8 +324,8 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass Pass)
 // archivedSession describes a session that was set aside. One that can't be
 // read is as old as its name says; where nothing tells, or a newer version
 // wrote it, it is not ours to remove.
-func (s *Store) archivedSession(at place, r *recordedSession) (a ArchivedSession, keep string, err error) {
-	a = ArchivedSession{ID: at.id, PRD: at.prd, Complete: at.complete, EndedAt: at.at}
+func (s *Store) archivedSession(at place, r *recordedSession) (a retention.Session, keep string, err error) {
+	a = retention.Session{ID: at.id, PRD: at.prd, Complete: at.complete, EndedAt: at.at}
 	if a.Bytes, err = s.treeSize(at.dir); err != nil {
 		return a, "", err
 	}

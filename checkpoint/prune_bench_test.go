@@ -14,7 +14,7 @@ import (
 func crowd(b *testing.B, f *fixture, n int) {
 	b.Helper()
 	f.o.Policy = DefaultPolicy()
-	delete(f.o.Policy.Retention, TriggerWorkstreamComplete)
+	delete(f.o.Policy.Retention.Counts, string(TriggerWorkstreamComplete))
 	s := f.open()
 	x := lockPRD(b, s, "PRD-009")
 	must(b, x.Start(started("S1", wide(100))))
@@ -45,7 +45,7 @@ func BenchmarkPrune(b *testing.B) {
 		b.StopTimer()
 		f := inMemory(b)
 		crowd(b, f, 10_000)
-		f.o.Policy.Retention[TriggerWorkstreamComplete] = 1
+		f.o.Policy.Retention.Counts[string(TriggerWorkstreamComplete)] = 1
 		b.StartTimer()
 		x := lockPRD(b, f.open(), "PRD-009")
 		p, err := x.Prune(context.Background(), PruneOptions{})

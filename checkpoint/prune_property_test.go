@@ -271,8 +271,7 @@ func TestNothingKeptLosesWhatItNeeds(t *testing.T) {
 			owned: map[string]*Session{}, needed: map[string]map[string]bool{},
 		}
 		h.policy.OnComplete = rapid.SampledFrom([]OnComplete{KeepOnComplete, DeleteOnComplete, ArchiveOnComplete}).Draw(r, "on complete")
-		h.policy.Retention = maps.Clone(h.policy.Retention)
-		h.policy.Retention[TriggerManual] = rapid.SampledFrom([]int{-1, 1}).Draw(r, "manual")
+		h.policy.Retention.Counts[string(TriggerManual)] = rapid.SampledFrom([]int{-1, 1}).Draw(r, "manual")
 		r.Cleanup(func() {
 			for _, x := range h.owned {
 				must(t, errors.Join(x.writer.close(), x.locks.release()))

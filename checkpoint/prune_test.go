@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -32,7 +33,7 @@ func newScene(t testing.TB, fsys store.FS) *scene {
 	c := &scene{fixture: on(t, fsys, "/ws/.runner"), clock: newTick()}
 	c.o.Now = c.clock.now
 	c.o.Policy = DefaultPolicy()
-	delete(c.o.Policy.Retention, TriggerWorkstreamComplete)
+	delete(c.o.Policy.Retention.Counts, string(TriggerWorkstreamComplete))
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
 	must(t, x.Start(started("S1", wide(2))))
@@ -44,7 +45,7 @@ func newScene(t testing.TB, fsys store.FS) *scene {
 		c.ids = append(c.ids, mark(t, x, TriggerWorkstreamComplete))
 	}
 	must(t, x.Close())
-	c.o.Policy.Retention[TriggerWorkstreamComplete] = 1
+	c.o.Policy.Retention.Counts[string(TriggerWorkstreamComplete)] = 1
 	return c
 }
 
@@ -245,7 +246,7 @@ func TestRescuedIsNeeded(t *testing.T) {
 func TestWhereItStands(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
-	c.o.Policy.Retention[TriggerWorkstreamComplete] = 0
+	c.o.Policy.Retention.Counts[string(TriggerWorkstreamComplete)] = 0
 	x := lockPRD(t, c.open(), "PRD-009")
 	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: c.ids[0], Scope: RollbackState, By: by})
 	must(t, err)
@@ -358,20 +359,20 @@ func TestDelete(t *testing.T) {
 func TestSizeLimit(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
-	c.o.Policy.Retention[TriggerSessionEnd] = 100
+	c.o.Policy.Retention.Counts[string(TriggerSessionEnd)] = 100
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
 	for i := range 4 {
-		produce(t, x, "w1", put(t, s, "large", strings.Repeat(fmt.Sprint(i), megabyte/2)))
+		produce(t, x, "w1", put(t, s, "large", strings.Repeat(fmt.Sprint(i), retention.Megabyte/2)))
 		mark(t, x, TriggerSessionEnd)
 	}
 	must(t, x.Close())
 	files, held, err := s.Holds(context.Background(), "PRD-009")
 	must(t, err)
-	if held < 2*megabyte || held > 2*megabyte+100 || files < 1000 {
+	if held < 2*retention.Megabyte || held > 2*retention.Megabyte+100 || files < 1000 {
 		t.Errorf("holds %d in files, %d in objects", files, held)
 	}
-	c.o.Policy.MaxSizeMB = 1
+	c.o.Policy.Retention.MaxSizeMB = 1
 	x = lockPRD(t, c.open(), "PRD-009")
 	tidied, err := x.Tidy(context.Background(), nil)
 	must(t, err)
@@ -379,12 +380,12 @@ func TestSizeLimit(t *testing.T) {
 	if len(tidied.Pruned.Checkpoints) == 0 || tidied.Collected.Objects < 2 || len(tidied.Warnings) != 0 {
 		t.Errorf("%+v", tidied)
 	}
-	if _, held, _ = s.Holds(context.Background(), "PRD-009"); held > megabyte {
+	if _, held, _ = s.Holds(context.Background(), "PRD-009"); held > retention.Megabyte {
 		t.Errorf("holds %d after it", held)
 	}
 	needsWhole(t, s, "PRD-009")
 	x = lockPRD(t, c.open(), "PRD-009")
-	produce(t, x, "w1", put(t, s, "large", strings.Repeat("large", megabyte)))
+	produce(t, x, "w1", put(t, s, "large", strings.Repeat("large", retention.Megabyte)))
 	mark(t, x, TriggerSessionEnd)
 	tidied, err = x.Tidy(context.Background(), nil)
 	must(t, err)

@@ -98,7 +98,7 @@ func (s *State) deletable(ref *CheckpointRef, force bool) error {
 		return &KeptError{ID: ref.ID, Why: "it is pinned", Pinned: true}
 	case s.Rollback != nil && (ref.ID == s.Rollback.To || ref.ID == s.Rollback.Safety):
 		return &KeptError{ID: ref.ID, Why: "a rollback that is not finished needs it"}
-	case !force && (ref == newestValid(s.Checkpoints) || ref == s.CurrentCheckpoint()):
+	case !force && (ref == s.newestUsable() || ref == s.CurrentCheckpoint()):
 		return &KeptError{ID: ref.ID, Why: "it is the newest valid one, or the one that the session stands at", Newest: true}
 	}
 	return nil
@@ -119,11 +119,13 @@ func (s *Store) weigh(ctx context.Context, p *Pruned) error {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("the size is not known: %v", err))
 		return nil
 	}
-	t := newTally(held.Usage)
-	for i := range p.Checkpoints {
-		c := &p.Checkpoints[i]
-		c.Bytes = t.release(c.ID)
-		p.Freed += c.Bytes
+	ids := make([]string, len(p.Checkpoints))
+	for i, c := range p.Checkpoints {
+		ids[i] = c.ID
+	}
+	for i, bytes := range held.Freed(ids) {
+		p.Checkpoints[i].Bytes = bytes
+		p.Freed += bytes
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/store"
 )
 
@@ -15,7 +17,7 @@ func TestRollbackKeepsItsTarget(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	f.o.Policy = DefaultPolicy()
-	f.o.Policy.Retention[TriggerPreRollback] = 1
+	f.o.Policy.Retention.Counts[string(TriggerPreRollback)] = 1
 	x := f.run()
 	defer func() { must(t, x.Close()) }()
 	a := manual(t, x)
@@ -35,11 +37,11 @@ func TestRollbackKeepsItsTarget(t *testing.T) {
 func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
-	c.o.Policy.Retention[TriggerPreRollback] = 0
-	c.o.Policy.MaxSizeMB = 1
+	c.o.Policy.Retention.Counts[string(TriggerPreRollback)] = 0
+	c.o.Policy.Retention.MaxSizeMB = 1
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
-	produce(t, x, "w1", put(t, s, "large", strings.Repeat("the only copy", megabyte)))
+	produce(t, x, "w1", put(t, s, "large", strings.Repeat("the only copy", retention.Megabyte)))
 	undo := back(t, x, c.ids[0])
 	produce(t, x, "w1", put(t, s, "small", "another"))
 	mark(t, x, TriggerManual)
@@ -55,6 +57,7 @@ func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 			t.Fatalf("tidied %+v", tidied)
 		}
 	}
+	const day = 24 * time.Hour
 	c.clock.at = c.clock.at.Add(100 * day)
 	p, err := x.Prune(context.Background(), PruneOptions{OlderThan: day})
 	must(t, err)

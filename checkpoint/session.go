@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/store"
 )
 
@@ -37,8 +38,8 @@ type Session struct {
 	flight  *Commit // what the writer has
 	wanted  bool    // Flush was called while the writer was busy
 
-	groups  map[group][]string // ids of the kept checkpoints where their number is limited
-	needed  map[string]string  // ids that must not go at this moment, and why
+	groups  map[retention.Group][]string // ids of the kept checkpoints where their number is limited
+	needed  map[string]string            // ids that must not go at this moment, and why
 	derived derived
 
 	unclean bool
@@ -70,10 +71,10 @@ func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log
 func (x *Session) begin(f *fold, seq uint64, sum string) {
 	x.live, x.durable, x.handed, x.sum = f, f.state.Clone(), seq, sum
 	x.pending = Commit{}
-	x.groups = map[group][]string{}
+	x.groups = map[retention.Group][]string{}
 	for _, ref := range f.state.Checkpoints {
-		if _, limited := x.store.o.Policy.limit(ref.Trigger); limited {
-			g := groupOf(ref.Trigger, ref.Phase)
+		g := groupOf(ref.Trigger, ref.Phase)
+		if _, limited := x.store.o.Policy.Retention.Limit(g.Trigger); limited {
 			x.groups[g] = append(x.groups[g], ref.ID)
 		}
 	}

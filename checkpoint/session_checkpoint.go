@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+
+	"prdrunner/checkpoint/retention"
 )
 
 // Checkpoint adds a checkpoint of what was added so far, if the policy wants
@@ -52,24 +54,24 @@ func (s *State) PhaseName() string {
 // retain adds a checkpoint to those that retention counts together with it,
 // and returns which of them are no longer kept.
 func (x *Session) retain(id string, t Trigger, phase string) []string {
-	if _, limited := x.store.o.Policy.limit(t); !limited {
+	policy, g := x.store.o.Policy.Retention, groupOf(t, phase)
+	if _, limited := policy.Limit(g.Trigger); !limited {
 		return nil
 	}
-	g := groupOf(t, phase)
-	refs := make([]*CheckpointRef, 0, len(x.groups[g])+1)
+	together := make([]retention.Checkpoint, 0, len(x.groups[g])+1)
 	for _, old := range x.groups[g] {
 		if ref := x.live.state.indexed().checkpoints[old]; ref != nil {
-			refs = append(refs, ref)
+			together = append(together, ref.forRetention())
 		}
 	}
-	refs = append(refs, &CheckpointRef{ID: id, Trigger: t, Phase: phase, Valid: true})
+	together = append(together, retention.Checkpoint{ID: id, Group: g})
 	needed := x.needed
 	if t == TriggerPreRollback {
 		needed = x.live.state.undoers()
 		maps.Copy(needed, x.needed)
 	}
 	var kept, removed []string
-	for _, d := range Retain(refs, x.store.o.Policy, Pass{Needed: needed}).Decisions {
+	for _, d := range retention.Decide(together, policy, retention.Pass{Needed: needed}).Decisions {
 		if d.Keep {
 			kept = append(kept, d.ID)
 		} else {

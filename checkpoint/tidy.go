@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -39,7 +40,7 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 	if err != nil {
 		return t, err
 	}
-	limit := int64(x.store.o.Policy.MaxSizeMB) * megabyte
+	limit := int64(x.store.o.Policy.Retention.MaxSizeMB) * retention.Megabyte
 	planned, err := x.store.planPrune(ctx, x.prd, seen.records, PruneOptions{}, limit > 0 && seen.atMost > limit)
 	if err != nil {
 		return t, err
@@ -55,7 +56,7 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 	if t.Pruned.Over > 0 {
 		t.Warnings = append(t.Warnings, fmt.Sprintf(
 			"%s holds %d MB more than it may (%d MB): raise checkpoint.storage.max_size_mb, or unpin or keep fewer",
-			x.prd, inMB(t.Pruned.Over), x.store.o.Policy.MaxSizeMB))
+			x.prd, retention.InMB(t.Pruned.Over), x.store.o.Policy.Retention.MaxSizeMB))
 	}
 	trash, err := x.store.exists(x.store.trashPath())
 	if err != nil {

@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/workspace"
 )
 
 // holdings is what a PRD holds: all its sessions, and the objects that they
 // refer to. One that two PRDs refer to counts for both.
 type holdings struct {
-	Usage
+	retention.Usage
 	files   int64
 	objects int64
 }
@@ -53,7 +54,7 @@ type ledger struct {
 	s        *Store
 	base     *references
 	blobs    map[objectName]int
-	usage    *Usage
+	usage    *retention.Usage
 	lists    map[*Artifact][]int // what is not in the base, by the first artifact of a list
 	captures map[string][]int    // likewise, by the listing
 }
@@ -62,7 +63,7 @@ type ledger struct {
 // current session.
 func (s *Store) holds(ctx context.Context, prd string, records []*recordedSession) (*holdings, error) {
 	h := &holdings{}
-	h.Held = map[string]Holding{}
+	h.Held = map[string]retention.Holding{}
 	if err := s.fileSizes(prd, h); err != nil {
 		return h, err
 	}
@@ -129,7 +130,7 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 	return s.eachSize(filepath.Join(dir, checkpointsDir), "", func(name string, size int64) {
 		h.files += size
 		if id, ok := checkpointOf(name); ok {
-			h.Held[id] = Holding{Own: h.Held[id].Own + size}
+			h.Held[id] = retention.Holding{Own: h.Held[id].Own + size}
 		}
 	})
 }

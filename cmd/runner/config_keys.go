@@ -88,7 +88,7 @@ func triggerKeys() []configKey {
 // without a default are all kept, until a person prunes by age.
 func retentionKeys() []configKey {
 	const all = -1
-	defaults := checkpoint.DefaultPolicy().Retention
+	defaults := checkpoint.DefaultPolicy().Retention.Counts
 	var keys []configKey
 	for _, trigger := range []checkpoint.Trigger{
 		checkpoint.TriggerStart, checkpoint.TriggerPhaseTransition, checkpoint.TriggerBatchComplete,
@@ -101,7 +101,7 @@ func retentionKeys() []configKey {
 			name: "checkpoint.retention." + string(trigger), kind: count, least: all,
 			help: "how many to keep; -1 keeps all, of any age and size",
 		}
-		if keep, counted := defaults[trigger]; counted {
+		if keep, counted := defaults[string(trigger)]; counted {
 			key.fallback = keep
 		}
 		keys = append(keys, key)

@@ -73,10 +73,11 @@ grace: 3s
 	if policy.Auto || policy.Triggers[checkpoint.TriggerConflictStart] || policy.Triggers[checkpoint.TriggerConflictResolved] || policy.Triggers[checkpoint.TriggerPause] {
 		t.Errorf("triggers are on that were switched off: %+v", policy)
 	}
-	if policy.Retention[checkpoint.TriggerGatePassed] != 7 || policy.Retention[checkpoint.TriggerManual] != 5 || policy.Retention[checkpoint.TriggerPause] != -1 {
-		t.Errorf("retention is %+v", policy.Retention)
+	kept := policy.Retention
+	if kept.Counts["gate_passed"] != 7 || kept.Counts["manual"] != 5 || kept.Counts["pause"] != -1 || kept.MaxAge != time.Hour || kept.FailedMaxAge != 2*time.Hour || kept.MaxSizeMB != 0 {
+		t.Errorf("retention is %+v", kept)
 	}
-	if policy.MaxAge != time.Hour || policy.FailedMaxAge != 2*time.Hour || policy.MaxSizeMB != 0 || policy.OnComplete != checkpoint.ArchiveOnComplete || !policy.Compress {
+	if policy.OnComplete != checkpoint.ArchiveOnComplete || !policy.Compress {
 		t.Errorf("the policy is %+v", policy)
 	}
 	if include := cfg.Workspace.Include; cfg.Checkpoint.Git.Mode != "commit" || !slices.Equal(include, []string{"src/**", "docs/{a,b}.md"}) {

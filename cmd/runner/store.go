@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/retention"
 )
 
 // openStore opens the state of a PRD. Where the location has no {prd} in it,
@@ -28,15 +29,17 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 func (c *config) policy() checkpoint.Policy {
 	from := c.Checkpoint
 	policy := checkpoint.Policy{
-		Enabled:      from.Enabled,
-		Auto:         from.AutoCheckpoint,
-		Triggers:     make(map[checkpoint.Trigger]bool),
-		Retention:    make(map[checkpoint.Trigger]int),
-		MaxAge:       from.Retention.MaxAge,
-		FailedMaxAge: from.Retention.FailedMaxAge,
-		MaxSizeMB:    from.Storage.MaxSizeMB,
-		OnComplete:   checkpoint.OnComplete(from.Retention.OnComplete),
-		Compress:     from.Storage.Compress,
+		Enabled:  from.Enabled,
+		Auto:     from.AutoCheckpoint,
+		Triggers: make(map[checkpoint.Trigger]bool),
+		Retention: retention.Policy{
+			Counts:       from.Retention.Counts,
+			MaxAge:       from.Retention.MaxAge,
+			FailedMaxAge: from.Retention.FailedMaxAge,
+			MaxSizeMB:    from.Storage.MaxSizeMB,
+		},
+		OnComplete: checkpoint.OnComplete(from.Retention.OnComplete),
+		Compress:   from.Storage.Compress,
 	}
 	for name, on := range from.Triggers {
 		if name == conflictEvents {
@@ -45,9 +48,6 @@ func (c *config) policy() checkpoint.Policy {
 			continue
 		}
 		policy.Triggers[checkpoint.Trigger(name)] = on
-	}
-	for name, keep := range from.Retention.Counts {
-		policy.Retention[checkpoint.Trigger(name)] = keep
 	}
 	return policy
 }

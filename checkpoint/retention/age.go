@@ -1,4 +1,4 @@
-package checkpoint
+package retention
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 // by more than that: what was young stays. A session that is worked on every few
 // days ages as the calendar says, and so does an untouched one where others
 // give readings; one that lies alone keeps what was young when it was left,
-// until a person asks with PruneOptions.OlderThan.
+// until a person asks with Pass.OlderThan.
 //
 // An age is never more than the difference of the readings either: a clock set
 // back removes nothing that it would not have removed before.
@@ -58,8 +58,8 @@ type ageRule struct {
 // keeps those up to a greatest age.
 func newAgeRule(in Pass, most time.Duration, times []time.Time) ageRule {
 	r := ageRule{now: in.Clock.Now, most: most}
-	if in.Prune.OlderThan > 0 {
-		r.most, r.asked = in.Prune.OlderThan, true
+	if in.OlderThan > 0 {
+		r.most, r.asked = in.OlderThan, true
 	}
 	if r.now.IsZero() || r.most <= 0 || r.asked {
 		return r

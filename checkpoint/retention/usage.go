@@ -1,8 +1,6 @@
-package checkpoint
+package retention
 
 import "slices"
-
-const megabyte = 1 << 20
 
 // Usage is how many bytes a PRD holds, and what of it goes with its
 // checkpoints. Its size is that of the references in it, and so is the cost of
@@ -24,6 +22,17 @@ type Usage struct {
 type Holding struct {
 	Own   int64 // bytes of its file
 	Blobs []int // what it refers to, as indexes into Usage.Blobs
+}
+
+// Freed returns how many bytes the removal of each of these checkpoints frees,
+// after those that stand before it.
+func (u Usage) Freed(ids []string) []int64 {
+	t := newTally(u)
+	freed := make([]int64, len(ids))
+	for i, id := range ids {
+		freed[i] = t.release(id)
+	}
+	return freed
 }
 
 // tally is a Usage while checkpoints are removed from it. A blob is freed with
@@ -74,6 +83,3 @@ func (t *tally) restore(id string) {
 func (t *tally) clone() *tally {
 	return &tally{total: t.total, usage: t.usage, users: slices.Clone(t.users)}
 }
-
-// inMB rounds up, so that what is over a limit also reads like it.
-func inMB(bytes int64) int64 { return (bytes + megabyte - 1) / megabyte }

@@ -1,9 +1,9 @@
-package checkpoint
+package retention
 
 import "time"
 
-// ArchivedSession is a session that was set aside, as retention sees it.
-type ArchivedSession struct {
+// Session is a session that was set aside, as retention sees it.
+type Session struct {
 	ID       string // in the decision
 	PRD      string
 	Complete bool      // it lies in the history of its PRD; else under failed/
@@ -12,12 +12,12 @@ type ArchivedSession struct {
 	Bytes    int64     // that its removal frees
 }
 
-// RetainSessions decides which archived sessions are kept. It is a pure
-// function. Those under failed/ are kept for the policy's FailedMaxAge,
-// complete ones for its MaxAge, except for the newest complete one of each
-// PRD: the next session measures itself against its metrics. Usage is not
-// looked at: the size of a PRD presses on its checkpoints.
-func RetainSessions(sessions []ArchivedSession, p Policy, in Pass) RetainResult {
+// DecideSessions applies a policy to sessions that were set aside. Those under
+// failed/ are kept for its FailedMaxAge, complete ones for its MaxAge, except
+// for those of which a checkpoint is pinned or which are needed, and for the
+// newest complete one of each PRD: the next session measures itself against its
+// metrics. Usage is not looked at: the size of a PRD presses on its checkpoints.
+func DecideSessions(sessions []Session, p Policy, in Pass) Result {
 	newest := map[string]int{}
 	ended := make([]time.Time, len(sessions))
 	for i, s := range sessions {
@@ -27,7 +27,7 @@ func RetainSessions(sessions []ArchivedSession, p Policy, in Pass) RetainResult 
 		}
 	}
 	complete, failed := newAgeRule(in, p.MaxAge, ended), newAgeRule(in, p.FailedMaxAge, ended)
-	result := RetainResult{Decisions: make([]Decision, len(sessions))}
+	result := Result{Decisions: make([]Decision, len(sessions))}
 	for i, s := range sessions {
 		d := Decision{ID: s.ID, Keep: true}
 		ages := failed
