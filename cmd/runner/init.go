@@ -46,7 +46,7 @@ overwritten.`,
 			return runInit(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.title, "title", "", "title of the pipeline (default: the PRD id)")
+	cmd.Flags().StringVar(&o.title, "title", "", "call the pipeline `TEXT` (default: the PRD id)")
 	return cmd
 }
 

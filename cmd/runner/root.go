@@ -26,7 +26,10 @@ was proved done.
 		Args:          unknownCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd, args); err != nil {
+				return err
+			}
 			return env.begin(cmd.Flags())
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
