@@ -219,6 +219,37 @@ func TestRelations(t *testing.T) {
 	same(t, "brought forward", p.stands(), other.stands())
 }
 
+// TestImportAgain: what an import puts on record when it overwrites files does
+// not keep the same archive from being imported again, also to bring back bytes
+// that are lost. What a run puts on record does.
+func TestImportAgain(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	archive := p.export()
+	q := newProject(t, store.NewMemory())
+	q.save("PRD-009.hcl", "mine")
+	must(t, q.takeFilesIn(t.Context(), archive, true))
+	stood := q.stands()
+	if stood.Seq == p.stands().Seq {
+		t.Fatal("what was overwritten is not on record")
+	}
+	must(t, os.Remove(filepath.Join(q.dir, "gen", "a.txt")))
+	s := q.open()
+	must(t, s.Objects().Remove(put(t, s, "gen/a.txt", "a").Digest))
+	must(t, q.takeFilesIn(t.Context(), archive, true))
+	if got := files(t, q.dir); got["gen/a.txt"] != "a" || got["PRD-009.hcl"] != "pipeline" {
+		t.Errorf("the files are %q", got)
+	}
+	same(t, "state", q.stands(), stood)
+	q.goOn("further")
+	placed, err := takeIn(q.open(), archive, false)
+	var conflict *ImportConflictError
+	if !errors.As(err, &conflict) || conflict.Relation != RelationOlder {
+		t.Errorf("%+v, %v", placed, err)
+	}
+}
+
 // TestCompactedLineage: a journal that was begun anew is still known for the
 // one that it was.
 func TestCompactedLineage(t *testing.T) {

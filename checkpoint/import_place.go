@@ -33,8 +33,8 @@ type PlaceOptions struct {
 
 // Place makes the archive's session the current one of its PRD. One that it
 // does not continue is an *ImportConflictError, unless Replace says that it is
-// to be archived. Where the session here stands at the same commit, nothing is
-// done.
+// to be archived. Where the session here stands at the same commit, or has only
+// captured files since, its state stays as it is.
 //
 // The objects come first, where they do no harm, then the session, whole, in a
 // directory of its own. Giving that its name is the moment from which on the
@@ -52,7 +52,7 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))
 	}
 	done, err := i.place(ctx, o.Replace, i.pending(by, o))
-	if err != nil || done.Relation == RelationEqual {
+	if err != nil || done.Relation == RelationEqual || done.Relation == RelationSame {
 		return done, errors.Join(err, own.Unlock())
 	}
 	if done.Archived != "" { // what its owner left undone lies there, too
@@ -79,7 +79,10 @@ func (i *Import) place(ctx context.Context, replace bool, pending *PendingImport
 		return nil, err
 	}
 	switch relation {
-	case RelationEqual:
+	case RelationEqual, RelationSame:
+		if err := i.placeObjects(ctx); err != nil { // some may have been collected, or lost
+			return nil, err
+		}
 		return &Placed{Relation: relation}, s.writePending(s.prdDir(i.PRD), pending)
 	case RelationNew:
 	case RelationForward:
@@ -252,7 +255,7 @@ func (s *Store) makeWay(prd, from string) (archived string, err error) {
 	switch relation {
 	case RelationNew, RelationEqual, RelationForward:
 		return "", nil
-	case RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
+	case RelationSame, RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
 	}
 	return s.archive(prd)
 }

@@ -15,6 +15,7 @@ const (
 	RelationNew      Relation = "new"      // there is none here
 	RelationEqual    Relation = "equal"    // they stand at the same commit
 	RelationForward  Relation = "forward"  // the archive's goes on from where this one stands
+	RelationSame     Relation = "same"     // likewise, but that this one has captured files since, as an import does
 	RelationOlder    Relation = "older"    // this one goes on from where the archive's stands
 	RelationDiverged Relation = "diverged" // they are of one session, and each has commits of its own
 	RelationForeign  Relation = "foreign"  // they are different sessions
@@ -27,6 +28,7 @@ const (
 type lineage struct {
 	session string
 	seq     uint64 // where it stands
+	changed uint64 // the last commit of more than files that were captured
 	sums    map[uint64][]string
 }
 
@@ -38,6 +40,26 @@ func (l *lineage) add(c Commit) {
 	if c.State != nil {
 		l.sums[c.Seq] = append(l.sums[c.Seq], c.Prev)
 	}
+	if c.State != nil || !onlyCaptures(c.Events) {
+		l.changed = max(l.changed, c.Seq)
+	}
+}
+
+// onlyCaptures reports whether events are of the kind that overwriting files puts
+// on record: the session stands where it stood.
+func onlyCaptures(events []Event) bool {
+	for _, e := range events {
+		switch e := e.(type) {
+		case WorkspaceCaptured, CheckpointsRemoved:
+		case CheckpointCreated:
+			if e.Trigger != TriggerPreRollback {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // has reports whether the other stood, where it stands now, at a commit of
@@ -55,6 +77,8 @@ func relate(comes, here *lineage) Relation {
 		return RelationEqual
 	case comes.has(here):
 		return RelationForward
+	case here.has(comes) && here.changed <= comes.seq:
+		return RelationSame
 	case here.has(comes):
 		return RelationOlder
 	}

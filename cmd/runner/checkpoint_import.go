@@ -196,7 +196,7 @@ func (i *importing) refused() error {
 // not continue.
 func (i *importing) conflicts() bool {
 	switch i.archive.Relation {
-	case checkpoint.RelationNew, checkpoint.RelationEqual, checkpoint.RelationForward:
+	case checkpoint.RelationNew, checkpoint.RelationEqual, checkpoint.RelationSame, checkpoint.RelationForward:
 		return false
 	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
 	}

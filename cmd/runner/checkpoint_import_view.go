@@ -77,6 +77,8 @@ func writeImportPreview(w io.Writer, i *importing) error {
 		b.WriteString("  There is no session of it here\n")
 	case checkpoint.RelationEqual:
 		b.WriteString("  The session here stands at the same commit: its state stays as it is\n")
+	case checkpoint.RelationSame:
+		b.WriteString("  The session here has only captured files since: its state stays as it is\n")
 	case checkpoint.RelationForward:
 		fmt.Fprintf(&b, "  The session here is brought forward from commit %d\n", a.Here.Seq)
 	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
@@ -131,8 +133,12 @@ func writePaths(b *strings.Builder, mark string, paths []checkpoint.Text) {
 func writeImported(w io.Writer, i *importing, r importResult) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ SESSION IMPORTED\n%s\n\n%s: session %s, commit %d\n", rule, r.PRD, shownID(r.Session), r.Seq)
-	if r.Relation == checkpoint.RelationEqual {
+	switch r.Relation {
+	case checkpoint.RelationEqual:
 		b.WriteString("The session here stood at the same commit already\n")
+	case checkpoint.RelationSame:
+		b.WriteString("The session here stood there already, and has only captured files since\n")
+	case checkpoint.RelationNew, checkpoint.RelationForward, checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
 	}
 	if r.Archived != "" {
 		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.display(r.Archived))
