@@ -175,7 +175,7 @@ func TestResolveCheckpoint(t *testing.T) {
 		{ID: "CP-init-20250101T000000Z-aaaa0000", Step: 0, Valid: true},
 		{ID: "CP-db-20250101T000001Z-bbbb0000", Step: 1, Valid: true},
 		{ID: "CP-db-20250101T000002Z-bbbb1111", Step: 1, Valid: true},
-		{ID: "CP-db-20250101T000003Z-cccc0000", Step: 2, Valid: false},
+		{ID: "CP-db-20250101T000003Z-cccc0000", Step: 2, InvalidatedBy: "RB-1"},
 	}
 	for ref, want := range map[string]string{
 		"latest": "bbbb1111", "latest~0": "bbbb1111", "latest~2": "aaaa0000", "latest~3": "", "latest~-1": "", "latest-1": "",
@@ -191,6 +191,42 @@ func TestResolveCheckpoint(t *testing.T) {
 	var ambiguous *AmbiguousError
 	if _, err := (&State{Checkpoints: refs}).FindCheckpoint("CP-db"); !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != 3 {
 		t.Errorf("ambiguous: %v", err)
+	}
+}
+
+// TestReferencesToDamage: the name of a step stays with its newest checkpoint
+// when that is damaged, and `latest` leads to a damaged one where no other is.
+func TestReferencesToDamage(t *testing.T) {
+	t.Parallel()
+	damage := &Damage{Reason: "gone"}
+	some := &State{Checkpoints: []*CheckpointRef{
+		{ID: "start", Step: 0, Valid: true}, {ID: "early", Step: 2, Valid: true}, {ID: "late", Step: 2, Damage: damage},
+		{ID: "undo", Step: 3, Trigger: TriggerPreRollback, Valid: true},
+	}}
+	all := &State{Checkpoints: []*CheckpointRef{{ID: "start", Step: 0, Damage: damage}, {ID: "early", Step: 2, Damage: damage}}}
+	for _, test := range []struct {
+		state     *State
+		ref, want string
+		says      string
+	}{
+		{some, "2", "late", ""},
+		{some, "latest", "early", ""},
+		{some, "latest~1", "start", ""},
+		{some, "latest~2", "", "2 are valid"},
+		{some, "1", "", "none of step 1; there are some of 0, 2"},
+		{some, "3", "", "none of step 3; there are some of 0, 2"},
+		{all, "latest", "early", ""},
+		{all, "latest~1", "start", ""},
+		{all, "latest~2", "", "0 are valid"},
+		{&State{}, "1", "", "nor of any other"},
+	} {
+		got, err := test.state.FindCheckpoint(test.ref)
+		switch {
+		case test.want != "" && (err != nil || got.ID != test.want):
+			t.Errorf("%s: %+v, %v; want %s", test.ref, got, err, test.want)
+		case test.want == "" && (!errors.Is(err, ErrNoCheckpoint) || !strings.Contains(err.Error(), test.says)):
+			t.Errorf("%s: %+v, %v; want an error with %q", test.ref, got, err, test.says)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,8 +19,10 @@ func (e *AmbiguousError) Error() string {
 
 // FindCheckpoint finds what a reference names: an id, a unique prefix of one,
 // `latest`, `latest~N`, or a step number. `latest` is where the session stands,
-// and what counts back from it are the valid ones before. Those that undo a
-// rollback are found by their ids only.
+// and what counts back from it are the valid ones before, or, where none is
+// valid, the damaged ones. A step's is the newest of it: where that is damaged,
+// it is not another one of the same name. Those that undo a rollback are found
+// by their ids only.
 func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 	if back, ok := cutLatest(ref); ok {
 		return s.latest(back)
@@ -53,33 +56,50 @@ func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 // before it.
 func (s *State) latest(back int) (*CheckpointRef, error) {
 	line := s.line()
+	if len(line) == 0 {
+		line = s.trail()
+	}
 	if back >= len(line) {
-		return nil, fmt.Errorf("%w: of the session as it stands, %d are valid", ErrNoCheckpoint, len(line))
+		return nil, fmt.Errorf("%w: of the session as it stands, %d are valid", ErrNoCheckpoint, len(s.line()))
 	}
 	return line[len(line)-1-back], nil
 }
 
-// ofStep returns a step's newest valid checkpoint.
+// ofStep returns a step's newest checkpoint.
 func (s *State) ofStep(step int) (*CheckpointRef, error) {
-	line := s.line()
-	for i := len(line) - 1; i >= 0; i-- {
-		if line[i].Step == step {
-			return line[i], nil
+	var steps []int
+	for _, r := range slices.Backward(s.trail()) {
+		if r.Step == step {
+			return r, nil
 		}
+		steps = append(steps, r.Step)
 	}
-	return nil, fmt.Errorf("%w: none of step %d", ErrNoCheckpoint, step)
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("%w: none of step %d, nor of any other", ErrNoCheckpoint, step)
+	}
+	slices.Sort(steps)
+	var list []string
+	for _, n := range slices.Compact(steps) {
+		list = append(list, strconv.Itoa(n))
+	}
+	return nil, fmt.Errorf("%w: none of step %d; there are some of %s", ErrNoCheckpoint, step, strings.Join(list, ", "))
 }
 
-// line returns the valid checkpoints that led to where the session stands,
-// oldest first.
-func (s *State) line() []*CheckpointRef {
-	var line []*CheckpointRef
+// trail returns the checkpoints that led to where the session stands, oldest
+// first, also those that are damaged.
+func (s *State) trail() []*CheckpointRef {
+	var trail []*CheckpointRef
 	for _, r := range s.Checkpoints {
-		if r.Valid && (r.Trigger != TriggerPreRollback || r.ID == s.Current) {
-			line = append(line, r)
+		if r.InvalidatedBy == "" && (r.Trigger != TriggerPreRollback || r.ID == s.Current) {
+			trail = append(trail, r)
 		}
 	}
-	return line
+	return trail
+}
+
+// line returns those of them that are valid.
+func (s *State) line() []*CheckpointRef {
+	return slices.DeleteFunc(s.trail(), func(r *CheckpointRef) bool { return !r.Valid })
 }
 
 // CurrentCheckpoint returns the checkpoint at which the session stands: the

@@ -25,6 +25,6 @@ func newCheckpointCommand(env *environment) *cobra.Command {
 
 CHECKPOINT is the id of one, the beginning of its id, latest, latest~N for the
 N-th valid one before that, or the number of a step, which stands for the newest
-valid one of that step. "runner checkpoint list" shows these names.`
+one of that step. "runner checkpoint list" shows these names.`
 	return cmd
 }

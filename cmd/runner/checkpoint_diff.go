@@ -38,8 +38,8 @@ func newCheckpointDiffCommand(env *environment) *cobra.Command {
 stands now: state, steps, metrics, outputs, files, commits. In place of a
 checkpoint, workspace stands for the files as they are at this moment. With
 --files it shows what changed in them; paths behind -- choose some of them.`,
-		Example: `  runner checkpoint diff PRD-009 1
-  runner checkpoint diff PRD-009 latest~1 workspace --files -- gen/`,
+		Example: `  runner checkpoint diff PRD-009 latest~1
+  runner checkpoint diff PRD-009 latest workspace --files -- gen/`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args = args[:at]
