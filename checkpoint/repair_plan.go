@@ -40,6 +40,9 @@ type JournalRebuild struct {
 	stray []string          // checkpoints whose file is damaged, or of a lost commit
 }
 
+// State is the state that the new journal begins with.
+func (r *JournalRebuild) State() *State { return r.state }
+
 // LostCommit is a commit that cannot be folded any more.
 type LostCommit struct {
 	Seq    uint64    `json:"seq"`

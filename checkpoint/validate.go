@@ -94,6 +94,28 @@ func (c *SessionCheck) LastValid() *CheckpointRef {
 	return nil
 }
 
+// LastWhole returns the newest checkpoint of a session as it stands that can be
+// gone back to, nil if there is none, or none but the one that is passed over.
+// It reads them from the newest backwards, each byte at most once, and stops at
+// the first that is whole.
+func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *State, except string) (*CheckpointRef, error) {
+	k := newChecker(s, w, true)
+	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.prdDir(state.PRD), State: state}
+	for _, ref := range slices.Backward(state.line()) {
+		if ref.ID == except {
+			continue
+		}
+		c, err := k.check(ctx, at, ref)
+		if err != nil {
+			return nil, fmt.Errorf("look for the last valid checkpoint of %s: %w", state.PRD, err)
+		}
+		if c.Whole() {
+			return ref, nil
+		}
+	}
+	return nil, nil
+}
+
 // Validate looks whether checkpoints can be gone back to: those of all
 // sessions of a PRD, or of all PRDs. It takes no lock and changes nothing.
 // Without a workspace the files are not looked at.

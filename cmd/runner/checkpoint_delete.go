@@ -86,7 +86,7 @@ func runCheckpointDelete(ctx context.Context, env *environment, o checkpointDele
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	d := &deletion{env: env, cfg: cfg, store: store, files: w, o: o}
+	d := &deletion{env: env, cfg: cfg, store: store, files: w, state: snap.State, o: o}
 	if o.session {
 		return d.deleteSession(ctx, snap)
 	}
@@ -102,6 +102,7 @@ type deletion struct {
 	cfg     *config
 	store   *checkpoint.Store
 	files   *workspace.Workspace
+	state   *checkpoint.State // as it was found; nil: it can't be read
 	o       checkpointDeleteOptions
 	objects collection
 }
@@ -161,8 +162,10 @@ func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
 	}
 	var b strings.Builder
 	writePruned(&b, p, d.o.dryRun)
-	if d.o.force {
-		fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", d.env.command("build "+d.o.prd+" --resume"))
+	for _, s := range suggestResume(d.state, "") {
+		if d.o.force {
+			fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", d.env.command(s.command))
+		}
 	}
 	d.objects.write(&b, d.o.dryRun)
 	_, err := io.WriteString(w, b.String())
@@ -178,7 +181,7 @@ func (d *deletion) hint(err error) error {
 	case kept.Pinned:
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint unpin %s %s` first", d.o.prd, kept.ID))
 	case kept.Newest:
-		return withHint(&usageError{err: err}, "--force deletes it all the same; the session can still be resumed, from its journal")
+		return withHint(&usageError{err: err}, "--force deletes it all the same; what the session came to stays in its journal")
 	}
 	return withHint(&usageError{err: err}, fmt.Sprintf("`runner build %s --resume` finishes the rollback", d.o.prd))
 }

@@ -96,9 +96,9 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		case o.json:
 			return writeJSON(env.stdout, newExportedSession(done))
 		case o.out == standardStream:
-			return writeExported(env.stderr, env, done)
+			return writeExported(env.stderr, env, st, done)
 		}
-		return writeExported(env.stdout, env, done)
+		return writeExported(env.stdout, env, st, done)
 	})
 }
 
@@ -167,10 +167,11 @@ func newExportedSession(done *checkpoint.Exported) exportedSession {
 }
 
 // writeExported shows what an archive holds, and how to restore from it.
-func writeExported(w io.Writer, env *environment, done *checkpoint.Exported) error {
-	archive := standardStream
+func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *checkpoint.Exported) error {
+	archive, from := "standard output", "FILE"
 	if done.Path != "" {
 		archive = env.display(done.Path)
+		from = shellQuote(archive)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)
@@ -184,7 +185,11 @@ func writeExported(w io.Writer, env *environment, done *checkpoint.Exported) err
 		b.WriteString("\nNot in it, because they look sensitive; take them along yourself:\n")
 		writePaths(&b, "-", texts(done.LeftOut))
 	}
-	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n  runner build %s --resume\n%s\n", shellQuote(archive), done.PRD, rule)
+	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
+	for _, s := range suggestResume(st, "") {
+		fmt.Fprintf(&b, "  runner %s\n", s.command)
+	}
+	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

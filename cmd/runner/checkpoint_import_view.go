@@ -165,7 +165,10 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		fmt.Fprintf(&b, "⚠️  %s could not be restored:\n", view.Plural(len(r.Missing), "file"))
 		writeFileProblems(&b, r.Missing)
 	}
-	fmt.Fprintf(&b, "\nNext:\n  %s\n  %s\n%s\n", i.env.command("checkpoint validate "+r.PRD+" --deep"), i.env.command("build "+r.PRD+" --resume"), rule)
+	b.WriteString("\nNext:\n")
+	writeSuggestions(&b, i.env, suggestion{"checkpoint validate " + r.PRD + " --deep", "read every byte of it once"})
+	writeSuggestions(&b, i.env, suggestResume(i.archive.State, "go on with it")...)
+	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -136,13 +136,10 @@ func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.Stat
 		to = ref.ID
 	}
 	b.WriteString("\nCommands:\n")
-	for _, c := range [][2]string{
-		{"checkpoint rollback " + st.PRD + " " + to, "go back to it"},
-		{"checkpoint show " + st.PRD + " " + to, "show what it holds"},
-		{"checkpoint diff " + st.PRD + " " + to, "compare it with where the session stands"},
-	} {
-		fmt.Fprintf(b, "  %s   %s\n", env.command(c[0]), c[1])
-	}
+	writeSuggestions(b, env,
+		suggestion{"checkpoint rollback " + st.PRD + " " + to, "go back to it"},
+		suggestion{"checkpoint show " + st.PRD + " " + to, "show what it holds"},
+		suggestion{"checkpoint diff " + st.PRD + " " + to, "compare it with where the session stands"})
 }
 
 // step is the step of a checkpoint with its name.

@@ -266,7 +266,10 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 		fmt.Fprintf(out, "! %s must happen only once and may have happened: it becomes uncertain\n", view.OneLine(name))
 	}
 	if r.Kept != "" {
-		fmt.Fprintf(out, "The damaged journal is kept in %s\nNext:\n  %s\n  %s\n", env.display(r.Kept), env.command("status "+o.prd), env.command("build "+o.prd+" --resume"))
+		var b strings.Builder
+		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show where it stands"})
+		writeSuggestions(&b, env, suggestResume(r.State(), "go on from there")...)
+		fmt.Fprintf(out, "The damaged journal is kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
 	}
 }
 

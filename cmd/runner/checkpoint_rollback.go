@@ -36,7 +36,7 @@ checkpoint. It shows what would be discarded, asks, and records what is there
 first, as a pre_rollback checkpoint: rolling back to that one undoes it. Files
 that look sensitive, unless git tracks them, and files that no checkpoint knows
 stay as they are.`,
-		Example: `  runner checkpoint rollback PRD-009 2 --dry-run
+		Example: `  runner checkpoint rollback PRD-009 latest~1 --dry-run
   runner checkpoint rollback PRD-009 CP-services-20261003T1845 --reason "wrong schema"`,
 		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -141,7 +141,7 @@ func refusedRollback(ctx context.Context, env *environment, cfg *config, store *
 		if locked != nil {
 			return errors.Join(err, locked)
 		}
-		err = errors.Join(meetDamage(ctx, env, store, session, target, err), session.Close())
+		err = errors.Join(meetDamage(ctx, env, store, session, w, target, err), session.Close())
 	}
 	return rollbackHint(o.prd, err)
 }
@@ -156,12 +156,12 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 	var st *checkpoint.State
 	err := store.Audited(record, func() (err error) {
 		done, err = session.Rollback(ctx, w, o.options(env))
-		err = meetDamage(ctx, env, store, session, o.reference, err)
+		err = meetDamage(ctx, env, store, session, w, o.reference, err)
 		st = session.State()
 		return errors.Join(err, w.SaveCache(), session.Close())
 	})
 	if err != nil {
-		return rollbackFailed(env, o.prd, err)
+		return rollbackFailed(env, st, err)
 	}
 	if o.json {
 		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
@@ -192,10 +192,10 @@ func rollbackHint(prd string, err error) error {
 }
 
 // rollbackFailed shows where a failed rollback leaves things.
-func rollbackFailed(env *environment, prd string, err error) error {
+func rollbackFailed(env *environment, st *checkpoint.State, err error) error {
 	var failed *checkpoint.RollbackError
 	if !errors.As(err, &failed) {
-		return rollbackHint(prd, err)
+		return rollbackHint(st.PRD, err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  ROLLBACK FAILED\n%s\n\nTarget: %s\nError: %v\n\nCurrent state:\n", rule, failed.To, failed.Err)
@@ -212,14 +212,11 @@ func rollbackFailed(env *environment, prd string, err error) error {
 		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
 	}
 	b.WriteString("\nRecovery options:\n")
-	for _, line := range [][2]string{
-		{"checkpoint rollback " + prd + " " + failed.To + " --force", "go past what can't be restored"},
-		{"checkpoint rollback " + prd + " " + failed.To + " --manual", "print the commands that do it by hand"},
-		{"build " + prd + " --resume", "go on from where it stands"},
-		{"abandon " + prd, "give the session up"},
-	} {
-		fmt.Fprintf(&b, "  %s   %s\n", env.command(line[0]), line[1])
-	}
+	writeSuggestions(&b, env,
+		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "go past what can't be restored"},
+		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --manual", "print the commands that do it by hand"})
+	writeSuggestions(&b, env, suggestResume(st, "go on from where it stands")...)
+	writeSuggestions(&b, env, suggestAbandon(st, "give the session up")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	fmt.Fprint(env.stderr, b.String())
 	return err

@@ -135,23 +135,15 @@ func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCh
 		b.WriteString("Last valid checkpoint: none\n")
 	}
 	b.WriteString("\nOptions:\n")
-	for _, c := range recoveryCommands(s, bad, last) {
-		fmt.Fprintf(b, "  %s   %s\n", env.command(c[0]), c[1])
-	}
+	writeSuggestions(b, env, recoveryCommands(s, bad, last)...)
 }
 
-func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *checkpoint.CheckpointRef) [][2]string {
+func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *checkpoint.CheckpointRef) []suggestion {
 	if s.Journal != nil {
-		return [][2]string{
+		return []suggestion{
 			{"checkpoint rebuild " + s.PRD + " --journal", "begin the journal anew with the newest state that is proved"},
 			{"abandon " + s.PRD, "set all of it aside, and start over"},
 		}
 	}
-	commands := [][2]string{{"checkpoint rebuild " + s.PRD + " " + bad.Ref.ID, "mend it from the journal, git and the workspace"}}
-	if last != nil {
-		commands = append(commands, [2]string{"checkpoint rollback " + s.PRD + " " + last.ID, "go back to the last valid one"})
-	}
-	return append(commands,
-		[2]string{"checkpoint delete " + s.PRD + " " + bad.Ref.ID, "do without it"},
-		[2]string{"build " + s.PRD + " --resume", "go on; the checkpoint cannot be gone back to"})
+	return damageCommands(s.State, bad.Ref.ID, last)
 }

@@ -26,8 +26,8 @@ func damageIn(err error, target string) (id, reason string, ok bool) {
 }
 
 // meetDamage marks a checkpoint that a command found damaged, names the last
-// one that is not, and the ways to go on. It returns the error that told of it.
-func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, target string, err error) error {
+// one that is whole, and the ways to go on. It returns the error that told of it.
+func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, target string, err error) error {
 	id, reason, ok := damageIn(err, target)
 	if !ok {
 		return err
@@ -37,29 +37,36 @@ func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, 
 	if marked := store.Audited(record, func() error { return session.MarkDamaged(ctx, id, reason) }); marked != nil {
 		return errors.Join(err, marked)
 	}
-	writeDamage(env, session.State(), id, reason)
-	return err
+	return errors.Join(err, writeDamage(ctx, env, store, w, session.State(), id, reason))
 }
 
-func writeDamage(env *environment, st *checkpoint.State, id, reason string) {
+// writeDamage tells of a damaged checkpoint. The last valid one that it names
+// has been read to its last byte.
+func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *checkpoint.State, id, reason string) error {
+	last, err := store.LastWhole(ctx, w, st, id)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  CHECKPOINT DAMAGED\n%s\n\nDamaged: %s\nReason: %s\n\n", rule, id, view.OneLine(reason))
-	commands := [][2]string{}
-	if last := st.CurrentCheckpoint(); last != nil {
+	if last != nil {
 		fmt.Fprintf(&b, "Last valid checkpoint: %s (Step %d)\n\n", last.ID, last.Step)
-		commands = append(commands, [2]string{"checkpoint rollback " + st.PRD + " " + last.ID, "roll back to the last valid one"})
 	} else {
 		b.WriteString("There is no valid checkpoint.\n\n")
 	}
-	commands = append(commands,
-		[2]string{"checkpoint rebuild " + st.PRD + " " + id, "try to rebuild it"},
-		[2]string{"checkpoint delete " + st.PRD + " " + id, "delete it"},
-		[2]string{"build " + st.PRD + " --resume", "go on without it"},
-	)
 	b.WriteString("Options:\n")
-	for _, c := range commands {
-		fmt.Fprintf(&b, "  %s   %s\n", env.command(c[0]), c[1])
-	}
+	writeSuggestions(&b, env, damageCommands(st, id, last)...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	fmt.Fprint(env.stderr, b.String())
+	return nil
+}
+
+// damageCommands are the ways to go on from a damaged checkpoint.
+func damageCommands(st *checkpoint.State, id string, last *checkpoint.CheckpointRef) []suggestion {
+	commands := []suggestion{{"checkpoint rebuild " + st.PRD + " " + id, "mend it from the journal, git and the workspace"}}
+	if last != nil {
+		commands = append(commands, suggestion{"checkpoint rollback " + st.PRD + " " + last.ID, "roll back to the last valid one"})
+	}
+	commands = append(commands, suggestion{"checkpoint delete " + st.PRD + " " + id, "do without it"})
+	return append(commands, suggestResume(st, "go on; the checkpoint cannot be gone back to")...)
 }

@@ -261,14 +261,10 @@ func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
 	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
-	commands := [][2]string{
-		{"build " + st.PRD + " --resume", "go on from here"},
-		{"checkpoint rollback " + st.PRD + " " + done.Safety, "undo this rollback"},
-		{"checkpoint list " + st.PRD, "list the checkpoints"},
-	}
-	for _, c := range commands {
-		fmt.Fprintf(&b, "  %s   %s\n", env.command(c[0]), c[1])
-	}
+	writeSuggestions(&b, env, suggestResume(st, "go on from here")...)
+	writeSuggestions(&b, env,
+		suggestion{"checkpoint rollback " + st.PRD + " " + done.Safety, "undo this rollback"},
+		suggestion{"checkpoint list " + st.PRD, "list the checkpoints"})
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +43,7 @@ type sessionStatus struct {
 	Damaged     string                      `json:"damaged,omitempty"`      // what is wrong, where nothing can be read
 	Next        []string                    `json:"next"`
 
-	file string // the flag that names the pipeline, where it is in no usual place
+	pipeline string // its path
 }
 
 // owner is the process that runs a session.
@@ -130,9 +129,7 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 }
 
 func (s *sessionStatus) fill(st *checkpoint.State) {
-	if path := string(st.Pipeline.Path); !slices.Contains([]string{"", s.PRD + ".hcl", "pipelines/" + s.PRD + ".hcl"}, path) {
-		s.file = " -f " + shellQuote(path)
-	}
+	s.pipeline = string(st.Pipeline.Path)
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, st.LastGate
@@ -200,7 +197,7 @@ func (s sessionStatus) words() string {
 
 // next is what to type next, for each status.
 func (s sessionStatus) next(env *environment) []string {
-	resume := env.command("build " + s.PRD + s.file + " --resume")
+	resume := env.command(resumeCommand(s.PRD, s.pipeline))
 	if s.Owner != nil {
 		return append(s.answers(env), env.command("logs "+s.PRD+" -f"))
 	}

@@ -280,7 +280,7 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 		case choiceDelete:
 			return start{done: true}, s.remove(ctx)
 		case choiceView:
-			if err := s.view(snap); err != nil {
+			if err := s.view(ctx, snap); err != nil {
 				return start{}, err
 			}
 		}
@@ -288,7 +288,7 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 }
 
 // view shows the session, and what its checkpoint holds.
-func (s *starter) view(snap *checkpoint.Snapshot) error {
+func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
 		return err
 	}
@@ -298,8 +298,7 @@ func (s *starter) view(snap *checkpoint.Snapshot) error {
 	}
 	file, err := s.store.ReadCheckpoint(s.prd, ref.ID)
 	if _, reason, ok := damageIn(err, ref.ID); ok {
-		writeDamage(s.env, snap.State, ref.ID, reason)
-		return nil
+		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, reason)
 	}
 	if err != nil {
 		return err

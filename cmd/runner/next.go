@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint"
+)
+
+// suggestion is a command that a person may type next, as it stands after the
+// name of the program, and what it does.
+type suggestion struct{ command, purpose string }
+
+// writeSuggestions lists commands with what they do.
+func writeSuggestions(b *strings.Builder, env *environment, list ...suggestion) {
+	for _, s := range list {
+		fmt.Fprintf(b, "  %s   %s\n", env.command(s.command), s.purpose)
+	}
+}
+
+// suggestResume suggests to go on with a session. With one that is complete
+// there is nothing to go on with, but to finish a rollback that was cut short.
+func suggestResume(st *checkpoint.State, purpose string) []suggestion {
+	if st == nil || st.Status == checkpoint.StatusComplete && st.Rollback == nil {
+		return nil
+	}
+	return []suggestion{{resumeCommand(st.PRD, string(st.Pipeline.Path)), purpose}}
+}
+
+// suggestAbandon suggests to give a session up, which only an unfinished one
+// can be.
+func suggestAbandon(st *checkpoint.State, purpose string) []suggestion {
+	if st == nil || st.Status == checkpoint.StatusComplete {
+		return nil
+	}
+	return []suggestion{{"abandon " + st.PRD, purpose}}
+}
+
+// resumeCommand goes on with a session. A pipeline that is in no usual place is
+// named.
+func resumeCommand(prd, pipeline string) string {
+	if slices.Contains([]string{"", prd + ".hcl", "pipelines/" + prd + ".hcl"}, pipeline) {
+		return "build " + prd + " --resume"
+	}
+	return "build " + prd + " -f " + shellQuote(pipeline) + " --resume"
+}
