@@ -15,11 +15,21 @@ import (
 // RebuiltCheckpoint is what rebuilding did to a checkpoint.
 type RebuiltCheckpoint struct {
 	ID      string   `json:"id"`
-	Was     []string `json:"was"`            // what was wrong
+	Was     []string `json:"was"`            // what was wrong; nothing, where only its file was missing
 	Kept    string   `json:"kept,omitempty"` // where its damaged file lies now
 	Written bool     `json:"written"`        // its file was made again, from the journal
 	Files   []Text   `json:"files"`          // whose bytes are there again
 	Left    []string `json:"left"`           // what is still wrong
+}
+
+// NewRebuilt is the beginning of rebuilding a checkpoint, or what that would do
+// as far as can be told beforehand.
+func NewRebuilt(c CheckpointCheck) RebuiltCheckpoint {
+	r := RebuiltCheckpoint{ID: c.Ref.ID, Was: append([]string{}, c.Problems...), Written: c.Journal, Files: []Text{}, Left: []string{}}
+	if c.Whole() && c.Ref.Damage != nil {
+		r.Was = append(r.Was, "it is marked as damaged")
+	}
+	return r
 }
 
 // Whole reports whether nothing is wrong with it any more.
@@ -43,10 +53,10 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 	}
 	rebuilt := []RebuiltCheckpoint{}
 	for _, c := range before.Checkpoints {
-		if c.Whole() && (len(refs) == 0 || c.File != FoundNone) && c.Ref.Damage == nil {
+		if !c.Mendable() {
 			continue
 		}
-		r := RebuiltCheckpoint{ID: c.Ref.ID, Was: append([]string{}, c.Problems...), Files: []Text{}, Left: []string{}}
+		r := NewRebuilt(c)
 		if err := x.rebuildFile(c, &r); err != nil {
 			return rebuilt, err
 		}
@@ -59,6 +69,9 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 	}
 	if len(rebuilt) == 0 {
 		return rebuilt, nil
+	}
+	if err := x.WriteDerived(ctx, true); err != nil { // the files that were only missing
+		return rebuilt, err
 	}
 	return rebuilt, x.conclude(ctx, w, rebuilt)
 }
@@ -94,10 +107,11 @@ func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt 
 	return err
 }
 
-// rebuildFile makes a checkpoint's file again, where it is missing or damaged
-// and the journal has what was in it.
+// rebuildFile makes a checkpoint's file again, where it is damaged and the
+// journal has what was in it. One that is only missing is written with all that
+// are, in one pass over the journal.
 func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
-	if !c.Journal {
+	if !c.Journal || x.derived.lost[c.Ref.ID] {
 		return nil
 	}
 	dir := x.store.prdDir(x.prd)
@@ -122,7 +136,6 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 		return err
 	}
 	x.derived.index = 0 // `latest` may have to name another file
-	r.Written = true
 	return nil
 }
 

@@ -59,6 +59,12 @@ type CheckpointCheck struct {
 // Whole reports whether nothing is wrong.
 func (c *CheckpointCheck) Whole() bool { return len(c.Problems) == 0 }
 
+// Mendable reports whether rebuilding has something to do with it: it is not
+// whole, or marked as if it were not, or its file is to be made from the journal.
+func (c *CheckpointCheck) Mendable() bool {
+	return !c.Whole() || c.Ref.Damage != nil || c.File == FoundNone
+}
+
 // Reason is what is wrong, in one line.
 func (c *CheckpointCheck) Reason() string { return strings.Join(c.Problems, "; ") }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,21 +126,16 @@ func wouldRebuild(found *checkpoint.Validation) []checkpoint.RebuiltCheckpoint {
 	for _, s := range found.Sessions {
 		for i := range s.Checkpoints {
 			c := &s.Checkpoints[i]
-			if s.Place != checkpoint.PlaceCurrent || c.Whole() {
-				continue
+			if s.Place == checkpoint.PlaceCurrent && c.Mendable() {
+				list = append(list, checkpoint.NewRebuilt(*c))
 			}
-			r := checkpoint.RebuiltCheckpoint{ID: c.Ref.ID, Was: c.Problems, Written: c.Journal, Files: []checkpoint.Text{}, Left: []string{}}
-			list = append(list, r)
 		}
 	}
 	return list
 }
 
 func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpoint.RebuiltCheckpoint) error {
-	damaged := o.dryRun && len(rebuilt) > 0
-	for i := range rebuilt {
-		damaged = damaged || !rebuilt[i].Whole()
-	}
+	damaged := slices.ContainsFunc(rebuilt, func(r checkpoint.RebuiltCheckpoint) bool { return !r.Whole() || o.dryRun && len(r.Was) > 0 })
 	if o.json {
 		if err := writeJSON(env.stdout, rebuiltCheckpoints{outputFormat, o.prd, o.dryRun, rebuilt}); err != nil {
 			return err
@@ -153,32 +149,47 @@ func writeRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkp
 	return nil
 }
 
+// showRebuilt shows what was damaged, and counts the files that were only missing.
 func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpoint.RebuiltCheckpoint) {
 	if len(rebuilt) == 0 {
 		fmt.Fprintln(env.stdout, "Nothing is damaged")
 	}
+	missing := 0
 	for i := range rebuilt {
-		r := &rebuilt[i]
-		switch {
-		case o.dryRun:
-			fmt.Fprintf(env.stdout, "✗ %s: %s\n", r.ID, view.OneLine(strings.Join(r.Was, "; ")))
-		case r.Whole():
-			fmt.Fprintf(env.stdout, "✓ %s is whole\n", r.ID)
-		default:
-			fmt.Fprintf(env.stdout, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(strings.Join(r.Left, "; ")))
+		if r := &rebuilt[i]; len(r.Was) > 0 || !r.Whole() {
+			showMended(env, o, r)
+		} else {
+			missing++
 		}
-		switch {
-		case r.Written && o.dryRun:
-			fmt.Fprintln(env.stdout, "  its file would be made again from the journal")
-		case r.Written:
-			fmt.Fprintln(env.stdout, "  its file was made again from the journal")
-		}
-		if r.Kept != "" {
-			fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(r.Kept))
-		}
-		for _, path := range r.Files {
-			fmt.Fprintf(env.stdout, "  bytes put back: %s\n", view.OneLine(string(path)))
-		}
+	}
+	switch {
+	case missing > 0 && o.dryRun:
+		fmt.Fprintf(env.stdout, "! %s without a file: the journal holds it, and it would be made again\n", view.Plural(missing, "checkpoint"))
+	case missing > 0:
+		fmt.Fprintf(env.stdout, "✓ %s without a file: it was made again from the journal\n", view.Plural(missing, "checkpoint"))
+	}
+}
+
+// showMended shows what was done, or would be, to a checkpoint that was damaged.
+func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint) {
+	made := "its file was made again from the journal"
+	switch {
+	case o.dryRun:
+		made = "its file would be made again from the journal"
+		fmt.Fprintf(env.stdout, "✗ %s: %s\n", r.ID, view.OneLine(strings.Join(r.Was, "; ")))
+	case r.Whole():
+		fmt.Fprintf(env.stdout, "✓ %s is whole\n", r.ID)
+	default:
+		fmt.Fprintf(env.stdout, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(strings.Join(r.Left, "; ")))
+	}
+	if r.Written {
+		fmt.Fprintf(env.stdout, "  %s\n", made)
+	}
+	if r.Kept != "" {
+		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(r.Kept))
+	}
+	for _, path := range r.Files {
+		fmt.Fprintf(env.stdout, "  bytes put back: %s\n", view.OneLine(string(path)))
 	}
 }
 
