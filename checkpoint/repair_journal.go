@@ -123,7 +123,7 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 // lost.
 func (old *salvaged) tell(r *JournalRebuild) {
 	r.Unreadable = old.lost
-	r.Untold = old.untold(r.FromSeq)
+	r.Untold, r.More = old.untold(r.FromSeq)
 	for _, c := range old.since(r.FromSeq) {
 		lost := LostCommit{Seq: c.Seq, Time: c.Time, Events: []string{}}
 		for _, e := range c.Events {
@@ -196,10 +196,9 @@ func (r *JournalRebuild) settle(old *salvaged) {
 			}
 		}
 	}
-	all := r.Untold > 0
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			if !w.Once || w.Status == Completed || w.Status == Succeeded || w.Status == Skipped || w.Status == Uncertain || !all && !started[w.Name] {
+			if !w.Once || w.Status == Completed || w.Status == Succeeded || w.Status == Skipped || w.Status == Uncertain || !r.More && !started[w.Name] {
 				continue
 			}
 			if w.StartedAt == nil {

@@ -27,7 +27,8 @@ type JournalRebuild struct {
 	// something before them is not there any more.
 	Lost       []LostCommit
 	Unreadable int           // lines of which nothing can be read
-	Untold     int           // lost commits of which nothing is known but that they were
+	Untold     int           // lost commits of which nothing is known but that they were, which is proved
+	More       bool          // there may have been others
 	Rollbacks  []MetRollback // that the state was in the middle of, or whose beginning is lost
 	Uncertain  []string      // once steps that may have happened since
 	Gone       []string      // checkpoints that neither a file nor the journal holds any more

@@ -58,7 +58,7 @@ func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error 
 	if err != nil {
 		return err
 	}
-	if found == nil && old.untold(r.FromSeq) == 0 {
+	if _, more := old.untold(r.FromSeq); found == nil && !more {
 		r.Rollbacks = append(r.Rollbacks, metRollback(begun, RollbackUnfinished))
 		return nil
 	}
@@ -190,23 +190,28 @@ func (old *salvaged) since(seq uint64) []Commit {
 	return slices.CompactFunc(found, func(a, b Commit) bool { return a.Seq == b.Seq })
 }
 
-// untold returns how many commits after a number there were of which nothing
-// can be read. Lines that can't be read between two others are the commits
-// between theirs.
-func (old *salvaged) untold(seq uint64) int {
-	lines := 0
+// untold returns how many commits after a number there were, as is proved, of
+// which nothing can be read. Lines that can't be read between two others are the
+// commits between theirs; those that nothing follows come after the one before
+// them. more says that there may have been others: such lines may be of several.
+func (old *salvaged) untold(seq uint64) (lines int, more bool) {
 	for _, g := range old.gaps {
+		from := max(g.from, seq)
 		switch {
-		case g.before <= g.from: // nothing follows, or lines that were moved
+		case g.before > from+1:
+			lines += min(g.lines, int(g.before-from-1))
+		case g.before > g.from: // of before seq
+		case g.before > 0: // lines that were moved
 			lines += g.lines
-		case g.before > max(g.from, seq)+1:
-			lines += min(g.lines, int(g.before-max(g.from, seq)-1))
+		default:
+			more = true
+			lines += int(max(g.from+uint64(g.lines), from) - from)
 		}
 	}
 	if old.last > seq {
 		lines = max(lines, int(old.last-seq)-len(old.since(seq)))
 	}
-	return lines
+	return lines, more || lines > 0
 }
 
 // collectLines hands the checkpoints to a collector that what is left of the

@@ -163,14 +163,17 @@ func testRebuildJournal(t *testing.T, f *fixture) {
 		from    string   // "": the last commit before the damage
 		step    int
 		untold  int
+		more    bool
 		genesis bool
 	}{
 		{name: "the first line", journal: flipped(whole, 20), from: ids[2], step: 4},
 		{name: "in the middle", journal: flipped(whole, len(whole)/2), from: ids[2], step: 4},
 		{name: "the newest file is damaged too", journal: flipped(whole, len(whole)/2), damaged: ids[2:], from: ids[1], step: 3},
-		{name: "all files are damaged", journal: flipped(whole, last), damaged: ids, step: 4, untold: 1},
+		{name: "all files are damaged", journal: flipped(whole, last), damaged: ids, step: 4, untold: 1, more: true},
+		{name: "the last line, and the newest file is of it", journal: flipped(whole, last), from: ids[2], step: 4, more: true, genesis: true},
+		{name: "cut short in the last line", journal: whole[:last], from: ids[2], step: 4, more: true, genesis: true},
 		{name: "cut off", journal: bytes.Join(lines[:12], nil), from: ids[2], step: 4, genesis: true},
-		{name: "a line is missing", journal: bytes.Join(slices.Delete(slices.Clone(lines), 8, 9), nil), damaged: ids, step: 1},
+		{name: "a line is missing", journal: bytes.Join(slices.Delete(slices.Clone(lines), 8, 9), nil), damaged: ids, step: 1, untold: 1, more: true},
 		{name: "empty", journal: nil, from: ids[2], step: 4, genesis: true},
 	}
 	for _, tt := range tests {
@@ -187,8 +190,8 @@ func testRebuildJournal(t *testing.T, f *fixture) {
 			}
 			r, err := f.open().RebuildJournal(context.Background(), "PRD-009", by)
 			must(t, err)
-			if r.From != tt.from || r.Step != tt.step || r.Untold < tt.untold {
-				t.Errorf("from %q, step %d, %d untold, want %q, %d, %d", r.From, r.Step, r.Untold, tt.from, tt.step, tt.untold)
+			if r.From != tt.from || r.Step != tt.step || r.Untold != tt.untold || r.More != tt.more {
+				t.Errorf("from %q, step %d, %d untold, more %v, want %q, %d, %d, %v", r.From, r.Step, r.Untold, r.More, tt.from, tt.step, tt.untold, tt.more)
 			}
 			if !bytes.Equal(f.read("PRD-009/"+filepath.Base(r.Kept)+"/journal.jsonl"), tt.journal) {
 				t.Error("the damaged journal was not kept")

@@ -265,7 +265,10 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 		fmt.Fprintf(out, "✗ Lost: commit %d, %s: %s\n", c.Seq, c.Time.UTC().Format(time.DateTime), view.OneLine(strings.Join(c.Events, ", ")))
 	}
 	if r.Untold > 0 {
-		fmt.Fprintf(out, "✗ Lost: %d commits of which nothing can be read\n", r.Untold)
+		fmt.Fprintf(out, "✗ Lost: %s of which nothing can be read\n", view.Plural(r.Untold, "commit"))
+	}
+	if r.More && r.Untold+len(r.Lost) == 0 {
+		fmt.Fprintf(out, "! If there was anything after commit %d, it cannot be read\n", r.FromSeq)
 	}
 	for _, id := range r.Gone {
 		fmt.Fprintf(out, "✗ Lost: checkpoint %s\n", id)
@@ -280,7 +283,7 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 		var b strings.Builder
 		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show where it stands"})
 		writeSuggestions(&b, env, suggestResume(r.State(), "go on from there")...)
-		fmt.Fprintf(out, "The damaged journal is kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
+		fmt.Fprintf(out, "What was there is kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
 	}
 }
 
