@@ -75,7 +75,9 @@ func (s *State) isArtifact(path string) bool {
 
 // Whole reports whether a capture of the given patterns took in everything in
 // the workspace: not only what a pipeline declares, and every file of that.
-func (c *Capture) Whole(patterns []string) bool { return c.Unstable == 0 && c.Unlimited(patterns) }
+func (c *Capture) Whole(patterns []string) bool {
+	return c.Unstable+c.Special == 0 && c.Unlimited(patterns)
+}
 
 // Unlimited reports whether everything in the workspace is in scope of a
 // capture of the given patterns.

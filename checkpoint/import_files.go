@@ -142,7 +142,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 		return err
 	}
 	changes = slices.DeleteFunc(changes, func(c workspace.Change) bool {
-		lost := c.From != nil && (slices.Contains(captured.LeftOut, c.Path) || slices.Contains(captured.Unstable, c.Path))
+		lost := c.From != nil && slices.Contains(slices.Concat(captured.LeftOut, captured.Unstable, captured.Special), c.Path)
 		if lost { // nothing could bring back what it is now
 			done.Kept = append(done.Kept, c.Path)
 		}

@@ -12,8 +12,9 @@ type Inspection struct {
 	Check   CheckpointCheck
 	File    *CheckpointFile // nil where neither its file nor the journal gives it
 	LeftOut []string        // sensitive files that its capture does not hold
-	// Unstable are files that it does not hold since they kept changing.
-	Unstable []string
+	// Unstable are files that it does not hold since they kept changing, and
+	// Special is what it does not since it could not be read, or is no file.
+	Unstable, Special []string
 }
 
 // Inspect looks at a checkpoint and at what it refers to. It takes no lock and
@@ -45,9 +46,9 @@ func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, refere
 		found.File = nil
 		return found, nil //nolint:nilerr // the check says why
 	}
-	if c := found.File.State.Capture; c != nil && c.LeftOut+c.Unstable > 0 && w != nil {
+	if c := found.File.State.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 && w != nil {
 		if l, err := w.Load(ctx, c.Listing); err == nil { // else the check says it
-			found.LeftOut, found.Unstable = l.LeftOut, l.Unstable
+			found.LeftOut, found.Unstable, found.Special = l.LeftOut, l.Unstable, l.Special
 		}
 	}
 	return found, ctx.Err()

@@ -30,6 +30,7 @@ type RollbackOptions struct {
 type LeftAlone struct {
 	LeftOut  []string // look sensitive, or hold a sensitive value
 	Unstable []string // kept changing while they were captured, now or then
+	Special  []string // could not be captured, now or then: they may not be read, or are no files
 	Sparse   []string // were not checked out then, and differ
 }
 
@@ -181,9 +182,8 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 		target = found.With(target.Entries)
 	}
 	r.LeftOut = found.LeftOut
-	r.Unstable = slices.Concat(found.Unstable, target.Unstable)
-	slices.Sort(r.Unstable)
-	r.Unstable = slices.Compact(r.Unstable)
+	r.Unstable = union(found.Unstable, target.Unstable)
+	r.Special = union(found.Special, notTakenIn(found, target))
 	r.Changes = rollbackChanges(found, target)
 	if err := r.exceptRefused(ctx, w, now); err != nil {
 		return err
@@ -198,10 +198,28 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 	return nil
 }
 
+// notTakenIn names what is there now and could not be taken in at the target.
+func notTakenIn(found, target *workspace.Listing) []string {
+	var paths []string
+	for _, e := range found.Entries {
+		if target.IsSpecial(e.Path) {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// union returns the strings of two lists, sorted, each once.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // rollbackChanges are what leads from the files there are to those of a target.
 // Sensitive files that either leaves out stay as they are, also those that git
-// tracks on the other side, and so do files that kept changing: no checkpoint
-// holds what they are now, or nobody recorded that they were not there then.
+// tracks on the other side, and so does what kept changing or could not be taken
+// in: no checkpoint holds what it is now, or what it was then.
 func rollbackChanges(found, target *workspace.Listing) []workspace.Change {
 	return slices.DeleteFunc(workspace.Diff(found, target), func(c workspace.Change) bool {
 		return found.Lacks(c.Path) || target.Lacks(c.Path)
@@ -225,8 +243,7 @@ func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, no
 	if err != nil || len(refused) == 0 {
 		return err
 	}
-	r.LeftOut = slices.Concat(r.LeftOut, refused)
-	slices.Sort(r.LeftOut)
+	r.LeftOut = union(r.LeftOut, refused)
 	r.Changes = slices.DeleteFunc(r.Changes, func(c workspace.Change) bool { return slices.Contains(refused, c.Path) })
 	return nil
 }

@@ -83,7 +83,7 @@ func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, inte
 			edited[c.Path] = true
 		}
 	}
-	l := &workspace.Listing{Patterns: found.Patterns, LeftOut: found.LeftOut, Unstable: found.Unstable, Sparse: found.Sparse}
+	l := &workspace.Listing{Patterns: found.Patterns, LeftOut: found.LeftOut, Unstable: found.Unstable, Special: found.Special, Sparse: found.Sparse}
 	for _, e := range found.Entries {
 		if !edited[e.Path] {
 			l.Entries = append(l.Entries, e)

@@ -333,7 +333,7 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 // any more that they hold a sensitive value.
 func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
 	last := x.State().Capture
-	if last == nil || last.LeftOut+last.Unstable == 0 {
+	if last == nil || last.LeftOut+last.Unstable+last.Special == 0 {
 		return changes, nil
 	}
 	l, err := w.Load(ctx, last.Listing)

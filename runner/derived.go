@@ -139,7 +139,7 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + list(c.LeftOut))
 	}
 	if len(c.Special) > 0 {
-		l.warn("left out of captures, since they are no files, or may not be read: " + list(c.Special))
+		l.warn("left out of captures, since they may not be read, are no files, or are other repositories: " + list(c.Special))
 	}
 }
 

@@ -53,6 +53,9 @@ func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (strin
 	if len(is.Unstable) > 0 {
 		return list(is.Unstable) + " keeps changing while it is read", nil
 	}
+	if len(is.Special) > 0 {
+		return "captures cannot take in " + list(is.Special), nil
+	}
 	ignored, err := s.files.Ignored(ctx, is)
 	if err != nil {
 		return "", fmt.Errorf("look at the workspace: %w", err)
@@ -91,7 +94,7 @@ func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.Stat
 		f.moving[g.Label()] = "nothing was captured before it was judged"
 		return nil
 	}
-	if before.Unstable > 0 {
+	if before.Unstable+before.Special > 0 {
 		f.moving[g.Label()] = "not every file could be captured before it was judged"
 		return nil
 	}

@@ -46,7 +46,7 @@ func (s *surveyor) stopped(ctx context.Context, st *checkpoint.State) error {
 	for _, e := range l.Entries {
 		s.partial.then[e.Path] = e.Digest
 	}
-	for _, path := range slices.Concat(l.LeftOut, l.Unstable) {
+	for _, path := range slices.Concat(l.LeftOut, l.Unstable, l.Special) {
 		s.partial.then[path] = "not captured"
 	}
 	return nil

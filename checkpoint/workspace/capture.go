@@ -22,6 +22,9 @@ type Capture struct {
 	// Unstable is how many files were left out since they kept changing while
 	// they were read; the listing names them.
 	Unstable int `json:"unstable,omitempty"`
+	// Special is how many paths were left out since what is there can't be taken
+	// in; the listing names them.
+	Special int `json:"special,omitempty"`
 }
 
 // OnBranch reports whether the commit is one of the user's branch, to which it
@@ -50,7 +53,7 @@ type Captured struct {
 	Changed  bool     // false: everything is as in Last, whose Capture this is
 	LeftOut  []string // sensitive files
 	Unstable []string // files that kept changing while they were read
-	Special  []string // what is neither file, link nor directory, or may not be read
+	Special  []string // what can't be taken in, as in a Listing
 }
 
 // Capture records the files in scope, durable when it returns: in a git work
@@ -109,7 +112,7 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	c.survey.dropLost()
 	l := c.survey.listing(c.o.Patterns)
 	captured.Files, captured.Bytes, captured.Capture.LeftOut = len(c.survey.files), sizeOf(l.Entries), len(l.LeftOut)
-	captured.Capture.Unstable = len(l.Unstable)
+	captured.Capture.Unstable, captured.Capture.Special = len(l.Unstable), len(l.Special)
 	if captured.Listing, err = c.w.putListing(ctx, c.batch, l); err != nil {
 		return Captured{}, err
 	}
@@ -174,7 +177,8 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 func (c *capture) isAsBefore(now *Listing) bool {
 	last := c.before
 	return slices.EqualFunc(now.Entries, last.Entries, same) && slices.Equal(now.Sparse, last.Sparse) &&
-		slices.Equal(now.Unstable, last.Unstable) && slices.Equal(now.LeftOut, last.LeftOut)
+		slices.Equal(now.Unstable, last.Unstable) && slices.Equal(now.Special, last.Special) &&
+		slices.Equal(now.LeftOut, last.LeftOut)
 }
 
 // keep makes objects of the files that want says of.

@@ -10,53 +10,30 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// TestDenied captures, as a user without privileges, a workspace in which a
-// file and a directory may not be read: the rest is captured, these are named.
-func TestDenied(t *testing.T) {
-	const inChild = "WORKSPACE_TEST_DENIED"
-	if dir := os.Getenv(inChild); dir != "" {
-		captureDenied(t, dir)
-		return
+// unprivileged reports whether the test runs as a user whom modes keep from
+// reading a file. Where it does not, it is run once more, as nobody.
+func unprivileged(t *testing.T) bool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return true
 	}
-	dir, err := os.MkdirTemp("", "denied")
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "nobody")
 	must(t, err)
-	t.Cleanup(func() {
-		_ = os.Chmod(filepath.Join(dir, "closed"), 0o700)
-		must(t, os.RemoveAll(dir))
-	})
-	for _, d := range []string{"closed", ".state"} {
-		must(t, os.Mkdir(filepath.Join(dir, d), 0o700))
-	}
-	must(t, os.WriteFile(filepath.Join(dir, "open"), []byte("open"), 0o644))
-	must(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "closed", "file"), nil, 0o644))
-	program := filepath.Join(dir, ".state", "test")
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	must(t, os.Chown(dir, nobody, nobody))
+	program := filepath.Join(dir, "test")
 	copyProgram(t, program)
-	cmd := exec.Command(program, "-test.run=^TestDenied$", "-test.v")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), inChild+"="+dir)
-	if os.Geteuid() == 0 {
-		const nobody = 65534
-		must(t, os.Chmod(dir, 0o755))
-		must(t, os.Chown(filepath.Join(dir, ".state"), nobody, nobody))
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	} else {
-		must(t, os.Chmod(filepath.Join(dir, "secret"), 0))
-		must(t, os.Chmod(filepath.Join(dir, "closed"), 0))
-	}
+	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-func captureDenied(t *testing.T, dir string) {
-	w := open(t, keeperOptions(dir))
-	c, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"**"}})
-	must(t, err)
-	if want := []string{"closed", "secret"}; c.Files != 1 || !slices.Equal(c.Special, want) {
-		t.Errorf("%d files captured, %q named, want one and %q", c.Files, c.Special, want)
-	}
+	return false
 }
 
 func copyProgram(t *testing.T, to string) {
@@ -71,4 +48,54 @@ func copyProgram(t *testing.T, to string) {
 	_, err = io.Copy(out, in)
 	must(t, err)
 	must(t, out.Close())
+}
+
+// TestDenied captures a workspace in which files and directories may not be
+// read: the rest is captured, these are named, and are not taken for deleted.
+func TestDenied(t *testing.T) {
+	if !unprivileged(t) {
+		return
+	}
+	for _, mode := range []GitMode{GitRef, GitCommit, GitOff} {
+		t.Run(string(mode), func(t *testing.T) {
+			w, dir := gitKeeper(t, "", mode)
+			for _, path := range []string{"open", "secret", "tracked", "closed/file", "new/closed/file", "listed/file"} {
+				put(t, dir, path, path)
+			}
+			runGit(t, dir, "add", "open", "tracked", "closed/file")
+			o := CaptureOptions{Patterns: []string{"**", "listed/file"}, Message: "m", When: time.Unix(1e9, 0), Ref: "refs/runner/test/1"}
+			before, err := w.Capture(t.Context(), o)
+			must(t, err)
+			if before.Capture.Special != 0 || before.Files != 6 {
+				t.Errorf("captured %+v", before)
+			}
+			deny(t, dir, "secret", "tracked", "closed", "new/closed", "listed")
+			c, err := w.Capture(t.Context(), o)
+			must(t, err)
+			l, err := open(t, w.o).Load(t.Context(), c.Listing)
+			must(t, err)
+			want := []string{"closed", "listed", "new/closed", "secret", "tracked"}
+			if c.Files != 1 || !slices.Equal(c.Special, want) || !slices.Equal(l.Special, want) || c.Capture.Special != len(want) {
+				t.Errorf("%d files captured, %q named, %q in the listing (%d), want one and %q", c.Files, c.Special, l.Special, c.Capture.Special, want)
+			}
+			was, err := w.Load(t.Context(), before.Listing)
+			must(t, err)
+			if changes := Diff(was, l); len(changes) > 0 {
+				t.Errorf("taken for changed: %+v", changes)
+			}
+			if paths, err := w.Unlisted(t.Context(), l, was.Entries); err != nil || len(paths) > 0 {
+				t.Errorf("unlisted: %q, %v", paths, err)
+			}
+		})
+	}
+}
+
+// deny takes the right to read from files and directories, until the end.
+func deny(t *testing.T, dir string, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		name := filepath.Join(dir, path)
+		must(t, os.Chmod(name, 0))
+		t.Cleanup(func() { must(t, os.Chmod(name, 0o700)) })
+	}
 }

@@ -13,8 +13,9 @@ import (
 
 // fileless returns the outermost directories that hold no file that git knows:
 // what is empty is among them, or below one. Only names are read, so that it
-// costs much less than to let git look through the work tree once more.
-func (w *Workspace) fileless(ctx context.Context, files []GitFile) ([]string, error) {
+// costs much less than to let git look through the work tree once more. denied
+// are the directories that hold one and may not be read.
+func (w *Workspace) fileless(ctx context.Context, files []GitFile) (found, denied []string, err error) {
 	listed := make(map[string]bool, len(files))
 	dirs := map[string]bool{"": true}
 	for _, f := range files {
@@ -26,20 +27,23 @@ func (w *Workspace) fileless(ctx context.Context, files []GitFile) ([]string, er
 			dirs[dir] = true
 		}
 	}
-	var found []string
 	c := cursor{base: w.root}
 	defer c.close()
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		subdirs, err := c.subdirs(dir, func(child string) bool { return listed[child] || dirs[child] || w.excluded(child) })
-		if err != nil && !absent(err) && !errors.Is(err, fs.ErrPermission) {
-			return nil, fmt.Errorf("look for empty directories: %w", err)
+		switch {
+		case err == nil, absent(err):
+			found = append(found, subdirs...)
+		case errors.Is(err, fs.ErrPermission) && dir != "":
+			denied = append(denied, dir)
+		default:
+			return nil, nil, fmt.Errorf("look for empty directories: %w", err)
 		}
-		found = append(found, subdirs...)
 	}
-	return found, nil
+	return found, denied, nil
 }
 
 // subdirs returns the directories in a directory, but for those that are known.

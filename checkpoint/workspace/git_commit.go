@@ -76,15 +76,20 @@ func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 	if err != nil {
 		return err
 	}
-	specs, sparse := []string{"."}, false
+	specs, sparse, submodules := []string{"."}, false, map[string]bool{}
 	for _, f := range files {
 		sparse = sparse || f.Sparse
-		if f.Gitlink && !f.Tracked {
+		switch {
+		case f.Gitlink && f.Tracked:
+			submodules[f.Path] = true
+		case f.Gitlink:
 			specs = append(specs, ":(exclude,literal)"+f.Path)
 		}
 	}
 	for _, path := range leaveOut {
-		specs = append(specs, ":(exclude,literal)"+path)
+		if !submodules[path] { // which commit it is at is a part of this repository
+			specs = append(specs, ":(exclude,literal)"+path)
+		}
 	}
 	args := []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}
 	if sparse { // else git refuses files that are there and that it would leave out

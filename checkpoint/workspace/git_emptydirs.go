@@ -14,17 +14,18 @@ import (
 // EmptyDirs lists the directories that hold no file at all, nor do their
 // subdirectories, and that are not ignored; parents come before their children.
 // They are sought in the directories that hold no file that git knows, of which
-// the caller names the outermost.
-func (g *Git) EmptyDirs(ctx context.Context, fileless []string) (empty []string, err error) {
+// the caller names the outermost. denied are those there that may not be read:
+// what they hold is not known.
+func (g *Git) EmptyDirs(ctx context.Context, fileless []string) (empty, denied []string, err error) {
 	// Most are ignored as a whole, as what a build makes is: then git need not
 	// look through the work tree once more.
 	ignored, err := g.ignored(ctx, fileless)
 	if err != nil || len(ignored) == len(fileless) {
-		return nil, err
+		return nil, nil, err
 	}
 	root, err := os.OpenRoot(g.dir)
 	if err != nil {
-		return nil, fmt.Errorf("look for empty directories: %w", err)
+		return nil, nil, fmt.Errorf("look for empty directories: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	return g.emptyDirs(ctx, root)
@@ -32,11 +33,11 @@ func (g *Git) EmptyDirs(ctx context.Context, fileless []string) (empty []string,
 
 // emptyDirs asks git for the directories that it knows no file of, and looks
 // into them.
-func (g *Git) emptyDirs(ctx context.Context, root *os.Root) (empty []string, err error) {
+func (g *Git) emptyDirs(ctx context.Context, root *os.Root) (empty, denied []string, err error) {
 	// Git names a directory without a tracked file instead of what is in it.
 	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--directory")
 	if err != nil {
-		return nil, fmt.Errorf("list the directories that git does not track: %w", err)
+		return nil, nil, fmt.Errorf("list the directories that git does not track: %w", err)
 	}
 	var search emptySearch
 	for _, name := range records(out) {
@@ -45,27 +46,24 @@ func (g *Git) emptyDirs(ctx context.Context, root *os.Root) (empty []string, err
 			continue
 		}
 		if _, err := search.walk(ctx, root, dir); err != nil {
-			return nil, fmt.Errorf("look for empty directories: %w", err)
+			return nil, nil, fmt.Errorf("look for empty directories: %w", err)
 		}
 	}
-	ignored, err := g.ignored(ctx, search.inner)
+	ignored, err := g.ignored(ctx, slices.Concat(search.inner, search.denied))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	empty = search.outer
-	for _, dir := range search.inner {
-		if !ignored[dir] {
-			empty = append(empty, dir)
-		}
-	}
+	isIgnored := func(dir string) bool { return ignored[dir] }
+	empty = append(search.outer, slices.DeleteFunc(search.inner, isIgnored)...)
 	slices.Sort(empty)
-	return empty, nil
+	return empty, slices.DeleteFunc(search.denied, isIgnored), nil
 }
 
 // emptySearch collects empty directories: outer are those that git named, and
 // so has found not to be ignored; inner are below these.
 type emptySearch struct {
 	outer, inner []string
+	denied       []string // directories that may not be read
 }
 
 // walk collects the empty directories of dir, and dir itself if it is one. What
@@ -89,10 +87,13 @@ func (s *emptySearch) below(ctx context.Context, root *os.Root, dir string) (boo
 		return false, err
 	}
 	entries, err := readDir(root, dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	}
-	if err != nil {
+	case errors.Is(err, fs.ErrPermission):
+		s.denied = append(s.denied, dir)
+		return false, nil
+	case err != nil:
 		return false, err
 	}
 	// Another repository's own directories are not ours to look at.

@@ -150,7 +150,7 @@ func TestEmptyDirs(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "new", "nested", "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dirs, err := open(t, dir).EmptyDirs(t.Context(), []string{"build", "e"})
+	dirs, _, err := open(t, dir).EmptyDirs(t.Context(), []string{"build", "e"})
 	want := []string{"e", "e/f", "e/f/g", "new/:(top)*", "new/empty", "only", "sub/empty", "sub/n\new"}
 	if runtime.GOOS == "windows" {
 		want = []string{"e", "e/f", "e/f/g", "new/empty", "only", "sub/empty"}
@@ -162,7 +162,7 @@ func TestEmptyDirs(t *testing.T) {
 		below          string
 		fileless, want []string
 	}{{"e", []string{"f"}, []string{"f", "f/g"}}, {"build", []string{"x"}, nil}, {"new/empty", nil, nil}} {
-		dirs, err := open(t, filepath.Join(dir, tt.below)).EmptyDirs(t.Context(), tt.fileless)
+		dirs, _, err := open(t, filepath.Join(dir, tt.below)).EmptyDirs(t.Context(), tt.fileless)
 		if diff := cmp.Diff(tt.want, dirs); diff != "" || err != nil {
 			t.Errorf("below %s: %v (-want +got):\n%s", tt.below, err, diff)
 		}

@@ -43,7 +43,10 @@ type walk struct {
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 	byBase := map[string][]state{}
 	for _, p := range patterns {
-		if !g.reaches(p.base) {
+		if reached, err := g.reaches(p.base); err != nil || !reached {
+			if err != nil {
+				return fmt.Errorf("look for files: %w", err)
+			}
 			continue
 		}
 		if len(p.elements) > 0 {
@@ -65,8 +68,23 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 
 // reaches reports whether a path may be looked at: links on the way are
 // followed, or there are none.
-func (g *walk) reaches(path string) bool {
-	return g.follow || path == "" || g.w.at(path, func(*os.Root, string) error { return nil }) == nil
+func (g *walk) reaches(path string) (bool, error) {
+	if g.follow || path == "" {
+		return true, nil
+	}
+	for _, dir := range slices.Backward(slices.Collect(parents(path))) {
+		err := g.w.at(dir+"/", func(*os.Root, string) error { return nil })
+		switch {
+		case absent(err):
+			return false, nil
+		case g.pass && errors.Is(err, fs.ErrPermission):
+			g.denied = append(g.denied, dir)
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // directory looks for matches in a directory, "" for the workspace itself.

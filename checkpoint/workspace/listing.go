@@ -10,7 +10,11 @@ type Listing struct {
 	Patterns []string // that were captured
 	LeftOut  []string // sensitive files that were not
 	Unstable []string // files that were not, since they kept changing while they were read; sorted
-	Entries  []Entry  // sorted by path
+	// Special is what was there and could not be taken in, sorted: it is neither
+	// file, link nor directory, or may not be read, or is another repository. What
+	// is below it is not known.
+	Special []string
+	Entries []Entry // sorted by path
 	// Sparse are the files that a sparse checkout had left out of the work
 	// tree, sorted by path: Mode and Blob are those of git's index, Size and
 	// Digest are not known.
@@ -104,6 +108,7 @@ func (l *Listing) With(entries []Entry) *Listing {
 	return &Listing{
 		Patterns: l.Patterns, LeftOut: l.LeftOut, Entries: all, Sparse: l.sparseWithout(taken),
 		Unstable: slices.DeleteFunc(slices.Clone(l.Unstable), func(path string) bool { return taken[path] }),
+		Special:  slices.DeleteFunc(slices.Clone(l.Special), func(path string) bool { return taken[path] || isBelow(path, taken) }),
 	}
 }
 

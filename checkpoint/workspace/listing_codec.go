@@ -19,7 +19,7 @@ import (
 // version could is of that version, so that its readers go on reading it.
 const (
 	listingVersion     = "1.0"
-	listingVersionMore = "1.1" // adds sparse and unstable
+	listingVersionMore = "1.1" // adds sparse, unstable and special
 )
 
 // maxListing bounds the size of each object of a listing, and maxEntries how
@@ -35,6 +35,7 @@ type wireListing struct {
 	Patterns      []text.Text `json:"patterns"`
 	LeftOut       []text.Text `json:"left_out"`
 	Unstable      []text.Text `json:"unstable,omitempty"`
+	Special       []text.Text `json:"special,omitempty"`
 	Dirs          []wireDir   `json:"dirs"`             // sorted by path
 	Sparse        []wireDir   `json:"sparse,omitempty"` // the directories of what was not checked out, likewise
 }
@@ -173,7 +174,7 @@ func (l *wireListing) all() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
 // directory, in the order of all.
 func (l *wireListing) listing(parts [][]Entry) (*Listing, error) {
 	whole := &Listing{
-		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut), Unstable: plain(l.Unstable),
+		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut), Unstable: plain(l.Unstable), Special: plain(l.Special),
 		Entries: slices.Concat(parts[:len(l.Dirs)]...), Sparse: slices.Concat(parts[len(l.Dirs):]...),
 	}
 	slices.SortFunc(whole.Entries, byPath)

@@ -74,14 +74,17 @@ func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Lis
 	if err := checkTree(l.Entries); err != nil {
 		return "", err
 	}
-	wire := wireListing{FormatVersion: listingVersion, Patterns: texts(l.Patterns), LeftOut: texts(l.LeftOut), Unstable: texts(l.Unstable)}
+	wire := wireListing{
+		FormatVersion: listingVersion, Patterns: texts(l.Patterns),
+		LeftOut: texts(l.LeftOut), Unstable: texts(l.Unstable), Special: texts(l.Special),
+	}
 	if wire.Dirs, err = putDirs(ctx, batch, l.Entries); err != nil {
 		return "", err
 	}
 	if wire.Sparse, err = putDirs(ctx, batch, l.Sparse); err != nil {
 		return "", err
 	}
-	if len(wire.Sparse)+len(wire.Unstable) > 0 {
+	if len(wire.Sparse)+len(wire.Unstable)+len(wire.Special) > 0 {
 		wire.FormatVersion = listingVersionMore
 	}
 	data, err := encodeObject(wire)

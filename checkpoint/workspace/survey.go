@@ -63,24 +63,41 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	if err != nil {
 		return nil, err
 	}
+	s.special = outermost(s.special)
 	return s, s.lookAtDirs(ctx, append(empty, inGit...))
 }
 
 // lookBeside describes the files, and finds the empty directories that git
-// would know.
+// would know, and those that may not be read.
 func (s *survey) lookBeside(ctx context.Context, files []GitFile) (empty []string, err error) {
 	git := s.w.Git()
 	if git == nil {
 		_, err := s.look(ctx)
 		return nil, err
 	}
-	search := beside(func() ([]string, error) { return s.w.fileless(ctx, files) })
+	var closed []string
+	search := beside(func() (fileless []string, err error) {
+		fileless, closed, err = s.w.fileless(ctx, files)
+		return fileless, err
+	})
 	dirs, err := s.look(ctx)
 	fileless, searchErr := search()
 	if err := errors.Join(err, searchErr); err != nil {
 		return nil, err
 	}
-	return git.EmptyDirs(ctx, append(fileless, dirs...))
+	empty, denied, err := git.EmptyDirs(ctx, append(fileless, dirs...))
+	s.special = append(s.special, slices.Concat(closed, denied)...)
+	return empty, err
+}
+
+// outermost returns the paths that are not below another one, sorted.
+func outermost(paths []string) []string {
+	all := map[string]bool{}
+	for _, path := range paths {
+		all[path] = true
+	}
+	slices.Sort(paths)
+	return slices.DeleteFunc(slices.Compact(paths), func(path string) bool { return isBelow(path, all) })
 }
 
 // addKnown adds the files that git knows.
@@ -173,7 +190,6 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 		}
 	}
 	s.files = kept
-	slices.Sort(s.special)
 	slices.Sort(s.leftOut)
 	s.leftOut = slices.Compact(s.leftOut)
 	return dirs, nil
@@ -271,7 +287,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 
 // listing is what the survey found, once all files are known.
 func (s *survey) listing(patterns []string) *Listing {
-	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Unstable: s.unstable, Sparse: s.sparse}
+	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Unstable: s.unstable, Special: s.special, Sparse: s.sparse}
 	l.Entries = make([]Entry, 0, len(s.files)+len(s.dirs))
 	for _, f := range s.files {
 		l.Entries = append(l.Entries, f.entry)

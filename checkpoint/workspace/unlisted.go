@@ -3,7 +3,8 @@ package workspace
 import "context"
 
 // Unlisted returns at which of the entries' paths there is something that is no
-// directory and that a listing lacks: it is ignored, or looks sensitive.
+// directory and that a listing neither has nor could take in: it is ignored, or
+// looks sensitive.
 func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) ([]string, error) {
 	listed := make(map[string]bool, len(l.Entries))
 	for _, e := range l.Entries {
@@ -13,7 +14,7 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 	c := cursor{base: w.root}
 	defer c.close()
 	for _, e := range entries {
-		if listed[e.Path] || w.excluded(e.Path) {
+		if listed[e.Path] || w.excluded(e.Path) || l.IsSpecial(e.Path) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -83,5 +83,23 @@ func (s *survey) dropLost() {
 func (l *Listing) Lacks(path string) bool {
 	_, leftOut := slices.BinarySearch(l.LeftOut, path)
 	_, unstable := slices.BinarySearch(l.Unstable, path)
-	return leftOut || unstable
+	return leftOut || unstable || l.IsSpecial(path)
+}
+
+// IsSpecial reports whether what was at a path, or above it, could not be taken
+// in. An artifact on record that is listed all the same is known.
+func (l *Listing) IsSpecial(path string) bool {
+	if len(l.Special) == 0 {
+		return false
+	}
+	_, within := slices.BinarySearch(l.Special, path)
+	for dir := range parents(path) {
+		_, there := slices.BinarySearch(l.Special, dir)
+		within = within || there
+	}
+	if !within {
+		return false
+	}
+	_, listed := slices.BinarySearchFunc(l.Entries, Entry{Path: path}, byPath)
+	return !listed
 }

@@ -151,6 +151,9 @@ func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspac
 	for _, path := range l.Unstable {
 		fmt.Fprintf(env.stderr, "Warning: not exported, since it kept changing while it was captured: %s\n", view.OneLine(path))
 	}
+	for _, path := range l.Special {
+		fmt.Fprintf(env.stderr, "Warning: not exported, since it may not be read, is no file, or is another repository: %s\n", view.OneLine(path))
+	}
 	if !st.Capture.Unlimited(l.Patterns) {
 		fmt.Fprintln(env.stderr, "Warning: outside git, only files that the pipeline declares are captured, and so exported; workspace.include: [\"**\"] takes in all")
 	}

@@ -142,6 +142,9 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 	for _, path := range found.Unstable {
 		lines = append(lines, "Left out, since it kept changing: "+path)
 	}
+	for _, path := range found.Special {
+		lines = append(lines, "Left out, since it may not be read, is no file, or is another repository: "+path)
+	}
 	return lines
 }
 

@@ -36,11 +36,12 @@ type rollbackPreview struct {
 type leftAlone struct {
 	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
 	Unstable []checkpoint.Text `json:"unstable"` // not captured, since they kept changing
+	Special  []checkpoint.Text `json:"special"`  // not captured, since they could not be read, or are no files
 	Sparse   []checkpoint.Text `json:"sparse"`   // not checked out then
 }
 
 func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
-	return leftAlone{LeftOut: texts(l.LeftOut), Unstable: texts(l.Unstable), Sparse: texts(l.Sparse)}
+	return leftAlone{LeftOut: texts(l.LeftOut), Unstable: texts(l.Unstable), Special: texts(l.Special), Sparse: texts(l.Sparse)}
 }
 
 // fileChange is what becomes of a file.
@@ -197,6 +198,9 @@ func writeLeftAlone(b *strings.Builder, so string, l checkpoint.LeftAlone) {
 	}
 	for _, path := range l.Unstable {
 		fmt.Fprintf(b, "%s kept changing while it was captured: %s\n", so, view.OneLine(path))
+	}
+	for _, path := range l.Special {
+		fmt.Fprintf(b, "%s could not be captured (it may not be read, is no file, or is another repository): %s\n", so, view.OneLine(path))
 	}
 	for _, path := range l.Sparse {
 		fmt.Fprintf(b, "%s was not checked out then: %s\n", so, view.OneLine(path))
