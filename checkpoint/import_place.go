@@ -176,7 +176,7 @@ func (i *Import) prepare(ctx context.Context, pending *PendingImport) (dir strin
 			return dir, fmt.Errorf("import %s: %w", m.Name, err)
 		}
 	}
-	if err := s.writePending(dir, pending); err != nil {
+	if err := errors.Join(i.writeOrigin(dir), s.writePending(dir, pending)); err != nil {
 		return dir, err
 	}
 	for _, sub := range []string{checkpointsDir, logsDir, ""} {

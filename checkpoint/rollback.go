@@ -93,7 +93,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 	if w == nil || r.Scope == RollbackState {
 		return r, nil
 	}
-	if err := r.compareFiles(ctx, w, now, o.Deep); err != nil {
+	if err := s.compareFiles(ctx, w, r, now, o.Deep); err != nil {
 		return nil, err
 	}
 	if at := gitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
@@ -161,8 +161,8 @@ func (r *Rollback) compareState(now *State) {
 	}
 }
 
-// compareFiles finds what becomes of the files.
-func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now *State, deep bool) error {
+// compareFiles finds what becomes of the files in a rollback.
+func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rollback, now *State, deep bool) error {
 	r.FilesOf = r.state.Capture
 	target, known, err := FilesOf(ctx, w, r.state)
 	if isLost(err) {
@@ -184,7 +184,9 @@ func (r *Rollback) compareFiles(ctx context.Context, w *workspace.Workspace, now
 	r.LeftOut = found.LeftOut
 	r.Unstable = union(found.Unstable, target.Unstable)
 	r.Special = union(found.Special, notTakenIn(found, target))
-	r.Changes = rollbackChanges(found, target)
+	if r.Changes, err = s.changesTo(ctx, w, now, r.state, found, target); err != nil {
+		return err
+	}
 	if err := r.exceptRefused(ctx, w, now); err != nil {
 		return err
 	}
@@ -214,16 +216,6 @@ func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// rollbackChanges are what leads from the files there are to those of a target.
-// Sensitive files that either leaves out stay as they are, also those that git
-// tracks on the other side, and so does what kept changing or could not be taken
-// in: no checkpoint holds what it is now, or what it was then.
-func rollbackChanges(found, target *workspace.Listing) []workspace.Change {
-	return slices.DeleteFunc(workspace.Diff(found, target), func(c workspace.Change) bool {
-		return found.Lacks(c.Path) || target.Lacks(c.Path)
-	})
 }
 
 // exceptRefused leaves files alone that no checkpoint would have, for what they

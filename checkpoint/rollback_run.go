@@ -321,7 +321,10 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if !known {
 		target = found.With(target.Entries)
 	}
-	changes, err := x.exceptUnrecorded(ctx, w, rollbackChanges(found, target))
+	changes, err := x.store.changesTo(ctx, w, x.State(), to, found, target)
+	if err == nil {
+		changes, err = x.exceptUnrecorded(ctx, w, changes)
+	}
 	if err != nil {
 		return workspace.Restored{}, err
 	}

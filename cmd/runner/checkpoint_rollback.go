@@ -34,8 +34,8 @@ func newCheckpointRollbackCommand(env *environment) *cobra.Command {
 		Long: `Rollback takes the state of a session and the files of the workspace back to a
 checkpoint. It shows what would be discarded, asks, and records what is there
 first, as a pre_rollback checkpoint: rolling back to that one undoes it. Files
-that look sensitive, unless git tracks them, and files that no checkpoint knows
-stay as they are.`,
+that look sensitive, unless git tracks them, and what the checkpoint would not have
+captured had it been there, stay as they are.`,
 		Example: `  runner checkpoint rollback PRD-009 latest~1 --dry-run
   runner checkpoint rollback PRD-009 CP-services-20261003T1845 --reason "wrong schema"`,
 		Args: arguments(2, 2),

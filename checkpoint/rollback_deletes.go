@@ -1,0 +1,138 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// changesTo are what leads from the files there are to those of a state. now is
+// where the session stands.
+//
+// Sensitive files that either side leaves out stay as they are, also those that
+// git tracks on the other side, and so does what kept changing or could not be
+// taken in: no checkpoint holds what it is now, or what it was then. Of what the
+// target lacks only that is deleted which its capture would have had.
+func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *State, found, target *workspace.Listing) ([]workspace.Change, error) {
+	changes := slices.DeleteFunc(workspace.Diff(found, target), func(c workspace.Change) bool {
+		return found.Lacks(c.Path) || target.Lacks(c.Path)
+	})
+	above := map[string]bool{}
+	for _, c := range changes {
+		for dir := path.Dir(c.Path); c.To != nil && dir != "." && !above[dir]; dir = path.Dir(dir) {
+			above[dir] = true
+		}
+	}
+	// What is where the target has a directory with files makes room for it.
+	deletes := func(c workspace.Change) bool { return c.To == nil && !above[c.Path] }
+	if !slices.ContainsFunc(changes, deletes) {
+		return changes, nil
+	}
+	inScope, err := s.scopeOf(ctx, w, to, found, target)
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.ownFiles(ctx, w, now, to, found)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(changes, func(c workspace.Change) bool {
+		return deletes(c) && (!inScope(*c.From) || own(*c.From))
+	}), nil
+}
+
+// scopeOf tells what the capture of a state would take in of what there is now.
+func (s *Store) scopeOf(ctx context.Context, w *workspace.Workspace, to *State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
+	all := func(workspace.Entry) bool { return true }
+	inGit := to.Capture != nil && to.Capture.Commit != ""
+	if to.Capture == nil || inGit == (w.Git() != nil) && covers(target.Patterns, found.Patterns) {
+		return all, nil
+	}
+	if inGit && w.Git() == nil { // which of these git would have shown cannot be known
+		return all, nil
+	}
+	in, err := w.InScope(ctx, target.Patterns, inGit)
+	if err != nil {
+		return nil, fmt.Errorf("look for what the checkpoint would have captured: %w", err)
+	}
+	return in, nil
+}
+
+// covers reports whether all of some patterns are among others.
+func covers(patterns, some []string) bool {
+	return !slices.ContainsFunc(some, func(pattern string) bool { return !slices.Contains(patterns, pattern) })
+}
+
+// ownFiles tells which files the workspace had on its own, where a session was
+// imported into it after the state to go back to: those that were there when it
+// was captured here for the first time, and that the session had nowhere. That
+// the state lacks them says nothing, since it is of another workspace.
+func (s *Store) ownFiles(ctx context.Context, w *workspace.Workspace, now, to *State, found *workspace.Listing) (func(workspace.Entry) bool, error) {
+	none := func(workspace.Entry) bool { return false }
+	imported, err := s.importedUpTo(now)
+	if err != nil || to.Capture == nil || to.Capture.Seq > imported {
+		return none, err
+	}
+	brought := map[content]bool{}
+	for _, e := range RecordedFiles(now) {
+		brought[content{e.Path, e.Digest}] = true
+	}
+	var first *Capture
+	for seq, c := range now.captures() {
+		if seq > imported {
+			if first == nil || seq < first.Seq {
+				first = c
+			}
+			continue
+		}
+		if err := loadInto(ctx, w, c, func(e workspace.Entry) { brought[content{e.Path, e.Digest}] = true }); err != nil {
+			return nil, err
+		}
+	}
+	own := map[string]bool{}
+	note := func(e workspace.Entry) { own[e.Path] = !brought[content{e.Path, e.Digest}] }
+	if first != nil {
+		return func(e workspace.Entry) bool { return own[e.Path] }, loadInto(ctx, w, first, note)
+	}
+	for _, e := range found.Entries {
+		note(e)
+	}
+	return func(e workspace.Entry) bool { return own[e.Path] }, nil
+}
+
+// content is what a file holds.
+type content struct{ path, digest string }
+
+// loadInto gives the files of a capture to add, none if its listing is lost.
+func loadInto(ctx context.Context, w *workspace.Workspace, c *Capture, add func(workspace.Entry)) error {
+	l, err := w.Load(ctx, c.Listing)
+	if isLost(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("load the files of commit %d: %w", c.Seq, err)
+	}
+	for _, e := range l.Entries {
+		add(e)
+	}
+	return nil
+}
+
+// captures are those that a state and its checkpoints name, by their commit.
+func (s *State) captures() map[uint64]*Capture {
+	all := map[uint64]*Capture{}
+	add := func(c *Capture) {
+		if c != nil {
+			all[c.Seq] = c
+		}
+	}
+	add(s.Capture)
+	add(s.RunCapture)
+	for _, ref := range s.Checkpoints {
+		add(ref.Capture)
+	}
+	return all
+}

@@ -1,0 +1,32 @@
+package workspace
+
+import "context"
+
+// InScope returns what tells of entries, as Now lists them, whether a capture of
+// the given patterns would take them in, in git or, if inGit is false, as if
+// there were none.
+func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) (func(Entry) bool, error) {
+	parsed, err := parsePatterns(patterns)
+	if err != nil {
+		return nil, err
+	}
+	g := walk{w: w, pass: true}
+	if err := g.patterns(ctx, parsed); err != nil {
+		return nil, err
+	}
+	in := map[string]bool{}
+	for _, path := range append(g.files, g.empty...) {
+		in[path] = true
+	}
+	inGit = inGit && w.Git() != nil
+	if inGit {
+		files, err := w.Git().Files(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			in[f.Path] = true
+		}
+	}
+	return func(e Entry) bool { return in[e.Path] || inGit && e.isDir() }, nil
+}
