@@ -61,8 +61,8 @@ func restoreChanges(ctx context.Context, w *workspace.Workspace, patterns []stri
 		rules, rest = nil, changes
 	}
 	var first workspace.Restored
-	var err error
 	if len(rules) > 0 {
+		var err error
 		if first, err = w.Restore(ctx, rules, o); err != nil {
 			return first, err
 		}
@@ -76,11 +76,41 @@ func restoreChanges(ctx context.Context, w *workspace.Workspace, patterns []stri
 		}
 		rest = slices.DeleteFunc(rest, func(c workspace.Change) bool { return c.To == nil && !seen[c.Path] })
 	}
+	rest, err := exceptIgnored(ctx, w, patterns, rest)
+	if err != nil {
+		return first, err
+	}
 	done, err := w.Restore(ctx, rest, o)
 	done.Written += first.Written
 	done.Deleted += first.Deleted
 	done.Skipped = slices.Concat(first.Skipped, done.Skipped)
 	return done, err
+}
+
+// exceptIgnored leaves files alone that are ignored, where captures are commits
+// on the branch: one that was made while they were not has made git track them,
+// so that its index does not tell. What patterns name was in scope all the same.
+func exceptIgnored(ctx context.Context, w *workspace.Workspace, patterns []string, changes []workspace.Change) ([]workspace.Change, error) {
+	if !w.CommitsToBranch() {
+		return changes, nil
+	}
+	var deleted []string
+	for _, c := range changes {
+		if c.To == nil {
+			deleted = append(deleted, c.Path)
+		}
+	}
+	ignored, err := w.Git().IgnoredByRules(ctx, deleted)
+	if err != nil || len(ignored) == 0 {
+		return changes, err
+	}
+	named, err := w.Glob(ctx, patterns)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	return slices.DeleteFunc(changes, func(c workspace.Change) bool {
+		return c.To == nil && ignored[c.Path] && !slices.Contains(named, c.Path)
+	}), nil
 }
 
 // ignoreRules takes out of changes those of .gitignore files, but where a

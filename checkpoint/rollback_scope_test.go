@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,13 +42,18 @@ type scoped struct {
 
 func newScoped(t *testing.T, files map[string]string) *scoped {
 	t.Helper()
+	return newScopedIn(t, workspace.GitRef, files)
+}
+
+func newScopedIn(t *testing.T, mode workspace.GitMode, files map[string]string) *scoped {
+	t.Helper()
 	ctx := context.Background()
 	s := &scoped{fixture: on(t, store.NewMemory(), "/state/.runner"), ws: t.TempDir()}
 	s.git("init", "--quiet")
 	s.put(files)
 	g, err := workspace.OpenGit(ctx, commander{}, s.ws)
 	must(t, err)
-	s.w, err = s.open().OpenWorkspace(s.ws, g, workspace.GitRef)
+	s.w, err = s.open().OpenWorkspace(s.ws, g, mode)
 	must(t, err)
 	s.x = s.run()
 	t.Cleanup(func() {
@@ -109,38 +115,46 @@ func TestRollbackOutOfScope(t *testing.T) {
 			edits: map[string]string{".gitignore": "nothing\n", "new": "new"},
 			after: map[string]string{"local.cfg": "mine", ".gitignore": "local.cfg\n", "new": ""},
 		},
+		"rules made since": {
+			then:  map[string]string{"other": "first"},
+			edits: map[string]string{"local.cfg": "mine", ".gitignore": "local.cfg\n"},
+			after: map[string]string{"local.cfg": "mine", ".gitignore": ""},
+		},
 		"rules gone since": {
 			then:  map[string]string{"local.cfg": "mine", ".gitignore": "local.cfg\n"},
 			edits: map[string]string{".gitignore": "", "local.cfg": "edited"},
 			after: map[string]string{"local.cfg": "edited", ".gitignore": "local.cfg\n"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx := context.Background()
-			s := newScoped(t, c.then)
-			s.put(c.edits)
-			before := map[string]string{}
-			for _, files := range []map[string]string{c.then, c.edits} {
-				for path, text := range files {
-					before[path] = text
-				}
-			}
-			plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
-			must(t, err)
-			for _, change := range plan.Changes {
-				if change.Path == "notes.txt" && change.Kind != workspace.Modified {
-					t.Errorf("the plan says that notes.txt is %s", change.Kind)
-				}
-			}
-			done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: s.to})
-			must(t, err)
-			s.holds("gone back", c.after)
-			_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety})
-			must(t, err)
-			s.holds("undone", before)
-		})
+		for _, mode := range []workspace.GitMode{workspace.GitRef, workspace.GitCommit} {
+			t.Run(name+" "+string(mode), func(t *testing.T) {
+				t.Parallel()
+				newScopedIn(t, mode, c.then).thereAndBack(c.then, c.edits, c.after)
+			})
+		}
 	}
+}
+
+// thereAndBack edits files, goes back, and undoes that.
+func (s *scoped) thereAndBack(then, edits, after map[string]string) {
+	t, ctx := s.t, context.Background()
+	t.Helper()
+	s.put(edits)
+	before := maps.Clone(then)
+	maps.Copy(before, edits)
+	plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.to})
+	must(t, err)
+	for _, change := range plan.Changes {
+		if change.Path == "notes.txt" && change.Kind != workspace.Modified {
+			t.Errorf("the plan says that notes.txt is %s", change.Kind)
+		}
+	}
+	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: s.to})
+	must(t, err)
+	s.holds("gone back", after)
+	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety})
+	must(t, err)
+	s.holds("undone", before)
 }
 
 // TestRollbackOverSensitive goes back to a file that looks sensitive and that

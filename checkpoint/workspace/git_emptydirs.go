@@ -128,14 +128,25 @@ func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, f.Close())
 }
 
-// ignored tells which of the paths .gitignore and its like name.
+// ignored tells which of the paths .gitignore and its like name, and git does
+// not track.
 func (g *Git) ignored(ctx context.Context, paths []string) (map[string]bool, error) {
+	return g.checkIgnore(ctx, paths)
+}
+
+// IgnoredByRules tells which of the paths .gitignore and its like name, tracked
+// or not.
+func (g *Git) IgnoredByRules(ctx context.Context, paths []string) (map[string]bool, error) {
+	return g.checkIgnore(ctx, paths, "--no-index")
+}
+
+func (g *Git) checkIgnore(ctx context.Context, paths []string, options ...string) (map[string]bool, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
 	// Each path starts with "./", or one that starts with a colon would be read
 	// as more than a path; this command does not know literal ones.
-	c := g.command("check-ignore", "-z", "--stdin")
+	c := g.command(append([]string{"check-ignore", "-z", "--stdin"}, options...)...)
 	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
 	stdin := strings.NewReader("./" + strings.Join(paths, "\x00./") + "\x00")
 	out, err := g.capture(ctx, stdin, c)
