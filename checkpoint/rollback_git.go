@@ -18,14 +18,16 @@ type GitReset struct {
 }
 
 // BranchError says that a rollback would reset another branch than the one that
-// is checked out.
+// is checked out: the checkpoint that undoes it, and what is compared with the
+// target, would be of the wrong one.
 type BranchError struct {
-	On string // what is checked out
-	Of string // what the checkpoint is of
+	On     string // what is checked out, "" for no branch
+	Of     string // what the checkpoint is of, "" for no branch
+	Commit string // that it is
 }
 
 func (e *BranchError) Error() string {
-	return fmt.Sprintf("the checkpoint is a commit on %s, and %s is checked out", e.Of, e.On)
+	return fmt.Sprintf("the checkpoint is a commit on %s, and %s is checked out", orDetached(e.Of), orDetached(e.On))
 }
 
 // CommitAbsentError says that the commit to reset the branch to is not in the
@@ -49,11 +51,11 @@ func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error
 		return nil
 	}
 	git := w.Git()
-	_, head, err := git.Head(ctx)
-	if err != nil {
+	g := &GitReset{Branch: r.Target.Git.Branch, To: r.state.Capture.Commit}
+	var err error
+	if g.From, err = git.Tip(ctx, g.Branch); err != nil {
 		return fmt.Errorf("read where git stands: %w", err)
 	}
-	g := &GitReset{Branch: r.Target.Git.Branch, From: head, To: r.state.Capture.Commit}
 	there, err := git.CommitExists(ctx, g.To)
 	if err != nil {
 		return fmt.Errorf("look for the commit to reset the branch to: %w", err)
@@ -65,26 +67,27 @@ func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error
 	if err := git.CheckReset(ctx, g.Branch, g.To); err != nil {
 		return fmt.Errorf("reset the branch: %w", err)
 	}
-	if g.Discard, err = git.Log(ctx, g.To, head, 0); err != nil {
+	if g.Discard, err = git.Log(ctx, g.To, g.From, 0); err != nil {
 		return fmt.Errorf("list the commits to discard: %w", err)
 	}
-	if g.Pushed, err = git.Pushed(ctx, g.To, head); err != nil {
+	if g.Pushed, err = git.Pushed(ctx, g.To, g.From); err != nil {
 		return fmt.Errorf("look for pushed commits: %w", err)
 	}
 	r.Git = g
 	return nil
 }
 
-// refusedByGit says why a branch is not reset unless that is forced.
-func (r *Rollback) refusedByGit() error {
+// refusedByGit says why a branch is not reset. Only the one that is checked out
+// ever is, forced or not.
+func (r *Rollback) refusedByGit(force bool) error {
 	switch {
-	case r.Git == nil:
+	case r.Git == nil || r.Git.Absent && force:
 		return nil
 	case r.Git.Absent:
 		return &CommitAbsentError{Commit: r.Git.To}
 	case r.Branch != "":
-		return &BranchError{On: r.Branch, Of: orDetached(r.Git.Branch)}
-	case len(r.Git.Pushed) > 0:
+		return &BranchError{On: r.Branch, Of: r.Git.Branch, Commit: r.Git.To}
+	case len(r.Git.Pushed) > 0 && !force:
 		return &PushedError{Commits: r.Git.Pushed}
 	}
 	return nil

@@ -60,7 +60,7 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.Refused(); err != nil && !o.Force {
+	if err := plan.Refused(o.Force); err != nil {
 		return nil, err
 	}
 	var done *RolledBack
@@ -85,11 +85,12 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 }
 
 // Refused says why a rollback would refuse what the plan is, nil if it would not.
-func (r *Rollback) Refused() error {
-	if len(r.Missing) > 0 {
+// What is forced goes past some of that.
+func (r *Rollback) Refused(force bool) error {
+	if len(r.Missing) > 0 && !force {
 		return &workspace.MissingError{Missing: r.Missing}
 	}
-	return r.refusedByGit()
+	return r.refusedByGit(force)
 }
 
 // FinishRollback finishes a rollback that was begun and cut short: forward, or

@@ -35,6 +35,17 @@ func (g *Git) Head(ctx context.Context) (branch, commit string, err error) {
 	return strings.TrimPrefix(lines[1], headsRoot), lines[0], nil
 }
 
+// Tip is the commit that a branch stands at ("": HEAD, wherever it is), "" where
+// there is none.
+func (g *Git) Tip(ctx context.Context, branch string) (string, error) {
+	on, commit, err := g.Head(ctx)
+	if err != nil || branch == "" || branch == on {
+		return commit, err
+	}
+	refs, err := g.Refs(ctx, headsRoot+branch)
+	return refs[headsRoot+branch], err
+}
+
 // CommitExists reports whether the repository has a commit.
 func (g *Git) CommitExists(ctx context.Context, commit string) (bool, error) {
 	if !g.isName(commit) {

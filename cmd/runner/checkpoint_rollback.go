@@ -127,7 +127,7 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 			return true, err
 		}
 	}
-	if err := plan.Refused(); err != nil && !o.force {
+	if err := plan.Refused(o.force); err != nil {
 		return true, err
 	}
 	return false, confirm(ctx, person, o.yes, fmt.Sprintf("Roll %s back to %s?", o.prd, plan.Target.ID))
@@ -172,11 +172,12 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 // rollbackHint adds what to type next to why a rollback is refused.
 func rollbackHint(prd string, err error) error {
 	var missing *workspace.MissingError
+	var branch *checkpoint.BranchError
 	switch {
 	case errors.As(err, &missing):
 		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
-	case isA[*checkpoint.BranchError](err):
-		return withHint(&usageError{err: err}, "check that branch out first; --force switches to it and resets it")
+	case errors.As(err, &branch):
+		return withHint(&usageError{err: err}, "`"+checkOut(branch.Of, branch.Commit)+"` first: only the branch that is checked out is ever reset")
 	case isA[*checkpoint.CommitAbsentError](err):
 		return withHint(&usageError{err: err}, "--force restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
 	case isA[*checkpoint.PushedError](err):
@@ -189,6 +190,14 @@ func rollbackHint(prd string, err error) error {
 		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
 	}
 	return referenceHint(prd, lockHint(prd, err))
+}
+
+// checkOut is the command that checks out a branch, "" for none, there at a commit.
+func checkOut(branch, commit string) string {
+	if branch == "" {
+		return "git checkout --detach " + commit
+	}
+	return "git checkout " + shellQuote(branch)
 }
 
 // rollbackFailed shows where a failed rollback leaves things.

@@ -112,7 +112,11 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 	if plan.Scope != checkpoint.RollbackState {
 		writeFileChanges(&b, plan)
 	}
-	if plan.Branch != "" {
+	switch {
+	case plan.Branch == "":
+	case plan.Git != nil && !plan.Git.Absent:
+		fmt.Fprintf(&b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, orNone(plan.Git.Branch, "(detached)"))
+	default:
 		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", orNone(plan.Target.Git.Branch, "(detached)"), plan.Branch)
 	}
 	if g := plan.Git; g != nil {
