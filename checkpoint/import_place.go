@@ -94,7 +94,7 @@ func (i *Import) place(ctx context.Context, replace bool, pending *PendingImport
 			return nil, &ImportConflictError{PRD: i.PRD, Relation: relation, Here: here}
 		}
 		if here != nil && here.Rollback != nil { // its files are of neither moment
-			return nil, fmt.Errorf("import %s: %w", i.PRD, ErrUnfinishedRollback)
+			return nil, fmt.Errorf("import %s: %w", i.PRD, unfinished(here))
 		}
 	}
 	if err := i.placeObjects(ctx); err != nil {

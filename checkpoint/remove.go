@@ -154,7 +154,7 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by Actor) (err er
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
 	if snap, err := s.load(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
-		return fmt.Errorf("delete the session of %s: %w", prd, ErrUnfinishedRollback)
+		return fmt.Errorf("delete the session of %s: %w", prd, unfinished(snap.State))
 	}
 	holder := newHolder(by, s.now())
 	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
@@ -207,7 +207,7 @@ func (x *Session) Archive(ctx context.Context, by Actor, reason string) (string,
 	case x.live == nil:
 		return "", fmt.Errorf("archive %s: %w", x.prd, ErrNoSession)
 	case x.State().Rollback != nil:
-		return "", fmt.Errorf("archive %s: %w", x.prd, ErrUnfinishedRollback)
+		return "", fmt.Errorf("archive %s: %w", x.prd, unfinished(x.State()))
 	case x.State().Status == StatusComplete:
 		return x.retire(ctx)
 	}

@@ -12,9 +12,6 @@ import (
 // ErrForward says that a rollback would go forward.
 var ErrForward = errors.New("cannot roll forward")
 
-// ErrUnfinishedRollback says that a rollback was begun and not finished.
-var ErrUnfinishedRollback = errors.New("a rollback is not finished")
-
 // RollbackOptions say what is taken back.
 type RollbackOptions struct {
 	To     string        // a reference, as FindCheckpoint takes it
@@ -49,14 +46,17 @@ type Rollback struct {
 	Missing     []workspace.Missing
 	LeftAlone
 	Git    *GitReset
-	Branch string // that git is on now, where the target is of another one
+	Branch string  // that git is on now, where the target is of another one
+	Finish *Finish // what is finished before, nil: nothing was cut short
 
 	state    *State   // of the target
 	patterns []string // of both sides, nil where files are not looked at
 }
 
 // PlanRollback says what a rollback would do. It takes no lock and changes
-// nothing. Without a workspace it looks at the state only.
+// nothing. Without a workspace it looks at the state only. Where an earlier one
+// was cut short it is about where the session stands once that is finished; the
+// files are compared as they are.
 func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd string, o RollbackOptions) (*Rollback, error) {
 	snap, err := s.Load(prd)
 	if err != nil {
@@ -65,10 +65,23 @@ func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd st
 	if snap.State == nil {
 		return nil, fmt.Errorf("roll back %s: %w", prd, ErrNoCheckpoint)
 	}
-	if snap.State.Rollback != nil {
-		return nil, fmt.Errorf("roll back %s: %w", prd, ErrUnfinishedRollback)
+	now := snap.State
+	var finish *Finish
+	if now.Rollback != nil {
+		if snap.Owner != nil { // who carries it out
+			return nil, &LockedError{PRD: prd, Holder: *snap.Owner}
+		}
+		if finish, err = s.planFinish(ctx, w, now); err != nil {
+			return nil, err
+		}
+		now = finish.After
 	}
-	return s.planRollback(ctx, w, snap.State, o)
+	r, err := s.planRollback(ctx, w, now, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Finish = finish
+	return r, nil
 }
 
 // planRollback validates the target, and compares it with what is there.

@@ -68,7 +68,7 @@ func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, inte
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	ours := map[string]workspace.Entry{}
-	target, err := x.filesOf(ctx, w, intent.To)
+	target, err := x.store.filesOf(ctx, w, x.prd, intent.To)
 	if err != nil && !isLost(err) {
 		return nil, err
 	}

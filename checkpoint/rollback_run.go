@@ -54,7 +54,7 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrNoSession)
 	}
 	if x.State().Rollback != nil {
-		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrUnfinishedRollback)
+		return nil, fmt.Errorf("roll back %s: %w", x.prd, unfinished(x.State()))
 	}
 	plan, err := x.store.planRollback(ctx, w, x.State(), o)
 	if err != nil {
@@ -87,84 +87,13 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 // Refused says why a rollback would refuse what the plan is, nil if it would not.
 // What is forced goes past some of that.
 func (r *Rollback) Refused(force bool) error {
-	if len(r.Missing) > 0 && !force {
+	switch {
+	case r.Finish != nil && r.Finish.Moved != nil:
+		return r.Finish.Moved
+	case len(r.Missing) > 0 && !force:
 		return &workspace.MissingError{Missing: r.Missing}
 	}
 	return r.refusedByGit(force)
-}
-
-// FinishRollback finishes a rollback that was begun and cut short: forward, or
-// if that can't be, back to where it began. Without one it does nothing.
-func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*RolledBack, error) {
-	if x.live == nil || x.State().Rollback == nil {
-		return nil, nil
-	}
-	var done *RolledBack
-	err := x.alone(ctx, func() (err error) {
-		if err = x.keepEdits(ctx, w); err != nil {
-			return err
-		}
-		done, err = x.carryOutRollback(ctx, w, nil)
-		return err
-	})
-	return done, err
-}
-
-// keepEdits makes a checkpoint of files that are as they were neither before
-// the rollback nor at its target: somebody has been at work since it was cut
-// short.
-func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
-	intent := x.State().Rollback
-	if w == nil || intent.Scope == RollbackState {
-		return nil
-	}
-	patterns, err := CapturePatterns(ctx, w, x.State())
-	if err != nil {
-		return err
-	}
-	found, err := w.Now(ctx, patterns)
-	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
-	}
-	edited := map[string]bool{}
-	for i, id := range []string{intent.Safety, intent.To} {
-		files, err := x.filesOf(ctx, w, id)
-		if err != nil && i > 0 {
-			break // the target can't be read; carrying out will say so
-		}
-		if err != nil {
-			return err
-		}
-		differs := map[string]bool{}
-		for _, c := range workspace.Diff(files, found) {
-			if c.To != nil && (i == 0 || edited[c.Path]) {
-				differs[c.Path] = true
-			}
-		}
-		edited = differs
-	}
-	if len(edited) == 0 {
-		return nil
-	}
-	if _, err := x.Capture(ctx, w, patterns); err != nil {
-		return err
-	}
-	if _, made := x.Checkpoint(TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {
-		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.prd)
-	}
-	// It must be durable before files are overwritten, and be of a commit of
-	// its own: one that ends with the rollback would have the state after it.
-	return x.commit(ctx)
-}
-
-// filesOf returns the files of a checkpoint.
-func (x *Session) filesOf(ctx context.Context, w *workspace.Workspace, id string) (*workspace.Listing, error) {
-	file, err := x.store.ReadCheckpoint(x.prd, id)
-	if err != nil {
-		return nil, err
-	}
-	l, _, err := FilesOf(ctx, w, file.State)
-	return l, err
 }
 
 // beginRollback makes the checkpoint that undoes the rollback, and records the
@@ -248,13 +177,10 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 			return nil, x.failRollback(ctx, w, intent, err, undo)
 		}
 	}
-	e := RollbackCompleted{ID: intent.ID, Written: restored.Written, Deleted: restored.Deleted}
+	e := completion(intent, target.State)
+	e.Written, e.Deleted = restored.Written, restored.Deleted
 	for _, m := range restored.Skipped {
 		e.Skipped = append(e.Skipped, Text(m.Path))
-	}
-	if intent.Scope != RollbackFiles {
-		e.State = target.State.Clone()
-		e.State.Checkpoints, e.State.Rollbacks = []*CheckpointRef{}, nil // these go on
 	}
 	valid := x.State().validIDs()
 	x.Add(e)
@@ -269,6 +195,16 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 		}
 	}
 	return done, x.WriteDerived(ctx, true)
+}
+
+// completion is the event that takes a session to the state of a rollback's target.
+func completion(intent RollbackStarted, target *State) RollbackCompleted {
+	e := RollbackCompleted{ID: intent.ID}
+	if intent.Scope != RollbackFiles {
+		e.State = target.Clone()
+		e.State.Checkpoints, e.State.Rollbacks = []*CheckpointRef{}, nil // these go on
+	}
+	return e
 }
 
 // validIDs are the ids of the valid checkpoints.

@@ -38,6 +38,12 @@ func (e *SelectionError) Error() string {
 	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, list(e.Known))
 }
 
+// Check refuses, as a *SelectionError, what a pipeline does not have.
+func (s Selection) Check(p *pipeline.Pipeline) error {
+	_, err := choose(p, nil, s)
+	return err
+}
+
 // choose works out a selection.
 func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, error) {
 	c := &chosen{forced: make(map[string]string), phases: make(map[string]string), selection: s}

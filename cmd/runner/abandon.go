@@ -22,7 +22,9 @@ func newAbandonCommand(env *environment) *cobra.Command {
 		Use:   "abandon PRD",
 		Short: "Give an unfinished session up",
 		Long: `Abandon archives an unfinished session, whole, under failed/ in the state
-directory. Nothing is deleted; files of the workspace stay as they are.`,
+directory. Nothing is deleted; files of the workspace stay as they are, but that
+a rollback that was cut short is finished first: where files were edited since,
+it stops after that.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]
@@ -48,7 +50,7 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 		return lockedBy(o.prd, *snap.Owner)
 	case snap.State == nil:
 		return handWritten(o.prd)
-	case snap.State.Status == checkpoint.StatusComplete:
+	case stateFinished(ctx, store, snap.State).Status == checkpoint.StatusComplete:
 		return usageErrorf("%s is complete: there is nothing to give up", o.prd)
 	}
 	question := fmt.Sprintf("Give the session of %s up (%s)? It is archived, and cannot be resumed.", o.prd, progress(snap.State))
@@ -88,7 +90,9 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 	if err != nil {
 		return "", lockHint(prd, err)
 	}
-	leaveWhole(ctx, env, store, session)
+	if err := leaveWhole(ctx, env, store, session); err != nil {
+		return "", errors.Join(err, session.Close())
+	}
 	var at string
 	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(reason)}}
 	err = store.Audited(record, func() (err error) {
@@ -102,13 +106,20 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 }
 
 // leaveWhole finishes a rollback of a session that is given up, since nobody
-// would any more. If that fails it says so: giving up is the last remedy.
-func leaveWhole(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) {
+// would any more. If that fails it says so: giving up is the last remedy. That
+// edits were kept is an error, since no command would get at them afterwards.
+func leaveWhole(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session) error {
+	var done *finished
 	cfg, err := loadConfig(env)
 	if err == nil {
-		err = finishEarlier(ctx, env, cfg, store, session, nil)
+		done, err = finishEarlier(ctx, env, cfg, store, session, nil)
+	}
+	var kept *keptError
+	if errors.As(err, &kept) {
+		return err
 	}
 	if err != nil {
 		fmt.Fprintf(env.stderr, "Warning: files of the workspace may be of neither moment: %v\n", err)
 	}
+	return done.refuseToLeave(env)
 }

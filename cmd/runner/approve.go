@@ -45,6 +45,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	if err != nil {
 		return err
 	}
+	st = stateFinished(ctx, store, st)
 	a := &answer{env: env, prd: o.prd, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message)}
 	g, err := waiting(st, o.gate)
 	if err != nil {
@@ -56,7 +57,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
 	request := checkpoint.Request{PRD: o.prd, Verb: verb, Gate: a.gate, Comment: a.comment, By: a.by, At: env.now()}
 	alone := false
-	err = ask(ctx, env, store, request, func(session *checkpoint.Session) error {
+	err = ask(ctx, env, store, request, func(session *checkpoint.Session, _ *finished) error {
 		alone = true
 		return a.record(ctx, session)
 	})

@@ -139,6 +139,9 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
+	if err := s.refuseUnfinished(p, saved); err != nil {
+		return buildError(env, p.ID, err)
+	}
 	if err := s.goBack(ctx); err != nil {
 		return err
 	}
@@ -149,6 +152,11 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	begin, err := s.decide(ctx, snap)
 	if err != nil || begin.done {
 		return err
+	}
+	if begin.fresh {
+		if err := s.finished.refuseToLeave(env); err != nil {
+			return err
+		}
 	}
 	b := &build{env: env, cfg: cfg, pipeline: p, store: store, files: w, masker: masker, person: s.person, start: begin, saved: saved, options: o}
 	session, err := s.lock(ctx, snap)

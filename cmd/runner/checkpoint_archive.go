@@ -32,7 +32,8 @@ func newCheckpointArchiveCommand(env *environment) *cobra.Command {
 		Long: `Archive moves the session of a PRD aside, with its journal, document, logs and
 checkpoints: a complete one into its history, any other under failed/, where it
 cannot be resumed any more. Nothing is deleted; files of the workspace stay as
-they are.`,
+they are, but that a rollback that was cut short is finished first: where files
+were edited since, it stops after that.`,
 		Example: `  runner checkpoint archive PRD-009 --reason "begun anew elsewhere"`,
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,9 +55,12 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 	if err != nil {
 		return err
 	}
-	session, err := lockSession(ctx, env, cfg, store, o.prd, nil)
+	session, done, err := lockFinished(ctx, env, cfg, store, o.prd, nil)
 	if err != nil {
 		return err
+	}
+	if err := done.refuseToLeave(env); err != nil {
+		return errors.Join(err, session.Close())
 	}
 	var at string
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint archive", PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reason)}}

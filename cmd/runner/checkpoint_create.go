@@ -22,6 +22,9 @@ type createdCheckpoint struct {
 	FormatVersion string                    `json:"format_version"`
 	PRD           string                    `json:"prd"`
 	Checkpoint    *checkpoint.CheckpointRef `json:"checkpoint"`
+	// Kept holds what was edited before a rollback was finished: Checkpoint
+	// does not.
+	Kept []string `json:"edits_kept,omitempty"`
 }
 
 func newCheckpointCreateCommand(env *environment) *cobra.Command {
@@ -55,7 +58,9 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	}
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: checkpoint.Text(o.reason), By: env.actor(), At: env.now()}
 	var made *checkpoint.CheckpointRef
-	err = ask(ctx, env, store, request, func(session *checkpoint.Session) (err error) {
+	var first *finished
+	err = ask(ctx, env, store, request, func(session *checkpoint.Session, done *finished) (err error) {
+		first = done
 		w, err := guarded(ctx, env, cfg, store, o.prd)
 		if err != nil {
 			return err
@@ -73,7 +78,7 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 		}
 	}
 	if o.json {
-		return writeJSON(env.stdout, createdCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Checkpoint: made})
+		return writeJSON(env.stdout, createdCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Checkpoint: made, Kept: first.keptIDs()})
 	}
 	fmt.Fprintf(env.stdout, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
 	if made.Capture != nil {
@@ -81,6 +86,9 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 		if n := made.Capture.Unstable; n > 0 {
 			fmt.Fprintf(env.stdout, "  Left out: %s that kept changing; runner checkpoint show %s %s names them\n", view.Plural(n, "file"), o.prd, made.ID)
 		}
+	}
+	for _, id := range first.keptIDs() {
+		fmt.Fprintf(env.stdout, "  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
 	}
 	for _, line := range gitLines(made.Git) {
 		fmt.Fprintf(env.stdout, "  Git %s\n", line)

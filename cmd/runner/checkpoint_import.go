@@ -275,7 +275,7 @@ func (i *importing) toWrite() int {
 // importHint adds to why an import is refused what to do.
 func importHint(prd string, err error) error {
 	var conflict *checkpoint.ImportConflictError
-	if errors.Is(err, checkpoint.ErrUnfinishedRollback) {
+	if isA[*checkpoint.UnfinishedRollbackError](err) {
 		return rollbackHint(prd, err)
 	}
 	if !errors.As(err, &conflict) {

@@ -64,6 +64,7 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	if err != nil {
 		return err
 	}
+	st = stateFinished(ctx, store, st)
 	if _, err := st.FindCheckpoint(o.reference); err != nil { // before anything is locked, and so written
 		return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err))
 	}

@@ -88,7 +88,7 @@ is kept.`,
 }
 
 func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
-	store, _, err := loadState(env, o.prd)
+	store, st, err := loadState(env, o.prd)
 	if isA[*checkpoint.DamagedError](err) {
 		return withHint(err, "`runner checkpoint rebuild "+o.prd+" --journal` begins it anew")
 	}
@@ -102,6 +102,11 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 				return referenceHint(o.prd, err)
 			}
 			return writeRebuilt(env, o, wouldRebuild(found))
+		}
+		for _, reference := range o.references { // before anything is locked, and finished
+			if _, err := stateFinished(ctx, store, st).FindCheckpoint(reference); err != nil {
+				return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", reference, o.prd, err))
+			}
 		}
 		session, err := lockSession(ctx, env, cfg, store, o.prd, w)
 		if err != nil {

@@ -90,8 +90,7 @@ func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRo
 // runRollback shows, asks, and goes back.
 func runRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, person *view.Terminal, o checkpointRollbackOptions) error {
 	if !o.dryRun && !o.manual {
-		// What there is to go back from is known only when all is in order.
-		if err := settle(ctx, env, cfg, store, o.prd, w); err != nil {
+		if err := settleUnplanned(ctx, env, cfg, store, o.prd, w); err != nil {
 			return err
 		}
 	}
@@ -104,11 +103,29 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 	}
 	o.reference = plan.Target.ID
 	sayRestoring(env, len(plan.Changes), o.json)
-	session, err := lockSession(ctx, env, cfg, store, o.prd, w)
+	session, first, err := lockFinished(ctx, env, cfg, store, o.prd, w)
 	if err != nil {
 		return err
 	}
+	if first.is(plan) { // asked for again after it was cut short
+		st := session.State()
+		return errors.Join(showRolledBack(env, o, st, first.done), w.SaveCache(), session.Close())
+	}
 	return rollBack(ctx, env, store, session, w, o)
+}
+
+// settleUnplanned settles what has to be in order before it is known what there
+// is to go back from. A rollback that was cut short is none of that: the plan
+// knows where it leads, so that nothing is finished for one that is refused.
+func settleUnplanned(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
+	snap, err := store.Load(prd)
+	if err == nil && snap.RescuePath == "" && snap.Import == nil {
+		if first, err := store.PlanFinish(ctx, nil, prd); err == nil && first != nil {
+			return nil
+		}
+	}
+	_, err = settle(ctx, env, cfg, store, prd, w)
+	return err
 }
 
 // previewRollback shows what a rollback would do, and asks. It reports whether
@@ -136,7 +153,8 @@ func previewRollback(ctx context.Context, env *environment, store *checkpoint.St
 // refusedRollback marks the checkpoint where it is refused because of damage,
 // unless nothing is to be changed.
 func refusedRollback(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, w *workspace.Workspace, o checkpointRollbackOptions, target string, err error) error {
-	if _, _, ok := damageIn(err, target); ok && !o.dryRun && !o.manual {
+	unfinished, _ := store.PlanFinish(ctx, nil, o.prd) // what is refused leaves that as it is
+	if _, _, ok := damageIn(err, target); ok && unfinished == nil && !o.dryRun && !o.manual {
 		session, locked := lockSession(ctx, env, cfg, store, o.prd, w)
 		if locked != nil {
 			return errors.Join(err, locked)
@@ -163,6 +181,10 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 	if err != nil {
 		return rollbackFailed(env, st, err)
 	}
+	return showRolledBack(env, o, st, done)
+}
+
+func showRolledBack(env *environment, o checkpointRollbackOptions, st *checkpoint.State, done *checkpoint.RolledBack) error {
 	if o.json {
 		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
 	}
@@ -173,31 +195,27 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 func rollbackHint(prd string, err error) error {
 	var missing *workspace.MissingError
 	var branch *checkpoint.BranchError
+	var moved *checkpoint.HeadMovedError
+	var unfinished *checkpoint.UnfinishedRollbackError
 	switch {
 	case errors.As(err, &missing):
 		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
 	case errors.As(err, &branch):
 		return withHint(&usageError{err: err}, "`"+checkOut(branch.Of, branch.Commit)+"` first: only the branch that is checked out is ever reset")
+	case errors.As(err, &moved):
+		return withHint(err, movedHint(prd, moved))
 	case isA[*checkpoint.CommitAbsentError](err):
 		return withHint(&usageError{err: err}, "--force restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
 	case isA[*checkpoint.PushedError](err):
 		return withHint(&usageError{err: err}, "others may have these commits; --force discards them on this branch all the same")
 	case errors.Is(err, checkpoint.ErrForward):
 		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
-	case errors.Is(err, checkpoint.ErrUnfinishedRollback):
-		return withHint(err, fmt.Sprintf("`runner build %s --resume`, or any command that changes it, finishes that first", prd))
+	case errors.As(err, &unfinished):
+		return withHint(err, fmt.Sprintf("%s finishes it, with --dry-run it shows what becomes of the files; `runner build %s --resume` finishes it and goes on", again(prd, unfinished.To, unfinished.Scope), prd))
 	case isA[*checkpoint.DamagedError](err):
 		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
 	}
 	return referenceHint(prd, lockHint(prd, err))
-}
-
-// checkOut is the command that checks out a branch, "" for none, there at a commit.
-func checkOut(branch, commit string) string {
-	if branch == "" {
-		return "git checkout --detach " + commit
-	}
-	return "git checkout " + shellQuote(branch)
 }
 
 // rollbackFailed shows where a failed rollback leaves things.

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 // behaviour of one command, seen from outside. `exits N command...` holds a
 // command to its exit code; `remember NAME REGEXP` keeps in $NAME what the
 // first group matched in the last standard output; `untouched N command...` is
-// `exits` for a command that must leave every file and directory as it was.
+// `exits` for a command that must leave every file and directory as it was;
+// `cut-short MODE PRD CHECKPOINT` leaves a rollback as one that was killed.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -29,6 +30,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"cut-short": scriptCutShort,
 			"exits":     scriptExits,
 			"remember":  scriptRemember,
 			"untouched": scriptUntouched,

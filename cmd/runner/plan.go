@@ -73,7 +73,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
 		return runRollback(ctx, env, cfg, store, w, nil, rollback)
 	}
-	st, err := planState(env, &options, o.resume)
+	st, err := planState(ctx, env, &options, o.resume)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 
 // planState is what a plan goes on from: nothing without --resume. A document
 // that was written by hand goes into the options, as it does for a build.
-func planState(env *environment, o *runner.Options, resume string) (*checkpoint.State, error) {
+func planState(ctx context.Context, env *environment, o *runner.Options, resume string) (*checkpoint.State, error) {
 	prd := o.Pipeline.ID
 	snap, err := o.Store.Load(prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
@@ -116,12 +116,15 @@ func planState(env *environment, o *runner.Options, resume string) (*checkpoint.
 		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this is the plan for when that has stopped where it is.\n", prd, h.Host, h.PID)
 	}
 	st := snap.State
+	if err := tellFinish(ctx, env, o.Store, o.Files, prd); err != nil {
+		return nil, err
+	}
 	switch {
 	case snap.Import != nil && snap.Owner == nil && resume != "":
 		return nil, withHint(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
 			importAgain(snap.Import)+fmt.Sprintf(", or `runner build %s --resume`, or any command that changes it, finishes that first", prd))
 	case st != nil && st.Rollback != nil && resume != "":
-		return nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedRollback))
+		return nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
 	case st == nil && resume != "":
 		o.Imported = snap.Document
 		return nil, nil

@@ -45,6 +45,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	if err != nil {
 		return err
 	}
+	st = stateFinished(ctx, store, st)
 	if err := checkUncertain(st, o.workstream); err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
 	}
 	alone := false
-	err = ask(ctx, env, store, request, func(session *checkpoint.Session) error {
+	err = ask(ctx, env, store, request, func(session *checkpoint.Session, _ *finished) error {
 		alone = true
 		return recordResolution(ctx, session, request)
 	})

@@ -112,7 +112,7 @@ func TestPlanOfUnfinishedRollback(t *testing.T) {
 	}
 	replace(t, journal, append(read(t, journal), read(t, rescued[0])...))
 	out := run(t, dir, 5, "plan", "PRD-001", "--resume")
-	for _, text := range []string{"a rollback is not finished", "hint: `runner build PRD-001 --resume`"} {
+	for _, text := range []string{" is not finished", "`runner build PRD-001 --resume` finishes it"} {
 		if !strings.Contains(out, text) {
 			t.Errorf("%q is missing from\n%s", text, out)
 		}

@@ -29,7 +29,8 @@ type rollbackPreview struct {
 	Files         []fileChange             `json:"files"`
 	Missing       []fileProblem            `json:"missing"`
 	leftAlone
-	Git *gitReset `json:"git,omitempty"`
+	Git      *gitReset      `json:"git,omitempty"`
+	Finishes *finishPreview `json:"finishes,omitempty"` // before, since it was cut short
 }
 
 // leftAlone are files that stay as they are.
@@ -88,6 +89,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
 	}
 	p.leftAlone = newLeftAlone(plan.LeftAlone)
+	p.Finishes = newFinishPreview(plan.Finish)
 	if g := plan.Git; g != nil {
 		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
 		for _, c := range g.Discard {
@@ -106,6 +108,9 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 		fmt.Fprintf(&b, "This undoes the rollback %s\n", plan.Undoes)
 	}
 	b.WriteString("\nThis will:\n")
+	if plan.Finish != nil {
+		writeFinish(&b, "  ! ", plan.Finish)
+	}
 	if plan.Scope != checkpoint.RollbackFiles {
 		writeDiscards(&b, plan)
 	}
@@ -283,6 +288,11 @@ func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *
 func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *checkpoint.Rollback) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Restores the files of %s by hand; run it in %s\nset -eu\n", plan.Target.ID, shellQuote(env.workdir))
+	if plan.Finish != nil {
+		for _, line := range editedLines(plan.Finish.Edited) {
+			fmt.Fprintf(&b, "# %s\n", line)
+		}
+	}
 	for _, c := range plan.Changes {
 		if c.From != nil && (c.To == nil || c.To.Mode&^0o777 != c.From.Mode&^0o777) {
 			if c.From.Mode&workspace.ModeDir == workspace.ModeDir && c.From.Mode&workspace.ModeSymlink != workspace.ModeSymlink {
@@ -297,7 +307,10 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 			writeManualFile(&b, env, store, *c.To)
 		}
 	}
-	if plan.Scope != checkpoint.RollbackFiles {
+	switch {
+	case plan.Finish != nil: // the state can't go anywhere else before
+		fmt.Fprintf(&b, "# then what was cut short, and the state:\n%s\n", env.command("checkpoint rollback "+prd+" "+plan.Target.ID+" --yes"))
+	case plan.Scope != checkpoint.RollbackFiles:
 		fmt.Fprintf(&b, "# then the state:\n%s\n", env.command("checkpoint rollback "+prd+" "+plan.Target.ID+" --state-only --yes"))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -14,14 +14,22 @@ import (
 // import or rollback left half done. w is nil where files do not matter, which
 // they do for these: then it is opened for that.
 func lockSession(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, error) {
+	session, _, err := lockFinished(ctx, env, cfg, store, prd, w)
+	return session, err
+}
+
+// lockFinished is lockSession, and tells what was finished: nil if no rollback
+// was.
+func lockFinished(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, *finished, error) {
 	session, err := store.Lock(ctx, prd, env.actor())
 	if err != nil {
-		return nil, lockHint(prd, err)
+		return nil, nil, lockHint(prd, err)
 	}
-	if err := finishEarlier(ctx, env, cfg, store, session, w); err != nil {
-		return nil, errors.Join(err, session.Close())
+	done, err := finishEarlier(ctx, env, cfg, store, session, w)
+	if err != nil {
+		return nil, nil, errors.Join(err, session.Close())
 	}
-	return session, nil
+	return session, done, nil
 }
 
 // settle does what the next owner of a session would do before anything else,
@@ -30,20 +38,20 @@ func lockSession(ctx context.Context, env *environment, cfg *config, store *chec
 // and finishes an import or a rollback that was cut short, which only the rescue
 // copy may know of. A session that is in order, that somebody owns, or that can't be
 // read is left alone.
-func settle(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
+func settle(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*finished, error) {
 	snap, err := store.Load(prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
 		snap = &checkpoint.Snapshot{}
 		snap.Import, err = store.PendingImport(prd) // of the first one there is
 	}
 	if cannotRead := err != nil; cannotRead || snap.Owner != nil || !unsettled(snap) {
-		return nil // who reads it next says what is wrong
+		return nil, nil // who reads it next says what is wrong
 	}
-	session, err := lockSession(ctx, env, cfg, store, prd, w)
+	session, done, err := lockFinished(ctx, env, cfg, store, prd, w)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return session.Close()
+	return done, session.Close()
 }
 
 func unsettled(snap *checkpoint.Snapshot) bool {
@@ -51,30 +59,30 @@ func unsettled(snap *checkpoint.Snapshot) bool {
 }
 
 // finishEarlier finishes what was cut short, and says so.
-func finishEarlier(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
+func finishEarlier(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
 	st := session.State()
 	if st == nil {
-		return nil
+		return nil, nil
 	}
 	pending, err := store.PendingImport(st.PRD)
 	if err != nil || pending == nil && st.Rollback == nil {
-		return err
+		return nil, err
 	}
 	if w == nil {
 		opened, err := guarded(ctx, env, cfg, store, st.PRD)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer func() { _ = opened.Close() }()
 		w = opened
 	}
 	if pending != nil {
 		if err := finishImport(ctx, env, store, session, w, pending); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if st = session.State(); st.Rollback == nil {
-		return nil
+		return nil, nil
 	}
 	return finishRollback(ctx, env, store, session, w)
 }
@@ -97,24 +105,10 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 	})
 }
 
-// finishRollback takes a session and its files to where a rollback was to lead.
-func finishRollback(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) error {
-	st := session.State()
-	prd, to := st.PRD, st.Rollback.To
-	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", prd, to)
-	return store.Audited(checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rollback (finish)", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(to)}}, func() error {
-		done, err := session.FinishRollback(ctx, w)
-		if err != nil {
-			return rollbackHint(prd, err)
-		}
-		fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", done.To, view.Plural(done.Written, "file"), view.Plural(done.Deleted, "file"))
-		return nil
-	})
-}
-
 // ask hands a request to the owner of a session, or does it alone where there
-// is none, and adds to the audit log how it ended.
-func ask(ctx context.Context, env *environment, store *checkpoint.Store, r checkpoint.Request, alone func(*checkpoint.Session) error) error {
+// is none, and adds to the audit log how it ended. What had to be finished first
+// is handed on.
+func ask(ctx context.Context, env *environment, store *checkpoint.Store, r checkpoint.Request, alone func(*checkpoint.Session, *finished) error) error {
 	cfg, err := loadConfig(env)
 	if err != nil {
 		return err
@@ -127,10 +121,11 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 	}
 	return store.Audited(record, func() error {
 		return store.Ask(ctx, r, func(session *checkpoint.Session) error {
-			if err := finishEarlier(ctx, env, cfg, store, session, nil); err != nil {
+			done, err := finishEarlier(ctx, env, cfg, store, session, nil)
+			if err != nil {
 				return err
 			}
-			return alone(session)
+			return alone(session, done)
 		})
 	})
 }

@@ -37,6 +37,7 @@ type sessionStatus struct {
 	// Import and Rollback were begun and not finished.
 	Import      *checkpoint.PendingImport   `json:"import,omitempty"`
 	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
+	Finishes    *finishPreview              `json:"finishes,omitempty"` // what the next command that changes the session does about it
 	TornBytes   int                         `json:"torn_bytes,omitempty"`
 	RescuePath  string                      `json:"rescue_path,omitempty"`
 	HandWritten bool                        `json:"hand_written,omitempty"` // a document without a journal
@@ -135,7 +136,10 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, st.LastGate
 	s.Phases = st.Phases
 	s.Killed = s.Owner == nil && killed(st)
-	s.LastCheckpoint, s.Rollback = st.CurrentCheckpoint(), st.Rollback
+	s.LastCheckpoint = st.CurrentCheckpoint()
+	if s.Owner == nil { // who else carries it out
+		s.Rollback = st.Rollback
+	}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			s.count(w)

@@ -12,6 +12,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -44,6 +45,7 @@ type starter struct {
 	yes    bool
 
 	selection runner.Selection
+	finished  *finished // before anything was decided
 }
 
 // load reads what there is. No session at all is an empty snapshot.
@@ -57,11 +59,27 @@ func (s *starter) load() (*checkpoint.Snapshot, error) {
 
 // settle puts the session in order before anything is decided: until then it
 // stands where it is about to leave.
-func (s *starter) settle(ctx context.Context) (*checkpoint.Snapshot, error) {
-	if err := settle(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
+func (s *starter) settle(ctx context.Context) (snap *checkpoint.Snapshot, err error) {
+	if s.finished, err = settle(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
 		return nil, err
 	}
 	return s.load()
+}
+
+// refuseUnfinished refuses, before a rollback that was cut short is finished,
+// what would be refused after it.
+func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *runner.Plan) error {
+	snap, err := s.load()
+	if err != nil || snap.Owner != nil || snap.State == nil || snap.State.Rollback == nil {
+		return err
+	}
+	switch {
+	case saved != nil:
+		return fmt.Errorf("%s: %w", s.prd, runner.ErrPlanMoved)
+	case s.resume == "" && !s.fresh && s.person == nil:
+		return s.undecided("a rollback of %s was cut short")
+	}
+	return s.selection.Check(p)
 }
 
 // goBack takes the session back to the checkpoint that --resume names, if it
@@ -309,6 +327,9 @@ func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 // remove deletes the session without starting another, if that is really
 // meant.
 func (s *starter) remove(ctx context.Context) error {
+	if err := s.finished.refuseToLeave(s.env); err != nil {
+		return err
+	}
 	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.prd)
 	if err := confirm(ctx, s.person, s.yes, question); err != nil {
 		return err
@@ -319,8 +340,7 @@ func (s *starter) remove(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		leaveWhole(ctx, s.env, s.store, session)
-		if err := session.Close(); err != nil {
+		if err := errors.Join(leaveWhole(ctx, s.env, s.store, session), session.Close()); err != nil {
 			return err
 		}
 		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {

@@ -39,15 +39,20 @@ lock and changes nothing.`,
 	return cmd
 }
 
-func runStatus(_ context.Context, env *environment, o statusOptions) error {
+func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 	if o.prd == "" {
 		return statusOfAll(env, o.json)
 	}
-	_, snap, err := loadSession(env, o.prd)
+	store, snap, err := loadSession(env, o.prd)
 	if err != nil {
 		return err
 	}
 	st := newStatus(env, o.prd, snap)
+	if st.Rollback != nil {
+		if st.Finishes, err = finishOf(ctx, env, store, o.prd); err != nil {
+			fmt.Fprintf(env.stderr, "Warning: what finishing the rollback would do is not known: %v\n", err)
+		}
+	}
 	if o.json {
 		return writeJSON(env.stdout, st)
 	}
@@ -88,7 +93,7 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 	if p := snap.Import; p != nil && snap.Owner == nil {
 		fmt.Fprintf(env.stderr, "Import %s\n", importCutShort(env, p))
 	}
-	if r := snap.State.Rollback; r != nil {
+	if r := snap.State.Rollback; r != nil && snap.Owner == nil {
 		fmt.Fprintf(env.stderr, "Rollback %s\n", cutShort(r))
 	}
 	return store, snap.State, nil
@@ -241,6 +246,10 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	}
 	if r := s.Rollback; r != nil {
 		add("Rollback", cutShort(r))
+	}
+	if f := s.Finishes; f != nil {
+		add("Refused", f.Refused)
+		add("Edited since", editedSummary(f.Edited))
 	}
 	if s.TornBytes > 0 {
 		add("Journal", fmt.Sprintf("%d bytes of its end were never finished; the next build sets them aside", s.TornBytes))

@@ -1,0 +1,188 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// UnfinishedRollbackError says that a rollback was begun and not finished.
+type UnfinishedRollbackError struct {
+	To    string // the checkpoint to go back to
+	Scope RollbackScope
+}
+
+func (e *UnfinishedRollbackError) Error() string {
+	return fmt.Sprintf("a rollback to %s is not finished", e.To)
+}
+
+func unfinished(s *State) error {
+	return &UnfinishedRollbackError{To: s.Rollback.To, Scope: s.Rollback.Scope}
+}
+
+// Finish is what finishing a rollback that was cut short would do. It is plain
+// data.
+type Finish struct {
+	RollbackStarted
+	After  *State          // where the session stands then
+	Edited []string        // since it was cut short; a checkpoint keeps them before they are overwritten
+	Moved  *HeadMovedError // why it would be refused, nil: it would not
+}
+
+// PlanFinish says what finishing a rollback would do, nil where none was cut
+// short. It takes no lock and changes nothing. Without a workspace it looks at
+// the state only.
+func (s *Store) PlanFinish(ctx context.Context, w *workspace.Workspace, prd string) (*Finish, error) {
+	snap, err := s.Load(prd)
+	if err != nil || snap.State == nil || snap.State.Rollback == nil || snap.Owner != nil {
+		return nil, err
+	}
+	return s.planFinish(ctx, w, snap.State)
+}
+
+func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *State) (*Finish, error) {
+	f := &Finish{RollbackStarted: *now.Rollback, After: now.Clone()}
+	target, err := s.ReadCheckpoint(now.PRD, f.To)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.After.applyOne(now.Seq, now.UpdatedAt, completion(f.RollbackStarted, target.State)); err != nil {
+		return nil, fmt.Errorf("finish a rollback of %s: %w", now.PRD, err)
+	}
+	if w == nil || f.Scope == RollbackState {
+		return f, nil
+	}
+	if f.Moved, err = headMoved(ctx, w, now, target.State); err != nil {
+		return nil, err
+	}
+	f.Edited, _, err = s.editedSince(ctx, w, now)
+	return f, err
+}
+
+// FinishRollback finishes a rollback that was begun and cut short: forward, or
+// if that can't be, back to where it began. Without one it does nothing. What
+// was edited since is kept first, in a checkpoint that KeptEdits names. It is
+// refused, as a *HeadMovedError, where a branch is to be reset and does not
+// stand where the rollback left it.
+func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*RolledBack, error) {
+	if x.live == nil || x.State().Rollback == nil {
+		return nil, nil
+	}
+	if err := x.refuseMoved(ctx, w); err != nil {
+		return nil, err
+	}
+	var done *RolledBack
+	err := x.alone(ctx, func() (err error) {
+		if err = x.keepEdits(ctx, w); err != nil {
+			return err
+		}
+		done, err = x.carryOutRollback(ctx, w, nil)
+		return err
+	})
+	return done, err
+}
+
+func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error {
+	intent := x.State().Rollback
+	if w == nil || intent.Scope == RollbackState {
+		return nil
+	}
+	target, err := x.store.ReadCheckpoint(x.prd, intent.To)
+	if err != nil {
+		return nil // carrying out will say so, and go back
+	}
+	moved, err := headMoved(ctx, w, x.State(), target.State)
+	if err == nil && moved != nil {
+		err = moved
+	}
+	return err
+}
+
+// KeptEdits are the checkpoints of what was edited while a rollback was not
+// finished: until it is, no other ones of their trigger are made.
+func (s *State) KeptEdits(b RollbackStarted) []*CheckpointRef {
+	var kept []*CheckpointRef
+	begun := slices.IndexFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return ref.ID == b.Safety })
+	for _, ref := range s.Checkpoints[begun+1:] {
+		if begun >= 0 && ref.Trigger == TriggerPreRollback {
+			kept = append(kept, ref)
+		}
+	}
+	return kept
+}
+
+// keepEdits makes a checkpoint of what somebody has been at work on since a
+// rollback was cut short.
+func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
+	if w == nil || x.State().Rollback.Scope == RollbackState {
+		return nil
+	}
+	edited, patterns, err := x.store.editedSince(ctx, w, x.State())
+	if err != nil || len(edited) == 0 {
+		return err
+	}
+	if _, err := x.Capture(ctx, w, patterns); err != nil {
+		return err
+	}
+	if _, made := x.Checkpoint(TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {
+		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.prd)
+	}
+	// It must be durable before files are overwritten, and be of a commit of
+	// its own: one that ends with the rollback would have the state after it.
+	return x.commit(ctx)
+}
+
+// editedSince names the files that are as they were neither before the rollback
+// nor at its target, and as no checkpoint keeps them that was made of such ones,
+// with the patterns by which it looked.
+func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *State) (paths, patterns []string, err error) {
+	intent := *now.Rollback
+	if patterns, err = CapturePatterns(ctx, w, now); err != nil {
+		return nil, nil, err
+	}
+	found, err := w.Now(ctx, patterns)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	edited := map[string]bool{}
+	for _, e := range found.Entries {
+		edited[e.Path] = true
+	}
+	known := []string{intent.Safety, intent.To}
+	for _, ref := range now.KeptEdits(intent) {
+		known = append(known, ref.ID)
+	}
+	for _, id := range known {
+		files, err := s.filesOf(ctx, w, now.PRD, id)
+		if err != nil && id != intent.Safety {
+			continue // of the target, carrying out will say so
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		dropUnchanged(edited, files, found)
+	}
+	return slices.Sorted(maps.Keys(edited)), patterns, nil
+}
+
+// dropUnchanged drops the paths of files that are found as a listing has them.
+func dropUnchanged(paths map[string]bool, files, found *workspace.Listing) {
+	differs := map[string]bool{}
+	for _, c := range workspace.Diff(files, found) {
+		differs[c.Path] = c.To != nil
+	}
+	maps.DeleteFunc(paths, func(path string, _ bool) bool { return !differs[path] })
+}
+
+// filesOf returns the files of a checkpoint.
+func (s *Store) filesOf(ctx context.Context, w *workspace.Workspace, prd, id string) (*workspace.Listing, error) {
+	file, err := s.ReadCheckpoint(prd, id)
+	if err != nil {
+		return nil, err
+	}
+	l, _, err := FilesOf(ctx, w, file.State)
+	return l, err
+}

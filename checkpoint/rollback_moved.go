@@ -1,0 +1,100 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// HeadMovedError says that git does not stand where a rollback that was cut
+// short left it, so that resetting the branch would take along what was
+// committed since.
+type HeadMovedError struct {
+	To     string // the checkpoint to go back to
+	Scope  RollbackScope
+	Branch string // where git stood, "" on none
+	Commit string
+	On     string // what is checked out now, "" for no branch
+	Since  []workspace.GitLogEntry
+}
+
+func (e *HeadMovedError) Error() string {
+	text := fmt.Sprintf("a rollback to %s was cut short, and cannot be finished: ", e.To)
+	switch {
+	case e.On != e.Branch:
+		return text + fmt.Sprintf("it resets %s, and %s is checked out", orDetached(e.Branch), orDetached(e.On))
+	case len(e.Since) == 0:
+		return text + fmt.Sprintf("%s was reset since, from %s", orDetached(e.Branch), e.Commit)
+	}
+	text += fmt.Sprintf("it would discard what was committed to %s since:", orDetached(e.Branch))
+	for _, c := range e.Since {
+		text += fmt.Sprintf("\n  %.10s %s", c.Commit, Text(c.Subject))
+	}
+	return text
+}
+
+// headMoved compares where git stands with where a rollback that resets a branch
+// can have left it, nil if that is the same.
+func headMoved(ctx context.Context, w *workspace.Workspace, now, target *State) (*HeadMovedError, error) {
+	intent := *now.Rollback
+	safety, to := now.indexed().checkpoints[intent.Safety], now.indexed().checkpoints[intent.To]
+	if !w.CommitsToBranch() || target.Capture == nil || !target.Capture.OnBranch() || safety == nil || safety.Git == nil || to == nil || to.Git == nil {
+		return nil, nil
+	}
+	git := w.Git()
+	if there, err := git.CommitExists(ctx, target.Capture.Commit); err != nil || !there {
+		return nil, err // nothing is reset to it
+	}
+	branch, head, err := git.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := []Git{*safety.Git, {Branch: to.Git.Branch, Commit: target.Capture.Commit}}
+	for _, ref := range now.KeptEdits(intent) {
+		if ref.Git != nil {
+			left = append(left, *ref.Git)
+		}
+	}
+	moved := &HeadMovedError{To: intent.To, Scope: intent.Scope, Branch: safety.Git.Branch, Commit: safety.Git.Commit, On: branch}
+	for _, at := range left {
+		if at.Branch != branch {
+			continue
+		}
+		if at.Commit == head {
+			return nil, nil
+		}
+		if err := moved.since(ctx, git, at.Commit, head); err != nil {
+			return nil, err
+		}
+	}
+	if len(moved.Since) > 0 && moved.byCapture(now) {
+		return nil, nil
+	}
+	return moved, nil
+}
+
+// since takes a commit for where git stood, if fewer were made after it than
+// after others.
+func (e *HeadMovedError) since(ctx context.Context, git *workspace.Git, was, head string) error {
+	if was == "" || head == "" {
+		return nil
+	}
+	back, err := git.Log(ctx, head, was, 1)
+	if err != nil || len(back) > 0 {
+		return err // it does not lead to HEAD
+	}
+	made, err := git.Log(ctx, was, head, 0)
+	if err == nil && (len(e.Since) == 0 || len(made) < len(e.Since)) {
+		e.Commit, e.Since = was, made
+	}
+	return err
+}
+
+// byCapture reports whether the only commit since is that of a capture which was
+// cut short before it was on record.
+func (e *HeadMovedError) byCapture(now *State) bool {
+	subject, _, _ := strings.Cut(captureMessage(now), "\n")
+	return len(e.Since) == 1 && e.Since[0].Subject == subject
+}

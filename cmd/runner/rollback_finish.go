@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+// finished is a rollback that was cut short, and that a command finished before
+// it did what it was asked for. nil: there was none.
+type finished struct {
+	prd    string
+	intent checkpoint.RollbackStarted
+	done   *checkpoint.RolledBack
+	kept   []*checkpoint.CheckpointRef // of what was edited in between
+}
+
+// finishRollback takes a session and its files to where a rollback was to lead.
+func finishRollback(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace) (*finished, error) {
+	st := session.State()
+	f := &finished{prd: st.PRD, intent: *st.Rollback}
+	had := len(st.KeptEdits(f.intent))
+	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", f.prd, f.intent.To)
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rollback (finish)", PRD: f.prd, Args: []checkpoint.Text{checkpoint.Text(f.intent.To)}}
+	err := store.Audited(record, func() (err error) {
+		f.done, err = session.FinishRollback(ctx, w)
+		return err
+	})
+	f.kept = session.State().KeptEdits(f.intent)
+	if err != nil {
+		f.kept = f.kept[had:]
+		f.tell(env)
+		return nil, rollbackHint(f.prd, f.refusal(err))
+	}
+	fmt.Fprintf(env.stderr, "Rolled back to %s: %s written, %s deleted\n", f.done.To, view.Plural(f.done.Written, "file"), view.Plural(f.done.Deleted, "file"))
+	f.tell(env)
+	return f, nil
+}
+
+// tell names the checkpoints of what was edited, and how to get it back.
+func (f *finished) tell(env *environment) {
+	for _, ref := range f.kept {
+		fmt.Fprintf(env.stderr, "What was edited since it was cut short is in checkpoint %s, with all files as they were then; to get them back: %s\n",
+			ref.ID, env.command(f.getBack(ref)))
+	}
+}
+
+func (f *finished) getBack(ref *checkpoint.CheckpointRef) string {
+	return "checkpoint rollback " + f.prd + " " + ref.ID + " --files-only"
+}
+
+// keptIDs are the ids of these checkpoints.
+func (f *finished) keptIDs() []string {
+	if f == nil {
+		return nil
+	}
+	ids := make([]string, len(f.kept))
+	for i, ref := range f.kept {
+		ids[i] = ref.ID
+	}
+	return ids
+}
+
+// is reports whether it was the rollback that a plan is of.
+func (f *finished) is(plan *checkpoint.Rollback) bool {
+	return f != nil && f.done.To == plan.Target.ID && f.done.Scope == plan.Scope
+}
+
+// keptError says that a session is not set aside, since a checkpoint of it is
+// all that has what was edited while a rollback was not finished.
+type keptError struct {
+	prd, kept string
+	err       error // why the rollback could not be finished, nil: it was
+}
+
+func (e *keptError) Error() string {
+	text := fmt.Sprintf("%s stays as it is: what was edited before its rollback was finished is only in checkpoint %s", e.prd, e.kept)
+	if e.err != nil {
+		text += ": " + e.err.Error()
+	}
+	return text
+}
+
+func (e *keptError) Unwrap() error { return e.err }
+
+// refusal adds to the error of a rollback that edits were kept before it failed.
+func (f *finished) refusal(err error) error {
+	if len(f.kept) == 0 {
+		return err
+	}
+	return &keptError{prd: f.prd, kept: f.kept[len(f.kept)-1].ID, err: err}
+}
+
+// refuseToLeave is for commands that set the session aside, where no other
+// command gets at its checkpoints any more: once, so that people can.
+func (f *finished) refuseToLeave(env *environment) error {
+	if f == nil || len(f.kept) == 0 {
+		return nil
+	}
+	last := f.kept[len(f.kept)-1]
+	return withHint(&keptError{prd: f.prd, kept: last.ID},
+		fmt.Sprintf("`runner %s` gets it back; the same command again goes on without", f.getBack(last)))
+}
+
+// checkOut is the command that checks out a branch, "" for none, there at a commit.
+func checkOut(branch, commit string) string {
+	if branch == "" {
+		return "git checkout --detach " + commit
+	}
+	return "git checkout " + shellQuote(branch)
+}
+
+// again is the command that begins a rollback, and finishes it where it was cut
+// short.
+func again(prd, to string, scope checkpoint.RollbackScope) string {
+	command := "`runner checkpoint rollback " + prd + " " + to
+	switch scope {
+	case checkpoint.RollbackState:
+		command += " --state-only"
+	case checkpoint.RollbackFiles:
+		command += " --files-only"
+	case checkpoint.RollbackAll:
+	}
+	return command + "`"
+}
+
+// movedHint says how to go on where git does not stand where a rollback that was
+// cut short left it.
+func movedHint(prd string, e *checkpoint.HeadMovedError) string {
+	again := again(prd, e.To, e.Scope) + " finishes it"
+	if e.On != e.Branch {
+		return fmt.Sprintf("`%s`; then %s", checkOut(e.Branch, e.Commit), again)
+	}
+	return fmt.Sprintf("`git branch NAME` keeps what is there now under a name, `git reset --soft %s` takes the branch back and leaves the files; then %s", e.Commit, again)
+}
+
+// stateFinished is where a session stands once what was cut short is finished:
+// by that a command is judged before it finishes anything. Where it can't be
+// known, whoever finishes it says why.
+func stateFinished(ctx context.Context, store *checkpoint.Store, st *checkpoint.State) *checkpoint.State {
+	if st.Rollback == nil {
+		return st
+	}
+	f, err := store.PlanFinish(ctx, nil, st.PRD)
+	if err != nil || f == nil {
+		return st
+	}
+	return f.After
+}
+
+// finishPreview is a rollback that is finished first, as it is printed.
+type finishPreview struct {
+	To      string            `json:"to_checkpoint"`
+	Edited  []checkpoint.Text `json:"edited"` // since it was cut short
+	Refused string            `json:"refused,omitempty"`
+}
+
+func newFinishPreview(f *checkpoint.Finish) *finishPreview {
+	if f == nil {
+		return nil
+	}
+	p := &finishPreview{To: f.To, Edited: texts(f.Edited)}
+	if f.Moved != nil {
+		p.Refused = f.Moved.Error()
+	}
+	return p
+}
+
+// finishOf looks at what finishing a rollback would do, for who only looks.
+func finishOf(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (p *finishPreview, err error) {
+	err = withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
+		f, err := store.PlanFinish(ctx, w, prd)
+		p = newFinishPreview(f)
+		return err
+	})
+	return p, err
+}
+
+// editedSummary names the first files that were edited in one line.
+func editedSummary(edited []checkpoint.Text) string {
+	const most = 5
+	if len(edited) == 0 {
+		return ""
+	}
+	names := make([]string, 0, most)
+	for _, path := range edited[:min(most, len(edited))] {
+		names = append(names, string(path))
+	}
+	if more := len(edited) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ") + "; a checkpoint keeps these before any is overwritten or deleted"
+}
+
+// writeFinish shows what finishing a rollback does to what was edited since,
+// each line after a prefix.
+func writeFinish(b *strings.Builder, prefix string, f *checkpoint.Finish) {
+	fmt.Fprintf(b, "%sFirst the rollback to %s is finished, which was cut short\n", prefix, f.To)
+	for _, line := range editedLines(f.Edited) {
+		fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(prefix)), line)
+	}
+	if f.Moved != nil {
+		fmt.Fprintf(b, "%sAs git stands now that is refused: %v\n", prefix, f.Moved)
+	}
+}
+
+// tellFinish tells a command that only looks of a rollback that the next one
+// that changes the session finishes.
+func tellFinish(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, prd string) error {
+	first, err := store.PlanFinish(ctx, w, prd)
+	if err != nil || first == nil {
+		return err
+	}
+	var b strings.Builder
+	writeFinish(&b, "", first)
+	_, err = io.WriteString(env.stderr, b.String())
+	return err
+}
+
+// editedLines names the first of the files that were edited.
+func editedLines(edited []string) []string {
+	const most = 20
+	if len(edited) == 0 {
+		return nil
+	}
+	lines := []string{"Edited since; a checkpoint keeps these before any is overwritten or deleted:"}
+	for i, path := range edited {
+		if i == most {
+			return append(lines, fmt.Sprintf("  … and %d more", len(edited)-most))
+		}
+		lines = append(lines, "  "+view.OneLine(path))
+	}
+	return lines
+}
