@@ -17,8 +17,6 @@ func (s *Store) historyPath(prd string) string { return filepath.Join(s.prdDir(p
 
 func (s *Store) archivingPath(prd string) string { return s.prdDir(prd) + archivingExt }
 
-func sessionJournal(dir, session string) string { return filepath.Join(dir, session, journalName) }
-
 // archive sets a session aside, whole: its directory and its document. A
 // complete one goes into the history of its PRD, any other under failed/. It
 // returns where it lies now.

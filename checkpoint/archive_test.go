@@ -36,7 +36,7 @@ func TestStartArchivesWhatWasThere(t *testing.T) {
 		t.Errorf("log %q", got)
 	}
 	f.read("PRD-009/history/S1/PRD-009.json")
-	last, err := f.open().LastComplete("PRD-009")
+	last, _, err := f.open().LastComplete("PRD-009")
 	must(t, err)
 	if last == nil || last.Session != "S1" {
 		t.Errorf("last complete %+v", last)
@@ -60,6 +60,42 @@ func TestStartArchivesWhatWasThere(t *testing.T) {
 	if _, err := f.open().Load("PRD-009"); !errors.Is(err, ErrNoSession) {
 		t.Errorf("load: %v", err)
 	}
+}
+
+// TestLastCompletePassesOverWhatCannotBeRead has files in a history that are no
+// session, and sessions in it that are damaged.
+func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	finish(t, x)
+	must(t, x.Start(started("S2", cashier())))
+	f.write("PRD-009/history/.DS_Store", []byte("of a desktop"))
+	s := f.open()
+	last, unread, err := s.LastComplete("PRD-009")
+	must(t, err)
+	if last == nil || last.Session != "S1" || len(unread) != 0 {
+		t.Errorf("last complete %+v, unread %v", last, unread)
+	}
+
+	f.write("PRD-009/history/S0/journal.jsonl", []byte("not a journal\n"))
+	last, unread, err = s.LastComplete("PRD-009")
+	must(t, err)
+	if last == nil || last.Session != "S1" || len(unread) != 1 || filepath.Base(unread[0].Dir) != "S0" {
+		t.Fatalf("last complete %+v, unread %v", last, unread)
+	}
+	var damaged *DamagedError
+	if !errors.As(unread[0].Err, &damaged) || !strings.HasSuffix(damaged.Remedy, "rm -r "+unread[0].Dir) {
+		t.Errorf("S0: %v", unread[0].Err)
+	}
+	f.write("PRD-009/history/S1/journal.jsonl", []byte("not a journal either\n"))
+	last, unread, err = s.LastComplete("PRD-009")
+	must(t, err)
+	if last != nil || len(unread) != 2 {
+		t.Errorf("last complete %+v, unread %v", last, unread)
+	}
+	must(t, x.Start(started("S3", cashier())))
+	must(t, x.Close())
 }
 
 // TestArchiveCutShort cuts archiving at each of its renames; the next owner

@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"prdrunner/checkpoint/store"
 )
@@ -124,34 +123,28 @@ func (s *Store) checkID(prd string) error {
 }
 
 // LastComplete returns the state of the session that completed last, nil if
-// none did: the current one, or the newest in the history.
-func (s *Store) LastComplete(prd string) (*State, error) {
-	var last *State
-	consider := func(path string) error {
-		f := newFold()
-		if _, err := replay(prd, path, store.OpenLog(s.fs, path), f.apply); err != nil {
-			return err
-		}
-		if f.state != nil && f.state.Status == StatusComplete && (last == nil || f.state.UpdatedAt.After(last.UpdatedAt)) {
-			last = f.state
-		}
-		return nil
+// none did: the current one, or the newest in the history. Sessions of the
+// history that can't be read are passed over, and returned with the reason: no
+// new session may depend on what was set aside.
+func (s *Store) LastComplete(prd string) (last *State, unread []StoredSession, err error) {
+	f := newFold()
+	if _, err := s.replay(prd, f.apply); err != nil {
+		return nil, nil, err
 	}
-	if err := consider(s.journalPath(prd)); err != nil {
-		return nil, err
+	if f.state != nil && f.state.Status == StatusComplete {
+		return f.state, nil, nil
 	}
-	if last != nil {
-		return last, nil
+	archived, err := s.archived(prd, PlaceHistory)
+	if err != nil {
+		return nil, nil, err
 	}
-	dir := s.historyPath(prd)
-	entries, err := s.fs.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list the history of %s: %w", prd, err)
-	}
-	for _, e := range entries {
-		if err := consider(sessionJournal(dir, e.Name())); err != nil {
-			return nil, err
+	for _, at := range archived {
+		switch {
+		case at.Err != nil:
+			unread = append(unread, at)
+		case at.State.Status == StatusComplete && (last == nil || at.State.UpdatedAt.After(last.UpdatedAt)):
+			last = at.State
 		}
 	}
-	return last, nil
+	return last, unread, nil
 }

@@ -421,7 +421,7 @@ func (c *scene) checkComplete(t *testing.T, what OnComplete, done TidyResult) {
 	t.Helper()
 	s := c.open()
 	kept := has(t, s, c.artifacts...)
-	last, err := s.LastComplete("PRD-009")
+	last, _, err := s.LastComplete("PRD-009")
 	must(t, err)
 	if last == nil {
 		t.Fatal("it is not on record that the session completed")

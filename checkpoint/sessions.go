@@ -112,20 +112,11 @@ func (s *Store) subdirectories(dir string) ([]string, error) {
 func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 	var all []StoredSession
 	for _, place := range []Place{PlaceHistory, PlaceFailed} {
-		dir := s.historyPath(prd)
-		if place == PlaceFailed {
-			dir = filepath.Join(s.dir, failedDir)
-		}
-		names, err := s.subdirectories(dir)
+		archived, err := s.archived(prd, place)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			if of, ok := failedName(name); place == PlaceFailed && (!ok || of != prd) {
-				continue
-			}
-			all = append(all, s.readSession(StoredSession{PRD: prd, Place: place, Dir: filepath.Join(dir, name)}))
-		}
+		all = append(all, archived...)
 	}
 	slices.SortStableFunc(all, func(a, b StoredSession) int {
 		if a.State == nil || b.State == nil {
@@ -143,6 +134,26 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 	return append(all, current), nil
 }
 
+// archived returns the sessions of a PRD that were set aside in one place.
+func (s *Store) archived(prd string, place Place) ([]StoredSession, error) {
+	dir := s.historyPath(prd)
+	if place == PlaceFailed {
+		dir = filepath.Join(s.dir, failedDir)
+	}
+	names, err := s.subdirectories(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []StoredSession
+	for _, name := range names {
+		if of, ok := failedName(name); place == PlaceFailed && (!ok || of != prd) {
+			continue
+		}
+		all = append(all, s.readSession(StoredSession{PRD: prd, Place: place, Dir: filepath.Join(dir, name)}))
+	}
+	return all, nil
+}
+
 // readSession folds the journal of a session.
 func (s *Store) readSession(at StoredSession) StoredSession {
 	if at.Place == PlaceCurrent {
@@ -155,6 +166,10 @@ func (s *Store) readSession(at StoredSession) StoredSession {
 	path := filepath.Join(at.Dir, journalName)
 	f := newFold()
 	_, err := replay(at.PRD, path, store.OpenLog(s.fs, path), f.apply)
+	var damaged *DamagedError
+	if errors.As(err, &damaged) { // what mends a journal mends that of the current session
+		damaged.Remedy = s.lostRemedy(at.PRD, at.Dir, "")
+	}
 	switch {
 	case err != nil:
 		at.Err = err

@@ -82,7 +82,10 @@ func (l *loop) baseline() (map[string]checkpoint.Metric, error) {
 	case st != nil && st.Baseline != nil:
 		return st.Baseline, nil
 	}
-	last, err := l.o.Store.LastComplete(l.p.ID)
+	last, unread, err := l.o.Store.LastComplete(l.p.ID)
+	for _, at := range unread {
+		l.warn(fmt.Sprintf("metrics are not compared with those of the session in %s, which can't be read: %v", at.Dir, at.Err))
+	}
 	if err != nil || last == nil {
 		return nil, err
 	}
