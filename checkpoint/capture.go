@@ -41,7 +41,7 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 	}
 	c, err := w.Capture(ctx, o)
 	if err != nil {
-		return c, fmt.Errorf("capture the workspace: %w", err)
+		return c, err
 	}
 	if c.Changed {
 		x.Add(WorkspaceCaptured{Capture: c.Capture})
@@ -178,10 +178,24 @@ func recordedEntries(s *State, after uint64) []workspace.Entry {
 	return entries
 }
 
-// recordedArtifact is an artifact and the commit that recorded it.
+// MakersOf returns the workstreams that the artifacts at some paths are of, each
+// once.
+func (s *State) MakersOf(paths []string) []string {
+	recorded := recordedArtifacts(s)
+	var names []string
+	for _, path := range paths {
+		if r, ok := recorded[path]; ok && !slices.Contains(names, r.workstream) {
+			names = append(names, r.workstream)
+		}
+	}
+	return names
+}
+
+// recordedArtifact is an artifact, the commit that recorded it, and whose it is.
 type recordedArtifact struct {
-	seq      uint64
-	artifact Artifact
+	seq        uint64
+	artifact   Artifact
+	workstream string
 }
 
 // recordedArtifacts returns the artifacts on record, by path. A path belongs to
@@ -197,7 +211,7 @@ func recordedArtifacts(s *State) map[string]recordedArtifact {
 			for _, a := range w.Artifacts {
 				path := string(a.Path)
 				if had, ok := newest[path]; a.Digest != "" && (!ok || seq >= had.seq) {
-					newest[path] = recordedArtifact{seq, a}
+					newest[path] = recordedArtifact{seq, a, w.Name}
 				}
 			}
 		}

@@ -39,9 +39,15 @@ func (e *CommitAbsentError) Error() string {
 }
 
 // PushedError says that a rollback would take back commits that others have.
-type PushedError struct{ Commits []string }
+type PushedError struct {
+	To      string // the checkpoint
+	Commits []string
+}
 
 func (e *PushedError) Error() string {
+	if len(e.Commits) == 1 {
+		return "one of the commits to discard was pushed"
+	}
 	return fmt.Sprintf("%d of the commits to discard were pushed", len(e.Commits))
 }
 
@@ -88,7 +94,7 @@ func (r *Rollback) refusedByGit(force bool) error {
 	case r.Branch != "":
 		return &BranchError{On: r.Branch, Of: r.Git.Branch, Commit: r.Git.To}
 	case len(r.Git.Pushed) > 0 && !force:
-		return &PushedError{Commits: r.Git.Pushed}
+		return &PushedError{To: r.Target.ID, Commits: r.Git.Pushed}
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		s.resume = resumeNamed // the plan is one of going on
 	}
 	if err := s.refuseUnfinished(p, saved); err != nil {
-		return buildError(env, p.ID, err)
+		return buildError(env, nil, p.ID, err)
 	}
 	if err := s.goBack(ctx); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		b.env.logger().Warn("the audit log could not be written", "error", audited)
 	}
 	if err != nil {
-		return buildError(b.env, b.pipeline.ID, err)
+		return buildError(b.env, session.State(), b.pipeline.ID, err)
 	}
 	if ending.Status == checkpoint.StatusComplete {
 		return nil
@@ -331,7 +331,8 @@ func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
 // buildError makes an error of the engine one of the command line: expressions
 // that can't be evaluated are diagnostics, and what waits for a decision comes
 // with the flag that gives it.
-func buildError(env *environment, prd string, err error) error {
+func buildError(env *environment, st *checkpoint.State, prd string, err error) error {
+	var missing *workspace.MissingError
 	var diags hcl.Diagnostics
 	var selection *runner.SelectionError
 	var conflict *runner.ConflictError
@@ -352,10 +353,30 @@ func buildError(env *environment, prd string, err error) error {
 	case errors.As(err, &conflict):
 		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
 		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (put them back as they were)")
-	case isA[*workspace.MissingError](err):
-		return withHint(err, fmt.Sprintf("`runner build %s --resume --invalidate WS` makes it again, where WS is the workstream that it is of", prd))
+	case errors.As(err, &missing):
+		return makeAgain(st, missing, err)
 	case errors.Is(err, runner.ErrPlanMoved):
 		return withHint(err, fmt.Sprintf("`runner plan %s --resume` shows what there is now", prd))
 	}
 	return err
+}
+
+// makeAgain says how to come by files that can't be restored: by what made them.
+func makeAgain(st *checkpoint.State, missing *workspace.MissingError, err error) error {
+	if st == nil {
+		return err
+	}
+	var paths []string
+	for _, m := range missing.Missing {
+		paths = append(paths, m.Path)
+	}
+	makers := st.MakersOf(paths)
+	if len(makers) == 0 {
+		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s --deep` names the checkpoints that have it", st.PRD))
+	}
+	command := resumeCommand(st.PRD, string(st.Pipeline.Path))
+	for _, name := range makers {
+		command += " --invalidate " + shellQuote(name)
+	}
+	return withHint(err, fmt.Sprintf("`runner %s` makes it again", command))
 }

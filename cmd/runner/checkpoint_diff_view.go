@@ -166,11 +166,7 @@ func writeCommits(b *strings.Builder, g *compare.GitChange) {
 		if len(list.commits) == 0 {
 			continue
 		}
-		noun := "commits"
-		if len(list.commits) == 1 {
-			noun = "commit"
-		}
-		fmt.Fprintf(b, "%d %s %s\n", len(list.commits), noun, list.what)
+		fmt.Fprintf(b, "%s %s\n", view.Plural(len(list.commits), "commit"), list.what)
 		for _, c := range list.commits {
 			fmt.Fprintf(b, "%s %s: %s\n", list.mark, short(c.Commit), view.OneLine(string(c.Subject)))
 		}

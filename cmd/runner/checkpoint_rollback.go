@@ -197,6 +197,7 @@ func rollbackHint(prd string, err error) error {
 	var branch *checkpoint.BranchError
 	var moved *checkpoint.HeadMovedError
 	var unfinished *checkpoint.UnfinishedRollbackError
+	var pushed *checkpoint.PushedError
 	switch {
 	case errors.As(err, &missing):
 		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
@@ -206,8 +207,8 @@ func rollbackHint(prd string, err error) error {
 		return withHint(err, movedHint(prd, moved))
 	case isA[*checkpoint.CommitAbsentError](err):
 		return withHint(&usageError{err: err}, "--force restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
-	case isA[*checkpoint.PushedError](err):
-		return withHint(&usageError{err: err}, "others may have these commits; --force discards them on this branch all the same")
+	case errors.As(err, &pushed):
+		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch all the same", prd, pushed.To))
 	case errors.Is(err, checkpoint.ErrForward):
 		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
 	case errors.As(err, &unfinished):

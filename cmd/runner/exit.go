@@ -154,6 +154,10 @@ func reportError(env *environment, err error) {
 		fmt.Fprintln(env.stderr, "hint:", env.localize(h.hint))
 	case errors.As(err, &git):
 		fmt.Fprintln(env.stderr, "hint:", git.Remedy)
+	default:
+		if hint := systemHint(env, err); hint != "" {
+			fmt.Fprintln(env.stderr, "hint:", hint)
+		}
 	}
 }
 

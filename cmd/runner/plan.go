@@ -79,7 +79,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
-		return buildError(env, p.ID, err)
+		return buildError(env, st, p.ID, err)
 	}
 	if o.out != "" {
 		if err := writePlan(env.path(o.out), plan); err != nil {

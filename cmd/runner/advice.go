@@ -1,0 +1,24 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// systemHint is what to do about an error of the operating system that can
+// happen anywhere, "" where nothing general can be said. What the journal
+// acknowledged stays, whatever failed after it.
+func systemHint(env *environment, err error) string {
+	const again = "then give the command again: nothing that was reported as done is lost"
+	var at *fs.PathError
+	switch {
+	case diskFull(err):
+		return "make room on that disk, " + again
+	case readOnly(err):
+		return "make that disk one that can be written to, " + again
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):
+		return fmt.Sprintf("let the user %s read and write %s, %s", orNone(env.actor().User, "who runs this"), env.display(at.Path), again)
+	}
+	return ""
+}

@@ -1,0 +1,47 @@
+//go:build !windows
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestSystemHint: an error of the operating system comes with what to do about
+// it, unless the command knows better.
+func TestSystemHint(t *testing.T) {
+	t.Parallel()
+	at := func(err error) error {
+		return fmt.Errorf("write the journal: %w", &fs.PathError{Op: "open", Path: "/ws/.runner/PRD-001", Err: err})
+	}
+	for name, test := range map[string]struct {
+		err  error
+		want string // after `hint: `, "" for none
+	}{
+		"full":      {at(syscall.ENOSPC), "make room on that disk, then give the command again"},
+		"quota":     {at(syscall.EDQUOT), "make room on that disk"},
+		"read only": {at(syscall.EROFS), "make that disk one that can be written to"},
+		"forbidden": {at(syscall.EACCES), "read and write .runner/PRD-001, then"},
+		"another":   {at(syscall.EIO), ""},
+		"known":     {withHint(at(syscall.ENOSPC), "do that"), "do that\n"},
+	} {
+		var stderr bytes.Buffer
+		env := &environment{stderr: &stderr, workdir: "/ws"}
+		reportError(env, test.err)
+		_, hint, found := strings.Cut(stderr.String(), "hint: ")
+		if found != (test.want != "") || !strings.Contains(hint, test.want) {
+			t.Errorf("%s: %q", name, stderr.String())
+		}
+		if exitCode(test.err) != exitFailed {
+			t.Errorf("%s: exit code %d", name, exitCode(test.err))
+		}
+	}
+	if got := systemHint(&environment{}, errors.New("no")); got != "" {
+		t.Errorf("%q", got)
+	}
+}
