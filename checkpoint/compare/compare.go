@@ -9,6 +9,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -73,6 +74,16 @@ type Point struct {
 func (c *Comparison) Same() bool {
 	return len(c.State)+len(c.Phases)+len(c.Workstreams)+len(c.Gates)+len(c.Metrics)+len(c.Outputs)+
 		len(c.Artifacts)+len(c.Files) == 0 && (c.Git == nil || len(c.Git.Commits)+len(c.Git.Gone) == 0)
+}
+
+// Has reports whether one of the sides has a file of those that are wanted.
+func (c *Comparison) Has(wanted func(path string) bool) bool {
+	for _, p := range []Point{c.From, c.To} {
+		if p.files != nil && slices.ContainsFunc(p.files.Entries, func(e workspace.Entry) bool { return wanted(e.Path) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Points compares two points of a session. It takes no lock and changes

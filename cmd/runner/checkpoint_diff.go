@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
 )
 
 type checkpointDiffOptions struct {
@@ -67,6 +70,9 @@ checkpoint, workspace stands for the files as they are at this moment. With
 }
 
 func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOptions) error {
+	if err := checkPaths(o.paths); err != nil {
+		return err
+	}
 	store, st, err := openSession(env, o.prd)
 	if err != nil {
 		return err
@@ -81,11 +87,31 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 		if err != nil {
 			return referenceHint(o.prd, err)
 		}
+		warnAbsent(env, c, o.paths)
 		if o.json {
 			return writeJSON(env.stdout, checkpointDiff{FormatVersion: outputFormat, Same: c.Same(), Comparison: c})
 		}
 		return writeComparison(env.stdout, c, o, env.color(env.stdout))
 	})
+}
+
+// checkPaths refuses paths that no file of the workspace can have.
+func checkPaths(paths []string) error {
+	for _, p := range paths {
+		if !filepath.IsLocal(filepath.FromSlash(p)) {
+			return withHint(usageErrorf("%s is not in the workspace", view.OneLine(p)), "paths are relative to it, as those that `runner checkpoint diff` prints")
+		}
+	}
+	return nil
+}
+
+// warnAbsent names the paths at which nothing could differ.
+func warnAbsent(env *environment, c *compare.Comparison, paths []string) {
+	for _, p := range paths {
+		if !c.Has(namedPaths([]string{p})) {
+			fmt.Fprintf(env.stderr, "Warning: neither side has a file %s\n", view.OneLine(p))
+		}
+	}
 }
 
 // namedPaths reports whether a path is one of the given, or lies below one; nil
