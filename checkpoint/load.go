@@ -105,7 +105,7 @@ func (s *Store) journalMissing(prd string, d *Document, claims []claim) error {
 	}
 	return &DamagedError{
 		Path:   s.journalPath(prd),
-		Detail: fmt.Sprintf("it is missing, but %s names commit %d of it", claims[0].path, claims[0].seq),
+		Detail: fmt.Sprintf("it is missing or empty, but %s names commit %d of it", claims[0].path, claims[0].seq),
 		Remedy: abandonRemedy(prd),
 	}
 }

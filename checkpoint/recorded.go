@@ -64,7 +64,7 @@ func (s *Store) nothingRecorded(p place, torn bool, claims []claim) error {
 		return nil
 	}
 	return &DamagedError{
-		Path: filepath.Join(p.dir, journalName), Detail: "it is missing, but what is derived from it is there",
+		Path: filepath.Join(p.dir, journalName), Detail: "it is missing or empty, but what is derived from it is there",
 		Remedy: s.lostRemedy(p.prd, p.dir, ""),
 	}
 }

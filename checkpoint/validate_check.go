@@ -211,6 +211,9 @@ func (k *checker) objects(ctx context.Context, s *State) (string, error) {
 		return "", ctx.Err()
 	case err != nil && s.Capture != nil:
 		wrong := fmt.Sprintf("the list of its files cannot be read: %v", err)
+		if errors.Is(err, fs.ErrNotExist) {
+			wrong = "the list of its files is lost: there is no object " + s.Capture.Listing
+		}
 		k.lists[s.Capture.Listing] = wrong
 		return wrong, nil
 	case err != nil:

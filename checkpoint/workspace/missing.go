@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"prdrunner/checkpoint/objects"
 )
@@ -49,7 +50,7 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) ([]
 	var missing []Missing
 	for i, reason := range reasons {
 		if reason != "" {
-			missing = append(missing, Missing{Path: entries[i].Path, Reason: reason})
+			missing = append(missing, Missing{Path: entries[i].Path, Reason: strings.TrimPrefix(reason, entries[i].Path+": ")})
 		}
 	}
 	return missing, nil

@@ -12,5 +12,9 @@ func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
+// readerGone reports whether output was lost since nobody reads it any more, as
+// with `| head`.
+func readerGone(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
 // readOnly reports whether a whole file system cannot be written to.
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

@@ -263,7 +263,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 		fmt.Fprintf(b.env.stderr, "Interrupted by %s\n", name)
 		err = &endedError{signal: name}
 	}
-	if lost := shown.Err(); lost != nil {
+	if lost := shown.Err(); lost != nil && !readerGone(lost) {
 		b.env.logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
 	}
 	return ending, err

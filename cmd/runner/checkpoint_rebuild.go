@@ -160,9 +160,10 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 		fmt.Fprintln(env.stdout, "Nothing is damaged")
 	}
 	missing := 0
+	var said likewise
 	for i := range rebuilt {
 		if r := &rebuilt[i]; len(r.Was) > 0 || !r.Whole() {
-			showMended(env, o, r)
+			showMended(env, o, r, &said)
 		} else {
 			missing++
 		}
@@ -176,16 +177,16 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 }
 
 // showMended shows what was done, or would be, to a checkpoint that was damaged.
-func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint) {
+func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.RebuiltCheckpoint, said *likewise) {
 	made := "its file was made again from the journal"
 	switch {
 	case o.dryRun:
 		made = "its file would be made again from the journal"
-		fmt.Fprintf(env.stdout, "✗ %s: %s\n", r.ID, view.OneLine(strings.Join(r.Was, "; ")))
+		fmt.Fprintf(env.stdout, "✗ %s: %s\n", r.ID, view.OneLine(said.again(strings.Join(r.Was, "; "))))
 	case r.Whole():
 		fmt.Fprintf(env.stdout, "✓ %s is whole\n", r.ID)
 	default:
-		fmt.Fprintf(env.stdout, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(strings.Join(r.Left, "; ")))
+		fmt.Fprintf(env.stdout, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(said.again(strings.Join(r.Left, "; "))))
 	}
 	if r.Written {
 		fmt.Fprintf(env.stdout, "  %s\n", made)

@@ -84,12 +84,24 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 	return nil
 }
 
+// likewise keeps a list from saying the same of many checkpoints in a row.
+type likewise struct{ last string }
+
+func (l *likewise) again(text string) string {
+	if text == l.last {
+		return "likewise"
+	}
+	l.last = text
+	return text
+}
+
 func writeProblems(b *strings.Builder, s *checkpoint.SessionCheck) {
 	lines := 0
+	var said likewise
 	for i := range s.Checkpoints {
 		c := &s.Checkpoints[i]
 		for _, problem := range c.Problems {
-			fmt.Fprintf(b, "✗ %s: %s\n", c.Ref.ID, view.OneLine(problem))
+			fmt.Fprintf(b, "✗ %s: %s\n", c.Ref.ID, view.OneLine(said.again(problem)))
 			lines++
 		}
 		for _, note := range c.Notes {
