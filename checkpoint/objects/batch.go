@@ -28,9 +28,10 @@ var errEnded = errors.New("the batch has ended")
 // one.
 //
 // What is added is written to temporary files at once, and synced beside the
-// caller; Commit waits for that and gives the names. When a sync fails, nobody
-// knows what is on disk: the batch takes nothing more, and Commit fails.
-// Another error of Put or Copy concerns only what was to be added.
+// caller; Commit waits for that and gives the names. An object that is there is
+// not written again: it is read, and replaced where it is damaged. When a sync
+// fails, nobody knows what is on disk: the batch takes nothing more, and Commit
+// fails. Another error of Put or Copy concerns only what was to be added.
 type Batch struct {
 	s       *Store
 	prepare func() error
@@ -40,6 +41,7 @@ type Batch struct {
 
 	mu    sync.Mutex
 	added map[name]pending
+	whole map[name]bool   // objects that were there, and read to their end
 	dirs  map[string]bool // subdirectories to be synced
 	temps map[string]bool
 	err   error // is final
@@ -58,7 +60,7 @@ func (s *Store) Begin() *Batch {
 	return &Batch{
 		s: s, prepare: sync.OnceValue(s.prepare),
 		slots: make(chan struct{}, flushes),
-		added: map[name]pending{}, dirs: map[string]bool{}, temps: map[string]bool{},
+		added: map[name]pending{}, whole: map[name]bool{}, dirs: map[string]bool{}, temps: map[string]bool{},
 	}
 }
 
@@ -94,7 +96,7 @@ func (b *Batch) put(ctx context.Context, data []byte) (Ref, error) {
 	sum := sha256.Sum256(data)
 	n := nameOf(sum[:])
 	ref := Ref{Digest: n.digest(), Size: int64(len(data))}
-	wrong, there, err := b.has(n, ref.Size)
+	wrong, there, err := b.holds(ctx, n, ref.Size)
 	if there || err != nil {
 		return ref, err
 	}
@@ -152,7 +154,7 @@ func (b *Batch) stream(ctx context.Context, first *buffer, r io.Reader) (Ref, er
 	}
 	n := nameOf(sum)
 	ref := Ref{Digest: n.digest(), Size: size}
-	wrong, there, err := b.has(n, size)
+	wrong, there, err := b.holds(ctx, n, size)
 	if there || err != nil {
 		return ref, errors.Join(err, b.drop(f, temp))
 	}
@@ -200,38 +202,6 @@ func (b *Batch) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
-}
-
-// has reports whether an object need not be written: it was added before, or
-// is there, as far as can be told without reading it. That it is there does
-// not mean that its name is durable. Something else of its name is wrong.
-func (b *Batch) has(n name, size int64) (wrong string, there bool, err error) {
-	if b.isAdded(n) {
-		return "", true, nil
-	}
-	f, err := b.s.find(n)
-	var damaged *DamagedError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", false, nil
-	case errors.As(err, &damaged):
-		return f.path, false, nil
-	case err != nil:
-		return "", false, err
-	case !f.mayHold(size):
-		return f.path, false, nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.dirs[n.dir()] = true
-	return "", true, nil
-}
-
-func (b *Batch) isAdded(n name) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, ok := b.added[n]
-	return ok
 }
 
 func (b *Batch) create() (store.File, string, error) {

@@ -22,7 +22,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 	}
 	err := b.failed()
 	if err == nil {
-		err = b.publish()
+		err = b.publish(ctx)
 	}
 	if err != nil {
 		err = fmt.Errorf("commit objects: %w", err)
@@ -56,7 +56,7 @@ func (b *Batch) clear() error {
 }
 
 // publish gives the files their names, and makes these durable.
-func (b *Batch) publish() error {
+func (b *Batch) publish(ctx context.Context) error {
 	dirs := slices.Sorted(maps.Keys(b.dirs))
 	paths := make([]string, 0, len(dirs)+1)
 	for _, dir := range dirs {
@@ -67,7 +67,7 @@ func (b *Batch) publish() error {
 		paths = append(paths, path)
 	}
 	for _, n := range slices.Sorted(maps.Keys(b.added)) {
-		if err := b.rename(n, b.added[n]); err != nil {
+		if err := b.rename(ctx, n, b.added[n]); err != nil {
 			return err
 		}
 	}
@@ -83,9 +83,9 @@ func (b *Batch) publish() error {
 
 // rename gives a file its name. Where it cannot, another batch may have been
 // first: some systems do not replace a file that is being read.
-func (b *Batch) rename(n name, p pending) error {
+func (b *Batch) rename(ctx context.Context, n name, p pending) error {
 	if err := b.s.fs.Rename(p.temp, p.path); err != nil {
-		if f, found := b.s.find(n); found != nil || !f.mayHold(p.ref.Size) {
+		if b.s.Verify(ctx, n.digest()) != nil {
 			return err
 		}
 		return b.remove(p.temp)

@@ -102,6 +102,37 @@ type unreadableFile struct{ store.File }
 
 func (unreadableFile) Read([]byte) (int, error) { return 0, errDisk }
 
+// TestPutMends: what is there and is not the object is replaced by who puts the
+// same bytes, whatever of it is wrong.
+func TestPutMends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		data []byte
+		o    objects.Options
+	}{
+		"small":      {[]byte("the bytes of an object"), objects.Options{}},
+		"compressed": {words(9000), objects.Options{Compress: true}},
+		"streamed":   {words(300_000), objects.Options{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, path, file := stored(t, c.data, c.o)
+			flipped := bytes.Clone(file)
+			flipped[len(file)/2] ^= 1
+			for what, wrong := range map[string][]byte{"flipped": flipped, "cut": file[:len(file)-1], "empty": nil} {
+				must(t, store.WriteFile(p.fs, path, wrong))
+				b := p.Begin()
+				for range 2 {
+					_, err := b.Copy(t.Context(), bytes.NewReader(c.data))
+					must(t, err)
+				}
+				must(t, b.Commit(t.Context()))
+				p.expect(t, what, c.data)
+			}
+		})
+	}
+}
+
 // TestMend: what is obviously wrong is replaced, whatever form either has;
 // what lies there as it should is not written again.
 func TestMend(t *testing.T) {
