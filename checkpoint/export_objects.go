@@ -126,25 +126,25 @@ func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, 
 			all = append(all, e)
 		}
 	}
-	missing, err := x.w.Missing(ctx, all, true)
+	readable, missing, err := x.w.Readable(ctx, all)
 	if err != nil {
 		return nil, err
+	}
+	found := map[string]workspace.Entry{}
+	for _, e := range readable {
+		e.Path = x.needed.files[e.Digest][0].Path // that errors name
+		if _, had := found[e.Digest]; !had {
+			found[e.Digest] = e
+		}
 	}
 	reasons := map[string]string{}
 	for _, m := range missing {
 		reasons[m.Path] = m.Reason
 	}
-	found := map[string]workspace.Entry{}
 	for _, digest := range slices.Sorted(maps.Keys(x.needed.files)) {
-		entries := x.needed.files[digest]
-		for _, e := range entries {
-			if reasons[digest+" "+e.Blob] == "" {
-				found[digest] = e
-				break
-			}
-		}
 		if _, ok := found[digest]; !ok {
-			x.lacks(digest, Lacking{What: Text(entries[0].Path), Reason: reasons[digest+" "+entries[0].Blob]})
+			e := x.needed.files[digest][0]
+			x.lacks(digest, Lacking{What: Text(e.Path), Reason: reasons[digest+" "+e.Blob]})
 		}
 	}
 	return found, nil

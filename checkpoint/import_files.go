@@ -138,6 +138,9 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 		patterns = append(patterns, escapeGlob(c.Path))
 	}
 	captured, err := x.Capture(ctx, w, patterns)
+	if err == nil {
+		err = x.secure(ctx, w, captured.Listing, replaced(changes))
+	}
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -233,11 +232,9 @@ func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e w
 	path, inFiles := found.files[e.Digest]
 	blob, inGit := found.blobs[e.Digest]
 	if inFiles && !workspace.Sensitive(path) {
-		if err := x.dropDamaged(ctx, e.Digest); err != nil {
-			return false, err
-		}
-		kept, _, err := w.Keep(ctx, []string{path})
-		if err == nil && len(kept) == 1 && kept[0].Digest == e.Digest {
+		same := e
+		same.Path = path
+		if err := w.Secure(ctx, []workspace.Entry{same}); err == nil {
 			return true, nil
 		}
 	}
@@ -245,16 +242,6 @@ func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e w
 		return false, ctx.Err()
 	}
 	return x.copyBlob(ctx, w, blob)
-}
-
-// dropDamaged removes an object whose bytes are not what its name says: as long
-// as it has that name, nothing else can.
-func (x *Session) dropDamaged(ctx context.Context, digest string) error {
-	var damaged *objects.DamagedError
-	if err := x.store.Objects().Verify(ctx, digest); !errors.As(err, &damaged) {
-		return nil
-	}
-	return x.store.Objects().Remove(digest)
 }
 
 // copyBlob makes an object of what git has.
@@ -267,9 +254,6 @@ func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e worksp
 		return false, fmt.Errorf("rebuild an object: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := x.dropDamaged(ctx, e.Digest); err != nil {
-		return false, err
-	}
 	batch := x.store.Objects().Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	ref, err := batch.Copy(ctx, r)

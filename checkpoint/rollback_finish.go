@@ -124,7 +124,11 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 	if err != nil || len(edited) == 0 {
 		return err
 	}
-	if _, err := x.Capture(ctx, w, patterns); err != nil {
+	captured, err := x.Capture(ctx, w, patterns)
+	if err == nil {
+		err = x.secure(ctx, w, captured.Listing, edited)
+	}
+	if err != nil {
 		return err
 	}
 	if _, made := x.Checkpoint(TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {

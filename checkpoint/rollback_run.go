@@ -104,7 +104,11 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		if err != nil {
 			return err
 		}
-		if _, err := x.Capture(ctx, w, patterns); err != nil {
+		captured, err := x.Capture(ctx, w, patterns)
+		if err == nil && plan.Scope != RollbackState {
+			err = x.secureFor(ctx, w, captured.Listing, plan.state)
+		}
+		if err != nil {
 			return err
 		}
 	}

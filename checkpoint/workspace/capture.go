@@ -100,11 +100,11 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	if err != nil {
 		return Captured{}, err
 	}
-	if unchanged {
-		return Captured{Capture: *c.o.Last}, nil
-	}
 	c.batch = c.w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, c.batch.Abandon()) }()
+	if unchanged {
+		return Captured{Capture: *c.o.Last}, c.keepLost(ctx)
+	}
 	captured.Changed = true
 	if err := c.keepAll(ctx, &captured.Capture); err != nil {
 		return Captured{}, err
@@ -166,6 +166,9 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 		e, ok := c.last[f.entry.Path]
 		return ok && e.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
 	})
+	if err == nil && last != nil {
+		err = c.findLost(ctx)
+	}
 	if err != nil || last == nil || !slices.Equal(last.Patterns, c.o.Patterns) {
 		return false, err
 	}
@@ -204,10 +207,14 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 // keepOne makes an object of a file. What the last capture kept is durable, so
 // that nothing need be flushed for it.
 func (c *capture) keepOne(ctx context.Context, at place, f *surveyed) error {
-	if e, ok := c.last[f.entry.Path]; ok && e.Blob == "" && f.known() && e.Digest == f.entry.Digest {
-		if there, err := c.w.o.Objects.Has(e.Digest); err != nil || there {
+	if c.isObject(f) && !f.lost {
+		err := c.w.o.Objects.Check(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
+		if f.lost = isGone(err); !f.lost {
 			return err
 		}
+	}
+	if f.lost {
+		f.forget()
 	}
 	err := c.w.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))
 	if errors.Is(err, errRefused) { // it was scanned, and was another then

@@ -27,6 +27,13 @@ type found struct {
 
 func (f *found) known() bool { return f.entry.Digest != "" }
 
+// forget has a regular file read again, whatever the cache says of it.
+func (f *found) forget() {
+	if !f.isLink() {
+		f.entry.Digest = ""
+	}
+}
+
 func (f *found) isLink() bool { return f.entry.Mode == ModeSymlink }
 
 func (f *found) set(s sums) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"prdrunner/checkpoint/objects"
@@ -17,27 +18,49 @@ type Missing struct {
 	Reason string
 }
 
-// Missing returns the entries whose bytes are not there; deep: or are
-// damaged, for which all of them are read.
+// Missing returns the entries whose bytes are not there, or have another
+// length; deep: or are damaged, for which all of them are read.
 func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
+	_, missing, err := w.locate(ctx, entries, deep)
+	return missing, err
+}
+
+// Readable reads all bytes and returns the entries that can be read, as Open can
+// read them: those whose blob is damaged, and whose object is not, without it.
+// The rest is missing.
+func (w *Workspace) Readable(ctx context.Context, entries []Entry) ([]Entry, []Missing, error) {
+	located, missing, err := w.locate(ctx, entries, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	lost := make(map[string]bool, len(missing))
+	for _, m := range missing {
+		lost[m.Path] = true
+	}
+	return slices.DeleteFunc(located, func(e Entry) bool { return lost[e.Path] }), missing, nil
+}
+
+// locate finds out which entries can be had, and from where.
+func (w *Workspace) locate(ctx context.Context, entries []Entry, deep bool) (located []Entry, missing []Missing, err error) {
+	located = slices.Clone(entries)
 	reasons := make([]string, len(entries))
 	inGit, err := w.inGit(ctx, entries)
 	if err != nil {
-		return nil, fmt.Errorf("look for what was kept: %w", err)
+		return nil, nil, fmt.Errorf("look for what was kept: %w", err)
 	}
 	all, err := w.newSources(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	err = w.each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *cursor, i int) (err error) {
-		e := entries[i]
+		e := &located[i]
 		switch {
 		case e.Mode&^0o777 == ModeDir:
 		case deep:
-			err = all.use(func(s *source) error { return s.write(ctx, e, io.Discard) })
+			err = all.use(func(s *source) error { return s.locate(ctx, e) })
 			reasons[i], err = unavailable(ctx, err)
 		case e.Blob == "" || !inGit[e.Blob]:
-			reasons[i], err = w.missingObject(e)
+			reasons[i], err = w.missingObject(*e)
 		}
 		return err
 	})
@@ -45,15 +68,28 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) ([]
 		err = closed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for what was kept: %w", err)
+		return nil, nil, fmt.Errorf("look for what was kept: %w", err)
 	}
-	var missing []Missing
 	for i, reason := range reasons {
 		if reason != "" {
 			missing = append(missing, Missing{Path: entries[i].Path, Reason: strings.TrimPrefix(reason, entries[i].Path+": ")})
 		}
 	}
-	return missing, nil
+	return located, missing, nil
+}
+
+// locate reads the bytes of an entry, which names only the object afterwards
+// where its blob is damaged.
+func (s *source) locate(ctx context.Context, e *Entry) error {
+	began := 0
+	err := s.writeAny(ctx, *e, func() (io.Writer, error) {
+		began++
+		return io.Discard, nil
+	})
+	if err == nil && began > 1 {
+		e.Blob = ""
+	}
+	return err
 }
 
 // inGit returns which of the entries' blobs git has.
@@ -82,11 +118,15 @@ func (w *Workspace) missingObject(e Entry) (reason string, err error) {
 	if w.o.Objects == nil {
 		return what + errNoObjects.Error(), nil
 	}
-	there, err := w.o.Objects.Has(e.Digest)
-	if err != nil || there {
-		return "", err
+	err = w.o.Objects.Check(objects.Ref{Digest: e.Digest, Size: e.Size})
+	var damaged *objects.DamagedError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return what + "there is no object " + e.Digest, nil
+	case errors.As(err, &damaged):
+		return what + err.Error(), nil
 	}
-	return what + "there is no object " + e.Digest, nil
+	return "", err
 }
 
 // unavailable tells an error that says that bytes can't be had from others.

@@ -77,7 +77,27 @@ type source struct {
 	blobs *BlobReader // nil: made when it is needed, for the context of that call
 }
 
-// write writes the bytes of an entry, verified when it returns nil.
+// writeAny writes the bytes of an entry, verified when it returns nil: those of
+// git's blob or, where that is damaged, those of the object. begin gives where
+// they go, and is called again where they begin anew.
+func (s *source) writeAny(ctx context.Context, e Entry, begin func() (io.Writer, error)) error {
+	to, err := begin()
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, e, to)
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) {
+		return err
+	}
+	e.Blob = ""
+	if to, failed := begin(); failed != nil || s.write(ctx, e, to) != nil {
+		return errors.Join(failed, err)
+	}
+	return nil
+}
+
+// write is writeAny that takes a damaged blob for the end of it.
 func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
 	if e.Blob != "" && s.w.o.Git != nil {
 		done, err := s.writeBlob(ctx, e, to)

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -95,7 +96,11 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		if i.To.Size > maxTarget {
 			return fmt.Errorf("a link's target cannot have %d bytes", i.To.Size)
 		}
-		if err := s.write(ctx, *i.To, &target); err != nil {
+		err := s.writeAny(ctx, *i.To, func() (io.Writer, error) {
+			target.Reset()
+			return &target, nil
+		})
+		if err != nil {
 			return err
 		}
 		if err := dir.Symlink(target.String(), i.temp); err != nil {
@@ -111,7 +116,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, *i.To, f)
+	err = s.writeAny(ctx, *i.To, func() (io.Writer, error) { return f, emptied(f) })
 	if err == nil {
 		err = f.Chmod(fs.FileMode(i.To.Mode & 0o777))
 	}
@@ -122,6 +127,14 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	}
 	flush.add(f, func(info fs.FileInfo) { i.staged, i.stagedAt = statOf(info), r.w.cache.now() })
 	return nil
+}
+
+// emptied takes back what was written to a file.
+func emptied(f *os.File) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return f.Truncate(0)
 }
 
 // stageChunk is small, since one of the files may be large.

@@ -19,6 +19,8 @@ type surveyed struct {
 	// out of the work tree, else 0.
 	sparse uint32
 	state  fileState
+	read   bool // by hash, since the cache did not know it
+	lost   bool // the last capture has it, and its object is not there or damaged
 }
 
 // survey is what is in scope of a capture, as it was met.
@@ -272,6 +274,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 		return s.giveUp(f, patient(ctx, func() error {
 			dir, name, err := c.at(f.entry.Path)
 			if err == nil {
+				f.read = true
 				err = s.w.hash(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(s.w))
 			}
 			return err

@@ -68,7 +68,11 @@ func (w *Workspace) OpenMany(ctx context.Context) (open Source, done func() erro
 	}
 	open = func(ctx context.Context, e Entry) (io.ReadCloser, error) {
 		var data bytes.Buffer
-		if err := all.use(func(s *source) error { return s.write(ctx, e, &data) }); err != nil {
+		begin := func() (io.Writer, error) {
+			data.Reset()
+			return &data, nil
+		}
+		if err := all.use(func(s *source) error { return s.writeAny(ctx, e, begin) }); err != nil {
 			return nil, err
 		}
 		return io.NopCloser(&data), nil

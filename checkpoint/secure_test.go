@@ -1,0 +1,186 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// damages are the ways in which what keeps a file is lost; nil removes it.
+func damages(file []byte) map[string][]byte {
+	flipped := bytes.Clone(file)
+	flipped[len(file)/2] ^= 0xff
+	return map[string][]byte{"flipped": flipped, "emptied": {}, "cut": file[:len(file)/2], "deleted": nil}
+}
+
+// TestRollbackSecuresWhatItOverwrites: what a rollback overwrites comes back
+// though the object that was to keep it was damaged before.
+func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
+	t.Parallel()
+	for what := range damages([]byte("content")) {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			p := newProject(t, store.NewMemory())
+			p.begin("session-1")
+			s := p.open()
+			w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
+			to := p.stands().Checkpoints[0].ID
+			p.save("user.txt", "important")
+			p.capture(x, w, TriggerManual)
+			path := p.objectOf(x, w, "user.txt")
+			p.damage(path, what)
+
+			done, err := x.Rollback(ctx, w, RollbackOptions{To: to})
+			must(t, err)
+			if _, err := os.Stat(filepath.Join(p.dir, "user.txt")); err == nil {
+				t.Fatal("the file is still there")
+			}
+			_, err = x.Rollback(ctx, w, RollbackOptions{To: done.Safety})
+			must(t, err)
+			p.holds("user.txt", "important")
+			must(t, x.Close())
+		})
+	}
+}
+
+// TestRollbackSecuresBlobs: so it does where git was to keep it.
+func TestRollbackSecuresBlobs(t *testing.T) {
+	t.Parallel()
+	for what := range damages([]byte("content")) {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			s := newScoped(t, map[string]string{"user.txt": "first"})
+			important := strings.Repeat("important ", 100)
+			s.put(map[string]string{"user.txt": important})
+			s.git("add", "user.txt") // as a loose object, which git knows
+			_, err := s.x.Create(ctx, s.w, "")
+			must(t, err)
+			g, err := workspace.OpenGit(ctx, commander{}, s.ws)
+			must(t, err)
+			h := g.NewBlobHash(int64(len(important)))
+			_, _ = h.Write([]byte(important))
+			damageLoose(t, s.ws, hex.EncodeToString(h.Sum(nil)), what)
+
+			done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: s.to})
+			must(t, err)
+			s.holds("rolled back", map[string]string{"user.txt": "first"})
+			_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety})
+			must(t, err)
+			s.holds("undone", map[string]string{"user.txt": important})
+		})
+	}
+}
+
+// TestImportSecuresWhatItOverwrites: so does an import that overwrites.
+func TestImportSecuresWhatItOverwrites(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	s := p.open()
+	w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
+	p.save("gen/a.txt", "important")
+	p.capture(x, w, TriggerManual)
+	path := p.objectOf(x, w, "gen/a.txt")
+	must(t, x.Close())
+	p.damage(path, "flipped")
+
+	x = lockPRD(t, s, "PRD-009")
+	state, err := x.stateAt(p.stands().Checkpoints[1].Seq)
+	must(t, err)
+	files, err := planImported(ctx, w, state, nil, objectSource(s))
+	must(t, err)
+	done := &RestoredFiles{}
+	must(t, x.restoreImported(ctx, w, files, true, done))
+	p.holds("gen/a.txt", "a")
+	_, err = x.Rollback(ctx, w, RollbackOptions{To: done.Safety})
+	must(t, err)
+	p.holds("gen/a.txt", "important")
+	must(t, x.Close())
+}
+
+// TestCreateMendsTouched: a file that had to be read makes its damaged object
+// whole, though nothing else changed.
+func TestCreateMendsTouched(t *testing.T) {
+	t.Parallel()
+	for what := range damages([]byte("content")) {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			p := newProject(t, store.NewMemory())
+			p.begin("session-1")
+			s := p.open()
+			w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
+			p.save("user.txt", "important")
+			p.capture(x, w, TriggerManual)
+			p.damage(p.objectOf(x, w, "user.txt"), what)
+			p.save("user.txt", "important")
+			_, err := x.Create(ctx, w, "")
+			must(t, err)
+			must(t, x.Close())
+			v, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009", Deep: true})
+			must(t, err)
+			for _, session := range v.Sessions {
+				for _, c := range session.Checkpoints {
+					if !c.Whole() {
+						t.Errorf("%s: %v", c.Ref.ID, c.Problems)
+					}
+				}
+			}
+		})
+	}
+}
+
+func (p *project) objectOf(x *Session, w *workspace.Workspace, path string) string {
+	p.t.Helper()
+	l, err := w.Load(context.Background(), x.State().Capture.Listing)
+	must(p.t, err)
+	for _, e := range l.Entries {
+		if e.Path == path {
+			object, _, err := x.store.Objects().Path(e.Digest)
+			must(p.t, err)
+			return object
+		}
+	}
+	p.t.Fatalf("%s was not captured", path)
+	return ""
+}
+
+// damageLoose damages an object of git.
+func damageLoose(t *testing.T, ws, name, what string) {
+	t.Helper()
+	path := filepath.Join(ws, ".git", "objects", name[:2], name[2:])
+	data, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.Remove(path))
+	if wrong := damages(data)[what]; wrong != nil {
+		must(t, os.WriteFile(path, wrong, 0o444))
+	}
+}
+
+func (p *project) damage(path, what string) {
+	p.t.Helper()
+	data, err := store.ReadFile(p.fs, path)
+	must(p.t, err)
+	if wrong := damages(data)[what]; wrong != nil {
+		must(p.t, store.WriteFile(p.fs, path, wrong))
+	} else {
+		must(p.t, p.fs.Remove(path))
+	}
+}
+
+func (p *project) holds(path, want string) {
+	p.t.Helper()
+	got, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(path)))
+	must(p.t, err)
+	same(p.t, path, string(got), want)
+}
