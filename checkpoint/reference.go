@@ -85,6 +85,21 @@ func (s *State) ofStep(step int) (*CheckpointRef, error) {
 	return nil, fmt.Errorf("%w: none of step %d; there are some of %s", ErrNoCheckpoint, step, strings.Join(list, ", "))
 }
 
+// othersOfStep names the valid checkpoints of the step of a damaged one, to go
+// on a sentence; "" where there are none.
+func (s *State) othersOfStep(damaged *CheckpointRef) string {
+	var ids []string
+	for _, r := range s.line() {
+		if r.Step == damaged.Step && r != damaged {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; of step %d there is also %s", damaged.Step, strings.Join(ids, ", "))
+}
+
 // trail returns the checkpoints that led to where the session stands, oldest
 // first, also those that are damaged.
 func (s *State) trail() []*CheckpointRef {

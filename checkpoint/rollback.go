@@ -44,6 +44,7 @@ type Rollback struct {
 	FilesOf     *Capture           // whose files come back, nil: only recorded artifacts are known
 	Changes     []workspace.Change // of the files
 	Missing     []workspace.Missing
+	Obstacles   []workspace.Obstacle // what is in the way of Changes
 	LeftAlone
 	Git    *GitReset
 	Branch string  // that git is on now, where the target is of another one
@@ -130,7 +131,7 @@ func (r *Rollback) allowed(now *State, force bool) error {
 	case ref.Damage != nil && !force:
 		return &DamagedError{
 			Path: ref.ID, Detail: string(ref.Damage.Reason),
-			Remedy: rebuildRemedy(now.PRD, ref.ID), Checkpoint: ref.ID,
+			Remedy: rebuildRemedy(now.PRD, ref.ID) + now.othersOfStep(ref), Checkpoint: ref.ID,
 		}
 	case ref.InvalidatedBy != "":
 		return fmt.Errorf("%w: checkpoint %s was discarded by rollback %s", ErrForward, ref.ID, ref.InvalidatedBy)
@@ -210,7 +211,8 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	if err != nil {
 		return fmt.Errorf("verify what is to be restored: %w", err)
 	}
-	return nil
+	r.Obstacles, err = w.Obstacles(ctx, r.Changes)
+	return err
 }
 
 // notTakenIn names what is there now and could not be taken in at the target.

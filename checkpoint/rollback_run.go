@@ -48,7 +48,8 @@ func (e *RollbackError) Unwrap() error { return e.Err }
 // scope says otherwise. What is there is recorded first, as a pre_rollback
 // checkpoint, so that it can be undone. Nobody else may write to the state
 // directory meanwhile: *LockedError. What can't be restored is a
-// *workspace.MissingError, and nothing was changed, unless Force leaves it out.
+// *workspace.MissingError, what is in the way of it a *workspace.ObstructedError,
+// and nothing was changed, unless Force leaves it out.
 func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o RollbackOptions) (*RolledBack, error) {
 	if x.live == nil {
 		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrNoSession)
@@ -92,6 +93,8 @@ func (r *Rollback) Refused(force bool) error {
 		return r.Finish.Moved
 	case len(r.Missing) > 0 && !force:
 		return &workspace.MissingError{Missing: r.Missing}
+	case len(r.Obstacles) > 0 && !force:
+		return &workspace.ObstructedError{Obstacles: r.Obstacles}
 	}
 	return r.refusedByGit(force)
 }

@@ -99,3 +99,26 @@ func deny(t *testing.T, dir string, paths ...string) {
 		t.Cleanup(func() { must(t, os.Chmod(name, 0o700)) })
 	}
 }
+
+// TestObstructedByDenied: a file that may not be read is in the way, since it
+// could not be brought back.
+func TestObstructedByDenied(t *testing.T) {
+	if !unprivileged(t) {
+		return
+	}
+	w, dir := keeper(t)
+	put(t, dir, "f", "x")
+	kept, _, err := w.Keep(t.Context(), []string{"f"})
+	must(t, err)
+	put(t, dir, "f", "yy")
+	deny(t, dir, "f")
+	changes := []Change{{Path: "f", To: &kept[0]}}
+	obstacles, err := w.Obstacles(t.Context(), changes)
+	if err != nil || len(obstacles) != 1 || obstacles[0].Reason != "what is there may not be read" {
+		t.Errorf("in the way: %v, %v", obstacles, err)
+	}
+	done, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x", Force: true})
+	if err != nil || done.Written != 0 || len(done.Skipped) != 1 {
+		t.Errorf("forced: %+v, %v", done, err)
+	}
+}

@@ -31,11 +31,7 @@ type MissingError struct{ Missing []Missing }
 func (e *MissingError) Error() string {
 	const named = 10
 	var b strings.Builder
-	if len(e.Missing) == 1 {
-		b.WriteString("1 file cannot be restored")
-	} else {
-		fmt.Fprintf(&b, "%d files cannot be restored", len(e.Missing))
-	}
+	fmt.Fprintf(&b, "%s be restored", count(len(e.Missing), "file cannot", "files cannot"))
 	for _, m := range e.Missing[:min(named, len(e.Missing))] {
 		fmt.Fprintf(&b, "; %s: %s", m.Path, m.Reason)
 	}
@@ -43,6 +39,14 @@ func (e *MissingError) Error() string {
 		fmt.Fprintf(&b, "; and %d more", len(e.Missing)-named)
 	}
 	return b.String()
+}
+
+// count says how many there are of something.
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // ChangedError says that a file is neither as it was expected nor as it shall
@@ -58,8 +62,8 @@ func (e *ChangedError) Error() string {
 // not yet as To says, is a *ChangedError.
 //
 // All bytes are written to temporary files first, and verified while they are,
-// so that whatever can't be had, and whatever is in the way, is found before
-// anything is changed: *MissingError. Afterwards what was written is read again,
+// so that whatever can't be had is found before anything is changed,
+// *MissingError, and whatever is in the way, *ObstructedError. Afterwards what was written is read again,
 // but for what is larger than 4 MiB: there it is made sure that it is the file
 // that was verified, untouched.
 // Where a directory above a file must be made, it gets the mode that the
@@ -88,6 +92,7 @@ type restore struct {
 	needed  map[string]bool // directories above what is to be written
 	skipped []Missing
 	locks   locks
+	ahead   bool // nothing is to be done yet
 	written atomic.Int64
 	deleted atomic.Int64
 }
@@ -99,6 +104,7 @@ type item struct {
 	there bool     // something to be removed, or replaced, is at the path
 	done  bool     // the path is as it shall be
 	isDir bool     // a directory is at the path
+	odd   string   // why what is at the path cannot be recorded, and so not be replaced; "": it can
 
 	stage    string // the directory of the temporary file
 	temp     string // its name; "": none
@@ -182,30 +188,54 @@ func (r *restore) run(ctx context.Context) (err error) {
 func (r *restore) compare(ctx context.Context) error {
 	err := r.w.each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *cursor, n int) error {
 		i := r.items[n]
-		now, err := r.current(ctx, c, i)
-		if err != nil {
-			return err
+		err := r.compareItem(ctx, c, i)
+		var changed *ChangedError
+		if r.ahead && (errors.As(err, &changed) || errors.Is(err, ErrUnstable)) {
+			i.done = true // it may be at rest when it comes to that
+			return nil
 		}
-		switch {
-		case equal(now, i.To) && (now != nil || !i.isDir || i.To == nil):
-			i.done = true
-		case equal(now, i.From):
-		case i.From == nil && now.isDir(): // an empty one holds nothing that could be lost
-		default:
-			return &ChangedError{Path: i.Path}
-		}
-		i.there = now != nil
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, i := range r.items {
-		if i.removes() {
+		if i.removes() && i.odd == "" {
 			r.goes[i.Path] = true
 		}
 	}
 	return nil
+}
+
+func (r *restore) compareItem(ctx context.Context, c *cursor, i *item) error {
+	now, err := r.current(ctx, c, i)
+	if i.odd = oddity(err); i.odd != "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case equal(now, i.To) && (now != nil || !i.isDir || i.To == nil):
+		i.done = true
+	case equal(now, i.From):
+	case i.From == nil && now.isDir(): // an empty one holds nothing that could be lost
+	default:
+		return &ChangedError{Path: i.Path}
+	}
+	i.there = now != nil
+	return nil
+}
+
+// oddity says of an error what is at a path that no capture has: "" for others.
+func oddity(err error) string {
+	switch {
+	case errors.Is(err, ErrNotRegular):
+		return "what is there " + ErrNotRegular.Error()
+	case errors.Is(err, fs.ErrPermission):
+		return "what is there may not be read"
+	}
+	return ""
 }
 
 func equal(a, b *Entry) bool {

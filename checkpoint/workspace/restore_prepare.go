@@ -2,17 +2,22 @@ package workspace
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
 	"strings"
 )
 
 // prepare makes sure that everything can be restored, or with Force leaves out
 // what can't.
 func (r *restore) prepare(ctx context.Context) error {
-	found := map[string]string{}
-	if err := r.findObstacles(ctx, found); err != nil {
+	obstacles, err := r.findObstacles(ctx)
+	if err != nil {
 		return err
+	}
+	if len(obstacles) > 0 && !r.o.Force {
+		return &ObstructedError{Obstacles: obstacles}
+	}
+	found := map[string]string{}
+	for _, o := range obstacles {
+		found[o.Path] = o.Reason
 	}
 	var entries []Entry
 	for _, i := range r.items {
@@ -51,86 +56,6 @@ func (r *restore) leaveOut(reasons map[string]string) error {
 	r.items = kept
 	r.skipped = append(r.skipped, missing...)
 	return nil
-}
-
-// findObstacles finds what is in the way of files and belongs to nobody here:
-// it names the paths that can't be written, and why.
-func (r *restore) findObstacles(ctx context.Context, found map[string]string) error {
-	above := map[string]string{} // what is in the way of a directory: "" for nothing
-	c := cursor{base: r.w.root}
-	defer c.close()
-	for _, i := range r.items {
-		if i.done || i.To == nil {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		obstacle, err := r.obstacleAbove(&c, i.Path, above)
-		if err == nil && obstacle == "" && i.isDir && !i.To.isDir() {
-			obstacle, err = r.obstacleBelow(ctx, i.Path)
-		}
-		if err != nil {
-			return fmt.Errorf("look for what is in the way of %s: %w", i.Path, err)
-		}
-		if obstacle != "" {
-			found[i.Path] = obstacle + " is in the way"
-		}
-	}
-	return nil
-}
-
-// obstacleAbove returns what is above a path and is no directory.
-func (r *restore) obstacleAbove(c *cursor, path string, known map[string]string) (string, error) {
-	slash := strings.LastIndexByte(path, '/')
-	if slash < 0 {
-		return "", nil
-	}
-	dir := path[:slash]
-	if obstacle, ok := known[dir]; ok {
-		return obstacle, nil
-	}
-	obstacle, err := r.obstacleAbove(c, dir, known)
-	if err != nil || obstacle != "" {
-		known[dir] = obstacle
-		return obstacle, err
-	}
-	root, name, err := c.at(dir)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = root.Lstat(native(name))
-	}
-	switch {
-	case absent(err), err == nil && info.IsDir(), err == nil && r.goes[dir]:
-	case err != nil:
-		return "", err
-	default:
-		obstacle = dir
-	}
-	known[dir] = obstacle
-	return obstacle, nil
-}
-
-// obstacleBelow returns what is in a directory and does not go.
-func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error) {
-	entries, err := r.w.readDir(dir)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range entries {
-		path := dir + "/" + e.Name()
-		switch {
-		case r.w.excluded(path):
-			return path, nil
-		case e.IsDir():
-			if obstacle, err := r.obstacleBelow(ctx, path); err != nil || obstacle != "" {
-				return obstacle, err
-			}
-		case !r.goes[path]:
-			return path, nil
-		}
-	}
-	return "", ctx.Err()
 }
 
 // stageAll writes all bytes to temporary files.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -344,6 +345,21 @@ func TestRestoreRefuses(t *testing.T) {
 			}
 			if diff := differs(dir, before); diff != "" {
 				t.Errorf("changed all the same: %s", diff)
+			}
+			var obstructed *ObstructedError
+			if inTheWay := strings.Contains(test.want, "in the way") || name == "pipe"; errors.As(err, &obstructed) != inTheWay {
+				t.Errorf("%v tells of something in the way: %t", err, !inTheWay)
+			}
+			if obstructed == nil {
+				return
+			}
+			obstacles, err := w.Obstacles(t.Context(), changes)
+			if err != nil || !slices.Equal(obstacles, obstructed.Obstacles) {
+				t.Errorf("foretold %v, %v", obstacles, err)
+			}
+			done, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x", Force: true})
+			if err != nil || done.Deleted != 1 || len(done.Skipped) != 1 {
+				t.Errorf("forced: %+v, %v", done, err)
 			}
 		})
 	}

@@ -355,6 +355,8 @@ func buildError(env *environment, st *checkpoint.State, prd string, err error) e
 		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (put them back as they were)")
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, err)
+	case isA[*workspace.ObstructedError](err):
+		return withHint(err, fmt.Sprintf("move away what is in the way, then `runner build %s --resume`", prd))
 	case errors.Is(err, runner.ErrPlanMoved):
 		return withHint(err, fmt.Sprintf("`runner plan %s --resume` shows what there is now", prd))
 	}

@@ -201,6 +201,8 @@ func rollbackHint(prd string, err error) error {
 	switch {
 	case errors.As(err, &missing):
 		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
+	case isA[*workspace.ObstructedError](err):
+		return withHint(err, "move away what is in the way, and repeat the command; --force leaves these files out and restores the rest")
 	case errors.As(err, &branch):
 		return withHint(&usageError{err: err}, "`"+checkOut(branch.Of, branch.Commit)+"` first: only the branch that is checked out is ever reset")
 	case errors.As(err, &moved):

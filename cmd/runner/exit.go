@@ -100,7 +100,7 @@ func exitCode(err error) int {
 		errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
 		return exitDamaged
 	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err),
-		isA[*workspace.GitStateError](err),
+		isA[*workspace.GitStateError](err), isA[*workspace.ObstructedError](err),
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, checkpoint.ErrNoCheckpoint):
 		return exitUsage

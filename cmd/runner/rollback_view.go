@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"prdrunner/checkpoint"
@@ -28,6 +29,7 @@ type rollbackPreview struct {
 	FilesOf       uint64                   `json:"files_of_seq,omitempty"` // the commit that captured them
 	Files         []fileChange             `json:"files"`
 	Missing       []fileProblem            `json:"missing"`
+	Blocked       []fileProblem            `json:"blocked"` // that something is in the way of
 	leftAlone
 	Git      *gitReset      `json:"git,omitempty"`
 	Finishes *finishPreview `json:"finishes,omitempty"` // before, since it was cut short
@@ -71,7 +73,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	p := rollbackPreview{
 		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Steps,
 		Scope: plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
-		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{},
+		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
 	}
 	if plan.Current != nil {
 		p.From = plan.Current.ID
@@ -87,6 +89,9 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	}
 	for _, m := range plan.Missing {
 		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
+	}
+	for _, o := range plan.Obstacles {
+		p.Blocked = append(p.Blocked, fileProblem{checkpoint.Text(o.Path), o.Reason})
 	}
 	p.leftAlone = newLeftAlone(plan.LeftAlone)
 	p.Finishes = newFinishPreview(plan.Finish)
@@ -197,6 +202,9 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	for _, m := range plan.Missing {
 		fmt.Fprintf(b, "  ✗ Cannot restore %s: %s\n", view.OneLine(m.Path), m.Reason)
 	}
+	for _, o := range plan.Obstacles {
+		fmt.Fprintf(b, "  ✗ Cannot change %s: %s\n", view.OneLine(o.Path), view.OneLine(o.Reason))
+	}
 	writeLeftAlone(b, "  - Left as it is, since it", plan.LeftAlone)
 }
 
@@ -293,7 +301,12 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 			fmt.Fprintf(&b, "# %s\n", line)
 		}
 	}
-	for _, c := range plan.Changes {
+	changes := slices.Clone(plan.Changes)
+	for _, o := range plan.Obstacles {
+		fmt.Fprintf(&b, "# %s is left out: %s\n", view.OneLine(o.Path), view.OneLine(o.Reason))
+		changes = slices.DeleteFunc(changes, func(c workspace.Change) bool { return c.Path == o.Path })
+	}
+	for _, c := range changes {
 		if c.From != nil && (c.To == nil || c.To.Mode&^0o777 != c.From.Mode&^0o777) {
 			if c.From.Mode&workspace.ModeDir == workspace.ModeDir && c.From.Mode&workspace.ModeSymlink != workspace.ModeSymlink {
 				fmt.Fprintf(&b, "rmdir -- %s\n", shellQuote(c.Path))
@@ -302,7 +315,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 			}
 		}
 	}
-	for _, c := range plan.Changes {
+	for _, c := range changes {
 		if c.To != nil {
 			writeManualFile(&b, env, store, *c.To)
 		}
