@@ -83,7 +83,8 @@ func OpenStore(dir string, o Options) (*Store, error) {
 // Dir returns the state directory.
 func (s *Store) Dir() string { return s.dir }
 
-// checkDir refuses a directory that somebody else could have a hand in.
+// checkDir refuses a directory that somebody else could have a hand in: the
+// state directory, or one in it.
 func (s *Store) checkDir(dir string) error {
 	info, err := s.fs.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,6 +95,9 @@ func (s *Store) checkDir(dir string) error {
 	}
 	switch {
 	case info.Mode().Type() == fs.ModeSymlink:
+		if dir != s.dir {
+			return &DirError{dir, "it is a symbolic link, and what lies behind it is not touched; remove it, or put what it names in its place"}
+		}
 		return &DirError{dir, "it is a symbolic link; name the directory itself"}
 	case !info.IsDir():
 		return &DirError{dir, "it is not a directory"}

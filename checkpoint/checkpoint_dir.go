@@ -42,10 +42,11 @@ func (d checkpointDir) blobs() store.Blobs { return store.NewBlobs(d.fs, d.dir) 
 // fileNames are the names that the file of a checkpoint can have.
 func fileNames(id string) [2]string { return [2]string{id + jsonExt, id + jsonExt + zstExt} }
 
-// checkpointOf returns the checkpoint that a file is of by its name.
+// checkpointOf returns the checkpoint that a file is of by its name. What is of
+// none is not ours to read or remove.
 func checkpointOf(name string) (id string, ok bool) {
 	id, ok = strings.CutSuffix(strings.TrimSuffix(name, zstExt), jsonExt)
-	return id, ok && id != ""
+	return id, ok && isCheckpointID(id)
 }
 
 // checkpointMember is the name of a checkpoint's file in an export, where it is

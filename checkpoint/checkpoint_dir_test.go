@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -362,7 +363,10 @@ func FuzzCheckpointFile(f *testing.F) {
 // none of them is nobody's checkpoint.
 func TestCheckpointFileNames(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"CP-init-20250101T000000Z-aaaa0000", "CP-a.json", "CP-a.zst"} {
+	at := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, id := range []string{
+		"CP-init-20250101T000000Z-aaaa0000", newCheckpointID("a b/ü-1.json", at, ""), newCheckpointID("-", at, ""),
+	} {
 		for _, name := range fileNames(id) {
 			if got, ok := checkpointOf(name); !ok || got != id {
 				t.Errorf("%s is of %q", name, got)
@@ -372,12 +376,20 @@ func TestCheckpointFileNames(t *testing.T) {
 			t.Errorf("%s is of %q", checkpointMember(id), got)
 		}
 	}
-	for _, name := range []string{"", ".json", ".json.zst", "CP-a", "CP-a.zst", "CP-a.json.damaged", "CP-a.json.zst.damaged"} {
+	const some = "CP-a-20250101T000000Z-aaaa0000"
+	for _, name := range []string{
+		"", ".json", ".json.zst", some, some + ".zst", some + ".json.damaged", some + ".json.zst.damaged", "package.json", "CP-notes.json",
+		"CP--20250101T000000Z-aaaa0000.json", "CP-a-20251301T000000Z-aaaa0000.json", "CP-a-20250101T000000Z-aaaa000g.json",
+		"CP-a_20250101T000000Z-aaaa0000.json", "CP-a-20250101T000000Z_aaaa0000.json", "CP-a b-20250101T000000Z-aaaa0000.json",
+		"CP-" + strings.Repeat("a", 250) + "-20250101T000000Z-aaaa0000.json",
+	} {
 		if id, ok := checkpointOf(name); ok {
 			t.Errorf("%s is of %q", name, id)
 		}
 	}
-	for _, member := range []string{"checkpoints/CP-a.json.zst", "checkpoints/.json", "checkpoints/../a.json", "logs/CP-a.json"} {
+	for _, member := range []string{
+		"checkpoints/" + some + ".json.zst", "checkpoints/.json", "checkpoints/../" + some + ".json", "logs/" + some + ".json",
+	} {
 		if id, ok := checkpointOfMember(member); ok {
 			t.Errorf("%s is of %q", member, id)
 		}

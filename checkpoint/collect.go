@@ -49,7 +49,10 @@ func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected,
 	if err != nil {
 		return Collected{}, &NotCollectedError{s.lockedBy(err, "", s.storeLockPath())}
 	}
-	done, err := s.collectAlone(ctx, w)
+	var done Collected
+	if err = s.checkLayout(""); err == nil {
+		done, err = s.collectAlone(ctx, w)
+	}
 	return done, errors.Join(err, only.Unlock())
 }
 

@@ -88,6 +88,9 @@ func (i *Import) share() error {
 	if err != nil {
 		return s.lockedBy(err, "", s.storeLockPath())
 	}
+	if err := s.checkLayout(""); err != nil {
+		return errors.Join(err, shared.Unlock())
+	}
 	i.shared = shared
 	return nil
 }
@@ -96,19 +99,15 @@ func (i *Import) share() error {
 // trash goes with the next collection, which the shared lock keeps away
 // meanwhile. Without a state directory it is where temporary files go, since
 // an archive may well be refused, or only looked at.
-func (i *Import) stagingDir() (string, error) {
+func (i *Import) stagingDir() string {
 	if i.shared == nil {
-		return i.store.o.TempDir, nil
+		return i.store.o.TempDir
 	}
-	trash := i.store.trashPath()
-	return trash, i.store.checkDir(trash)
+	return i.store.trashPath()
 }
 
 func (i *Import) open(ctx context.Context, r io.Reader, path string, limits bundle.Limits) error {
-	dir, err := i.stagingDir()
-	if err != nil {
-		return err
-	}
+	dir := i.stagingDir()
 	if err := store.MkdirAll(i.store.fs, dir); err != nil {
 		return err
 	}

@@ -83,13 +83,6 @@ func (k *checking) sort() error {
 	return nil
 }
 
-// isCheckpointID reports whether an id can be the name of a file.
-func isCheckpointID(id string) bool {
-	return id != "" && len(id) < 200 && !strings.HasPrefix(id, ".") && strings.Trim(id, checkpointIDChars) == ""
-}
-
-const checkpointIDChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._%-"
-
 // maxMember bounds what is read into memory of a member that is not a list of
 // files.
 const maxMember = maxCheckpoint

@@ -71,6 +71,9 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 
 func (i *Import) place(ctx context.Context, replace bool, pending *PendingImport) (*Placed, error) {
 	s := i.store
+	if err := s.checkLayout(i.PRD); err != nil {
+		return nil, err
+	}
 	if err := s.finish(i.PRD); err != nil {
 		return nil, err
 	}
@@ -130,9 +133,6 @@ func (i *Import) mendHere() error {
 
 // placeObjects makes the archive's objects those of the state directory.
 func (i *Import) placeObjects(ctx context.Context) (err error) {
-	if err := i.store.checkDir(filepath.Join(i.store.dir, objectsDir)); err != nil {
-		return err
-	}
 	batch := i.store.Objects().Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	for _, digest := range slices.Sorted(maps.Keys(i.objects)) {
@@ -271,9 +271,6 @@ func (s *Store) moveIn(prd, from string) error {
 	for _, sub := range []string{checkpointsDir, logsDir} {
 		dir := filepath.Join(to, sub)
 		if err := store.MkdirAll(s.fs, dir); err != nil {
-			return err
-		}
-		if err := s.checkDir(dir); err != nil {
 			return err
 		}
 		if err := s.moveFiles(filepath.Join(from, sub), dir, func(string) bool { return true }); err != nil {

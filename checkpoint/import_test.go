@@ -223,8 +223,10 @@ func TestHostileArchives(t *testing.T) {
 		"a foreign checkpoint": {func(t *testing.T, a *archived) {
 			a.members[a.one(t, checkpointsDir)] = foreign.members[foreign.one(t, checkpointsDir)]
 		}, "another checkpoint than the journal says"},
-		"a checkpoint too few":  {func(t *testing.T, a *archived) { delete(a.members, a.one(t, checkpointsDir)) }, "it is missing"},
-		"a checkpoint too many": {func(_ *testing.T, a *archived) { a.members["checkpoints/CP-x.json"] = []byte("{}") }, "has no such checkpoint"},
+		"a checkpoint too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, checkpointsDir)) }, "it is missing"},
+		"a checkpoint too many": {func(_ *testing.T, a *archived) {
+			a.members["checkpoints/CP-x-20250101T000000Z-aaaa0000.json"] = []byte("{}")
+		}, "has no such checkpoint"},
 		"an object of other bytes": {func(t *testing.T, a *archived) {
 			a.members[a.one(t, objectsDir)] = []byte("other")
 		}, "its bytes are not what its name says"},

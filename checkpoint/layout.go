@@ -76,14 +76,36 @@ func (s *Store) makeRoot() error {
 	return store.WriteFile(s.fs, ignore, []byte("*\n"))
 }
 
+// checkLayout refuses a state directory in which something that is to be a
+// directory is none of its own: what would be listed, written or removed behind
+// a link is somebody else's. It looks at what all PRDs share and, unless prd is
+// "", at what the owner of that one works on. It makes none; the caller holds a
+// lock.
+func (s *Store) checkLayout(prd string) error {
+	var dirs []string
+	for _, name := range []string{objectsDir, failedDir, trashDir, safetyDir} {
+		dirs = append(dirs, filepath.Join(s.dir, name))
+	}
+	if prd != "" {
+		for _, dir := range []string{s.prdDir(prd), s.archivingPath(prd), s.deletingPath(prd), s.importingPath(prd)} {
+			dirs = append(dirs, dir)
+			for _, name := range []string{checkpointsDir, historyDir, logsDir, runDir, inboxDir} {
+				dirs = append(dirs, filepath.Join(dir, name))
+			}
+		}
+	}
+	for _, dir := range dirs {
+		if err := s.checkDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // makePRDLayout creates what a session needs.
 func (s *Store) makePRDLayout(prd string) error {
 	for _, name := range []string{"", logsDir, runDir, inboxDir} {
-		dir := filepath.Join(s.prdDir(prd), name)
-		if err := store.MkdirAll(s.fs, dir); err != nil {
-			return err
-		}
-		if err := s.checkDir(dir); err != nil {
+		if err := store.MkdirAll(s.fs, filepath.Join(s.prdDir(prd), name)); err != nil {
 			return err
 		}
 	}

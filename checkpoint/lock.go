@@ -109,12 +109,20 @@ func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error
 	return x, nil
 }
 
-// lockDir makes the state directory, if it must, and takes the locks in it.
+// lockDir makes the state directory, if it must, takes the locks in it, and
+// makes sure that what the owner works on lies in it.
 func (s *Store) lockDir(prd string) (*locks, error) {
 	if err := s.makeRoot(); err != nil {
 		return nil, err
 	}
-	return s.acquire(prd)
+	l, err := s.acquire(prd)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkLayout(prd); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	return l, nil
 }
 
 // SetAside moves all that belongs to a PRD under failed/ without reading it:

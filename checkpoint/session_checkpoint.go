@@ -1,8 +1,6 @@
 package checkpoint
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 
@@ -30,12 +28,11 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 	}
 	// The place in the commit tells apart two of one trigger in one commit.
 	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, x.pending.Seq, t, len(x.pending.Events))
-	sum := sha256.Sum256([]byte(origin))
 	phase := e.Phase
 	if phase == "" {
 		phase = "init"
 	}
-	e.ID = fmt.Sprintf("CP-%s-%s-%s", encodeName(phase), stamp(at), hex.EncodeToString(sum[:4]))
+	e.ID = newCheckpointID(phase, at, origin)
 	files := x.live.files.cut(s, e.ID)
 	e.Created, e.Modified = len(files.Created), len(files.Modified)
 	e.Removes = x.retain(e.ID, t, e.Phase)

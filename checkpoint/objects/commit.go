@@ -61,7 +61,7 @@ func (b *Batch) publish(ctx context.Context) error {
 	paths := make([]string, 0, len(dirs)+1)
 	for _, dir := range dirs {
 		path := filepath.Join(b.s.dir, dir)
-		if err := b.s.fs.Mkdir(path, store.DirPerm); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := b.s.mkdir(path); err != nil {
 			return err
 		}
 		paths = append(paths, path)
@@ -79,6 +79,20 @@ func (b *Batch) publish(ctx context.Context) error {
 	}
 	b.s.settle(dirs)
 	return nil
+}
+
+// mkdir makes a subdirectory, unless it is there. One that is a link leads to
+// what is not ours, and Sweep passes it over.
+func (s *Store) mkdir(path string) error {
+	err := s.fs.Mkdir(path, store.DirPerm)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := s.fs.Lstat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a directory; remove it", path)
+	}
+	return err
 }
 
 // rename gives a file its name. Where it cannot, another batch may have been

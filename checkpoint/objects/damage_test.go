@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -227,6 +228,28 @@ func FuzzCompressed(f *testing.F) {
 		case errors.As(err, &damaged) || errors.Is(err, objects.ErrTooLarge):
 		default:
 			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+	})
+}
+
+// TestLinkedSubdirectory: an object that would lie behind a link is not written.
+func TestLinkedSubdirectory(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		data := []byte("data")
+		outside := filepath.Join(filepath.Dir(p.dir), "outside")
+		must(t, store.MkdirAll(p.fs, outside))
+		must(t, store.MkdirAll(p.fs, p.dir))
+		must(t, p.fs.Symlink("../outside", filepath.Dir(p.path(digestOf(data)))))
+		b := p.Begin()
+		_, err := b.Put(t.Context(), data)
+		if err == nil { // no link is followed in memory
+			err = b.Commit(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), "not a directory") {
+			t.Errorf("put and commit: %v", err)
+		}
+		if left, err := p.fs.ReadDir(outside); err != nil || len(left) > 0 {
+			t.Errorf("outside there is %v, %v", left, err)
 		}
 	})
 }

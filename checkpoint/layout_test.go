@@ -1,0 +1,113 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestLinksInTheStateDirectory: behind a link in the place of a directory
+// nothing is listed, written or removed, whatever is asked for.
+func TestLinksInTheStateDirectory(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	shared := []string{"objects", "failed", "trash", "safety"}
+	own := []string{
+		"PRD-009", "PRD-009/checkpoints", "PRD-009/history", "PRD-009/logs", "PRD-009/run", "PRD-009/inbox",
+		"PRD-009.archiving", "PRD-009.deleting", "PRD-009.importing", "PRD-009.importing/checkpoints", "PRD-009.deleting/history",
+	}
+	operations := map[string]func(s *Store) error{
+		"lock": func(s *Store) error {
+			x, err := s.Lock(ctx, "PRD-009", by)
+			if err == nil {
+				err = x.Close()
+			}
+			return err
+		},
+		"set aside": func(s *Store) error { _, err := s.SetAside(ctx, "PRD-009"); return err },
+		"delete":    func(s *Store) error { return s.DeleteSession(ctx, "PRD-009", by) },
+	}
+	for _, name := range append(shared, own...) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := onDisk(t)
+			must(t, f.run().Close())
+			outside := f.linkAway(name)
+			for what, do := range operations {
+				var refused *DirError
+				if err := do(f.open()); !errors.As(err, &refused) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if left, err := os.ReadDir(outside); err != nil || len(left) != 1 {
+				t.Errorf("outside there is %v, %v", left, err)
+			}
+		})
+	}
+	for _, name := range shared {
+		t.Run("collect "+name, func(t *testing.T) {
+			t.Parallel()
+			f := onDisk(t)
+			must(t, f.run().Close())
+			f.linkAway(name)
+			var refused *DirError
+			if _, err := f.open().Collect(ctx, nil); !errors.As(err, &refused) {
+				t.Errorf("collect: %v", err)
+			}
+		})
+	}
+}
+
+// linkAway puts a link to a directory elsewhere, which it returns and in which
+// there is a file, in the place of one in the state directory.
+func (f *fixture) linkAway(name string) (outside string) {
+	f.t.Helper()
+	outside = f.t.TempDir()
+	must(f.t, os.WriteFile(filepath.Join(outside, "package.json"), []byte("{}"), 0o600))
+	at := filepath.Join(f.dir, name)
+	must(f.t, os.RemoveAll(at))
+	must(f.t, os.MkdirAll(filepath.Dir(at), 0o700))
+	must(f.t, os.Symlink(outside, at))
+	return outside
+}
+
+// TestWorldWritableCheckpoints: others could put files there.
+func TestWorldWritableCheckpoints(t *testing.T) {
+	t.Parallel()
+	f := onDisk(t)
+	x := f.run()
+	x.Checkpoint(TriggerManual, "", nil)
+	must(t, x.Close())
+	must(t, os.Chmod(filepath.Join(f.dir, "PRD-009", "checkpoints"), 0o777)) //nolint:gosec // it is refused for that
+	var refused *DirError
+	if _, err := f.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &refused) {
+		t.Errorf("lock: %v", err)
+	}
+}
+
+// TestStrangersAmongCheckpoints: what is not the file of a checkpoint by its
+// name stays where people put it.
+func TestStrangersAmongCheckpoints(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	x.Checkpoint(TriggerManual, "", nil)
+	must(t, x.Close())
+	const unkept = "PRD-009/checkpoints/CP-old-20250101T000000Z-aaaa0000.json"
+	strangers := []string{"package.json", "CP-notes.json", "notes.json.zst"}
+	for _, name := range strangers {
+		f.write("PRD-009/checkpoints/"+name, []byte("mine"))
+	}
+	f.write(unkept, []byte("{}"))
+	must(t, f.lock().Close())
+	for _, name := range strangers {
+		if got := string(f.read("PRD-009/checkpoints/" + name)); got != "mine" {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+	if there, err := f.open().exists(filepath.Join(f.dir, unkept)); there || err != nil {
+		t.Errorf("the file of a checkpoint that is not kept: %v, %v", there, err)
+	}
+}
