@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner/view"
 )
 
 type checkpointCreateOptions struct {
@@ -25,6 +26,7 @@ type createdCheckpoint struct {
 	// Kept holds what was edited before a rollback was finished: Checkpoint
 	// does not.
 	Kept []string `json:"edits_kept,omitempty"`
+	notCaptured
 }
 
 func newCheckpointCreateCommand(env *environment) *cobra.Command {
@@ -77,23 +79,33 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 			return err
 		}
 	}
+	left, err := leftOutOf(ctx, env, store, made)
+	if err != nil {
+		return fmt.Errorf("name what checkpoint %s, which was made, leaves out: %w", made.ID, err)
+	}
 	if o.json {
-		return writeJSON(env.stdout, createdCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Checkpoint: made, Kept: first.keptIDs()})
+		return writeJSON(env.stdout, createdCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Checkpoint: made, notCaptured: left, Kept: first.keptIDs()})
 	}
-	fmt.Fprintf(env.stdout, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
+	return writeCreated(env.stdout, made, left, first.keptIDs())
+}
+
+func writeCreated(w io.Writer, made *checkpoint.CheckpointRef, left notCaptured, kept []string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
 	if made.Capture != nil {
-		fmt.Fprintf(env.stdout, "  Files: %d\n", made.Capture.Files)
-		if n := made.Capture.Unstable; n > 0 {
-			fmt.Fprintf(env.stdout, "  Left out: %s that kept changing; runner checkpoint show %s %s names them\n", view.Plural(n, "file"), o.prd, made.ID)
-		}
+		fmt.Fprintf(&b, "  Files: %d\n", made.Capture.Files)
 	}
-	for _, id := range first.keptIDs() {
-		fmt.Fprintf(env.stdout, "  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
+	for _, line := range left.lines() {
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	for _, id := range kept {
+		fmt.Fprintf(&b, "  Not in it: what was edited before the rollback was finished; that is in %s\n", id)
 	}
 	for _, line := range gitLines(made.Git) {
-		fmt.Fprintf(env.stdout, "  Git %s\n", line)
+		fmt.Fprintf(&b, "  Git %s\n", line)
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // newestManual finds the checkpoint that a run made on request.

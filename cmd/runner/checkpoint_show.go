@@ -25,10 +25,8 @@ type shownCheckpoint struct {
 	InvalidatedBy string              `json:"invalidated_by,omitempty"`
 	Damage        *checkpoint.Damage  `json:"damage,omitempty"`
 	Capture       *checkpoint.Capture `json:"capture,omitempty"`
-	LeftOut       []checkpoint.Text   `json:"left_out"` // sensitive files that were not captured
-	Unstable      []checkpoint.Text   `json:"unstable"` // files that were not, since they kept changing
-	Special       []checkpoint.Text   `json:"special"`  // and what was not, since it may not be read, is no file, or is another repository
-	Validation    checkedParts        `json:"validation"`
+	notCaptured
+	Validation checkedParts `json:"validation"`
 }
 
 func newCheckpointShowCommand(env *environment) *cobra.Command {
@@ -79,7 +77,7 @@ func newShownCheckpoint(found *checkpoint.Inspection) shownCheckpoint {
 	return shownCheckpoint{
 		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
 		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
-		LeftOut: texts(found.LeftOut), Unstable: texts(found.Unstable), Special: texts(found.Special), Validation: newCheckedParts(&found.Check),
+		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Validation: newCheckedParts(&found.Check),
 	}
 }
 

@@ -136,16 +136,7 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 		return []string{"Workspace: not captured; recorded artifacts only"}
 	}
 	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", view.Plural(c.Files, "file"), c.Bytes, c.At.UTC().Format(time.DateTime))}
-	for _, path := range found.LeftOut {
-		lines = append(lines, "Left out, since it looks sensitive or holds a sensitive value: "+path)
-	}
-	for _, path := range found.Unstable {
-		lines = append(lines, "Left out, since it kept changing: "+path)
-	}
-	for _, path := range found.Special {
-		lines = append(lines, "Left out, since it may not be read, is no file, or is another repository: "+path)
-	}
-	return lines
+	return append(lines, newNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
 }
 
 func gitLines(g *checkpoint.Git) []string {

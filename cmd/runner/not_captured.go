@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+// notCaptured is what a capture left out of the files in its scope.
+type notCaptured struct {
+	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
+	Unstable []checkpoint.Text `json:"unstable"` // kept changing
+	Special  []checkpoint.Text `json:"special"`  // may not be read, is no file, or is another repository
+}
+
+func newNotCaptured(leftOut, unstable, special []string) notCaptured {
+	return notCaptured{LeftOut: texts(leftOut), Unstable: texts(unstable), Special: texts(special)}
+}
+
+// leftOutOf names what the capture of a checkpoint left out.
+func leftOutOf(ctx context.Context, env *environment, store *checkpoint.Store, ref *checkpoint.CheckpointRef) (notCaptured, error) {
+	l := &workspace.Listing{}
+	if c := ref.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 {
+		err := withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) (err error) {
+			l, err = w.Load(ctx, c.Listing)
+			return err
+		})
+		if err != nil {
+			return notCaptured{}, err
+		}
+	}
+	return newNotCaptured(l.LeftOut, l.Unstable, l.Special), nil
+}
+
+// lines name it for people, a path each.
+func (n notCaptured) lines() []string {
+	var lines []string
+	for _, kind := range []struct {
+		why   string
+		paths []checkpoint.Text
+	}{
+		{"looks sensitive or holds a sensitive value", n.LeftOut},
+		{"kept changing", n.Unstable},
+		{"may not be read, is no file, or is another repository", n.Special},
+	} {
+		for _, path := range kind.paths {
+			lines = append(lines, "Left out, since it "+kind.why+": "+view.OneLine(string(path)))
+		}
+	}
+	return lines
+}
