@@ -41,6 +41,9 @@ func (l *loop) begin(plan *Plan) error {
 	for _, v := range l.o.Views {
 		v.Begin(beginning)
 	}
+	for _, link := range l.facts.linksOut {
+		l.warn(behindLink(link))
+	}
 	for _, c := range commits {
 		l.durable(c)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
 )
 
 const (
@@ -98,29 +99,34 @@ func (l *loop) capture() {
 // scope is what a capture takes in, besides what git knows: what the pipeline
 // names, and what the configuration adds.
 func (l *loop) scope() []string {
-	patterns := slices.Clone(l.o.Include)
-	add := func(more ...string) {
-		for _, pattern := range more {
-			if pattern != "" && filepath.IsLocal(filepath.FromSlash(pattern)) {
-				patterns = append(patterns, pattern)
-			}
-		}
-	}
-	add(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document))
-	for _, phase := range l.p.Phases {
+	patterns := slices.Concat(l.o.Include, local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), declared(l.p))
+	slices.Sort(patterns)
+	return slices.Compact(patterns)
+}
+
+// declared are the patterns of inputs and artifacts that a pipeline declares in
+// the workspace.
+func declared(p *pipeline.Pipeline) []string {
+	var patterns []string
+	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
-			add(ws.Inputs...)
-			add(ws.Artifacts...)
+			patterns = slices.Concat(patterns, ws.Inputs, ws.Artifacts)
 			for _, g := range ws.Gates {
-				add(g.Inputs...)
+				patterns = append(patterns, g.Inputs...)
 			}
 		}
 		for _, g := range phase.Gates {
-			add(g.Inputs...)
+			patterns = append(patterns, g.Inputs...)
 		}
 	}
-	slices.Sort(patterns)
-	return slices.Compact(patterns)
+	return local(patterns...)
+}
+
+// local are the patterns that are of the workspace.
+func local(patterns ...string) []string {
+	return slices.DeleteFunc(patterns, func(pattern string) bool {
+		return pattern == "" || !filepath.IsLocal(filepath.FromSlash(pattern))
+	})
 }
 
 // tellLeftOut names, once, what no capture takes in, and each file that one

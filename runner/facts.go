@@ -25,6 +25,7 @@ type Facts struct {
 	partial   map[string][]checkpoint.Artifact // recorded artifacts that a stopped workstream wrote over, as on record, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 
+	linksOut   []string           // links in the place of declared directories that lead out of the workspace
 	uncaptured string             // why no capture proves the workspace unchanged since the last run; "" where one does
 	moved      []workspace.Change // what is not as it was captured, or recorded, since
 	moving     map[string]string  // what changed in the last run after a gate that declares nothing passed, by its label
@@ -71,7 +72,10 @@ func newFacts() *Facts {
 }
 
 // session gathers what concerns the session as a whole.
-func (s *surveyor) session(ctx context.Context, f *Facts, git Git) error {
+func (s *surveyor) session(ctx context.Context, f *Facts, git Git) (err error) {
+	if f.linksOut, err = s.files.LinksOut(declared(s.p)); err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
 	if s.p.Document != "" {
 		a, err := describe(ctx, s.files, filepath.ToSlash(s.p.Document))
 		if err != nil && !workspace.IsAbsent(err) {

@@ -62,6 +62,9 @@ func keepArtifacts(ctx context.Context, w *workspace.Workspace, patterns []strin
 		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
 			return nil, nil, fmt.Errorf("the declared artifact %q is a directory; %q names the files in it", pattern, pattern+"/**")
 		}
+		if link := w.LinkOut(pattern); link != "" && link != pattern {
+			return nil, nil, fmt.Errorf("the declared artifact %q does not exist: %s", pattern, behindLink(link))
+		}
 		return nil, nil, fmt.Errorf("the declared artifact %q does not exist", pattern)
 	}
 	paths, err := w.Glob(ctx, patterns)

@@ -169,11 +169,19 @@ func (pl *planner) plan(now time.Time) *Plan {
 		plan.Phases = append(plan.Phases, pp)
 	}
 	pl.stale(plan)
+	for _, link := range pl.facts.linksOut {
+		plan.Warnings = append(plan.Warnings, behindLink(link))
+	}
 	for _, c := range pl.facts.moved {
 		plan.Moved = append(plan.Moved, Moved{Path: c.Path, Kind: c.Kind})
 	}
 	plan.Facts = plan.digest(pl.facts)
 	return plan
+}
+
+// behindLink says what becomes of files that are somewhere else.
+func behindLink(link string) string {
+	return link + " is a link that leads out of the workspace, or nowhere: what is behind it counts as not there"
 }
 
 // warn takes in what can't be evaluated. That is no reason not to run

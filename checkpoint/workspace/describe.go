@@ -149,7 +149,7 @@ func (w *Workspace) describe(ctx context.Context, path string, withBlob func(siz
 		err = w.hash(ctx, at, &f, withBlob)
 	}
 	if err != nil {
-		return found{}, failed(path, err)
+		return found{}, failed(path, w.outward(path, err))
 	}
 	return f, nil
 }

@@ -10,11 +10,15 @@ import (
 )
 
 // Lstat describes a path without following a link at its end.
-func (w *Workspace) Lstat(path string) (fs.FileInfo, error) { return w.root.Lstat(native(path)) }
+func (w *Workspace) Lstat(path string) (fs.FileInfo, error) {
+	info, err := w.root.Lstat(native(path))
+	return info, w.outward(path, err)
+}
 
 // Glob returns the files that match any of the patterns, sorted, without
 // duplicates. Directories do not match; symbolic links do, and are not
-// followed, but for one that the literal beginning of a pattern names.
+// followed, but for one in the workspace that the literal beginning of a pattern
+// names.
 func (w *Workspace) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	parsed, err := parsePatterns(patterns)
 	if err != nil {
@@ -31,7 +35,7 @@ func (w *Workspace) Glob(ctx context.Context, patterns []string) ([]string, erro
 // walk finds what matches patterns.
 type walk struct {
 	w      *Workspace
-	follow bool // links that are in the literal beginning of a pattern
+	follow bool // links in the literal beginning of a pattern; else they match, where no file can
 	pass   bool // over directories that may not be read, in place of failing
 
 	files []string // neither sorted nor without duplicates
@@ -43,10 +47,11 @@ type walk struct {
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 	byBase := map[string][]state{}
 	for _, p := range patterns {
-		if reached, err := g.reaches(p.base); err != nil || !reached {
-			if err != nil {
-				return fmt.Errorf("look for files: %w", err)
-			}
+		reached, err := g.reaches(p)
+		if err != nil {
+			return fmt.Errorf("look for files: %w", err)
+		}
+		if !reached {
 			continue
 		}
 		if len(p.elements) > 0 {
@@ -66,23 +71,32 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 	return nil
 }
 
-// reaches reports whether a path may be looked at: links on the way are
-// followed, or there are none.
-func (g *walk) reaches(path string) (bool, error) {
-	if g.follow || path == "" {
+// reaches reports whether what a pattern may match can be looked at: links on
+// the way are followed, or there are none. One that there is stands in the place
+// of the directory that it hides.
+func (g *walk) reaches(p pattern) (bool, error) {
+	if g.follow || p.base == "" {
 		return true, nil
 	}
-	for _, dir := range slices.Backward(slices.Collect(parents(path))) {
-		err := g.w.at(dir+"/", func(*os.Root, string) error { return nil })
+	dirs := above(p.base)
+	if len(p.elements) == 0 { // a link at the very path is what it names
+		dirs = dirs[:len(dirs)-1]
+	}
+	for _, dir := range dirs {
+		err := g.w.enter(dir)
 		switch {
-		case absent(err):
-			return false, nil
+		case err == nil:
+			continue
+		case errors.Is(err, errDetour):
+			if !g.w.excluded(dir) {
+				g.files = append(g.files, dir)
+			}
 		case g.pass && errors.Is(err, fs.ErrPermission):
 			g.denied = append(g.denied, dir)
-			return false, nil
-		case err != nil:
+		case !absent(err):
 			return false, err
 		}
+		return false, nil
 	}
 	return true, nil
 }
@@ -95,6 +109,8 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	entries, err := g.w.readDir(dir)
 	switch {
 	case absent(err): // what vanishes meanwhile is not there
+		return nil
+	case err != nil && dir != "" && g.w.LinkOut(dir) != "":
 		return nil
 	case g.pass && errors.Is(err, fs.ErrPermission):
 		g.denied = append(g.denied, dir)

@@ -48,6 +48,7 @@ func TestGlob(t *testing.T) {
 		{"l/*.go", []string{"l/x.go"}}, // a literal beginning names a link on purpose
 		{"[l]/*.go", nil},
 		{"outside/passwd", nil},
+		{"outside/**", nil},
 		{".git/** r/.git/config state/* state/object", nil},
 		{"missing/** missing", nil},
 		{"r/x.go/**", nil},
@@ -57,7 +58,7 @@ func TestGlob(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q", test.patterns, got, err, test.want)
 		}
 	}
-	for _, bad := range []string{"outside/**", "[", "../x", "/etc/*", "a/../../x", strings.Repeat("{a/b,c}", 11)} {
+	for _, bad := range []string{"[", "../x", "/etc/*", "a/../../x", strings.Repeat("{a/b,c}", 11)} {
 		if got, err := w.Glob(t.Context(), []string{bad}); err == nil {
 			t.Errorf("%s: got %q and no error", bad, got)
 		}

@@ -37,7 +37,7 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	name := native(e.Path)
 	info, err := w.root.Lstat(name)
 	if err != nil {
-		return nil, failed(e.Path, err)
+		return nil, failed(e.Path, w.outward(e.Path, err))
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
 		target, err := w.root.Readlink(name)
