@@ -20,6 +20,8 @@ type ImportFiles struct {
 	LeftOut []string // sensitive ones, which were not captured where the session comes from
 
 	patterns []string
+	same     map[string]bool // paths
+	own      ownFiles
 }
 
 // Blocked is a file that can't be put in its place.
@@ -32,13 +34,17 @@ type Blocked struct {
 // changes nothing. What the workspace has besides is none of the archive's
 // business.
 func (i *Import) PlanFiles(ctx context.Context, w *workspace.Workspace) (*ImportFiles, error) {
-	return planImported(ctx, w, i.State, i.LostObjects, i.object)
+	f, err := planImported(ctx, w, i.State, i.LostObjects, i.object)
+	if err == nil {
+		f.own, err = lookForOwn(ctx, w, f.patterns, f.same)
+	}
+	return f, err
 }
 
 // planImported compares the workspace with the files of a state. lost are
 // objects that can't be had.
 func planImported(ctx context.Context, w *workspace.Workspace, state *State, lost []string, from workspace.ObjectSource) (*ImportFiles, error) {
-	f := &ImportFiles{}
+	f := &ImportFiles{same: map[string]bool{}}
 	l := &workspace.Listing{}
 	if c := state.Capture; c != nil && !slices.Contains(lost, c.Listing) {
 		var err error
@@ -66,6 +72,7 @@ func (f *ImportFiles) add(e *workspace.Entry, found workspace.Compared) {
 		f.Blocked = append(f.Blocked, Blocked{Path: e.Path, By: found.Obstacle})
 	case found.Same(*e):
 		f.Same++
+		f.same[e.Path] = true
 	case found.Now == nil:
 		f.Absent = append(f.Absent, workspace.Change{Path: e.Path, Kind: workspace.Added, To: e})
 	default:

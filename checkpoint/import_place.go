@@ -51,7 +51,7 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 	if err != nil {
 		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))
 	}
-	done, err := i.place(ctx, o.Replace, i.pending(by, o))
+	done, err := i.place(ctx, o, i.pending(by, o))
 	if err != nil || done.Relation == RelationEqual || done.Relation == RelationSame {
 		return done, errors.Join(err, own.Unlock())
 	}
@@ -69,7 +69,7 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 	return done, x.Close() // writes what is derived
 }
 
-func (i *Import) place(ctx context.Context, replace bool, pending *PendingImport) (*Placed, error) {
+func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImport) (*Placed, error) {
 	s := i.store
 	if err := s.checkLayout(i.PRD); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (i *Import) place(ctx context.Context, replace bool, pending *PendingImport
 			return nil, err
 		}
 	case RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
-		if !replace {
+		if !o.Replace {
 			return nil, &ImportConflictError{PRD: i.PRD, Relation: relation, Here: here}
 		}
 		if here != nil && here.Rollback != nil { // its files are of neither moment
@@ -103,7 +103,7 @@ func (i *Import) place(ctx context.Context, replace bool, pending *PendingImport
 	if err := i.placeObjects(ctx); err != nil {
 		return nil, err
 	}
-	prepared, err := i.prepare(ctx, pending)
+	prepared, err := i.prepare(ctx, o, pending)
 	if err == nil {
 		err = s.move(prepared, s.importingPath(i.PRD))
 	}
@@ -156,7 +156,7 @@ func (i *Import) placeObjects(ctx context.Context) (err error) {
 
 // prepare copies the session into a directory of the trash, where nobody takes
 // it for one, and makes it durable.
-func (i *Import) prepare(ctx context.Context, pending *PendingImport) (dir string, err error) {
+func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingImport) (dir string, err error) {
 	s := i.store
 	dir = filepath.Join(s.trashPath(), rand.Text())
 	for _, sub := range []string{"", checkpointsDir, logsDir} {
@@ -176,7 +176,11 @@ func (i *Import) prepare(ctx context.Context, pending *PendingImport) (dir strin
 			return dir, fmt.Errorf("import %s: %w", m.Name, err)
 		}
 	}
-	if err := errors.Join(i.writeOrigin(dir), s.writePending(dir, pending)); err != nil {
+	var own ownFiles
+	if o.Files != nil {
+		own = o.Files.own
+	}
+	if err := errors.Join(i.writeOrigin(dir, own), s.writePending(dir, pending)); err != nil {
 		return dir, err
 	}
 	for _, sub := range []string{checkpointsDir, logsDir, ""} {

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,49 +9,74 @@ import (
 	"path/filepath"
 
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
 )
 
-// originName is the note of where a session was imported. It stays with the
-// session as long as that is here.
+// originName is the note of an import. It stays with the session as long as that
+// is here.
 const originName = "origin.json"
 
-// origin tells which part of a session comes from another workspace: what its
-// captures lack, up to that commit, was not there, which says nothing of here.
+// origin tells which part of a session comes from another workspace, and what
+// this one had besides: no capture up to that commit says anything of it.
 type origin struct {
 	FormatVersion string `json:"format_version"`
 	Session       string `json:"session"`
 	Seq           uint64 `json:"seq"` // at which it stood when it was imported
+	ownFiles
 }
 
-// writeOrigin puts the note into the directory of an imported session.
-func (i *Import) writeOrigin(dir string) error {
-	data, err := marshal(origin{FormatVersion: FormatVersion, Session: i.Session, Seq: i.Seq})
+// ownFiles are the files that a workspace had when a session was imported, and
+// that are none of the session's.
+type ownFiles struct {
+	Looked bool   `json:"looked"` // false: nobody looked for them
+	Git    bool   `json:"git"`    // it was looked in git, too
+	Own    []Text `json:"own"`
+}
+
+// lookForOwn finds them. session are the paths at which the workspace has what
+// the session has.
+func lookForOwn(ctx context.Context, w *workspace.Workspace, patterns []string, session map[string]bool) (ownFiles, error) {
+	names, err := w.Names(ctx, patterns)
+	if err != nil {
+		return ownFiles{}, fmt.Errorf("look at the workspace: %w", err)
+	}
+	found := ownFiles{Looked: true, Git: w.Git() != nil, Own: []Text{}}
+	for _, path := range names {
+		if !session[path] {
+			found.Own = append(found.Own, Text(path))
+		}
+	}
+	return found, nil
+}
+
+// writeOrigin puts the note into the directory of a session that is imported.
+func (i *Import) writeOrigin(dir string, own ownFiles) error {
+	data, err := marshal(origin{FormatVersion: FormatVersion, Session: i.Session, Seq: i.Seq, ownFiles: own})
 	if err != nil {
 		return fmt.Errorf("encode where a session comes from: %w", err)
 	}
 	return store.WriteFile(i.store.fs, filepath.Join(dir, originName), append(data, '\n'))
 }
 
-// importedUpTo returns the commit up to which a session was imported, 0 if it
-// was not.
-func (s *Store) importedUpTo(st *State) (uint64, error) {
+// readOrigin returns where a session was imported from, nil if it was not.
+func (s *Store) readOrigin(st *State) (*origin, error) {
 	path := filepath.Join(s.prdDir(st.PRD), originName)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return nil, nil //nolint:nilnil // documented above
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look for where the session of %s comes from: %w", st.PRD, err)
+		return nil, fmt.Errorf("look for where the session of %s comes from: %w", st.PRD, err)
 	}
 	var o origin
 	if err := json.Unmarshal(data, &o); err != nil {
-		return 0, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove that file; a rollback deletes then what the target does not know, also where the session was imported since"}
+		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "import the session again; without that file a rollback deletes what its target lacks, also what was here before the import"}
 	}
 	if !readable(o.FormatVersion) {
-		return 0, &VersionError{Path: path, Version: "format version " + o.FormatVersion}
+		return nil, &VersionError{Path: path, Version: "format version " + o.FormatVersion}
 	}
 	if o.Session != st.Session {
-		return 0, nil
+		return nil, nil //nolint:nilnil // it is of the session before
 	}
-	return o.Seq, nil
+	return &o, nil
 }

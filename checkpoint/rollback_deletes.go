@@ -35,7 +35,7 @@ func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *
 	if err != nil {
 		return nil, err
 	}
-	own, err := s.ownFiles(ctx, w, now, to, found)
+	own, err := s.ownFiles(w, now, to)
 	if err != nil {
 		return nil, err
 	}
@@ -67,72 +67,19 @@ func covers(patterns, some []string) bool {
 }
 
 // ownFiles tells which files the workspace had on its own, where a session was
-// imported into it after the state to go back to: those that were there when it
-// was captured here for the first time, and that the session had nowhere. That
-// the state lacks them says nothing, since it is of another workspace.
-func (s *Store) ownFiles(ctx context.Context, w *workspace.Workspace, now, to *State, found *workspace.Listing) (func(workspace.Entry) bool, error) {
-	none := func(workspace.Entry) bool { return false }
-	imported, err := s.importedUpTo(now)
-	if err != nil || to.Capture == nil || to.Capture.Seq > imported {
-		return none, err
+// imported into it after the state to go back to. That this one lacks them says
+// nothing, since it is of another workspace.
+func (s *Store) ownFiles(w *workspace.Workspace, now, to *State) (func(workspace.Entry) bool, error) {
+	o, err := s.readOrigin(now)
+	if err != nil || o == nil || to.Capture == nil || to.Capture.Seq > o.Seq {
+		return func(workspace.Entry) bool { return false }, err
 	}
-	brought := map[content]bool{}
-	for _, e := range RecordedFiles(now) {
-		brought[content{e.Path, e.Digest}] = true
+	if !o.Looked || !o.Git && w.Git() != nil { // what there was then is not known
+		return func(workspace.Entry) bool { return true }, nil
 	}
-	var first *Capture
-	for seq, c := range now.captures() {
-		if seq > imported {
-			if first == nil || seq < first.Seq {
-				first = c
-			}
-			continue
-		}
-		if err := loadInto(ctx, w, c, func(e workspace.Entry) { brought[content{e.Path, e.Digest}] = true }); err != nil {
-			return nil, err
-		}
-	}
-	own := map[string]bool{}
-	note := func(e workspace.Entry) { own[e.Path] = !brought[content{e.Path, e.Digest}] }
-	if first != nil {
-		return func(e workspace.Entry) bool { return own[e.Path] }, loadInto(ctx, w, first, note)
-	}
-	for _, e := range found.Entries {
-		note(e)
+	own := make(map[string]bool, len(o.Own))
+	for _, path := range o.Own {
+		own[string(path)] = true
 	}
 	return func(e workspace.Entry) bool { return own[e.Path] }, nil
-}
-
-// content is what a file holds.
-type content struct{ path, digest string }
-
-// loadInto gives the files of a capture to add, none if its listing is lost.
-func loadInto(ctx context.Context, w *workspace.Workspace, c *Capture, add func(workspace.Entry)) error {
-	l, err := w.Load(ctx, c.Listing)
-	if isLost(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("load the files of commit %d: %w", c.Seq, err)
-	}
-	for _, e := range l.Entries {
-		add(e)
-	}
-	return nil
-}
-
-// captures are those that a state and its checkpoints name, by their commit.
-func (s *State) captures() map[uint64]*Capture {
-	all := map[uint64]*Capture{}
-	add := func(c *Capture) {
-		if c != nil {
-			all[c.Seq] = c
-		}
-	}
-	add(s.Capture)
-	add(s.RunCapture)
-	for _, ref := range s.Checkpoints {
-		add(ref.Capture)
-	}
-	return all
 }

@@ -30,3 +30,16 @@ func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) 
 	}
 	return func(e Entry) bool { return in[e.Path] || inGit && e.isDir() }, nil
 }
+
+// Names returns the paths of what Now would list. It reads no file.
+func (w *Workspace) Names(ctx context.Context, patterns []string) ([]string, error) {
+	s, err := w.survey(ctx, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range s.listing(patterns).Entries {
+		names = append(names, e.Path)
+	}
+	return names, nil
+}
