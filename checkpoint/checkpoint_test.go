@@ -64,7 +64,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 		must(t, err)
 		same(t, id, cp.State, wanted[id])
 	}
-	m, err := f.open().readManifest("PRD-009")
+	m, err := f.open().readManifest(f.open().prdDir("PRD-009"))
 	must(t, err)
 	if m.Latest != last || m.Current != last || m.Total != 5 || m.Topic != "Cashier Workflows" || m.Seq != x.Durable() {
 		t.Errorf("manifest %+v", m)

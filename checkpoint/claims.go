@@ -40,33 +40,34 @@ func (s *Store) readDocument(prd string) (*Document, error) {
 	return &d, nil
 }
 
-// claims returns what the document and the manifest name. Where one of them is
-// damaged it claims nothing, since both are made again from the journal.
-func (s *Store) claims(prd string, d *Document) []claim {
+// claims returns what the document and the manifest of a session name. Where
+// one of them is damaged it claims nothing, since both are made again from the
+// journal.
+func (s *Store) claims(prd, dir string, d *Document) []claim {
 	var found []claim
 	if d != nil && d.Runner != nil && d.Intact() {
 		found = append(found, claim{s.documentPath(prd), d.Runner.Session, d.Runner.Seq})
 	}
-	if m, err := s.readManifest(prd); err == nil {
-		found = append(found, claim{s.manifestPath(prd), m.Session, m.Seq})
+	if m, err := s.readManifest(dir); err == nil {
+		found = append(found, claim{filepath.Join(dir, manifestName), m.Session, m.Seq})
 	}
 	return found
 }
 
-// checkpointClaims returns what the checkpoint files name that the state does
-// not know: those that a runner wrote just before it was killed.
-func (s *Store) checkpointClaims(prd string, known *State) ([]claim, error) {
-	files := s.checkpointsIn(s.prdDir(prd))
-	ids, err := files.ids()
-	if err != nil {
-		return nil, err
-	}
+// checkpointClaims returns what those checkpoint files name that the state does
+// not know: a runner that was killed wrote them just before, or the journal lost
+// what they were made from. One that was removed meanwhile claims nothing.
+func (s *Store) checkpointClaims(dir string, ids []string, known *State) ([]claim, error) {
+	files := s.checkpointsIn(dir)
 	var found []claim
 	for _, id := range ids {
 		if known != nil && known.indexed().checkpoints[id] != nil {
 			continue
 		}
 		stored, err := files.read(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("check the checkpoints: %w", err)
 		}
@@ -80,7 +81,7 @@ func (s *Store) checkpointClaims(prd string, known *State) ([]claim, error) {
 			Seq     uint64 `json:"seq"`
 		}
 		if err := json.Unmarshal(body, &head); err == nil {
-			found = append(found, claim{checkpointsDir + "/" + filepath.Base(stored.path), head.Session, head.Seq})
+			found = append(found, claim{stored.path, head.Session, head.Seq})
 		}
 	}
 	return found, nil

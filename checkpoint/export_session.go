@@ -40,7 +40,7 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 	if err != nil && !errors.As(err, &damaged) {
 		return err
 	}
-	claims := x.store.claims(x.prd, d)
+	claims := x.store.claims(x.prd, x.store.prdDir(x.prd), d)
 	began, err := x.gatherJournal(claims)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func (x *exporting) gatherDerived(d *Document) error {
 		}
 	}
 	index, err := store.ReadFile(x.store.fs, x.store.manifestPath(x.prd))
-	m, unreadable := x.store.readManifest(x.prd)
+	m, unreadable := x.store.readManifest(x.store.prdDir(x.prd))
 	if err != nil || unreadable != nil || m.Session != x.state.Session || m.Seq != x.state.Seq {
 		if index, err = newManifest(x.state).encode(); err != nil {
 			return err

@@ -56,7 +56,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	claims := s.claims(prd, d)
+	claims := s.claims(prd, s.prdDir(prd), d)
 	f := newFold()
 	t, err := s.replay(prd, f.apply)
 	if err != nil {

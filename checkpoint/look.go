@@ -35,7 +35,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 	g.atMost = files.files
 	for _, p := range places {
 		r := &recordedSession{place: p, state: x.durable}
-		if !p.current {
+		if p.kind != PlaceCurrent {
 			if r, err = x.store.record(p); err != nil || r.state == nil {
 				continue // collecting says so, if it comes to that
 			}
@@ -57,7 +57,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, owned *spans) error {
 	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
-	if r.current && !owned.behind {
+	if r.kind == PlaceCurrent && !owned.behind {
 		owned.names(r.state.Checkpoints, ever, needed)
 	} else if err := s.visitRecorded(ctx, r, ever, needed); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, own
 	for _, size := range ever.names {
 		g.atMost += max(0, size)
 	}
-	if !r.current {
+	if r.kind != PlaceCurrent {
 		return nil
 	}
 	if err := needed.addState(ctx, r.state); err != nil {
@@ -83,7 +83,7 @@ func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, own
 // and, of the current one, for what its checkpoints need.
 func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, needed *references) error {
 	v := visitor{commit: func(c Commit) error { return ever.addCommit(ctx, c) }}
-	if r.current {
+	if r.kind == PlaceCurrent {
 		v.wanted = r.wanted()
 		v.state = func(_ string, at *State) error { return needed.addState(ctx, at) }
 	}

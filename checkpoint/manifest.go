@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -52,8 +53,8 @@ func (m Manifest) encode() ([]byte, error) {
 	return seal(data), nil
 }
 
-func (s *Store) readManifest(prd string) (*Manifest, error) {
-	data, err := store.ReadFile(s.fs, s.manifestPath(prd))
+func (s *Store) readManifest(dir string) (*Manifest, error) {
+	data, err := store.ReadFile(s.fs, filepath.Join(dir, manifestName))
 	if err != nil {
 		return nil, err
 	}

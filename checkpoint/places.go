@@ -14,18 +14,30 @@ import (
 
 // place is a directory that a session lies in, whole.
 type place struct {
-	id       string // its path in the state directory, slash-separated
-	dir      string
-	prd      string // "" where the name does not tell
-	current  bool
-	complete bool      // in a history
-	at       time.Time // when it was set aside, where the name tells
+	id   string // its path in the state directory, slash-separated
+	dir  string
+	prd  string    // "" where the name does not tell
+	kind Place     // "" of what a crash left on the way to another place
+	at   time.Time // when it was set aside, where the name tells
 }
+
+// Place says where a session lies.
+type Place string
+
+// The places of a session.
+const (
+	PlaceCurrent Place = "current"
+	PlaceHistory Place = "history" // complete, and replaced by a newer one
+	PlaceFailed  Place = "failed"  // set aside without being complete
+)
 
 // places returns where sessions lie: the current ones, those in the histories,
 // those under failed/, and those that a crash left on the way there. What is
 // being deleted is none any more.
-func (s *Store) places() ([]place, error) {
+func (s *Store) places() ([]place, error) { return s.placesOf("") }
+
+// placesOf returns the places of one PRD, of each where none is named.
+func (s *Store) placesOf(prd string) ([]place, error) {
 	dirs, err := s.directories(s.dir)
 	if err != nil {
 		return nil, err
@@ -40,14 +52,20 @@ func (s *Store) places() ([]place, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, failed...)
+			all = append(all, slices.DeleteFunc(failed, func(p place) bool { return prd != "" && p.prd != prd })...)
 			continue
 		}
 		base := name
 		for _, ext := range []string{archivingExt, deletingExt, importingExt} {
 			base = strings.TrimSuffix(base, ext)
 		}
-		p := place{id: name, dir: filepath.Join(s.dir, name), prd: decodeName(base), current: base == name}
+		p := place{id: name, dir: filepath.Join(s.dir, name), prd: decodeName(base)}
+		if prd != "" && p.prd != prd {
+			continue
+		}
+		if base == name {
+			p.kind = PlaceCurrent
+		}
 		if !strings.HasSuffix(name, deletingExt) {
 			all = append(all, p)
 		}
@@ -56,7 +74,7 @@ func (s *Store) places() ([]place, error) {
 			return nil, err
 		}
 		for _, session := range history {
-			at := place{id: name + "/" + historyDir + "/" + session, dir: filepath.Join(p.dir, historyDir, session), prd: p.prd, complete: true}
+			at := place{id: name + "/" + historyDir + "/" + session, dir: filepath.Join(p.dir, historyDir, session), prd: p.prd, kind: PlaceHistory}
 			all = append(all, at)
 		}
 	}
@@ -71,17 +89,11 @@ func (s *Store) failedPlaces() ([]place, error) {
 	}
 	var all []place
 	for _, name := range names {
-		p := place{id: failedDir + "/" + name, dir: filepath.Join(dir, name)}
+		p := place{id: failedDir + "/" + name, dir: filepath.Join(dir, name), kind: PlaceFailed}
 		p.prd, p.at = cutStamp(name)
 		all = append(all, p)
 	}
 	return all, nil
-}
-
-// placesOf returns the places of one PRD.
-func (s *Store) placesOf(prd string) ([]place, error) {
-	all, err := s.places()
-	return slices.DeleteFunc(all, func(p place) bool { return p.prd != prd }), err
 }
 
 // Known returns the PRDs of which there is a session, the current one or one

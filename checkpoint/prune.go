@@ -90,7 +90,7 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 		}
 	}
 	for _, r := range records {
-		if r.current {
+		if r.kind == PlaceCurrent {
 			p.decide(r.state, s.o.Policy.Retention, pass)
 		}
 	}
@@ -293,7 +293,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 	var sessions []retention.Session
 	dirs := map[string]place{}
 	for _, at := range places {
-		if ext := filepath.Ext(at.dir); at.current || ext == archivingExt || ext == importingExt {
+		if ext := filepath.Ext(at.dir); at.kind == PlaceCurrent || ext == archivingExt || ext == importingExt {
 			continue
 		}
 		a, why, err := s.archivedSession(at, byID[at.id])
@@ -325,7 +325,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 // read is as old as its name says; where nothing tells, or a newer version
 // wrote it, it is not ours to remove.
 func (s *Store) archivedSession(at place, r *recordedSession) (a retention.Session, keep string, err error) {
-	a = retention.Session{ID: at.id, PRD: at.prd, Complete: at.complete, EndedAt: at.at}
+	a = retention.Session{ID: at.id, PRD: at.prd, Complete: at.kind == PlaceHistory, EndedAt: at.at}
 	if a.Bytes, err = s.treeSize(at.dir); err != nil {
 		return a, "", err
 	}

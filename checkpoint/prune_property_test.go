@@ -256,7 +256,7 @@ func (h *history) check(*rapid.T) {
 			h.Fatal(lacking)
 		}
 	}
-	for digest := range h.neededBy(s, func(p place) bool { return !p.current }) {
+	for digest := range h.neededBy(s, func(p place) bool { return p.kind != PlaceCurrent }) {
 		if there, err := s.Objects().Has(digest); err != nil || !there {
 			h.Fatalf("%s is gone", digest)
 		}

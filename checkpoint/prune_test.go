@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -159,9 +160,21 @@ func TestNotCollected(t *testing.T) {
 			data[len(data)/2] ^= 1
 			c.write("PRD-010/journal.jsonl", data)
 		},
-		"no journal":         func(c *scene) { must(c.t, c.fs.Remove(filepath.Join(c.dir, "PRD-010/journal.jsonl"))) },
-		"a newer version":    func(c *scene) { c.write("failed/PRD-011-20251211T100000Z/journal.jsonl", newerJournal(c.t)) },
-		"a set-aside wreck":  func(c *scene) { c.write("failed/PRD-011-20251211T100000Z/journal.jsonl", []byte("no\nno\n")) },
+		"no journal":        func(c *scene) { must(c.t, c.fs.Remove(filepath.Join(c.dir, "PRD-010/journal.jsonl"))) },
+		"a newer version":   func(c *scene) { c.write("failed/PRD-011-20251211T100000Z/journal.jsonl", newerJournal(c.t)) },
+		"a set-aside wreck": func(c *scene) { c.write("failed/PRD-011-20251211T100000Z/journal.jsonl", []byte("no\nno\n")) },
+		"a first line cut short": func(c *scene) {
+			must(c.t, c.fs.Remove(filepath.Join(c.dir, "PRD-010/manifest.json")))
+			c.write("PRD-010/journal.jsonl", c.read("PRD-010/journal.jsonl")[:100])
+		},
+		"a set-aside journal cut short": func(c *scene) {
+			snap, err := c.open().Load("PRD-010")
+			must(c.t, err)
+			member := checkpointMember(snap.State.Checkpoints[0].ID)
+			first, _, _ := bytes.Cut(c.read("PRD-010/journal.jsonl"), []byte("\n"))
+			c.write("failed/PRD-010-20251211T100000Z/journal.jsonl", append(first, '\n'))
+			c.write("failed/PRD-010-20251211T100000Z/"+member, c.read("PRD-010/"+member))
+		},
 		"a newer checkpoint": func(c *scene) { c.loseCheckpoint(`{"format_version":"9.0"}`) },
 		"a lost checkpoint":  func(c *scene) { c.loseCheckpoint("") },
 	} {

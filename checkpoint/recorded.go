@@ -24,16 +24,11 @@ type recordedSession struct {
 // missing. It changes nothing.
 func (s *Store) record(p place) (*recordedSession, error) {
 	r := &recordedSession{place: p}
-	var claims []claim
-	if p.current {
-		// What is derived is read first: it never names a commit that the
-		// journal did not have before it.
-		d, err := s.readDocument(p.prd)
-		var damaged *DamagedError
-		if err != nil && !errors.As(err, &damaged) {
-			return nil, err
-		}
-		claims = s.claims(p.prd, d)
+	// What is derived is read first: it never names a commit that the journal
+	// did not have before it.
+	found, err := s.tracesOf(p)
+	if err != nil {
+		return nil, err
 	}
 	path := filepath.Join(p.dir, journalName)
 	f := newFold()
@@ -42,29 +37,52 @@ func (s *Store) record(p place) (*recordedSession, error) {
 		return nil, err
 	}
 	if r.state = f.state; f.state == nil {
-		return r, s.nothingRecorded(p, len(t.torn) > 0, claims)
+		return r, s.nothingRecorded(p, len(t.torn) > 0, found)
 	}
-	if err := t.verify(p.prd, path, f.state, claims); err != nil || !p.current {
+	more, err := s.checkpointClaims(p.dir, found.checkpoints, f.state)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.verify(p.prd, path, f.state, append(found.claims, more...)); err != nil || p.kind != PlaceCurrent {
 		return r, err
 	}
 	return r, s.adoptRescue(r, f, t)
 }
 
-// nothingRecorded makes sure that a directory without a session holds nothing
-// that came from one.
-func (s *Store) nothingRecorded(p place, torn bool, claims []claim) error {
-	if torn {
-		return nil // the first line was cut short: nothing was acknowledged
-	}
-	files, err := s.checkpointsIn(p.dir).ids()
+// traces are what is there that was made from a journal.
+type traces struct {
+	checkpoints []string // that have a file
+	claims      []claim  // of the manifest and, of the current session, the document
+}
+
+func (s *Store) tracesOf(p place) (*traces, error) {
+	ids, err := s.checkpointsIn(p.dir).ids()
 	if err != nil {
-		return fmt.Errorf("look for checkpoints: %w", err)
+		return nil, fmt.Errorf("look for checkpoints: %w", err)
 	}
-	if len(files) == 0 && len(claims) == 0 {
+	var d *Document
+	if p.kind == PlaceCurrent {
+		var damaged *DamagedError
+		if d, err = s.readDocument(p.prd); err != nil && !errors.As(err, &damaged) {
+			return nil, err
+		}
+	}
+	return &traces{checkpoints: ids, claims: s.claims(p.prd, p.dir, d)}, nil
+}
+
+// nothingRecorded makes sure that a directory without a session holds nothing
+// that came from one: nor one whose first line was cut short, since nothing is
+// made from a line that was never whole.
+func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
+	if len(found.checkpoints) == 0 && len(found.claims) == 0 {
 		return nil
 	}
+	detail := "it is missing or empty"
+	if torn {
+		detail = "nothing of it can be read"
+	}
 	return &DamagedError{
-		Path: filepath.Join(p.dir, journalName), Detail: "it is missing or empty, but what is derived from it is there",
+		Path: filepath.Join(p.dir, journalName), Detail: detail + ", but what was made from it is there",
 		Remedy: s.lostRemedy(p.prd, p.dir, ""),
 	}
 }

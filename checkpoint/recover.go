@@ -86,7 +86,7 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if r.tail, err = s.replay(prd, r.fold.apply); err != nil {
 		return nil, err
 	}
-	claims := s.claims(prd, d)
+	claims := s.claims(prd, s.prdDir(prd), d)
 	if r.fold.state == nil && len(r.tail.torn) == 0 {
 		if damaged != nil {
 			return nil, damaged
@@ -94,7 +94,11 @@ func (s *Store) examine(prd string) (*recovered, error) {
 		return r, s.journalMissing(prd, d, claims)
 	}
 	if r.unclean || len(r.tail.torn) > 0 {
-		more, err := s.checkpointClaims(prd, r.fold.state)
+		ids, err := s.checkpointsIn(s.prdDir(prd)).ids()
+		if err != nil {
+			return nil, fmt.Errorf("look for checkpoints: %w", err)
+		}
+		more, err := s.checkpointClaims(s.prdDir(prd), ids, r.fold.state)
 		if err != nil {
 			return nil, err
 		}

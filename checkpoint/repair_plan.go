@@ -190,7 +190,7 @@ func (s *Store) namedElsewhere(prd string, old *salvaged) {
 	if err != nil {
 		d = nil
 	}
-	for _, c := range s.claims(prd, d) {
+	for _, c := range s.claims(prd, s.prdDir(prd), d) {
 		old.last = max(old.last, c.seq)
 	}
 }
@@ -286,7 +286,7 @@ func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
 	if err != nil {
 		d = nil
 	}
-	if claims := s.claims(prd, d); len(claims) > 0 {
+	if claims := s.claims(prd, s.prdDir(prd), d); len(claims) > 0 {
 		return claims[0].session, nil
 	}
 	var sessions []string

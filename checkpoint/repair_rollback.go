@@ -129,7 +129,7 @@ func endOf(e Event) (id string, ok bool) {
 // recordedRollback returns what the manifest has of a rollback that ended, nil
 // where it has nothing or is damaged itself.
 func (s *Store) recordedRollback(prd, id string) *RollbackRecord {
-	m, err := s.readManifest(prd)
+	m, err := s.readManifest(s.prdDir(prd))
 	if err != nil {
 		return nil
 	}

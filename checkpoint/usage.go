@@ -39,7 +39,7 @@ func (s *Store) recordsOf(prd string) ([]*recordedSession, error) {
 	var records []*recordedSession
 	for _, p := range places {
 		r, err := s.record(p)
-		if err != nil && p.current {
+		if err != nil && p.kind == PlaceCurrent {
 			return nil, err
 		}
 		if err == nil && r.state != nil {
@@ -74,7 +74,7 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 	var current *recordedSession
 	for _, r := range records {
 		var err error
-		if r.current {
+		if r.kind == PlaceCurrent {
 			current = r
 			for _, head := range r.heads() {
 				if err == nil {
