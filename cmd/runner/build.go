@@ -153,7 +153,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil || begin.done {
 		return err
 	}
-	if begin.fresh {
+	if begin.fresh || cfg.policy().OnComplete != checkpoint.KeepOnComplete { // its checkpoints go
 		if err := s.finished.refuseToLeave(env); err != nil {
 			return err
 		}

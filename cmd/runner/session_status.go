@@ -191,6 +191,8 @@ func (s sessionStatus) words() string {
 	switch {
 	case s.HandWritten:
 		return string(s.Status) + " (written by hand)"
+	case s.Rollback != nil:
+		return string(s.Status) + " (a rollback was cut short)"
 	case s.Killed:
 		return string(s.Status) + " (was running, killed)"
 	case s.Interrupted != "" && s.Status == checkpoint.StatusPaused:
