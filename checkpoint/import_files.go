@@ -86,6 +86,7 @@ type RestoredFiles struct {
 	Skipped []workspace.Missing // whose bytes the archive does not have
 	Kept    []string            // that differ, and were left as they are
 	Safety  string              // the checkpoint of those that were overwritten; "": none were
+	GivenUp bool                // which files they were is not known any more
 }
 
 // RestoreImported writes the files that a workspace lacks, after the session

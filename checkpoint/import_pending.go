@@ -19,6 +19,9 @@ import (
 // session, and goes when the files are restored.
 const importingName = "importing.json"
 
+// errCommitGone says that a journal begins after a commit, or stands at none.
+var errCommitGone = errors.New("the journal no longer reaches back to it")
+
 // ErrUnfinishedImport says that the files of an imported session were not all
 // restored.
 var ErrUnfinishedImport = errors.New("an import is not finished")
@@ -33,10 +36,13 @@ type PendingImport struct {
 	Overwrite     bool      `json:"overwrite"` // files that differ are to be replaced
 	By            Actor     `json:"by"`
 	Time          time.Time `json:"time"`
+
+	Damage *DamagedError `json:"-"` // why its note can't be read, so that nothing else is known; nil: it can
 }
 
 // PendingImport returns the import of a PRD that was cut short, nil if none
-// was. It takes no lock.
+// was. It takes no lock. A note that is damaged says no more than that there was
+// one: the session is none the worse for it.
 func (s *Store) PendingImport(prd string) (*PendingImport, error) {
 	from := s.importingPath(prd)
 	p, err := s.readPending(prd, filepath.Join(from, importingName))
@@ -65,7 +71,9 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 	}
 	var p PendingImport
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "remove that file, then `runner checkpoint import FILE` again"}
+		return &PendingImport{Damage: &DamagedError{
+			Path: path, Detail: err.Error(), Remedy: "`runner checkpoint import FILE` again, or, if no files are missing, remove that one",
+		}}, nil
 	}
 	if !readable(p.FormatVersion) {
 		return nil, &VersionError{Path: path, Version: "format version " + p.FormatVersion}
@@ -102,23 +110,35 @@ func (s *Store) writePending(dir string, p *PendingImport) error {
 
 // FinishImport restores the files that an import was cut short in restoring.
 // Without one it does nothing and returns nil. What the workspace has besides,
-// and what differs unless it was to be overwritten, stays.
+// and what differs unless it was to be overwritten, stays. An import whose commit
+// the journal does not have any more, since it was begun anew, is given up.
 func (x *Session) FinishImport(ctx context.Context, w *workspace.Workspace) (*RestoredFiles, error) {
 	p, err := x.store.PendingImport(x.prd)
 	if err != nil || p == nil {
 		return nil, err
 	}
 	done := &RestoredFiles{}
-	if x.live != nil && x.State().Session == p.Session {
-		files, err := x.importedFiles(ctx, w, p.Seq)
-		if err == nil {
-			err = x.restoreImported(ctx, w, files, p.Overwrite, done)
-		}
-		if err != nil {
+	if x.live != nil && (p.Damage != nil || x.State().Session == p.Session) {
+		if err := x.finishPending(ctx, w, p, done); err != nil {
 			return done, fmt.Errorf("finish the import of %s: %w", x.prd, err)
 		}
 	}
 	return done, x.store.writePending(x.store.prdDir(x.prd), nil)
+}
+
+func (x *Session) finishPending(ctx context.Context, w *workspace.Workspace, p *PendingImport, done *RestoredFiles) error {
+	if p.Damage != nil {
+		return p.Damage
+	}
+	files, err := x.importedFiles(ctx, w, p.Seq)
+	if errors.Is(err, errCommitGone) {
+		done.GivenUp = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return x.restoreImported(ctx, w, files, p.Overwrite, done)
 }
 
 // importedFiles compares the workspace with the files at the commit at which
@@ -165,7 +185,7 @@ func (x *Session) stateAt(seq uint64) (*State, error) {
 			return f.state, nil
 		}
 	}
-	return nil, fmt.Errorf("the journal no longer reaches back to commit %d", seq)
+	return nil, fmt.Errorf("read the state at commit %d: %w", seq, errCommitGone)
 }
 
 // changes are those that restoring makes: a file that looks sensitive is never

@@ -47,7 +47,8 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by Actor) (*Jour
 
 // rebuildJournal does all of it up to the moment at which the new journal is
 // there. Cut short, it can be repeated: until then nothing that it chooses from
-// is changed.
+// is changed. The note of an import goes after that: where it stays, finishing
+// the import finds that it is of a commit that is gone.
 func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, error) {
 	r, err := s.PlanJournalRebuild(prd)
 	if err != nil {
@@ -66,7 +67,10 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 	if err := s.keepJournal(prd, r); err != nil {
 		return nil, err
 	}
-	return r, s.putLine(prd, line)
+	if err := s.putLine(prd, line); err != nil {
+		return nil, err
+	}
+	return r, s.writePending(s.prdDir(prd), nil)
 }
 
 // firstLine is the line that the new journal begins with.
@@ -89,7 +93,7 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 	if err := store.MkdirAll(s.fs, kept); err != nil {
 		return err
 	}
-	for _, path := range []string{s.journalPath(prd), s.manifestPath(prd), s.documentPath(prd)} {
+	for _, path := range []string{s.journalPath(prd), s.manifestPath(prd), s.documentPath(prd), s.pendingPath(prd)} {
 		err := s.fs.Link(path, filepath.Join(kept, filepath.Base(path)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("keep %s: %w", path, err)

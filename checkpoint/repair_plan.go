@@ -26,13 +26,14 @@ type JournalRebuild struct {
 	// Lost are commits that can be read and are lost all the same, because
 	// something before them is not there any more.
 	Lost       []LostCommit
-	Unreadable int           // lines of which nothing can be read
-	Untold     int           // lost commits of which nothing is known but that they were, which is proved
-	More       bool          // there may have been others
-	Rollbacks  []MetRollback // that the state was in the middle of, or whose beginning is lost
-	Uncertain  []string      // once steps that may have happened since
-	Gone       []string      // checkpoints that neither a file nor the journal holds any more
-	Kept       string        // where the damaged journal lies, once it is done
+	Unreadable int            // lines of which nothing can be read
+	Untold     int            // lost commits of which nothing is known but that they were, which is proved
+	More       bool           // there may have been others
+	Rollbacks  []MetRollback  // that the state was in the middle of, or whose beginning is lost
+	Import     *PendingImport // that is given up: the new journal does not have its commit; nil: none was cut short
+	Uncertain  []string       // once steps that may have happened since
+	Gone       []string       // checkpoints that neither a file nor the journal holds any more
+	Kept       string         // where the damaged journal lies, once it is done
 
 	state *State
 	prev  string
@@ -76,6 +77,9 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	old.tell(r)
 	r.Seq = max(old.last, r.FromSeq) + uint64(r.Unreadable)
 	r.settle(old)
+	if r.Import, err = s.readPending(prd, s.pendingPath(prd)); err != nil {
+		return nil, err
+	}
 	return r, s.checkFiles(prd, r, old)
 }
 

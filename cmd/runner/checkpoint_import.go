@@ -317,5 +317,14 @@ func shownArchive(p *checkpoint.PendingImport) string {
 	return view.OneLine(string(p.Archive))
 }
 
+// showGivenUp says that an import can't be finished any more, and what shows
+// the files that may be missing.
+func showGivenUp(out io.Writer, env *environment, st *checkpoint.State, p *checkpoint.PendingImport) {
+	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since the journal was begun anew: files may be missing\n", shownArchive(p))
+	if c := st.CurrentCheckpoint(); c != nil {
+		fmt.Fprintf(out, "  %s   look at what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
+	}
+}
+
 // shownID is an id or another word from an archive, fit to be shown.
 func shownID(id string) string { return view.OneLine(id) }

@@ -35,20 +35,21 @@ type rebuiltCheckpoints struct {
 
 // rebuiltJournal is what `checkpoint rebuild --journal --json` prints.
 type rebuiltJournal struct {
-	FormatVersion string                   `json:"format_version"`
-	PRD           string                   `json:"prd"`
-	DryRun        bool                     `json:"dry_run"`
-	Session       string                   `json:"session"`
-	From          string                   `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
-	FromSeq       uint64                   `json:"from_seq"`
-	Step          int                      `json:"step"`
-	Seq           uint64                   `json:"seq"`
-	Lost          []checkpoint.LostCommit  `json:"lost"`
-	Untold        int                      `json:"unreadable_commits"`
-	Rollbacks     []checkpoint.MetRollback `json:"rollbacks"`
-	Uncertain     []string                 `json:"uncertain"`
-	Gone          []string                 `json:"checkpoints_gone"`
-	Kept          string                   `json:"kept,omitempty"`
+	FormatVersion string                    `json:"format_version"`
+	PRD           string                    `json:"prd"`
+	DryRun        bool                      `json:"dry_run"`
+	Session       string                    `json:"session"`
+	From          string                    `json:"from_checkpoint,omitempty"` // "": the last commit before the damage
+	FromSeq       uint64                    `json:"from_seq"`
+	Step          int                       `json:"step"`
+	Seq           uint64                    `json:"seq"`
+	Lost          []checkpoint.LostCommit   `json:"lost"`
+	Untold        int                       `json:"unreadable_commits"`
+	Rollbacks     []checkpoint.MetRollback  `json:"rollbacks"`
+	Import        *checkpoint.PendingImport `json:"import_given_up,omitempty"`
+	Uncertain     []string                  `json:"uncertain"`
+	Gone          []string                  `json:"checkpoints_gone"`
+	Kept          string                    `json:"kept,omitempty"`
 }
 
 func newCheckpointRebuildCommand(env *environment) *cobra.Command {
@@ -247,7 +248,7 @@ func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkp
 	result := rebuiltJournal{
 		FormatVersion: outputFormat, PRD: o.prd, DryRun: o.dryRun, Session: r.Session, From: r.From, FromSeq: r.FromSeq, Step: r.Step,
 		Seq: r.Seq, Lost: append([]checkpoint.LostCommit{}, r.Lost...), Untold: r.Untold,
-		Rollbacks: append([]checkpoint.MetRollback{}, r.Rollbacks...), Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
+		Rollbacks: append([]checkpoint.MetRollback{}, r.Rollbacks...), Import: r.Import, Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
 	}
 	if r.Kept != "" {
 		result.Kept = env.display(r.Kept)
@@ -281,6 +282,9 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 	}
 	for _, met := range r.Rollbacks {
 		showMetRollback(out, env, o.prd, met)
+	}
+	if r.Import != nil {
+		showGivenUp(out, env, r.State(), r.Import)
 	}
 	for _, name := range r.Uncertain {
 		fmt.Fprintf(out, "! %s must happen only once and may have happened: it becomes uncertain\n", view.OneLine(name))

@@ -97,6 +97,10 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 		if err != nil {
 			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
 		}
+		if done.GivenUp {
+			showGivenUp(env.stderr, env, session.State(), pending)
+			return nil
+		}
 		fmt.Fprintf(env.stderr, "Imported: %s written, %s left as they are\n", view.Plural(done.Written, "file"), view.Plural(len(done.Kept)+len(done.Skipped), "file"))
 		if done.Safety != "" {
 			fmt.Fprintf(env.stderr, "What was overwritten is in checkpoint %s\n", done.Safety)
