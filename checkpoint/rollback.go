@@ -44,7 +44,7 @@ type Rollback struct {
 	FilesOf     *Capture           // whose files come back, nil: only recorded artifacts are known
 	Changes     []workspace.Change // of the files
 	Missing     []workspace.Missing
-	Obstacles   []workspace.Obstacle // what is in the way of Changes
+	Obstacles   []workspace.Obstacle // what is in the way of Changes, or of files in whose place nothing may be changed
 	LeftAlone
 	Git    *GitReset
 	Branch string  // that git is on now, where the target is of another one
@@ -212,7 +212,22 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 		return fmt.Errorf("verify what is to be restored: %w", err)
 	}
 	r.Obstacles, err = w.Obstacles(ctx, r.Changes)
+	r.Obstacles = append(r.Obstacles, unrecorded(found, target)...)
 	return err
+}
+
+// unrecorded is what is in the place of files of the target and in no
+// checkpoint: nothing would bring it back.
+func unrecorded(found, target *workspace.Listing) []workspace.Obstacle {
+	var obstacles []workspace.Obstacle
+	for _, e := range target.Entries {
+		if found.IsSpecial(e.Path) {
+			obstacles = append(obstacles, workspace.Obstacle{
+				Path: e.Path, Reason: "what is there may not be read, is no file, or is another repository, and so is in no checkpoint",
+			})
+		}
+	}
+	return obstacles
 }
 
 // notTakenIn names what is there now and could not be taken in at the target.

@@ -4,6 +4,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,8 +58,20 @@ func TestRollbackLeavesSpecial(t *testing.T) {
 	s.holds("gone back to a pipe", map[string]string{"data": "third", "other": "second"})
 
 	s.pipe("data")
-	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: RollbackFiles, Force: true})
+	plan, err = s.open().PlanRollback(ctx, s.w, "PRD-009", RollbackOptions{To: first})
 	must(t, err)
+	if len(plan.Obstacles) != 1 || plan.Obstacles[0].Path != "data" {
+		t.Errorf("the plan has in the way: %+v", plan.Obstacles)
+	}
+	var obstructed *workspace.ObstructedError
+	if _, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: RollbackFiles}); !errors.As(err, &obstructed) {
+		t.Errorf("went over a pipe: %v", err)
+	}
+	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: RollbackFiles, Force: true})
+	must(t, err)
+	if !slices.Equal(done.Special, []string{"data"}) {
+		t.Errorf("left alone: %+v", done.LeftAlone)
+	}
 	s.holds("gone back from a pipe", map[string]string{"other": "first"})
 	if info, err := os.Lstat(filepath.Join(s.ws, "data")); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		t.Errorf("the pipe is %v, %v", info, err)

@@ -1,9 +1,6 @@
 package workspace
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // Compared is what is at the path of an entry.
 type Compared struct {
@@ -34,7 +31,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 			return nil
 		}
 		found[n].Now, err = r.current(ctx, c, items[n])
-		if errors.Is(err, ErrNotRegular) {
+		if oddity(err) != "" {
 			found[n].Obstacle, err = e.Path, nil
 		}
 		switch isDir := items[n].isDir; {

@@ -117,6 +117,9 @@ func TestObstructedByDenied(t *testing.T) {
 	if err != nil || len(obstacles) != 1 || obstacles[0].Reason != "what is there may not be read" {
 		t.Errorf("in the way: %v, %v", obstacles, err)
 	}
+	if found, err := w.Compare(t.Context(), kept); err != nil || found[0].Obstacle != "f" {
+		t.Errorf("compared: %+v, %v", found, err)
+	}
 	done, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x", Force: true})
 	if err != nil || done.Written != 0 || len(done.Skipped) != 1 {
 		t.Errorf("forced: %+v, %v", done, err)
