@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/store"
@@ -30,6 +31,7 @@ type ExportOptions struct {
 	Out    io.Writer // where it is to be no file
 	Format bundle.Format
 	Logs   bool
+	Force  bool // without what can't be had: else that is a *LackingError, and nothing is written
 }
 
 // Exported describes an archive that was written.
@@ -44,6 +46,7 @@ type Exported struct {
 	ObjectBytes int64
 	Logs        int
 	Lacking     []Lacking // what could not be had
+	FromFiles   []string  // of the workspace, since what kept their bytes is lost or damaged
 	LeftOut     []string  // files that the session knows and never kept, since they look sensitive
 }
 
@@ -51,6 +54,22 @@ type Exported struct {
 type Lacking struct {
 	What   Text   `json:"what"` // a path, the id of a checkpoint, or the name of an object
 	Reason string `json:"reason"`
+}
+
+// LackingError says what an archive would lack. None was written.
+type LackingError struct{ Lacking []Lacking }
+
+func (e *LackingError) Error() string {
+	const named = 5
+	var b strings.Builder
+	b.WriteString("it would lack what can be had from nowhere")
+	for _, l := range e.Lacking[:min(named, len(e.Lacking))] {
+		fmt.Fprintf(&b, "; %s: %s", l.What, l.Reason)
+	}
+	if len(e.Lacking) > named {
+		fmt.Fprintf(&b, "; and %d more", len(e.Lacking)-named)
+	}
+	return b.String()
 }
 
 // ExportHeader is the header of an archive: what it is of, and what it admits
@@ -68,8 +87,8 @@ type ExportHeader struct {
 // Export writes an archive with all that a machine needs which has nothing
 // else: the journal, the checkpoints, and the bytes of all their files, also
 // those that git keeps here. It takes no lock: a session that goes on meanwhile
-// is exported as it stood at one commit. What can't be had is named, and left
-// out.
+// is exported as it stood at one commit. Bytes whose keeping failed are taken
+// from a file of the workspace that has the same.
 func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions) (*Exported, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -89,16 +108,20 @@ func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, 
 // export tries once. moved says that the session was not left in peace
 // meanwhile, which may be why it failed.
 func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions, out io.Writer) (done *Exported, moved bool, err error) {
-	x := &exporting{store: s, w: w, prd: prd, needed: newNeeded(objectSource(s))}
+	x := &exporting{store: s, w: w, prd: prd, needed: newNeeded(objectSource(s)), reasons: map[string]string{}}
 	defer func() { err = errors.Join(err, x.close()) }()
 	if err = x.gather(ctx, o.Logs); err == nil {
 		err = x.gatherObjects(ctx)
+	}
+	if err == nil && len(x.done.Lacking) > 0 && !o.Force {
+		err = &LackingError{Lacking: x.done.Lacking}
 	}
 	if err == nil {
 		err = x.write(ctx, o, out)
 	}
 	var changed *bundle.ChangedError
-	moved = x.replaced() || errors.As(err, &changed) || errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoSession)
+	var edited *workspace.ChangedError
+	moved = x.replaced() || errors.As(err, &changed) || errors.As(err, &edited) || errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoSession)
 	return &x.done, moved, err
 }
 

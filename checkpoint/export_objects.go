@@ -112,12 +112,16 @@ func (x *exporting) gatherObjects(ctx context.Context) (err error) {
 			x.addObject(ctx, e)
 		}
 	}
+	if err := x.takeFromFiles(ctx); err != nil {
+		return err
+	}
 	slices.Sort(x.done.LostObjects)
 	x.done.LostObjects = slices.Compact(x.done.LostObjects)
 	return nil
 }
 
-// available finds for each digest an entry whose bytes can be had.
+// available finds for each digest an entry whose bytes can be had, and notes
+// which are lost.
 func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, error) {
 	var all []workspace.Entry
 	for _, digest := range slices.Sorted(maps.Keys(x.needed.files)) {
@@ -144,10 +148,43 @@ func (x *exporting) available(ctx context.Context) (map[string]workspace.Entry, 
 	for _, digest := range slices.Sorted(maps.Keys(x.needed.files)) {
 		if _, ok := found[digest]; !ok {
 			e := x.needed.files[digest][0]
-			x.lacks(digest, Lacking{What: Text(e.Path), Reason: reasons[digest+" "+e.Blob]})
+			x.lost = append(x.lost, e)
+			x.reasons[digest] = reasons[digest+" "+e.Blob]
 		}
 	}
 	return found, nil
+}
+
+// takeFromFiles adds what is lost or damaged from files of the workspace that
+// have the same bytes, and names what is nowhere.
+func (x *exporting) takeFromFiles(ctx context.Context) error {
+	if len(x.lost) == 0 {
+		return nil
+	}
+	shown := &workspace.Listing{Entries: x.lost}
+	if c := x.state.Capture; c != nil && x.needed.inventory.Lost[c.Listing] == "" {
+		l, err := x.w.Load(ctx, c.Listing)
+		if err != nil {
+			return fmt.Errorf("read what a checkpoint captured: %w", err)
+		}
+		shown.Patterns = l.Patterns
+	}
+	files, err := filesNow(ctx, x.w, shown)
+	if err != nil {
+		return err
+	}
+	for _, e := range x.lost {
+		path, there := files[e.Digest]
+		if !there || workspace.Sensitive(path) && path != e.Path {
+			x.lacks(e.Digest, Lacking{What: Text(e.Path), Reason: x.reasons[e.Digest]})
+			continue
+		}
+		e.Path = path
+		x.done.FromFiles = append(x.done.FromFiles, path)
+		x.add(e, func() (io.ReadCloser, error) { return x.w.OpenFile(ctx, e) })
+	}
+	slices.Sort(x.done.FromFiles)
+	return nil
 }
 
 func (x *exporting) lacks(digest string, l Lacking) {
@@ -156,9 +193,11 @@ func (x *exporting) lacks(digest string, l Lacking) {
 }
 
 func (x *exporting) addObject(ctx context.Context, e workspace.Entry) {
+	x.add(e, func() (io.ReadCloser, error) { return x.reader.Open(ctx, e) })
+}
+
+func (x *exporting) add(e workspace.Entry, open func() (io.ReadCloser, error)) {
 	x.done.Objects++
 	x.done.ObjectBytes += e.Size
-	x.entries = append(x.entries, bundle.Entry{Name: objectMember(e.Digest), Size: e.Size, Open: func() (io.ReadCloser, error) {
-		return x.reader.Open(ctx, e)
-	}})
+	x.entries = append(x.entries, bundle.Entry{Name: objectMember(e.Digest), Size: e.Size, Open: open})
 }

@@ -28,6 +28,8 @@ type exporting struct {
 	files   []store.File
 	reader  *workspace.Reader
 	needed  *needed
+	lost    []workspace.Entry // whose bytes cannot be read where they were kept
+	reasons map[string]string // why, by their digests
 	entries []bundle.Entry
 	done    Exported
 }

@@ -150,8 +150,60 @@ func TestExportWhileItIsWritten(t *testing.T) {
 	}
 }
 
+// TestExportTakesFromFiles: what is damaged, or lost, is taken from a file of the
+// workspace that has the same bytes.
+func TestExportTakesFromFiles(t *testing.T) {
+	t.Parallel()
+	for what := range damages([]byte("content")) {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, store.NewMemory())
+			p.begin("session-1")
+			whole := p.export()
+			s := p.open()
+			path, _, err := s.Objects().Path(put(t, s, "gen/a.txt", "a").Digest)
+			must(t, err)
+			p.damage(path, what)
+			var out bytes.Buffer
+			done, err := s.Export(t.Context(), p.workspace(s), "PRD-009", ExportOptions{Out: &out})
+			must(t, err)
+			same(t, "taken", done.FromFiles, []string{"gen/a.txt"})
+			if !bytes.Equal(out.Bytes(), whole) {
+				t.Error("the bytes are others")
+			}
+		})
+	}
+}
+
+// TestExportStandsIn: where a blob of git is damaged, the object that stands in
+// for it is exported.
+func TestExportStandsIn(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := newScoped(t, map[string]string{"user.txt": "first"})
+	s.put(map[string]string{"user.txt": "important"})
+	s.git("add", "user.txt")
+	_, err := s.x.Create(ctx, s.w, "")
+	must(t, err)
+	l, err := s.w.Load(ctx, s.x.State().Capture.Listing)
+	must(t, err)
+	name := l.Entries[0].Blob
+	var out bytes.Buffer
+	_, err = s.open().Export(ctx, s.w, "PRD-009", ExportOptions{Out: &out, Force: true})
+	must(t, err)
+	damageLoose(t, s.ws, name, "flipped")
+	must(t, s.w.Secure(ctx, l.Entries))
+	s.put(map[string]string{"user.txt": ""})
+	var again bytes.Buffer
+	_, err = s.open().Export(ctx, s.w, "PRD-009", ExportOptions{Out: &again, Force: true})
+	must(t, err)
+	if !bytes.Equal(out.Bytes(), again.Bytes()) {
+		t.Error("the bytes are others")
+	}
+}
+
 // TestExportNamesWhatIsMissing: a file that is nowhere any more is named, and
-// the archive can be imported all the same.
+// an archive without it is written only if that is forced; it can be imported.
 func TestExportNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, store.NewMemory())
@@ -159,8 +211,14 @@ func TestExportNamesWhatIsMissing(t *testing.T) {
 	s := p.open()
 	digest := put(t, s, "gen/a.txt", "a").Digest
 	must(t, s.Objects().Remove(digest))
+	p.save("gen/a.txt", "edited")
 	var out bytes.Buffer
-	done, err := s.Export(t.Context(), p.workspace(s), "PRD-009", ExportOptions{Out: &out})
+	_, err := s.Export(t.Context(), p.workspace(s), "PRD-009", ExportOptions{Out: &out})
+	var lacking *LackingError
+	if !errors.As(err, &lacking) || len(lacking.Lacking) != 1 || out.Len() > 0 {
+		t.Errorf("not forced: %v, %d bytes", err, out.Len())
+	}
+	done, err := s.Export(t.Context(), p.workspace(s), "PRD-009", ExportOptions{Out: &out, Force: true})
 	must(t, err)
 	if len(done.Lacking) != 1 || done.Lacking[0].What != "gen/a.txt" || len(done.LostObjects) != 1 || done.LostObjects[0] != digest {
 		t.Errorf("lacking %+v, lost %v", done.Lacking, done.LostObjects)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -194,19 +195,10 @@ type copies struct {
 }
 
 func (x *Session) copies(ctx context.Context, w *workspace.Workspace, l *workspace.Listing) (copies, error) {
-	c := copies{files: map[string]string{}, blobs: map[string]workspace.Entry{}}
-	patterns := append([]string{}, l.Patterns...)
-	for _, e := range l.Entries {
-		patterns = append(patterns, escapeGlob(e.Path))
-	}
-	now, err := w.Now(ctx, patterns)
-	if err != nil {
-		return c, fmt.Errorf("look at the workspace: %w", err)
-	}
-	for _, e := range now.Entries {
-		if e.Mode == e.Mode&0o777 { // a regular file
-			c.files[e.Digest] = e.Path
-		}
+	c := copies{blobs: map[string]workspace.Entry{}}
+	var err error
+	if c.files, err = filesNow(ctx, w, l); err != nil {
+		return c, err
 	}
 	listings := map[string]bool{}
 	for _, ref := range x.State().Checkpoints {
@@ -225,6 +217,26 @@ func (x *Session) copies(ctx context.Context, w *workspace.Workspace, l *workspa
 		}
 	}
 	return c, ctx.Err()
+}
+
+// filesNow says which regular files of the workspace have which bytes: of those
+// that a listing's patterns show, and at the paths of its entries.
+func filesNow(ctx context.Context, w *workspace.Workspace, l *workspace.Listing) (map[string]string, error) {
+	patterns := slices.Clone(l.Patterns)
+	for _, e := range l.Entries {
+		patterns = append(patterns, escapeGlob(e.Path))
+	}
+	now, err := w.Now(ctx, patterns)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	files := map[string]string{}
+	for _, e := range now.Entries {
+		if e.Mode == e.Mode&0o777 {
+			files[e.Digest] = e.Path
+		}
+	}
+	return files, nil
 }
 
 // rebuildObject makes the object of an entry again. It reports whether it could.

@@ -18,7 +18,7 @@ func (w *Workspace) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 	if e.Blob != "" && w.o.Git != nil {
 		r, err := w.o.Git.Open(ctx, e.Blob)
 		if err == nil {
-			return &verifier{r: r, e: e, sha: sha256.New()}, nil
+			return &verifier{r: r, e: e, sha: sha256.New(), wrong: &DamagedError{Entry: e}}, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, failed(e.Path, err)
@@ -32,6 +32,16 @@ func (w *Workspace) Open(ctx context.Context, e Entry) (io.ReadCloser, error) {
 		return nil, failed(e.Path, err)
 	}
 	return r, nil
+}
+
+// OpenFile returns the bytes of the file that the workspace has at the path of an
+// entry, verified as by Open: it is a *ChangedError that they are others.
+func (w *Workspace) OpenFile(ctx context.Context, e Entry) (io.ReadCloser, error) {
+	r, err := w.OpenNow(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &verifier{r: r, e: e, sha: sha256.New(), wrong: &ChangedError{Path: e.Path}}, nil
 }
 
 // DamagedError says that the bytes that git has of an entry can't be read, or
@@ -57,6 +67,8 @@ type verifier struct {
 	e   Entry
 	sha hash.Hash
 	n   int64
+
+	wrong error // that they are others
 }
 
 func (v *verifier) Read(p []byte) (int, error) {
@@ -64,7 +76,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	_, _ = v.sha.Write(p[:n]) // a hash takes everything
 	v.n += int64(n)
 	if errors.Is(err, io.EOF) && (v.n != v.e.Size || digestOf(v.sha.Sum(nil)) != v.e.Digest) {
-		err = &DamagedError{Entry: v.e}
+		err = v.wrong
 	}
 	return n, err
 }

@@ -22,10 +22,11 @@ import (
 const standardStream = "-"
 
 type checkpointExportOptions struct {
-	prd  string
-	out  string
-	logs bool
-	json bool
+	prd   string
+	out   string
+	logs  bool
+	force bool
+	json  bool
 }
 
 // exportedSession is what `checkpoint export --json` prints.
@@ -43,7 +44,8 @@ type exportedSession struct {
 	ObjectBytes   int64                `json:"object_bytes"`
 	Logs          int                  `json:"logs"`
 	Missing       []checkpoint.Lacking `json:"missing"`
-	LeftOut       []checkpoint.Text    `json:"left_out"` // sensitive, and never captured
+	FromFiles     []checkpoint.Text    `json:"from_workspace"` // since what kept them is lost or damaged
+	LeftOut       []checkpoint.Text    `json:"left_out"`       // sensitive, and never captured
 }
 
 func newCheckpointExportCommand(env *environment) *cobra.Command {
@@ -56,7 +58,9 @@ bytes of all files that these captured, also of those that git keeps. A machine
 that has nothing else goes on from it with "checkpoint import". The same state
 gives the same bytes. Files that look sensitive are not in it unless git tracks
 them, and values of sensitive variables never are; logs are in it with --logs
-only.
+only. Bytes that are lost or damaged where they were kept are taken from a file
+of the workspace that has the same; where there is none, nothing is written,
+unless --force leaves them out.
 
 Without -o the archive is put into exports/ in the directory of the PRD. The
 name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
@@ -73,6 +77,7 @@ name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
 	flags.SortFlags = false
 	flags.StringVarP(&o.out, "out", "o", "", "write the archive to `FILE`; - is standard output")
 	flags.BoolVar(&o.logs, "logs", false, "export the logs too")
+	flags.BoolVar(&o.force, "force", false, "leave out what can be had from nowhere, and name it")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -88,6 +93,9 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	}
 	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
 		done, err := store.Export(ctx, w, o.prd, to)
+		if isA[*checkpoint.LackingError](err) {
+			return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %s` may mend it; --force exports the rest, and names what is not in it", o.prd))
+		}
 		if err != nil {
 			return err
 		}
@@ -104,7 +112,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 
 // target says where the archive goes, and how it is compressed.
 func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOptions, error) {
-	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs}
+	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force}
 	switch {
 	case o.out == standardStream && o.json:
 		return to, usageErrorf("--json and -o - both want standard output")
@@ -162,6 +170,7 @@ func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspac
 func newExportedSession(done *checkpoint.Exported) exportedSession {
 	return exportedSession{
 		LeftOut:       texts(done.LeftOut),
+		FromFiles:     texts(done.FromFiles),
 		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
 		Archive: done.Path, Size: done.Size, SHA256: done.SHA256,
 		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
@@ -182,6 +191,10 @@ func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *ch
 	fmt.Fprintf(&b, "- Rollback history: %s\n- Files: %s (%s)\n", view.Plural(done.Rollbacks, "rollback"), view.Plural(done.Objects, "object"), size(done.ObjectBytes))
 	if done.Logs > 0 {
 		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
+	}
+	if len(done.FromFiles) > 0 {
+		fmt.Fprintf(&b, "\nTaken from the workspace, because what kept it is lost or damaged; `%s` mends that:\n", env.command("checkpoint rebuild "+done.PRD))
+		writePaths(&b, "-", texts(done.FromFiles))
 	}
 	writeLacking(&b, done.Lacking)
 	if len(done.LeftOut) > 0 {
