@@ -40,7 +40,6 @@ type Options struct {
 	IDPattern *regexp.Regexp   // nil: PRD- and at least three digits
 	Version   string           // of the runner
 	RescueDir string           // for what the journal could not take; "": the system's temporary directory
-	TempDir   string           // for what is unpacked before there is a state directory; "": likewise
 }
 
 // Store is a state directory. It is safe for concurrent use.
@@ -69,9 +68,6 @@ func OpenStore(dir string, o Options) (*Store, error) {
 	}
 	if o.RescueDir == "" {
 		o.RescueDir = os.TempDir()
-	}
-	if o.TempDir == "" {
-		o.TempDir = os.TempDir()
 	}
 	s := &Store{dir: filepath.Clean(dir), o: o, fs: o.FS, zstd: newCompressor(maxCheckpoint)}
 	if err := s.checkDir(s.dir); err != nil {

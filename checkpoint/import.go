@@ -15,8 +15,9 @@ import (
 )
 
 // Import is an archive that was looked at, and found to be whole and what it
-// says. Nothing of it is in the state yet, and where there is no state
-// directory, none was made. It keeps others from collecting, and must be closed.
+// says. Nothing of it is in the state yet. It keeps others from collecting, and
+// must be closed: a state directory that was made for it is there until then, and
+// stays only if the archive was placed.
 type Import struct {
 	ExportHeader
 	State       *State // where its session stands
@@ -29,8 +30,9 @@ type Import struct {
 	Damage      error  // why it can't
 
 	store   *Store
-	path    string     // that names the archive
-	shared  store.Lock // nil as long as there is no state directory
+	path    string // that names the archive
+	shared  store.Lock
+	made    []string // of the state directory, and to be removed with what was unpacked
 	staged  *bundle.Staged
 	objects map[string]int64 // of the archive, to their sizes
 	lineage *lineage
@@ -64,14 +66,11 @@ func (e *ImportConflictError) Error() string {
 // *VersionError; the state is as it was. path names the archive in errors.
 func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits bundle.Limits) (*Import, error) {
 	i := &Import{store: s, path: path}
-	there, err := s.exists(filepath.Join(s.dir, locksDir))
-	if err == nil && there {
-		err = i.share()
+	err := i.share()
+	if err == nil {
+		err = i.open(ctx, r, path, limits)
 	}
 	if err != nil {
-		return nil, err
-	}
-	if err := i.open(ctx, r, path, limits); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
@@ -79,8 +78,11 @@ func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits
 
 // share takes the lock that keeps others from collecting, in a state directory
 // that it makes if it must.
-func (i *Import) share() error {
+func (i *Import) share() (err error) {
 	s := i.store
+	if i.made, err = s.missingRoot(); err != nil {
+		return err
+	}
 	if err := s.makeRoot(); err != nil {
 		return err
 	}
@@ -95,19 +97,11 @@ func (i *Import) share() error {
 	return nil
 }
 
-// stagingDir returns where an archive is unpacked. What a crash leaves in the
-// trash goes with the next collection, which the shared lock keeps away
-// meanwhile. Without a state directory it is where temporary files go, since
-// an archive may well be refused, or only looked at.
-func (i *Import) stagingDir() string {
-	if i.shared == nil {
-		return i.store.o.TempDir
-	}
-	return i.store.trashPath()
-}
-
+// open unpacks and verifies. The trash is where there must be room for the
+// objects anyway, and what a crash leaves in it goes with the next collection,
+// which the shared lock keeps away meanwhile.
 func (i *Import) open(ctx context.Context, r io.Reader, path string, limits bundle.Limits) error {
-	dir := i.stagingDir()
+	dir := i.store.trashPath()
 	if err := store.MkdirAll(i.store.fs, dir); err != nil {
 		return err
 	}
@@ -134,6 +128,10 @@ func (i *Import) Close() error {
 		_ = i.store.fs.Remove(i.store.trashPath()) // if nothing else is in it
 		err = errors.Join(err, i.shared.Unlock())
 		i.shared = nil
+	}
+	if len(i.made) > 0 {
+		err = errors.Join(err, i.store.unmakeRoot(i.made))
+		i.made = nil
 	}
 	return err
 }

@@ -42,11 +42,7 @@ type PlaceOptions struct {
 // under the next lock.
 func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, error) {
 	s := i.store
-	if i.shared == nil {
-		if err := i.share(); err != nil {
-			return nil, err
-		}
-	}
+	i.made = nil // it is needed from now on
 	own, err := s.fs.TryLock(s.lockPath(i.PRD), false)
 	if err != nil {
 		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))

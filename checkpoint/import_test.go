@@ -367,27 +367,91 @@ func TestImportRestoresFiles(t *testing.T) {
 }
 
 // TestImportLeavesNoTrace: as long as nothing was placed, there is no state
-// directory where there was none, and nothing else either.
+// directory where there was none, and nothing else either. It is unpacked where
+// the session is to lie, and nowhere else: there must be room for it anyway.
 func TestImportLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, store.NewMemory())
 	p.begin("session-1")
 	archive := p.export()
 	for name, archive := range map[string][]byte{"whole": archive, "cut short": archive[:len(archive)/2], "none": []byte("none")} {
-		here := on(t, store.NewMemory(), "/ws/.runner")
-		must(t, store.MkdirAll(here.fs, os.TempDir()))
-		before := everything(t, here.fs, "/")
-		i, err := here.open().OpenImport(t.Context(), bytes.NewReader(archive), "it.tar", bundle.Limits{})
-		if (err == nil) != (name == "whole") {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if i != nil {
-			must(t, i.Close())
-		}
-		for path := range everything(t, here.fs, "/") {
-			if _, was := before[path]; !was {
-				t.Errorf("%s: %s is left", name, path)
+		for _, document := range []bool{false, true} {
+			here := on(t, store.NewMemory(), "/ws/state/.runner")
+			if document {
+				here.write("PRD-008.json", []byte("{}"))
+			}
+			before := everything(t, here.fs, "/")
+			i, err := here.open().OpenImport(t.Context(), bytes.NewReader(archive), "it.tar", bundle.Limits{})
+			if (err == nil) != (name == "whole") {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if i != nil {
+				for path := range everything(t, here.fs, "/") {
+					if !strings.HasPrefix("/ws/state/.runner", filepath.ToSlash(path)) && !strings.HasPrefix(filepath.ToSlash(path), "/ws/state/.runner/") {
+						t.Errorf("%s: unpacked to %s", name, path)
+					}
+				}
+				must(t, i.Close())
+			}
+			after := everything(t, here.fs, "/")
+			for path := range after {
+				if _, was := before[path]; !was {
+					t.Errorf("%s: %s is left", name, path)
+				}
+			}
+			if len(after) != len(before) {
+				t.Errorf("%s: of %d files and directories %d are left", name, len(before), len(after))
 			}
 		}
+	}
+}
+
+// TestImportLeavesOthersAlone: a state directory that was made to look at an
+// archive stays where somebody works in it by then, or has left something.
+func TestImportLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	archive := p.export()
+	for name, use := range map[string]func(f *fixture) *Session{
+		"working":    func(f *fixture) *Session { return lockPRD(f.t, f.open(), "PRD-007") },
+		"left a log": func(f *fixture) *Session { f.write("audit.log", []byte("{}\n")); return nil },
+		"left a lock": func(f *fixture) *Session {
+			must(f.t, lockPRD(f.t, f.open(), "PRD-007").Close())
+			return nil
+		},
+	} {
+		here := on(t, store.NewMemory(), "/ws/.runner")
+		i, err := here.open().OpenImport(t.Context(), bytes.NewReader(archive), "it.tar", bundle.Limits{})
+		must(t, err)
+		x := use(here)
+		must(t, i.Close())
+		if s := here.open(); !isThere(t, s, filepath.Join(s.dir, locksDir)) || !isThere(t, s, filepath.Join(s.dir, ignoreName)) {
+			t.Errorf("%s: the state directory is not whole any more", name)
+		}
+		if x != nil {
+			must(t, x.Start(startedOf("PRD-007", "S7", 2)))
+			must(t, x.Close())
+		}
+	}
+}
+
+// TestImportKilled: what it had unpacked goes with the next collection.
+func TestImportKilled(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	here := on(t, store.NewMemory(), "/ws/.runner")
+	i, err := here.open().OpenImport(t.Context(), bytes.NewReader(p.export()), "it.tar", bundle.Limits{})
+	must(t, err)
+	must(t, i.shared.Unlock()) // as the end of a process does
+	s := here.open()
+	if !isThere(t, s, s.trashPath()) {
+		t.Fatal("it was not unpacked to the trash")
+	}
+	_, err = s.Collect(t.Context(), nil)
+	must(t, err)
+	if isThere(t, s, s.trashPath()) {
+		t.Error("what was unpacked is left")
 	}
 }

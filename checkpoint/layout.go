@@ -1,8 +1,11 @@
 package checkpoint
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"prdrunner/checkpoint/store"
@@ -74,6 +77,54 @@ func (s *Store) makeRoot() error {
 		return err
 	}
 	return store.WriteFile(s.fs, ignore, []byte("*\n"))
+}
+
+// missingRoot returns what makeRoot, and the lock on all of it, would have to
+// make, each directory before what is in it.
+func (s *Store) missingRoot() ([]string, error) {
+	paths := []string{s.dir, filepath.Join(s.dir, locksDir), filepath.Join(s.dir, ignoreName), s.storeLockPath()}
+	for dir := filepath.Dir(s.dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		paths = slices.Insert(paths, 0, dir)
+	}
+	var missing []string
+	for _, path := range paths {
+		there, err := s.exists(path)
+		if err != nil {
+			return nil, fmt.Errorf("look for the state directory: %w", err)
+		}
+		if !there {
+			missing = append(missing, path)
+		}
+	}
+	return missing, nil
+}
+
+// unmakeRoot removes what missingRoot missed, and was made since, unless somebody
+// else uses it by now. Who is about to is refused the lock.
+func (s *Store) unmakeRoot(made []string) error {
+	only, err := s.fs.TryLock(s.storeLockPath(), false)
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return nil
+	case errors.Is(err, fs.ErrNotExist): // it was not made whole
+	case err != nil:
+		return fmt.Errorf("remove the state directory that was made: %w", err)
+	}
+	err = nil
+	for _, path := range slices.Backward(made) {
+		failed := s.fs.Remove(path)
+		if failed == nil || errors.Is(failed, fs.ErrNotExist) {
+			continue
+		}
+		if len(path) >= len(s.dir) { // something came into it
+			err = s.makeRoot()
+		}
+		break
+	}
+	if only != nil {
+		err = errors.Join(err, only.Unlock())
+	}
+	return err
 }
 
 // checkLayout refuses a state directory in which something that is to be a
