@@ -39,6 +39,8 @@ type SessionCheck struct {
 	StoredSession
 	Journal     *DamagedError     // what is wrong with its journal; nil: nothing
 	Checkpoints []CheckpointCheck // oldest first; of a damaged journal, those that have a file
+
+	last *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
 }
 
 // CheckpointCheck is what is true of a checkpoint.
@@ -91,6 +93,9 @@ func (v *Validation) Damaged() bool {
 // LastValid returns the newest checkpoint that can be gone back to, nil if
 // there is none.
 func (c *SessionCheck) LastValid() *CheckpointRef {
+	if c.Journal == nil && !c.whole() {
+		return c.last
+	}
 	for i := len(c.Checkpoints) - 1; i >= 0; i-- {
 		found := &c.Checkpoints[i]
 		if found.Whole() && found.Ref.InvalidatedBy == "" && found.Ref.Trigger != TriggerPreRollback {
@@ -100,26 +105,18 @@ func (c *SessionCheck) LastValid() *CheckpointRef {
 	return nil
 }
 
+// whole reports whether nothing is wrong with any checkpoint that was looked at.
+func (c *SessionCheck) whole() bool {
+	return !slices.ContainsFunc(c.Checkpoints, func(c CheckpointCheck) bool { return !c.Whole() })
+}
+
 // LastWhole returns the newest checkpoint of a session as it stands that can be
 // gone back to, nil if there is none, or none but the one that is passed over.
 // It reads them from the newest backwards, each byte at most once, and stops at
 // the first that is whole.
 func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *State, except string) (*CheckpointRef, error) {
-	k := newChecker(s, w, true)
 	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.prdDir(state.PRD), State: state}
-	for _, ref := range slices.Backward(state.line()) {
-		if ref.ID == except {
-			continue
-		}
-		c, err := k.check(ctx, at, ref)
-		if err != nil {
-			return nil, fmt.Errorf("look for the last valid checkpoint of %s: %w", state.PRD, err)
-		}
-		if c.Whole() {
-			return ref, nil
-		}
-	}
-	return nil, nil
+	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
 
 // Validate looks whether checkpoints can be gone back to: those of all
@@ -143,6 +140,16 @@ func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o Validate
 		c, err := k.session(ctx, at, wanted)
 		if err != nil {
 			return nil, err
+		}
+		if c.Journal == nil && !c.whole() {
+			// One that is to be gone back to must be more than there.
+			deep := newChecker(s, w, true)
+			if o.Deep {
+				deep = k
+			}
+			if c.last, err = deep.lastWhole(ctx, at, ""); err != nil {
+				return nil, err
+			}
 		}
 		if len(wanted) == 0 || len(c.Checkpoints) > 0 || c.Journal != nil {
 			v.Sessions = append(v.Sessions, *c)

@@ -108,6 +108,24 @@ func (k *checker) check(ctx context.Context, at StoredSession, ref *CheckpointRe
 	return c, nil
 }
 
+// lastWhole returns the newest checkpoint that led to where a session stands,
+// and that is whole, but for one that is passed over.
+func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string) (*CheckpointRef, error) {
+	for _, ref := range slices.Backward(at.State.line()) {
+		if ref.ID == except {
+			continue
+		}
+		c, err := k.check(ctx, at, ref)
+		if err != nil {
+			return nil, fmt.Errorf("look for the last valid checkpoint of %s: %w", at.PRD, err)
+		}
+		if c.Whole() {
+			return ref, nil
+		}
+	}
+	return nil, nil
+}
+
 // file checks the file of a checkpoint. It returns the state in it, or the one
 // that the journal gives in place of a file that is missing or damaged.
 func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
