@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"prdrunner/checkpoint"
@@ -289,72 +287,4 @@ func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// writeManual prints the plain commands that restore the files by hand, for
-// who cannot or will not let runner do it.
-func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *checkpoint.Rollback) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Restores the files of %s by hand; run it in %s\nset -eu\n", plan.Target.ID, shellQuote(env.workdir))
-	if plan.Finish != nil {
-		for _, line := range editedLines(plan.Finish.Edited) {
-			fmt.Fprintf(&b, "# %s\n", line)
-		}
-	}
-	changes := slices.Clone(plan.Changes)
-	for _, o := range plan.Obstacles {
-		fmt.Fprintf(&b, "# %s is left out: %s\n", view.OneLine(o.Path), view.OneLine(o.Reason))
-		changes = slices.DeleteFunc(changes, func(c workspace.Change) bool { return c.Path == o.Path })
-	}
-	for _, c := range changes {
-		if c.From != nil && (c.To == nil || c.To.Mode&^0o777 != c.From.Mode&^0o777) {
-			if c.From.Mode&workspace.ModeDir == workspace.ModeDir && c.From.Mode&workspace.ModeSymlink != workspace.ModeSymlink {
-				fmt.Fprintf(&b, "rmdir -- %s\n", shellQuote(c.Path))
-			} else {
-				fmt.Fprintf(&b, "rm -f -- %s\n", shellQuote(c.Path))
-			}
-		}
-	}
-	for _, c := range changes {
-		if c.To != nil {
-			writeManualFile(&b, env, store, *c.To)
-		}
-	}
-	switch {
-	case plan.Finish != nil: // the state can't go anywhere else before
-		fmt.Fprintf(&b, "# then what was cut short, and the state:\n%s\n", env.command("checkpoint rollback "+prd+" "+plan.Target.ID+" --yes"))
-	case plan.Scope != checkpoint.RollbackFiles:
-		fmt.Fprintf(&b, "# then the state:\n%s\n", env.command("checkpoint rollback "+prd+" "+plan.Target.ID+" --state-only --yes"))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func writeManualFile(b *strings.Builder, env *environment, store *checkpoint.Store, e workspace.Entry) {
-	path := shellQuote(e.Path)
-	if dir := filepath.ToSlash(filepath.Dir(filepath.FromSlash(e.Path))); dir != "." {
-		fmt.Fprintf(b, "mkdir -p -- %s\n", shellQuote(dir))
-	}
-	if e.Mode == e.Mode&0o777|workspace.ModeDir {
-		fmt.Fprintf(b, "mkdir -p -- %s\n", path)
-		return
-	}
-	source := "git cat-file blob " + e.Blob
-	if e.Blob == "" {
-		file, compressed, err := store.Objects().Path(e.Digest)
-		switch {
-		case err != nil:
-			fmt.Fprintf(b, "# %s cannot be restored: %v\n", path, err)
-			return
-		case compressed:
-			source = "zstd -dc -- " + shellQuote(env.display(file))
-		default:
-			source = "cat -- " + shellQuote(env.display(file))
-		}
-	}
-	if e.Mode&workspace.ModeSymlink == workspace.ModeSymlink {
-		fmt.Fprintf(b, "ln -sfn -- \"$(%s)\" %s\n", source, path)
-		return
-	}
-	fmt.Fprintf(b, "%s > %s\nchmod %o -- %s\n", source, path, e.Mode&0o777, path)
 }

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+// manual is a shell script that takes files back by hand. It changes nothing
+// before it has kept all that it replaces or removes, and has all that it writes.
+type manual struct {
+	b       strings.Builder
+	env     *environment
+	store   *checkpoint.Store
+	changes []workspace.Change
+	sources []string        // commands that write the bytes of changes to standard output; "" where there are none to write
+	written map[string]bool // the paths at which something is written
+	holds   map[string]bool // and the directories above them
+	ruled   bool            // the .gitignore files of then are in place
+}
+
+// writeManual prints the plain commands that restore the files, for who cannot or
+// will not let runner do it.
+func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd string, plan *checkpoint.Rollback) error {
+	m := &manual{env: env, store: store, written: map[string]bool{}, holds: map[string]bool{}}
+	m.line("# Restores the files of %s by hand.", plan.Target.ID)
+	if plan.Finish != nil {
+		for _, line := range editedLines(plan.Finish.Edited) {
+			m.line("# %s", line)
+		}
+	}
+	m.choose(plan)
+	m.line("set -eu\ncd -- %s", shellQuote(env.workdir))
+	if len(m.changes) > 0 {
+		m.prepare()
+		m.remove(plan.ChangesIgnored())
+		m.place()
+	}
+	switch {
+	case plan.Finish != nil: // the state can't go anywhere else before
+		m.line("# then what was cut short, and the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
+	case plan.Scope != checkpoint.RollbackFiles:
+		m.line("# then the state:\nrunner checkpoint rollback %s %s --state-only --yes", prd, plan.Target.ID)
+	}
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+func (m *manual) line(format string, args ...any) { fmt.Fprintf(&m.b, format+"\n", args...) }
+
+// choose takes the changes that can be made; of the others it names each.
+func (m *manual) choose(plan *checkpoint.Rollback) {
+	out := map[string]bool{}
+	leave := func(path, reason string) {
+		if !out[path] {
+			m.line("# %s is left out: %s", view.OneLine(path), view.OneLine(reason))
+		}
+		out[path] = true
+	}
+	for _, o := range plan.Obstacles {
+		leave(o.Path, o.Reason)
+	}
+	for _, missing := range plan.Missing {
+		leave(missing.Path, missing.Reason)
+	}
+	for _, c := range plan.Changes {
+		source, err := m.source(c)
+		if err != nil {
+			leave(c.Path, err.Error())
+		}
+		if out[c.Path] {
+			continue
+		}
+		m.changes, m.sources = append(m.changes, c), append(m.sources, source)
+		if c.To != nil {
+			m.written[c.Path] = true
+			for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
+				m.holds[dir] = true
+			}
+		}
+	}
+}
+
+// source returns the command that gives the bytes that a change needs.
+func (m *manual) source(c workspace.Change) (string, error) {
+	if c.To == nil || isDir(c.To) || onlyMode(c) {
+		return "", nil
+	}
+	if c.To.Blob != "" {
+		return "git cat-file blob " + c.To.Blob, nil
+	}
+	file, compressed, err := m.store.Objects().Path(c.To.Digest)
+	if err == nil {
+		file, err = filepath.Abs(file)
+	}
+	if compressed {
+		return "zstd -dc -- " + shellQuote(file), err
+	}
+	return "cat -- " + shellQuote(file), err
+}
+
+func isDir(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeDir }
+
+func isLink(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeSymlink }
+
+// onlyMode reports whether a change is one of the permissions alone.
+func onlyMode(c workspace.Change) bool {
+	return c.From != nil && c.To != nil && c.From.Digest == c.To.Digest && c.From.Mode&^0o777 == c.To.Mode&^0o777 && !isLink(c.To)
+}
+
+// prepare keeps what goes, and fetches what comes.
+func (m *manual) prepare() {
+	m.line("backup=${BACKUP:-$(mktemp -d)}\nmkdir -p -- \"$backup\"\necho \"What is replaced or removed is kept in $backup\"")
+	m.line("new=$(mktemp -d)\ntrap 'rm -rf -- \"$new\"' EXIT")
+	for _, c := range m.changes {
+		if c.From == nil || isDir(c.From) {
+			continue
+		}
+		if dir := path.Dir(c.Path); dir != "." {
+			m.line("mkdir -p -- \"$backup\"/%s", shellQuote(dir))
+		}
+		m.line("cp -pP -- %s \"$backup\"/%s", m.name(c.Path), shellQuote(c.Path))
+	}
+	for i, source := range m.sources {
+		if source != "" {
+			m.line("%s > \"$new\"/%d", source, i)
+		}
+	}
+}
+
+// name is a path as an argument: none looks like an option, or like a dash.
+func (m *manual) name(path string) string { return shellQuote("./" + path) }
+
+// remove takes away what is not as it shall be, and the directories in which
+// nothing is left. What the .gitignore of then ignores stays.
+func (m *manual) remove(ignores bool) {
+	dirs := map[string]bool{}
+	for _, c := range m.changes {
+		name := m.name(c.Path)
+		switch {
+		case c.From == nil || onlyMode(c) || m.ruled && isIgnoreRule(c):
+			continue
+		case isDir(c.From):
+			dirs[c.Path] = true
+		case c.To == nil && ignores && !m.holds[c.Path]:
+			m.ignoreRules()
+			m.line("git check-ignore -q -- %s || rm -f -- %s", name, name)
+		default:
+			m.line("rm -f -- %s", name)
+		}
+		for dir := path.Dir(c.Path); c.To == nil && dir != "."; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	all := make([]string, 0, len(dirs))
+	for dir := range dirs {
+		all = append(all, dir)
+	}
+	slices.Sort(all)
+	for _, dir := range slices.Backward(all) { // what is below comes first
+		switch name := m.name(dir); {
+		case m.written[dir]:
+			m.line("find %s -depth -type d -exec rmdir -- {} +", name) // empty ones may be below
+		case !m.holds[dir]:
+			m.line("rmdir -- %s 2>/dev/null || :", name)
+		}
+	}
+}
+
+func isIgnoreRule(c workspace.Change) bool {
+	return path.Base(c.Path) == ".gitignore" && (c.From == nil || !isDir(c.From))
+}
+
+// ignoreRules puts the .gitignore files of then in place, where their directory
+// stays, so that git goes by them.
+func (m *manual) ignoreRules() {
+	if m.ruled {
+		return
+	}
+	m.ruled = true
+	for i, c := range m.changes {
+		name := m.name(c.Path)
+		switch {
+		case !isIgnoreRule(c):
+		case c.To == nil:
+			m.line("rm -f -- %s", name)
+		case isLink(c.To):
+			m.line("rm -f -- %s", name)
+		case m.sources[i] != "":
+			m.line("[ ! -d %[1]s ] || { rm -f -- %[2]s; cp -- \"$new\"/%[3]d %[2]s; }", m.name(path.Dir(c.Path)), name, i)
+		}
+	}
+}
+
+// place writes what comes.
+func (m *manual) place() {
+	for i, c := range m.changes {
+		if c.To == nil {
+			continue
+		}
+		name := m.name(c.Path)
+		if dir := path.Dir(c.Path); dir != "." {
+			m.line("mkdir -p -- %s", m.name(dir))
+		}
+		switch {
+		case isDir(c.To):
+			m.line("mkdir -p -- %s", name)
+		case isLink(c.To):
+			m.line("target=$(cat -- \"$new\"/%d; echo .)\nln -s -- \"${target%%.}\" %s", i, name) // $() would take newlines off
+			continue
+		case m.sources[i] != "":
+			m.line("cp -- \"$new\"/%d %s", i, name)
+		}
+		m.line("chmod %o -- %s", c.To.Mode&0o777, name)
+	}
+}
