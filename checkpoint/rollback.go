@@ -261,7 +261,7 @@ func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, no
 			lost = append(lost, *c.From)
 		}
 	}
-	refused, err := w.Refused(ctx, lost, last)
+	refused, err := w.Refused(ctx, lost, last, leftOutSince(ctx, w, now))
 	if err != nil || len(refused) == 0 {
 		return err
 	}

@@ -59,8 +59,9 @@ type cache struct {
 
 	mu      sync.Mutex
 	entries map[string]cached
-	behind  time.Duration // how far the file system's clock is behind ours
-	changed bool          // since it was loaded or saved
+	refused map[string]string // digests of files that were left out for what they hold
+	behind  time.Duration     // how far the file system's clock is behind ours
+	changed bool              // since it was loaded or saved
 }
 
 func newCache(o Options) *cache {

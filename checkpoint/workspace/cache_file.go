@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,27 +16,38 @@ import (
 )
 
 // The file of a cache: cacheMagic; the workspace's path and the name of the
-// running kernel, each with its length; for every file its path with its
+// running kernel, each with its length; the number of files that were left out
+// for what they held, and of each its path with its length, and the digest; for
+// every file its path with its
 // length, size, times, number, device and digest, and git's name with its
 // length; and at last the SHA-256 of all that. Numbers are varints, but for
 // the times, which are 8 bytes, little end first.
-const cacheMagic = "runner stat cache 1\n"
+const cacheMagic = "runner stat cache 2\n"
+
+// cacheContent is what the file of a cache holds.
+type cacheContent struct {
+	entries map[string]cached
+	refused map[string]string
+}
+
+func newCacheContent() cacheContent {
+	return cacheContent{entries: map[string]cached{}, refused: map[string]string{}}
+}
 
 // load reads the file, if it can be trusted: one that is torn, damaged, of
-// another version, of another directory or from before the machine was started
-// is as good as none. It is called once.
+// another version or of another directory is as good as none. It is called once.
 func (c *cache) load() {
-	entries := map[string]cached{}
+	content := newCacheContent()
 	if c.path != "" {
 		if data, err := store.ReadFile(c.fs, c.path); err == nil {
 			if read, ok := c.decode(data); ok {
-				entries = read
+				content = read
 			}
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries = entries
+	c.entries, c.refused = content.entries, content.refused
 }
 
 // SaveCache writes what was learned of files, if anything was. A failure costs
@@ -77,12 +90,14 @@ func (w *Workspace) forgetGone() error {
 			paths = append(paths, path)
 		}
 	}
+	paths = slices.AppendSeq(paths, maps.Keys(c.refused))
 	c.mu.Unlock()
 	return w.each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *cursor, i int) error {
 		if _, err := w.Lstat(paths[i]); absent(err) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			delete(c.entries, paths[i])
+			delete(c.refused, paths[i])
 		}
 		return nil
 	})
@@ -117,6 +132,10 @@ func (c *cache) encode() []byte {
 	b := make([]byte, 0, typical*(len(c.entries)+1))
 	b = append(b, cacheMagic...)
 	b = appendString(appendString(b, c.root), c.boot)
+	b = binary.AppendUvarint(b, uint64(len(c.refused)))
+	for path, digest := range c.refused {
+		b = appendString(appendString(b, path), digest)
+	}
 	for path, e := range c.entries {
 		if e.read != 0 && !settled(e.stat, time.Unix(0, e.read).Add(-c.behind)) {
 			continue
@@ -138,30 +157,40 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decode reads a file. It is not ok unless all of it can be trusted.
-func (c *cache) decode(data []byte) (entries map[string]cached, ok bool) {
+// decode reads a file. It is not ok unless all of it can be trusted. What stat
+// said before the machine was started is not: there is none of it then.
+func (c *cache) decode(data []byte) (content cacheContent, ok bool) {
 	body := len(data) - sha256.Size
 	if body < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {
-		return nil, false
+		return content, false
 	}
 	if sum := sha256.Sum256(data[:body]); !bytes.Equal(sum[:], data[body:]) {
-		return nil, false
+		return content, false
 	}
 	// One string for all, of which the paths are parts.
 	r := cacheReader{rest: string(data[len(cacheMagic):body])}
-	if r.text() != c.root || r.text() != c.boot {
-		return nil, false
+	if r.text() != c.root {
+		return content, false
+	}
+	content = newCacheContent()
+	sameBoot := r.text() == c.boot
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		path := r.text()
+		content.refused[path] = r.text()
+	}
+	if !sameBoot || r.bad {
+		return content, !r.bad
 	}
 	const typical = 128
-	entries = make(map[string]cached, len(data)/typical)
+	content.entries = make(map[string]cached, len(data)/typical)
 	for len(r.rest) > 0 && !r.bad {
 		path := r.text()
 		e := cached{stat: fileStat{size: r.varint(), mtime: r.fixed(), ctime: r.fixed(), inode: r.uvarint(), device: r.uvarint()}}
 		copy(e.sums.sha[:], r.take(len(e.sums.sha)))
 		e.sums.blob = r.text()
-		entries[path] = e
+		content.entries[path] = e
 	}
-	return entries, !r.bad
+	return content, !r.bad
 }
 
 // cacheReader takes the parts of a cache's file off its beginning.

@@ -39,8 +39,8 @@ type CaptureOptions struct {
 	Ref      string    // for git: refs/runner/…; a number is added where there is such a ref
 	Message  string    // of the commit
 	When     time.Time // of the commit
-	// LeftOut are files that were left out since Last, too: what was refused
-	// then is left out again where nothing tells any more what to look for.
+	// LeftOut are files that were left out since Last, too: what was refused then
+	// for what it holds is left out again.
 	LeftOut []string
 	// Needed says which files must be captured: one of these that keeps changing
 	// while it is read is ErrUnstable. nil: none must.

@@ -15,7 +15,8 @@ var errNoObjects = errors.New("there is no place for objects")
 
 // Keep makes objects of files, durable when it returns, and describes them as
 // they were kept. Sensitive files that git does not track, and those that
-// Refuse is about, are described, not kept, and named.
+// Refuse is about or that hold what was left out for that before, are described,
+// not kept, and named.
 func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, leftOut []string, err error) {
 	if w.o.Objects == nil {
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
@@ -28,6 +29,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	batch := w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	kept = make([]Entry, len(paths))
+	before := w.cache.refusedFiles()
 	refused := make([]bool, len(paths))
 	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *cursor, i int) error {
 		if secret[paths[i]] {
@@ -35,19 +37,10 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 			kept[i] = e
 			return err
 		}
-		at := w.place(paths[i])
-		f, err := w.look(at, paths[i], w.wantsBlob)
-		if err == nil {
-			err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
-		}
-		if errors.Is(err, errRefused) {
-			refused[i] = true
-			_, err = w.scan(ctx, at, &f, w.wantsBlob)
-		}
-		if err != nil {
+		var err error
+		if kept[i], refused[i], err = w.keepFile(ctx, batch, paths[i], &before); err != nil {
 			return failed(paths[i], err)
 		}
-		kept[i] = f.entry
 		return nil
 	})
 	if err == nil {
@@ -62,6 +55,25 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 		}
 	}
 	return kept, leftOut, nil
+}
+
+// keepFile makes an object of a file, unless it is refused, and describes it.
+func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
+	at := w.place(path)
+	f, err := w.look(at, path, w.wantsBlob)
+	if err == nil {
+		refused, err = before.holds(ctx, w, at, &f)
+	}
+	if err == nil && !refused {
+		err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
+	}
+	if errors.Is(err, errRefused) {
+		refused = true
+		if _, err = w.scan(ctx, at, &f, w.wantsBlob); err == nil {
+			w.cache.refuse(path, f.entry.Digest)
+		}
+	}
+	return f.entry, refused, err
 }
 
 // secrets returns which of the paths are sensitive and not tracked by git.

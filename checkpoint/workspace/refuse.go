@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 )
 
@@ -21,6 +20,7 @@ var errRefused = errors.New("holds what may not be kept")
 // refusal knows which contents may not be kept.
 type refusal struct {
 	detector func() Detector
+	all      bool // it finds everything that may not be kept
 	mu       sync.Mutex
 	found    map[string]bool // by digest: what was scanned, and whether it is refused
 }
@@ -29,8 +29,19 @@ type refusal struct {
 // something: nothing of them is kept, and they are named with what was left
 // out. Bytes that git has already, or that were kept before, stay. It is to be
 // called before the workspace is used.
+//
+// What was left out once for what it holds stays left out, whatever is looked
+// for: the detector may not know of all that was looked for then.
 func (w *Workspace) Refuse(detector func() Detector) {
 	w.refusal = &refusal{detector: detector, found: map[string]bool{}}
+}
+
+// RefuseAll is Refuse with a detector that knows all that may not be kept now. A
+// file that was left out is taken in again if it is known to hold something
+// else than then, and nothing is found in that.
+func (w *Workspace) RefuseAll(detector func() Detector) {
+	w.Refuse(detector)
+	w.refusal.all = true
 }
 
 // note remembers what a scan of a content found.
@@ -91,42 +102,26 @@ func (w *Workspace) scan(ctx context.Context, at place, f *found, withBlob func(
 	return d.Found(), err
 }
 
-// refuse moves the files that may not be kept to what is left out. Those that
-// need no scan are the ones whose bytes git's index or the last capture has.
+// refuse moves the files that may not be kept to what is left out: those in
+// which something is found, and those that were left out for what they hold.
 func (c *capture) refuse(ctx context.Context, leftOut []string) error {
-	s, w := c.survey, c.w
-	if w.refusal == nil {
-		c.leaveOutAgain(leftOut)
-		return nil
-	}
-	refused := make([]bool, len(s.files))
-	err := w.each(ctx, len(s.files), 1+min(chunkSize, len(s.files)/16), func(ctx context.Context, dirs *cursor, i int) error {
-		f := &s.files[i]
-		if c.isKept(f) {
-			return nil
-		}
-		if found, scanned := w.refusal.of(f.entry.Digest); scanned {
-			refused[i] = found
-			return nil
-		}
-		err := patient(ctx, func() error {
-			dir, name, err := dirs.at(f.entry.Path)
-			if err == nil {
-				refused[i], err = w.scan(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(w))
-			}
-			return err
-		})
-		refused[i] = err == nil && refused[i] && !c.isKept(f)
-		return s.giveUp(f, err)
-	})
+	before := c.refusedBefore(leftOut)
+	found, err := c.look(ctx)
 	if err != nil {
 		return fmt.Errorf("look for sensitive values: %w", err)
 	}
+	s := c.survey
 	kept := s.files[:0]
 	for i, f := range s.files {
-		if refused[i] {
-			s.leaveOut(f.entry.Path)
-		} else {
+		switch path := f.entry.Path; {
+		case f.state == vanished:
+			kept = append(kept, f) // until it is dropped
+		case found[i]:
+			c.w.cache.refuse(path, f.entry.Digest)
+			s.leaveOut(path)
+		case before.holds(c, &f):
+			s.leaveOut(path)
+		default:
 			kept = append(kept, f)
 		}
 	}
@@ -135,18 +130,34 @@ func (c *capture) refuse(ctx context.Context, leftOut []string) error {
 	return nil
 }
 
-// leaveOutAgain leaves out what the last capture refused, where nothing tells
-// any more what to look for.
-func (c *capture) leaveOutAgain(before []string) {
-	s := c.survey
-	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool {
-		path := f.entry.Path
-		again := !c.w.secret.match(path) && slices.Contains(before, path) && !c.isKept(&f)
-		if again {
-			s.leaveOut(path)
+// look returns in which files something is found. Those that need no scan are
+// the ones whose bytes git's index or the last capture has.
+func (c *capture) look(ctx context.Context) (found []bool, err error) {
+	s, w := c.survey, c.w
+	found = make([]bool, len(s.files))
+	if w.refusal == nil {
+		return found, nil
+	}
+	err = w.each(ctx, len(s.files), 1+min(chunkSize, len(s.files)/16), func(ctx context.Context, dirs *cursor, i int) error {
+		f := &s.files[i]
+		if c.isKept(f) {
+			return nil
 		}
-		return again
+		if is, scanned := w.refusal.of(f.entry.Digest); scanned {
+			found[i] = is
+			return nil
+		}
+		err := patient(ctx, func() error {
+			dir, name, err := dirs.at(f.entry.Path)
+			if err == nil {
+				found[i], err = w.scan(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(w))
+			}
+			return err
+		})
+		found[i] = err == nil && found[i] && !c.isKept(f)
+		return s.giveUp(f, err)
 	})
+	return found, err
 }
 
 // isKept reports whether a file's bytes are known, and kept already.

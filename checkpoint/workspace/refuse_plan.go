@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Refused returns the paths of entries, as Now lists them, that a capture would
 // leave out for what they hold, sorted as they are. last (nil: none) is what was
-// captured before: what it has is not looked through.
-func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing) ([]string, error) {
-	if w.refusal == nil || len(entries) == 0 {
+// captured before: what it has is not looked through. leftOut is what was left
+// out since, as in CaptureOptions.
+func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing, leftOut []string) ([]string, error) {
+	if last != nil {
+		leftOut = slices.Concat(leftOut, last.LeftOut)
+	}
+	if len(entries) == 0 || w.refusal == nil && len(leftOut)+len(w.cache.refusedFiles().paths) == 0 {
 		return nil, nil
 	}
 	c := &capture{w: w, survey: &survey{w: w}, last: map[string]Entry{}}
@@ -35,7 +40,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing)
 			c.survey.files = append(c.survey.files, f)
 		}
 	}
-	err = c.refuse(ctx, nil)
+	err = c.refuse(ctx, leftOut)
 	return c.survey.leftOut, err
 }
 

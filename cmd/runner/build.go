@@ -134,7 +134,9 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	refuseSecrets(w, masker)
+	if masker.Any() {
+		w.RefuseAll(detector(masker))
+	}
 	s := &starter{env: env, cfg: cfg, store: store, files: w, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on

@@ -17,7 +17,8 @@ import (
 // a sensitive variable, as far as the pipeline and the environment
 // tell what these are: what a build was given by flags is not known here. Where
 // the pipeline can't be evaluated it says so. What the last capture left out is
-// left out again in any case.
+// left out again in any case, until a build, which knows all values, finds that
+// it holds something else.
 func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
 	w, err := openWorkspace(ctx, env, cfg, store)
 	if err != nil {
@@ -27,17 +28,15 @@ func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoi
 	switch {
 	case err != nil:
 		fmt.Fprintf(env.stderr, "Warning: files are not searched for sensitive values, since what these are can't be known: %v\n", err)
-	case masker != nil:
-		refuseSecrets(w, masker)
+	case masker != nil && masker.Any():
+		w.Refuse(detector(masker))
 	}
 	return w, nil
 }
 
-// refuseSecrets has a workspace keep nothing in which a masker finds something.
-func refuseSecrets(w *workspace.Workspace, masker *mask.Masker) {
-	if masker.Any() {
-		w.Refuse(func() workspace.Detector { return masker.Detector() })
-	}
+// detector finds in files what a masker hides in output.
+func detector(masker *mask.Masker) func() workspace.Detector {
+	return func() workspace.Detector { return masker.Detector() }
 }
 
 // knownSecrets makes a masker of the sensitive values of a PRD's pipeline: of
