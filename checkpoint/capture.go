@@ -166,6 +166,21 @@ func filesSince(l *workspace.Listing, s *State) *workspace.Listing {
 // are not kept.
 func RecordedFiles(s *State) []workspace.Entry { return recordedEntries(s, 0) }
 
+// leftOut are the files that look sensitive, of a capture and of the artifacts
+// of a state, sorted.
+func leftOut(l *workspace.Listing, s *State) []string {
+	paths := slices.Clone(l.LeftOut)
+	for _, list := range artifactLists(s) {
+		for _, a := range list {
+			if a.LeftOut {
+				paths = append(paths, string(a.Path))
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
 // recordedEntries returns the artifacts that were recorded after a commit, but
 // those whose bytes are not kept.
 func recordedEntries(s *State, after uint64) []workspace.Entry {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/store"
@@ -221,21 +220,6 @@ func (x *exporting) gatherLeftOut(ctx context.Context) error {
 	}
 	x.done.LeftOut = leftOut(l, x.state)
 	return nil
-}
-
-// leftOut are the files that look sensitive, of a capture and of the artifacts
-// of a state, sorted.
-func leftOut(l *workspace.Listing, s *State) []string {
-	paths := slices.Clone(l.LeftOut)
-	for _, list := range artifactLists(s) {
-		for _, a := range list {
-			if a.LeftOut {
-				paths = append(paths, string(a.Path))
-			}
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
 }
 
 func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {

@@ -16,7 +16,7 @@ import (
 type RebuiltCheckpoint struct {
 	ID      string   `json:"id"`
 	Was     []string `json:"was"`            // what was wrong; nothing, where only its file was missing
-	Kept    string   `json:"kept,omitempty"` // where its damaged file lies now
+	Kept    []string `json:"kept,omitempty"` // where its damaged files lie now
 	Written bool     `json:"written"`        // its file was made again, from the journal
 	Files   []Text   `json:"files"`          // whose bytes are there again
 	Left    []string `json:"left"`           // what is still wrong
@@ -128,9 +128,11 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 		return err
 	}
 	for _, path := range paths {
-		if r.Kept, err = x.store.keepDamaged(dir, path); err != nil {
+		kept, err := x.store.keepDamaged(dir, path)
+		if err != nil {
 			return err
 		}
+		r.Kept = append(r.Kept, kept)
 	}
 	if err := x.putCheckpoint(*made, state); err != nil {
 		return err

@@ -81,7 +81,7 @@ func testRebuildCheckpoint(t *testing.T, f *fixture) {
 	}
 	rebuilt, err := x.Rebuild(context.Background(), nil, nil)
 	must(t, err)
-	if len(rebuilt) != 1 || !rebuilt[0].Written || !rebuilt[0].Whole() || rebuilt[0].Kept == "" {
+	if len(rebuilt) != 1 || !rebuilt[0].Written || !rebuilt[0].Whole() || len(rebuilt[0].Kept) != 1 {
 		t.Fatalf("%+v", rebuilt)
 	}
 	ref := x.State().indexed().checkpoints[ids[1]]
@@ -92,7 +92,7 @@ func testRebuildCheckpoint(t *testing.T, f *fixture) {
 	if !bytes.Equal(f.read(f.checkpointFile(ids[1])), before) {
 		t.Error("the file is not what it was")
 	}
-	if kept := f.read("PRD-009/" + filepath.Base(rebuilt[0].Kept)); bytes.Equal(kept, before) || len(kept) != len(before) {
+	if kept := f.read("PRD-009/" + filepath.Base(rebuilt[0].Kept[0])); bytes.Equal(kept, before) || len(kept) != len(before) {
 		t.Error("the damaged file was not kept")
 	}
 }

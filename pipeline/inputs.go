@@ -43,19 +43,10 @@ func origin(in Input) string {
 
 func escapePercent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
-// LoadVarFile reads values for variables: `name = value` lines in HCL, or an
-// object in a file that ends in .json. The values are literal: they can't
-// refer to anything. Its source should not be shown, since it may hold
+// ParseVarFile reads values for variables: `name = value` lines in HCL, or an
+// object in a file whose name ends in .json. The values are literal: they can't
+// refer to anything. The source should not be shown, since it may hold
 // sensitive values.
-func LoadVarFile(path string) (map[string]Input, hcl.Diagnostics) {
-	src, diag := readSource(path)
-	if diag != nil {
-		return nil, hcl.Diagnostics{diag}
-	}
-	return ParseVarFile(src, path)
-}
-
-// ParseVarFile is LoadVarFile for bytes.
 func ParseVarFile(src []byte, filename string) (map[string]Input, hcl.Diagnostics) {
 	if diag := tooDeep(src, filename); diag != nil {
 		return nil, hcl.Diagnostics{diag}

@@ -65,7 +65,8 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	if _, err := st.FindCheckpoint(o.reference); err != nil { // before anything is locked, and so written
+	meant, err := st.FindCheckpoint(o.reference)
+	if err != nil { // before anything is locked, and so written
 		return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err))
 	}
 	cfg, err := loadConfig(env)
@@ -84,7 +85,7 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	var changed bool
 	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reference)}}
 	err = store.Audited(record, func() (err error) {
-		ref, changed, err = session.Pin(ctx, o.reference, o.pinned, env.actor(), o.reason)
+		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.actor(), o.reason)
 		return errors.Join(err, session.Close())
 	})
 	if err != nil {

@@ -192,8 +192,8 @@ func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.Rebu
 	if r.Written {
 		fmt.Fprintf(env.stdout, "  %s\n", made)
 	}
-	if r.Kept != "" {
-		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(r.Kept))
+	for _, path := range r.Kept {
+		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(path))
 	}
 	for _, path := range r.Files {
 		fmt.Fprintf(env.stdout, "  bytes put back: %s\n", view.OneLine(string(path)))

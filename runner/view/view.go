@@ -25,9 +25,6 @@ const (
 	Quiet Mode = "quiet"
 )
 
-// Modes lists all of them, in the order in which help names them.
-func Modes() []Mode { return []Mode{Auto, Plain, JSON, Quiet} }
-
 // Options is where and how a run is shown. Out is required.
 type Options struct {
 	Out     io.Writer
