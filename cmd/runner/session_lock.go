@@ -133,3 +133,15 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 		})
 	})
 }
+
+func lockedBy(prd string, h checkpoint.Holder) error {
+	return lockHint(prd, &checkpoint.LockedError{PRD: prd, Holder: h})
+}
+
+// lockHint adds to the error of somebody else's lock how to look on.
+func lockHint(prd string, err error) error {
+	if !isA[*checkpoint.LockedError](err) {
+		return err
+	}
+	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows what it does, `runner logs %[1]s -f` what it prints", prd))
+}

@@ -280,85 +280,6 @@ func (s *starter) tell(st *checkpoint.State) {
 // killed reports whether a session that nobody owns was never ended.
 func killed(st *checkpoint.State) bool { return st.RunningAt != nil }
 
-// ask is for an unfinished session about which the flags say nothing.
-func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
-	if s.person == nil {
-		return start{}, s.undecided("there is an unfinished session of %s")
-	}
-	for {
-		choice, err := askResume(ctx, s.person, snap.State, s.env.now())
-		if err != nil {
-			return start{}, err
-		}
-		switch choice {
-		case choiceResume:
-			return start{resume: true}, nil
-		case choiceFresh:
-			return start{fresh: true}, nil
-		case choiceDelete:
-			return start{done: true}, s.remove(ctx)
-		case choiceView:
-			if err := s.view(ctx, snap); err != nil {
-				return start{}, err
-			}
-		}
-	}
-}
-
-// view shows the session, and what its checkpoint holds.
-func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
-	if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
-		return err
-	}
-	ref := snap.State.CurrentCheckpoint()
-	if ref == nil {
-		return nil
-	}
-	file, err := s.store.ReadCheckpoint(s.prd, ref.ID)
-	if _, reason, ok := damageIn(err, ref.ID); ok {
-		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, reason)
-	}
-	if err != nil {
-		return err
-	}
-	return writeCheckpoint(s.env.stderr, ref, file)
-}
-
-// remove deletes the session without starting another, if that is really
-// meant.
-func (s *starter) remove(ctx context.Context) error {
-	if err := s.finished.refuseToLeave(s.env); err != nil {
-		return err
-	}
-	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.prd)
-	if err := confirm(ctx, s.person, s.yes, question); err != nil {
-		return err
-	}
-	record := checkpoint.AuditRecord{By: s.env.actor(), What: "delete at the resume prompt", PRD: s.prd}
-	err := s.store.Audited(record, func() error {
-		session, err := s.store.Lock(ctx, s.prd, s.env.actor())
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(leaveWhole(ctx, s.env, s.store, session), session.Close()); err != nil {
-			return err
-		}
-		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {
-			return err
-		}
-		_, err = s.store.Collect(ctx, s.files)
-		if isA[*checkpoint.NotCollectedError](err) {
-			return nil // the next prune does it
-		}
-		return err
-	})
-	if err != nil {
-		return lockHint(s.prd, err)
-	}
-	fmt.Fprintf(s.env.stderr, "Deleted the session of %s\n", s.prd)
-	return nil
-}
-
 // lock takes the session that was decided about. That somebody else went on
 // with it in the meantime, while a person was thinking, is an error.
 func (s *starter) lock(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Session, error) {
@@ -386,16 +307,4 @@ func (s *starter) lockSoon(ctx context.Context) (session *checkpoint.Session, er
 		return err
 	}, pauses)
 	return session, err
-}
-
-func lockedBy(prd string, h checkpoint.Holder) error {
-	return lockHint(prd, &checkpoint.LockedError{PRD: prd, Holder: h})
-}
-
-// lockHint adds to the error of somebody else's lock how to look on.
-func lockHint(prd string, err error) error {
-	if !isA[*checkpoint.LockedError](err) {
-		return err
-	}
-	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows what it does, `runner logs %[1]s -f` what it prints", prd))
 }

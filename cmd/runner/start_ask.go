@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint"
+)
+
+// ask is for an unfinished session about which the flags say nothing.
+func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
+	if s.person == nil {
+		return start{}, s.undecided("there is an unfinished session of %s")
+	}
+	for {
+		choice, err := askResume(ctx, s.person, snap.State, s.env.now())
+		if err != nil {
+			return start{}, err
+		}
+		switch choice {
+		case choiceResume:
+			return start{resume: true}, nil
+		case choiceFresh:
+			return start{fresh: true}, nil
+		case choiceDelete:
+			return start{done: true}, s.remove(ctx)
+		case choiceView:
+			if err := s.view(ctx, snap); err != nil {
+				return start{}, err
+			}
+		}
+	}
+}
+
+// view shows the session, and what its checkpoint holds.
+func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
+	if err := writeStatus(s.env.stderr, s.env, newStatus(s.env, s.prd, snap)); err != nil {
+		return err
+	}
+	ref := snap.State.CurrentCheckpoint()
+	if ref == nil {
+		return nil
+	}
+	file, err := s.store.ReadCheckpoint(s.prd, ref.ID)
+	if _, reason, ok := damageIn(err, ref.ID); ok {
+		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, reason)
+	}
+	if err != nil {
+		return err
+	}
+	return writeCheckpoint(s.env.stderr, ref, file)
+}
+
+// remove deletes the session without starting another, if that is really
+// meant.
+func (s *starter) remove(ctx context.Context) error {
+	if err := s.finished.refuseToLeave(s.env); err != nil {
+		return err
+	}
+	question := fmt.Sprintf("Delete the session of %s, its checkpoints and logs? This cannot be undone.", s.prd)
+	if err := confirm(ctx, s.person, s.yes, question); err != nil {
+		return err
+	}
+	record := checkpoint.AuditRecord{By: s.env.actor(), What: "delete at the resume prompt", PRD: s.prd}
+	err := s.store.Audited(record, func() error {
+		session, err := s.store.Lock(ctx, s.prd, s.env.actor())
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(leaveWhole(ctx, s.env, s.store, session), session.Close()); err != nil {
+			return err
+		}
+		if err := s.store.DeleteSession(ctx, s.prd, s.env.actor()); err != nil {
+			return err
+		}
+		_, err = s.store.Collect(ctx, s.files)
+		if isA[*checkpoint.NotCollectedError](err) {
+			return nil // the next prune does it
+		}
+		return err
+	})
+	if err != nil {
+		return lockHint(s.prd, err)
+	}
+	fmt.Fprintf(s.env.stderr, "Deleted the session of %s\n", s.prd)
+	return nil
+}
