@@ -66,13 +66,21 @@ func isRefsID(id string) bool {
 	return len(id) == refsIDSize && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// refsOwner is an id for references, and the state directory that it was made
-// for. A copy of that directory, which has the file too, must not go by it: each
-// would remove what the other needs.
+// refsOwner is an id for references, and the state directory that it is of. A
+// copy of that directory, which has the file too, must not go by it: each would
+// remove what the other needs.
 type refsOwner struct {
 	ID   string `json:"id"`
 	Path Text   `json:"path"`
 	store.Identity
+}
+
+// is reports whether both are of one directory: one that was moved keeps its
+// number on its device, and one on a file system that was mounted anew keeps its
+// number and its path.
+func (o refsOwner) is(other refsOwner) bool {
+	sameDevice := o.Device != 0 && o.Device == other.Device
+	return o.Number == other.Number && (sameDevice || o.Path == other.Path)
 }
 
 // refsIDPath is where a state directory keeps its id for the references of a
@@ -83,24 +91,30 @@ func (s *Store) refsIDPath(encoded string) string {
 }
 
 // refsID returns the id for the references of a PRD, "" where none was made for
-// this state directory yet. What cannot be one counts as none.
+// this state directory yet.
 func (s *Store) refsID(encoded string) (string, error) {
+	kept, _, err := s.readRefsOwner(encoded)
+	return kept.ID, err
+}
+
+// readRefsOwner returns what is kept of the id for the references of a PRD, and
+// what this state directory is. Where that is another one, or nothing is kept,
+// there is no id; what cannot be one counts as none.
+func (s *Store) readRefsOwner(encoded string) (kept, here refsOwner, err error) {
 	data, err := store.ReadFile(s.fs, s.refsIDPath(encoded))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return refsOwner{}, refsOwner{}, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the id of this state directory's git references: %w", err)
+		return refsOwner{}, refsOwner{}, fmt.Errorf("read the id of this state directory's git references: %w", err)
 	}
-	var kept refsOwner
 	if err := json.Unmarshal(data, &kept); err != nil || !isRefsID(kept.ID) {
-		return "", nil //nolint:nilerr // another one is made
+		return refsOwner{}, refsOwner{}, nil //nolint:nilerr // another one is made
 	}
-	here, err := s.refsOwner(kept.ID)
-	if err != nil || here.Identity != kept.Identity || here.Device == 0 && here.Path != kept.Path {
-		return "", err
+	if here, err = s.refsOwner(kept.ID); err != nil || !kept.is(here) {
+		return refsOwner{}, refsOwner{}, err
 	}
-	return kept.ID, nil
+	return kept, here, nil
 }
 
 // refsOwner binds an id to this state directory.
@@ -118,14 +132,19 @@ func (s *Store) refsOwner(id string) (refsOwner, error) {
 
 // makeRefsID returns the id for the session's references, and makes it the
 // first time, durable before a reference of a new capture has it in its name.
+// It is kept with where the directory is now, so that the next move or mount is
+// from there.
 // What the session has captured already, in a state directory that this one was
 // copied from, gets references of its own: those there are removed as soon as
 // nothing needs them there.
 func (x *Session) makeRefsID(ctx context.Context, git *workspace.Git) (string, error) {
 	name := encodeName(x.prd)
-	id, err := x.store.refsID(name)
-	if err != nil || id != "" {
-		return id, err
+	kept, here, err := x.store.readRefsOwner(name)
+	if err != nil || kept.ID != "" && kept == here {
+		return kept.ID, err
+	}
+	if kept.ID != "" {
+		return kept.ID, x.store.writeRefsOwner(name, here)
 	}
 	owner, err := x.store.refsOwner(uuid.NewString()[:refsIDSize])
 	if err != nil {
@@ -134,14 +153,18 @@ func (x *Session) makeRefsID(ctx context.Context, git *workspace.Git) (string, e
 	if err := git.KeepCommits(ctx, keptCommits(x.State(), owner.ID)); err != nil {
 		return "", fmt.Errorf("keep the captures of %s in git: %w", x.prd, err)
 	}
+	return owner.ID, x.store.writeRefsOwner(name, owner)
+}
+
+func (s *Store) writeRefsOwner(encoded string, owner refsOwner) error {
 	data, err := marshal(owner)
 	if err != nil {
-		return "", fmt.Errorf("encode the id of this state directory's git references: %w", err)
+		return fmt.Errorf("encode the id of this state directory's git references: %w", err)
 	}
-	if err := store.WriteFile(x.store.fs, x.store.refsIDPath(name), append(data, '\n')); err != nil {
-		return "", fmt.Errorf("keep the id of this state directory's git references: %w", err)
+	if err := store.WriteFile(s.fs, s.refsIDPath(encoded), append(data, '\n')); err != nil {
+		return fmt.Errorf("keep the id of this state directory's git references: %w", err)
 	}
-	return owner.ID, nil
+	return nil
 }
 
 // keptCommits are the commits that a session's captures need, by the references

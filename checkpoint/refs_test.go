@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -73,5 +74,43 @@ func TestRefsOfCopiedStateDirectory(t *testing.T) {
 			t.Errorf("%s: id %s, where it was %s", dir, again, id)
 		}
 		must(t, x.Close())
+	}
+}
+
+// TestRefsOfStateDirectoryMountedAnew: its device has another number then. With
+// another number of its own too, or another path, it may be a copy.
+func TestRefsOfStateDirectoryMountedAnew(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		was  func(o *refsOwner) // what the directory was when the id was made
+		same bool
+	}{
+		"nothing changed":       {func(*refsOwner) {}, true},
+		"device":                {func(o *refsOwner) { o.Device++ }, true},
+		"path":                  {func(o *refsOwner) { o.Path += "-before" }, true},
+		"device and path":       {func(o *refsOwner) { o.Device++; o.Path += "-before" }, false},
+		"number":                {func(o *refsOwner) { o.Number++ }, false},
+		"device and number":     {func(o *refsOwner) { o.Device++; o.Number++ }, false},
+		"device was not known":  {func(o *refsOwner) { o.Device = 0 }, true},
+		"unknown, and the path": {func(o *refsOwner) { o.Device = 0; o.Path += "-before" }, false},
+	} {
+		f := inMemory(t)
+		x := f.run()
+		id := madeRefsID(t, x)
+		here, err := f.open().refsOwner(id)
+		must(t, err)
+		was := here
+		test.was(&was)
+		must(t, x.store.writeRefsOwner("PRD-009", was))
+		again := madeRefsID(t, x)
+		if (again == id) != test.same {
+			t.Errorf("%s: id %s, where it was %s", name, again, id)
+		}
+		var kept refsOwner
+		must(t, json.Unmarshal(f.read("locks/PRD-009.refs"), &kept))
+		if here.ID = again; kept != here {
+			t.Errorf("%s: kept %+v, want %+v", name, kept, here)
+		}
+		kill(t, x)
 	}
 }

@@ -2,10 +2,13 @@ package store
 
 import "io/fs"
 
-// Identity tells a file or directory from its copies, in every process and
-// after a restart. A new name within the file system leaves it as it is.
+// Identity tells a file or directory from its copies, in every process as long
+// as its file system is mounted. A new name within that leaves it as it is.
 type Identity struct {
-	Device uint64 `json:"device,omitempty"` // 0: not known, so that the same number elsewhere proves nothing
+	// Device is 0 where it is not known: then the same number elsewhere proves
+	// nothing. Many file systems (tmpfs, overlay, btrfs, NFS) are given another
+	// one with each mount.
+	Device uint64 `json:"device,omitempty"`
 	Number uint64 `json:"number,omitempty"` // on the device
 }
 
