@@ -188,11 +188,10 @@ func keptCommits(s *State, id string) map[string]string {
 // this state directory. Those without an id, as earlier versions made them, are
 // nobody's: another state directory may have the same session.
 func (s *Store) ownsRef(sessions map[string]bool, ref string) (bool, error) {
-	session, made, ok := cutRefsID(path.Dir(ref))
+	session, _, ok := cutRefsID(path.Dir(ref))
 	if !ok || !sessions[session+"/"] {
 		return false, nil
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(ref, captureRefsRoot), "/")
-	id, err := s.refsID(name)
-	return id == made, err
+	mine, _, err := s.madeRef(ref)
+	return mine, err
 }

@@ -16,6 +16,7 @@ import (
 type checkpointPruneOptions struct {
 	prd       string
 	olderThan time.Duration
+	refsOf    string // the id of another state directory
 	dryRun    bool
 	yes       bool
 	json      bool
@@ -29,7 +30,11 @@ func newCheckpointPruneCommand(env *environment) *cobra.Command {
 		Long: `Prune removes the checkpoints that the retention no longer keeps, sessions that
 were archived long ago, and the objects that nothing needs any more. Without
 PRD, of all of them. The newest valid checkpoint, pinned ones, and what
-something kept still needs always stay.`,
+something kept still needs always stay.
+
+Captures in git of other state directories of the repository stay: nothing tells
+whether these still exist. With --dry-run they are named; --refs-of removes those
+of one that is gone.`,
 		Example: `  runner checkpoint prune --dry-run
   runner checkpoint prune PRD-009 --older-than 24h --yes`,
 		Args: arguments(0, 1),
@@ -44,9 +49,11 @@ something kept still needs always stay.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.DurationVar(&o.olderThan, "older-than", 0, "remove what is older than `AGE`, such as 72h, in place of the ages of the configuration")
+	flags.StringVar(&o.refsOf, "refs-of", "", "remove from git the captures of another state directory, which is gone: its `ID`")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be removed and why, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.MarkFlagsMutuallyExclusive("older-than", "refs-of")
 	return cmd
 }
 
@@ -68,11 +75,17 @@ func runCheckpointPrune(ctx context.Context, env *environment, o checkpointPrune
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	if o.refsOf != "" {
+		return runPruneRefs(ctx, env, store, w, o)
+	}
 	p := &pruning{env: env, cfg: cfg, store: store, files: w, o: o}
 	if err := p.plan(ctx, prds); err != nil {
 		return err
 	}
 	if o.dryRun {
+		if err := p.findForeign(ctx); err != nil {
+			return err
+		}
 		return errors.Join(p.show(env.stdout), p.refused)
 	}
 	if err := p.carryOut(ctx); err != nil {
@@ -100,6 +113,7 @@ type pruning struct {
 	owned   map[string]error // PRDs that a run owns
 	refused error            // the first of these
 	objects collection
+	foreign []checkpoint.ForeignRefs // with --dry-run
 }
 
 // plan looks at what would be removed. A PRD that a run owns is passed over.

@@ -14,10 +14,11 @@ import (
 
 // pruneReport is what `checkpoint prune --json` and `delete --json` print.
 type pruneReport struct {
-	FormatVersion string       `json:"format_version"`
-	DryRun        bool         `json:"dry_run"`
-	PRDs          []prunedPRD  `json:"prds"`
-	Collected     collectedAll `json:"collected"`
+	FormatVersion string        `json:"format_version"`
+	DryRun        bool          `json:"dry_run"`
+	PRDs          []prunedPRD   `json:"prds"`
+	Collected     collectedAll  `json:"collected"`
+	Foreign       []foreignRefs `json:"of_other_state_directories,omitempty"` // with --dry-run
 }
 
 // prunedPRD is what was removed of a PRD, or would be.
@@ -106,6 +107,9 @@ func (p *pruning) show(w io.Writer) error {
 		}
 		report.PRDs = append(report.PRDs, one)
 	}
+	for _, of := range p.foreign {
+		report.Foreign = append(report.Foreign, newForeignRefs(of))
+	}
 	for prd, why := range p.owned {
 		if !slices.ContainsFunc(report.PRDs, func(one prunedPRD) bool { return one.PRD == prd }) {
 			one := newPrunedPRD(&checkpoint.Pruned{PRD: prd})
@@ -131,6 +135,7 @@ func (p *pruning) write(w io.Writer, ahead bool) error {
 		}
 	}
 	p.objects.write(&b, ahead)
+	p.writeForeign(&b)
 	for prd := range p.owned {
 		fmt.Fprintf(&b, "%s was passed over: a run owns it\n", prd)
 	}

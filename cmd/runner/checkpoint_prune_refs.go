@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/view"
+)
+
+// foreignRefs is what `checkpoint prune --json` prints of the captures in git
+// that are of another state directory.
+type foreignRefs struct {
+	ID      string   `json:"id"`
+	GitRefs []string `json:"git_refs"`
+	Needed  []string `json:"needed"` // of these, by a session here
+}
+
+// prunedRefs is what `checkpoint prune --refs-of ID --json` prints.
+type prunedRefs struct {
+	FormatVersion string `json:"format_version"`
+	DryRun        bool   `json:"dry_run"`
+	foreignRefs
+}
+
+func newForeignRefs(of checkpoint.ForeignRefs) foreignRefs {
+	return foreignRefs{ID: of.ID, GitRefs: append([]string{}, of.Refs...), Needed: append([]string{}, of.Kept...)}
+}
+
+// findForeign looks for captures of other state directories. Where it is not known
+// what the sessions here need, there are none to tell of.
+func (p *pruning) findForeign(ctx context.Context) (err error) {
+	p.foreign, err = p.store.ForeignRefs(ctx, p.files)
+	if isA[*checkpoint.NotCollectedError](err) {
+		return nil // as the collection says
+	}
+	return err
+}
+
+func (p *pruning) writeForeign(b *strings.Builder) {
+	for _, of := range p.foreign {
+		fmt.Fprintf(b, "! %s in git of another state directory, %s: if that is gone, `%s` removes what is not needed here\n",
+			view.Plural(len(of.Refs), "capture"), of.ID, p.env.command("checkpoint prune --refs-of "+of.ID))
+	}
+}
+
+// runPruneRefs removes the captures of a state directory that is gone.
+func runPruneRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions) error {
+	all, err := store.ForeignRefs(ctx, w)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(all, func(of checkpoint.ForeignRefs) bool { return of.ID == o.refsOf })
+	if at < 0 {
+		return withHint(usageErrorf("git has no captures of another state directory %s", o.refsOf), "`runner checkpoint prune --dry-run` names those it has captures of")
+	}
+	of := all[at]
+	if !o.dryRun {
+		if of, err = removeRefs(ctx, env, store, w, o, of); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeJSON(env.stdout, prunedRefs{outputFormat, o.dryRun, newForeignRefs(of)})
+	}
+	verb := "Removed"
+	if o.dryRun {
+		verb = "Would remove"
+	}
+	fmt.Fprintf(env.stdout, "%s %s of %s from git\n", verb, view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
+	for _, ref := range of.Kept {
+		fmt.Fprintf(env.stdout, "  = %s: a session here needs it, until its next capture keeps it under a name of its own\n", ref)
+	}
+	return nil
+}
+
+// removeRefs asks, and removes what no session here needs. It returns what was
+// removed and what was kept, as they were when the lock was held.
+func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, o checkpointPruneOptions, of checkpoint.ForeignRefs) (checkpoint.ForeignRefs, error) {
+	question := fmt.Sprintf("Remove %s from git? If state directory %s is not gone, its sessions can't go back to them any more",
+		view.Plural(len(of.Refs)-len(of.Kept), "capture"), of.ID)
+	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+		return of, err
+	}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint prune", Args: []checkpoint.Text{checkpoint.Text("--refs-of " + of.ID)}}
+	err := store.Audited(record, func() (err error) {
+		of, err = store.RemoveForeignRefs(ctx, w, of.ID)
+		return err
+	})
+	return of, err
+}
