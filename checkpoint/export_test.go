@@ -192,7 +192,7 @@ func TestExportStandsIn(t *testing.T) {
 	_, err = s.open().Export(ctx, s.w, "PRD-009", ExportOptions{Out: &out, Force: true})
 	must(t, err)
 	damageLoose(t, s.ws, name, "flipped")
-	must(t, s.w.Secure(ctx, l.Entries))
+	must(t, s.w.Secure(ctx, l.Entries, true))
 	s.put(map[string]string{"user.txt": ""})
 	var again bytes.Buffer
 	_, err = s.open().Export(ctx, s.w, "PRD-009", ExportOptions{Out: &again, Force: true})

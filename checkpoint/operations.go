@@ -31,7 +31,8 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 	return x.State().indexed().checkpoints[id], nil
 }
 
-// captureAgain captures what was captured last.
+// captureAgain captures what was captured last, and keeps again what is lost of
+// that: whoever asks for it relies on all of it being there.
 func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) error {
 	if w == nil {
 		return nil
@@ -40,8 +41,18 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	if err != nil {
 		return err
 	}
-	_, err = x.Capture(ctx, w, patterns)
-	return err
+	captured, err := x.Capture(ctx, w, patterns)
+	if err != nil {
+		return err
+	}
+	l, err := w.Load(ctx, captured.Listing)
+	if err == nil {
+		err = w.Secure(ctx, l.Entries, false)
+	}
+	if err != nil {
+		return fmt.Errorf("make sure that what was captured is there: %w", err)
+	}
+	return nil
 }
 
 // commit makes everything durable, and what is derived from it too.

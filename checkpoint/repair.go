@@ -248,7 +248,7 @@ func (x *Session) rebuildObject(ctx context.Context, w *workspace.Workspace, e w
 	if inFiles && !workspace.Sensitive(path) {
 		same := e
 		same.Path = path
-		if err := w.Secure(ctx, []workspace.Entry{same}); err == nil {
+		if err := w.Secure(ctx, []workspace.Entry{same}, true); err == nil {
 			return true, nil
 		}
 	}

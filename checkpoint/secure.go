@@ -25,7 +25,7 @@ func (x *Session) secure(ctx context.Context, w *workspace.Workspace, listing st
 			entries = append(entries, e)
 		}
 	}
-	if err := w.Secure(ctx, entries); err != nil {
+	if err := w.Secure(ctx, entries, true); err != nil {
 		return fmt.Errorf("make sure that what is overwritten can be brought back: %w", err)
 	}
 	return nil

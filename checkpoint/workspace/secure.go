@@ -7,13 +7,13 @@ import (
 )
 
 // Secure makes sure that the bytes of files can be had, as the entries of a
-// capture say where they are: all of them are read, and what is lost or damaged
-// is kept again, as an object, from the file at the path. It is for who is about
-// to overwrite or remove these files, and costs what they are long. What it kept
-// is durable when it returns. A file that is not as its entry says any more is
+// capture say where they are: what is lost is kept again, as an object, from the
+// file at the path. deep: all bytes are read, and what is damaged is lost, too,
+// as who is about to overwrite or remove the files must know. What it kept is
+// durable when it returns. A file that is not as its entry says any more is
 // a *ChangedError.
-func (w *Workspace) Secure(ctx context.Context, entries []Entry) (err error) {
-	missing, err := w.Missing(ctx, entries, true)
+func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err error) {
+	missing, err := w.Missing(ctx, entries, deep)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
