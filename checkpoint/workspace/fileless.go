@@ -11,11 +11,17 @@ import (
 	"slices"
 )
 
-// fileless returns the outermost directories that hold no file that git knows:
-// what is empty is among them, or below one. Only names are read, so that it
-// costs much less than to let git look through the work tree once more. denied
-// are the directories that hold one and may not be read.
-func (w *Workspace) fileless(ctx context.Context, files []GitFile) (found, denied []string, err error) {
+// fileless are directories in which there is no file that git knows.
+type fileless struct {
+	outermost []string // of those that it knows nothing of: what is empty is among them, or below one
+	emptied   []string // those that nothing is in, and that it knows files of
+	denied    []string // those that it knows files of, and that may not be read
+}
+
+// fileless finds directories in which there is no file that git knows. Only
+// names are read, so that it costs much less than to let git look through the
+// work tree once more.
+func (w *Workspace) fileless(ctx context.Context, files []GitFile) (found fileless, err error) {
 	listed := make(map[string]bool, len(files))
 	dirs := map[string]bool{"": true}
 	for _, f := range files {
@@ -31,33 +37,35 @@ func (w *Workspace) fileless(ctx context.Context, files []GitFile) (found, denie
 	defer c.close()
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return fileless{}, err
 		}
-		subdirs, err := c.subdirs(dir, func(child string) bool { return listed[child] || dirs[child] || w.excluded(child) })
+		subdirs, names, err := c.subdirs(dir, func(child string) bool { return listed[child] || dirs[child] || w.excluded(child) })
 		switch {
+		case err == nil && names == 0 && dir != "":
+			found.emptied = append(found.emptied, dir)
 		case err == nil, absent(err):
-			found = append(found, subdirs...)
+			found.outermost = append(found.outermost, subdirs...)
 		case errors.Is(err, fs.ErrPermission) && dir != "":
-			denied = append(denied, dir)
+			found.denied = append(found.denied, dir)
 		default:
-			return nil, nil, fmt.Errorf("look for empty directories: %w", err)
+			return fileless{}, fmt.Errorf("look for empty directories: %w", err)
 		}
 	}
-	return found, denied, nil
+	return found, nil
 }
 
-// subdirs returns the directories in a directory, but for those that are known.
-func (c *cursor) subdirs(dir string, known func(path string) bool) ([]string, error) {
+// subdirs returns the directories in a directory, but for those that are known,
+// and how many names there are in it.
+func (c *cursor) subdirs(dir string, known func(path string) bool) (subdirs []string, names int, err error) {
 	root, err := c.enter(dir)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	names, err := readNames(root)
+	all, err := readNames(root)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var subdirs []string
-	for _, name := range names {
+	for _, name := range all {
 		child := path.Join(dir, name)
 		if known(child) {
 			continue
@@ -66,7 +74,7 @@ func (c *cursor) subdirs(dir string, known func(path string) bool) ([]string, er
 			subdirs = append(subdirs, child)
 		}
 	}
-	return subdirs, nil
+	return subdirs, len(all), nil
 }
 
 func readNames(dir *os.Root) ([]string, error) {

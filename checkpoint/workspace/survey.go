@@ -77,19 +77,15 @@ func (s *survey) lookBeside(ctx context.Context, files []GitFile) (empty []strin
 		_, err := s.look(ctx)
 		return nil, err
 	}
-	var closed []string
-	search := beside(func() (fileless []string, err error) {
-		fileless, closed, err = s.w.fileless(ctx, files)
-		return fileless, err
-	})
+	search := beside(func() (fileless, error) { return s.w.fileless(ctx, files) })
 	dirs, err := s.look(ctx)
-	fileless, searchErr := search()
+	found, searchErr := search()
 	if err := errors.Join(err, searchErr); err != nil {
 		return nil, err
 	}
-	empty, denied, err := git.EmptyDirs(ctx, append(fileless, dirs...))
-	s.special = append(s.special, slices.Concat(closed, denied)...)
-	return empty, err
+	empty, denied, err := git.EmptyDirs(ctx, append(found.outermost, dirs...))
+	s.special = append(s.special, slices.Concat(found.denied, denied)...)
+	return append(empty, found.emptied...), err
 }
 
 // outermost returns the paths that are not below another one, sorted.
@@ -296,16 +292,18 @@ func (s *survey) listing(patterns []string) *Listing {
 		l.Entries = append(l.Entries, f.entry)
 	}
 	above := map[string]bool{}
-	for _, f := range s.files {
-		for dir := range parents(f.entry.Path) {
-			if above[dir] {
-				break
+	for _, files := range [][]Entry{l.Entries, l.Sparse} {
+		for _, e := range files {
+			for dir := range parents(e.Path) {
+				if above[dir] {
+					break
+				}
+				above[dir] = true
 			}
-			above[dir] = true
 		}
 	}
 	for _, d := range s.dirs {
-		if !above[d.Path] { // a file came meanwhile
+		if !above[d.Path] { // a file came meanwhile, or was not checked out
 			l.Entries = append(l.Entries, d)
 		}
 	}
