@@ -455,6 +455,9 @@ func (c *scene) checkComplete(t *testing.T, what OnComplete, done TidyResult) {
 		if done.Collected.Objects < 4 || done.Collected.Kept != 1 {
 			t.Errorf("%+v", done.Collected)
 		}
+		if files := RecordedFiles(snap.State); len(files) > 0 {
+			t.Errorf("files whose bytes were given up count as kept: %v", files)
+		}
 		needsWhole(t, s, "PRD-009") // the pinned one
 	case ArchiveOnComplete:
 		if !errors.Is(err, ErrNoSession) || filepath.Base(done.Archived) != "S1" || kept != "111" {

@@ -85,3 +85,38 @@ func TestTidyAfterCompaction(t *testing.T) {
 		t.Errorf("what only the checkpoint of before had is still there: %+v", done)
 	}
 }
+
+// A checkpoint needs the capture that the last run made, also where a person
+// captured again since: its gates judged that.
+func TestSpansOfRunCapture(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.lock()
+	must(t, x.Start(startedOf("PRD-009", "S1", 1)))
+	capture(t, x, "as the run left it")
+	run := x.State().RunCapture
+	commit(t, x, SessionFailed{Error: Failure{Workstream: "w0", Message: "no"}})
+	capture(t, x, "as a person mended it")
+	old := mark(t, x, TriggerManual)
+	if x.State().RunCapture != run || x.State().Capture == run {
+		t.Fatalf("captured %+v, by the run %+v", x.State().Capture, x.State().RunCapture)
+	}
+	commit(t, x, SessionResumed{By: by})
+	capture(t, x, "as the next run left it")
+	mark(t, x, TriggerFailure)
+	sameSpans(t, x)
+	_, err := x.Tidy(context.Background(), nil)
+	must(t, err)
+	if has(t, f.open(), Artifact{Digest: run.Listing}) != "1" {
+		t.Error("what the checkpoint's gates judged is gone")
+	}
+	_, err = x.Delete(context.Background(), DeleteOptions{References: []string{old}, Force: true})
+	must(t, err)
+	sameSpans(t, x)
+	_, err = x.Tidy(context.Background(), nil)
+	must(t, err)
+	must(t, x.Close())
+	if has(t, f.open(), Artifact{Digest: run.Listing}) != "0" {
+		t.Error("what nothing needs any more is still there")
+	}
+}
