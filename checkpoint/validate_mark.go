@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+
+	"prdrunner/checkpoint/text"
 )
 
 // rebuildRemedy is the command that mends a checkpoint.
@@ -19,7 +21,7 @@ func (s *Store) lostRemedy(prd, dir, id string) string {
 	case current:
 		return fmt.Sprintf("put back a copy, or set aside what is there: `runner abandon %s`", prd)
 	}
-	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + dir
+	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + text.ShellWord(dir)
 }
 
 // MarkDamaged records that a checkpoint was found damaged, and why. It is

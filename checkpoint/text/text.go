@@ -1,5 +1,5 @@
 // Package text holds strings that need not be UTF-8, as file names and output
-// are, in a form that JSON keeps.
+// are, in forms that JSON keeps and a shell reads.
 package text
 
 import (

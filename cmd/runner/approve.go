@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 )
 
 type answerOptions struct {
@@ -181,7 +182,7 @@ func listWaiting(gates []*checkpoint.Gate) string {
 	}
 	labels := make([]string, len(gates))
 	for i, g := range gates {
-		labels[i] = shellQuote(g.Label)
+		labels[i] = text.ShellWord(g.Label)
 	}
 	return "these wait: " + strings.Join(labels, ", ")
 }

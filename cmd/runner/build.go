@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
@@ -46,7 +47,7 @@ checkpoint first, as "checkpoint rollback" does.`,
   runner build PRD-009 --resume --invalidate WS2`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 && o.resume == resumeNamed {
-				return withHint(usageErrorf("unexpected argument %q", args[1]), fmt.Sprintf("to go back to that checkpoint first: `runner build %s --resume=%s`", args[0], shellQuote(args[1])))
+				return withHint(usageErrorf("unexpected argument %q", args[1]), fmt.Sprintf("to go back to that checkpoint first: `runner build %s --resume=%s`", args[0], text.ShellWord(args[1])))
 			}
 			return arguments(0, 1)(cmd, args)
 		},
@@ -342,7 +343,7 @@ func buildError(env *environment, st *checkpoint.State, prd string, err error) e
 	case errors.As(err, &diags):
 		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
 	case errors.As(err, &selection) && selection.Uncertain:
-		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %s %s --done` or `--rerun`", prd, shellQuote(selection.Name)))
+		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %s %s --done` or `--rerun`", prd, text.ShellWord(selection.Name)))
 	case errors.As(err, &selection):
 		return &usageError{err: err}
 	case isA[*runner.ImportError](err):
@@ -380,7 +381,7 @@ func makeAgain(st *checkpoint.State, missing *workspace.MissingError, err error)
 	}
 	command := resumeCommand(st.PRD, string(st.Pipeline.Path))
 	for _, name := range makers {
-		command += " --invalidate " + shellQuote(name)
+		command += " --invalidate " + text.ShellWord(name)
 	}
 	return withHint(err, fmt.Sprintf("`runner %s` makes it again", command))
 }

@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -132,7 +133,7 @@ func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOpti
 // checkRoom makes sure that a file can have a path, before the work is done.
 func checkRoom(env *environment, name, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return withHint(usageErrorf("-o %s: %s is a directory", name, env.display(path)), "name a file in it: -o "+shellQuote(env.display(filepath.Join(path, "session.tar.gz"))))
+		return withHint(usageErrorf("-o %s: %s is a directory", name, env.display(path)), "name a file in it: -o "+text.ShellWord(env.display(filepath.Join(path, "session.tar.gz"))))
 	}
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
@@ -142,7 +143,7 @@ func checkRoom(env *environment, name, path string) error {
 	case err == nil, !errors.Is(err, fs.ErrNotExist):
 		return withHint(usageErrorf("-o %s: %s is not a directory", name, env.display(dir)), "name a file in a directory")
 	}
-	return withHint(usageErrorf("-o %s: there is no directory %s", name, env.display(dir)), "make it first: `mkdir -p "+shellQuote(env.display(dir))+"`")
+	return withHint(usageErrorf("-o %s: there is no directory %s", name, env.display(dir)), "make it first: `mkdir -p "+text.ShellWord(env.display(dir))+"`")
 }
 
 // warnUndeclared says where an archive lacks files that were not captured, and
@@ -183,7 +184,7 @@ func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *ch
 	archive, from := "standard output", "FILE"
 	if done.Path != "" {
 		archive = env.display(done.Path)
-		from = shellQuote(archive)
+		from = text.ShellWord(archive)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)

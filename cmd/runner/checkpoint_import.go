@@ -12,6 +12,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -298,7 +299,7 @@ func importHint(prd string, err error) error {
 func importAgain(p *checkpoint.PendingImport) string {
 	archive := "FILE"
 	if p.Archive != "" && p.Archive != standardStream {
-		archive = shellQuote(string(p.Archive))
+		archive = text.ShellWord(string(p.Archive))
 	}
 	if p.Overwrite {
 		archive += " --overwrite"

@@ -141,7 +141,7 @@ func convert(key configKey, entry configEntry) (value any, expected string) {
 			return nil, `a duration such as "90s" or "168h"`
 		}
 		return d, ""
-	case text:
+	case anyText:
 		s, ok := entry.value.(string)
 		if !ok {
 			return nil, "a string"

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 )
 
 // environment is what one command line has to work with. Nothing below main
@@ -177,7 +178,7 @@ func (e *environment) command(rest string) string {
 	if e.options.dir == "" || e.options.dir == "." {
 		return "runner " + rest
 	}
-	return "runner -C " + shellQuote(e.options.dir) + " " + rest
+	return "runner -C " + text.ShellWord(e.options.dir) + " " + rest
 }
 
 // localize makes the commands in a text, which stand between backquotes, ones
@@ -188,15 +189,4 @@ func (e *environment) localize(text string) string {
 		return text // they are already
 	}
 	return strings.ReplaceAll(text, "`runner ", "`"+here)
-}
-
-// shellQuote quotes a word for a POSIX shell where it needs it.
-func shellQuote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

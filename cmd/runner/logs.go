@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
 )
 
@@ -102,7 +103,7 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 		}
 		err := usageErrorf("there is no workstream or gate %q in %s", name, st.PRD)
 		if near := nearest(name, labels); near != "" {
-			return nil, withHint(err, fmt.Sprintf("did you mean %s?", shellQuote(near)))
+			return nil, withHint(err, fmt.Sprintf("did you mean %s?", text.ShellWord(near)))
 		}
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 )
 
 // suggestion is a command that a person may type next, as it stands after the
@@ -43,5 +44,5 @@ func resumeCommand(prd, pipeline string) string {
 	if slices.Contains([]string{"", prd + ".hcl", "pipelines/" + prd + ".hcl"}, pipeline) {
 		return "build " + prd + " --resume"
 	}
-	return "build " + prd + " -f " + shellQuote(pipeline) + " --resume"
+	return "build " + prd + " -f " + text.ShellWord(pipeline) + " --resume"
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 )
 
 type resolveOptions struct {
@@ -90,7 +91,7 @@ func checkUncertain(st *checkpoint.State, name string) error {
 	}
 	if w.Status != checkpoint.Uncertain {
 		return withHint(usageErrorf("%s is not uncertain: it is %s", name, w.Status),
-			fmt.Sprintf("`runner build %s --resume --invalidate %s` runs it again", st.PRD, shellQuote(name)))
+			fmt.Sprintf("`runner build %s --resume --invalidate %s` runs it again", st.PRD, text.ShellWord(name)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -79,11 +80,11 @@ type keptError struct {
 }
 
 func (e *keptError) Error() string {
-	text := fmt.Sprintf("%s stays as it is: what was edited before its rollback was finished is only in checkpoint %s", e.prd, e.kept)
+	said := fmt.Sprintf("%s stays as it is: what was edited before its rollback was finished is only in checkpoint %s", e.prd, e.kept)
 	if e.err != nil {
-		text += ": " + e.err.Error()
+		said += ": " + e.err.Error()
 	}
-	return text
+	return said
 }
 
 func (e *keptError) Unwrap() error { return e.err }
@@ -112,7 +113,7 @@ func checkOut(branch, commit string) string {
 	if branch == "" {
 		return "git checkout --detach " + commit
 	}
-	return "git checkout " + shellQuote(branch)
+	return "git checkout " + text.ShellWord(branch)
 }
 
 // again is the command that begins a rollback, and finishes it where it was cut

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -37,7 +38,7 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 		}
 	}
 	m.choose(plan)
-	m.line("set -eu\ncd -- %s", shellQuote(env.workdir))
+	m.line("set -eu\ncd -- %s", text.ShellWord(env.workdir))
 	if len(m.changes) > 0 {
 		m.prepare()
 		m.remove(plan.ChangesIgnored())
@@ -101,9 +102,9 @@ func (m *manual) source(c workspace.Change) (string, error) {
 		file, err = filepath.Abs(file)
 	}
 	if compressed {
-		return "zstd -dc -- " + shellQuote(file), err
+		return "zstd -dc -- " + text.ShellWord(file), err
 	}
-	return "cat -- " + shellQuote(file), err
+	return "cat -- " + text.ShellWord(file), err
 }
 
 func isDir(e *workspace.Entry) bool { return e.Mode&^0o777 == workspace.ModeDir }
@@ -124,9 +125,9 @@ func (m *manual) prepare() {
 			continue
 		}
 		if dir := path.Dir(c.Path); dir != "." {
-			m.line("mkdir -p -- \"$backup\"/%s", shellQuote(dir))
+			m.line("mkdir -p -- \"$backup\"/%s", text.ShellWord(dir))
 		}
-		m.line("cp -pP -- %s \"$backup\"/%s", m.name(c.Path), shellQuote(c.Path))
+		m.line("cp -pP -- %s \"$backup\"/%s", m.name(c.Path), text.ShellWord(c.Path))
 	}
 	for i, source := range m.sources {
 		if source != "" {
@@ -136,7 +137,7 @@ func (m *manual) prepare() {
 }
 
 // name is a path as an argument: none looks like an option, or like a dash.
-func (m *manual) name(path string) string { return shellQuote("./" + path) }
+func (m *manual) name(path string) string { return text.ShellWord("./" + path) }
 
 // remove takes away what is not as it shall be, and the directories in which
 // nothing is left. What the .gitignore of then ignores stays.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
 )
 
@@ -214,7 +215,7 @@ func (s sessionStatus) next(env *environment) []string {
 		return append(s.answers(env), resume)
 	case checkpoint.StatusFailed:
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {
-			return []string{env.command("logs " + s.PRD + " " + shellQuote(cmp.Or(e.Gate, e.Workstream))), resume}
+			return []string{env.command("logs " + s.PRD + " " + text.ShellWord(cmp.Or(e.Gate, e.Workstream))), resume}
 		}
 		return []string{resume}
 	case checkpoint.StatusComplete:
@@ -228,11 +229,11 @@ func (s sessionStatus) answers(env *environment) []string {
 	answers := []string{}
 	for _, q := range s.Waiting {
 		if q.ExpiresAt == nil || q.ExpiresAt.After(env.now()) {
-			answers = append(answers, env.command("approve "+s.PRD+" "+shellQuote(q.Gate)))
+			answers = append(answers, env.command("approve "+s.PRD+" "+text.ShellWord(q.Gate)))
 		}
 	}
 	for _, name := range s.Uncertain {
-		answers = append(answers, env.command("resolve "+s.PRD+" "+shellQuote(name)+" --done|--rerun"))
+		answers = append(answers, env.command("resolve "+s.PRD+" "+text.ShellWord(name)+" --done|--rerun"))
 	}
 	return answers
 }

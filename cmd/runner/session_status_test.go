@@ -57,15 +57,6 @@ func TestNextAction(t *testing.T) {
 	}
 }
 
-func TestShellQuote(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{"WS1": "WS1", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := shellQuote(in); got != want {
-			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestChildEnvironment(t *testing.T) {
 	t.Parallel()
 	got := childEnvironment([]string{"PATH=/bin", "PRDRUNNER_VAR_password=x", "RUNNER_SESSION=s", "RUNNER_TEMP=/tmp", "PRDRUNNER_PARALLEL=2"})
