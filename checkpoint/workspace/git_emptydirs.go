@@ -14,13 +14,14 @@ import (
 // EmptyDirs lists the directories that hold no file at all, nor do their
 // subdirectories, and that are not ignored; parents come before their children.
 // They are sought in the directories that hold no file that git knows, of which
-// the caller names the outermost. denied are those there that may not be read:
-// what they hold is not known.
-func (g *Git) EmptyDirs(ctx context.Context, fileless []string) (empty, denied []string, err error) {
+// the caller names the outermost, and in replaced ones, which have the names of
+// files that git tracks. denied are those there that may not be read: what they
+// hold is not known.
+func (g *Git) EmptyDirs(ctx context.Context, fileless, replaced []string) (empty, denied []string, err error) {
 	// Most are ignored as a whole, as what a build makes is: then git need not
 	// look through the work tree once more.
 	ignored, err := g.ignored(ctx, fileless)
-	if err != nil || len(ignored) == len(fileless) {
+	if err != nil || len(ignored) == len(fileless) && len(replaced) == 0 {
 		return nil, nil, err
 	}
 	root, err := os.OpenRoot(g.dir)
@@ -28,23 +29,25 @@ func (g *Git) EmptyDirs(ctx context.Context, fileless []string) (empty, denied [
 		return nil, nil, fmt.Errorf("look for empty directories: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	return g.emptyDirs(ctx, root)
+	return g.emptyDirs(ctx, root, replaced)
 }
 
 // emptyDirs asks git for the directories that it knows no file of, and looks
-// into them.
-func (g *Git) emptyDirs(ctx context.Context, root *os.Root) (empty, denied []string, err error) {
+// into them. It names none at the path of a file that it tracks, or below.
+func (g *Git) emptyDirs(ctx context.Context, root *os.Root, replaced []string) (empty, denied []string, err error) {
 	// Git names a directory without a tracked file instead of what is in it.
 	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--directory")
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the directories that git does not track: %w", err)
 	}
-	var search emptySearch
+	dirs := slices.Clone(replaced)
 	for _, name := range records(out) {
-		dir, isDir := strings.CutSuffix(name, "/")
-		if !isDir {
-			continue
+		if dir, isDir := strings.CutSuffix(name, "/"); isDir {
+			dirs = append(dirs, dir)
 		}
+	}
+	var search emptySearch
+	for _, dir := range dirs {
 		if _, err := search.walk(ctx, root, dir); err != nil {
 			return nil, nil, fmt.Errorf("look for empty directories: %w", err)
 		}
@@ -60,7 +63,8 @@ func (g *Git) emptyDirs(ctx context.Context, root *os.Root) (empty, denied []str
 }
 
 // emptySearch collects empty directories: outer are those that git named, and
-// so has found not to be ignored; inner are below these.
+// so has found not to be ignored, or in the place of files that it tracks; inner
+// are below these.
 type emptySearch struct {
 	outer, inner []string
 	denied       []string // directories that may not be read
@@ -88,7 +92,7 @@ func (s *emptySearch) below(ctx context.Context, root *os.Root, dir string) (boo
 	}
 	entries, err := readDir(root, dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case absent(err):
 		return false, nil
 	case errors.Is(err, fs.ErrPermission):
 		s.denied = append(s.denied, dir)

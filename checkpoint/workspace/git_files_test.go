@@ -150,7 +150,7 @@ func TestEmptyDirs(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "new", "nested", "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dirs, _, err := open(t, dir).EmptyDirs(t.Context(), []string{"build", "e"})
+	dirs, _, err := open(t, dir).EmptyDirs(t.Context(), []string{"build", "e"}, nil)
 	want := []string{"e", "e/f", "e/f/g", "new/:(top)*", "new/empty", "only", "sub/empty", "sub/n\new"}
 	if runtime.GOOS == "windows" {
 		want = []string{"e", "e/f", "e/f/g", "new/empty", "only", "sub/empty"}
@@ -158,11 +158,22 @@ func TestEmptyDirs(t *testing.T) {
 	if diff := cmp.Diff(want, dirs); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+	// git names no directory in the place of a file that it tracks.
+	if err := os.Remove(filepath.Join(dir, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "a.txt", "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dirs, _, err = open(t, dir).EmptyDirs(t.Context(), nil, []string{"a.txt", "not/there"})
+	if want := append([]string{"a.txt", "a.txt/sub"}, want...); err != nil || !slices.Equal(dirs, want) {
+		t.Errorf("in the place of a file: %q, %v", dirs, err)
+	}
 	for _, tt := range []struct {
 		below          string
 		fileless, want []string
 	}{{"e", []string{"f"}, []string{"f", "f/g"}}, {"build", []string{"x"}, nil}, {"new/empty", nil, nil}} {
-		dirs, _, err := open(t, filepath.Join(dir, tt.below)).EmptyDirs(t.Context(), tt.fileless)
+		dirs, _, err := open(t, filepath.Join(dir, tt.below)).EmptyDirs(t.Context(), tt.fileless, nil)
 		if diff := cmp.Diff(tt.want, dirs); diff != "" || err != nil {
 			t.Errorf("below %s: %v (-want +got):\n%s", tt.below, err, diff)
 		}

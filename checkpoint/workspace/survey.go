@@ -83,7 +83,7 @@ func (s *survey) lookBeside(ctx context.Context, files []GitFile) (empty []strin
 	if err := errors.Join(err, searchErr); err != nil {
 		return nil, err
 	}
-	empty, denied, err := git.EmptyDirs(ctx, append(found.outermost, dirs...))
+	empty, denied, err := git.EmptyDirs(ctx, found.outermost, dirs)
 	s.special = append(s.special, slices.Concat(found.denied, denied)...)
 	return append(empty, found.emptied...), err
 }
