@@ -90,6 +90,24 @@ func TestDenied(t *testing.T) {
 	}
 }
 
+// TestDeniedInGit: a directory that may not be read, with a file that git tracks,
+// is named itself, also where no pattern leads there.
+func TestDeniedInGit(t *testing.T) {
+	if !unprivileged(t) {
+		return
+	}
+	w, dir := gitKeeper(t, "", GitRef)
+	put(t, dir, "closed/file", "x")
+	put(t, dir, "open", "x")
+	runGit(t, dir, "add", "open", "closed/file")
+	deny(t, dir, "closed")
+	c, err := w.Capture(t.Context(), CaptureOptions{Message: "m", When: time.Unix(1e9, 0), Ref: "refs/runner/test/1"})
+	must(t, err)
+	if !slices.Equal(c.Special, []string{"closed"}) || c.Files != 1 {
+		t.Errorf("captured %+v", c)
+	}
+}
+
 // deny takes the right to read from files and directories, until the end.
 func deny(t *testing.T, dir string, paths ...string) {
 	t.Helper()

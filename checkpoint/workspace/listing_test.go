@@ -263,6 +263,34 @@ func TestScanFiles(t *testing.T) {
 	}
 }
 
+// TestScanFilesRefuses: what is read the fast way is as encode writes it.
+func TestScanFilesRefuses(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[string]bool{
+		"0": true, "10": true, "9223372036854775807": true,
+		"01": false, "00": false, "-1": false, "+1": false, "": false, "1.0": false, "9223372036854775808": false,
+	} {
+		data := `{"files":[{"name":"x","mode":"644","size":` + size + `,"digest":"d"}]}` + "\n"
+		if _, ok := scanFiles([]byte(data), 1); ok != want {
+			t.Errorf("size %q: %v", size, ok)
+		}
+	}
+}
+
+// TestLoadRefusesSparse: no file was both there and not checked out.
+func TestLoadRefusesSparse(t *testing.T) {
+	t.Parallel()
+	w := lister(t)
+	there := Entry{Path: "d/a", Mode: 0o644, Digest: shaOf("")}
+	for path, want := range map[string]bool{"d/b": true, "d/a": false} {
+		sparse := Entry{Path: path, Mode: 0o100644, Blob: strings.Repeat("a", 40)}
+		digest := putAll(t, w, &Listing{Entries: []Entry{there}, Sparse: []Entry{sparse}})
+		if _, err := w.loadListing(t.Context(), digest); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestLoadRefusesConflicts: a listing in which a file is a directory, too, is
 // well formed in each of its objects.
 func TestLoadRefusesConflicts(t *testing.T) {
