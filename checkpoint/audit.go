@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,9 +39,13 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 		return err
 	}
 	path := filepath.Join(s.dir, auditName)
-	had, err := s.exists(path)
-	if err != nil {
+	info, err := s.fs.Lstat(path)
+	had := err == nil
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("look for the audit log: %w", err)
+	case had && !info.Mode().IsRegular(): // what a link leads to is somebody else's
+		return fmt.Errorf("write the audit log: %s is not a regular file; remove it", path)
 	}
 	f, err := s.fs.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, store.FilePerm)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -109,5 +110,22 @@ func TestStrangersAmongCheckpoints(t *testing.T) {
 	}
 	if there, err := f.open().exists(filepath.Join(f.dir, unkept)); there || err != nil {
 		t.Errorf("the file of a checkpoint that is not kept: %v, %v", there, err)
+	}
+}
+
+// TestLinkedAuditLog: nothing is added to what a link in the place of the audit
+// log leads to.
+func TestLinkedAuditLog(t *testing.T) {
+	t.Parallel()
+	f := onDisk(t)
+	must(t, f.run().Close())
+	outside := filepath.Join(t.TempDir(), "main.go")
+	must(t, os.WriteFile(outside, []byte("package main\n"), 0o600))
+	must(t, os.Symlink(outside, filepath.Join(f.dir, "audit.log")))
+	if err := f.open().Audit(AuditRecord{What: "build"}); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("audit: %v", err)
+	}
+	if data, err := os.ReadFile(outside); err != nil || string(data) != "package main\n" {
+		t.Errorf("outside there is %q, %v", data, err)
 	}
 }
