@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -92,7 +93,8 @@ type restore struct {
 	needed  map[string]bool // directories above what is to be written
 	skipped []Missing
 	locks   locks
-	ahead   bool // nothing is to be done yet
+	reading sync.Mutex // held while a file is read again that may have other names
+	ahead   bool       // nothing is to be done yet
 	written atomic.Int64
 	deleted atomic.Int64
 }

@@ -72,7 +72,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 		}
 		touched.add(parent(i.Path))
 		err := r.locks.change(&c, parent(i.Path), func(dir *os.Root) error {
-			if err := i.recheck(dir); err != nil {
+			if err := r.recheck(ctx, dir, i); err != nil {
 				return err
 			}
 			return dir.Remove(native(base(i.Path)))
@@ -92,14 +92,42 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 
 // recheck makes sure that what is at the path of an item is still what was
 // compared. A directory's times change with what is in it.
-func (i *item) recheck(dir *os.Root) error {
+func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 	info, err := dir.Lstat(native(base(i.Path)))
 	switch {
 	case err != nil && !absent(err):
 		return err
 	case err != nil && !i.there, err == nil && i.isDir && info.IsDir():
 		return nil
-	case err != nil || !i.there || statOf(info) != i.stat:
+	case err != nil || !i.there:
+		return &ChangedError{Path: i.Path}
+	case statOf(info) == i.stat:
+		return nil
+	}
+	return r.recheckContent(ctx, dir, i)
+}
+
+// recheckContent decides by its content whether a file was changed of which
+// stat says that it was: a hard link's times change, and its mode does, when
+// another name of the same file is replaced, removed, or given other permissions. One
+// such file is read at a time, since each name that goes disturbs its reading.
+func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) error {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	at := place{dir, native(base(i.Path))}
+	var f found
+	err := patient(ctx, func() (err error) {
+		if f, err = r.w.look(at, i.Path, r.w.wantsBlob); err == nil && !f.known() {
+			err = r.w.hash(ctx, at, &f, r.w.wantsBlob)
+		}
+		return err
+	})
+	switch {
+	case absent(err), errors.Is(err, ErrNotRegular), errors.Is(err, ErrUnstable):
+		return &ChangedError{Path: i.Path}
+	case err != nil:
+		return err
+	case !equal(&f.entry, i.From) && !equal(&f.entry, i.To):
 		return &ChangedError{Path: i.Path}
 	}
 	return nil
@@ -199,13 +227,13 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 			items = append(items, i)
 		}
 	}
-	return r.w.each(ctx, len(items), 1+min(chunkSize, len(items)/16), func(_ context.Context, c *cursor, n int) error {
+	return r.w.each(ctx, len(items), 1+min(chunkSize, len(items)/16), func(ctx context.Context, c *cursor, n int) error {
 		i := items[n]
 		touched.add(parent(i.Path))
 		// That the directory is one is made sure first: a rename follows links.
 		err := r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
 			if !i.removes() && !i.isDir {
-				if err := i.recheck(dir); err != nil {
+				if err := r.recheck(ctx, dir, i); err != nil {
 					return err
 				}
 			}
@@ -241,7 +269,7 @@ func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 		}
 		dir, name, err := c.at(i.Path)
 		if err == nil && !i.To.isDir() {
-			err = i.recheck(dir)
+			err = r.recheck(ctx, dir, i)
 		}
 		if err == nil {
 			err = chmod(dir, native(name), fs.FileMode(i.To.Mode&0o777))

@@ -386,19 +386,20 @@ func TestRecheck(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
 	put(t, dir, "f", "x")
-	i := &item{Change: Change{Path: "f"}, there: true, stat: statOf(mustStat(t, filepath.Join(dir, "f")))}
-	must(t, i.recheck(w.root))
+	r := &restore{w: w}
+	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: statOf(mustStat(t, filepath.Join(dir, "f")))}
+	must(t, r.recheck(t.Context(), w.root, i))
 	var changed *ChangedError
-	if err := (&item{Change: Change{Path: "f"}}).recheck(w.root); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.root, &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
 		t.Errorf("a file that came: %v", err)
 	}
 	put(t, dir, "f", "yy")
-	if err := i.recheck(w.root); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.root, i); !errors.As(err, &changed) {
 		t.Errorf("a file that changed: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "f")))
-	if err := i.recheck(w.root); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.root, i); !errors.As(err, &changed) {
 		t.Errorf("a file that went: %v", err)
 	}
-	must(t, (&item{Change: Change{Path: "f"}}).recheck(w.root))
+	must(t, r.recheck(t.Context(), w.root, &item{Change: Change{Path: "f"}}))
 }
