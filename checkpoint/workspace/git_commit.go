@@ -19,11 +19,20 @@ func (g *Git) CommitAll(ctx context.Context, message string, leaveOut []string) 
 	if err := g.ready(ctx); err != nil {
 		return "", fmt.Errorf("commit with git: %w", err)
 	}
+	index, err := g.saveIndex()
+	if err != nil {
+		return "", err
+	}
 	if err := g.stage(ctx, leaveOut); err != nil {
 		return "", fmt.Errorf("stage everything with git: %w", err)
 	}
-	if err := g.commitStaged(ctx, message); err != nil {
-		return "", fmt.Errorf("commit with git: %w", err)
+	after := context.WithoutCancel(ctx)
+	if err := index.remember(after); err != nil {
+		return "", fmt.Errorf("look at what is staged: %w", err)
+	}
+	err = g.withoutOutside(ctx, func(env ...string) error { return g.commitStaged(ctx, message, env) })
+	if err != nil {
+		return "", fmt.Errorf("commit with git: %w", errors.Join(err, index.putBack(after)))
 	}
 	branch, commit, err := g.Head(ctx)
 	if err != nil {
@@ -91,22 +100,38 @@ func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 			specs = append(specs, ":(exclude,literal)"+path)
 		}
 	}
-	args := []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}
+	args := []string{"-c", "advice.addIgnoredFile=true", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}
 	if sparse { // else git refuses files that are there and that it would leave out
 		args = append(args, "--sparse")
 	}
 	c := g.command(durable(args...)...)
 	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
 	_, err = g.capture(ctx, strings.NewReader(strings.Join(specs, "\x00")), c)
+	if saysIgnored(err) {
+		return nil
+	}
 	return explain(err)
 }
 
-// commitStaged commits the index, if it differs from HEAD.
-func (g *Git) commitStaged(ctx context.Context, message string) error {
+// saysIgnored reports whether git complains only that a path which is to be
+// left out is ignored as well. It has staged everything else then.
+func saysIgnored(err error) bool {
+	var exit *ExitError
+	return errors.As(err, &exit) && exit.Code == 1 && strings.Contains(exit.Stderr, "Use -f if you really want to add them")
+}
+
+// commitStaged commits the index that the environment names, if it differs from
+// HEAD.
+func (g *Git) commitStaged(ctx context.Context, message string, env []string) error {
+	run := func(args ...string) error {
+		c := g.command(args...)
+		c.Env = append(c.Env, env...)
+		_, err := g.capture(ctx, strings.NewReader(message), c)
+		return err
+	}
 	commit := func(settings ...string) error {
 		settings = append(settings, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-")
-		_, err := g.output(ctx, strings.NewReader(message), durable(settings...)...)
-		return err
+		return run(durable(settings...)...)
 	}
 	utf8 := []string{"-c", "i18n.commitEncoding=UTF-8"}
 	err := commit(append(utf8, "-c", "user.useConfigOnly=true")...)
@@ -115,7 +140,7 @@ func (g *Git) commitStaged(ctx context.Context, message string) error {
 		err = commit(append(utf8, "-c", "user.name=Runner", "-c", "user.email=runner@localhost")...)
 	}
 	if exitCode(err) == 1 {
-		if _, differs := g.output(ctx, nil, "diff", "--cached", "--quiet"); differs == nil {
+		if run("diff", "--cached", "--quiet") == nil {
 			return nil
 		}
 	}

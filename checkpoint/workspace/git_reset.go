@@ -57,13 +57,14 @@ func (g *Git) CheckReset(ctx context.Context, branch, commit string) error {
 	return g.checkOutside(ctx, head, commit)
 }
 
-// standsAt reports whether HEAD and the index are those of a commit on a branch.
+// standsAt reports whether HEAD, and the index below the directory, are those of
+// a commit on a branch.
 func (g *Git) standsAt(ctx context.Context, branch, commit string) (bool, error) {
 	atBranch, atCommit, err := g.Head(ctx)
 	if err != nil || atBranch != branch || atCommit != commit {
 		return false, err
 	}
-	_, err = g.output(ctx, nil, "diff-index", "--cached", "--quiet", commit, "--")
+	_, err = g.output(ctx, nil, "diff-index", "--cached", "--quiet", commit, "--", ".")
 	if exitCode(err) == 1 {
 		return false, nil
 	}
@@ -101,9 +102,8 @@ func (g *Git) checkOutside(ctx context.Context, head, commit string) error {
 	if g.prefix == "" {
 		return nil
 	}
-	outside := []string{"--", ":(top)", ":(top,exclude,literal)" + strings.TrimSuffix(g.prefix, "/")}
 	ask := func(args ...string) ([]string, error) {
-		c := g.command(append(args, outside...)...)
+		c := g.command(append(args, g.outside()...)...)
 		c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
 		out, err := g.capture(ctx, nil, c)
 		if err != nil {

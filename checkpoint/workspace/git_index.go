@@ -1,0 +1,149 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// savedIndex is the user's index as it was before something was staged.
+type savedIndex struct {
+	g       *Git
+	content []byte // nil: there was none
+	staged  []byte // what was staged in it afterwards
+}
+
+func (g *Git) indexFile() string { return filepath.Join(g.gitDir, "index") }
+
+func (g *Git) saveIndex() (*savedIndex, error) {
+	content, err := store.ReadFile(g.fs, g.indexFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read git's index: %w", err)
+	}
+	return &savedIndex{g: g, content: content}, nil
+}
+
+// remember takes down what is staged now, as what may be taken back.
+func (s *savedIndex) remember(ctx context.Context) (err error) {
+	s.staged, err = s.g.staged(ctx)
+	return err
+}
+
+// putBack makes the index what it was, unless somebody else has staged
+// something since. It holds the lock that git's own commands do.
+func (s *savedIndex) putBack(ctx context.Context) error {
+	lock := s.g.indexFile() + ".lock"
+	f, err := s.g.fs.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return fmt.Errorf("take back what was staged: %w", err)
+	}
+	_, err = f.Write(s.content)
+	now, lookErr := s.g.staged(ctx)
+	err = errors.Join(err, f.Sync(), f.Close(), lookErr)
+	switch {
+	case err != nil || !bytes.Equal(now, s.staged):
+	case s.content == nil:
+		err = s.g.fs.Remove(s.g.indexFile())
+	default:
+		if err = s.g.fs.Rename(lock, s.g.indexFile()); err == nil {
+			return s.g.fs.SyncDir(s.g.gitDir)
+		}
+	}
+	if err = errors.Join(err, s.g.fs.Remove(lock)); err != nil {
+		return fmt.Errorf("take back what was staged: %w", err)
+	}
+	return nil
+}
+
+// staged lists the whole index.
+func (g *Git) staged(ctx context.Context) ([]byte, error) {
+	c := g.command("ls-files", "-z", "--stage", "--full-name", "--", ":/")
+	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
+	return g.capture(ctx, nil, c)
+}
+
+// withoutOutside calls commit with the environment of a commit that has
+// nothing of what the user has staged outside of the directory: that of another
+// index, where there is such a thing. The user's keeps it staged.
+func (g *Git) withoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
+	entries, err := g.stagedOutside(ctx)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return commit()
+	}
+	dir, err := os.MkdirTemp("", "runner-index-")
+	if err != nil {
+		return fmt.Errorf("make another index for git: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	content, err := store.ReadFile(g.fs, g.indexFile())
+	if err != nil {
+		return fmt.Errorf("read git's index: %w", err)
+	}
+	name := filepath.Join(dir, "index")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		return fmt.Errorf("make another index for git: %w", err)
+	}
+	env := "GIT_INDEX_FILE=" + name
+	c := g.command("update-index", "-z", "--index-info")
+	c.Env = append(c.Env, env)
+	if _, err := g.capture(ctx, strings.NewReader(strings.Join(entries, "")), c); err != nil {
+		return fmt.Errorf("leave out what is staged outside of %s: %w", g.prefix, err)
+	}
+	return commit(env)
+}
+
+// stagedOutside describes what HEAD has outside of the directory in the place
+// of what is staged there, as update-index reads it.
+func (g *Git) stagedOutside(ctx context.Context) ([]string, error) {
+	if g.prefix == "" {
+		return nil, nil
+	}
+	_, head, err := g.Head(ctx)
+	if err == nil && head == "" {
+		var tree []byte
+		tree, err = g.output(ctx, strings.NewReader(""), "hash-object", "-t", "tree", "--stdin")
+		head = strings.TrimSpace(string(tree))
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := g.command(append([]string{
+		"-c", "diff.relative=false",
+		"diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", head,
+	}, g.outside()...)...)
+	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0")
+	out, err := g.capture(ctx, nil, c)
+	if err != nil {
+		return nil, fmt.Errorf("look at what is staged outside of %s: %w", g.prefix, err)
+	}
+	// ":100644 100755 NAME NAME M", and then the path
+	fields := records(out)
+	var entries []string
+	for i := 0; i+1 < len(fields); i += 2 {
+		about := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(about) != 5 {
+			return nil, fmt.Errorf("look at what is staged outside of %s: unexpected answer %q", g.prefix, fields[i])
+		}
+		mode := about[0]
+		if mode == "000000" {
+			mode = "0"
+		}
+		entries = append(entries, fmt.Sprintf("%s %s\t%s\x00", mode, about[2], fields[i+1]))
+	}
+	return entries, nil
+}
+
+// outside are the pathspecs of everything outside of the directory.
+func (g *Git) outside() []string {
+	return []string{"--", ":(top)", ":(top,exclude,literal)" + strings.TrimSuffix(g.prefix, "/")}
+}
