@@ -47,6 +47,9 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 	if err != nil {
 		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))
 	}
+	if err := s.endOrphansUnopened(ctx, i.PRD); err != nil {
+		return nil, errors.Join(fmt.Errorf("import %s: %w", i.PRD, err), own.Unlock())
+	}
 	done, err := i.place(ctx, o, i.pending(by, o))
 	if err != nil || done.Relation == RelationEqual || done.Relation == RelationSame {
 		return done, errors.Join(err, own.Unlock())

@@ -88,8 +88,8 @@ func (x *Session) share(ctx context.Context) error {
 }
 
 // Lock makes the caller the owner of a PRD. It does not wait: *LockedError.
-// What an earlier owner left unfinished is put in order first; what is damaged
-// is left as it is, and said.
+// What an earlier owner left unfinished is put in order first, and what it left
+// running is ended; what is damaged is left as it is, and said.
 func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
@@ -106,6 +106,9 @@ func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error
 		return nil, errors.Join(err, l.release())
 	}
 	x.locks = l
+	if x.orphans, err = s.endOrphans(ctx, x.State(), x.unclean); err != nil {
+		return nil, errors.Join(err, x.writer.close(), l.release()) // the note stays: the next one must look again
+	}
 	return x, nil
 }
 
@@ -144,6 +147,9 @@ func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	l, err := s.lockDir(prd)
 	if err != nil {
 		return "", err
+	}
+	if err := s.endOrphansUnopened(ctx, prd); err != nil {
+		return "", errors.Join(err, l.release())
 	}
 	to, err := s.archive(prd)
 	if err == nil {

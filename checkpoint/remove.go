@@ -156,6 +156,9 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by Actor) (err er
 	if snap, err := s.load(prd); err == nil && snap.State != nil && snap.State.Rollback != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, unfinished(snap.State))
 	}
+	if err := s.endOrphansUnopened(ctx, prd); err != nil {
+		return fmt.Errorf("delete the session of %s: %w", prd, err)
+	}
 	holder := newHolder(by, s.now())
 	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
 		return err

@@ -43,6 +43,7 @@ type Session struct {
 	derived derived
 
 	unclean bool
+	orphans []Process // that were ended when it was locked
 	bad     *PoisonedError
 	closed  bool
 }

@@ -245,9 +245,21 @@ func (l *loop) reportLeftovers(workstream string, left []Leftover) {
 	if len(left) == 0 {
 		return
 	}
+	ended := make([]checkpoint.Process, len(left))
+	for i, p := range left {
+		ended[i] = checkpoint.Process{PID: p.PID, Command: checkpoint.Text(p.Command)}
+	}
+	l.reportEnded(workstream, ended)
+}
+
+// reportEnded is reportLeftovers of processes that were described already.
+func (l *loop) reportEnded(workstream string, ended []checkpoint.Process) {
+	if len(ended) == 0 {
+		return
+	}
 	e := checkpoint.ProcessesEnded{Workstream: workstream}
-	for _, p := range left {
-		e.Processes = append(e.Processes, checkpoint.Process{PID: p.PID, Command: checkpoint.Text(l.o.Mask(p.Command))})
+	for _, p := range ended {
+		e.Processes = append(e.Processes, checkpoint.Process{PID: p.PID, Command: checkpoint.Text(l.o.Mask(string(p.Command)))})
 	}
 	l.add(nil, e)
 }

@@ -13,7 +13,6 @@ import (
 // begin starts or resumes the session, and tells the views once that is durable.
 func (l *loop) begin(plan *Plan) error {
 	previous := l.previous()
-	left := l.recoverProcesses()
 	if previous == nil {
 		if err := l.start(); err != nil {
 			return err
@@ -28,7 +27,7 @@ func (l *loop) begin(plan *Plan) error {
 			return fmt.Errorf("go on with the session: %w", err)
 		}
 	}
-	l.reportLeftovers("", left)
+	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
 	l.pl.st = l.x.State()
 	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
 	beginning := Beginning{
@@ -188,22 +187,6 @@ func (l *loop) takeBack(s Step) {
 			l.x.Add(checkpoint.GateVoided{Gate: s.Name, Reason: checkpoint.Text(s.Reason)})
 		}
 	}
-}
-
-// recoverProcesses ends what a killed runner left running, before anything
-// starts. That the last owner of the state ended well does not mean that the
-// last runner did: an approval may have come between.
-func (l *loop) recoverProcesses() []Leftover {
-	st := l.x.State()
-	r, ok := l.o.Executor.(Recoverer)
-	if !ok || st == nil || !l.x.Unclean() && st.RunningAt == nil {
-		return nil
-	}
-	left, err := r.Recover(l.ctx, st.Session)
-	if err != nil {
-		l.warn(fmt.Sprintf("processes of the last run could not be looked for: %v", err))
-	}
-	return left
 }
 
 func (l *loop) pipelineRef() checkpoint.FileRef {

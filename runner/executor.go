@@ -14,16 +14,11 @@ import (
 // running. The error is for what prevents running at all (no log file, no
 // memory); whatever the task itself did, even failing to start, is a Result.
 //
-// An executor may also implement Recoverer and io.Closer.
+// An executor may also implement io.Closer. That it finds and ends what a killed
+// runner left running is called for before there is an engine, by whoever locks
+// the session: checkpoint.Options.EndOrphans.
 type Executor interface {
 	Run(ctx context.Context, task Task, sink Sink) (Result, error)
-}
-
-// Recoverer finds what an ended runner left running.
-type Recoverer interface {
-	// Recover ends every process of the given session that is still alive, and
-	// returns a description of each once they are gone.
-	Recover(ctx context.Context, session string) ([]Leftover, error)
 }
 
 // Sink receives what becomes known of a task before it ends. Its methods must

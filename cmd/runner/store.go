@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/retention"
+	"prdrunner/runner/process"
 )
 
 // openStore opens the state of a PRD. Where the location has no {prd} in it,
@@ -22,7 +27,34 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		Policy:    cfg.policy(),
 		IDPattern: cfg.IDPattern,
 		Version:   versionString(),
+		EndOrphans: func(ctx context.Context, session string) ([]checkpoint.Process, error) {
+			return endOrphans(ctx, env, session)
+		},
 	})
+}
+
+// endOrphans ends what a killed runner of a session left running, and says so.
+// Command lines may hold sensitive values: only a build, which knows them, shows
+// those.
+func endOrphans(ctx context.Context, env *environment, session string) (ended []checkpoint.Process, err error) {
+	executor, err := process.New(process.Options{Logger: env.logger().Named("process")})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, executor.Close()) }()
+	left, err := executor.Recover(ctx, session)
+	pids := make([]string, len(left))
+	for i, p := range left {
+		pids[i] = strconv.Itoa(p.PID)
+		ended = append(ended, checkpoint.Process{PID: p.PID, Command: checkpoint.Text(p.Command)})
+	}
+	switch {
+	case errors.Is(err, process.ErrUnkillable):
+		return ended, withHint(err, fmt.Sprintf("end them by hand (of %s), then give the command again", strings.Join(pids, ", ")))
+	case err == nil && len(left) > 0:
+		fmt.Fprintf(env.stderr, "Ended what a killed run had left running (pid %s)\n", strings.Join(pids, ", "))
+	}
+	return ended, err
 }
 
 // policy is what the configuration says about checkpoints.

@@ -102,9 +102,8 @@ type Executor struct {
 }
 
 var (
-	_ runner.Executor  = (*Executor)(nil)
-	_ runner.Recoverer = (*Executor)(nil)
-	_ io.Closer        = (*Executor)(nil)
+	_ runner.Executor = (*Executor)(nil)
+	_ io.Closer       = (*Executor)(nil)
 )
 
 // New returns an Executor. On Linux it makes the program a subreaper, and it

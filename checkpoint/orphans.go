@@ -1,0 +1,44 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+)
+
+// EndOrphans ends every process of a session that is still alive on this
+// machine, though the runner that started it is gone, and returns a description
+// of each once all of them are. An error says that some may be left.
+type EndOrphans func(ctx context.Context, session string) ([]Process, error)
+
+// endOrphans ends what a killed runner left running, before its session is
+// captured, taken back or put away: whatever was running would go on to write
+// into the files, beside what starts next. That the last owner ended well does
+// not mean that the last runner did: an approval may have come between.
+func (s *Store) endOrphans(ctx context.Context, st *State, unclean bool) ([]Process, error) {
+	if s.o.EndOrphans == nil || st == nil || !unclean && st.RunningAt == nil {
+		return nil, nil
+	}
+	ended, err := s.o.EndOrphans(ctx, st.Session)
+	if err != nil {
+		return ended, fmt.Errorf("end what a killed run of %s left running: %w", st.PRD, err)
+	}
+	return ended, nil
+}
+
+// endOrphansUnopened is endOrphans for who puts a session away without opening
+// it, since it may be damaged: then as much of its journal tells whose they are
+// as can be read. The caller holds the locks.
+func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
+	note, err := readNote(s.fs, s.lockPath(prd))
+	if err != nil {
+		return err
+	}
+	f := newFold()
+	_, damage := s.replay(prd, f.apply)
+	_, err = s.endOrphans(ctx, f.state, note != nil || damage != nil)
+	return err
+}
+
+// Orphans returns the processes that a killed runner had left running, and that
+// were ended when the session was locked.
+func (x *Session) Orphans() []Process { return x.orphans }
