@@ -58,6 +58,18 @@ func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
 	s.dropCheckpoints(e.Removes)
 }
 
+// raiseSteps takes a step that was completed into the checkpoints made before it
+// in the same commit: they restore all of the commit, so that the number of the
+// step before would name a state in which more is done.
+func (s *State) raiseSteps(seq uint64, w *Workstream) {
+	for _, ref := range slices.Backward(s.Checkpoints) {
+		if ref.Seq != seq {
+			return
+		}
+		ref.Step, ref.StepName = w.Step, w.Name
+	}
+}
+
 func (s *State) dropCheckpoints(ids []string) {
 	for _, id := range ids {
 		ref := s.indexed().checkpoints[id]

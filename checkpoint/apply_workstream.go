@@ -34,6 +34,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		if w.Step == 0 {
 			s.Steps++
 			w.Step = s.Steps
+			s.raiseSteps(seq, w)
 		}
 		w.Status, w.Error, w.Reason = Completed, nil, ""
 	case WorkstreamFailed:

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -130,6 +132,40 @@ func TestFilesSinceTheLastCheckpoint(t *testing.T) {
 		t.Errorf("created and modified %v, want %v", got, want)
 	}
 	must(t, x.Close())
+}
+
+// TestStepOfACommit: a checkpoint has the step of the state that it restores,
+// also where a step is completed after it in its commit.
+func TestStepOfACommit(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run() // WS1 is completed
+	before, _ := x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x)
+	events := work("WS2", "type-check", "c.ts")
+	commit(t, x, events[:3]...)
+	x.Add(events[3])
+	gate, _ := x.Checkpoint(TriggerGatePassed, "", nil)
+	commit(t, x, events[4])
+	must(t, x.WriteDerived(context.Background(), true))
+	check := func(s *State) {
+		t.Helper()
+		for id, want := range map[string]int{before: 1, gate: 2} {
+			ref, err := s.FindCheckpoint(strconv.Itoa(want))
+			must(t, err)
+			cp, err := f.open().ReadCheckpoint("PRD-009", id)
+			must(t, err)
+			name := fmt.Sprintf("WS%d", want)
+			if ref.ID != id || ref.StepName != name || cp.Step != want || cp.StepName != name || cp.State.Steps != want {
+				t.Errorf("step %d leads to %s (%s); the file of %s has %d (%s)", want, ref.ID, ref.StepName, id, cp.Step, cp.StepName)
+			}
+		}
+	}
+	check(x.State())
+	must(t, x.Close())
+	snap, err := f.open().Load("PRD-009")
+	must(t, err)
+	check(snap.State)
 }
 
 func TestDamagedCheckpoint(t *testing.T) {
