@@ -233,7 +233,8 @@ func (s sessionStatus) answers(env *environment) []string {
 		}
 	}
 	for _, name := range s.Uncertain {
-		answers = append(answers, env.command("resolve "+s.PRD+" "+text.ShellWord(name)+" --done|--rerun"))
+		resolve := env.command("resolve " + s.PRD + " " + text.ShellWord(name))
+		answers = append(answers, resolve+" --done", resolve+" --rerun")
 	}
 	return answers
 }

@@ -41,7 +41,7 @@ func TestNextAction(t *testing.T) {
 			[]string{"runner approve PRD-009 'sign-off (WS1)'", resume}},
 		{"expired", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Succeeded, asked(&past))}, "paused", []string{resume}},
 		{"uncertain", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Uncertain)}, "paused",
-			[]string{`runner resolve PRD-009 'service["a"]' --done|--rerun`, resume}},
+			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"failed", checkpoint.Snapshot{State: failed}, "failed", []string{`runner logs PRD-009 'service["a"]'`, resume}},
 		{"complete", checkpoint.Snapshot{State: with(checkpoint.StatusComplete, checkpoint.Completed)}, "complete", []string{}},
 		{"written by hand", checkpoint.Snapshot{Document: &checkpoint.Document{Status: checkpoint.StatusPaused}}, "paused (written by hand)", []string{resume}},
