@@ -183,8 +183,7 @@ func newExportedSession(done *checkpoint.Exported) exportedSession {
 func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *checkpoint.Exported) error {
 	archive, from := "standard output", "FILE"
 	if done.Path != "" {
-		archive = env.display(done.Path)
-		from = text.ShellWord(archive)
+		archive, from = env.display(done.Path), text.ShellWord(done.Path)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ CHECKPOINTS EXPORTED\n%s\n\nArchive: %s\nSize: %s\nHash: sha256:%s\n\nContains:\n", rule, archive, size(done.Size), done.SHA256)
