@@ -113,7 +113,8 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return d.hint(err)
 	}
-	if err := d.objects.take(d.store.PlanCollect(ctx, d.files, plan)); err != nil {
+	objects, err := d.store.PlanCollect(ctx, d.files, plan)
+	if err := d.objects.take(d.env, objects, err); err != nil {
 		return err
 	}
 	if d.o.dryRun {

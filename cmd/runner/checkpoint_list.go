@@ -200,7 +200,7 @@ func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) ch
 			list.PRD = ""
 		}
 		if at.State == nil {
-			item.Damaged = at.Err.Error()
+			item.Damaged = env.localize(at.Err.Error())
 			list.Sessions = append(list.Sessions, item)
 			continue
 		}

@@ -16,7 +16,7 @@ const rule = "================================================="
 // writeCheckpoints shows the checkpoints of a session.
 func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.StoredSession) error {
 	if at.State == nil {
-		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.display(at.Dir), rule, view.OneLine(at.Err.Error()))
+		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.display(at.Dir), rule, view.OneLine(env.localize(at.Err.Error())))
 		return nil
 	}
 	st := at.State

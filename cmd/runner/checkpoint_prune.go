@@ -133,12 +133,13 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		case err != nil && p.o.prd != "":
 			return err
 		case err != nil:
-			p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{err.Error()}})
+			p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
 			continue
 		}
 		p.pruned = append(p.pruned, plan)
 	}
-	return p.objects.take(p.store.PlanCollect(ctx, p.files, p.pruned...))
+	done, err := p.store.PlanCollect(ctx, p.files, p.pruned...)
+	return p.objects.take(p.env, done, err)
 }
 
 func (p *pruning) refuse(prd string, err error) {
@@ -176,7 +177,7 @@ func (p *pruning) carryOut(ctx context.Context) error {
 		switch {
 		case isA[*checkpoint.LockedError](err):
 			p.refuse(plan.PRD, err)
-			p.pruned[i] = &checkpoint.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{err.Error()}}
+			p.pruned[i] = &checkpoint.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.localize(err.Error())}}
 		case err != nil:
 			return err
 		default:
@@ -222,11 +223,11 @@ type collection struct {
 
 // take takes in the result of a collection. That nothing could be collected is
 // no error: it is told, and the next one does it.
-func (c *collection) take(done checkpoint.Collected, err error) error {
+func (c *collection) take(env *environment, done checkpoint.Collected, err error) error {
 	c.done, c.why = done, ""
 	var none *checkpoint.NotCollectedError
 	if errors.As(err, &none) {
-		c.why = none.Err.Error()
+		c.why = env.localize(none.Err.Error())
 		return nil
 	}
 	return err
@@ -237,6 +238,7 @@ func (c *collection) count() int { return c.done.Objects + c.done.Leftovers + le
 // collect removes the objects that nothing needs any more.
 func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
 	return store.Audited(checkpoint.AuditRecord{By: env.actor(), What: "checkpoint collect"}, func() error {
-		return c.take(store.Collect(ctx, w))
+		done, err := store.Collect(ctx, w)
+		return c.take(env, done, err)
 	})
 }

@@ -173,12 +173,17 @@ func (e *environment) actor() checkpoint.Actor {
 	return a
 }
 
-// command is how a person types a command for this workspace.
+// command is how a person types a command for this workspace, with the
+// configuration that was named for this one.
 func (e *environment) command(rest string) string {
-	if e.options.dir == "" || e.options.dir == "." {
-		return "runner " + rest
+	here := "runner "
+	if e.options.dir != "" && e.options.dir != "." {
+		here += "-C " + text.ShellWord(e.options.dir) + " "
 	}
-	return "runner -C " + text.ShellWord(e.options.dir) + " " + rest
+	if e.options.config != "" {
+		here += "--config " + text.ShellWord(e.options.config) + " "
+	}
+	return here + rest
 }
 
 // localize makes the commands in a text, which stand between backquotes, ones

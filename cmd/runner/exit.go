@@ -141,12 +141,12 @@ func silent(err error) bool {
 }
 
 // reportError writes an error, and the hint that came with it. The commands
-// in a hint are made ones for this workspace.
+// in both are made ones for this workspace.
 func reportError(env *environment, err error) {
 	if silent(err) {
 		return
 	}
-	fmt.Fprintln(env.stderr, "Error:", err)
+	fmt.Fprintln(env.stderr, "Error:", env.localize(err.Error()))
 	var h *hintError
 	var git *workspace.GitStateError
 	switch {

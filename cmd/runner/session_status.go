@@ -104,7 +104,7 @@ func (q waitingGate) line(now time.Time) string {
 // damagedStatus is the status of a session that can't be read.
 func damagedStatus(env *environment, prd string, err error) sessionStatus {
 	s := newStatus(env, prd, &checkpoint.Snapshot{})
-	s.Damaged, s.Next = err.Error(), []string{env.command("status " + prd)}
+	s.Damaged, s.Next = env.localize(err.Error()), []string{env.command("status " + prd)}
 	return s
 }
 
