@@ -98,10 +98,27 @@ func captureMessage(s *State) string {
 	return fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.Steps, step, s.PRD, s.Session)
 }
 
-// CapturePatterns are the globs that the session captured last, or, before its
-// first capture, the paths of all artifacts on record. They serve who captures
-// without knowing the pipeline.
-func CapturePatterns(ctx context.Context, w *workspace.Workspace, s *State) ([]string, error) {
+// Including returns what a capture of some globs takes in: these, and those that
+// the configuration includes now.
+func (s *Store) Including(patterns []string) []string {
+	all := union(patterns, s.o.Include)
+	if covers(patterns, all) {
+		return patterns // in their order, so that an unchanged capture is one
+	}
+	return all
+}
+
+// CapturePatterns are the globs of a capture now, for who captures without
+// knowing the pipeline: those of the last one, which knew it, and those that
+// were configured since.
+func (s *Store) CapturePatterns(ctx context.Context, w *workspace.Workspace, now *State) ([]string, error) {
+	patterns, err := recordedPatterns(ctx, w, now)
+	return s.Including(patterns), err
+}
+
+// recordedPatterns are the globs that the session captured last, or, before its
+// first capture, the paths of all artifacts on record.
+func recordedPatterns(ctx context.Context, w *workspace.Workspace, s *State) ([]string, error) {
 	if s.Capture == nil {
 		var paths []string
 		for path, r := range recordedArtifacts(s) {
@@ -119,7 +136,7 @@ func CapturePatterns(ctx context.Context, w *workspace.Workspace, s *State) ([]s
 	case isLost(err):
 		lost := *s // a capture that is gone tells nothing any more
 		lost.Capture = nil
-		return CapturePatterns(ctx, w, &lost)
+		return recordedPatterns(ctx, w, &lost)
 	}
 	return nil, fmt.Errorf("load the last capture: %w", err)
 }

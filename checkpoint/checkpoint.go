@@ -40,6 +40,7 @@ type Options struct {
 	IDPattern *regexp.Regexp   // nil: PRD- and at least three digits
 	Version   string           // of the runner
 	RescueDir string           // for what the journal could not take; "": the system's temporary directory
+	Include   []string         // globs that every capture takes in, besides what the pipeline declares
 	// EndOrphans is called under the lock of a session whose runner was killed;
 	// nil where nothing can be left running.
 	EndOrphans EndOrphans

@@ -141,7 +141,8 @@ func (d *RestoredFiles) restore(ctx context.Context, w *workspace.Workspace, cha
 // overwrite makes a checkpoint of the files, then restores, then records them
 // as they are.
 func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *ImportFiles, changes []workspace.Change, done *RestoredFiles) error {
-	patterns := slices.Clone(f.patterns)
+	scope := x.store.Including(f.patterns)
+	patterns := slices.Clone(scope)
 	for _, c := range f.Differ {
 		patterns = append(patterns, escapeGlob(c.Path))
 	}
@@ -170,7 +171,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	if err := done.restore(ctx, w, changes); err != nil {
 		return err
 	}
-	if _, err := x.Capture(ctx, w, f.patterns); err != nil {
+	if _, err := x.Capture(ctx, w, scope); err != nil {
 		return err
 	}
 	return x.commit(ctx)

@@ -31,13 +31,14 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 	return x.State().indexed().checkpoints[id], nil
 }
 
-// captureAgain captures what was captured last, and keeps again what is lost of
-// that: whoever asks for it relies on all of it being there.
+// captureAgain captures what was captured last and what was configured since,
+// and keeps again what is lost of that: whoever asks for it relies on all of it
+// being there.
 func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) error {
 	if w == nil {
 		return nil
 	}
-	patterns, err := CapturePatterns(ctx, w, x.State())
+	patterns, err := x.store.CapturePatterns(ctx, w, x.State())
 	if err != nil {
 		return err
 	}

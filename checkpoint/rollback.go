@@ -188,7 +188,7 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	if err != nil {
 		return err
 	}
-	found, err := r.look(ctx, w, now, target)
+	found, err := r.look(ctx, s, w, now, target)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 // with the patterns by which it looked.
 func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *State) (paths, patterns []string, err error) {
 	intent := *now.Rollback
-	if patterns, err = CapturePatterns(ctx, w, now); err != nil {
+	if patterns, err = recordedPatterns(ctx, w, now); err != nil {
 		return nil, nil, err
 	}
 	found, err := w.Now(ctx, patterns)

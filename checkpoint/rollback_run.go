@@ -137,7 +137,7 @@ func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, pl
 	if plan.patterns != nil {
 		return plan.patterns, nil
 	}
-	patterns, err := CapturePatterns(ctx, w, x.State())
+	patterns, err := x.store.CapturePatterns(ctx, w, x.State())
 	if err != nil || plan.FilesOf == nil {
 		return patterns, err
 	}
@@ -253,7 +253,7 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if err != nil {
 		return workspace.Restored{}, err
 	}
-	patterns, err := CapturePatterns(ctx, w, x.State()) // of the safety checkpoint: both sides' patterns
+	patterns, err := recordedPatterns(ctx, w, x.State()) // of the safety checkpoint: both sides' patterns
 	if err != nil {
 		return workspace.Restored{}, err
 	}

@@ -13,8 +13,8 @@ import (
 // captured, and in addition those of the target that are out of scope now, as
 // they are once they are ignored: they too are overwritten, and so must be in
 // the checkpoint that undoes it.
-func (r *Rollback) look(ctx context.Context, w *workspace.Workspace, now *State, target *workspace.Listing) (*workspace.Listing, error) {
-	patterns, err := CapturePatterns(ctx, w, now)
+func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, now *State, target *workspace.Listing) (*workspace.Listing, error) {
+	patterns, err := s.CapturePatterns(ctx, w, now)
 	if err != nil {
 		return nil, err
 	}

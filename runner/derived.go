@@ -99,9 +99,9 @@ func (l *loop) capture() {
 // scope is what a capture takes in, besides what git knows: what the pipeline
 // names, and what the configuration adds.
 func (l *loop) scope() []string {
-	patterns := slices.Concat(l.o.Include, local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), declared(l.p))
+	patterns := slices.Concat(local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), declared(l.p))
 	slices.Sort(patterns)
-	return slices.Compact(patterns)
+	return l.o.Store.Including(slices.Compact(patterns))
 }
 
 // declared are the patterns of inputs and artifacts that a pipeline declares in

@@ -169,7 +169,7 @@ func (w *world) open(name string) {
 	}
 	var err error
 	w.store, err = checkpoint.OpenStore(filepath.Join(w.dir, ".runner"), checkpoint.Options{
-		FS: brittle{store.OS(), &w.writes}, Now: func() time.Time { return w.now }, RescueDir: w.root,
+		FS: brittle{store.OS(), &w.writes}, Now: func() time.Time { return w.now }, RescueDir: w.root, Include: []string{"src/**"},
 	})
 	w.must(err)
 	w.files, err = w.store.OpenWorkspace(w.dir, git, workspace.GitRef)
@@ -311,7 +311,7 @@ func (w *world) run(conflict runner.OnConflict, plan func(*runner.Plan), durable
 	}
 	build := func(x *checkpoint.Session) (err error) {
 		ending, err = runner.Build(w.ctx, runner.Options{
-			Pipeline: p, Store: w.store, Session: x, Executor: scribe{w}, Workspace: w.dir, Files: w.files, Include: []string{"src/**"},
+			Pipeline: p, Store: w.store, Session: x, Executor: scribe{w}, Workspace: w.dir, Files: w.files,
 			Parallel: 1, Views: []runner.View{watching{plan, durable}}, OnConflict: conflict, Now: func() time.Time { return w.now },
 		})
 		return err

@@ -46,7 +46,6 @@ type Options struct {
 	Views     []View
 	Workspace string               // absolute
 	Files     *workspace.Workspace // nil: the files of Workspace, without git
-	Include   []string             // globs that every capture takes in
 	By        checkpoint.Actor
 	Version   string
 

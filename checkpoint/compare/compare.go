@@ -107,7 +107,7 @@ func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, pr
 	c := &Comparison{PRD: prd, Session: snap.State.Session, From: *from, To: *to}
 	c.compareStates(from.state, to.state)
 	if w != nil {
-		if err := c.compareFiles(ctx, w, snap.State, o); err != nil {
+		if err := c.compareFiles(ctx, s, w, snap.State, o); err != nil {
 			return nil, err
 		}
 		if c.Git, err = compareGit(ctx, w, c.From, c.To); err != nil {

@@ -39,7 +39,7 @@ type GitCommit struct {
 }
 
 // compareFiles compares what the two points know of files.
-func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, now *checkpoint.State, o Options) (err error) {
+func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *checkpoint.State, o Options) (err error) {
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.Name == PointWorkspace {
 			continue
@@ -51,7 +51,7 @@ func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, n
 			p.FilesAt = &p.state.Capture.At
 		}
 	}
-	if err := c.lookNow(ctx, w, now); err != nil {
+	if err := c.lookNow(ctx, s, w, now); err != nil {
 		return err
 	}
 	c.level()
@@ -77,7 +77,7 @@ func (c *Comparison) compareFiles(ctx context.Context, w *workspace.Workspace, n
 }
 
 // lookNow lists the files of the workspace, for the point that is about them.
-func (c *Comparison) lookNow(ctx context.Context, w *workspace.Workspace, now *checkpoint.State) error {
+func (c *Comparison) lookNow(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *checkpoint.State) error {
 	var patterns []string
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.files != nil {
@@ -88,7 +88,7 @@ func (c *Comparison) lookNow(ctx context.Context, w *workspace.Workspace, now *c
 		if p.files != nil {
 			continue
 		}
-		last, err := checkpoint.CapturePatterns(ctx, w, now)
+		last, err := s.CapturePatterns(ctx, w, now)
 		if err != nil {
 			return err
 		}

@@ -308,7 +308,7 @@ func logDirectory(env *environment, store *checkpoint.Store, prd string) string 
 // engineOptions is what build and plan have in common.
 func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *checkpoint.Store, w *workspace.Workspace) runner.Options {
 	o := runner.Options{
-		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, Include: cfg.Workspace.Include, By: env.actor(), Version: versionString(),
+		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, By: env.actor(), Version: versionString(),
 		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
 		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Grace: cfg.Grace,
 		Now: env.now, Logger: env.logger().Named("engine"),

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 		if err != nil {
 			return err
 		}
-		warnUndeclared(ctx, env, w, st)
+		warnUndeclared(ctx, env, store, w, st)
 		switch {
 		case o.json:
 			return writeJSON(env.stdout, newExportedSession(done))
@@ -149,7 +150,7 @@ func checkRoom(env *environment, name, path string) error {
 // warnUndeclared says where an archive lacks files that were not captured, and
 // where it holds only what the pipeline declares: that may not be all that it
 // needs elsewhere.
-func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspace, st *checkpoint.State) {
+func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, st *checkpoint.State) {
 	if st.Capture == nil {
 		return
 	}
@@ -163,9 +164,15 @@ func warnUndeclared(ctx context.Context, env *environment, w *workspace.Workspac
 	for _, path := range l.Special {
 		fmt.Fprintf(env.stderr, "Warning: not exported, since it may not be read, is no file, or is another repository: %s\n", view.OneLine(path))
 	}
-	if !st.Capture.Unlimited(l.Patterns) {
-		fmt.Fprintln(env.stderr, "Warning: outside git, only files that the pipeline declares are captured, and so exported; workspace.include: [\"**\"] takes in all")
+	if st.Capture.Unlimited(l.Patterns) {
+		return
 	}
+	create := env.command("checkpoint create " + st.PRD)
+	if slices.Equal(store.Including(l.Patterns), l.Patterns) {
+		fmt.Fprintf(env.stderr, "Warning: outside git, only files that the pipeline declares or workspace.include names are captured, and so exported; with workspace.include: [\"**\"], `%s` captures all, for another export\n", create)
+		return
+	}
+	fmt.Fprintf(env.stderr, "Warning: files that workspace.include names were not captured, and so not exported, since it was changed after the last capture; `%s` captures them, for another export\n", create)
 }
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {

@@ -35,7 +35,7 @@ func scriptCutShort(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	to, err := x.State().FindCheckpoint(args[2])
 	ts.Check(err)
-	patterns, err := checkpoint.CapturePatterns(ctx, w, x.State())
+	patterns, err := store.CapturePatterns(ctx, w, x.State())
 	ts.Check(err)
 	_, err = x.Capture(ctx, w, patterns)
 	ts.Check(err)

@@ -27,6 +27,7 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		Policy:    cfg.policy(),
 		IDPattern: cfg.IDPattern,
 		Version:   versionString(),
+		Include:   cfg.Workspace.Include,
 		EndOrphans: func(ctx context.Context, session string) ([]checkpoint.Process, error) {
 			return endOrphans(ctx, env, session)
 		},
