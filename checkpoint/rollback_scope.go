@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -54,37 +55,70 @@ func isIgnoreFile(c workspace.Change) bool { return path.Base(c.Path) == ".gitig
 
 // restoreChanges carries out changes of what patterns and git show. What was
 // ignored at the target is in no checkpoint of that time, and not to be deleted:
-// the rules of then are restored first, and tell what that is.
+// the rules of then are restored first, those of a directory before those below
+// it, which they may have ignored, and tell what that is.
 func restoreChanges(ctx context.Context, w *workspace.Workspace, patterns []string, changes []workspace.Change, o workspace.RestoreOptions) (workspace.Restored, error) {
+	var steps [][]workspace.Change
 	rules, rest := ignoreRules(changes)
 	if w.Git() == nil || len(rules) == 0 {
-		rules, rest = nil, changes
+		rest = changes
+	} else {
+		steps = byDepth(rules)
 	}
-	var first workspace.Restored
-	if len(rules) > 0 {
+	var all workspace.Restored
+	for n, step := range append(steps, rest) {
 		var err error
-		if first, err = w.Restore(ctx, rules, o); err != nil {
-			return first, err
+		if n > 0 {
+			step, err = exceptUnseen(ctx, w, patterns, step)
 		}
-		now, err := w.Now(ctx, patterns)
+		if err == nil && (n > 0 || len(steps) == 0) {
+			step, err = exceptIgnored(ctx, w, patterns, step)
+		}
 		if err != nil {
-			return first, fmt.Errorf("look for what was ignored: %w", err)
+			return all, err
 		}
-		seen := map[string]bool{}
-		for _, e := range now.Entries {
-			seen[e.Path] = true
+		done, err := w.Restore(ctx, step, o)
+		all.Written += done.Written
+		all.Deleted += done.Deleted
+		all.Skipped = append(all.Skipped, done.Skipped...)
+		if err != nil {
+			return all, err
 		}
-		rest = slices.DeleteFunc(rest, func(c workspace.Change) bool { return c.To == nil && !seen[c.Path] })
 	}
-	rest, err := exceptIgnored(ctx, w, patterns, rest)
+	return all, nil
+}
+
+// byDepth parts changes by how many directories are above them, the fewest
+// first.
+func byDepth(changes []workspace.Change) [][]workspace.Change {
+	depth := func(c workspace.Change) int { return strings.Count(c.Path, "/") }
+	slices.SortStableFunc(changes, func(a, b workspace.Change) int { return depth(a) - depth(b) })
+	var parts [][]workspace.Change
+	for n, c := range changes {
+		if n == 0 || depth(changes[n-1]) != depth(c) {
+			parts = append(parts, nil)
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], c)
+	}
+	return parts
+}
+
+// exceptUnseen leaves alone what would be deleted and patterns and git do not
+// show any more.
+func exceptUnseen(ctx context.Context, w *workspace.Workspace, patterns []string, changes []workspace.Change) ([]workspace.Change, error) {
+	deletes := func(c workspace.Change) bool { return c.To == nil }
+	if !slices.ContainsFunc(changes, deletes) {
+		return changes, nil
+	}
+	now, err := w.Now(ctx, patterns)
 	if err != nil {
-		return first, err
+		return nil, fmt.Errorf("look for what was ignored: %w", err)
 	}
-	done, err := w.Restore(ctx, rest, o)
-	done.Written += first.Written
-	done.Deleted += first.Deleted
-	done.Skipped = slices.Concat(first.Skipped, done.Skipped)
-	return done, err
+	seen := map[string]bool{}
+	for _, e := range now.Entries {
+		seen[e.Path] = true
+	}
+	return slices.DeleteFunc(changes, func(c workspace.Change) bool { return deletes(c) && !seen[c.Path] }), nil
 }
 
 // exceptIgnored leaves files alone that are ignored, where captures are commits

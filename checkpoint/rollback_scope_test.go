@@ -85,6 +85,7 @@ func (s *scoped) put(files map[string]string) {
 			must(s.t, os.Remove(filepath.Join(s.ws, name)))
 			continue
 		}
+		must(s.t, os.MkdirAll(filepath.Dir(filepath.Join(s.ws, name)), 0o700))
 		must(s.t, os.WriteFile(filepath.Join(s.ws, name), []byte(text), 0o600))
 	}
 }
@@ -124,6 +125,11 @@ func TestRollbackOutOfScope(t *testing.T) {
 			then:  map[string]string{"local.cfg": "mine", ".gitignore": "local.cfg\n"},
 			edits: map[string]string{".gitignore": "", "local.cfg": "edited"},
 			after: map[string]string{"local.cfg": "edited", ".gitignore": "local.cfg\n"},
+		},
+		"rules in what rules made since ignore": {
+			then:  map[string]string{"other": "first"},
+			edits: map[string]string{".gitignore": "sub/\n", "sub/.gitignore": "x", "sub/data": "mine", "sub/in/.gitignore": "y"},
+			after: map[string]string{".gitignore": "", "sub/.gitignore": "x", "sub/data": "mine", "sub/in/.gitignore": "y"},
 		},
 	} {
 		for _, mode := range []workspace.GitMode{workspace.GitRef, workspace.GitCommit} {

@@ -180,19 +180,28 @@ func isIgnoreRule(c workspace.Change) bool {
 }
 
 // ignoreRules puts the .gitignore files of then in place, where their directory
-// stays, so that git goes by them.
+// stays, so that git goes by them: those of a directory before those below it,
+// which they may have ignored.
 func (m *manual) ignoreRules() {
 	if m.ruled {
 		return
 	}
 	m.ruled = true
+	var rules []int
 	for i, c := range m.changes {
+		if isIgnoreRule(c) {
+			rules = append(rules, i)
+		}
+	}
+	depth := func(i int) int { return strings.Count(m.changes[i].Path, "/") }
+	slices.SortStableFunc(rules, func(a, b int) int { return depth(a) - depth(b) })
+	for _, i := range rules {
+		c := m.changes[i]
 		name := m.name(c.Path)
 		switch {
-		case !isIgnoreRule(c):
-		case c.To == nil:
-			m.line("rm -f -- %s", name)
-		case isLink(c.To):
+		case c.To == nil && depth(i) > depth(rules[0]):
+			m.line("git check-ignore -q -- %s || rm -f -- %s", name, name)
+		case c.To == nil, isLink(c.To):
 			m.line("rm -f -- %s", name)
 		case m.sources[i] != "":
 			m.line("[ ! -d %[1]s ] || { rm -f -- %[2]s; cp -- \"$new\"/%[3]d %[2]s; }", m.name(path.Dir(c.Path)), name, i)
