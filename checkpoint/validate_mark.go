@@ -12,14 +12,14 @@ func rebuildRemedy(prd, id string) string {
 	return fmt.Sprintf("`runner checkpoint rebuild %s %s` may mend it", prd, id)
 }
 
-// lostRemedy is for what nothing makes again: a checkpoint of the session in a
-// directory, or, with no id, all of it.
+// lostRemedy is for what cannot be read: a checkpoint of the session in a
+// directory that nothing makes again, or, with no id, the session's journal.
 func (s *Store) lostRemedy(prd, dir, id string) string {
 	switch current := dir == s.prdDir(prd); {
 	case current && id != "":
 		return fmt.Sprintf("put back a copy, or give it up: `runner checkpoint delete %s %s`", prd, id)
 	case current:
-		return fmt.Sprintf("put back a copy, or set aside what is there: `runner abandon %s`", prd)
+		return abandonRemedy(prd)
 	}
 	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + text.ShellWord(dir)
 }

@@ -111,7 +111,7 @@ type pruning struct {
 	o       checkpointPruneOptions
 	pruned  []*checkpoint.Pruned
 	owned   map[string]error // PRDs that a run owns
-	refused error            // the first of these
+	refused error            // why the first PRD that was passed over was
 	objects collection
 	foreign []checkpoint.ForeignRefs // with --dry-run
 }
@@ -133,7 +133,7 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		case err != nil && p.o.prd != "":
 			return err
 		case err != nil:
-			p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
+			p.passOver(prd, err)
 			continue
 		}
 		p.pruned = append(p.pruned, plan)
@@ -144,6 +144,20 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 
 func (p *pruning) refuse(prd string, err error) {
 	p.owned[prd] = err
+	p.fail(err)
+}
+
+// passOver tells of a PRD that can't be read; the others are pruned all the same.
+func (p *pruning) passOver(prd string, err error) {
+	p.pruned = append(p.pruned, &checkpoint.Pruned{PRD: prd, Warnings: []string{p.env.localize(err.Error())}})
+	if isA[*checkpoint.DamagedError](err) {
+		err = errDamageShown
+	}
+	p.fail(err)
+}
+
+// fail makes the command fail in the end.
+func (p *pruning) fail(err error) {
 	if p.refused == nil {
 		p.refused = err
 	}
