@@ -12,6 +12,13 @@ var ErrNoSession = errors.New("no session")
 // ErrNoCheckpoint says that a reference names no checkpoint.
 var ErrNoCheckpoint = errors.New("no such checkpoint")
 
+// UnknownCheckpointError says that nothing has an id, or one that begins so. It
+// is an ErrNoCheckpoint.
+type UnknownCheckpointError struct{ Ref string }
+
+func (e *UnknownCheckpointError) Error() string { return ErrNoCheckpoint.Error() }
+func (e *UnknownCheckpointError) Unwrap() error { return ErrNoCheckpoint }
+
 // LockedError says who else works on a PRD.
 type LockedError struct {
 	PRD    string // "" for the lock over the whole state directory

@@ -41,7 +41,7 @@ func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, ErrNoCheckpoint
+		return nil, &UnknownCheckpointError{Ref: ref}
 	case 1:
 		return found[0], nil
 	}

@@ -178,7 +178,7 @@ func (d *deletion) hint(err error) error {
 	var kept *checkpoint.KeptError
 	switch {
 	case !errors.As(err, &kept):
-		return referenceHint(d.o.prd, lockHint(d.o.prd, err))
+		return archivedHint(d.env, d.store, d.o.prd, referenceHint(d.o.prd, lockHint(d.o.prd, err)))
 	case kept.Pinned:
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint unpin %s %s` first", d.o.prd, kept.ID))
 	case kept.Newest:

@@ -85,7 +85,7 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 			return withHint(err, "`runner checkpoint validate "+o.prd+"` names the valid ones")
 		}
 		if err != nil {
-			return referenceHint(o.prd, err)
+			return archivedHint(env, store, st.PRD, referenceHint(o.prd, err))
 		}
 		warnAbsent(env, c, o.paths)
 		if o.json {

@@ -33,7 +33,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 		b.WriteString("There are none any more: they were deleted when the session completed.\n")
 	} else if len(st.Checkpoints) == 0 {
 		b.WriteString("There are none: checkpoints are switched off, or none was due yet.\n")
-	} else if err := writeCheckpointTable(b, st); err != nil {
+	} else if err := writeCheckpointTable(b, at); err != nil {
 		return err
 	}
 	writeRollbackHistory(b, st)
@@ -44,10 +44,14 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 	return nil
 }
 
-func writeCheckpointTable(b *strings.Builder, st *checkpoint.State) error {
+func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error {
+	st, names := at.State, map[string]string{}
+	if at.Place == checkpoint.PlaceCurrent { // what is named elsewhere is of this one
+		names = shortNames(st)
+	}
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS")
-	current, names := st.CurrentCheckpoint(), shortNames(st)
+	current := st.CurrentCheckpoint()
 	for _, c := range st.Checkpoints {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
 			orNone(names[c.ID], "-"), c.ID, step(c), c.Trigger, c.CreatedAt.UTC().Format(time.DateTime), changed(c), listStatus(c, c == current))

@@ -67,7 +67,8 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	st = stateFinished(ctx, store, st)
 	meant, err := st.FindCheckpoint(o.reference)
 	if err != nil { // before anything is locked, and so written
-		return referenceHint(o.prd, fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err))
+		err = fmt.Errorf("find checkpoint %q of %s: %w", o.reference, o.prd, err)
+		return archivedHint(env, store, o.prd, referenceHint(o.prd, err))
 	}
 	cfg, err := loadConfig(env)
 	if err != nil {
@@ -99,12 +100,4 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	}
 	fmt.Fprintf(env.stdout, "%s: %s\n", word, ref.ID)
 	return nil
-}
-
-// referenceHint adds to the error of a reference where to find the right one.
-func referenceHint(prd string, err error) error {
-	if errors.Is(err, checkpoint.ErrNoCheckpoint) || isA[*checkpoint.AmbiguousError](err) {
-		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s` lists them", prd))
-	}
-	return err
 }

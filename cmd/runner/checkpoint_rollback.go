@@ -161,7 +161,7 @@ func refusedRollback(ctx context.Context, env *environment, cfg *config, store *
 		}
 		err = errors.Join(meetDamage(ctx, env, store, session, w, target, err), session.Close())
 	}
-	return rollbackHint(o.prd, err)
+	return archivedHint(env, store, o.prd, rollbackHint(o.prd, err))
 }
 
 // rollBack carries a rollback out, tells how it ended, and lets go of the session.

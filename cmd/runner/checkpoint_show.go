@@ -59,7 +59,7 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
 		found, err := store.Inspect(ctx, w, st.PRD, o.reference)
 		if err != nil {
-			return referenceHint(st.PRD, err)
+			return archivedHint(env, store, st.PRD, referenceHint(st.PRD, err))
 		}
 		if found.File == nil {
 			_, err := store.ReadCheckpoint(st.PRD, found.Check.Ref.ID)
