@@ -156,8 +156,7 @@ func statusOfAll(env *environment, asJSON bool) error {
 		}{outputFormat, list}))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(env.stdout, env.localize("No sessions yet: `runner build PRD` starts one."))
-		return nil
+		return sayNoSessions(env, store)
 	}
 	tw := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "PRD\tSTATUS\tPHASE\tDONE\tUPDATED\tTITLE")
@@ -170,6 +169,20 @@ func statusOfAll(env *environment, asJSON bool) error {
 			s.Counts.Done, s.Counts.Total, view.Ago(env.now(), s.UpdatedAt), view.OneLine(s.Title))
 	}
 	return errors.Join(damaged, tw.Flush())
+}
+
+// sayNoSessions says that there is no current session, and what there is instead.
+func sayNoSessions(env *environment, store *checkpoint.Store) error {
+	archived, err := store.Known()
+	if err != nil {
+		return err
+	}
+	said := "No sessions yet: `runner build PRD` starts one."
+	if len(archived) > 0 {
+		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, `runner build PRD` starts another.", strings.Join(archived, ", "))
+	}
+	_, err = fmt.Fprintln(env.stdout, env.localize(said))
+	return err
 }
 
 func writeStatus(w io.Writer, env *environment, s sessionStatus) error {
