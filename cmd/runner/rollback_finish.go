@@ -117,9 +117,13 @@ func checkOut(branch, commit string) string {
 }
 
 // again is the command that begins a rollback, and finishes it where it was cut
-// short.
+// short, fit for a hint.
 func again(prd, to string, scope checkpoint.RollbackScope) string {
-	command := "`runner checkpoint rollback " + prd + " " + to
+	return "`runner " + rollbackCommand(prd, to, scope) + "`"
+}
+
+func rollbackCommand(prd, to string, scope checkpoint.RollbackScope) string {
+	command := "checkpoint rollback " + prd + " " + to
 	switch scope {
 	case checkpoint.RollbackState:
 		command += " --state-only"
@@ -127,7 +131,7 @@ func again(prd, to string, scope checkpoint.RollbackScope) string {
 		command += " --files-only"
 	case checkpoint.RollbackAll:
 	}
-	return command + "`"
+	return command
 }
 
 // movedHint says how to go on where git does not stand where a rollback that was

@@ -208,6 +208,9 @@ func (s sessionStatus) next(env *environment) []string {
 	if s.Owner != nil {
 		return append(s.answers(env), env.command("logs "+s.PRD+" -f"))
 	}
+	if r := s.Rollback; r != nil { // either finishes it, also for a session that is complete
+		return []string{env.command(rollbackCommand(s.PRD, r.To, r.Scope)), resume}
+	}
 	switch s.Status {
 	case checkpoint.StatusInitialized, checkpoint.StatusInProgress:
 		return []string{resume}
