@@ -140,8 +140,12 @@ func lockedBy(prd string, h checkpoint.Holder) error {
 
 // lockHint adds to the error of somebody else's lock how to look on.
 func lockHint(prd string, err error) error {
-	if !isA[*checkpoint.LockedError](err) {
+	var locked *checkpoint.LockedError
+	if !errors.As(err, &locked) {
 		return err
+	}
+	if locked.PRD == "" { // whoever has the state directory is at work on another PRD
+		return withHint(err, "`runner status` shows what is at work in it; when that has ended, give the command again")
 	}
 	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows what it does, `runner logs %[1]s -f` what it prints", prd))
 }
