@@ -23,9 +23,10 @@ type GitFile struct {
 }
 
 // Files lists the files that are tracked, and those that are neither tracked nor ignored, each once.
-// A tracked file that was deleted in the work tree is listed.
+// A tracked file that was deleted in the work tree is listed. What git would wait
+// for is a *GitStateError.
 func (g *Git) Files(ctx context.Context) ([]GitFile, error) {
-	out, err := g.output(ctx, nil, "ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard")
+	out, err := g.captureUnstuck(ctx, g.command("ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"))
 	if err != nil {
 		return nil, fmt.Errorf("list the files that git knows: %w", err)
 	}
@@ -54,7 +55,7 @@ func (g *Git) Files(ctx context.Context) ([]GitFile, error) {
 // Ignored lists what git ignores, a directory that is ignored as a whole by
 // its name, and an empty one not at all.
 func (g *Git) Ignored(ctx context.Context) ([]string, error) {
-	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
+	out, err := g.captureUnstuck(ctx, g.command("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory"))
 	if err != nil {
 		return nil, fmt.Errorf("list the files that git ignores: %w", err)
 	}

@@ -1,0 +1,37 @@
+//go:build unix
+
+package workspace_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// TestGitFilesNamedPipe: git waits for the writer of a pipe in the place of its
+// rules, and nobody would know why.
+func TestGitFilesNamedPipe(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{".gitignore": "", "sub/.gitignore": "", "a/b/.gitignore": "a/b", "a/.gitignore": "a/b/c"} {
+		t.Run(name+" from "+dir, func(t *testing.T) {
+			t.Parallel()
+			root := repository(t)
+			write(t, root, "a/b/c/x", "x")
+			name := filepath.Join(root, filepath.FromSlash(name))
+			if err := errors.Join(os.RemoveAll(name), syscall.Mkfifo(name, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			g := open(t, filepath.Join(root, filepath.FromSlash(dir)))
+			_, err := g.Files(t.Context())
+			var state *workspace.GitStateError
+			if !errors.As(err, &state) || state.Remedy == "" || !strings.Contains(err.Error(), ".gitignore is a named pipe") {
+				t.Errorf("got error %v", err)
+			}
+		})
+	}
+}
