@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,6 +190,26 @@ func (s *State) undoers() map[string]string {
 		needed[r.Safety], scopes[r.Safety] = fmt.Sprintf("rollback %s can be undone with it", r.ID), r.Scope
 	}
 	return needed
+}
+
+// irreplaceable are the checkpoints that may hold the only copy of what was
+// overwritten, and what that was: files that somebody had worked on, which did
+// not come back since.
+func (s *State) irreplaceable() map[string]string {
+	all := s.undoers()
+	settled := map[string]bool{}
+	for _, r := range s.Rollbacks {
+		settled[r.Safety] = true // it is among the others if it is needed
+		if r.Error == "" && len(r.Skipped) == 0 && r.Scope != RollbackState {
+			settled[r.To] = true
+		}
+	}
+	for _, ref := range s.Checkpoints {
+		if (ref.Trigger == TriggerPreRollback || ref.Trigger == TriggerConflictStart) && !settled[ref.ID] {
+			all[ref.ID] = "it holds " + cmp.Or(string(ref.Reason), "what was overwritten")
+		}
+	}
+	return all
 }
 
 // lost says what can no longer be gone back to once checkpoints are removed.

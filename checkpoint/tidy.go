@@ -13,8 +13,9 @@ import (
 // TidyResult is what was put in order at the end of a run.
 type TidyResult struct {
 	Pruned    Pruned
-	Archived  string    // where the session lies now, "" where it is still the current one
-	Collected Collected // zero where nothing was
+	Spared    []KeptCheckpoint // by on_complete: delete, although nobody pinned them
+	Archived  string           // where the session lies now, "" where it is still the current one
+	Collected Collected        // zero where nothing was
 	Warnings  []string
 }
 
@@ -76,7 +77,7 @@ func (x *Session) complete(ctx context.Context, t *TidyResult) (emptied bool, er
 	}
 	switch x.store.o.Policy.OnComplete {
 	case DeleteOnComplete:
-		return x.empty(ctx, &t.Pruned)
+		return x.empty(ctx, t)
 	case ArchiveOnComplete:
 		t.Archived, err = x.retire(ctx)
 		t.Pruned.Checkpoints, t.Pruned.Lost = nil, nil // they went with it
@@ -115,28 +116,38 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 }
 
 // empty does what on_complete: delete says: every checkpoint goes that is not
-// pinned, and what the session itself needs. It reports whether there was
-// anything.
-func (x *Session) empty(ctx context.Context, p *Pruned) (bool, error) {
+// pinned and holds nothing irreplaceable, and what the session itself needs. It
+// reports whether there was anything.
+func (x *Session) empty(ctx context.Context, t *TidyResult) (bool, error) {
 	s := x.State()
-	if s.isEmpty() {
+	spared := s.irreplaceable()
+	if s.isEmpty(spared) {
 		return false, nil
 	}
-	p.Checkpoints, p.Kept, p.Lost, p.Over = nil, 0, nil, 0
+	p := &t.Pruned
+	p.Checkpoints, p.Kept, p.Keeps, p.Lost, p.Over = nil, 0, nil, nil, 0
 	e := CheckpointsRemoved{IDs: []string{}, Reason: "on_complete: delete", Empties: true}
-	for i := len(s.Checkpoints) - 1; i >= 0; i-- {
-		if s.Checkpoints[i].Pinned {
-			p.Kept++
-			continue
+	for _, ref := range slices.Backward(s.Checkpoints) {
+		switch why, needed := spared[ref.ID]; {
+		case ref.Pinned:
+			p.Keeps = append(p.Keeps, KeptCheckpoint{ref, "pinned"})
+		case needed:
+			p.Keeps = append(p.Keeps, KeptCheckpoint{ref, why})
+			t.Spared = append(t.Spared, KeptCheckpoint{ref, why})
+		default:
+			e.IDs = append(e.IDs, ref.ID)
 		}
-		e.IDs = append(e.IDs, s.Checkpoints[i].ID)
 	}
+	p.Kept = len(p.Keeps)
+	slices.Reverse(p.Keeps)
+	slices.Reverse(t.Spared)
 	x.Add(e)
 	return true, x.commit(ctx)
 }
 
-// isEmpty reports whether a session holds nothing but pinned checkpoints.
-func (s *State) isEmpty() bool {
-	unpinned := slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return !ref.Pinned })
-	return !unpinned && s.Capture == nil && s.RunCapture == nil && len(artifactLists(s)) == 0
+// isEmpty reports whether a session holds nothing but checkpoints that are
+// pinned, or spared.
+func (s *State) isEmpty(spared map[string]string) bool {
+	others := slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return !ref.Pinned && spared[ref.ID] == "" })
+	return !others && s.Capture == nil && s.RunCapture == nil && len(artifactLists(s)) == 0
 }

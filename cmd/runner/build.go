@@ -209,6 +209,10 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 	if err == nil {
 		err = tell(b.env.stderr, &t.Pruned)
 	}
+	for _, kept := range t.Spared {
+		fmt.Fprintf(b.env.stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",
+			kept.ID, view.OneLine(kept.Why), b.env.command("checkpoint rollback "+b.pipeline.ID+" "+kept.ID))
+	}
 	if t.Archived != "" {
 		fmt.Fprintf(b.env.stderr, "Archived under %s\n", b.env.display(t.Archived))
 	}
