@@ -32,6 +32,9 @@ type ExportOptions struct {
 	Format bundle.Format
 	Logs   bool
 	Force  bool // without what can't be had: else that is a *LackingError, and nothing is written
+	// Session is the id of an archived session, which is exported in place of
+	// the current one; "": the current one.
+	Session string
 }
 
 // Exported describes an archive that was written.
@@ -108,7 +111,15 @@ func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, 
 // export tries once. moved says that the session was not left in peace
 // meanwhile, which may be why it failed.
 func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions, out io.Writer) (done *Exported, moved bool, err error) {
-	x := &exporting{store: s, w: w, prd: prd, needed: newNeeded(objectSource(s)), reasons: map[string]string{}}
+	dir := s.prdDir(prd)
+	if o.Session != "" {
+		at, err := s.ArchivedSession(prd, o.Session)
+		if err != nil {
+			return nil, false, err
+		}
+		dir = at.Dir
+	}
+	x := &exporting{store: s, w: w, prd: prd, dir: dir, needed: newNeeded(objectSource(s)), reasons: map[string]string{}}
 	defer func() { err = errors.Join(err, x.close()) }()
 	if err = x.gather(ctx, o.Logs); err == nil {
 		err = x.gatherObjects(ctx)

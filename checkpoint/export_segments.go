@@ -61,8 +61,7 @@ func (x *exporting) gatherSegments(began Commit) error {
 // segments reads the files that end before the journal begins. A damaged one
 // leads nowhere.
 func (x *exporting) segments(begin uint64) ([]segment, error) {
-	dir := x.store.prdDir(x.prd)
-	entries, err := x.store.fs.ReadDir(dir)
+	entries, err := x.store.fs.ReadDir(x.dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the journals: %w", err)
 	}
@@ -73,7 +72,7 @@ func (x *exporting) segments(begin uint64) ([]segment, error) {
 			continue
 		}
 		s := segment{name: e.Name()}
-		if s.file, err = store.OpenRegular(x.store.fs, filepath.Join(dir, s.name)); err != nil {
+		if s.file, err = store.OpenRegular(x.store.fs, filepath.Join(x.dir, s.name)); err != nil {
 			return nil, err
 		}
 		x.files = append(x.files, s.file)

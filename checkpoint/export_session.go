@@ -22,6 +22,7 @@ type exporting struct {
 	store   *Store
 	w       *workspace.Workspace
 	prd     string
+	dir     string     // where the session lies
 	journal store.File // stays the same one, also if another takes its name
 	state   *State
 	files   []store.File
@@ -36,12 +37,11 @@ type exporting struct {
 // gather collects everything but objects: first the journal up to its last
 // whole commit, then what that one names.
 func (x *exporting) gather(ctx context.Context, logs bool) error {
-	d, err := x.store.readDocument(x.prd)
-	var damaged *DamagedError
-	if err != nil && !errors.As(err, &damaged) {
+	d, err := x.readDocument()
+	if err != nil {
 		return err
 	}
-	claims := x.store.claims(x.prd, x.store.prdDir(x.prd), d)
+	claims := x.store.claims(x.prd, x.dir, d)
 	began, err := x.gatherJournal(claims)
 	if err != nil {
 		return err
@@ -62,9 +62,23 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 	return nil
 }
 
+// readDocument reads the document of the current session: nil where it is
+// damaged, and of an archived one, whose head stands in its journal.
+func (x *exporting) readDocument() (*Document, error) {
+	if x.dir != x.store.prdDir(x.prd) {
+		return nil, nil
+	}
+	d, err := x.store.readDocument(x.prd)
+	var damaged *DamagedError
+	if errors.As(err, &damaged) {
+		return d, nil
+	}
+	return d, err
+}
+
 // gatherJournal returns where the journal's first line stands.
 func (x *exporting) gatherJournal(claims []claim) (began Commit, err error) {
-	path := x.store.journalPath(x.prd)
+	path := filepath.Join(x.dir, journalName)
 	x.journal, err = store.OpenRegular(x.store.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return began, ErrNoSession
@@ -145,7 +159,7 @@ func (x *exporting) addPath(name, path string, size int64) {
 // addCheckpoint adds the file of a checkpoint, as it is without compression.
 func (x *exporting) addCheckpoint(name, id string, size int64) {
 	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
-		stored, err := x.store.checkpointsIn(x.store.prdDir(x.prd)).read(id)
+		stored, err := x.store.checkpointsIn(x.dir).read(id)
 		if err != nil {
 			return nil, err
 		}
@@ -162,8 +176,8 @@ func (x *exporting) gatherDerived(d *Document) error {
 			return err
 		}
 	}
-	index, err := store.ReadFile(x.store.fs, x.store.manifestPath(x.prd))
-	m, unreadable := x.store.readManifest(x.store.prdDir(x.prd))
+	index, err := store.ReadFile(x.store.fs, filepath.Join(x.dir, manifestName))
+	m, unreadable := x.store.readManifest(x.dir)
 	if err != nil || unreadable != nil || m.Session != x.state.Session || m.Seq != x.state.Seq {
 		if index, err = newManifest(x.state).encode(); err != nil {
 			return err
@@ -176,7 +190,7 @@ func (x *exporting) gatherDerived(d *Document) error {
 
 // gatherImported adds the document that the session began with, if it did.
 func (x *exporting) gatherImported() error {
-	data, err := store.ReadFile(x.store.fs, filepath.Join(x.store.prdDir(x.prd), importedName))
+	data, err := store.ReadFile(x.store.fs, filepath.Join(x.dir, importedName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -223,8 +237,8 @@ func (x *exporting) gatherLeftOut(ctx context.Context) error {
 }
 
 func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
-	dir, member := x.store.prdDir(x.prd), checkpointMember(ref.ID)
-	stored, err := x.store.checkpointsIn(dir).read(ref.ID)
+	member := checkpointMember(ref.ID)
+	stored, err := x.store.checkpointsIn(x.dir).read(ref.ID)
 	var file *CheckpointFile
 	if err == nil {
 		file, err = stored.verify(x.prd, x.state.Session, ref)
@@ -238,7 +252,7 @@ func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
 	case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged):
 		return nil, err
 	}
-	made, err := x.store.rebuildOne(x.prd, dir, ref.ID)
+	made, err := x.store.rebuildOne(x.prd, x.dir, ref.ID)
 	if errors.As(err, &damaged) {
 		x.done.LostFiles = append(x.done.LostFiles, ref.ID)
 		x.done.Lacking = append(x.done.Lacking, Lacking{What: Text(ref.ID), Reason: damaged.Detail})
@@ -259,7 +273,7 @@ func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
 
 // gatherLogs adds the logs as long as they are now.
 func (x *exporting) gatherLogs() error {
-	dir := filepath.Join(x.store.prdDir(x.prd), logsDir)
+	dir := filepath.Join(x.dir, logsDir)
 	entries, err := x.store.fs.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("list the logs: %w", err)
@@ -292,7 +306,7 @@ func (x *exporting) replaced() bool {
 	if err != nil {
 		return false
 	}
-	named, err := x.store.fs.Lstat(x.store.journalPath(x.prd))
+	named, err := x.store.fs.Lstat(filepath.Join(x.dir, journalName))
 	return err != nil || !store.Same(held, named)
 }
 

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,6 +86,26 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 		current.State = snap.State
 	}
 	return append(all, current), nil
+}
+
+// ArchivedSession returns the archived session with an id: of several, which an
+// import leaves, the one that went on furthest. Where there is none, that is an
+// ErrNoSession.
+func (s *Store) ArchivedSession(prd, id string) (*StoredSession, error) {
+	all, err := s.archived(prd, PlaceHistory, PlaceFailed)
+	if err != nil {
+		return nil, err
+	}
+	var found *StoredSession
+	for _, at := range all {
+		if at.State != nil && at.State.Session == id && (found == nil || at.State.Seq > found.State.Seq) {
+			found = &at
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	return nil, fmt.Errorf("%w of %s is archived that has the id %q and can be read", ErrNoSession, prd, id)
 }
 
 // archived returns the sessions of a PRD that were set aside, to some places.

@@ -24,11 +24,12 @@ import (
 const standardStream = "-"
 
 type checkpointExportOptions struct {
-	prd   string
-	out   string
-	logs  bool
-	force bool
-	json  bool
+	prd     string
+	session string // the id of an archived one
+	out     string
+	logs    bool
+	force   bool
+	json    bool
 }
 
 // exportedSession is what `checkpoint export --json` prints.
@@ -64,6 +65,9 @@ only. Bytes that are lost or damaged where they were kept are taken from a file
 of the workspace that has the same; where there is none, nothing is written,
 unless --force leaves them out.
 
+--session exports an archived session, which "checkpoint list --all" shows: import
+--replace makes it the current one again, and archives the one that is.
+
 Without -o the archive is put into exports/ in the directory of the PRD. The
 name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
 		Example: `  runner checkpoint export PRD-009
@@ -78,6 +82,7 @@ name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&o.out, "out", "o", "", "write the archive to `FILE`; - is standard output")
+	flags.StringVar(&o.session, "session", "", "export the archived session with this `ID`")
 	flags.BoolVar(&o.logs, "logs", false, "export the logs too")
 	flags.BoolVar(&o.force, "force", false, "leave out what can be had from nowhere, and name it")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
@@ -89,7 +94,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	if err != nil {
 		return err
 	}
-	store, st, err := loadState(env, o.prd)
+	store, st, err := o.source(env)
 	if err != nil {
 		return err
 	}
@@ -112,9 +117,25 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	})
 }
 
+// source is the session that is exported.
+func (o checkpointExportOptions) source(env *environment) (*checkpoint.Store, *checkpoint.State, error) {
+	if o.session == "" {
+		return loadState(env, o.prd)
+	}
+	store, err := openAnyStore(env, o.prd)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := store.ArchivedSession(o.prd, o.session)
+	if err != nil {
+		return nil, nil, withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s --all` shows them", o.prd))
+	}
+	return store, at.State, nil
+}
+
 // target says where the archive goes, and how it is compressed.
 func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOptions, error) {
-	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force}
+	to := checkpoint.ExportOptions{Format: bundle.Gzip, Logs: o.logs, Force: o.force, Session: o.session}
 	switch {
 	case o.out == standardStream && o.json:
 		return to, usageErrorf("--json and -o - both want standard output")

@@ -60,8 +60,10 @@ func newCheckpointListCommand(env *environment) *cobra.Command {
 		Long: `List shows the checkpoints of a session, oldest first, and marks the one at which
 the session stands, those that a rollback discarded, and damaged and pinned ones.
 PRD may be left out where there is only one. NAME is what other commands take in
-place of the id, as they take the beginning of one; latest~0 is latest. Those of
-archived sessions have none: only validate takes them, by their ids.`,
+place of the id, as they take the beginning of one; latest~0 is latest. In
+archived sessions there are no names: other commands take their checkpoints once
+"checkpoint export --session" and "checkpoint import --replace" have made one the
+current session again.`,
 		Example: `  runner checkpoint list PRD-009 --all
   runner checkpoint list --type implement`,
 		Args: arguments(0, 1),

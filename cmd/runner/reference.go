@@ -17,8 +17,8 @@ func referenceHint(prd string, err error) error {
 }
 
 // archivedHint adds to the error of an id that nothing of the current session
-// has in which archived one it lies: no command goes back to that, and what was
-// printed while that session was the current one may still be typed.
+// has in which archived one it lies: commands go back only to those of the
+// current one, and what was printed while that one was it may still be typed.
 func archivedHint(env *environment, store *checkpoint.Store, prd string, err error) error {
 	var unknown *checkpoint.UnknownCheckpointError
 	if !errors.As(err, &unknown) {
@@ -35,7 +35,7 @@ func archivedHint(env *environment, store *checkpoint.Store, prd string, err err
 		if ref, missed := at.State.FindCheckpoint(unknown.Ref); missed == nil {
 			return withHint(
 				fmt.Errorf("%w in the current session: %s is of one that is archived in %s", err, ref.ID, env.display(at.Dir)),
-				fmt.Sprintf("`runner checkpoint list %s --all` shows it, and `runner checkpoint validate %[1]s %s` whether it is whole", prd, ref.ID))
+				fmt.Sprintf("`runner checkpoint export %s --session %s -o FILE` and then `runner checkpoint import FILE --replace` make that session the current one again, and archive the one that is", prd, at.State.Session))
 		}
 	}
 	return err
