@@ -48,7 +48,7 @@ captured had it been there, stay as they are.`,
 	flags.SortFlags = false
 	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are")
 	flags.BoolVar(&o.filesOnly, "files-only", false, "leave the state as it is")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, change nothing, and exit as the command would where it is refused")
 	flags.StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
 	flags.BoolVar(&o.force, "force", false, "go past what can't be restored, and past commits that were pushed")
 	flags.BoolVar(&o.manual, "manual", false, "print the commands that restore the files by hand, and change nothing")
@@ -128,16 +128,21 @@ func settleUnplanned(ctx context.Context, env *environment, cfg *config, store *
 	return err
 }
 
+func showRollbackPreview(env *environment, o checkpointRollbackOptions, plan *checkpoint.Rollback) error {
+	if o.json {
+		return writeJSON(env.stdout, newRollbackPreview(o.prd, plan))
+	}
+	return writeRollbackPreview(env.stdout, o.prd, plan)
+}
+
 // previewRollback shows what a rollback would do, and asks. It reports whether
-// that is all.
+// that is all. A dry run is refused where the rollback would be.
 func previewRollback(ctx context.Context, env *environment, store *checkpoint.Store, person *view.Terminal, o checkpointRollbackOptions, plan *checkpoint.Rollback) (bool, error) {
 	switch {
 	case o.manual:
 		return true, writeManual(env.stdout, env, store, o.prd, plan)
-	case o.dryRun && o.json:
-		return true, writeJSON(env.stdout, newRollbackPreview(o.prd, plan))
 	case o.dryRun:
-		return true, writeRollbackPreview(env.stdout, o.prd, plan)
+		return true, errors.Join(showRollbackPreview(env, o, plan), plan.Refused(o.force))
 	}
 	if !o.yes {
 		if err := writeRollbackPreview(env.stderr, o.prd, plan); err != nil {
