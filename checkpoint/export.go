@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/store"
@@ -169,9 +170,14 @@ func (x *exporting) fileName() string {
 	return fmt.Sprintf("%s-%s-%d.tar.gz", encodeName(x.prd), encodeName(session), x.done.Seq)
 }
 
+// exportIdle is for how long nobody writes to what a killed export left. It lies
+// beside the archive, where no lock is held and nothing else would remove it.
+const exportIdle = 10 * time.Minute
+
 // pourFile puts a file at a path, whole or not at all, as WriteFile does, but
-// without having all of it in memory.
+// without having all of it in memory. It removes what one that was killed left.
 func (s *Store) pourFile(path string, pour func(io.Writer) error) error {
+	_ = store.RemoveTempsOf(s.fs, path, s.now().Add(-exportIdle)) // what can't be removed is in nobody's way
 	f, temp, err := store.CreateTemp(s.fs, path)
 	if err != nil {
 		return err

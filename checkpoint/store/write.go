@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // tempPrefix begins the name of every file that is not yet what it will be.
@@ -22,6 +23,32 @@ func IsTemp(name string) bool { return strings.HasPrefix(filepath.Base(name), te
 // was to become the file base.
 func IsTempOf(name, base string) bool {
 	return strings.HasPrefix(filepath.Base(name), tempPrefix+base+"-")
+}
+
+// RemoveTempsOf removes the temporary files that were to become path and that
+// nobody has written to since a moment. No lock tells that nobody will: whoever
+// is that slow fails when the file gets its name.
+func RemoveTempsOf(fsys FS, path string, since time.Time) error {
+	dir, base := filepath.Split(path)
+	entries, err := fsys.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return fmt.Errorf("look for what was cut short: %w", err)
+	}
+	for _, e := range entries {
+		// What was to become another file may begin alike.
+		random := strings.TrimPrefix(e.Name(), tempPrefix+base+"-")
+		if !IsTempOf(e.Name(), base) || len(random) != len(rand.Text()) || strings.Contains(random, "-") || !e.Type().IsRegular() {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || !info.ModTime().Before(since) {
+			continue // it is gone, or somebody may be at work
+		}
+		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove what was cut short: %w", err)
+		}
+	}
+	return nil
 }
 
 // CreateTemp creates a new file for writing that is to become path. It lies in
