@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"prdrunner/checkpoint/store"
@@ -82,7 +83,9 @@ type Git struct {
 const endOfAnswer = "--end-of-answer"
 
 // OpenGit returns the work tree that a directory lies in. It is nil where there
-// is none (a bare repository, the inside of .git), or no git program.
+// is none (a bare repository, the inside of .git). That there is one, and no git
+// program that could tell what is in it, is a *GitStateError: to go on as if
+// there were none would capture other files, and call what git has damaged.
 func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
 	g := &Git{commander: c, dir: dir, fs: store.OS()}
 	answer, err := g.output(ctx, nil, "rev-parse", "--is-inside-work-tree", endOfAnswer,
@@ -91,7 +94,7 @@ func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
 	var exit *ExitError
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return nil, nil
+		return nil, missingGit(dir)
 	case errors.As(err, &exit) && strings.Contains(exit.Stderr, "not a git repository (or any"):
 		return nil, nil
 	case err != nil:
@@ -113,6 +116,31 @@ func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
 		return nil, fmt.Errorf("look for the git work tree of %s: unknown object format %q", dir, g.format)
 	}
 	return g, nil
+}
+
+// missingGit is for a machine without the git program: nil where nothing shows
+// that it is needed.
+func missingGit(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return fmt.Errorf("look for the git work tree of %s: %w", dir, err)
+	}
+	for at := real; ; at = filepath.Dir(at) {
+		repository := filepath.Join(at, ".git")
+		info, err := os.Stat(repository)
+		if err == nil && info.IsDir() { // git passes by an empty one
+			_, err = os.Lstat(filepath.Join(repository, "HEAD"))
+		}
+		switch {
+		case err == nil:
+			return &GitStateError{
+				Detail: fmt.Sprintf("git is needed, since there is %s, and is not found in PATH", repository),
+				Remedy: "put git on PATH; a new session does without it where checkpoint.git.mode is off",
+			}
+		case at == filepath.Dir(at):
+			return nil
+		}
+	}
 }
 
 // foreign are variables by which git tells its hooks and aliases where they

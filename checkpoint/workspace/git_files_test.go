@@ -32,9 +32,15 @@ func TestOpenGitOutsideAWorkTree(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
 	}
-	g, err := workspace.OpenGit(t.Context(), failing{exec.ErrNotFound}, dir)
+	g, err := workspace.OpenGit(t.Context(), failing{exec.ErrNotFound}, t.TempDir())
 	if g != nil || err != nil {
-		t.Errorf("no git program: %v, %v", g, err)
+		t.Errorf("no git program, and no need for one: %v, %v", g, err)
+	}
+	for _, in := range []string{dir, filepath.Join(dir, "sub")} {
+		var state *workspace.GitStateError
+		if g, err := workspace.OpenGit(t.Context(), failing{exec.ErrNotFound}, in); g != nil || !errors.As(err, &state) {
+			t.Errorf("no git program for the work tree of %s: %v, %v", in, g, err)
+		}
 	}
 	write(t, dir, ".git/config", "[core\n")
 	if g, err := workspace.OpenGit(t.Context(), &commander{env: userEnv()}, dir); g != nil || err == nil {
