@@ -42,6 +42,10 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamInterrupted:
 		w.Status, w.EndedAt = Interrupted, &at
 	case WorkstreamUncertain:
+		if e.Attempt > 0 {
+			s.resetWorkstream(w, "")
+			w.Attempts, w.StartedAt = e.Attempt, &at
+		}
 		w.Status, w.EndedAt, w.Error = Uncertain, &at, &e.Error
 	case WorkstreamResolved:
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)

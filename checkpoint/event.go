@@ -212,8 +212,11 @@ type WorkstreamInterrupted struct {
 
 // WorkstreamUncertain says that nobody knows whether a once step happened.
 type WorkstreamUncertain struct {
-	Workstream string  `json:"workstream"`
-	Error      Failure `json:"error"`
+	Workstream string `json:"workstream"`
+	// Attempt is how often a session had started it that was imported over by
+	// an earlier one of its own: this one. 0: the attempts on record are all.
+	Attempt int     `json:"attempt,omitempty"`
+	Error   Failure `json:"error"`
 }
 
 // Resolution decides an uncertain workstream.

@@ -20,6 +20,9 @@ import (
 type Placed struct {
 	Relation Relation // as it was found under the lock
 	Archived string   // where the session lies that was here; "": none was put away
+	// Uncertain are the workstreams that only what was put away knows more of:
+	// they must happen only once, and may have.
+	Uncertain []string
 }
 
 // PlaceOptions say what Place does besides.
@@ -102,7 +105,11 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 	if err := i.placeObjects(ctx); err != nil {
 		return nil, err
 	}
+	uncertain := i.uncertain(relation, here)
 	prepared, err := i.prepare(ctx, o, pending)
+	if err == nil {
+		err = i.addUncertain(prepared, uncertain)
+	}
 	if err == nil {
 		err = s.move(prepared, s.importingPath(i.PRD))
 	}
@@ -113,7 +120,7 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 	if err == nil && pending == nil {
 		err = s.writePending(s.prdDir(i.PRD), nil) // of an import that this one goes on from
 	}
-	return &Placed{Relation: relation, Archived: archived}, err
+	return &Placed{Relation: relation, Archived: archived, Uncertain: names(uncertain)}, err
 }
 
 // mendHere puts the session in order that is gone on from, so that what was cut

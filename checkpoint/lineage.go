@@ -45,12 +45,17 @@ func (l *lineage) add(c Commit) {
 	}
 }
 
-// onlyCaptures reports whether events are of the kind that overwriting files puts
-// on record: the session stands where it stood.
+// onlyCaptures reports whether events are of the kind that an import puts on
+// record, overwriting files or a session of the same lineage: the session stands
+// where it stood.
 func onlyCaptures(events []Event) bool {
 	for _, e := range events {
 		switch e := e.(type) {
 		case WorkspaceCaptured, CheckpointsRemoved:
+		case WorkstreamUncertain:
+			if e.Attempt == 0 {
+				return false
+			}
 		case CheckpointCreated:
 			if e.Trigger != TriggerPreRollback {
 				return false

@@ -104,16 +104,21 @@ func (s *State) carryOn(now *State) {
 			if had == nil {
 				continue
 			}
-			// A state that knows of every attempt knows how they ended, which
-			// is so where a rollback is undone.
-			again := had.Attempts > w.Attempts
+			again := had.maybeAgain(w)
 			w.Attempts = max(w.Attempts, had.Attempts)
-			if again && (w.Once || had.Once) && had.StartedAt != nil {
+			if again {
 				w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
 				w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "a rollback went back before it: it may have happened"}
 			}
 		}
 	}
+}
+
+// maybeAgain reports whether a step that must happen only once may have happened
+// since an earlier moment, then. A state that knows of every attempt knows how
+// they ended, which is so where a rollback is undone.
+func (w *Workstream) maybeAgain(then *Workstream) bool {
+	return w.Attempts > then.Attempts && (w.Once || then.Once) && w.StartedAt != nil
 }
 
 func carryGates(gates []*Gate, now *State) {

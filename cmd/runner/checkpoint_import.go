@@ -256,7 +256,7 @@ func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 	if err != nil {
 		return err
 	}
-	result.Relation, result.Archived = placed.Relation, placed.Archived
+	result.Relation, result.Archived, result.Uncertain = placed.Relation, placed.Archived, placed.Uncertain
 	if i.files == nil {
 		return nil
 	}

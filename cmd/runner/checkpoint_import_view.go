@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner/view"
 )
 
@@ -19,6 +20,7 @@ type importResult struct {
 	Relation      checkpoint.Relation `json:"relation"`
 	Refused       bool                `json:"refused"` // it would need --replace
 	Archived      string              `json:"archived,omitempty"`
+	Uncertain     []string            `json:"uncertain,omitempty"` // only what is archived knows whether they happened
 	Checkpoints   int                 `json:"checkpoints"`
 	Objects       int                 `json:"objects"`
 	ObjectBytes   int64               `json:"object_bytes"`
@@ -35,7 +37,7 @@ type importResult struct {
 func newImportResult(i *importing) importResult {
 	a := i.archive
 	r := importResult{
-		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil,
+		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil, Uncertain: a.Uncertain(),
 		Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
 		Absent: []checkpoint.Text{}, Differ: []checkpoint.Text{}, LeftAlone: []checkpoint.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
 	}
@@ -83,6 +85,7 @@ func writeImportPreview(w io.Writer, i *importing) error {
 		fmt.Fprintf(&b, "  The session here is brought forward from commit %d\n", a.Here.Seq)
 	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
+		writeUncertain(&b, "  ", newImportResult(i))
 	}
 	if i.files != nil {
 		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.files.Absent), i.files.Same, len(i.files.Differ))
@@ -94,6 +97,15 @@ func writeImportPreview(w io.Writer, i *importing) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeUncertain names the steps that may have happened, and that only a person
+// can tell of.
+func writeUncertain(b *strings.Builder, indent string, r importResult) {
+	for _, name := range r.Uncertain {
+		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started in the session that was here: it is uncertain until `runner resolve %s %s` says\n",
+			indent, name, r.PRD, text.ShellWord(name))
+	}
 }
 
 func (i *importing) conflict() error {
@@ -143,6 +155,7 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 	if r.Archived != "" {
 		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.display(r.Archived))
 	}
+	writeUncertain(&b, "", r)
 	if i.files != nil {
 		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.files.Same)
 	}
