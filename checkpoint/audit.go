@@ -39,13 +39,9 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 		return err
 	}
 	path := filepath.Join(s.dir, auditName)
-	info, err := s.fs.Lstat(path)
-	had := err == nil
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("look for the audit log: %w", err)
-	case had && !info.Mode().IsRegular(): // what a link leads to is somebody else's
-		return fmt.Errorf("write the audit log: %s is not a regular file; remove it", path)
+	had, err := s.auditLog(path)
+	if err != nil {
+		return err
 	}
 	f, err := s.fs.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, store.FilePerm)
 	if err != nil {
@@ -88,12 +84,50 @@ func endsLine(f store.File) (bool, error) {
 	return last[0] == '\n', nil
 }
 
-// Audited does something and adds to audit.log how it ended. That this could
-// not be written is joined to the error.
+// Audited does something and adds to audit.log how it ended. Where no line could
+// be added it does nothing; where that shows only afterwards, Options.Late is told,
+// since what is done is done.
 func (s *Store) Audited(r AuditRecord, do func() error) error {
+	if err := s.checkAudit(); err != nil {
+		return err
+	}
 	err := do()
 	if r.Result = "ok"; err != nil {
 		r.Result, r.Error = "failed", Text(err.Error())
 	}
-	return errors.Join(err, s.Audit(r))
+	unwritten := s.Audit(r)
+	if unwritten != nil && s.o.Late != nil {
+		s.o.Late(fmt.Errorf("audit.log has no line of it: %w", unwritten))
+		return err
+	}
+	return errors.Join(err, unwritten)
+}
+
+// checkAudit looks whether a line could be added, and changes nothing.
+func (s *Store) checkAudit() error {
+	path := filepath.Join(s.dir, auditName)
+	there, err := s.auditLog(path)
+	if err != nil || !there {
+		return err
+	}
+	f, err := s.fs.OpenFile(path, os.O_RDWR|os.O_APPEND, store.FilePerm)
+	if err != nil {
+		return fmt.Errorf("open the audit log: %w", err)
+	}
+	return f.Close()
+}
+
+// auditLog reports whether there is an audit log, which must be a file: what a
+// link leads to is somebody else's.
+func (s *Store) auditLog(path string) (bool, error) {
+	info, err := s.fs.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for the audit log: %w", err)
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("write the audit log: %s is not a regular file; remove it", path)
+	}
+	return true, nil
 }

@@ -44,6 +44,10 @@ type Options struct {
 	// EndOrphans is called under the lock of a session whose runner was killed;
 	// nil where nothing can be left running.
 	EndOrphans EndOrphans
+	// Late is told what could not be written behind what is done already and
+	// stays so: a line of the audit log, or a derived file, which the next owner
+	// writes. nil: that is an error.
+	Late func(error)
 }
 
 // Store is a state directory. It is safe for concurrent use.

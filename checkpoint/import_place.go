@@ -68,7 +68,7 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 		return nil, errors.Join(err, own.Unlock())
 	}
 	x.locks = &locks{own: own}
-	return done, x.Close() // writes what is derived
+	return done, errors.Join(x.Publish(ctx), x.Close())
 }
 
 func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImport) (*Placed, error) {

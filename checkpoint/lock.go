@@ -113,9 +113,13 @@ func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error
 }
 
 // lockDir makes the state directory, if it must, takes the locks in it, and
-// makes sure that what the owner works on lies in it.
+// makes sure that what the owner works on lies in it, and that it can be put on
+// record what the owner does.
 func (s *Store) lockDir(prd string) (*locks, error) {
 	if err := s.makeRoot(); err != nil {
+		return nil, err
+	}
+	if err := s.checkAudit(); err != nil { // before anything is changed that it should tell of
 		return nil, err
 	}
 	l, err := s.acquire(prd)

@@ -25,7 +25,7 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 	if !made {
 		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, errSwitchedOff)
 	}
-	if err := x.commit(ctx); err != nil {
+	if err := x.Publish(ctx); err != nil {
 		return nil, err
 	}
 	return x.State().indexed().checkpoints[id], nil
@@ -64,6 +64,29 @@ func (x *Session) commit(ctx context.Context) error {
 	return x.WriteDerived(ctx, true)
 }
 
+// Publish is commit where the first is all that was asked for: it is done even
+// if what is derived from it can't be written, which Options.Late is told then.
+func (x *Session) Publish(ctx context.Context) error {
+	if _, err := x.Drain(ctx); err != nil {
+		return err
+	}
+	return x.tellLate(x.WriteDerived(ctx, true))
+}
+
+// tellLate tells once of derived files that could not be written. Close does
+// not take them for an error then, and leaves them to the next owner.
+func (x *Session) tellLate(err error) error {
+	var derived *DerivedError
+	if x.store.o.Late == nil || !errors.As(err, &derived) {
+		return err
+	}
+	if !x.late {
+		x.late = true
+		x.store.o.Late(err)
+	}
+	return nil
+}
+
 // Pin keeps a checkpoint from retention, or no longer does. It returns the
 // checkpoint, and whether anything changed.
 func (x *Session) Pin(ctx context.Context, reference string, pinned bool, by Actor, reason string) (*CheckpointRef, bool, error) {
@@ -82,5 +105,5 @@ func (x *Session) Pin(ctx context.Context, reference string, pinned bool, by Act
 	} else {
 		x.Add(CheckpointUnpinned{ID: ref.ID, By: by})
 	}
-	return ref, true, x.commit(ctx)
+	return ref, true, x.Publish(ctx)
 }

@@ -136,7 +136,7 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 	}
 	// It must be durable before files are overwritten, and be of a commit of
 	// its own: one that ends with the rollback would have the state after it.
-	return x.commit(ctx)
+	return x.Publish(ctx)
 }
 
 // editedSince names the files that are as they were neither before the rollback

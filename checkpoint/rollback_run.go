@@ -201,7 +201,7 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 			done.Invalidated = append(done.Invalidated, id)
 		}
 	}
-	return done, x.WriteDerived(ctx, true)
+	return done, x.Publish(ctx)
 }
 
 // completion is the event that takes a session to the state of a rollback's target.

@@ -43,6 +43,7 @@ type Session struct {
 	derived derived
 
 	unclean bool
+	late    bool      // it was told what could not be written behind what is done
 	orphans []Process // that were ended when it was locked
 	bad     *PoisonedError
 	closed  bool
@@ -192,8 +193,9 @@ func (x *Session) Abandon(e SessionAbandoned) (string, error) {
 }
 
 // Close makes everything durable, writes what is derived from it, and lets go
-// of the lock. After a poisoned session, the note of its holder stays: the
-// next owner has something to put in order.
+// of the lock. After a poisoned session, and one that could not write all that is
+// derived, the note of its holder stays: the next owner has something to put in
+// order.
 func (x *Session) Close() error {
 	if x.closed {
 		return nil
@@ -205,8 +207,12 @@ func (x *Session) Close() error {
 			err = x.WriteDerived(context.Background(), true)
 		}
 	}
+	behind := err != nil
+	if x.late {
+		err = x.tellLate(err)
+	}
 	err = errors.Join(err, x.writer.close())
-	if err == nil && x.bad == nil {
+	if err == nil && !behind && x.bad == nil {
 		err = writeNote(x.store.fs, x.store.lockPath(x.prd), nil)
 	}
 	return errors.Join(err, x.locks.release())

@@ -39,10 +39,10 @@ func (x *Session) MarkDamaged(ctx context.Context, id, reason string) error {
 		return nil
 	}
 	x.Add(CheckpointDamaged{ID: id, Reason: Text(reason)})
-	if _, err := x.Drain(ctx); err != nil {
+	if err := x.Publish(ctx); err != nil {
 		return fmt.Errorf("mark checkpoint %s: %w", id, err)
 	}
-	return x.WriteDerived(ctx, true)
+	return nil
 }
 
 // Marks is what marking came to.
@@ -75,8 +75,8 @@ func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
 			}
 		}
 	}
-	if _, err := x.Drain(ctx); err != nil {
+	if err := x.Publish(ctx); err != nil {
 		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, err)
 	}
-	return m, x.WriteDerived(ctx, true)
+	return m, nil
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint"
 )
 
 // systemHint is what to do about an error of the operating system that can
@@ -12,11 +15,14 @@ import (
 func systemHint(env *environment, err error) string {
 	const again = "then give the command again: nothing that was reported as done is lost"
 	var at *fs.PathError
+	var derived *checkpoint.DerivedError
 	switch {
 	case diskFull(err):
 		return "make room on that disk, " + again
 	case readOnly(err):
 		return "make that disk one that can be written to, " + again
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // written under another name at first
+		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(derived.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):
 		return fmt.Sprintf("let the user %s read and write %s, %s", orNone(env.actor().User, "who runs this"), env.display(at.Path), again)
 	}

@@ -111,10 +111,7 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 		return err
 	}
 	session.Add(a.event(g))
-	if _, err := session.Drain(ctx); err != nil {
-		return err
-	}
-	return session.WriteDerived(ctx, true)
+	return session.Publish(ctx)
 }
 
 // event is the answer as the journal keeps it, bound to what was asked.

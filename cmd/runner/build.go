@@ -175,7 +175,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	if err == nil && !ending.Unwritten {
 		err = b.tidy(ctx, session)
 	}
-	err = errors.Join(err, b.files.SaveCache())
+	saveCache(b.env, b.files)
 	closed := session.Close()
 	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
 		closed = nil // it has been told, and the configuration has decided

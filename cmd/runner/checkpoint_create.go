@@ -67,8 +67,9 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, w.SaveCache(), w.Close()) }()
+		defer func() { err = errors.Join(err, w.Close()) }()
 		made, err = session.Create(ctx, w, o.reason)
+		saveCache(env, w)
 		return err
 	})
 	if err != nil {

@@ -265,7 +265,8 @@ func (i *importing) carryOut(ctx context.Context, result *importResult) error {
 	if restored != nil {
 		result.restored(restored)
 	}
-	return errors.Join(err, i.w.SaveCache())
+	saveCache(i.env, i.w)
+	return err
 }
 
 // toWrite counts the files that are to be restored.

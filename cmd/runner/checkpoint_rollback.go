@@ -109,7 +109,8 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 	}
 	if first.is(plan) { // asked for again after it was cut short
 		st := session.State()
-		return errors.Join(showRolledBack(env, o, st, first.done), w.SaveCache(), session.Close())
+		saveCache(env, w)
+		return errors.Join(showRolledBack(env, o, st, first.done), session.Close())
 	}
 	return rollBack(ctx, env, store, session, w, o)
 }
@@ -181,7 +182,8 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 		done, err = session.Rollback(ctx, w, o.options(env))
 		err = meetDamage(ctx, env, store, session, w, o.reference, err)
 		st = session.State()
-		return errors.Join(err, w.SaveCache(), session.Close())
+		saveCache(env, w)
+		return errors.Join(err, session.Close())
 	})
 	if err != nil {
 		return rollbackFailed(env, st, err)

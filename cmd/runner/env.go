@@ -34,8 +34,9 @@ type environment struct {
 	running bool           // the command line was understood, its command runs
 	workdir string         // absolute; the workspace
 
-	config *config      // what loadConfig made
-	log    hclog.Logger // what logger made
+	config   *config      // what loadConfig made
+	log      hclog.Logger // what logger made
+	warnings []error      // of what is done, and shown, all the same
 }
 
 // globalOptions are the flags that every command takes.
@@ -60,6 +61,10 @@ func processEnvironment() *environment {
 		isTerminal: isTerminal,
 	}
 }
+
+// warn keeps a warning until the result of the command was shown, which matters
+// more.
+func (e *environment) warn(err error) { e.warnings = append(e.warnings, err) }
 
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)

@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 )
 
@@ -28,6 +29,9 @@ func execute(ctx context.Context, env *environment) int {
 		// Whatever fails before a command's own code runs is a mistake in
 		// the command line.
 		err = asUsageError(err)
+	}
+	for _, warning := range env.warnings {
+		fmt.Fprintln(env.stderr, "Warning:", warning)
 	}
 	reportError(env, err)
 	return exitCode(err)

@@ -105,8 +105,5 @@ func recordResolution(ctx context.Context, session *checkpoint.Session, r checkp
 		return err
 	}
 	session.Add(checkpoint.WorkstreamResolved{Workstream: r.Workstream, Resolution: r.Resolution, By: r.By, Reason: r.Comment})
-	if _, err := session.Drain(ctx); err != nil {
-		return err
-	}
-	return session.WriteDerived(ctx, true)
+	return session.Publish(ctx)
 }

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/process"
 )
 
@@ -28,6 +29,9 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		IDPattern: cfg.IDPattern,
 		Version:   versionString(),
 		Include:   cfg.Workspace.Include,
+		Late: func(err error) {
+			env.warn(fmt.Errorf("what was asked for is done, but not all was written behind it: %w", err))
+		},
 		EndOrphans: func(ctx context.Context, session string) ([]checkpoint.Process, error) {
 			return endOrphans(ctx, env, session)
 		},
@@ -56,6 +60,14 @@ func endOrphans(ctx context.Context, env *environment, session string) (ended []
 		fmt.Fprintf(env.stderr, "Ended what a killed run had left running (pid %s)\n", strings.Join(pids, ", "))
 	}
 	return ended, err
+}
+
+// saveCache saves what is known of files. That it can't be saved costs time later,
+// and nothing else.
+func saveCache(env *environment, w *workspace.Workspace) {
+	if err := w.SaveCache(); err != nil {
+		env.warn(fmt.Errorf("files will be read once more the next time: %w", err))
+	}
 }
 
 // policy is what the configuration says about checkpoints.

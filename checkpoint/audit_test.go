@@ -1,0 +1,73 @@
+package checkpoint
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// unopened is a file system on which the audit log can be opened only so often.
+type unopened struct {
+	store.FS
+	left int
+}
+
+func (u *unopened) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if filepath.Base(name) == auditName {
+		if u.left == 0 {
+			return nil, errDisk
+		}
+		u.left--
+	}
+	return u.FS.OpenFile(name, flag, perm)
+}
+
+func TestAudited(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opened     int
+		fails      bool
+		done, told bool
+		err        bool
+	}{
+		"written":                    {opened: 2, done: true},
+		"not to be written":          {opened: 0, err: true},
+		"not written afterwards":     {opened: 1, done: true, told: true},
+		"failed":                     {opened: 2, fails: true, done: true, err: true},
+		"failed, and not written":    {opened: 1, fails: true, done: true, told: true, err: true},
+		"failed, could not be begun": {opened: 0, fails: true, err: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := inMemory(t)
+			u := &unopened{FS: f.fs, left: 1}
+			var told error
+			o := f.o
+			o.FS, o.Late = u, func(err error) { told = err }
+			s, err := OpenStore(f.dir, o)
+			must(t, err)
+			must(t, s.Audit(AuditRecord{What: "build"}))
+			u.left = c.opened
+			done := false
+			err = s.Audited(AuditRecord{What: "checkpoint rollback"}, func() error {
+				done = true
+				if c.fails {
+					return ErrNoCheckpoint
+				}
+				return nil
+			})
+			if done != c.done || (told != nil) != c.told || (err != nil) != c.err || done && c.fails && !errors.Is(err, ErrNoCheckpoint) {
+				t.Errorf("done %v, told %v, error %v", done, told, err)
+			}
+			if c.opened > 0 {
+				return
+			}
+			if _, err := s.Lock(t.Context(), "PRD-001", Actor{}); !errors.Is(err, errDisk) {
+				t.Errorf("locked to change what can't be put on record: %v", err)
+			}
+		})
+	}
+}
