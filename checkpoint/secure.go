@@ -3,9 +3,52 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint/workspace"
 )
+
+// KeepOverwritten makes a checkpoint of files that are about to be overwritten
+// because somebody decided so, while nothing runs. It captures them with what
+// the patterns name, and says of each which bytes it holds now, by path. Where
+// one is not among them, as a file that looks sensitive, no checkpoint is made.
+// Where those of conflicts are switched off it is one that always is made. It is
+// durable with the next commit, which must come before anything is overwritten.
+func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, patterns, paths []string) (id string, kept map[string]string, err error) {
+	named := make([]string, len(paths))
+	for i, path := range paths {
+		named[i] = escapeGlob(path)
+	}
+	captured, err := x.Capture(ctx, w, union(patterns, named))
+	if err == nil {
+		err = x.secure(ctx, w, captured.Listing, paths)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := w.Load(ctx, captured.Listing)
+	if err != nil {
+		return "", nil, fmt.Errorf("load what was captured: %w", err)
+	}
+	kept = make(map[string]string, len(paths))
+	for _, e := range l.Entries {
+		if slices.Contains(paths, e.Path) {
+			kept[e.Path] = e.Digest
+		}
+	}
+	if len(kept) < len(paths) {
+		return "", kept, nil
+	}
+	const reason = "files that were edited, before they are overwritten"
+	id, made := x.Checkpoint(TriggerConflictStart, reason, gitOf(ctx, w))
+	if !made {
+		id, made = x.Checkpoint(TriggerPreRollback, reason, gitOf(ctx, w))
+	}
+	if !made {
+		return "", nil, fmt.Errorf("overwrite files: %w, so that it could not be undone", errSwitchedOff)
+	}
+	return id, kept, nil
+}
 
 // secure makes sure that the bytes of some paths of a capture can be had, before
 // they are overwritten or removed: that they were kept once does not mean that

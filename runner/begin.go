@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,17 +14,14 @@ import (
 // begin starts or resumes the session, and tells the views once that is durable.
 func (l *loop) begin(plan *Plan) error {
 	previous := l.previous()
+	var before []checkpoint.Commit
 	if previous == nil {
 		if err := l.start(); err != nil {
 			return err
 		}
 	} else {
-		wasKilled := killed(previous)
-		l.resume(plan)
-		if wasKilled {
-			l.keepPartial()
-		}
-		if err := l.restorePlanned(plan); err != nil {
+		var err error
+		if before, err = l.goOn(plan, killed(previous)); err != nil {
 			return fmt.Errorf("go on with the session: %w", err)
 		}
 	}
@@ -43,7 +41,8 @@ func (l *loop) begin(plan *Plan) error {
 	for _, link := range l.facts.linksOut {
 		l.warn(behindLink(link))
 	}
-	for _, c := range commits {
+	l.tellEdits()
+	for _, c := range slices.Concat(before, commits) {
 		l.durable(c)
 	}
 	if previous == nil {
@@ -52,9 +51,25 @@ func (l *loop) begin(plan *Plan) error {
 			l.readGit()
 		}
 		l.checkpoint(checkpoint.TriggerStart, "")
+	} else if len(l.kept) > 0 {
+		l.endConflict()
 	}
 	l.settle()
 	return l.fatal
+}
+
+// goOn resumes the session: what is overwritten is kept first. It returns what
+// is durable, for views that have begun.
+func (l *loop) goOn(plan *Plan, wasKilled bool) ([]checkpoint.Commit, error) {
+	kept, err := l.keepEdits()
+	if err != nil {
+		return nil, err
+	}
+	l.resume(plan)
+	if wasKilled {
+		l.keepPartial()
+	}
+	return kept, l.restorePlanned(plan)
 }
 
 func (l *loop) start() error {

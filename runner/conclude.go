@@ -14,6 +14,7 @@ type ending struct {
 	failures  []checkpoint.Failure
 	reviews   []string // gates that passed and wait for review
 	uncertain []string // workstreams
+	meanwhile []string // workstreams whose artifacts were edited while the run was under way
 	requested bool     // a pause was asked for
 	excluded  bool     // by --only
 	signal    string
@@ -77,6 +78,9 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		e := paused(checkpoint.PauseUncertain, list(l.cause.uncertain)+" may or may not have happened", nil)
 		e.Steps = l.cause.uncertain
 		return e, checkpoint.TriggerPause, pipeline.HookPaused
+	case len(l.cause.meanwhile) > 0:
+		message := "artifacts of " + list(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
 	case l.cause.derived != nil:
 		return l.pausedForCheckpoint()
 	case len(l.asked) > 0:

@@ -101,13 +101,15 @@ func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact
 }
 
 // putBack restores artifacts as they are on record. What somebody changes
-// meanwhile is an error.
-func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact) error {
+// meanwhile is an error, and so is what may not be lost.
+func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
 	var found, wanted []workspace.Entry
 	for _, a := range recorded {
 		wanted = append(wanted, entry(a))
 		e, err := w.Describe(ctx, string(a.Path))
 		switch {
+		case err == nil && e.Digest != a.Digest && !mayLose(e.Path, e.Digest):
+			return fmt.Errorf("restore an artifact: %w", &workspace.ChangedError{Path: e.Path})
 		case err == nil:
 			found = append(found, e)
 		case !workspace.IsAbsent(err):

@@ -40,6 +40,9 @@ type loop struct {
 	began time.Time
 	git   *checkpoint.Git
 
+	kept   map[string]string // digests of the edits that a checkpoint holds, by path: they may be overwritten
+	keptIn string            // that checkpoint
+
 	ctx  context.Context // for what is started: it is ended through tasks, not through ctx
 	stop <-chan struct{} // ends when the caller wants no more of it
 

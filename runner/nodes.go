@@ -113,7 +113,7 @@ func (l *loop) decided(n *node) {
 	case Reuse, Judge:
 		l.keep(n)
 	case Run, Rerun:
-		if lost := edited(l.facts.conflicts[n.ws.Name]); len(lost) > 0 && l.o.OnConflict != ConflictRestore {
+		if lost := l.unkept(edited(l.facts.conflicts[n.ws.Name])); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
 			return

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,7 +36,7 @@ func (l *loop) restorePlanned(plan *Plan) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	if err := putBack(l.ctx, l.sv.files, uuid.NewString(), wanted); err != nil {
+	if err := putBack(l.ctx, l.sv.files, uuid.NewString(), wanted, l.isKept); err != nil {
 		return err
 	}
 	l.x.Add(events...)
@@ -48,10 +49,14 @@ func (l *loop) restoreThen(n *node, then func()) {
 	paths := n.step.Restores
 	n.step.Restores = nil
 	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := putBack(within, l.sv.files, uuid.NewString(), wanted)
+		err := putBack(within, l.sv.files, uuid.NewString(), wanted, l.isKept)
 		return func() {
 			switch {
 			case l.cut():
+				l.end(n, false)
+			case isChanged(err):
+				l.cause.meanwhile = append(l.cause.meanwhile, n.ws.Name)
+				l.halt(stopPause)
 				l.end(n, false)
 			case err != nil:
 				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "result", Message: checkpoint.Text(err.Error())})
@@ -63,6 +68,13 @@ func (l *loop) restoreThen(n *node, then func()) {
 			}
 		}
 	})
+}
+
+// isChanged reports whether an error says that a file was edited meanwhile. What
+// it is an artifact of is done all the same.
+func isChanged(err error) bool {
+	var changed *workspace.ChangedError
+	return errors.As(err, &changed)
 }
 
 // recorded are the artifacts that a step restores, as they are on record.
@@ -134,7 +146,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoi
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	if err := putBack(ctx, w, uuid.NewString(), changed); err != nil {
+	if err := putBack(ctx, w, uuid.NewString(), changed, mine); err != nil {
 		return nil, err
 	}
 	return changed, nil

@@ -61,6 +61,10 @@ type Options struct {
 	OnCheckpointError OnCheckpointError
 	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s
 
+	// Command is how a person types a command of the program here; nil: its name
+	// and the arguments.
+	Command func(arguments string) string
+
 	// Mask replaces sensitive values in text that will be stored or shown.
 	Mask func(string) string
 
@@ -101,6 +105,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace <= 0 {
 		o.Grace = 10 * time.Second
+	}
+	if o.Command == nil {
+		o.Command = func(arguments string) string { return "runner " + arguments }
 	}
 	if o.Mask == nil {
 		o.Mask = func(s string) string { return s }

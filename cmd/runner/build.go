@@ -315,7 +315,7 @@ func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *c
 		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, By: env.actor(), Version: versionString(),
 		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
 		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Grace: cfg.Grace,
-		Now: env.now, Logger: env.logger().Named("engine"),
+		Command: env.command, Now: env.now, Logger: env.logger().Named("engine"),
 	}
 	if git := w.Git(); git != nil {
 		o.Git = gitHead{git}
@@ -354,9 +354,11 @@ func buildError(env *environment, st *checkpoint.State, prd string, err error) e
 		return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json, or `runner build %s --fresh` starts without it", prd, prd))
 	case errors.Is(err, runner.ErrStale):
 		return withHint(err, fmt.Sprintf("`runner build %s --resume --on-stale proceed` goes on all the same", prd))
+	case isA[*runner.UnkeptError](err):
+		return withHint(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
 		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
-		return withHint(err, "save the edit elsewhere, and add --on-conflict restore (its files are made again)")
+		return withHint(err, "add --on-conflict restore (its files are made again, and a checkpoint keeps the edit)")
 	case errors.As(err, &conflict):
 		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
 		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (put them back as they were)")
