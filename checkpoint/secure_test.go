@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -18,6 +20,25 @@ func damages(file []byte) map[string][]byte {
 	flipped := bytes.Clone(file)
 	flipped[len(file)/2] ^= 0xff
 	return map[string][]byte{"flipped": flipped, "emptied": {}, "cut": file[:len(file)/2], "deleted": nil}
+}
+
+// atRest saves a file, and returns once it has been at rest for so long that a
+// capture which reads it lets the next one rely on its times, and not read it:
+// what is damaged then is not found by chance.
+func (p *project) atRest(path, content string) {
+	p.t.Helper()
+	const margin = 50 * time.Millisecond // more than a capture asks for
+	p.save(path, content)
+	saved, err := os.Stat(filepath.Join(p.dir, filepath.FromSlash(path)))
+	must(p.t, err)
+	for probe := filepath.Join(p.t.TempDir(), "probe"); ; runtime.Gosched() {
+		must(p.t, os.WriteFile(probe, nil, 0o600))
+		now, err := os.Stat(probe)
+		must(p.t, err)
+		if now.ModTime().Sub(saved.ModTime()) > margin {
+			return
+		}
+	}
 }
 
 // TestRollbackSecuresWhatItOverwrites: what a rollback overwrites comes back
@@ -33,7 +54,7 @@ func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
 			s := p.open()
 			w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
 			to := p.stands().Checkpoints[0].ID
-			p.save("user.txt", "important")
+			p.atRest("user.txt", "important")
 			p.capture(x, w, TriggerManual)
 			path := p.objectOf(x, w, "user.txt")
 			p.damage(path, what)
@@ -88,7 +109,7 @@ func TestImportSecuresWhatItOverwrites(t *testing.T) {
 	p.begin("session-1")
 	s := p.open()
 	w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
-	p.save("gen/a.txt", "important")
+	p.atRest("gen/a.txt", "important")
 	p.capture(x, w, TriggerManual)
 	path := p.objectOf(x, w, "gen/a.txt")
 	must(t, x.Close())
