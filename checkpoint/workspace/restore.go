@@ -30,14 +30,21 @@ type Restored struct {
 type MissingError struct{ Missing []Missing }
 
 func (e *MissingError) Error() string {
+	return troubles("restored", len(e.Missing), func(i int) (string, string) { return e.Missing[i].Path, e.Missing[i].Reason })
+}
+
+// troubles says of how many files something cannot be done, and of the first of
+// them why.
+func troubles(done string, n int, at func(i int) (path, reason string)) string {
 	const named = 10
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s be restored", count(len(e.Missing), "file cannot", "files cannot"))
-	for _, m := range e.Missing[:min(named, len(e.Missing))] {
-		fmt.Fprintf(&b, "; %s: %s", m.Path, m.Reason)
+	fmt.Fprintf(&b, "%s be %s", count(n, "file cannot", "files cannot"), done)
+	for i := range min(named, n) {
+		path, reason := at(i)
+		fmt.Fprintf(&b, "; %s: %s", path, reason)
 	}
-	if len(e.Missing) > named {
-		fmt.Fprintf(&b, "; and %d more", len(e.Missing)-named)
+	if n > named {
+		fmt.Fprintf(&b, "; and %d more", n-named)
 	}
 	return b.String()
 }

@@ -18,16 +18,7 @@ type Obstacle struct {
 }
 
 func (e *ObstructedError) Error() string {
-	const named = 10
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s be put in place", count(len(e.Obstacles), "file cannot", "files cannot"))
-	for _, o := range e.Obstacles[:min(named, len(e.Obstacles))] {
-		fmt.Fprintf(&b, "; %s: %s", o.Path, o.Reason)
-	}
-	if len(e.Obstacles) > named {
-		fmt.Fprintf(&b, "; and %d more", len(e.Obstacles)-named)
-	}
-	return b.String()
+	return troubles("put in place", len(e.Obstacles), func(i int) (string, string) { return e.Obstacles[i].Path, e.Obstacles[i].Reason })
 }
 
 // Obstacles finds what would be in the way of changes. It writes nothing, and
