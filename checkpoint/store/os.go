@@ -8,9 +8,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// OS returns the file system of the operating system.
-func OS() FS { return osFS{} }
-
+// osFS is the file system of the operating system.
 type osFS struct{}
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"syscall"
+
+	"prdrunner/checkpoint/failpoint"
 )
 
 // openNonblock keeps an open from waiting for the writer of a named pipe that
@@ -18,7 +20,9 @@ func syncDir(dir *os.Root) error {
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
+	if err = failpoint.Before(failpoint.SyncDir, dir.Name()); err == nil {
+		err = f.Sync()
+	}
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

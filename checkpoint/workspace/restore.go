@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"prdrunner/checkpoint/failpoint"
 )
 
 // RestoreOptions say how files are put back.
@@ -341,6 +343,9 @@ func (r *restore) sweepDir(ctx context.Context, c *cursor, dir, prefix string) e
 			continue
 		}
 		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := failpoint.Before(failpoint.Remove, e.Name()); err != nil {
 			return err
 		}
 		if err := root.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {

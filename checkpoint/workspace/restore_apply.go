@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"prdrunner/checkpoint/failpoint"
 )
 
 // apply makes the changes: from here on the workspace is on its way from one
@@ -293,7 +295,10 @@ func chmod(dir *os.Root, name string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err = f.Chmod(mode); err == nil {
+	if err = failpoint.Before(failpoint.Chmod, name); err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	if closed := f.Close(); err == nil {

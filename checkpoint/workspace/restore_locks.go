@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"prdrunner/checkpoint/failpoint"
 )
 
 // locks are directories in which nothing may be changed, by their modes. They
@@ -20,6 +22,9 @@ type locks struct {
 func (l *locks) change(c *cursor, path string, do func(dir *os.Root) error) error {
 	dir, err := c.enter(path)
 	if err != nil {
+		return err
+	}
+	if err := failpoint.Before(failpoint.Change, path); err != nil {
 		return err
 	}
 	err = do(dir)
@@ -44,6 +49,9 @@ func (l *locks) open(dir *os.Root, path string) (bool, error) {
 	if err != nil || info.Mode().Perm()&0o300 == 0o300 {
 		return false, err
 	}
+	if err := failpoint.Before(failpoint.Chmod, path); err != nil {
+		return false, err
+	}
 	if err := dir.Chmod(".", info.Mode().Perm()|0o700); err != nil {
 		return false, err
 	}
@@ -65,6 +73,9 @@ func (l *locks) restore(w *Workspace) error {
 		dir, err := c.enter(path)
 		if absent(err) {
 			continue
+		}
+		if err == nil {
+			err = failpoint.Before(failpoint.Chmod, path)
 		}
 		if err == nil {
 			err = dir.Chmod(".", mode)

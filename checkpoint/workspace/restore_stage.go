@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"prdrunner/checkpoint/failpoint"
 )
 
 // flushes bounds how many files are synced at once. File systems join flushes
@@ -29,7 +31,10 @@ func (l *flusher) add(f *os.File, done func(fs.FileInfo)) {
 	l.slots <- struct{}{}
 	l.group.Go(func() {
 		defer func() { <-l.slots }()
-		err := f.Sync()
+		err := failpoint.Before(failpoint.Sync, f.Name())
+		if err == nil {
+			err = f.Sync()
+		}
 		var info fs.FileInfo
 		if err == nil {
 			info, err = f.Stat()
@@ -116,7 +121,10 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	if err != nil {
 		return err
 	}
-	err = s.writeAny(ctx, *i.To, func() (io.Writer, error) { return f, emptied(f) })
+	err = failpoint.Before(failpoint.Write, i.temp)
+	if err == nil {
+		err = s.writeAny(ctx, *i.To, func() (io.Writer, error) { return f, emptied(f) })
+	}
 	if err == nil {
 		err = f.Chmod(fs.FileMode(i.To.Mode & 0o777))
 	}
