@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
@@ -15,6 +16,7 @@ type ending struct {
 	reviews   []string // gates that passed and wait for review
 	uncertain []string // workstreams
 	meanwhile []string // workstreams whose artifacts were edited while the run was under way
+	stuck     []string // what keeps the artifacts of workstreams that are done from being put back
 	requested bool     // a pause was asked for
 	excluded  bool     // by --only
 	signal    string
@@ -80,6 +82,9 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return e, checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.meanwhile) > 0:
 		message := "artifacts of " + list(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
+	case len(l.cause.stuck) > 0:
+		message := strings.Join(l.cause.stuck, "; ") + "; going on tries again"
 		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
 	case l.cause.derived != nil:
 		return l.pausedForCheckpoint()

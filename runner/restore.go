@@ -59,7 +59,10 @@ func (l *loop) restoreThen(n *node, then func()) {
 				l.halt(stopPause)
 				l.end(n, false)
 			case err != nil:
-				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "result", Message: checkpoint.Text(err.Error())})
+				// Its work is done, and what is in the way does not undo it.
+				l.cause.stuck = append(l.cause.stuck, "the artifacts of "+n.ws.Name+" are not put back: "+err.Error())
+				l.halt(stopPause)
+				l.end(n, false)
 			default:
 				l.enter()
 				l.add(nil, event)

@@ -478,3 +478,41 @@ phase "three" {
 		t.Errorf("checkpoints %v, want one of the edit", triggers)
 	}
 }
+
+// What is in the way of an artifact undoes no work: its workstream stays done,
+// also one that must not run twice, and the run waits for somebody.
+func TestObstacleOfAnArtifactUndoesNoWork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "Z" {
+    inputs = ["in"]
+    script = "if test -e again; then rm -r out; echo obstacle > out; fi"
+  }
+}
+phase "two" {
+  workstream "A" {
+    effect    = "once"
+    artifacts = ["out/a"]
+    script    = "echo A >> ran; mkdir -p out; echo a > out/a"
+  }
+}
+phase "three" {
+  workstream "C" { script = "test -e mended" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A")
+	b.write("again", "")
+	b.write("in", "other")
+	b.must(checkpoint.StatusPaused)
+	if st := b.state(); st.Workstream("A").Status != checkpoint.Completed || !strings.Contains(string(st.Pause.Message), "the artifacts of A are not put back") {
+		t.Errorf("%+v, %+v, want it to be done, and named", st.Workstream("A"), st.Pause)
+	}
+	b.remove("again")
+	b.remove("out")
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("out/a", "a")
+	b.wantRan()
+}
