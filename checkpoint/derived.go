@@ -99,6 +99,9 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write what is derived: %w", err)
 	}
+	if err := x.owns(); err != nil {
+		return err
+	}
 	if !force {
 		wait := max(documentInterval, documentShare*x.derived.took)
 		if now := x.store.o.Now(); now.Sub(x.derived.at).Abs() < wait {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"prdrunner/checkpoint/store"
 )
 
 // ErrNoSession says that a PRD has neither a journal nor a document.
@@ -11,6 +13,10 @@ var ErrNoSession = errors.New("no session")
 
 // ErrNoCheckpoint says that a reference names no checkpoint.
 var ErrNoCheckpoint = errors.New("no such checkpoint")
+
+// ErrLockLost says that another runner may have taken the lock of this one,
+// which stopped for that reason. It comes within a *PoisonedError.
+var ErrLockLost = store.ErrLockLost
 
 // UnknownCheckpointError says that nothing has an id, or one that begins so. It
 // is an ErrNoCheckpoint.

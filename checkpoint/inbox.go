@@ -216,6 +216,9 @@ func (a *asking) remove(ext string) error {
 // Requests returns the requests that came in since the last call, each of
 // which must be given to Answer. It costs one look into a directory.
 func (x *Session) Requests() ([]Request, error) {
+	if err := x.owns(); err != nil { // the inbox may be another owner's
+		return nil, err
+	}
 	dir := x.store.inboxPath(x.prd)
 	entries, err := x.store.fs.ReadDir(dir)
 	if err != nil {

@@ -40,6 +40,16 @@ func (s *Store) lockedBy(err error, prd, path string) error {
 	return locked
 }
 
+// check is store.ErrLockLost once somebody else may have taken one of the locks.
+func (l *locks) check() error {
+	if l.shared != nil {
+		if err := l.shared.Check(); err != nil {
+			return err
+		}
+	}
+	return l.own.Check()
+}
+
 func (l *locks) release() error {
 	var err error
 	if l.shared != nil {

@@ -181,6 +181,7 @@ func (u unlocked) TryLock(name string, shared bool) (store.Lock, error) {
 
 type freeLock struct{}
 
+func (freeLock) Check() error  { return nil }
 func (freeLock) Unlock() error { return nil }
 
 // TestUnknownIsNotAbsent: what cannot be looked at is not taken for missing, so

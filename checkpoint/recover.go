@@ -130,7 +130,9 @@ func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 		}
 		return log, s.removeDurably(path)
 	}
-	if r.unclean || len(r.tail.torn) > 0 || len(r.lines) > 0 {
+	// A run without an end and without a note had its lock file taken away. Its
+	// runner may be alive for a moment yet, with the old file open.
+	if r.unclean || r.fold.state.RunningAt != nil || len(r.tail.torn) > 0 || len(r.lines) > 0 {
 		if err := s.rewrite(prd, log, r); err != nil {
 			return nil, err
 		}

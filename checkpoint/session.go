@@ -106,6 +106,9 @@ func (x *Session) Durable() uint64 {
 // Start begins a new session, and archives the one that was there. It is
 // durable when Start returns.
 func (x *Session) Start(e SessionStarted) error {
+	if err := x.owns(); err != nil {
+		return err
+	}
 	if x.live != nil {
 		if err := x.setAside(); err != nil {
 			return err

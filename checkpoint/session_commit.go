@@ -64,6 +64,9 @@ func (x *Session) Flush() {
 		x.wanted = true
 		return
 	}
+	if x.owns() != nil {
+		return
+	}
 	x.wanted = false
 	c := x.pending
 	c.Prev = x.sum
@@ -95,6 +98,11 @@ func (x *Session) Acknowledge(a Ack) (Commit, error) {
 		return Commit{}, x.bad
 	case x.flight == nil || x.flight.Seq != a.Seq:
 		return Commit{}, fmt.Errorf("acknowledge commit %d: it was not waited for", a.Seq)
+	}
+	// Whoever took the lock before this moment may have read the journal before
+	// the line was in it, or go on in another file.
+	if err := x.owns(); err != nil {
+		return Commit{}, err
 	}
 	c := *x.flight
 	x.flight = nil
@@ -133,6 +141,21 @@ func (x *Session) Drain(ctx context.Context) ([]Commit, error) {
 		return commits, x.bad
 	}
 	return commits, nil
+}
+
+// owns poisons the session of an owner whose lock keeps nobody out any more:
+// another one may be at work on the same files by now. The lock is checked
+// before and after each commit, and before anything else is written.
+func (x *Session) owns() error {
+	if x.bad == nil {
+		if err := x.locks.check(); err != nil {
+			x.poison(err)
+		}
+	}
+	if x.bad != nil {
+		return x.bad
+	}
+	return nil
 }
 
 // poison ends all writing, and saves what is not durable somewhere else.

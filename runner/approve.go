@@ -228,6 +228,10 @@ func (l *loop) expire(label string) {
 // requests takes in what other commands asked of the owner of the session.
 func (l *loop) requests() {
 	all, err := l.x.Requests()
+	if isPoisoned(err) {
+		l.broken(err)
+		return
+	}
 	if err != nil && !l.inboxBad {
 		l.warn(fmt.Sprintf("the inbox can't be read: %v", err))
 	}

@@ -161,6 +161,10 @@ type unwritten struct {
 // whether the part is written.
 func (l *loop) persist(u unwritten) bool {
 	err := u.try()
+	if isPoisoned(err) {
+		l.broken(err)
+		return false
+	}
 	first := !l.unwritten
 	if err != nil && first {
 		l.onUnwritten, err = l.tryAgain(u, err)
@@ -179,6 +183,13 @@ func (l *loop) persist(u unwritten) bool {
 		l.halt(stopPause)
 	}
 	return false
+}
+
+// isPoisoned reports whether nothing can be recorded any more, so that what
+// would be written need not be tried again.
+func isPoisoned(err error) bool {
+	var poisoned *checkpoint.PoisonedError
+	return errors.As(err, &poisoned)
 }
 
 // tryAgain tries a few times more. Then a person decides, where one is there,

@@ -138,3 +138,26 @@ func (g blockedGit) Head(ctx context.Context) (*checkpoint.Git, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
+
+// TestLostLockStopsTheRunAtOnce: nothing is tried again, started or waited for
+// where another runner may have the session.
+func TestLostLockStopsTheRunAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "careless" { script = "echo careless >> ran; until grep -q beside ran; do :; done; rm -r .runner/locks" }
+  workstream "beside"   { script = "echo beside >> ran; exec sleep 300" }
+}
+phase "two" {
+  workstream "after" { script = "echo after >> ran" }
+}
+`)
+	_, err := b.build()
+	if !errors.Is(err, checkpoint.ErrLockLost) {
+		t.Fatalf("error %v", err)
+	}
+	b.wantRanSet("beside", "careless")
+	if len(b.warned) != 0 {
+		t.Errorf("warnings %q", b.warned)
+	}
+}

@@ -128,14 +128,24 @@ func (m *Memory) TryLock(name string, shared bool) (Lock, error) {
 	} else {
 		n.locked = true
 	}
-	return &memoryLock{fs: m, node: n, shared: shared}, nil
+	return &memoryLock{fs: m, name: name, node: n, shared: shared}, nil
 }
 
 type memoryLock struct {
 	fs     *Memory
+	name   string
 	node   *node
 	shared bool
 	done   bool
+}
+
+func (l *memoryLock) Check() error {
+	l.fs.mu.Lock()
+	defer l.fs.mu.Unlock()
+	if n, err := l.fs.lookup(l.name); err != nil || n != l.node {
+		return &fs.PathError{Op: "check the lock", Path: l.name, Err: ErrLockLost}
+	}
+	return nil
 }
 
 func (l *memoryLock) Unlock() error {

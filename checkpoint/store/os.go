@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -57,8 +58,8 @@ func (osFS) TryLock(name string, shared bool) (Lock, error) {
 		if !ok {
 			return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
 		}
-		if isCurrent(lock, name) {
-			return lock, nil
+		if held := (osLock{lock, name}); held.Check() == nil {
+			return held, nil
 		}
 		if err := lock.Unlock(); err != nil {
 			return nil, fmt.Errorf("unlock %s: %w", name, err)
@@ -67,11 +68,22 @@ func (osFS) TryLock(name string, shared bool) (Lock, error) {
 	return nil, fmt.Errorf("lock %s: the file is replaced again and again", name)
 }
 
-func isCurrent(lock *flock.Flock, name string) bool {
-	held, err := lock.Stat()
+type osLock struct {
+	*flock.Flock
+	name string
+}
+
+func (l osLock) Check() error {
+	held, err := l.Stat()
 	if err != nil {
-		return false
+		return fmt.Errorf("check the lock %s: %w", l.name, err)
 	}
-	named, err := os.Lstat(name)
-	return err == nil && os.SameFile(held, named)
+	named, err := os.Lstat(l.name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, named) {
+		err = ErrLockLost
+	}
+	if err != nil {
+		return fmt.Errorf("check the lock %s: %w", l.name, err)
+	}
+	return nil
 }

@@ -1,38 +1,41 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/gofrs/flock"
 )
 
-// TestLockOfAReplacedFile: whoever locks a file that lost its name meanwhile
-// must notice.
+// TestLockOfAReplacedFile: whoever holds a lock on a file that lost its name
+// meanwhile, or whose directory did, can tell.
 func TestLockOfAReplacedFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "PRD-009.lock")
-	lock := flock.New(path)
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		t.Fatal(ok, err)
+	dir := filepath.Join(t.TempDir(), "locks")
+	path := filepath.Join(dir, "PRD-009.lock")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if !isCurrent(lock, path) {
-		t.Error("the file is not recognised")
+	must(os.Mkdir(dir, DirPerm))
+	lock, err := OS().TryLock(path, false)
+	must(err)
+	must(lock.Check())
+	for _, step := range []struct {
+		name   string
+		change func() error
+	}{
+		{"moved away", func() error { return os.Rename(dir, dir+"-old") }},
+		{"made anew", func() error { return errors.Join(os.Mkdir(dir, DirPerm), os.WriteFile(path, nil, FilePerm)) }},
+		{"deleted", func() error { return os.RemoveAll(dir) }},
+		{"behind a file", func() error { return os.WriteFile(dir, nil, FilePerm) }},
+	} {
+		must(step.change())
+		if err := lock.Check(); err == nil || step.name != "behind a file" && !errors.Is(err, ErrLockLost) {
+			t.Errorf("%s: %v", step.name, err)
+		}
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if isCurrent(lock, path) {
-		t.Error("a deleted file counts as current")
-	}
-	if err := os.WriteFile(path, nil, FilePerm); err != nil {
-		t.Fatal(err)
-	}
-	if isCurrent(lock, path) {
-		t.Error("a file made anew counts as the old one")
-	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(lock.Unlock())
 }

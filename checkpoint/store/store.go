@@ -20,6 +20,10 @@ import (
 // ErrLocked says that somebody else holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
+// ErrLockLost says that a lock keeps nobody out any more: its file, or a
+// directory on the way to it, was moved, deleted or replaced.
+var ErrLockLost = errors.New("the lock file was moved, deleted or replaced, so that another process may have taken the lock")
+
 // FilePerm and DirPerm are the modes of everything that is created: state may
 // hold what is nobody else's business.
 const (
@@ -68,6 +72,9 @@ type File interface {
 
 // Lock is a lock that is held.
 type Lock interface {
+	// Check is ErrLockLost once another file has the name of the one that is
+	// locked, or none. It costs two looks at the file's description.
+	Check() error
 	Unlock() error
 }
 

@@ -17,6 +17,8 @@ func systemHint(env *environment, err error) string {
 	var at *fs.PathError
 	var derived *checkpoint.DerivedError
 	switch {
+	case errors.Is(err, checkpoint.ErrLockLost):
+		return "`runner status` shows what is at work now; what was reported as done is on record, and the next build goes on from there"
 	case diskFull(err):
 		return "make room on that disk, " + again
 	case readOnly(err):

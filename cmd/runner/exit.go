@@ -90,7 +90,7 @@ func exitCode(err error) int {
 		return exitAlreadyComplete
 	case errors.Is(err, errUnwritten):
 		return exitPaused
-	case isA[*checkpoint.LockedError](err):
+	case isA[*checkpoint.LockedError](err), errors.Is(err, checkpoint.ErrLockLost):
 		return exitLocked
 	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
 		isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err),

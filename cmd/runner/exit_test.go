@@ -31,6 +31,8 @@ func TestExitCodes(t *testing.T) {
 		{checkpoint.ErrNoCheckpoint, exitUsage},
 		{&checkpoint.RefusedError{}, exitUsage},
 		{&checkpoint.LockedError{}, exitLocked},
+		{&checkpoint.PoisonedError{Err: checkpoint.ErrLockLost}, exitLocked},
+		{&checkpoint.PoisonedError{}, exitDamaged},
 		{&checkpoint.DamagedError{}, exitDamaged},
 		{&checkpoint.VersionError{}, exitDamaged},
 		{&checkpoint.DirError{}, exitDamaged},

@@ -15,10 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a test waits for a program that may be slow, but not
-// stuck.
-const patience = 30 * time.Second
-
 // session is a program at a pseudo-terminal, as a person sees it.
 type session struct {
 	t      *testing.T

@@ -191,10 +191,15 @@ func testLocks(t *testing.T, p Place) {
 		_, err = p.FS.TryLock(path, shared)
 		expect(t, "beside exclusive", err, store.ErrLocked)
 	}
-	// A lock on a file that lost its name excludes nobody who locks the name.
+	// A lock on a file that lost its name excludes nobody who locks the name,
+	// and whoever holds it can tell.
+	must(t, alone.Check())
 	must(t, p.FS.Remove(path))
+	expect(t, "check of a lock whose file was deleted", alone.Check(), store.ErrLockLost)
 	other, err := p.FS.TryLock(path, false)
 	must(t, err)
+	expect(t, "check of a lock whose file was made anew", alone.Check(), store.ErrLockLost)
+	must(t, other.Check())
 	must(t, alone.Unlock())
 	_, err = p.FS.TryLock(path, false)
 	expect(t, "beside the new file's lock", err, store.ErrLocked)

@@ -1,0 +1,201 @@
+//go:build unix
+
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// lockLosses are the ways in which a lock comes to keep nobody out.
+func lockLosses(t *testing.T) map[string]func(dir string) {
+	t.Helper()
+	remove := func(names ...string) func(dir string) {
+		return func(dir string) { must(t, os.RemoveAll(filepath.Join(append([]string{dir}, names...)...))) }
+	}
+	return map[string]func(dir string){
+		"deleted": remove("locks", "PRD-009.lock"),
+		"made anew": func(dir string) {
+			path := filepath.Join(dir, "locks", "PRD-009.lock")
+			must(t, os.Rename(path, path+".old"))
+			must(t, os.WriteFile(path, nil, store.FilePerm))
+		},
+		"the shared one deleted":      remove("locks", "store.lock"),
+		"the directory of locks gone": remove("locks"),
+		"the state directory moved":   func(dir string) { must(t, os.Rename(dir, dir+"-old")) },
+		"and made anew": func(dir string) {
+			must(t, os.Rename(dir, dir+"-old"))
+			must(t, on(t, store.OS(), dir).run().Close())
+		},
+	}
+}
+
+// TestOwnerStopsWhenItsLockIsLost: where another owner may be at work, whatever an owner
+// would do next is refused, and nothing is acknowledged that the other may not
+// have read.
+func TestOwnerStopsWhenItsLockIsLost(t *testing.T) {
+	t.Parallel()
+	acts := map[string]func(x *Session) error{
+		"commit":  func(x *Session) error { x.Add(PauseAsked{By: by}); _, err := x.Drain(context.Background()); return err },
+		"derived": func(x *Session) error { return x.WriteDerived(context.Background(), true) },
+		"inbox":   func(x *Session) error { _, err := x.Requests(); return err },
+		"start":   func(x *Session) error { return x.Start(started("S2", cashier())) },
+		"first":   func(x *Session) error { return x.Start(started("S1", cashier())) },
+		"close":   func(x *Session) error { return x.Close() },
+	}
+	for loss, lose := range lockLosses(t) {
+		for act, do := range acts {
+			t.Run(loss+", "+act, func(t *testing.T) {
+				t.Parallel()
+				f := onDisk(t)
+				var x *Session
+				if act == "first" {
+					x = f.lock()
+				} else {
+					x = f.run()
+				}
+				lose(f.dir)
+				before, _ := os.ReadFile(filepath.Join(f.dir, "PRD-009", "journal.jsonl"))
+				var poisoned *PoisonedError
+				if err := do(x); !errors.As(err, &poisoned) || !errors.Is(err, ErrLockLost) {
+					t.Errorf("error %v", err)
+				}
+				if err := x.Close(); act != "close" && act != "first" && !errors.Is(err, ErrLockLost) {
+					t.Errorf("close: %v", err)
+				}
+				if after, _ := os.ReadFile(filepath.Join(f.dir, "PRD-009", "journal.jsonl")); string(after) != string(before) {
+					t.Error("the journal was written to all the same")
+				}
+			})
+		}
+	}
+}
+
+// seizing takes the lock file away in the middle of the sync of the journal,
+// and lets another owner read the journal then.
+type seizing struct {
+	store.FS
+	seize func()
+}
+
+func (s *seizing) OpenFile(name string, flag int, perm os.FileMode) (store.File, error) {
+	f, err := s.FS.OpenFile(name, flag, perm)
+	if err != nil || filepath.Base(name) != journalName || flag&os.O_WRONLY == 0 {
+		return f, err
+	}
+	return &seizedFile{f, s}, nil
+}
+
+type seizedFile struct {
+	store.File
+	by *seizing
+}
+
+// Write lets the other one in before the line is there.
+func (f *seizedFile) Write(p []byte) (int, error) {
+	if f.by.seize != nil {
+		f.by.seize()
+	}
+	return f.File.Write(p)
+}
+
+// TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal: the lock is lost after
+// it was checked and before the line is written; the other owner's journal
+// stays whole, and the line is in neither it nor what was acknowledged.
+func TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal(t *testing.T) {
+	t.Parallel()
+	fsys := &seizing{FS: store.OS()}
+	f := on(t, fsys, filepath.Join(t.TempDir(), ".runner"))
+	x := f.run()
+	acknowledged := x.Durable()
+	other := on(t, store.OS(), f.dir)
+	var y *Session
+	fsys.seize = func() {
+		if y == nil {
+			must(t, os.Remove(filepath.Join(f.dir, "locks", "PRD-009.lock")))
+			y = other.lock()
+		}
+	}
+	x.Add(PauseAsked{By: by, Reason: "late"})
+	if commits, err := x.Drain(t.Context()); !errors.Is(err, ErrLockLost) || len(commits) != 0 {
+		t.Errorf("acknowledged %d commits: %v", len(commits), err)
+	}
+	if err := x.Close(); !errors.Is(err, ErrLockLost) {
+		t.Errorf("close: %v", err)
+	}
+	if y == nil || y.Durable() != acknowledged {
+		t.Fatal("the other owner does not stand where this one was acknowledged")
+	}
+	commit(t, y, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	must(t, y.Close())
+	snap, err := other.open().Load("PRD-009")
+	must(t, err)
+	if snap.State.Seq != acknowledged+1 || snap.State.Requested != nil {
+		t.Errorf("the journal is at %d, with what was not acknowledged: %+v", snap.State.Seq, snap.State.Requested)
+	}
+}
+
+// slowSync is a file system that takes as long for a sync of the journal as it
+// is told to.
+type slowSync struct {
+	store.FS
+	slow            atomic.Bool
+	syncing, synced chan struct{}
+}
+
+func (s *slowSync) OpenFile(name string, flag int, perm os.FileMode) (store.File, error) {
+	f, err := s.FS.OpenFile(name, flag, perm)
+	if err != nil || filepath.Base(name) != journalName {
+		return f, err
+	}
+	return &slowFile{f, s}, nil
+}
+
+type slowFile struct {
+	store.File
+	fs *slowSync
+}
+
+func (f *slowFile) Sync() error {
+	if f.fs.slow.Load() {
+		close(f.fs.syncing)
+		<-f.fs.synced
+	}
+	return f.File.Sync()
+}
+
+// TestSlowSyncLosesNoLock: a sync that takes its time leaves an owner the owner, for
+// whoever reads and for whoever would take the lock.
+func TestSlowSyncLosesNoLock(t *testing.T) {
+	t.Parallel()
+	fsys := &slowSync{FS: store.OS(), syncing: make(chan struct{}), synced: make(chan struct{})}
+	f := on(t, fsys, filepath.Join(t.TempDir(), ".runner"))
+	x := f.run()
+	fsys.slow.Store(true)
+	x.Add(PauseAsked{By: by})
+	x.Flush()
+	<-fsys.syncing
+	later := on(t, store.OS(), f.dir)
+	later.o.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) } // however long it takes
+	other := later.open()
+	var locked *LockedError
+	if _, err := other.Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder.PID != by.PID {
+		t.Errorf("lock: %v", err)
+	}
+	if snap, err := other.Load("PRD-009"); err != nil || snap.State == nil {
+		t.Errorf("load: %v", err)
+	}
+	fsys.slow.Store(false)
+	close(fsys.synced)
+	if _, err := x.Drain(t.Context()); err != nil {
+		t.Errorf("after the sync: %v", err)
+	}
+	must(t, x.Close())
+}
