@@ -150,10 +150,10 @@ func (pl *planner) plan(now time.Time) *Plan {
 		skipPhase := pl.disabledPhase(phase)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
 		for _, ws := range inBatches(phase.Workstreams) {
-			steps, d := pl.withGates(ws, skipPhase)
+			own, steps, d := pl.withGates(ws, skipPhase)
 			plan.warn(d)
 			byWorkstream[ws.Name] = steps
-			plan.Conflicts = append(plan.Conflicts, pl.undecided(steps[0])...)
+			plan.Conflicts = append(plan.Conflicts, pl.undecided(own)...)
 		}
 		for _, ws := range phase.Workstreams {
 			pp.Steps = append(pp.Steps, byWorkstream[ws.Name]...)
@@ -204,23 +204,24 @@ func firstError(diags hcl.Diagnostics) string {
 }
 
 // withGates decides a workstream and its gates. Work that is kept, but judged
-// again, is shown as such.
-func (pl *planner) withGates(ws *pipeline.Workstream, skip string) ([]Step, hcl.Diagnostics) {
+// again, is shown as such; own is what was decided of the work alone: that an
+// edit is judged does not decide whether it is kept.
+func (pl *planner) withGates(ws *pipeline.Workstream, skip string) (own Step, steps []Step, diags hcl.Diagnostics) {
 	if skip == "" {
 		skip = pl.disabled(ws)
 	}
-	own, diags := pl.workstream(ws, skip)
-	steps := []Step{own}
+	own, diags = pl.workstream(ws, skip)
+	steps = []Step{own}
 	for _, g := range ws.Gates {
 		step, d := pl.gate(g)
 		diags = append(diags, d...)
-		if steps[0].Decision == Reuse && step.active() {
+		if steps[0].Decision == Reuse && step.active() && len(pl.undecided(own)) == 0 {
 			steps[0] = steps[0].with(Judge, "the work is kept; %s is judged", step.Name)
 			pl.steps[ws.Name] = steps[0]
 		}
 		steps = append(steps, step)
 	}
-	return steps, diags
+	return own, steps, diags
 }
 
 // undecided are the edits that nobody has decided. An edit can be kept only
