@@ -68,12 +68,44 @@ func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits
 	i := &Import{store: s, path: path}
 	err := i.share()
 	if err == nil {
-		err = i.open(ctx, r, path, limits)
+		err = i.unpack(ctx, r, limits)
+	}
+	return i.opened(ctx, err)
+}
+
+// LookAtImport is OpenImport for a dry run: the state directory is only read,
+// and nothing is locked, made or written in it. What it unpacks lies in dir
+// without a name, as bundle.Spool has it. What it returns can't be placed.
+func (s *Store) LookAtImport(ctx context.Context, r io.Reader, path, dir string, limits bundle.Limits) (*Import, error) {
+	i := &Import{store: s, path: path}
+	err := s.checkLayout("")
+	if err == nil {
+		i.staged, err = bundle.Spool(ctx, dir, r, limits)
+		err = i.because(err)
+	}
+	return i.opened(ctx, err)
+}
+
+// opened looks at what was unpacked, unless that failed.
+func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
+	if err == nil {
+		err = i.because(i.check(ctx, i.path))
+	}
+	if err == nil {
+		i.Relation, i.Here, i.Damage, err = i.store.relation(i.PRD, i.lineage)
 	}
 	if err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
+}
+
+// because names the archive in an error.
+func (i *Import) because(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("import %s: %w", i.path, err)
 }
 
 // share takes the lock that keeps others from collecting, in a state directory
@@ -97,24 +129,16 @@ func (i *Import) share() (err error) {
 	return nil
 }
 
-// open unpacks and verifies. The trash is where there must be room for the
+// unpack stages the archive. The trash is where there must be room for the
 // objects anyway, and what a crash leaves in it goes with the next collection,
 // which the shared lock keeps away meanwhile.
-func (i *Import) open(ctx context.Context, r io.Reader, path string, limits bundle.Limits) error {
+func (i *Import) unpack(ctx context.Context, r io.Reader, limits bundle.Limits) (err error) {
 	dir := i.store.trashPath()
 	if err := store.MkdirAll(i.store.fs, dir); err != nil {
 		return err
 	}
-	staged, err := bundle.Stage(ctx, i.store.fs, filepath.Join(dir, rand.Text()), r, limits)
-	if err != nil {
-		return fmt.Errorf("import %s: %w", path, err)
-	}
-	i.staged = staged
-	if err := i.check(ctx, path); err != nil {
-		return fmt.Errorf("import %s: %w", path, err)
-	}
-	i.Relation, i.Here, i.Damage, err = i.store.relation(i.PRD, i.lineage)
-	return err
+	i.staged, err = bundle.Stage(ctx, i.store.fs, filepath.Join(dir, rand.Text()), r, limits)
+	return i.because(err)
 }
 
 // Close removes what was unpacked.

@@ -45,6 +45,9 @@ type PlaceOptions struct {
 // under the next lock.
 func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, error) {
 	s := i.store
+	if i.shared == nil {
+		return nil, fmt.Errorf("import %s: it was only looked at", i.PRD)
+	}
 	i.made = nil // it is needed from now on
 	own, err := s.fs.TryLock(s.lockPath(i.PRD), false)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Staged is an archive whose members lie in a directory, all of them verified.
-// It is not durable: it is there for its members to be copied from, and to be
+// Staged is an archive whose members lie unpacked, all of them verified. It is
+// not durable: it is there for its members to be copied from, and to be
 // removed.
 type Staged struct {
 	Contents
-	fs  store.FS
-	dir string
+	open   func(i int) (io.ReadCloser, error) // a member, by its place in the table
+	remove func() error
 }
 
 // Stage unpacks an archive into a new directory, whose parent must exist. The
@@ -43,7 +43,8 @@ func Stage(ctx context.Context, fsys store.FS, dir string, r io.Reader, limits L
 	if err != nil {
 		return nil, errors.Join(err, Unstage(fsys, dir))
 	}
-	return &Staged{Contents: *c, fs: fsys, dir: dir}, nil
+	open := func(i int) (io.ReadCloser, error) { return store.OpenRegular(fsys, stagedPath(dir, i)) }
+	return &Staged{Contents: *c, open: open, remove: func() error { return Unstage(fsys, dir) }}, nil
 }
 
 func stagedPath(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf("%06d", i+1)) }
@@ -85,10 +86,10 @@ func Unstage(fsys store.FS, dir string) error {
 }
 
 // Remove removes what was staged.
-func (s *Staged) Remove() error { return Unstage(s.fs, s.dir) }
+func (s *Staged) Remove() error { return s.remove() }
 
 // Open returns the bytes of a member, or fs.ErrNotExist. They are verified
-// again while they are read, since the directory lies open to others: the read
+// again while they are read, since a directory lies open to others: the read
 // that would reach their end returns *DamagedError in place of io.EOF if they
 // are no longer what the table says.
 func (s *Staged) Open(name string) (io.ReadCloser, error) {
@@ -96,7 +97,7 @@ func (s *Staged) Open(name string) (io.ReadCloser, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("open %s of the archive: %w", quote(name), fs.ErrNotExist)
 	}
-	f, err := store.OpenRegular(s.fs, stagedPath(s.dir, i))
+	f, err := s.open(i)
 	if err != nil {
 		return nil, fmt.Errorf("open %s of the archive: %w", quote(name), err)
 	}
@@ -105,7 +106,7 @@ func (s *Staged) Open(name string) (io.ReadCloser, error) {
 
 // stagedReader verifies a member while it is read.
 type stagedReader struct {
-	file   store.File
+	file   io.ReadCloser
 	member Member
 	sum    hash.Hash
 }

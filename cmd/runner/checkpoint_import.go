@@ -75,7 +75,12 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 	if err != nil {
 		return err
 	}
-	archive, err := store.OpenImport(ctx, in, o.file, bundle.Limits{})
+	var archive *checkpoint.Import
+	if o.dryRun {
+		archive, err = store.LookAtImport(ctx, in, o.file, env.workdir, bundle.Limits{})
+	} else {
+		archive, err = store.OpenImport(ctx, in, o.file, bundle.Limits{})
+	}
 	if isA[*bundle.DamagedError](err) {
 		return withHint(err, "nothing was changed; bring the archive here once more, and compare its SHA-256 with the hash that `runner checkpoint export` printed")
 	}
