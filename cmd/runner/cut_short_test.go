@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -12,46 +13,52 @@ import (
 	"prdrunner/runner/process"
 )
 
-// scriptCutShort begins a rollback as the command does, up to where it is on
-// record, and leaves the files to the script: it was killed there. MODE is how
-// git is used.
+// scriptCutShort cuts a rollback short in the directory of the script. MODE is
+// how git is used.
 func scriptCutShort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: cut-short MODE PRD CHECKPOINT")
 	}
-	ctx, prd := context.Background(), args[1]
-	store, err := checkpoint.OpenStore(ts.MkAbs(".runner"), checkpoint.Options{})
-	ts.Check(err)
+	ctx, dir := context.Background(), ts.MkAbs(".")
 	mode := workspace.GitMode(args[0])
 	var git *workspace.Git
 	if mode != workspace.GitOff {
 		environ := append(os.Environ(), "GIT_CONFIG_GLOBAL="+ts.Getenv("GIT_CONFIG_GLOBAL"), "GIT_CONFIG_NOSYSTEM=1")
-		git, err = workspace.OpenGit(ctx, process.NewCommander(environ), ts.MkAbs("."))
+		var err error
+		git, err = workspace.OpenGit(ctx, process.NewCommander(environ), dir)
 		ts.Check(err)
 	}
-	w, err := store.OpenWorkspace(ts.MkAbs("."), git, mode)
-	ts.Check(err)
+	cutRollbackShort(ctx, ts.Check, dir, git, mode, args[1], args[2])
+}
+
+// cutRollbackShort begins a rollback as the command does, up to where it is on record,
+// and leaves the files as they are: it was killed there.
+func cutRollbackShort(ctx context.Context, check func(error), dir string, git *workspace.Git, mode workspace.GitMode, prd, reference string) {
+	store, err := checkpoint.OpenStore(filepath.Join(dir, ".runner"), checkpoint.Options{})
+	check(err)
+	w, err := store.OpenWorkspace(dir, git, mode)
+	check(err)
 	x, err := store.Lock(ctx, prd, checkpoint.Actor{})
-	ts.Check(err)
-	to, err := x.State().FindCheckpoint(args[2])
-	ts.Check(err)
+	check(err)
+	to, err := x.State().FindCheckpoint(reference)
+	check(err)
 	patterns, err := store.CapturePatterns(ctx, w, x.State())
-	ts.Check(err)
+	check(err)
 	_, err = x.Capture(ctx, w, patterns)
-	ts.Check(err)
+	check(err)
 	var at *checkpoint.Git
 	if git != nil {
 		at = &checkpoint.Git{}
 		at.Branch, at.Commit, err = git.Head(ctx)
-		ts.Check(err)
+		check(err)
 	}
 	safety, _ := x.Checkpoint(checkpoint.TriggerPreRollback, "", at)
 	x.Add(checkpoint.RollbackStarted{
 		ID: uuid.NewString(), To: to.ID, ToSeq: to.Seq, ToStep: to.Step, Safety: safety, Scope: checkpoint.RollbackAll,
 	})
 	_, err = x.Drain(ctx)
-	ts.Check(err)
-	ts.Check(x.WriteDerived(ctx, true))
-	ts.Check(x.Close())
-	ts.Check(w.Close())
+	check(err)
+	check(x.WriteDerived(ctx, true))
+	check(x.Close())
+	check(w.Close())
 }

@@ -201,5 +201,9 @@ func asUsageError(err error) error {
 		flags := "--" + strings.ReplaceAll(names, " ", ", --")
 		return usageErrorf("%s cannot be combined", flags)
 	}
+	if group, found := strings.CutPrefix(message, "at least one of the flags in the group ["); found {
+		names, _, _ := strings.Cut(group, "]")
+		return usageErrorf("one of --%s is needed", strings.ReplaceAll(names, " ", ", --"))
+	}
 	return &usageError{err: err}
 }

@@ -27,13 +27,16 @@ var (
 
 // journalLine is as much of a commit as the oracle needs.
 type journalLine struct {
-	Seq    uint64 `json:"seq"`
-	Events []struct {
-		Kind       string `json:"kind"`
-		Workstream string `json:"workstream"`
-		Gate       string `json:"gate"`
-		Phase      string `json:"phase"`
-	} `json:"events"`
+	Seq    uint64         `json:"seq"`
+	Events []journalEvent `json:"events"`
+}
+
+// journalEvent is one event of it.
+type journalEvent struct {
+	Kind       string `json:"kind"`
+	Workstream string `json:"workstream"`
+	Gate       string `json:"gate"`
+	Phase      string `json:"phase"`
 }
 
 // TestKill kills the real binary with SIGKILL at random moments of a real
@@ -173,15 +176,21 @@ func (k *killer) check() {
 	}
 }
 
-// journal reads the journal; its last line may be torn.
+// journal reads the journal.
 func (k *killer) journal() []journalLine {
 	k.t.Helper()
-	data, err := os.ReadFile(filepath.Join(k.dir, ".runner", "PRD-009", "journal.jsonl"))
+	return readJournal(k.t, filepath.Join(k.dir, ".runner", "PRD-009", "journal.jsonl"))
+}
+
+// readJournal reads a journal; its last line may be torn.
+func readJournal(t *testing.T, path string) []journalLine {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return nil
 	}
 	if err != nil {
-		k.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var commits []journalLine
 	for line := range bytes.Lines(data) {

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// question is where a person would be asked, or is waited for.
+type question struct {
+	name      string
+	situation func(p *place)
+	args      string // ARCHIVE stands for an export of another session, REFS for the id of another state directory
+	code      int
+	says      string // the flag or the command that decides
+	stands    bool   // nothing at all may have changed
+}
+
+// questions are all of them, by the command that asks.
+func questions() map[string][]question {
+	edited := func(p *place) {
+		p.failed()
+		p.write("gen/a.txt", "edited\n")
+		p.write("ok", "")
+	}
+	stale := func(p *place) {
+		p.failed()
+		p.write("prd.md", "changed\n")
+		p.write("ok", "")
+	}
+	handWritten := situations()["written by hand"]
+	damaged := situations()["damaged"]
+	const both = "`runner build PRD-001 --resume` goes on with it, `runner build PRD-001 --fresh` archives it"
+	return map[string][]question{
+		"runner build": {
+			{"an unfinished session", (*place).failed, "build PRD-001", 2, both, true},
+			{"a killed session", (*place).killed, "build PRD-001", 2, both, true},
+			{"a session that waits", (*place).waiting, "build PRD-001 --yes", 2, both, true},
+			{"an unfinished rollback", situations()["rolled back half-way"], "build PRD-001", 2, both, true},
+			{"a document that was written by hand", handWritten, "build PRD-001", 2, both, true},
+			{"a rollback first", (*place).failed, "build PRD-001 --resume=0", 2, "add --yes", true},
+			{"a gate that asks", func(p *place) { p.write("ok", "") }, "build PRD-001", 3, "runner approve PRD-001 'sign-off (two)'", false},
+			{"a gate that asked, with --yes", (*place).waiting, "build PRD-001 --resume --yes", 3, "runner approve PRD-001 'sign-off (two)'", false},
+			{"a gate that asked, with --resume=auto", (*place).waiting, "build PRD-001 --resume=auto --yes", 3, "runner approve PRD-001 'sign-off (two)'", false},
+			{"a gate that is reviewed", (*place).failed, "build PRD-001 --resume --pause-at-gates --yes --invalidate make", 3, "runner build PRD-001 --resume", false},
+			{"a step that nobody knows of", uncertain, "build PRD-001 --resume --yes", 3, "runner resolve PRD-001 pay --done", false},
+			{"an edited artifact", edited, "build PRD-001 --resume", 5, "--on-conflict keep", false},
+			{"an edited artifact, with --yes", edited, "build PRD-001 --resume --yes", 5, "--on-conflict keep", false},
+			{"a changed document", stale, "build PRD-001 --resume", 5, "--on-stale proceed", false},
+			{"a changed document, with --yes", stale, "build PRD-001 --resume --yes", 5, "--on-stale proceed", false},
+			{"a killed session that is gone on with", (*place).killed, "build PRD-001 --resume", 1, "was running when its runner was killed; going on", false},
+			{"a failed session that is gone on with", (*place).failed, "build PRD-001 --resume", 1, "PRD-001 failed: mend: main.go:3: ", false},
+		},
+		"runner abandon": {
+			{"a session", (*place).failed, "abandon PRD-001", 2, "add --yes", true},
+			{"what is damaged", damaged, "abandon PRD-001", 2, "add --yes", true},
+		},
+		"runner resolve": {
+			{"a step that nobody knows of", uncertain, "resolve PRD-001 pay", 2, "one of --done, --rerun is needed", true},
+		},
+		"runner checkpoint delete": {
+			{"a checkpoint", (*place).failed, "checkpoint delete PRD-001 latest~1", 2, "add --yes", true},
+			{"a session", (*place).failed, "checkpoint delete PRD-001 --session", 2, "add --yes", true},
+			{"what is damaged", damaged, "checkpoint delete PRD-001 --session", 2, "add --yes", true},
+		},
+		"runner checkpoint import": {
+			{"in place of another session", (*place).failed, "checkpoint import ARCHIVE", 2, "--replace", true},
+			{"in place of another session, with --yes", (*place).failed, "checkpoint import ARCHIVE --yes", 2, "--replace", true},
+			{"in place of another session, with --replace", (*place).failed, "checkpoint import ARCHIVE --replace", 2, "add --yes", true},
+			{"into a directory with other files", func(p *place) {}, "checkpoint import ARCHIVE", 2, "add --yes", true},
+			{"over files that differ", func(p *place) { p.write("notes.txt", "mine\n") }, "checkpoint import ARCHIVE --overwrite", 2, "add --yes", true},
+		},
+		"runner checkpoint prune": {
+			{"checkpoints", (*place).failed, "checkpoint prune PRD-001 --older-than 1ns", 2, "add --yes", true},
+			{"captures of another state directory", abandonedRefs, "checkpoint prune --refs-of REFS", 2, "add --yes", true},
+		},
+		"runner checkpoint rebuild": {
+			{"a journal", damagedInTheMiddle, "checkpoint rebuild PRD-001 --journal", 2, "add --yes", true},
+		},
+		"runner checkpoint rollback": {
+			{"state and files", (*place).failed, "checkpoint rollback PRD-001 0", 2, "add --yes", true},
+			{"files", (*place).failed, "checkpoint rollback PRD-001 0 --files-only --force", 2, "add --yes", true},
+			{"state", (*place).failed, "checkpoint rollback PRD-001 0 --state-only", 2, "add --yes", true},
+		},
+	}
+}
+
+// inputs are what a command can find as its standard input where nobody is.
+func inputs() map[string]func(p *place, cmd *exec.Cmd) {
+	return map[string]func(p *place, cmd *exec.Cmd){
+		"closed": func(_ *place, cmd *exec.Cmd) {
+			cmd.Args = append([]string{"sh", "-c", `exec "$@" <&-`}, append([]string{"sh"}, cmd.Args...)...)
+			cmd.Path, cmd.Err = lookPath("sh")
+		},
+		"/dev/null": func(*place, *exec.Cmd) {},
+		"a pipe that gives nothing": func(p *place, cmd *exec.Cmd) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			cmd.Stdin = r
+			p.t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+		},
+		"a pipe full of yes, in CI": func(_ *place, cmd *exec.Cmd) {
+			cmd.Stdin = strings.NewReader(strings.Repeat("y\na\n", 100))
+			cmd.Env = append(cmd.Env, "CI=true")
+		},
+	}
+}
+
+func lookPath(name string) (string, error) { return exec.LookPath(name) }
+
+// TestWithoutATerminalNothingAsksAndNothingIsAgreedTo: where nobody is, a
+// command neither waits for an answer nor takes one, and says how to decide.
+// Others hung there, or approved themselves (bdfinst/agentic-dev-team 344).
+func TestWithoutATerminalNothingAsksAndNothingIsAgreedTo(t *testing.T) {
+	t.Parallel()
+	archive := filepath.Join(t.TempDir(), "PRD-001.tar.gz")
+	prepared(t, (*place).failed).run(0, "checkpoint", "export", "PRD-001", "-o", archive)
+	for command, list := range questions() {
+		for _, q := range list {
+			t.Run(command+", "+q.name, func(t *testing.T) {
+				t.Parallel()
+				var p *place
+				for name, input := range inputs() {
+					if p == nil || !q.stands {
+						p = prepared(t, q.situation)
+					}
+					q.ask(t, p, name, input, archive)
+				}
+			})
+		}
+	}
+}
+
+func (q question) ask(t *testing.T, p *place, name string, input func(p *place, cmd *exec.Cmd), archive string) {
+	t.Helper()
+	line := strings.ReplaceAll(q.args, "ARCHIVE", archive)
+	if strings.Contains(line, "REFS") {
+		line = strings.ReplaceAll(line, "REFS", p.read("refs-of"))
+	}
+	before := p.standing()
+	cmd := p.command("runner", strings.Fields(line)...)
+	input(p, cmd)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != q.code || !strings.Contains(string(out), q.says) {
+		t.Errorf("%s: runner %s: exit code %d instead of %d, or not a word of %q\n%s", name, line, code, q.code, q.says, out)
+	}
+	after := p.standing()
+	if strings.HasPrefix(line, "checkpoint import ") { // what it was unpacked in is gone again
+		withoutTimes(before)
+		withoutTimes(after)
+	}
+	if what := moved(before, after); q.stands && len(what) > 0 {
+		t.Errorf("%s: runner %s: it was not agreed to, and\n%s", name, line, strings.Join(what, "\n"))
+	}
+	if strings.Contains(strings.Join(eventsOf(p), " "), "gate.approved") {
+		t.Errorf("%s: runner %s approved a gate", name, line)
+	}
+}
+
+// withoutTimes leaves out when the state directory and the one that it lies in
+// had entries added or removed.
+func withoutTimes(standing map[string]string) {
+	for _, name := range []string{"ws", "ws/.runner"} {
+		standing[name], _, _ = strings.Cut(standing[name], " modified ")
+		if standing[name] == "" {
+			delete(standing, name)
+		}
+	}
+}
+
+// eventsOf are the kinds of all events of the session.
+func eventsOf(p *place) []string {
+	var kinds []string
+	for _, line := range p.journal() {
+		for _, e := range line.Events {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// TestEveryCommandThatCanAskIsHeldTo: a command with --yes can ask.
+func TestEveryCommandThatCanAskIsHeldTo(t *testing.T) {
+	t.Parallel()
+	for path, cmd := range leaves(commandLine(t)) {
+		if cmd.Flags().Lookup("yes") != nil && len(questions()[path]) == 0 {
+			t.Errorf("%s can ask, and is not in the table of questions", path)
+		}
+	}
+}
+
+// uncertain is a session in which a step was started that must not run twice.
+func uncertain(p *place) {
+	p.write("PRD-001.hcl", `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "pay" {
+      effect = "once"
+      script = "exit 1"
+    }
+  }
+}
+`)
+	p.run(3, "build", "PRD-001")
+}
+
+// damagedInTheMiddle is a journal with a line that is not as it was written.
+func damagedInTheMiddle(p *place) {
+	p.failed()
+	const name = ".runner/PRD-001/journal.jsonl"
+	lines := strings.SplitAfter(p.read(name), "\n")
+	lines[len(lines)-3] = strings.Replace(lines[len(lines)-3], `"`, `'`, 1)
+	p.write(name, strings.Join(lines, ""))
+}
+
+// abandonedRefs is a repository with captures of a state directory that is
+// gone, whose id is in the file refs-of.
+func abandonedRefs(p *place) {
+	p.git("init", "-q")
+	p.git("add", ".")
+	p.git("commit", "-q", "-m", "one")
+	p.failed()
+	refs := p.git("for-each-ref", "--format=%(refname)", "refs/runner")
+	p.remove(".runner")
+	id := refs[:strings.LastIndex(strings.TrimSpace(strings.Split(refs, "\n")[0]), "/")]
+	p.write("refs-of", id[strings.LastIndex(id, "-")+1:])
+	if len(p.read("refs-of")) < 8 {
+		p.t.Fatal(fmt.Sprint("what is the id in ", refs))
+	}
+}

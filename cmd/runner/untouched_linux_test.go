@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// looking is what only looks, by command: invocations that must leave
+// everything as it was in every situation. A command without any, which has
+// nothing to show without changing something, has an empty list. OUT stands
+// for a file that is not there, outside of all that is compared, and ARCHIVE
+// for an export of a session that failed.
+func looking() map[string][]string {
+	return map[string][]string{
+		"runner build": {
+			"build PRD-001 --dry-run", "build PRD-001 --dry-run --resume", "build PRD-001 --dry-run --resume=auto", "build PRD-001 --dry-run --fresh",
+			"build PRD-001 --dry-run --resume=0", "build PRD-001 --dry-run --resume --from one", "build PRD-001 --dry-run --resume --invalidate make",
+			"build PRD-001 --dry-run --resume --only make --output json", "build PRD-001 --dry-run --resume --on-conflict restore --on-stale proceed --yes",
+		},
+		"runner plan": {
+			"plan PRD-001", "plan PRD-001 --resume", "plan PRD-001 --resume=0", "plan PRD-001 --resume --json", "plan PRD-001 --resume -o OUT",
+			"plan PRD-001 --resume --on-conflict restore", "plan PRD-001 --resume --from one",
+		},
+		"runner status":              {"status", "status PRD-001", "status PRD-001 --json", "status --json"},
+		"runner logs":                {"logs PRD-001 make", "logs PRD-001", "logs PRD-001 make --attempt 1 --raw"},
+		"runner validate":            {"validate", "validate PRD-001", "validate PRD-001 --json"},
+		"runner fmt":                 {"fmt --check", "fmt --diff"},
+		"runner graph":               {"graph PRD-001", "graph PRD-001 --format json"},
+		"runner config":              {"config", "config --json", "config --defaults"},
+		"runner version":             {"version", "version --json"},
+		"runner completion":          {"completion bash"},
+		"runner help":                {"help", "help build"},
+		"runner checkpoint delete":   {"checkpoint delete PRD-001 0 --dry-run --force", "checkpoint delete PRD-001 latest~1 --dry-run", "checkpoint delete PRD-001 --session --dry-run --json"},
+		"runner checkpoint diff":     {"checkpoint diff PRD-001 0", "checkpoint diff PRD-001 0 workspace --files", "checkpoint diff PRD-001 latest~1 latest --json"},
+		"runner checkpoint export":   {"checkpoint export PRD-001 -o -", "checkpoint export PRD-001 -o - --logs --force"},
+		"runner checkpoint import":   {"checkpoint import ARCHIVE --dry-run", "checkpoint import ARCHIVE --dry-run --replace --overwrite --yes", "checkpoint import ARCHIVE --dry-run --json --state-only"},
+		"runner checkpoint list":     {"checkpoint list", "checkpoint list PRD-001", "checkpoint list PRD-001 --all --json", "checkpoint list --all"},
+		"runner checkpoint migrate":  {"checkpoint migrate --dry-run", "checkpoint migrate PRD-001 --dry-run --json"},
+		"runner checkpoint prune":    {"checkpoint prune --dry-run", "checkpoint prune PRD-001 --dry-run --older-than 1ns --yes", "checkpoint prune --refs-of 0123 --dry-run"},
+		"runner checkpoint rebuild":  {"checkpoint rebuild PRD-001 latest --dry-run", "checkpoint rebuild PRD-001 --dry-run", "checkpoint rebuild PRD-001 --journal --dry-run --yes"},
+		"runner checkpoint rollback": {"checkpoint rollback PRD-001 0 --dry-run", "checkpoint rollback PRD-001 latest~1 --dry-run --json --force --yes", "checkpoint rollback PRD-001 0 --manual", "checkpoint rollback PRD-001 0 --dry-run --files-only"},
+		"runner checkpoint show":     {"checkpoint show PRD-001", "checkpoint show PRD-001 latest --json"},
+		"runner checkpoint validate": {"checkpoint validate", "checkpoint validate PRD-001", "checkpoint validate PRD-001 --deep --json"},
+
+		"runner abandon": {}, "runner approve": {}, "runner init": {}, "runner pause": {}, "runner reject": {}, "runner resolve": {},
+		"runner checkpoint archive": {}, "runner checkpoint create": {}, "runner checkpoint pin": {}, "runner checkpoint unpin": {},
+	}
+}
+
+// always look, whatever the command is: its help, a mistake in its flags, and
+// what completes its arguments.
+func always(path string) []string {
+	command := strings.TrimPrefix(path, "runner ")
+	return []string{command + " --help", command + " --no-such-flag", "__complete " + command + " P", "__complete " + command + " PRD-001 l"}
+}
+
+// TestEveryCommandThatLooksIsHeldTo: whoever adds a command, or a dry run to
+// one, says here what of it must change nothing.
+func TestEveryCommandThatLooksIsHeldTo(t *testing.T) {
+	t.Parallel()
+	table := looking()
+	for path, cmd := range leaves(commandLine(t)) {
+		invocations, listed := table[path]
+		if !listed {
+			t.Errorf("%s is not in the table of what only looks", path)
+		}
+		delete(table, path)
+		for _, flag := range []string{"dry-run", "check", "diff", "manual"} {
+			has := slices.ContainsFunc(invocations, func(line string) bool { return slices.Contains(strings.Fields(line), "--"+flag) })
+			if cmd.Flags().Lookup(flag) != nil && !has {
+				t.Errorf("%s --%s is not in the table of what only looks", path, flag)
+			}
+		}
+	}
+	for path := range table {
+		t.Errorf("there is no command %s", path)
+	}
+}
+
+// TestLookingChangesNothing compares the whole tree, workspace, state, home and
+// temporary files, before and after everything that only looks, in every
+// situation of a session. Others wrote checksums in a dry run, after which
+// nothing ran any more (go-task/task 166).
+func TestLookingChangesNothing(t *testing.T) {
+	t.Parallel()
+	archive := filepath.Join(t.TempDir(), "PRD-001.tar.gz")
+	prepared(t, (*place).failed).run(0, "checkpoint", "export", "PRD-001", "-o", archive)
+	worked := make(chan string, 4096)
+	t.Run("in", func(t *testing.T) {
+		for name, situation := range situations() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := prepared(t, situation)
+				before := p.standing()
+				for path, invocations := range looking() {
+					for i, line := range slices.Concat(invocations, always(path)) {
+						out := filepath.Join(t.TempDir(), "out.json")
+						args := strings.Fields(strings.NewReplacer("OUT", out, "ARCHIVE", archive).Replace(line))
+						text, code := p.try(args...)
+						if what := moved(before, p.standing()); len(what) > 0 {
+							t.Errorf("runner %s (exit code %d) changed something:\n%s\n%s", line, code, strings.Join(what, "\n"), text)
+							before = p.standing()
+						}
+						if i < len(invocations) && code == 0 {
+							worked <- line
+						}
+						if strings.Contains(text, "panic: ") || code < 0 {
+							t.Errorf("runner %s: exit code %d\n%s", line, code, text)
+						}
+					}
+				}
+			})
+		}
+	})
+	close(worked)
+	done := map[string]bool{}
+	for line := range worked {
+		done[line] = true
+	}
+	for _, invocations := range looking() {
+		for _, line := range invocations {
+			if !done[line] && !refusedEverywhere(line) {
+				t.Error(fmt.Sprint("runner ", line, " succeeded in no situation, so it proves nothing"))
+			}
+		}
+	}
+}
+
+// refusedEverywhere are lines about what no situation has.
+func refusedEverywhere(line string) bool {
+	return line == "checkpoint prune --refs-of 0123 --dry-run"
+}
