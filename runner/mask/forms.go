@@ -1,15 +1,10 @@
 package mask
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
-	"net/url"
+	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
 )
 
 const (
@@ -17,6 +12,10 @@ const (
 	minLine = 8
 	// minPattern is the length below which a form would match by chance.
 	minPattern = 4
+	// maxWrapped is the length in bytes up to which a value is found in Base64
+	// lines of something longer, since the patterns for that are some hundred
+	// times as long. Of a key the lines are found.
+	maxWrapped = 1 << 10
 )
 
 // forms returns what to look for to find a value: the value and, if it has
@@ -26,9 +25,9 @@ const (
 //   - as it is,
 //   - in Base64, standard and URL alphabet, padded or not, also as a part of
 //     something longer, and in lines of 64 and 76 characters,
-//   - escaped for a URL's query or path, as Go, JavaScript and RFC 3986 do,
-//   - escaped for JSON, as Go, JavaScript, Python and PHP do, and as a quoted
-//     string of Go.
+//   - in hexadecimal, in capitals or not,
+//   - escaped as forms_escaped.go lists: for URLs, JSON, HTML and shells, and as
+//     a quoted string of Go.
 func forms(value string) []string {
 	parts := []string{value, strings.TrimSpace(value)}
 	if lines := strings.FieldsFunc(value, isLineEnd); len(lines) > 1 {
@@ -39,13 +38,18 @@ func forms(value string) []string {
 			}
 		}
 	}
+	parts = append(parts, string([]rune(value))) // as programs show what is not UTF-8
 	slices.Sort(parts)
 	var all []string
 	for _, part := range slices.Compact(parts) {
 		all = append(all, part)
 		all = append(all, base64Forms(part)...)
+		digits := hex.EncodeToString([]byte(part))
+		all = append(all, digits, strings.ToUpper(digits))
 		all = append(all, urlForms(part)...)
 		all = append(all, jsonForms(part)...)
+		all = append(all, htmlForms(part)...)
+		all = append(all, shellForms(part)...)
 	}
 	return slices.DeleteFunc(all, func(form string) bool { return len(form) < minPattern })
 }
@@ -65,9 +69,38 @@ func base64Forms(value string) []string {
 			shared := (before*8 + 5) / 6 // characters with bits of what is before
 			own := (before + len(value)) * 8 / 6
 			all = append(all, whole[shared:own], whole[shared:])
+			if encoding == base64.StdEncoding && len(value) <= maxWrapped {
+				all = append(all, brokenWithin(whole[:own], shared)...)
+			}
 		}
 		for _, width := range []int{64, 76} {
 			all = append(all, wrapped(padded, width)...)
+		}
+	}
+	return all
+}
+
+// brokenWithin returns a text from an offset on as it stands in the lines that a
+// tool makes of something longer: with a line end after any of its groups of
+// four characters, and then after each line. Where that leaves less than a group
+// on the first line, only what follows is found: a line that happens to end in a
+// character that a value may begin with is not to be held back for it.
+func brokenWithin(text string, from int) []string {
+	first := (from + 3) / 4 * 4
+	if first >= len(text) {
+		return nil
+	}
+	all := []string{text[first:]}
+	for _, width := range []int{64, 76} {
+		for at := first + 4; at < len(text) && at <= first+width; at += 4 {
+			after := ""
+			for line := range slices.Chunk([]byte(text[at:]), width) {
+				after += "\n" + string(line)
+			}
+			all = append(all, text[from:at]+after)
+			if at == first+width {
+				all = append(all, text[first:at]+after)
+			}
 		}
 	}
 	return all
@@ -85,61 +118,4 @@ func wrapped(text string, width int) []string {
 	}
 	together := []string{strings.Join(lines, "\n"), strings.Join(lines, "\r\n")}
 	return append(slices.DeleteFunc(lines, func(line string) bool { return len(line) < minLine }), together...)
-}
-
-func urlForms(value string) []string {
-	query := url.QueryEscape(value)
-	strict := strings.ReplaceAll(query, "+", "%20")
-	script := strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(strict)
-	var all []string
-	for _, form := range []string{query, strict, script, url.PathEscape(value), (&url.URL{Path: value}).EscapedPath()} {
-		all = append(all, form, lowerEscapes(form))
-	}
-	return all
-}
-
-// lowerEscapes turns %2F into %2f.
-func lowerEscapes(text string) string {
-	lower := []byte(text)
-	for i := 0; i+2 < len(lower); i++ {
-		if lower[i] == '%' {
-			copy(lower[i+1:], bytes.ToLower(lower[i+1:i+3]))
-		}
-	}
-	return string(lower)
-}
-
-func jsonForms(value string) []string {
-	plain, html := jsonEscape(value, false), jsonEscape(value, true)
-	quoted := strconv.Quote(value)
-	ascii := strconv.QuoteToASCII(value)
-	all := []string{plain, html, jsonASCII(plain), jsonASCII(html), quoted[1 : len(quoted)-1], ascii[1 : len(ascii)-1]}
-	for _, form := range slices.Clone(all) {
-		all = append(all, strings.ReplaceAll(form, "/", `\/`))
-	}
-	return all
-}
-
-func jsonEscape(value string, html bool) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(html)
-	// A string can always be encoded, into a buffer too.
-	_ = encoder.Encode(value)
-	return strings.TrimSuffix(strings.TrimPrefix(out.String(), `"`), "\"\n")
-}
-
-// jsonASCII escapes what is not ASCII.
-func jsonASCII(text string) string {
-	var out strings.Builder
-	for _, r := range text {
-		if r < 0x80 {
-			out.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&out, `\u%04x`, unit)
-		}
-	}
-	return out.String()
 }

@@ -7,10 +7,12 @@
 // how many there are.
 //
 // What can't be masked: a value that the program has changed otherwise
-// (compressed, encrypted, hashed, in hexadecimal, encoded twice, spread over
-// lines in a way of its own, interleaved with the output of another process), a
-// part of a value other than its lines, and the one character at either end of
-// a value's Base64 form that it shares with its neighbours.
+// (compressed, encrypted, hashed, encoded twice, its letters in another case,
+// spread over lines in a way of its own, interleaved with the output of another
+// process), a part of a value other than its lines, one of more than 1 KiB in the
+// lines that Base64 of something longer was broken into, and at either end of a
+// value's Base64 form the character that it shares with its neighbours, and up
+// to two more where a line ends right behind them.
 package mask
 
 import (

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -253,20 +254,13 @@ func TestPropertyNoSecretComesThrough(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := secretsOf(t)
-		encode := []func(string) string{
-			func(s string) string { return s },
-			url.QueryEscape,
-			url.PathEscape,
-			func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
-			func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
-			func(s string) string { return jsonEscape(s, true) },
-		}
 		var hidden []string
 		for _, secret := range secrets {
-			for _, f := range encode {
-				hidden = append(hidden, f(secret))
+			for _, encode := range encodings() {
+				hidden = append(hidden, encode(secret))
 			}
 		}
+		slices.Sort(hidden) // so that a seed gives the same texts
 		piece := rapid.OneOf(rapid.SampledFrom(hidden), rapid.StringOfN(rapid.SampledFrom([]rune("ab/\"\n üXY")), 0, 6, -1))
 		text := strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), "")
 		m := rapidMasker(t, secrets)
