@@ -67,6 +67,9 @@ func (w *Workspace) SaveCache() error {
 			return fmt.Errorf("save the cache: %w", err)
 		}
 	}
+	if err := w.forgetHidden(); err != nil {
+		return fmt.Errorf("save the cache: %w", err)
+	}
 	c.measure()
 	if err := c.write(c.encode()); err != nil {
 		return fmt.Errorf("save the cache: %w", err)

@@ -125,7 +125,7 @@ func gitMode(mode uint32) uint32 {
 // otherwise as objects.
 func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 	git := c.w.Git()
-	if commit, err = git.CommitAll(ctx, c.o.Message, slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special)); err != nil {
+	if commit, err = git.CommitAll(ctx, c.o.Message, slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden)); err != nil {
 		return "", err
 	}
 	files, err := git.Files(ctx)

@@ -31,6 +31,7 @@ type survey struct {
 	sparse  []Entry    // what a sparse checkout left out, sorted by path
 	leftOut []string
 	special []string
+	hidden  []string // the true paths of what is left out for its name
 	// unstable are files that change while they are read, sorted; needed (nil:
 	// none) says which must not be among them.
 	unstable []string
@@ -61,11 +62,16 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 		empty = g.empty
 		s.special = append(s.special, g.denied...)
 	}
+	if err := s.hideNames(); err != nil {
+		return nil, err
+	}
 	inGit, err := s.lookBeside(ctx, files)
 	if err != nil {
 		return nil, err
 	}
-	s.special = outermost(s.special)
+	if s.special, err = s.withoutHidden(outermost(s.special)); err != nil {
+		return nil, err
+	}
 	return s, s.lookAtDirs(ctx, append(empty, inGit...))
 }
 
@@ -236,6 +242,11 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 	defer c.close()
 	for _, path := range empty {
 		if above[path] || s.w.excluded(path) {
+			continue
+		}
+		if hidden, err := s.isHidden(path); err != nil {
+			return err
+		} else if hidden {
 			continue
 		}
 		if err := ctx.Err(); err != nil {

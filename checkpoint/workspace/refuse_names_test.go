@@ -1,0 +1,81 @@
+//go:build unix
+
+package workspace
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCaptureLeavesOutNames captures files, and an empty directory, whose names
+// hold a value: nothing that is written has the name, but where git's index had
+// it already, and going back leaves them alone.
+func TestCaptureLeavesOutNames(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []GitMode{GitOff, GitRef, GitCommit} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			w, dir := namesKeeper(t, mode)
+			o := CaptureOptions{Patterns: []string{"**"}, Ref: "refs/runner/names", Message: "captured"}
+			put(t, dir, "in/a", "nothing")
+			put(t, dir, "in/token-"+refusedWord+".txt", "nothing")
+			put(t, dir, refusedWord+"/b", "nothing")
+			must(t, os.Mkdir(filepath.Join(dir, "empty-"+refusedWord), 0o700))
+			captured, err := w.Capture(t.Context(), o)
+			must(t, err)
+			for _, want := range []string{"in/***", "***/b"} {
+				if !slices.Contains(captured.LeftOut, want) {
+					t.Errorf("left out %q, not %s", captured.LeftOut, want)
+				}
+			}
+			l, err := w.Load(t.Context(), captured.Listing)
+			must(t, err)
+			for _, e := range l.Entries {
+				if strings.Contains(e.Path, refusedWord) && e.Path != "tracked-"+refusedWord {
+					t.Errorf("the listing has %s", e.Path)
+				}
+			}
+			now, err := w.Now(t.Context(), o.Patterns)
+			must(t, err)
+			if changes := Diff(now, l); len(changes) != 0 {
+				t.Errorf("going back would make %+v", changes)
+			}
+			if _, _, err := w.Keep(t.Context(), []string{"in/token-" + refusedWord + ".txt"}); err != nil {
+				t.Fatal(err)
+			}
+			must(t, w.SaveCache())
+			data, err := os.ReadFile(filepath.Join(dir, ".state", "cache")) // there is none where all is too new to be known again
+			if err != nil && !os.IsNotExist(err) || bytes.Contains(bytes.ReplaceAll(data, []byte("tracked-"+refusedWord), nil), []byte(refusedWord)) {
+				t.Errorf("the cache has a name: %v", err)
+			}
+			if mode != GitOff {
+				tree := runGit(t, dir, "ls-tree", "-r", "--name-only", captured.Commit)
+				if strings.Count(tree, refusedWord) != 1 || !strings.Contains(tree, "in/a") {
+					t.Errorf("the commit has\n%s", tree)
+				}
+			}
+		})
+	}
+}
+
+// namesKeeper opens a workspace in which git, where it is used, tracks a file
+// whose name holds the value.
+func namesKeeper(t *testing.T, mode GitMode) (w *Workspace, dir string) {
+	t.Helper()
+	if mode == GitOff {
+		w, dir = keeper(t)
+		must(t, os.Mkdir(filepath.Join(dir, ".state"), 0o700))
+	} else {
+		w, dir = gitKeeper(t, "", mode)
+		runGit(t, dir, "config", "user.name", "u")
+		runGit(t, dir, "config", "user.email", "u@localhost")
+		put(t, dir, "tracked-"+refusedWord, "nothing")
+		runGit(t, dir, "add", "-A", ".")
+		runGit(t, dir, "commit", "-q", "-m", "first")
+	}
+	return refusing(w), dir
+}
