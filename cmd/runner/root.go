@@ -30,7 +30,10 @@ was proved done.
 			if err := refuseEmpty(cmd, args); err != nil {
 				return err
 			}
-			return env.begin(cmd.Flags())
+			if err := env.begin(cmd.Flags()); err != nil {
+				return err
+			}
+			return maskFreeText(env, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
