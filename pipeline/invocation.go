@@ -80,7 +80,7 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 }
 
 func (ev *evaluation) invocation(h *hasher) Invocation {
-	return Invocation{Command: ev.argv(), Dir: ev.dir, Env: ev.env, Definition: h.sum(), Sensitive: ev.sensitive}
+	return Invocation{Command: ev.argv(), Dir: ev.dir, Env: ev.env, Definition: h.sum()}
 }
 
 // condition evaluates an optional `when`.

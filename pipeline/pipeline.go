@@ -224,7 +224,4 @@ type Invocation struct {
 	// does. A sensitive value counts with the name of its variable only, and
 	// run.* not at all.
 	Definition string
-	// Sensitive says that a sensitive value is in the command, the environment
-	// or the directory, so that what the process prints must be masked.
-	Sensitive bool
 }

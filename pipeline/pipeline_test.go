@@ -97,7 +97,6 @@ func TestCashier(t *testing.T) {
 		Command:    []string{"sh", "-euc", "make service-player"},
 		Env:        map[string]string{"DATABASE_URL": "postgres://cashier@localhost/cashier"},
 		Definition: inv.Definition,
-		Sensitive:  true,
 	}
 	if diff := cmp.Diff(want, inv); diff != "" {
 		t.Error(diff)

@@ -76,13 +76,12 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 
 // evaluation is an evaluated process, with what its digest needs.
 type evaluation struct {
-	command   []string
-	shell     []string
-	script    string
-	dir       string
-	env       map[string]string
-	opaque    []*argument // count by their tokens, not by their values
-	sensitive bool
+	command []string
+	shell   []string
+	script  string
+	dir     string
+	env     map[string]string
+	opaque  []*argument // count by their tokens, not by their values
 }
 
 // read evaluates one argument. What is unknown is checked as far as its type
@@ -104,9 +103,6 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 			Detail: fmt.Sprintf("The value of %q depends on something that has not happened yet.", a.name), Subject: a.rng().Ptr(),
 		})
 		return
-	}
-	if marked {
-		ev.sensitive = true
 	}
 	if marked || a.kinds&kindRun != 0 {
 		ev.opaque = append(ev.opaque, a)

@@ -175,9 +175,4 @@ pipeline "PRD-001" {
 	if len(got) != 3 || !got["admin"] || !got["5432"] || !got["15432"] {
 		t.Error(got)
 	}
-	x, _ := p.Workstream("x").Invocation(Results{})
-	y, _ := p.Workstream("y").Invocation(Results{})
-	if !x.Sensitive || y.Sensitive {
-		t.Error("sensitive:", x.Sensitive, y.Sensitive)
-	}
 }

@@ -48,7 +48,7 @@ func (l *loop) attemptNext(n *node) {
 		if err == nil {
 			r = l.perform(within, n.ws, task)
 		} else {
-			r.failure.Message = checkpoint.Text(err.Error())
+			r.failure.Message = checkpoint.Text(l.o.Mask(err.Error()))
 		}
 		return func() {
 			l.add(nil, l.takenBack(n.ws.Name, back)...)
@@ -73,7 +73,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	res, err := l.o.Executor.Run(ctx, task, &sink)
 	r := performed{began: sink.yes, result: res}
 	if err != nil {
-		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())}
+		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))}
 		return r
 	}
 	ctx = context.WithoutCancel(ctx) // what has ended is recorded, even while stopping
@@ -117,6 +117,20 @@ func (l *loop) leak(r performed) error {
 	return nil
 }
 
+// maskMetric masks a text, and makes a text of a number that is a sensitive
+// value or has one among its digits.
+func maskMetric(value any, mask func(string) string) any {
+	switch value := value.(type) {
+	case string:
+		return mask(value)
+	case float64:
+		if digits := strconv.FormatFloat(value, 'f', -1, 64); mask(digits) != digits {
+			return mask(digits)
+		}
+	}
+	return value
+}
+
 // attempted deals with the end of an attempt.
 func (l *loop) attempted(n *node, r performed) {
 	l.reportLeftovers(n.ws.Name, r.result.Leftovers)
@@ -143,9 +157,7 @@ func (l *loop) succeeded(n *node, r performed) {
 		Summary: checkpoint.Text(l.o.Mask(r.outputs.summary)), Location: checkpoint.Text(l.o.Mask(r.outputs.location)),
 	}
 	for name, value := range work.Metrics {
-		if s, ok := value.(string); ok {
-			work.Metrics[name] = l.o.Mask(s)
-		}
+		work.Metrics[name] = maskMetric(value, l.o.Mask)
 	}
 	for name, value := range r.outputs.values {
 		if work.Outputs == nil {
@@ -189,7 +201,7 @@ func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 		Env:     env,
 		Log:     l.o.Store.LogPath(l.p.ID, name, attempt),
 		Grace:   l.o.Grace,
-		Mask:    inv.Sensitive,
+		Mask:    len(l.p.Secrets) > 0, // what one was given, another may read from a file
 	}
 }
 

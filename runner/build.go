@@ -47,7 +47,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	window := time.NewTimer(time.Hour)
 	window.Stop()
 	return &loop{
-		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o.Pipeline, w), facts: newFacts(), began: o.Now(),
+		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: newFacts(), began: o.Now(),
 		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*question),
 	}
 }

@@ -39,7 +39,7 @@ type Task struct {
 	Log     string            `json:"log"`     // absolute path of the file for standard output and error, made anew
 	Timeout time.Duration     `json:"timeout"` // 0: none
 	Grace   time.Duration     `json:"grace"`   // between SIGTERM and SIGKILL
-	Mask    bool              `json:"mask"`    // the output may hold sensitive values
+	Mask    bool              `json:"mask"`    // hide sensitive values in the output
 }
 
 // Outcome is how a task ended.

@@ -46,6 +46,7 @@ type surveyor struct {
 	files *workspace.Workspace
 	p     *pipeline.Pipeline
 	own   *ownership
+	mask  func(string) string // of names, which are recorded
 
 	latest  map[string]string // path → the completed workstream that recorded it last
 	partial partialWork
@@ -56,8 +57,8 @@ type surveyor struct {
 	since    map[string]string  // by the listing of an earlier capture: how ended differs from it
 }
 
-func newSurveyor(p *pipeline.Pipeline, w *workspace.Workspace) *surveyor {
-	return &surveyor{files: w, p: p, own: newOwnership(p)}
+func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
+	return &surveyor{files: w, p: o.Pipeline, own: newOwnership(o.Pipeline), mask: o.Mask}
 }
 
 func newFacts() *Facts {
@@ -280,11 +281,23 @@ func isDone(rec *checkpoint.Workstream) bool {
 }
 
 // describeAll looks at the files that match, as they will be once artifacts
-// are put back.
+// are put back. Their names are masked: they are recorded, and only compared.
 func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) ([]checkpoint.Artifact, error) {
 	found, err := describeAll(ctx, s.files, patterns, leaveOut)
-	if err != nil || len(s.restores) == 0 {
-		return found, err
+	if err != nil {
+		return nil, err
+	}
+	found = s.withRestored(found, patterns, leaveOut)
+	for i := range found {
+		found[i].Path = checkpoint.Text(s.mask(string(found[i].Path)))
+	}
+	return found, nil
+}
+
+// withRestored is what was found with what is put back in place of it.
+func (s *surveyor) withRestored(found []checkpoint.Artifact, patterns []string, leaveOut func(string) bool) []checkpoint.Artifact {
+	if len(s.restores) == 0 {
+		return found
 	}
 	found = slices.DeleteFunc(found, func(a checkpoint.Artifact) bool {
 		_, restored := s.restores[string(a.Path)]
@@ -296,7 +309,7 @@ func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 		}
 	}
 	slices.SortFunc(found, func(a, b checkpoint.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return found, nil
+	return found
 }
 
 // gates gathers what the gates judge that have a verdict.

@@ -28,7 +28,7 @@ func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error
 		return nil, err
 	}
 	facts := newFacts()
-	sv := newSurveyor(o.Pipeline, w)
+	sv := newSurveyor(o, w)
 	if err := sv.everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err
 	}

@@ -67,8 +67,15 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
+	masker, err := newMasker(p)
+	if err != nil {
+		return err
+	}
+	if masker.Any() {
+		w.RefuseAll(detector(masker))
+	}
 	options := engineOptions(env, cfg, p, store, w)
-	options.Select = o.selection
+	options.Select, options.Mask = o.selection, masker.String
 	if namesCheckpoint(o.resume) {
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
 		return runRollback(ctx, env, cfg, store, w, nil, rollback)

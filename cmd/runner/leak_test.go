@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A secretForm is what a program may make of a value.
+type secretForm struct {
+	name   string
+	encode func(string) string
+}
+
+// secretForms are what the leaking workstreams print, and what is then looked
+// for. They are written without the package that hides them.
+func secretForms() []secretForm {
+	b64 := func(e *base64.Encoding, before int) func(string) string {
+		return func(s string) string { return e.EncodeToString([]byte("xyz"[:before] + s + "tail")) }
+	}
+	forms := []secretForm{
+		{"raw", func(s string) string { return s }},
+		{"first line", func(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }},
+		{"hex", func(s string) string { return hex.EncodeToString([]byte(s)) }},
+		{"HEX", func(s string) string { return fmt.Sprintf("%X", s) }},
+		{"query", url.QueryEscape},
+		{"path", url.PathEscape},
+		{"json", func(s string) string { data, _ := json.Marshal(s); return string(data[1 : len(data)-1]) }},
+		{"html", html.EscapeString},
+		{"go", func(s string) string { q := strconv.Quote(s); return q[1 : len(q)-1] }},
+		{"shell", func(s string) string { return strings.ReplaceAll(s, "'", `'\''`) }},
+		{"base64 unpadded", func(s string) string { return base64.RawStdEncoding.EncodeToString([]byte(s)) }},
+	}
+	for before := range 3 {
+		forms = append(forms,
+			secretForm{"base64", b64(base64.StdEncoding, before)},
+			secretForm{"base64url", b64(base64.RawURLEncoding, before)})
+	}
+	return forms
+}
+
+// secretNeedles are the texts of which none may be found anywhere.
+func secretNeedles(values ...string) []string {
+	var all []string
+	for _, value := range values {
+		for _, form := range secretForms() {
+			text := form.encode(value)
+			if strings.HasPrefix(form.name, "base64") && len(text) > 16 {
+				text = text[4 : len(text)-8] // without what the surroundings have a part in
+			}
+			all = append(all, text)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// leak is a program that betrays the value of $SECRET in every way there is. It
+// runs as a workstream, gate or hook of the pipeline in TestSecrets.
+func leak() {
+	value := os.Getenv("SECRET")
+	for _, mode := range os.Args[1:] {
+		switch mode {
+		case "print":
+			printForms(value)
+		case "outputs":
+			writeOutputs(value)
+		case "files":
+			for name, text := range map[string]string{
+				"out/kept.txt": "the token is " + value + "\n", "out/encoded.txt": base64.StdEncoding.EncodeToString([]byte(value)),
+				"notes.txt": "remember " + url.QueryEscape(value) + "\n",
+			} {
+				must(os.MkdirAll(filepath.Dir(name), 0o755))
+				must(os.WriteFile(name, []byte(text), 0o600))
+			}
+		case "named":
+			must(os.MkdirAll("out", 0o755))
+			must(os.WriteFile("out/name-"+fileName(value), []byte("x"), 0o600))
+		case "cat":
+			data, err := os.ReadFile("out/kept.txt")
+			must(err)
+			_, _ = os.Stdout.Write(data)
+		case "fail":
+			fmt.Fprintf(os.Stderr, "main.go:3:1: bad token %s\n", value)
+			os.Exit(1)
+		}
+	}
+}
+
+// fileName is as much of a value as the name of a file can be.
+func fileName(value string) string {
+	line, _, _ := strings.Cut(value, "\n")
+	return strings.ReplaceAll(line[:min(len(line), 100)], "/", "_")
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(70)
+	}
+}
+
+// printForms prints every form, and the value in two writes for each place
+// where it can be cut, by turns to both streams.
+func printForms(value string) {
+	streams := []*os.File{os.Stdout, os.Stderr}
+	for i, form := range secretForms() {
+		fmt.Fprintf(streams[i%2], "%s: %s\n", form.name, form.encode(value))
+	}
+	for cut := range value {
+		_, err := streams[cut%2].WriteString(value[:cut])
+		must(err)
+		_, err = streams[(cut+1)%2].WriteString(value[cut:] + "\n")
+		must(err)
+	}
+	for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString([]byte(strings.Repeat("-", 50)+value))), 76) {
+		fmt.Printf("%s\n", line)
+	}
+}
+
+func writeOutputs(value string) {
+	var out strings.Builder
+	for i, form := range secretForms() {
+		fmt.Fprintf(&out, "form%d<<END-OF-FORM\n%s\nEND-OF-FORM\nmetric.text%d=%s\n", i, form.encode(value), i, strings.ReplaceAll(form.encode(value), "\n", " "))
+	}
+	line, _, _ := strings.Cut(value, "\n")
+	fmt.Fprintf(&out, "metric.number=%s\nsummary=made with %s\nlocation=https://user:%s@example.com\n", line, line, url.QueryEscape(line))
+	must(os.WriteFile(os.Getenv("RUNNER_OUTPUT"), []byte(out.String()), 0o600))
+}

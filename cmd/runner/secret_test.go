@@ -1,0 +1,341 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+var secretAll = flag.Bool("secret.all", false, "every sensitive value of TestSecrets with git and without, not each only one way")
+
+const secretPipeline = `
+variable "token" {
+  type      = string
+  sensitive = true
+}
+variable "outer" {
+  type      = string
+  sensitive = true
+}
+variable "pin" {
+  type      = number
+  sensitive = true
+}
+
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "prints" {
+      env       = { SECRET = var.token }
+      command   = ["leak", "print", "outputs", "files"]
+      artifacts = ["out/kept.txt", "out/encoded.txt"]
+      gate "judge" {
+        env     = { SECRET = var.outer }
+        command = ["leak", "print"]
+      }
+    }
+    workstream "reads" { # it was given nothing
+      depends_on = [workstream.prints]
+      command    = ["leak", "cat"]
+    }
+    workstream "counts" {
+      env     = { SECRET = var.pin }
+      command = ["leak", "print", "outputs"]
+    }
+    workstream "leaves" {
+      env    = { SECRET = var.token }
+      script = "(setsid sh -c 'sleep 300; :' \"$SECRET\" &) ; exit 0"
+    }
+    workstream "fails" {
+      inputs  = ["in/**"]
+      env     = { SECRET = var.token }
+      command = ["leak", "fail"]
+    }
+    workstream "absent" { command = ["no-such-program-${var.outer}"] }
+    workstream "astray" {
+      dir     = "no-such-directory-${replace(var.token, "/[^a-z0-9]/", "")}/${base64encode(var.token)}"
+      command = ["true"]
+    }
+    workstream "named" {
+      env       = { SECRET = var.token }
+      command   = ["leak", "named"]
+      artifacts = ["out/name-*"]
+    }
+    workstream "once" {
+      effect  = "once"
+      env     = { SECRET = var.token }
+      command = ["leak", "fail"]
+      verify  = ["sh", "-c", "leak print; exit 2"]
+    }
+    workstream "asked" {
+      command = ["true"]
+      gate "sign-off" {
+        approval { message = "Go on?" }
+      }
+    }
+    workstream "refused" {
+      command = ["true"]
+      gate "values" {
+        condition     = length(var.token) > 5000
+        error_message = "no"
+      }
+      gate "judge" {
+        env     = { SECRET = var.token }
+        command = ["leak", "print", "fail"]
+      }
+    }
+  }
+  hook "failed" {
+    env     = { SECRET = var.token }
+    command = ["leak", "print", "fail"]
+  }
+}
+`
+
+// TestSecrets runs a pipeline whose every part betrays a sensitive value in
+// every form, and then every command that shows or writes something about it:
+// none of the forms may be in anything that was written or shown.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"git", "setsid"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
+	binary := buildBinary(t)
+	for _, tt := range []struct{ name, value string }{
+		{"special", `p@ss/w"rd+ü<1>&'$x\y`},
+		{"plain", "hunter2-Zq9x"},
+		{"lines", "-----BEGIN KEY-----\nMIIEpAIBAAKCAQEA7bq0\nqYw3Zk9Qx2v8/+aa\n-----END KEY-----\n"},
+		{"not UTF-8", "pa\xffss\xc3word\xfe"},
+		{"long", strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz/", 20)},
+	} {
+		for _, git := range []bool{true, false} {
+			if !*secretAll && git != (tt.name == "plain") {
+				continue
+			}
+			t.Run(tt.name+map[bool]string{true: " with git", false: " without"}[git], func(t *testing.T) {
+				t.Parallel()
+				s := newSecretRun(t, binary, tt.value, git)
+				s.everyCommand()
+				s.search()
+			})
+		}
+	}
+}
+
+// secretRun is a workspace in which a value must stay secret.
+type secretRun struct {
+	t           *testing.T
+	binary, dir string
+	value       string
+	git         bool
+	needles     []string
+	env         []string
+}
+
+const (
+	secretPin     = "918273645"
+	secretArchive = "kept.tar.gz"
+)
+
+func newSecretRun(t *testing.T, binary, value string, git bool) *secretRun {
+	t.Helper()
+	outer := "before-" + value + "-after"
+	s := &secretRun{t: t, binary: binary, dir: t.TempDir(), value: value, git: git, needles: secretNeedles(value, outer, secretPin)}
+	s.env = append(os.Environ(), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "PRDRUNNER_VAR_token="+value, "PRDRUNNER_VAR_pin="+secretPin,
+		"PRDRUNNER_VAR_outer="+outer, "DEPLOY_TOKEN="+value)
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("PRD-001.hcl", secretPipeline)
+	write("runner.yaml", "workspace:\n  include: [\"**\"]\n")
+	if git {
+		for _, args := range []string{"init -q -b main", "add .", "-c user.name=a -c user.email=a@example.com commit -q -m first"} {
+			s.run(s.command("git", strings.Fields(args)...), 0)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(s.dir, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join("in", fileName(value)), "x")
+	write("untracked.txt", "a file with "+value+" in it")
+	return s
+}
+
+func (s *secretRun) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	return cmd
+}
+
+// run runs a command and looks through all that it shows.
+func (s *secretRun) run(cmd *exec.Cmd, want ...int) {
+	s.t.Helper()
+	out, err := cmd.CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	s.look("what `"+strings.Join(cmd.Args[1:], " ")+"` shows", out)
+	if got := cmd.ProcessState.ExitCode(); len(want) > 0 && got != want[0] {
+		s.t.Errorf("%s %q: exit code %d, want %d:\n%s", filepath.Base(cmd.Path), cmd.Args[1:], got, want[0], out)
+	}
+}
+
+// look reports every form of the value that is found.
+func (s *secretRun) look(where string, data []byte) {
+	s.t.Helper()
+	for _, needle := range s.needles {
+		if i := bytes.Index(data, []byte(needle)); i >= 0 {
+			s.t.Errorf("%.200q holds %q: …%s…", where, needle, data[max(0, i-80):min(len(data), i+len(needle)+40)])
+		}
+	}
+}
+
+// everyCommand runs the commands that record something, with the value on their
+// command lines where people put text, and all that show something.
+func (s *secretRun) everyCommand() {
+	s.t.Helper()
+	said := "because of " + s.value
+	for _, step := range []struct {
+		args []string
+		exit int
+	}{
+		{[]string{"build", "PRD-001", "--keep-going", "--output", "plain", "-v", "--var", "token=" + s.value}, 1},
+		{[]string{"resolve", "PRD-001", "once", "--rerun", "-m", said}, 0},
+		{[]string{"build", "PRD-001", "--keep-going", "--output", "json", "--resume"}, 1},
+		{[]string{"approve", "PRD-001", "-m", said}, 0},
+		{[]string{"checkpoint", "create", "PRD-001", "-m", said}, 0},
+		{[]string{"build", "PRD-001", "--keep-going", "--resume", "--log-level", "trace"}, 1},
+		{[]string{"checkpoint", "rollback", "PRD-001", "0", "--yes"}, 0},
+		{[]string{"checkpoint", "export", "PRD-001", "--logs", "-o", secretArchive}, 0},
+	} {
+		s.run(s.command(s.binary, step.args...), step.exit)
+	}
+	for _, line := range []string{
+		"status", "status PRD-001", "status PRD-001 --json", "plan PRD-001 --resume", "plan PRD-001 --resume --json", "logs PRD-001", "logs PRD-001 prints --raw",
+		"logs PRD-001 prints --attempt 1", "logs PRD-001 reads", "checkpoint list PRD-001", "checkpoint list PRD-001 --json", "checkpoint show PRD-001 1 --json", "checkpoint show PRD-001",
+		"checkpoint diff PRD-001 1 latest", "checkpoint diff PRD-001 1 latest --json", "checkpoint validate PRD-001 --deep", "graph PRD-001", "validate PRD-001 --json", "config", "plan PRD-001 --resume -o plan.json",
+	} {
+		s.run(s.command(s.binary, strings.Fields(line)...))
+	}
+}
+
+// search looks through every byte that was written, as it is and unpacked.
+func (s *secretRun) search() {
+	s.t.Helper()
+	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(s.dir, path)
+		ours := strings.HasPrefix(rel, ".runner"+string(filepath.Separator))
+		if !ours && rel != secretArchive && rel != "plan.json" {
+			return nil
+		}
+		s.look("the name of a file", []byte(rel))
+		if e.Type()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(path)
+			s.look("the link "+rel, []byte(target))
+			return err
+		}
+		if !e.Type().IsRegular() {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		s.unpack(rel, data)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.betrayed()
+	if s.git {
+		all, err := s.command("git", "cat-file", "--batch-all-objects", "--batch").Output()
+		if err != nil || len(all) == 0 {
+			s.t.Fatalf("read git's objects: %d bytes, %v", len(all), err)
+		}
+		s.look("git's objects", all)
+	}
+}
+
+// betrayed holds that everything that was to betray the value had its chance.
+func (s *secretRun) betrayed() {
+	s.t.Helper()
+	state := filepath.Join(s.dir, ".runner")
+	for _, name := range []string{"prints", "prints.judge", "reads", "counts", "leaves", "fails", "named", "once", "once..verify", "refused.judge", "hook.failed.1"} {
+		log, err := os.ReadFile(filepath.Join(state, "PRD-001", "logs", name+".1.log"))
+		if silent := name == "leaves" || name == "named"; err != nil || !silent && !bytes.Contains(log, []byte("***")) {
+			s.t.Errorf("the log of %s is %.200q: %v", name, log, err)
+		}
+	}
+	journal, err := os.ReadFile(filepath.Join(state, "PRD-001", "journal.jsonl"))
+	for _, part := range []string{
+		`"kind":"processes.ended"`, `"command":"sh -c sleep 300; : ***"`, `"message":"bad token ***"`, `no-such-program-***`, `"reason":"because of ***"`, `"comment":"because of ***"`,
+		`"number":"***"`, `"summary":"made with ***`,
+	} {
+		if err != nil || !bytes.Contains(journal, []byte(part)) {
+			s.t.Errorf("the journal does not hold %s: %v", part, err)
+		}
+	}
+	if audit, err := os.ReadFile(filepath.Join(state, "audit.log")); err != nil || !bytes.Contains(audit, []byte(`token=***`)) {
+		s.t.Errorf("the audit log holds no masked argument: %v\n%s", err, audit)
+	}
+}
+
+// unpack looks through data, and through what it holds if it is compressed.
+func (s *secretRun) unpack(where string, data []byte) {
+	s.t.Helper()
+	s.look(where, data)
+	switch {
+	case bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		r, err := zstd.NewReader(bytes.NewReader(data))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer r.Close()
+		s.unpackFrom(where+", decompressed", r)
+	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
+		r, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.unpackFrom(where+", decompressed", r)
+	case len(data) > 262 && string(data[257:262]) == "ustar":
+		for r := tar.NewReader(bytes.NewReader(data)); ; {
+			h, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.look("a name in "+where, []byte(h.Name))
+			s.unpackFrom(where+": "+h.Name, r)
+		}
+	}
+}
+
+func (s *secretRun) unpackFrom(where string, r io.Reader) {
+	s.t.Helper()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.unpack(where, data)
+}
