@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"testing"
 
@@ -117,9 +116,6 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 		return false
 	}
 	for plane, fsys := range map[string]store.FS{"fault": m, "power cut": cut} {
-		if bothNames(t, fsys, c) {
-			continue
-		}
 		again := *c
 		again.fixture = on(t, unlocked{fsys}, c.dir)
 		again.o.Now, again.o.Policy = c.o.Now, c.o.Policy
@@ -134,37 +130,6 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 		settled(t, when+", "+plane, &again, want)
 	}
 	return true
-}
-
-// bothNames reports whether a directory that was being renamed has its old name
-// and its new one, as no file system leaves it: the one in memory makes each
-// name durable by itself.
-func bothNames(t *testing.T, fsys store.FS, c *scene) bool {
-	t.Helper()
-	where := map[any]bool{}
-	var walk func(dir string) bool
-	walk = func(dir string) bool {
-		entries, err := fsys.ReadDir(dir)
-		must(t, err)
-		for _, e := range entries {
-			if !e.IsDir() {
-				continue
-			}
-			info, err := e.Info()
-			must(t, err)
-			for other := range where {
-				if store.Same(other.(fs.FileInfo), info) {
-					return true
-				}
-			}
-			where[info] = true
-			if walk(filepath.Join(dir, e.Name())) {
-				return true
-			}
-		}
-		return false
-	}
-	return walk(c.dir)
 }
 
 // unlocked is the file system after the process that held locks on it has

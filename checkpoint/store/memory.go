@@ -2,9 +2,7 @@ package store
 
 import (
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,13 +10,15 @@ import (
 )
 
 // Memory is a file system in memory. It has two planes: what the running
-// programs see, and what would be there after a power cut. Sync moves the
-// content of a file to the second plane, SyncDir the names in a directory;
-// nothing else does. It is safe for concurrent use.
+// programs see, and what is there after a power cut whatever happens. Sync moves
+// the content of a file to the second plane, SyncDir the names in a directory;
+// nothing else does. What lies between the two may survive a power cut or not:
+// CrashStates yields all that could be there. It is safe for concurrent use.
 type Memory struct {
-	mu   sync.Mutex
-	root *node
-	tick int64 // counts changes, and stands for the time of each
+	mu      sync.Mutex
+	root    *node
+	tick    int64    // counts changes, and stands for the time of each
+	pending []change // of names, which no sync has covered
 }
 
 // node is a file, directory or symbolic link.
@@ -27,6 +27,8 @@ type node struct {
 	data    []byte // of a file; the target of a link
 	synced  []byte
 	dirty   int              // from where on data may differ from synced
+	cut     bool             // to nothing, since it was synced
+	lent    bool             // data and synced are also those of another Memory's node
 	names   map[string]*node // of a directory
 	durable map[string]*node
 	changed int64
@@ -41,38 +43,6 @@ func NewMemory() *Memory { return &Memory{root: newDir(fs.ModeDir | DirPerm)} }
 
 func newDir(mode fs.FileMode) *node {
 	return &node{mode: mode, names: map[string]*node{}, durable: map[string]*node{}}
-}
-
-// Crash returns what would be there after a power cut now: only names that
-// were synced, and of each file only the content that was. The receiver is
-// left as it is.
-func (m *Memory) Crash() *Memory {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return &Memory{root: m.root.crashed(map[*node]*node{}), tick: m.tick}
-}
-
-func (n *node) crashed(seen map[*node]*node) *node {
-	if c := seen[n]; c != nil {
-		return c
-	}
-	c := &node{mode: n.mode, changed: n.changed, number: n.number}
-	seen[n] = c
-	switch {
-	case n.mode.IsDir():
-		c.names = make(map[string]*node, len(n.durable))
-		for name, child := range n.durable {
-			c.names[name] = child.crashed(seen)
-		}
-		c.durable = maps.Clone(c.names)
-	case n.mode.IsRegular():
-		c.data = slices.Clone(n.synced)
-		c.synced = slices.Clone(n.synced)
-		c.dirty = len(c.data)
-	default:
-		c.data = n.data
-	}
-	return c
 }
 
 // lookup finds a node; the caller holds the mutex.

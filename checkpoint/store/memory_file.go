@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // memoryFile is an open file of a Memory.
@@ -69,6 +70,9 @@ func (f *memoryFile) write(p []byte, off int64) (int, error) {
 	if off < 0 {
 		off = int64(len(n.data))
 	}
+	if n.lent && int(off) < len(n.data) {
+		n.data, n.synced, n.lent = slices.Clone(n.data), slices.Clone(n.synced), false
+	}
 	if grow := off + int64(len(p)) - int64(len(n.data)); grow > 0 {
 		n.data = append(n.data, make([]byte, grow)...)
 	}
@@ -92,8 +96,11 @@ func (f *memoryFile) Sync() error {
 	}
 	// Appending is what happens most, so that only what is new is copied.
 	n := f.node
+	if n.lent && n.dirty < len(n.synced) {
+		n.synced = slices.Clone(n.synced)
+	}
 	n.synced = append(n.synced[:n.dirty], n.data[n.dirty:]...)
-	n.dirty = len(n.data)
+	n.dirty, n.cut = len(n.data), false
 	return nil
 }
 

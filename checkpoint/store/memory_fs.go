@@ -2,7 +2,6 @@ package store
 
 import (
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,13 +39,12 @@ func (m *Memory) open(name string, flag int, perm fs.FileMode) (*node, error) {
 		return nil, fs.ErrNotExist
 	case n == nil:
 		n = &node{mode: perm.Perm()}
-		dir.names[base] = n
-		m.touch(dir)
+		m.alter(change{sets: []entry{{dir, base, n}}})
 		n.number = m.tick
 	case n.mode.IsDir() && flag&(os.O_WRONLY|os.O_RDWR) != 0:
 		return nil, syscall.EISDIR
 	case flag&os.O_TRUNC != 0:
-		n.data, n.dirty = nil, 0
+		n.data, n.dirty, n.cut = nil, 0, true
 		m.touch(n)
 	}
 	return n, nil
@@ -83,8 +81,7 @@ func (m *Memory) add(op, name string, n *node) error {
 	if err != nil {
 		return &fs.PathError{Op: op, Path: name, Err: err}
 	}
-	dir.names[base] = n
-	m.touch(dir)
+	m.alter(change{sets: []entry{{dir, base, n}}})
 	if n.number == 0 { // not a second name
 		n.number = m.tick
 	}
@@ -128,7 +125,9 @@ func (m *Memory) rename(from, to string) error {
 	if err != nil {
 		return err
 	}
+	var gone *node
 	if had := target.names[name]; had != nil && (had.mode.IsDir() || n.mode.IsDir()) {
+		gone = had
 		if !had.mode.IsDir() || !n.mode.IsDir() || len(had.names) > 0 {
 			return fs.ErrExist
 		}
@@ -136,10 +135,7 @@ func (m *Memory) rename(from, to string) error {
 	if n.mode.IsDir() && slices.Contains(ancestors(m, to), n) {
 		return fs.ErrInvalid
 	}
-	delete(source.names, old)
-	target.names[name] = n
-	m.touch(source)
-	m.touch(target)
+	m.alter(change{sets: []entry{{source, old, nil}, {target, name, n}}, gone: gone})
 	return nil
 }
 
@@ -160,8 +156,9 @@ func (m *Memory) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir, base, err := m.parent(name)
+	var n *node
 	if err == nil {
-		switch n := dir.names[base]; {
+		switch n = dir.names[base]; {
 		case n == nil:
 			err = fs.ErrNotExist
 		case len(n.names) > 0:
@@ -171,8 +168,7 @@ func (m *Memory) Remove(name string) error {
 	if err != nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: err}
 	}
-	delete(dir.names, base)
-	m.touch(dir)
+	m.alter(change{sets: []entry{{dir, base, nil}}, gone: n})
 	return nil
 }
 
@@ -187,7 +183,7 @@ func (m *Memory) SyncDir(name string) error {
 	if err != nil {
 		return &fs.PathError{Op: "sync", Path: name, Err: err}
 	}
-	n.durable = maps.Clone(n.names)
+	m.settle(n)
 	return nil
 }
 
