@@ -191,10 +191,14 @@ type dying struct {
 	at     int64
 	count  atomic.Int64
 	before func() // the fatal change
+	each   func() // what is done before any change
 }
 
 func (d *dying) dead() bool {
 	n := d.count.Add(1)
+	if d.each != nil {
+		d.each()
+	}
 	if n == d.at && d.before != nil {
 		d.before()
 	}

@@ -234,14 +234,19 @@ func noRecords(func(store.Record, error) bool) {}
 // segmentName names what a journal was compacted from.
 func segmentName(t tail) string { return fmt.Sprintf("journal.%d-%d.jsonl", t.first, t.seq) }
 
-// keepSegment gives the journal a second name, under which it stays.
+// keepSegment gives the journal a second name, under which it stays. That is
+// durable before the first one is taken from it: a disk may keep the later
+// change of names without the earlier one, and the journal would be gone.
 func (s *Store) keepSegment(prd string, t tail) error {
 	to := filepath.Join(s.prdDir(prd), segmentName(t))
 	err := s.fs.Link(s.journalPath(prd), to)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("keep the journal as %s: %w", to, err)
 	}
-	return nil // the journal's own replacement syncs the directory
+	if err := s.fs.SyncDir(filepath.Dir(to)); err != nil {
+		return fmt.Errorf("keep the journal as %s: %w", to, err)
+	}
+	return nil
 }
 
 // clean removes what nothing refers to: temporary files, and what the tasks of

@@ -1,0 +1,194 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+var (
+	crashDepth = flag.Int("crash.depth", 0, "how many unsynced operations fare otherwise than the others in the states after a power cut that are tried; 0: a few states of each moment")
+	crashSeed  = flag.Uint64("crash.seed", 1, "of the states that are tried where these are few")
+)
+
+// fewStates is how many states of a moment are tried by default, and fewOps how
+// many operations fare otherwise than the others in these.
+const (
+	fewStates = 6
+	fewOps    = 2
+)
+
+// cut is what could be there after a power cut.
+type cut struct {
+	*store.Memory
+	when  string
+	acked any // what was acknowledged by then
+}
+
+// cuts gathers what could be there after a power cut at any moment of what is
+// done to a file system in memory, each state once. Of two moments with the same
+// state, the later one counts, by which more was acknowledged.
+type cuts struct {
+	t     testing.TB
+	m     *store.Memory
+	acked func() any
+
+	mu      sync.Mutex
+	rand    *rand.Rand
+	by      map[string]*cut
+	all     []*cut
+	moments int
+}
+
+func newCuts(t testing.TB, m *store.Memory, acked func() any) *cuts {
+	return &cuts{t: t, m: m, acked: acked, rand: rand.New(rand.NewPCG(*crashSeed, 0)), by: map[string]*cut{}}
+}
+
+// watched is the file system, of which every moment is taken down.
+func (c *cuts) watched() *dying { return &dying{FS: c.m, each: c.take} }
+
+// take takes down this moment.
+func (c *cuts) take() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moments++
+	for _, m := range c.chosen() {
+		sum := m.Sum()
+		at := c.by[sum]
+		if at == nil {
+			at = &cut{Memory: m}
+			c.by[sum] = at
+			c.all = append(c.all, at)
+		}
+		at.acked = c.acked()
+		at.when = fmt.Sprintf("state %d, cut at moment %d (-crash.depth=%d -crash.seed=%d)", slices.Index(c.all, at), c.moments, *crashDepth, *crashSeed)
+	}
+}
+
+// chosen are the states of this moment that are tried: what was synced and nothing
+// else, what programs see, and others.
+func (c *cuts) chosen() []*store.Memory {
+	if *crashDepth > 0 {
+		return slices.Collect(c.m.CrashStates(*crashDepth))
+	}
+	all := slices.Collect(c.m.CrashStates(fewOps))
+	c.rand.Shuffle(max(0, len(all)-1), func(i, j int) { all[i+1], all[j+1] = all[j+1], all[i+1] })
+	return all[:min(fewStates, len(all))]
+}
+
+// end takes down the last moment, and says how much there was.
+func (c *cuts) end() []*cut {
+	c.take()
+	c.t.Logf("%d crash states at %d moments", len(c.all), c.moments)
+	return c.all
+}
+
+// boundaries are the states that the journals of all sessions of a PRD led
+// through, by seqOf.
+type boundaries map[string]*State
+
+// add adds the states of what is stored now.
+func (b boundaries) add(t testing.TB, s *Store, prd string) {
+	t.Helper()
+	sessions, err := s.Sessions(prd)
+	must(t, err)
+	for _, at := range sessions {
+		must(t, at.Err)
+		path := filepath.Join(at.Dir, journalName)
+		f := newFold()
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
+			if err := f.apply(c); err != nil {
+				return err
+			}
+			b[seqOf(f.state)] = f.state.Clone()
+			return nil
+		})
+		must(t, err)
+	}
+}
+
+// recovered makes sure that what a power cut left is put in order by the next
+// owner, twice with the same result, at one of the boundaries. It returns where.
+func (b boundaries) recovered(t testing.TB, when string, f *fixture) *State {
+	t.Helper()
+	s := f.open()
+	if _, err := s.Load("PRD-009"); err != nil && !errors.Is(err, ErrNoSession) {
+		t.Fatalf("%s: read: %v", when, err)
+	}
+	var first *State
+	for turn, end := range []func(*Session){func(x *Session) { kill(t, x) }, func(x *Session) { must(t, x.Close()) }, func(x *Session) { must(t, x.Close()) }} {
+		x, err := s.Lock(context.Background(), "PRD-009", by)
+		if err != nil {
+			t.Fatalf("%s: owner %d: %v", when, turn+1, err)
+		}
+		if turn == 0 {
+			first = x.State()
+		}
+		same(t, fmt.Sprintf("%s, owner %d", when, turn+1), x.State(), first)
+		end(x)
+	}
+	if first != nil {
+		want := b[seqOf(first)]
+		if want == nil {
+			t.Fatalf("%s: it stands at %s, which is no boundary", when, seqOf(first))
+		}
+		same(t, when, first, want)
+	}
+	return first
+}
+
+// sound makes sure that everything that a state names is there and verifies, and
+// that nothing is left of what was cut short.
+func (f *fixture) sound(when string) {
+	t := f.t
+	t.Helper()
+	s := f.open()
+	sessions, err := s.Sessions("PRD-009")
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	if len(sessions) > 0 {
+		v, err := s.Validate(context.Background(), nil, ValidateOptions{PRD: "PRD-009", Deep: true})
+		if err != nil {
+			t.Fatalf("%s: validate: %v", when, err)
+		}
+		for _, at := range v.Sessions {
+			if at.Journal != nil {
+				t.Fatalf("%s: the journal of %s: %v", when, at.Dir, at.Journal)
+			}
+			for _, c := range at.Checkpoints {
+				if !c.Whole() {
+					t.Fatalf("%s: checkpoint %s (%s): %s", when, c.Ref.ID, c.Ref.Trigger, c.Reason())
+				}
+			}
+		}
+	}
+	if lacking := lackingIn(t, s, "PRD-009"); lacking != "" {
+		t.Fatalf("%s: %s", when, lacking)
+	}
+	for _, dir := range []string{s.prdDir("PRD-009"), filepath.Join(s.prdDir("PRD-009"), checkpointsDir)} {
+		if !isThere(t, s, dir) {
+			continue
+		}
+		entries, err := f.fs.ReadDir(dir)
+		must(t, err)
+		for _, e := range entries {
+			if store.IsTemp(e.Name()) {
+				t.Fatalf("%s: %s is left", when, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	for _, path := range []string{s.archivingPath("PRD-009"), s.deletingPath("PRD-009"), s.importingPath("PRD-009")} {
+		if isThere(t, s, path) {
+			t.Fatalf("%s: %s is left", when, path)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// live leads a session through a boundary of each kind, and says when one is
+// acknowledged.
+func live(t testing.TB, x *Session, acked func()) {
+	boundary := func(trigger Trigger, all ...Event) {
+		x.Add(all...)
+		if trigger != "" {
+			x.Checkpoint(trigger, "", nil)
+		}
+		commit(t, x)
+		acked()
+		must(t, x.WriteDerived(context.Background(), true))
+	}
+	must(t, x.Start(started("S1", Shape{Phases: cashier().Phases[:1]})))
+	acked()
+	boundary(TriggerStart)
+	boundary("", PhaseStarted{Phase: "phase-1"})
+	boundary(TriggerFailure, WorkstreamStarted{Workstream: "WS1", Attempt: 1},
+		WorkstreamFailed{Workstream: "WS1", Error: Failure{Message: "no"}})
+	boundary(TriggerPause, PauseAsked{By: by}, SessionPaused{Reason: PauseRequested})
+	boundary("", SessionResumed{Pipeline: FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, By: by, Version: "test"})
+	done := Work{Attempt: 2, Digest: Digest{Definition: "sha256:d"}, Artifacts: []Artifact{
+		put(t, x.store, "a.sql", "create table a"), put(t, x.store, "b.sql", "create table b"),
+	}}
+	boundary(TriggerWorkstreamComplete, WorkstreamStarted{Workstream: "WS1", Attempt: 2}, WorkstreamSucceeded{Workstream: "WS1", Work: done})
+	verdict := Verdict{Gate: "schema-validation (WS1)", Definition: "sha256:g", Judged: "sha256:j"}
+	boundary(TriggerGatePassed, GateStarted{Gate: verdict.Gate}, GatePassed{Verdict: verdict}, WorkstreamCompleted{Workstream: "WS1"})
+	boundary(TriggerComplete, PhaseCompleted{Phase: "phase-1"}, SessionCompleted{})
+	must(t, x.Close())
+}
+
+// TestPowerCutAtEveryBoundary tries what a power cut could leave at every moment
+// of a session with a boundary of each kind: the state is that of the boundary or
+// the one before, the former if it was acknowledged, with all that it names; and
+// the session can be gone on with.
+func TestPowerCutAtEveryBoundary(t *testing.T) {
+	t.Parallel()
+	var acked atomic.Uint64
+	m := store.NewMemory()
+	c := newCuts(t, m, func() any { return acked.Load() })
+	f := on(t, c.watched(), "/ws/.runner")
+	x := f.lock()
+	live(t, x, func() { acked.Store(x.Durable()) })
+	known := boundaries{}
+	known.add(t, f.open(), "PRD-009")
+	for _, cut := range c.end() {
+		g := on(t, cut.Memory, f.dir)
+		st := known.recovered(t, cut.when, g)
+		g.sound(cut.when)
+		var seq uint64
+		if st != nil {
+			seq = st.Seq
+		}
+		if done := cut.acked.(uint64); seq < done || seq > done+1 {
+			t.Fatalf("%s: boundary %d was acknowledged, and it stands at %d", cut.when, done, seq)
+		}
+		g.goesOn(cut.when)
+	}
+}
+
+// goesOn adds a boundary to what is there.
+func (f *fixture) goesOn(when string) {
+	t := f.t
+	t.Helper()
+	x := f.lock()
+	if x.State() == nil {
+		must(t, x.Start(started("S1", cashier())))
+	}
+	id, made := x.Checkpoint(TriggerManual, "", nil)
+	if !made {
+		t.Fatalf("%s: no checkpoint", when)
+	}
+	commit(t, x)
+	want := x.State().Clone()
+	must(t, x.Close())
+	snap, err := f.open().Load("PRD-009")
+	if err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	same(t, when, snap.State, want)
+	if err := snap.Document.Matches(want); err != nil {
+		t.Fatalf("%s: %v", when, err)
+	}
+	if f.read(f.checkpointFile(id)) == nil {
+		t.Fatalf("%s: checkpoint %s has no file", when, id)
+	}
+	f.sound(fmt.Sprintf("%s, gone on with", when))
+}
