@@ -19,10 +19,11 @@ var (
 	crashSeed  = flag.Uint64("crash.seed", 1, "of the states that are tried where these are few")
 )
 
-// fewStates is how many states of a moment are tried by default, and fewOps how
-// many operations fare otherwise than the others in these.
+// By default fewStates of the first chosenOf states of a moment are tried, in
+// which no more than fewOps operations fare otherwise than the others.
 const (
 	fewStates = 6
+	chosenOf  = 500
 	fewOps    = 2
 )
 
@@ -73,13 +74,18 @@ func (c *cuts) take() {
 	}
 }
 
-// chosen are the states of this moment that are tried: what was synced and nothing
-// else, what programs see, and others.
+// chosen are the states of this moment that are tried, what was synced and nothing
+// else among them.
 func (c *cuts) chosen() []*store.Memory {
 	if *crashDepth > 0 {
 		return slices.Collect(c.m.CrashStates(*crashDepth))
 	}
-	all := slices.Collect(c.m.CrashStates(fewOps))
+	var all []*store.Memory
+	for m := range c.m.CrashStates(fewOps) {
+		if all = append(all, m); len(all) == chosenOf {
+			break
+		}
+	}
 	c.rand.Shuffle(max(0, len(all)-1), func(i, j int) { all[i+1], all[j+1] = all[j+1], all[i+1] })
 	return all[:min(fewStates, len(all))]
 }
