@@ -1,10 +1,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -43,14 +45,13 @@ type cuts struct {
 	acked func() any
 
 	mu      sync.Mutex
-	rand    *rand.Rand
 	by      map[string]*cut
 	all     []*cut
 	moments int
 }
 
 func newCuts(t testing.TB, m *store.Memory, acked func() any) *cuts {
-	return &cuts{t: t, m: m, acked: acked, rand: rand.New(rand.NewPCG(*crashSeed, 0)), by: map[string]*cut{}}
+	return &cuts{t: t, m: m, acked: acked, by: map[string]*cut{}}
 }
 
 // watched is the file system, of which every moment is taken down.
@@ -61,8 +62,7 @@ func (c *cuts) take() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moments++
-	for _, m := range c.chosen() {
-		sum := m.Sum()
+	for sum, m := range afterCut(c.m, uint64(c.moments), fewStates) {
 		at := c.by[sum]
 		if at == nil {
 			at = &cut{Memory: m}
@@ -74,20 +74,30 @@ func (c *cuts) take() {
 	}
 }
 
-// chosen are the states of this moment that are tried, what was synced and nothing
-// else among them.
-func (c *cuts) chosen() []*store.Memory {
-	if *crashDepth > 0 {
-		return slices.Collect(c.m.CrashStates(*crashDepth))
-	}
+// afterCut yields what could be there after a power cut at a moment, each state
+// once, by its sum: what was synced and nothing else first. By default it is few.
+func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.Memory] {
 	var all []*store.Memory
-	for m := range c.m.CrashStates(fewOps) {
-		if all = append(all, m); len(all) == chosenOf {
+	for state := range m.CrashStates(cmp.Or(*crashDepth, fewOps)) {
+		if all = append(all, state); *crashDepth == 0 && len(all) == chosenOf {
 			break
 		}
 	}
-	c.rand.Shuffle(max(0, len(all)-1), func(i, j int) { all[i+1], all[j+1] = all[j+1], all[i+1] })
-	return all[:min(fewStates, len(all))]
+	if *crashDepth == 0 {
+		random, others := rand.New(rand.NewPCG(*crashSeed, moment)), all[1:]
+		random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+		all = all[:min(few, len(all))]
+	}
+	return func(yield func(string, *store.Memory) bool) {
+		seen := map[string]bool{}
+		for _, state := range all {
+			sum := state.Sum()
+			if !seen[sum] && !yield(sum, state) {
+				return
+			}
+			seen[sum] = true
+		}
+	}
 }
 
 // end takes down the last moment, and says how much there was.

@@ -105,14 +105,14 @@ func TestRebuildJournalFaults(t *testing.T) {
 	for _, plane := range []string{"once", "for ever", "power cut"} {
 		t.Run(plane, func(t *testing.T) {
 			t.Parallel()
-			ways := map[bool]int{}
+			ways, states := map[bool]int{}, 0
 			for n := int64(1); ; n += stride() {
 				m := store.NewMemory()
 				w := newWreck(t, m)
-				after := m
+				after := []*store.Memory{m}
 				once, d := &failingOnce{FS: m, at: n}, &dying{FS: m, at: n, before: func() {
 					if plane == "power cut" {
-						after = m.Crash()
+						after = afterCutAt(m, n)
 					}
 				}}
 				w.o.FS = store.FS(d)
@@ -120,13 +120,16 @@ func TestRebuildJournalFaults(t *testing.T) {
 					w.o.FS = once
 				}
 				err := w.rebuildAll()
-				w.o.FS, w.fs = after, after
-				ways[w.rebuilt(fmt.Sprintf("%s at %d: %v", plane, n, err), err == nil)]++
+				for i, left := range after {
+					w.o.FS, w.fs = left, left
+					ways[w.rebuilt(fmt.Sprintf("%s at %d, state %d: %v", plane, n, i, err), err == nil)]++
+				}
+				states += len(after)
 				if once.count.Load()+d.count.Load() < n {
 					if err != nil {
 						t.Errorf("without a fault: %v", err)
 					}
-					t.Logf("%d operations, %d times it was done again", n-1, ways[true])
+					t.Logf("%d operations, %d states, %d times it was done again", n-1, states, ways[true])
 					break
 				}
 			}

@@ -4,6 +4,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -140,6 +141,50 @@ func (h *halfway) settled(when string, done bool) (how string) {
 	return "never begun"
 }
 
+// after is the session with its state on another file system, and its files as
+// they are now in a workspace of their own.
+func (h *halfway) after(left *store.Memory) *halfway {
+	h.t.Helper()
+	to := *h
+	state := *h.fixture
+	state.fs, state.o.FS = left, left
+	to.fixture, to.ws = &state, h.t.TempDir()
+	must(h.t, filepath.WalkDir(h.ws, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == h.ws {
+			return err
+		}
+		name := filepath.Join(to.ws, strings.TrimPrefix(path, h.ws))
+		info, err := d.Info()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			err = os.Mkdir(name, 0o700)
+		case d.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, name)
+		default:
+			data, failed := os.ReadFile(path)
+			err = errors.Join(failed, os.WriteFile(name, data, 0o600))
+		}
+		return errors.Join(err, os.Chmod(name, info.Mode().Perm()))
+	}))
+	return &to
+}
+
+// afterCutAt is afterCut for what takes long to look at.
+func afterCutAt(m *store.Memory, n int64) []*store.Memory {
+	const few = 2
+	var all []*store.Memory
+	for _, left := range afterCut(m, uint64(n), few) {
+		all = append(all, left)
+	}
+	return all
+}
+
 // stride is how many operations lie between those that fail.
 func stride() int64 {
 	if testing.Short() {
@@ -149,7 +194,7 @@ func stride() int64 {
 }
 
 // TestRollbackFaults lets every operation on the state directory fail in turn,
-// once or from then on, and cuts the power there: the next owner finishes the
+// once or from then on, and cuts the power there, whatever the disk makes of it: the next owner finishes the
 // rollback, or finds that it never began.
 func TestRollbackFaults(t *testing.T) {
 	t.Parallel()
@@ -176,21 +221,24 @@ func TestRollbackFaults(t *testing.T) {
 	for _, plane := range []string{"for ever", "power cut"} {
 		t.Run(plane, func(t *testing.T) {
 			t.Parallel()
+			states := 0
 			for n := int64(1); ; n += stride() {
 				m := store.NewMemory()
 				h := newHalfway(t, m)
-				after := m
+				after := []*store.Memory{m}
 				d := &dying{FS: m, at: n, before: func() {
 					if plane == "power cut" {
-						after = m.Crash()
+						after = afterCutAt(m, n)
 					}
 				}}
 				h.o.FS = d
 				err := h.goBack(context.Background())
-				h.o.FS = after
-				h.settled(fmt.Sprintf("%s at change %d: %v", plane, n, err), err == nil)
+				for i, left := range after {
+					h.after(left).settled(fmt.Sprintf("%s at change %d, state %d: %v", plane, n, i, err), err == nil)
+				}
+				states += len(after)
 				if d.count.Load() < n {
-					t.Logf("%d changes", n-1)
+					t.Logf("%d changes, %d states", n-1, states)
 					break
 				}
 			}
@@ -245,14 +293,15 @@ func TestFinishRollbackFaults(t *testing.T) {
 	for _, plane := range []string{"once", "for ever", "power cut"} {
 		t.Run(plane, func(t *testing.T) {
 			t.Parallel()
+			states := 0
 			for n := int64(1); ; n += stride() {
 				m := store.NewMemory()
 				h := newHalfway(t, m)
 				h.cutShort()
-				after := m
+				after := []*store.Memory{m}
 				once, d := &failingOnce{FS: m, at: n}, &dying{FS: m, at: n, before: func() {
 					if plane == "power cut" {
-						after = m.Crash()
+						after = afterCutAt(m, n)
 					}
 				}}
 				h.o.FS = store.FS(d)
@@ -260,12 +309,15 @@ func TestFinishRollbackFaults(t *testing.T) {
 					h.o.FS = once
 				}
 				err := h.goBack(context.Background())
-				h.o.FS = after
-				when := fmt.Sprintf("%s at %d: %v", plane, n, err)
-				h.settled(when, err == nil)
-				h.keptEdit(when)
+				for i, left := range after {
+					when := fmt.Sprintf("%s at %d, state %d: %v", plane, n, i, err)
+					g := h.after(left)
+					g.settled(when, err == nil)
+					g.keptEdit(when)
+				}
+				states += len(after)
 				if once.count.Load()+d.count.Load() < n {
-					t.Logf("%d operations", n-1)
+					t.Logf("%d operations, %d states", n-1, states)
 					break
 				}
 			}
