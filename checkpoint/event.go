@@ -110,7 +110,7 @@ type SessionFailed struct {
 
 // SessionInterrupted ends a run because a signal asked for it.
 type SessionInterrupted struct {
-	Signal string `json:"signal"` // "SIGINT", "SIGTERM"
+	Signal string `json:"signal"` // "SIGINT", "SIGTERM", "SIGHUP"
 }
 
 // SessionCompleted ends a session: everything passed or was skipped.

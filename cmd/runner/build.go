@@ -207,7 +207,7 @@ func (b *build) tidy(ctx context.Context, session *checkpoint.Session) error {
 		fmt.Fprintln(b.env.stderr, "Warning:", warning)
 	}
 	if err == nil {
-		err = tell(b.env.stderr, &t.Pruned)
+		tell(b.env.stderr, &t.Pruned)
 	}
 	for _, kept := range t.Spared {
 		fmt.Fprintf(b.env.stderr, "Kept, although the session is complete: %s (%s); `%s` goes back to it\n",

@@ -40,7 +40,7 @@ func exitCodeTable() []exitCodeMeaning {
 		{exitDamaged, "checkpoint damaged, or the session cannot be resumed without a decision"},
 		{exitAlreadyComplete, "already complete (with --resume only)"},
 		{exitInterrupted, "interrupted (Ctrl+C)"},
-		{exitTerminated, "terminated (SIGTERM)"},
+		{exitTerminated, "terminated (SIGTERM, or SIGHUP when its terminal goes away)"},
 	}
 }
 
@@ -117,7 +117,7 @@ func isA[E error](err error) bool {
 
 func endedCode(e *endedError) int {
 	switch {
-	case e.signal == "SIGTERM":
+	case e.signal == "SIGTERM", e.signal == "SIGHUP":
 		return exitTerminated
 	case e.signal != "":
 		return exitInterrupted

@@ -22,6 +22,7 @@ func TestExitCodes(t *testing.T) {
 		{&endedError{status: checkpoint.StatusPaused}, exitPaused},
 		{&endedError{status: checkpoint.StatusPaused, signal: "SIGINT"}, exitInterrupted},
 		{&endedError{status: checkpoint.StatusPaused, signal: "SIGTERM"}, exitTerminated},
+		{&endedError{status: checkpoint.StatusPaused, signal: "SIGHUP"}, exitTerminated},
 		{errDiagnosed, exitUsage},
 		{&configError{}, exitUsage},
 		{usageErrorf("x"), exitUsage},

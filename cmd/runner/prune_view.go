@@ -176,14 +176,13 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 
 // tell says what the end of a run removed by itself, and what can no longer be
 // gone back to because of it.
-func tell(w io.Writer, p *checkpoint.Pruned) error {
+func tell(w io.Writer, p *checkpoint.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
 		fmt.Fprintf(&b, "Retention let go of %s (%s), keeping %d:\n", view.Plural(n, "checkpoint"), size(p.Freed), p.Kept)
 	}
 	writeRemoved(&b, p, "Retention let go of")
-	_, err := io.WriteString(w, b.String())
-	return err
+	fmt.Fprint(w, b.String())
 }
 
 // writeRemoved prints each thing that is removed with its reason, and what can

@@ -21,6 +21,11 @@ type signals struct {
 func catchSignals(second func()) *signals {
 	caught := make(chan os.Signal, 4)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	// A terminal that goes away is no reason to kill what runs. One who ignores
+	// that, as nohup does, wants the run to go on.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(caught, syscall.SIGHUP)
+	}
 	// A reader of our output that goes away must not end the run silently: the
 	// write fails instead, and the view says so.
 	pipes := make(chan os.Signal, 1)
@@ -56,8 +61,12 @@ func catchSignals(second func()) *signals {
 }
 
 func signalName(sig os.Signal) string {
-	if sig == syscall.SIGTERM {
+	switch sig {
+	case syscall.SIGTERM:
 		return "SIGTERM"
+	case syscall.SIGHUP:
+		return "SIGHUP"
+	default:
+		return "SIGINT"
 	}
-	return "SIGINT"
 }

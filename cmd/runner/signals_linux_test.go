@@ -1,0 +1,147 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// politePipeline has a workstream that ends when it is asked to, and says so;
+// stubbornPipeline one that does not, and that has an hour to.
+const (
+	politePipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" {
+      script = <<-EOT
+        trap "echo asked > asked; exit 1" TERM
+        test ! -e go || exit 0
+        echo $$ > pid.tmp; mv pid.tmp pid
+        until test -e go; do sleep 0.02; done
+      EOT
+    }
+  }
+}`
+	stubbornPipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" {
+      script = <<-EOT
+        trap "echo asked > asked" TERM
+        echo $$ > pid.tmp; mv pid.tmp pid
+        while :; do sleep 0.02 || :; done
+      EOT
+    }
+  }
+}`
+)
+
+// TestSignalStopsARunGracefully: whichever signal asks, what runs is asked to
+// end and has ended, a checkpoint is there, and the next build goes on.
+func TestSignalStopsARunGracefully(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		signal syscall.Signal
+		name   string
+		code   int
+	}{
+		{syscall.SIGINT, "SIGINT", exitInterrupted},
+		{syscall.SIGTERM, "SIGTERM", exitTerminated},
+		{syscall.SIGHUP, "SIGHUP", exitTerminated},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := newWorkspace(t, politePipeline)
+			l := launch(t, dir, "build", "PRD-001")
+			child := awaitPID(t, dir, "pid")
+			l.signal(tt.signal)
+			l.exits(tt.code)
+			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+tt.name) {
+				t.Errorf("it showed %q", shown)
+			}
+			wantInterrupted(t, dir, child)
+			write(t, dir, "go")
+			run(t, dir, 0, "build", "PRD-001", "--resume")
+		})
+	}
+}
+
+// wantInterrupted holds a session to having been stopped gracefully.
+func wantInterrupted(t *testing.T, dir string, child int) {
+	t.Helper()
+	if isAlive(child) {
+		t.Error("what it ran is alive")
+	}
+	if lines(t, dir, "asked") != 1 {
+		t.Error("what it ran was not asked to end")
+	}
+	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
+		t.Errorf("the status is\n%s", status)
+	}
+	if list := run(t, dir, 0, "checkpoint", "list", "PRD-001"); strings.Count(list, "user_interrupt") != 1 {
+		t.Errorf("the checkpoints are\n%s", list)
+	}
+}
+
+func TestRunThatIgnoresHangupsGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t, politePipeline)
+	l := launchCommand(t, dir, exec.CommandContext(t.Context(), "nohup", "runner", "build", "PRD-001"))
+	child := awaitPID(t, dir, "pid")
+	for range 3 {
+		l.signal(syscall.SIGHUP)
+	}
+	run(t, dir, 0, "checkpoint", "create", "PRD-001") // which its runner does, after it got the signals
+	if !isAlive(child) {
+		t.Error("what it ran was ended")
+	}
+	write(t, dir, "go")
+	l.exits(0)
+}
+
+// TestCtrlC: on a terminal, once is graceful and twice is at once; and a
+// terminal that goes away stops gracefully, too, though nothing can be shown.
+func TestCtrlC(t *testing.T) {
+	t.Parallel()
+	t.Run("once", func(t *testing.T) {
+		t.Parallel()
+		dir := newWorkspace(t, politePipeline)
+		s := atTerminal(t, dir, "build", "PRD-001")
+		child := awaitPID(t, dir, "pid")
+		s.send(ctrlC)
+		s.expect("PRD-001 interrupted by SIGINT")
+		s.exits(exitInterrupted)
+		wantInterrupted(t, dir, child)
+	})
+	t.Run("twice", func(t *testing.T) {
+		t.Parallel()
+		dir := newWorkspace(t, stubbornPipeline)
+		if err := os.WriteFile(filepath.Join(dir, "runner.yaml"), []byte("grace: 1h\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := atTerminal(t, dir, "build", "PRD-001")
+		child := awaitPID(t, dir, "pid")
+		s.send(ctrlC)
+		awaitFile(t, dir, "asked")
+		if !isAlive(child) {
+			t.Error("it was killed although it has an hour")
+		}
+		s.send(ctrlC)
+		s.exits(exitInterrupted)
+		wantInterrupted(t, dir, child)
+	})
+	t.Run("hangup", func(t *testing.T) {
+		t.Parallel()
+		dir := newWorkspace(t, politePipeline)
+		s := atTerminal(t, dir, "build", "PRD-001")
+		child := awaitPID(t, dir, "pid")
+		if err := s.master.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.exits(exitTerminated)
+		wantInterrupted(t, dir, child)
+	})
+}
