@@ -159,7 +159,7 @@ func (e *Executor) Close() error {
 // Run runs the task to its end, and to the end of everything it started.
 //
 // A timeout or a cancelled context decides the outcome even if the process then
-// exits with 0. A process that outlives the task's main process by more than a
+// exits with 0; where it has ended before, on Linux, its end does. A process that outlives the task's main process by more than a
 // moment is ended, with the task's grace, and reported in Result.Leftovers.
 func (e *Executor) Run(ctx context.Context, work runner.Task, sink runner.Sink) (runner.Result, error) {
 	result := runner.Result{Started: e.options.Now()}

@@ -84,6 +84,15 @@ func (t *task) wait() error {
 	}
 }
 
+// ended reports whether the main process has ended, whether or not wait has
+// come to see it: a program that was stopped for a while finds it so together
+// with the timeout. The caller holds t.mu and has seen that t has not exited.
+func (t *task) ended() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, t.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL, nil)
+	return err == nil && info.Signo != 0
+}
+
 // collect reaps the main process, the last of the task.
 func (e *Executor) collect(t *task) (ending, error) {
 	var status syscall.WaitStatus

@@ -44,6 +44,9 @@ func (t *task) wait() error {
 	}
 }
 
+// ended is not known before wait has come to see it.
+func (t *task) ended() bool { return false }
+
 // endLeftovers ends what is left of the process group, and reports it as one
 // process with the group's number. A group keeps its number as long as it has a
 // member, so it is this one or none. What left the group is not found.

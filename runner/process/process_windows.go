@@ -103,6 +103,9 @@ func (t *task) wait() error {
 	return err
 }
 
+// ended is not known before wait has come to see it.
+func (t *task) ended() bool { return false }
+
 // askGroup sends Ctrl+Break to the process group, which needs a console that
 // both share. The caller holds t.mu and has seen that t has not exited.
 func (t *task) askGroup() {

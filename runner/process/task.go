@@ -26,7 +26,7 @@ type task struct {
 	callbacks sync.WaitGroup // armed timers and context callbacks
 
 	mu        sync.Mutex
-	exited    bool           // the main process is no longer signalled from here
+	exited    bool           // wait has returned: the main process is no longer signalled from here
 	reason    runner.Outcome // why it was stopped: TimedOut, Cancelled, or ""
 	killAt    time.Time      // when its grace ends, if it was stopped
 	killTimer *time.Timer
@@ -71,8 +71,8 @@ func (t *task) arm(ctx context.Context) (disarm func()) {
 func (t *task) stop(reason runner.Outcome, grace time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.exited {
-		return
+	if t.exited || t.ended() {
+		return // how it ended stands, though nobody may have looked yet
 	}
 	first := t.reason == ""
 	if first {

@@ -1,0 +1,130 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prdrunner/runner"
+)
+
+// TestFirstOfFinishCancelAndTimeoutDecides: in whichever order a process ends by
+// itself, is cancelled and runs out of time, the first of these is its outcome,
+// and the only one.
+func TestFirstOfFinishCancelAndTimeoutDecides(t *testing.T) {
+	t.Parallel()
+	e := newExecutor(t, Options{})
+	acts := []string{"finish", "cancel", "timeout"}
+	want := map[string]runner.Outcome{"finish": runner.Exited, "cancel": runner.Cancelled, "timeout": runner.TimedOut}
+	for _, order := range permutations(acts) {
+		for _, grace := range []time.Duration{0, time.Hour} {
+			t.Run(fmt.Sprintf("%s, grace %v", strings.Join(order, ", "), grace), func(t *testing.T) {
+				t.Parallel()
+				// It does not end when it is asked to, so that the grace makes a difference.
+				task := shell(t, `trap '' TERM; echo > ready; until test -e finish; do sleep 0.01; done`)
+				task.Grace = grace
+				of, result := held(t, e, task)
+				awaitLine(t, filepath.Join(task.Dir, "ready"))
+				for _, act := range order {
+					switch act {
+					case "finish":
+						if err := os.WriteFile(filepath.Join(task.Dir, "finish"), nil, 0o600); err != nil {
+							t.Fatal(err)
+						}
+						awaitEnd(t, of)
+					case "cancel":
+						of.stop(runner.Cancelled, grace)
+					case "timeout":
+						of.stop(runner.TimedOut, grace)
+					}
+				}
+				if got := result(); got.Outcome != want[order[0]] || got.ExitCode != 0 || got.Signal != "" {
+					t.Errorf("got %+v, want %s", got, want[order[0]])
+				}
+				noOrphans(t, e, task.Session)
+			})
+		}
+	}
+}
+
+func permutations(of []string) [][]string {
+	if len(of) < 2 {
+		return [][]string{of}
+	}
+	var all [][]string
+	for i, first := range of {
+		for _, rest := range permutations(slices.Delete(slices.Clone(of), i, i+1)) {
+			all = append(all, append([]string{first}, rest...))
+		}
+	}
+	return all
+}
+
+// hold keeps an executor from waiting for a task that it has started, as if the
+// program were stopped meanwhile.
+type hold struct {
+	started chan int
+	release chan struct{}
+}
+
+func (h hold) Started(pid int) {
+	h.started <- pid
+	<-h.release
+}
+
+// held starts a task that nobody waits for until its result is asked for.
+func held(t *testing.T, e *Executor, work runner.Task) (of *task, result func() runner.Result) {
+	t.Helper()
+	h := hold{make(chan int, 1), make(chan struct{})}
+	var got runner.Result
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		got, err = e.Run(t.Context(), work, h)
+	}()
+	pid := <-h.started
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.running[pid], func() runner.Result {
+		t.Helper()
+		close(h.release)
+		<-done
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+}
+
+// awaitEnd waits until the main process is a zombie, or gone.
+func awaitEnd(t *testing.T, of *task) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if info, ok := readProc(of.pid); !ok || info.zombie {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d does not end", of.pid)
+		}
+	}
+}
+
+// TestTimeoutThatComesAfterTheEndIsNone: a program that was stopped for longer
+// than a task's timeout finds, when it is continued, both the timeout and the
+// end of the process, which was in time.
+func TestTimeoutThatComesAfterTheEndIsNone(t *testing.T) {
+	t.Parallel()
+	e := newExecutor(t, Options{})
+	task := shell(t, "exit 7")
+	task.Timeout = time.Nanosecond // is over as soon as it is looked at
+	of, result := held(t, e, task)
+	awaitEnd(t, of)
+	if got := result(); got.Outcome != runner.Exited || got.ExitCode != 7 {
+		t.Errorf("got %+v", got)
+	}
+}
