@@ -47,7 +47,7 @@ func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected,
 	}
 	only, err := s.fs.TryLock(s.storeLockPath(), false)
 	if err != nil {
-		return Collected{}, &NotCollectedError{s.lockedBy(err, "", s.storeLockPath())}
+		return Collected{}, &NotCollectedError{s.lockedBy(err)}
 	}
 	var done Collected
 	if err = s.checkLayout(""); err == nil {

@@ -339,7 +339,7 @@ func TestCompactedLineage(t *testing.T) {
 // beginAgain compacts a journal, however small.
 func beginAgain(t *testing.T, s *Store) {
 	t.Helper()
-	l, err := s.lockDir("PRD-009")
+	l, err := s.lockDir(t.Context(), "PRD-009")
 	must(t, err)
 	r, log, err := s.prepare("PRD-009", newHolder(by, s.now()))
 	must(t, err)

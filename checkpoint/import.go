@@ -120,7 +120,7 @@ func (i *Import) share() (err error) {
 	}
 	shared, err := s.fs.TryLock(s.storeLockPath(), true)
 	if err != nil {
-		return s.lockedBy(err, "", s.storeLockPath())
+		return s.lockedBy(err)
 	}
 	if err := s.checkLayout(""); err != nil {
 		return errors.Join(err, shared.Unlock())

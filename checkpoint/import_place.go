@@ -51,7 +51,7 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 	i.made = nil // it is needed from now on
 	own, err := s.fs.TryLock(s.lockPath(i.PRD), false)
 	if err != nil {
-		return nil, s.lockedBy(err, i.PRD, s.lockPath(i.PRD))
+		return nil, s.ownedBy(ctx, err, i.PRD)
 	}
 	if err := s.endOrphansUnopened(ctx, i.PRD); err != nil {
 		return nil, errors.Join(fmt.Errorf("import %s: %w", i.PRD, err), own.Unlock())

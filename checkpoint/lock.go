@@ -17,27 +17,54 @@ type locks struct {
 }
 
 // acquire takes the locks without waiting. The holder's note is not touched.
-func (s *Store) acquire(prd string) (*locks, error) {
+func (s *Store) acquire(ctx context.Context, prd string) (*locks, error) {
 	shared, err := s.fs.TryLock(s.storeLockPath(), true)
 	if err != nil {
-		return nil, s.lockedBy(err, "", s.storeLockPath())
+		return nil, s.lockedBy(err)
 	}
 	own, err := s.fs.TryLock(s.lockPath(prd), false)
 	if err != nil {
-		return nil, errors.Join(s.lockedBy(err, prd, s.lockPath(prd)), shared.Unlock())
+		return nil, errors.Join(s.ownedBy(ctx, err, prd), shared.Unlock())
 	}
 	return &locks{shared, own}, nil
 }
 
-func (s *Store) lockedBy(err error, prd, path string) error {
+// lockedBy is the *LockedError of somebody else's lock over the state directory.
+func (s *Store) lockedBy(err error) error {
 	if !errors.Is(err, store.ErrLocked) {
 		return err
 	}
-	locked := &LockedError{PRD: prd}
-	if h, err := readNote(s.fs, path); err == nil && h != nil {
-		locked.Holder = *h
+	return &LockedError{}
+}
+
+// noteWait bounds how long an owner that has just taken the lock is waited for
+// to say who it is. Until it has read the journal, the note is another's.
+const noteWait = time.Second
+
+// ownedBy is the *LockedError of somebody else's lock over a PRD. It names nobody
+// rather than an owner that is gone.
+func (s *Store) ownedBy(ctx context.Context, err error, prd string) error {
+	if !errors.Is(err, store.ErrLocked) {
+		return err
 	}
-	return locked
+	wait, cancel := context.WithTimeout(ctx, noteWait)
+	defer cancel()
+	look := time.NewTicker(askInterval)
+	defer look.Stop()
+	for {
+		h, err := s.Owner(prd)
+		switch {
+		case err != nil: // that it is locked is what matters
+			return &LockedError{PRD: prd}
+		case h != nil && h.Host != "":
+			return &LockedError{PRD: prd, Holder: *h}
+		}
+		select {
+		case <-look.C:
+		case <-wait.Done():
+			return &LockedError{PRD: prd}
+		}
+	}
 }
 
 // check is store.ErrLockLost once somebody else may have taken one of the locks.
@@ -68,7 +95,7 @@ func (x *Session) alone(ctx context.Context, f func() error) error {
 	x.locks.shared = nil
 	only, err := x.store.fs.TryLock(path, false)
 	if err != nil {
-		err = x.store.lockedBy(err, "", path)
+		err = x.store.lockedBy(err)
 	} else {
 		err = errors.Join(f(), only.Unlock())
 	}
@@ -107,7 +134,7 @@ func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", prd, err)
 	}
-	l, err := s.lockDir(prd)
+	l, err := s.lockDir(ctx, prd)
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +152,14 @@ func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error
 // lockDir makes the state directory, if it must, takes the locks in it, and
 // makes sure that what the owner works on lies in it, and that it can be put on
 // record what the owner does.
-func (s *Store) lockDir(prd string) (*locks, error) {
+func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 	if err := s.makeRoot(); err != nil {
 		return nil, err
 	}
 	if err := s.checkAudit(); err != nil { // before anything is changed that it should tell of
 		return nil, err
 	}
-	l, err := s.acquire(prd)
+	l, err := s.acquire(ctx, prd)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +185,7 @@ func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("set %s aside: %w", prd, err)
 	}
-	l, err := s.lockDir(prd)
+	l, err := s.lockDir(ctx, prd)
 	if err != nil {
 		return "", err
 	}

@@ -109,6 +109,53 @@ func TestTwoProcesses(t *testing.T) {
 	must(t, x.Close())
 }
 
+// latecomer is a file system on which whoever looks at a lock file for the
+// second time finds the note of its new owner.
+type latecomer struct {
+	store.FS
+	looks int
+	note  func()
+}
+
+func (l *latecomer) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if filepath.Ext(name) == ".lock" {
+		if l.looks++; l.looks == 2 {
+			l.note()
+		}
+	}
+	return l.FS.OpenFile(name, flag, perm)
+}
+
+// TestLockedErrorNamesTheLivingOwner: between taking the lock and saying so an
+// owner reads the journal; the note of the one before is not its own.
+func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
+	t.Parallel()
+	dead := newHolder(Actor{User: "dead", PID: 1 << 30}, clock()())
+	for name, before := range map[string]*Holder{"no note": nil, "a dead owner's note": &dead} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memory := store.NewMemory()
+			f := on(t, memory, "/ws/.runner")
+			must(t, f.lock().Close())
+			path := f.open().lockPath("PRD-009")
+			must(t, writeNote(memory, path, before))
+			held, err := memory.TryLock(path, false)
+			must(t, err)
+			living := newHolder(Actor{User: "living"}, clock()())
+			late := on(t, &latecomer{FS: memory, note: func() { must(t, writeNote(memory, path, &living)) }}, "/ws/.runner")
+			var locked *LockedError
+			if _, err := late.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder.User != "living" {
+				t.Errorf("lock: %v", err)
+			}
+			must(t, writeNote(memory, path, before))
+			if _, err := f.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder != (Holder{}) {
+				t.Errorf("while nobody says who it is: %v", err)
+			}
+			must(t, held.Unlock())
+		})
+	}
+}
+
 func TestHolderGone(t *testing.T) {
 	t.Parallel()
 	me := newHolder(Actor{}, clock()())

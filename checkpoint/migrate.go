@@ -95,7 +95,7 @@ func (s *Store) Migrate(ctx context.Context, prd string, by Actor) (*Migrated, e
 	if err != nil || !m.Needed() {
 		return m, err
 	}
-	l, err := s.lockDir(prd)
+	l, err := s.lockDir(ctx, prd)
 	if err != nil {
 		return nil, err
 	}

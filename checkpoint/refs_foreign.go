@@ -73,7 +73,7 @@ func (s *Store) RemoveForeignRefs(ctx context.Context, w *workspace.Workspace, i
 	}
 	only, err := s.fs.TryLock(s.storeLockPath(), false)
 	if err != nil {
-		return done, s.lockedBy(err, "", s.storeLockPath())
+		return done, s.lockedBy(err)
 	}
 	defer func() { err = errors.Join(err, only.Unlock()) }()
 	if err := s.checkLayout(""); err != nil {

@@ -148,7 +148,7 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by Actor) (err er
 	if err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
-	l, err := s.lockDir(prd)
+	l, err := s.lockDir(ctx, prd)
 	if err != nil {
 		return err
 	}

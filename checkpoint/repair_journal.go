@@ -28,7 +28,7 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by Actor) (*Jour
 	if err != nil {
 		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, err)
 	}
-	l, err := s.lockDir(prd)
+	l, err := s.lockDir(ctx, prd)
 	if err != nil {
 		return nil, err
 	}
