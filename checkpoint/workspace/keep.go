@@ -13,8 +13,8 @@ import (
 // errNoObjects says that a workspace was opened only to look at files.
 var errNoObjects = errors.New("there is no place for objects")
 
-// Keep makes objects of files, durable when it returns, and describes them as
-// they were kept. Sensitive files that git does not track, and those that
+// Keep makes objects of files and describes them as they were kept. The objects
+// are durable when it returns, and so are the files themselves. Sensitive files that git does not track, and those that
 // Refuse is about or that hold what was left out for that before, are described,
 // not kept, and named.
 func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, leftOut []string, err error) {
@@ -26,6 +26,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	if err != nil {
 		return nil, nil, err
 	}
+	settled := beside(func() (struct{}, error) { return struct{}{}, w.settleFiles(ctx, paths) })
 	batch := w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	kept = make([]Entry, len(paths))
@@ -43,6 +44,9 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 		}
 		return nil
 	})
+	if _, unsettled := settled(); err == nil {
+		err = unsettled
+	}
 	if err == nil {
 		err = batch.Commit(ctx)
 	}

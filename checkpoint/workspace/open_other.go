@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"prdrunner/checkpoint/failpoint"
 )
 
 // openNonblock is not needed where named pipes are not files.
@@ -14,6 +16,9 @@ const openNonblock = 0
 
 // syncDir has nothing to do where directories can't be synced.
 func syncDir(*os.Root) error { return nil }
+
+// syncNamed has nothing to do where only who may write to a file can sync it.
+func syncNamed(*os.Root, string, failpoint.Op) error { return nil }
 
 // isNotEmpty reports whether an error says that a directory is not empty.
 func isNotEmpty(err error) bool {

@@ -15,12 +15,19 @@ import (
 const openNonblock = syscall.O_NONBLOCK
 
 // syncDir makes the names in a directory durable.
-func syncDir(dir *os.Root) error {
-	f, err := dir.Open(".")
+func syncDir(dir *os.Root) error { return syncNamed(dir, ".", failpoint.SyncDir) }
+
+// syncNamed makes durable what was written to a file, or to a directory, by
+// whomever.
+func syncNamed(dir *os.Root, name string, op failpoint.Op) error {
+	f, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return err
 	}
-	if err = failpoint.Before(failpoint.SyncDir, dir.Name()); err == nil {
+	if name == "." {
+		name = dir.Name()
+	}
+	if err = failpoint.Before(op, name); err == nil {
 		err = f.Sync()
 	}
 	if closed := f.Close(); err == nil {

@@ -1,0 +1,79 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"prdrunner/checkpoint/failpoint"
+)
+
+// settling bounds how many files are synced at once. File systems join flushes
+// that wait together, so that many cost little more than one.
+const settling = 32
+
+// settleFiles makes files and their names durable, which whoever made them has
+// left to the system. What is on record as made must not be empty, or gone,
+// after a power cut: nobody could tell that from an edit.
+func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
+	dirs := map[string]bool{".": len(paths) > 0}
+	for _, path := range paths {
+		for dir := range parents(path) {
+			if dirs[dir] {
+				break
+			}
+			dirs[dir] = true
+		}
+	}
+	err := eachSettled(ctx, paths, w.settleFile)
+	if err == nil && len(paths) > 0 {
+		err = eachSettled(ctx, slices.Sorted(maps.Keys(dirs)), func(dir string) error {
+			return syncNamed(w.root, native(dir), failpoint.SyncDir)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("make files durable: %w", err)
+	}
+	return nil
+}
+
+// settleFile makes a file durable, unless it is none: a link is its name.
+func (w *Workspace) settleFile(path string) error {
+	info, err := w.root.Lstat(native(path))
+	if err != nil || info.Mode().Type() == fs.ModeSymlink {
+		return err
+	}
+	return syncNamed(w.root, native(path), failpoint.Sync)
+}
+
+// eachSettled calls do for all names, several at once. None is begun after an
+// error.
+func eachSettled(ctx context.Context, names []string, do func(name string) error) error {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failures []error
+	slots := make(chan struct{}, settling)
+	for _, name := range names {
+		slots <- struct{}{}
+		mu.Lock()
+		stop := len(failures) > 0 || ctx.Err() != nil
+		mu.Unlock()
+		if stop {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := do(name); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failures = append(failures, failed(name, err))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(append(failures, ctx.Err())...)
+}
