@@ -139,15 +139,8 @@ func (k *killer) killAfter(moment time.Duration) (ended bool) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
-		var line struct {
-			Seq        uint64 `json:"seq"`
-			Kind       string `json:"kind"`
-			Workstream string `json:"workstream"`
-			Gate       string `json:"gate"`
-			Phase      string `json:"phase"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err == nil && line.Seq > 0 {
-			k.acknowledged[fmt.Sprint(line.Seq, " ", line.Kind, " ", line.Workstream, line.Gate, line.Phase)] = true
+		if event, ok := shownEvent(lines.Bytes()); ok {
+			k.acknowledged[event] = true
 		}
 	}
 	err = cmd.Wait()
@@ -163,12 +156,7 @@ func (k *killer) killAfter(moment time.Duration) (ended bool) {
 // check is the oracle, after a kill: what was shown is on record.
 func (k *killer) check() {
 	k.t.Helper()
-	recorded := map[string]bool{}
-	for _, c := range k.journal() {
-		for _, e := range c.Events {
-			recorded[fmt.Sprint(c.Seq, " ", e.Kind, " ", e.Workstream, e.Gate, e.Phase)] = true
-		}
-	}
+	recorded := recordedEvents(k.journal())
 	for shown := range k.acknowledged {
 		if !recorded[shown] {
 			k.t.Fatalf("%q was shown, and is not on record", shown)
@@ -180,6 +168,32 @@ func (k *killer) check() {
 func (k *killer) journal() []journalLine {
 	k.t.Helper()
 	return readJournal(k.t, filepath.Join(k.dir, ".runner", "PRD-009", "journal.jsonl"))
+}
+
+// shownEvent returns "seq kind name" of an event in the JSON output of a build.
+func shownEvent(line []byte) (event string, ok bool) {
+	var shown struct {
+		Seq        uint64 `json:"seq"`
+		Kind       string `json:"kind"`
+		Workstream string `json:"workstream"`
+		Gate       string `json:"gate"`
+		Phase      string `json:"phase"`
+	}
+	if err := json.Unmarshal(line, &shown); err != nil || shown.Seq == 0 {
+		return "", false
+	}
+	return fmt.Sprint(shown.Seq, " ", shown.Kind, " ", shown.Workstream, shown.Gate, shown.Phase), true
+}
+
+// recordedEvents returns "seq kind name" of all events of a journal.
+func recordedEvents(commits []journalLine) map[string]bool {
+	recorded := map[string]bool{}
+	for _, c := range commits {
+		for _, e := range c.Events {
+			recorded[fmt.Sprint(c.Seq, " ", e.Kind, " ", e.Workstream, e.Gate, e.Phase)] = true
+		}
+	}
+	return recorded
 }
 
 // readJournal reads a journal; its last line may be torn.

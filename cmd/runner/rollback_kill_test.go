@@ -218,6 +218,14 @@ func (r *rollbackKiller) killed(to string, target moment) (undo string) {
 		return r.lastUndo()
 	}
 	r.kills++
+	return r.recovered(begun, from, target)
+}
+
+// recovered has a rollback finished that was cut short, if it is on record
+// beside the ones that had begun before it. It returns the checkpoint that
+// undoes it, "" if it is not.
+func (r *rollbackKiller) recovered(begun int, from, target moment) (undo string) {
+	r.t.Helper()
 	now, undo, ended := r.rollbacks()
 	switch {
 	case now == begun:
@@ -492,13 +500,20 @@ func (r *rollbackKiller) checkpoints() []listedCheckpoint {
 
 func (r *rollbackKiller) create() string {
 	r.t.Helper()
+	return madeCheckpoint(r.t, []byte(r.exits(0, "checkpoint", "create", "PRD-001", "--json")))
+}
+
+// madeCheckpoint returns the id of what `checkpoint create --json` made.
+func madeCheckpoint(t *testing.T, out []byte) string {
+	t.Helper()
 	var made struct {
 		Checkpoint struct {
 			ID string `json:"id"`
 		} `json:"checkpoint"`
 	}
-	out := r.exits(0, "checkpoint", "create", "PRD-001", "--json")
-	r.must(json.Unmarshal([]byte(out), &made))
+	if err := json.Unmarshal(out, &made); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	return made.Checkpoint.ID
 }
 

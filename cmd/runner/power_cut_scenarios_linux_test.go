@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// cutScenarios are the commands that change something.
+func cutScenarios() []cutScenario {
+	return []cutScenario{
+		{"build in files", func(c *cutter) { c.prepareBuild("off") }, (*cutter).built},
+		{"build in git", func(c *cutter) { c.prepareBuild("ref") }, (*cutter).built},
+		{"build with commits", func(c *cutter) { c.prepareBuild("commit") }, (*cutter).built},
+		{"rollback in files", func(c *cutter) { c.prepareRollback(false) }, (*cutter).rolledBack},
+		{"rollback in git", func(c *cutter) { c.prepareRollback(true) }, (*cutter).rolledBack},
+		{"create in files", func(c *cutter) { c.prepareCreate(false) }, (*cutter).created},
+		{"create in git", func(c *cutter) { c.prepareCreate(true) }, (*cutter).created},
+		{"prune in files", func(c *cutter) { c.preparePrune(false) }, (*cutter).pruned},
+		{"prune in git", func(c *cutter) { c.preparePrune(true) }, (*cutter).pruned},
+		{"import", (*cutter).prepareImport, (*cutter).imported},
+	}
+}
+
+// cutPipeline has steps of every kind. Each notes in a ledger, which no power
+// cut touches, that it did its work; `tell` and `announce` must never do it
+// twice, and `announce` can be asked.
+const cutPipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    max_parallel = 2
+    workstream "copy" {
+      for_each  = toset(["a", "b", "c"])
+      inputs    = ["seed/*"]
+      artifacts = ["gen/${each.key}/*"]
+      script    = <<-EOT
+        echo . >> LEDGER/copy
+        mkdir -p gen/${each.key}
+        for f in seed/*; do cp $f gen/${each.key}/; done
+      EOT
+    }
+    workstream "join" {
+      depends_on = [workstream.copy]
+      inputs     = ["gen/a/*", "gen/b/*", "gen/c/*"]
+      artifacts  = ["joined"]
+      script     = "echo . >> LEDGER/join; cat gen/*/* > .new; mv .new joined"
+    }
+    workstream "announce" {
+      depends_on = [workstream.copy]
+      effect     = "once"
+      script     = "echo . >> LEDGER/announce"
+      verify     = ["test", "-e", "LEDGER/announce"]
+    }
+    gate "joined" { command = ["test", "-s", "joined"] }
+  }
+  phase "two" {
+    workstream "tell" {
+      effect = "once"
+      script = "echo . >> LEDGER/tell"
+    }
+    workstream "last" {
+      depends_on = [workstream.tell]
+      artifacts  = ["last/*"]
+      script     = "echo . >> LEDGER/last; mkdir -p last; sort joined > last/sorted; wc joined > last/count"
+    }
+  }
+}
+`
+
+// prepareBuild makes a workspace of a hundred files in which nothing ran yet.
+func (c *cutter) prepareBuild(mode string) {
+	c.t.Helper()
+	c.write("PRD-001.hcl", strings.ReplaceAll(cutPipeline, "LEDGER", c.ledger()), 0o644)
+	c.write("runner.yaml", "checkpoint: { git: { mode: "+mode+" } }\nworkspace: { include: [\"**\"] }\n", 0o644)
+	for i := range 5 {
+		c.write(fmt.Sprint("seed/", i), strings.Repeat(fmt.Sprint("seed ", i, "\n"), 1+300*i), 0o644)
+	}
+	for i := range 100 {
+		c.write(file(i), fmt.Sprint("file ", i), 0o644)
+	}
+	c.write("joined", "what was there before", 0o644)
+	if mode != "off" {
+		c.git("init", "-q")
+		c.git("add", "-A")
+		c.git("commit", "-q", "-m", "first")
+	}
+	c.args = []string{"--output", "json", "build", "PRD-001", "--resume=auto"}
+	before := c.disk.save()
+	c.exits(0, c.args...)
+	c.wanted = c.artifacts()
+	c.disk.load(before, "")
+}
+
+// artifacts returns the digest of what the steps made.
+func (c *cutter) artifacts() map[string]string {
+	c.t.Helper()
+	sums := map[string]string{}
+	for name, content := range c.tree() {
+		if name == "joined" || strings.HasPrefix(name, "gen/") || strings.HasPrefix(name, "last/") {
+			sums[name] = fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
+		}
+	}
+	return sums
+}
+
+// built resumes a build that was cut short, cuts that short at times, and
+// checks what came of it.
+func (c *cutter) built(r cutRun) {
+	c.t.Helper()
+	shown := map[string]bool{}
+	for c.onRecord(shown, r); r.code != 0 && c.at == 0 && c.random.IntN(3) == 0; c.onRecord(shown, r) {
+		r = c.disk.run(c.command(), c.moment(), uint32(1+c.random.IntN(2))) //nolint:gosec // 1 or 2
+		c.counts["cut while it resumed"]++
+		c.kills++
+	}
+	c.goOn()
+	c.onRecord(shown, cutRun{})
+	c.ranOnce()
+	if got := c.artifacts(); !maps.Equal(got, c.wanted) {
+		c.t.Fatalf("%s: the artifacts are %v, want %v", c.what, got, c.wanted)
+	}
+}
+
+// onRecord checks that what was shown is on record, now and from now on, and
+// that readers work.
+func (c *cutter) onRecord(shown map[string]bool, r cutRun) {
+	c.t.Helper()
+	for line := range bytes.Lines(r.stdout) {
+		if event, ok := shownEvent(line); ok {
+			shown[event] = true
+		}
+	}
+	journal := readJournal(c.t, c.path(".runner/PRD-001/journal.jsonl"))
+	recorded := recordedEvents(journal)
+	for event := range shown {
+		if !recorded[event] {
+			c.t.Fatalf("%s: %q was shown, and is not on record", c.what, event)
+		}
+	}
+	if journal == nil {
+		return
+	}
+	c.exits(0, "status", "PRD-001", "--json")
+	c.exits(0, "checkpoint", "list", "PRD-001", "--json")
+	c.whole()
+}
+
+// goOn has the session run to its end, as somebody would who does what the
+// errors say.
+func (c *cutter) goOn() {
+	c.t.Helper()
+	var more []string
+	for range 5 {
+		cmd := c.command(more...)
+		out, err := cmd.CombinedOutput()
+		switch code := cmd.ProcessState.ExitCode(); code {
+		case 0:
+			return
+		case 3: // nobody but a person can know
+			c.counts["uncertain"]++
+			if lock := c.path(".git/index.lock"); bytes.Contains(out, []byte(lock)) {
+				c.counts["git's lock left"]++
+				c.must(os.Remove(lock))
+				continue
+			}
+			if !bytes.Contains(out, []byte("runner resolve")) {
+				c.t.Fatalf("%s: %s", c.what, out)
+			}
+			decision := "--rerun"
+			if c.did("tell") > 0 {
+				decision = "--done"
+			}
+			c.exits(0, "resolve", "PRD-001", "tell", decision)
+		case 5:
+			if !bytes.Contains(out, []byte("--on-conflict restore")) {
+				c.t.Fatalf("%s: %v\n%s", c.what, err, out)
+			}
+			c.counts["artifacts lost"]++
+			more = []string{"--on-conflict", "restore"}
+		default:
+			c.t.Fatalf("%s: the build exits with %d: %v\n%s", c.what, code, err, out)
+		}
+	}
+	c.t.Fatalf("%s: the session does not end", c.what)
+}
+
+// did returns how often a step did its work.
+func (c *cutter) did(step string) int {
+	data, err := os.ReadFile(filepath.Join(c.ledger(), step))
+	if err != nil && !os.IsNotExist(err) {
+		c.t.Fatal(err)
+	}
+	return bytes.Count(data, []byte("\n"))
+}
+
+// ranOnce checks that nothing ran again that had completed.
+func (c *cutter) ranOnce() {
+	c.t.Helper()
+	for _, step := range []string{"announce", "tell"} {
+		if n := c.did(step); n != 1 {
+			c.t.Fatalf("%s: %s did its work %d times", c.what, step, n)
+		}
+	}
+	done := map[string]bool{}
+	for _, commit := range readJournal(c.t, c.path(".runner/PRD-001/journal.jsonl")) {
+		for _, e := range commit.Events {
+			switch e.Kind {
+			case "workstream.completed", "workstream.succeeded":
+				done[e.Workstream] = true
+			case "workstream.started":
+				if done[e.Workstream] {
+					c.t.Fatalf("%s: %s was done and ran again, at %d", c.what, e.Workstream, commit.Seq)
+				}
+			case "workstream.invalidated":
+				c.t.Fatalf("%s: %s was invalidated, at %d, though nothing changed", c.what, e.Workstream, commit.Seq)
+			}
+		}
+	}
+}
+
+// prepareRollback brings a session to its end, with a thousand changes since a
+// checkpoint.
+func (c *cutter) prepareRollback(inGit bool) {
+	c.t.Helper()
+	c.prepare(inGit)
+	c.begun, _, _ = c.rollbacks()
+	c.args = []string{"checkpoint", "rollback", "PRD-001", c.firstID, "--yes"}
+}
+
+// rolledBack finishes a rollback that was cut short, and checks that state and
+// files are those of one moment.
+func (c *cutter) rolledBack(r cutRun) {
+	c.t.Helper()
+	if r.said() {
+		c.now = c.first
+		c.is(c.what, c.first)
+		return
+	}
+	c.recovered(c.begun, c.baseNow, c.first)
+	c.counts["not begun"], c.counts["in the middle"], c.counts["files of both moments"] = c.before, c.unfinished, c.mixed
+}
+
+// prepareCreate edits a hundred files after the last checkpoint.
+func (c *cutter) prepareCreate(inGit bool) {
+	c.t.Helper()
+	c.prepare(inGit)
+	for i := range 100 {
+		c.write(fmt.Sprintf("tree/new%d/f%d", i%7, i), fmt.Sprint("edited ", i), 0)
+	}
+	c.now = c.look()
+	c.args = []string{"checkpoint", "create", "PRD-001", "--json"}
+}
+
+// created checks that a checkpoint which was said to be made holds the files as
+// they were then; where nothing was said, that one can be made.
+func (c *cutter) created(r cutRun) {
+	c.t.Helper()
+	c.is(c.what, c.baseNow)
+	id := ""
+	if r.said() {
+		id = madeCheckpoint(c.t, r.stdout)
+	} else {
+		id = c.create()
+	}
+	for i := range 100 {
+		c.write(fmt.Sprintf("tree/new%d/f%d", i%7, i), "edited later", 0)
+	}
+	c.rollback(id)
+	c.is(c.what, c.baseNow)
+}
+
+// preparePrune makes checkpoints that retention would not keep any more.
+func (c *cutter) preparePrune(inGit bool) {
+	c.t.Helper()
+	c.prepare(inGit)
+	for round := range 5 {
+		for i := range 20 {
+			c.write(fmt.Sprintf("tree/new%d/f%d", i%7, i), fmt.Sprint("round ", round, i), 0)
+		}
+		c.firstID = c.create()
+	}
+	c.first = c.look()
+	c.write("notes", "edited after the last checkpoint", 0)
+	c.now = c.look()
+	c.list = len(c.checkpoints())
+	c.args = []string{"checkpoint", "prune", "PRD-001", "--yes"}
+	c.env = []string{"PRDRUNNER_CHECKPOINT_RETENTION_MANUAL=2"}
+}
+
+// pruned completes what was cut short, and checks that nothing is gone that is
+// still listed.
+func (c *cutter) pruned(r cutRun) {
+	c.t.Helper()
+	c.whole()
+	c.is(c.what, c.baseNow)
+	left := len(c.checkpoints())
+	if r.said() && left >= c.list {
+		c.t.Fatalf("%s: it was said that checkpoints were removed, and all %d are there", c.what, left)
+	}
+	again := c.command()
+	if out, err := again.CombinedOutput(); err != nil {
+		c.t.Fatalf("%s: once more: %v\n%s", c.what, err, out)
+	}
+	if left = len(c.checkpoints()); left >= c.list {
+		c.t.Fatalf("%s: all %d checkpoints are there", c.what, left)
+	}
+	c.rollback(c.firstID)
+	c.is(c.what, c.first)
+}
+
+// prepareImport makes an archive of a session, beside an empty workspace.
+func (c *cutter) prepareImport() {
+	c.t.Helper()
+	c.write("PRD-001.hcl", rollbackPipeline, 0o644)
+	c.write("runner.yaml", "workspace:\n  include: [\"**\"]\n", 0o644)
+	c.exits(1, "build", "PRD-001")
+	c.fill()
+	c.create()
+	c.first = c.look()
+	c.exits(0, "checkpoint", "export", "PRD-001", "-o", "../it.tar")
+	c.must(os.RemoveAll(c.dir))
+	c.must(os.Mkdir(c.dir, 0o755))
+	c.args = []string{"checkpoint", "import", "../it.tar"}
+}
+
+// imported completes an import that was cut short, or begins it anew.
+func (c *cutter) imported(r cutRun) {
+	c.t.Helper()
+	_, err := os.Lstat(c.path(".runner/PRD-001/journal.jsonl"))
+	switch {
+	case r.said():
+	case err == nil:
+		c.counts["in the middle"]++
+		if diff := c.tree().diff(c.first.tree); diff != "" {
+			if _, told := c.run(0, "checkpoint", "list", "PRD-001"); !strings.Contains(told, "was cut short: files may be missing") {
+				c.t.Fatalf("%s: %s, and a reader is told only %q", c.what, diff, told)
+			}
+		}
+		c.create()
+	default:
+		c.exits(0, c.args...)
+	}
+	c.is(c.what, c.first)
+}
