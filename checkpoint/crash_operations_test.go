@@ -302,7 +302,7 @@ func (p *project) versions() {
 // that has grown large.
 func (p *project) compacted() error {
 	s := p.open()
-	l, err := s.lockDir("PRD-009")
+	l, err := s.lockDir(context.Background(), "PRD-009")
 	if err != nil {
 		return err
 	}
