@@ -177,8 +177,8 @@ func (f *fixture) sound(when string) {
 			t.Fatalf("%s: validate: %v", when, err)
 		}
 		for _, at := range v.Sessions {
-			if at.Journal != nil {
-				t.Fatalf("%s: the journal of %s: %v", when, at.Dir, at.Journal)
+			if at.Journal != nil || len(at.Derived) > 0 {
+				t.Fatalf("%s: in %s: %v, %v", when, at.Dir, at.Journal, at.Derived)
 			}
 			for _, c := range at.Checkpoints {
 				if !c.Whole() {
@@ -190,6 +190,7 @@ func (f *fixture) sound(when string) {
 	if lacking := lackingIn(t, s, "PRD-009"); lacking != "" {
 		t.Fatalf("%s: %s", when, lacking)
 	}
+	f.verified(when)
 	for _, dir := range []string{s.prdDir("PRD-009"), filepath.Join(s.prdDir("PRD-009"), checkpointsDir)} {
 		if !isThere(t, s, dir) {
 			continue
@@ -205,6 +206,18 @@ func (f *fixture) sound(when string) {
 	for _, path := range []string{s.archivingPath("PRD-009"), s.deletingPath("PRD-009"), s.importingPath("PRD-009")} {
 		if isThere(t, s, path) {
 			t.Fatalf("%s: %s is left", when, path)
+		}
+	}
+}
+
+// verified reads all objects that there are to their end.
+func (f *fixture) verified(when string) {
+	f.t.Helper()
+	objects := f.open().Objects()
+	for o, err := range objects.All(context.Background()) {
+		must(f.t, err)
+		if err := objects.Verify(context.Background(), o.Digest); err != nil {
+			f.t.Fatalf("%s: %v", when, err)
 		}
 	}
 }

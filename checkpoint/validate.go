@@ -38,6 +38,7 @@ type Validation struct {
 type SessionCheck struct {
 	StoredSession
 	Journal     *DamagedError     // what is wrong with its journal; nil: nothing
+	Derived     []*DamagedError   // what is wrong with its document and its manifest, which are made again from the journal
 	Checkpoints []CheckpointCheck // oldest first; of a damaged journal, those that have a file
 
 	last *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
@@ -87,7 +88,7 @@ func (v *Validation) Count() (valid, invalid int) {
 // Damaged reports whether anything is wrong.
 func (v *Validation) Damaged() bool {
 	_, invalid := v.Count()
-	return invalid > 0 || slices.ContainsFunc(v.Sessions, func(s SessionCheck) bool { return s.Journal != nil })
+	return invalid > 0 || slices.ContainsFunc(v.Sessions, func(s SessionCheck) bool { return s.Journal != nil || len(s.Derived) > 0 })
 }
 
 // LastValid returns the newest checkpoint that can be gone back to, nil if
@@ -150,6 +151,9 @@ func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o Validate
 			if c.last, err = deep.lastWhole(ctx, at, ""); err != nil {
 				return nil, err
 			}
+		}
+		if len(wanted) == 0 {
+			c.Derived = s.checkDerived(at)
 		}
 		if len(wanted) == 0 || len(c.Checkpoints) > 0 || c.Journal != nil {
 			v.Sessions = append(v.Sessions, *c)

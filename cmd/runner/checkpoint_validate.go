@@ -36,6 +36,7 @@ type validSession struct {
 	Place       checkpoint.Place    `json:"place"`
 	Path        string              `json:"path"`
 	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: it is whole
+	Derived     []journalDamage     `json:"derived_damage,omitempty"` // of the document and the manifest
 	LastValid   string              `json:"last_valid,omitempty"`
 	Checkpoints []checkedCheckpoint `json:"checkpoints"`
 }
@@ -79,8 +80,8 @@ func newCheckpointValidateCommand(env *environment) *cobra.Command {
 		Short: "Look whether checkpoints are whole",
 		Long: `Validate looks whether checkpoints can be gone back to: their files, checksums and
 states, the objects that they refer to, and the commits in git; those of every
-session of a PRD, or of all PRDs. It changes nothing, and exits 5 if anything
-is wrong. --mark records what it found.`,
+session of a PRD, or of all PRDs, and at the journal, document and manifest of
+each. It changes nothing, and exits 5 if anything is wrong. --mark records what it found.`,
 		Example: `  runner checkpoint validate PRD-009 --deep`,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -170,6 +171,9 @@ func newValidation(env *environment, prd string, found *checkpoint.Validation, m
 		}
 		if d := s.Journal; d != nil {
 			session.Journal = &journalDamage{Path: env.display(d.Path), Line: d.Line, Detail: d.Detail}
+		}
+		for _, d := range s.Derived {
+			session.Derived = append(session.Derived, journalDamage{Path: env.display(d.Path), Detail: d.Detail})
 		}
 		if last := s.LastValid(); last != nil {
 			session.LastValid = last.ID

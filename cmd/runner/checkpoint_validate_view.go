@@ -61,6 +61,9 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 	} else {
 		b.WriteString("Journal: ✓\n")
 	}
+	for _, d := range s.Derived {
+		fmt.Fprintf(b, "Derived: ✗ %s: %s; %s\n", at(env, d), view.OneLine(d.Detail), d.Remedy)
+	}
 	fmt.Fprintf(b, "Checkpoints: %d\n\n", len(s.Checkpoints))
 	if len(s.Checkpoints) == 0 {
 		return nil

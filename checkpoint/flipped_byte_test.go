@@ -1,0 +1,110 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// TestValidateNamesTheFileWithAFlippedByte flips each byte of each file that a
+// session consists of, one after the other (every 11th by default): validating
+// finds it, names the file, and nothing is wrong any more once it is put back.
+// Where the journal or a checkpoint is flipped, everything that needs it refuses.
+func TestValidateNamesTheFileWithAFlippedByte(t *testing.T) {
+	t.Parallel()
+	for name, compress := range map[string]bool{"plain": false, "compressed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, store.NewMemory())
+			p.compress(compress)
+			p.begin("S1")
+			w := p.workspace(p.open())
+			wrong := func() string {
+				v, err := p.open().Validate(context.Background(), w, ValidateOptions{PRD: "PRD-009", Deep: true})
+				must(t, err)
+				return said(v)
+			}
+			if got := wrong(); got != "" {
+				t.Fatal(got)
+			}
+			files := 0
+			for file, names := range p.parts() {
+				files++
+				whole := p.read(file)
+				step := 11
+				if *crashDepth > 0 {
+					step = 1
+				}
+				for i := 0; i < len(whole); i += step {
+					bad := bytes.Clone(whole)
+					bad[i] ^= 0x20 // changes the case of a letter
+					p.overwrite(file, bad)
+					if got := wrong(); !strings.Contains(got, names) {
+						t.Fatalf("byte %d of %s flipped: %q does not name %s", i, file, got, names)
+					}
+				}
+				p.overwrite(file, whole)
+			}
+			if got := wrong(); got != "" || files < 8 {
+				t.Fatalf("put back, of %d files: %s", files, got)
+			}
+		})
+	}
+}
+
+// said is all that validating says is wrong.
+func said(v *Validation) string {
+	var all []string
+	for _, s := range v.Sessions {
+		if s.Journal != nil {
+			all = append(all, s.Journal.Error())
+		}
+		for _, d := range s.Derived {
+			all = append(all, d.Error())
+		}
+		for _, c := range s.Checkpoints {
+			for _, problem := range c.Problems {
+				all = append(all, c.Ref.ID+": "+problem)
+			}
+		}
+	}
+	if (len(all) > 0) != v.Damaged() {
+		all = append(all, "and it is said to be whole")
+	}
+	return strings.Join(all, "\n")
+}
+
+// overwrite changes the bytes of a file where it lies.
+func (p *project) overwrite(name string, data []byte) {
+	p.t.Helper()
+	must(p.t, store.WriteFile(p.fs, filepath.Join(p.fixture.dir, name), data))
+}
+
+// parts are the files that a session consists of, and how each is named where it
+// is damaged.
+func (p *project) parts() map[string]string {
+	p.t.Helper()
+	parts := map[string]string{
+		"PRD-009.json":          p.open().documentPath("PRD-009"),
+		"PRD-009/manifest.json": p.open().manifestPath("PRD-009"),
+		"PRD-009/journal.jsonl": p.open().journalPath("PRD-009"),
+	}
+	s := p.open()
+	for _, ref := range p.stands().Checkpoints {
+		parts[p.checkpointFile(ref.ID)] = ref.ID
+		file, err := s.ReadCheckpoint("PRD-009", ref.ID)
+		must(p.t, err)
+		for digest := range digestsOf(p.t, s, file.State) {
+			path, _, err := s.Objects().Path(digest)
+			must(p.t, err)
+			rel, err := filepath.Rel(p.fixture.dir, path)
+			must(p.t, err)
+			parts[filepath.ToSlash(rel)] = path
+		}
+	}
+	return parts
+}
