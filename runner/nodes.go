@@ -81,7 +81,7 @@ func (l *loop) consider(n *node) {
 		err := l.sv.workstream(within, found, n.ws, &snapshot)
 		return func() {
 			switch {
-			case l.cut():
+			case l.status != running: // looking was all that it had begun
 				l.end(n, false)
 			case err != nil:
 				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())})
