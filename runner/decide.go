@@ -111,7 +111,9 @@ func decideDone(s subject, step Step) Step {
 		return again(s, step, "its artifact %s is missing", gone[0].Path)
 	}
 	if len(s.conflicts) > 0 {
-		return decideConflicts(s, step)
+		if step = decideConflicts(s, step); len(step.Restores) < len(s.conflicts) || s.record.Status == checkpoint.Completed {
+			return step
+		}
 	}
 	if s.record.Status == checkpoint.Succeeded {
 		return step.with(Judge, "the work is done, but its completion is not on record")

@@ -50,7 +50,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 		case Run, Rerun, Depends:
 			s.rerun = append(s.rerun, name)
 		case Judge:
-			if len(pl.facts.conflicts[name]) > 0 { // an edit is kept, so that its result is another one
+			if len(pl.facts.conflicts[name]) > len(up.Restores) { // an edit is kept, so that its result is another one
 				s.rerun = append(s.rerun, name)
 			}
 		case Reuse, Skipped:
