@@ -25,9 +25,12 @@ func (l *loop) attemptNext(n *node) {
 	}
 	n.digest = digest(n.ws, inv, l.x.State(), l.p, l.facts.inputs[n.ws.Name])
 	task := l.workstreamTask(n, inv)
+	rec := l.x.State().Workstream(n.ws.Name)
+	overwrites := isDone(rec) && len(rec.Artifacts) > 0
 	l.add(nil, checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest})
-	if n.ws.Effect == pipeline.Once {
-		// What must happen once must not have happened without a record.
+	if n.ws.Effect == pipeline.Once || overwrites {
+		// What must happen once must not have happened without a record, and
+		// what overwrites artifacts on record must not look like an edit.
 		l.drain()
 		if l.status != running {
 			l.interruptWorkstream(n)
