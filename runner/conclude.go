@@ -93,12 +93,12 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return paused(checkpoint.PauseApproval, "waiting for an approval of "+list(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.reviews) > 0:
 		return paused(checkpoint.PauseReview, "stopped for review after "+list(l.cause.reviews), l.cause.reviews), checkpoint.TriggerPause, pipeline.HookPaused
+	case l.cause.excluded: // also where it is on record as complete, from what is not there any more
+		return paused(checkpoint.PauseRequested, "only some workstreams were chosen", nil), checkpoint.TriggerPause, pipeline.HookPaused
 	case l.everythingDone():
 		return checkpoint.SessionCompleted{}, checkpoint.TriggerComplete, pipeline.HookComplete
 	case l.cause.requested:
 		return paused(checkpoint.PauseRequested, "a pause was asked for", nil), checkpoint.TriggerPause, pipeline.HookPaused
-	case l.cause.excluded:
-		return paused(checkpoint.PauseRequested, "only some workstreams were chosen", nil), checkpoint.TriggerPause, pipeline.HookPaused
 	default: // it must not happen, and must never look like success
 		return paused(checkpoint.PauseRequested, "there is work left that could not be started", nil), checkpoint.TriggerPause, pipeline.HookPaused
 	}
