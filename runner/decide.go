@@ -95,13 +95,15 @@ func decideDone(s subject, step Step) Step {
 		step.Changes = c
 		return again(s, step, "%s", describeChanges(c))
 	}
-	if label, status := unsatisfied(s.ws, s.record); label != "" {
-		if status == checkpoint.Rejected {
-			return again(s, step, "%s was rejected", label)
+	for _, g := range s.ws.Gates { // with --keep-going each of them may have been judged
+		switch status := statusOf(s.record, g); {
+		case status == checkpoint.Rejected:
+			return again(s, step, "%s was rejected", g.Label())
+		case status == checkpoint.Failed && s.ws.RerunOnGateFailure:
+			return again(s, step, "%s failed, and on_gate_failure is rerun", g.Label())
 		}
-		if status == checkpoint.Failed && s.ws.RerunOnGateFailure {
-			return again(s, step, "%s failed, and on_gate_failure is rerun", label)
-		}
+	}
+	if label := unsatisfied(s.ws, s.record); label != "" {
 		// People mend by hand what a gate found, also by removing files: the
 		// gate judges what is there.
 		return step.with(Judge, "the work is done; %s comes next", label)
@@ -169,20 +171,24 @@ func again(s subject, step Step, format string, args ...any) Step {
 }
 
 // unsatisfied is the first gate of a workstream, as the pipeline has it now,
-// that has not passed, and its status on record.
-func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label string, status checkpoint.StepStatus) {
+// that has not passed, "" where all have.
+func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label string) {
 	for _, g := range ws.Gates {
-		status := checkpoint.Pending
-		for _, rec := range w.Gates {
-			if rec.Label == g.Label() {
-				status = rec.Status
-			}
-		}
-		if status != checkpoint.Passed && status != checkpoint.Skipped {
-			return g.Label(), status
+		if status := statusOf(w, g); status != checkpoint.Passed && status != checkpoint.Skipped {
+			return g.Label()
 		}
 	}
-	return "", ""
+	return ""
+}
+
+// statusOf is the status on record of a gate of a workstream.
+func statusOf(w *checkpoint.Workstream, g *pipeline.Gate) checkpoint.StepStatus {
+	for _, rec := range w.Gates {
+		if rec.Label == g.Label() {
+			return rec.Status
+		}
+	}
+	return checkpoint.Pending
 }
 
 // gateSubject is all that is known of a gate when it is decided.

@@ -263,7 +263,7 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 			if err := s.verify(ctx, f, rec); err != nil {
 				return err
 			}
-			if label, _ := unsatisfied(ws, rec); label != "" {
+			if unsatisfied(ws, rec) != "" {
 				continue // its files are judged as they are
 			}
 			for _, c := range f.conflicts[ws.Name] {
