@@ -1,0 +1,200 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"prdrunner/checkpoint"
+)
+
+// gate finds a gate by its label.
+func (m *model) gate(label string) (g histGate, owner string) {
+	name, owner, _ := strings.Cut(strings.TrimSuffix(label, ")"), " (")
+	gates := []histGate{}
+	for i, p := range m.h.Phases {
+		if phaseName(i) == owner {
+			gates = p.Gates
+		}
+	}
+	if w := m.work(owner); w != nil {
+		gates = w.Gates
+	}
+	for _, g := range gates {
+		if g.Name == name {
+			return g, owner
+		}
+	}
+	return histGate{}, owner
+}
+
+// mayJudge says why a gate may not be judged now.
+func (m *model) mayJudge(g histGate, owner string) error {
+	p, gates := m.phaseOf(owner), []histGate{}
+	if p >= 0 {
+		gates = m.work(owner).Gates
+		if err := m.mustBe(m.works[owner].done(), "the work is %s", m.works[owner].status); err != nil {
+			return err
+		}
+		if m.run.tries[owner] == 0 {
+			if m.run.allowed != nil && !m.run.allowed[owner] {
+				return errors.New("its workstream was not chosen")
+			}
+			if err := m.mustBe(m.reached(owner) && len(m.reasons(owner)) == 0, "it is not its turn"); err != nil {
+				return err
+			}
+		}
+		if missing, edited := m.touched(owner); len(missing)+len(edited) > 0 {
+			return errors.New("what it judges is not on record")
+		}
+	} else {
+		if m.run.halted {
+			return errors.New("the run has been stopped")
+		}
+		for i, phase := range m.h.Phases {
+			if phaseName(i) == owner {
+				p, gates = i, phase.Gates
+			}
+		}
+		for _, w := range m.h.Phases[p].Works {
+			if !m.settled(w.Name) {
+				return fmt.Errorf("%s is not done", w.Name)
+			}
+		}
+	}
+	for _, earlier := range gates {
+		if earlier.Name == g.Name {
+			break
+		}
+		if !m.holds(earlier, owner) && !m.run.act.KeepGoing {
+			return fmt.Errorf("%s comes first", earlier.Name)
+		}
+	}
+	return m.mustBe(!m.holds(g, owner), "its verdict holds")
+}
+
+func (m *model) applyGate(e checkpoint.Event) error {
+	switch e := e.(type) {
+	case checkpoint.GateStarted:
+		g, owner := m.gate(e.Gate)
+		is := m.gates[e.Gate]
+		err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindCommand, "it is a %s", g.Kind),
+			m.mustBe(e.Attempt == is.attempts+1, "after attempt %d", is.attempts))
+		is.reset()
+		is.status, is.attempts, is.run = checkpoint.Running, e.Attempt, m.run.number
+		m.lower(owner)
+		return err
+	case checkpoint.GatePassed:
+		return m.judged(e.Gate, true)
+	case checkpoint.GateFailed:
+		err := m.judged(e.Gate, false)
+		m.fail(e.Gate)
+		return err
+	case checkpoint.GateAsked:
+		return m.asked(e.Gate)
+	case checkpoint.GateApproved:
+		return m.answered(e.Gate, "approve", checkpoint.Passed)
+	case checkpoint.GateRejected:
+		err := m.answered(e.Gate, "reject", checkpoint.Rejected)
+		if m.run != nil {
+			m.fail(e.Gate)
+		}
+		return err
+	case checkpoint.GateSkipped:
+		_, owner := m.gate(e.Gate)
+		m.gates[e.Gate].reset()
+		m.gates[e.Gate].status = checkpoint.Skipped
+		return m.mustBe(m.allOff(owner), "what it judges is not skipped")
+	case checkpoint.GateVoided:
+		return m.voided(e.Gate)
+	}
+	return errors.New("nobody expects it")
+}
+
+// lower takes back the completion of a workstream whose gate has not passed.
+func (m *model) lower(owner string) {
+	if w := m.works[owner]; w != nil && w.status == checkpoint.Completed {
+		w.status = checkpoint.Succeeded
+	}
+}
+
+// judged takes in a verdict, which must be the true one.
+func (m *model) judged(label string, passed bool) (err error) {
+	g, owner := m.gate(label)
+	is := m.gates[label]
+	switch g.Kind {
+	case kindCommand:
+		d, ran := m.run.log[m.key(owner+"."+g.Name, is.attempts)]
+		err = errors.Join(m.mustBe(is.status == checkpoint.Running, "it is %s", is.status), m.mustBe(ran, "it never ran"),
+			m.mustBe(!d.cancelled, "it was interrupted"), m.mustBe(d.ok == passed, "its command said otherwise"))
+	case kindCondition, kindMetric:
+		err = errors.Join(m.mayJudge(g, owner), m.mustBe(m.verdict(g, owner) == passed, "that is not so: %+v", m.works[g.Of]))
+	default:
+		err = errors.New("a person decides it")
+	}
+	status := checkpoint.Passed
+	if !passed {
+		status = checkpoint.Failed
+	}
+	m.decide(g, owner, status)
+	return err
+}
+
+func (m *model) decide(g histGate, owner string, status checkpoint.StepStatus) {
+	is := m.gates[g.label(owner)]
+	is.reset()
+	is.status = status
+	is.definition, is.judged = m.binding(g, owner)
+	if m.run != nil {
+		is.run = m.run.number
+	}
+	if status != checkpoint.Passed {
+		m.lower(owner)
+	}
+}
+
+func (m *model) asked(label string) error {
+	g, owner := m.gate(label)
+	is := m.gates[label]
+	definition, judged := m.binding(g, owner)
+	err := errors.Join(m.mayJudge(g, owner), m.mustBe(g.Kind == kindApproval, "it is a %s", g.Kind),
+		m.mustBe(is.status != checkpoint.Waiting || is.definition != definition || is.judged != judged, "that has been asked"))
+	m.decide(g, owner, checkpoint.Waiting)
+	return err
+}
+
+// answered takes in what a person said, at the terminal or from beside.
+func (m *model) answered(label, answer string, status checkpoint.StepStatus) error {
+	g, owner := m.gate(label)
+	is := m.gates[label]
+	if m.run == nil {
+		definition, judged := is.definition, is.judged
+		m.decide(g, owner, status)
+		is.definition, is.judged = definition, judged // an answer is bound to the question
+		return nil
+	}
+	definition, judged := m.binding(g, owner)
+	err := errors.Join(m.mustBe(is.status == checkpoint.Waiting, "it is %s", is.status), m.mustBe(m.run.act.Answers[label] == answer, "nobody said so"),
+		m.mustBe(is.definition == definition && is.judged == judged, "it was asked about something else"))
+	m.decide(g, owner, status)
+	return err
+}
+
+func (m *model) voided(label string) error {
+	_, owner := m.gate(label)
+	is, r := m.gates[label], m.run
+	err := m.mustBe(r.takes[label] || is.status == checkpoint.Running && (r.signal || is.run != r.number), "its verdict holds")
+	delete(r.takes, label)
+	is.reset()
+	m.lower(owner)
+	return err
+}
+
+// waits reports whether a gate waits for an answer about what is there now.
+func (m *model) waits(g histGate, owner string) bool {
+	is := m.gates[g.label(owner)]
+	definition, judged := m.binding(g, owner)
+	return is.status == checkpoint.Waiting && is.definition == definition && is.judged == judged
+}
