@@ -33,6 +33,8 @@ type Request struct {
 	PRD        string     `json:"prd"`
 	Verb       Verb       `json:"verb"`
 	Gate       string     `json:"gate,omitempty"`
+	Definition string     `json:"definition,omitempty"` // of the gate when it was shown to who answers; "" is not known
+	Judged     string     `json:"judged,omitempty"`     // what it asked about then
 	Workstream string     `json:"workstream,omitempty"`
 	Resolution Resolution `json:"resolution,omitempty"`
 	Comment    Text       `json:"comment,omitempty"`

@@ -141,6 +141,9 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	case q == nil || q.checked:
 		reply(fmt.Errorf("%s does not wait for an answer", label))
 		return
+	case answer.To != (checkpoint.Verdict{}) && answer.To != l.shown(q):
+		reply(fmt.Errorf("what %s asked about has changed meanwhile, and it asks again: look at it, and answer that", label))
+		return
 	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
 		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, list(q.gate.Approval.Approvers), answer.By.User))
 		return
@@ -173,6 +176,12 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 			l.approved(q, answer, reply)
 		}
 	})
+}
+
+// shown is what whoever reads the state is shown of a question.
+func (l *loop) shown(q *question) checkpoint.Verdict {
+	g := l.x.State().Gate(q.gate.Label())
+	return checkpoint.Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged}
 }
 
 func (l *loop) approved(q *question, answer Answer, reply func(error)) {
@@ -248,6 +257,9 @@ func (l *loop) requests() {
 // request does what was asked, and replies once that is durable, or says why not.
 func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 	answer := Answer{Comment: string(r.Comment), By: r.By}
+	if r.Judged != "" {
+		answer.To = checkpoint.Verdict{Gate: r.Gate, Definition: r.Definition, Judged: r.Judged}
+	}
 	switch {
 	case l.over:
 		reply(errors.New("the run has just ended"))

@@ -264,6 +264,57 @@ phase "two" {
 	}
 }
 
+// An answer is to the question that its person was shown. When it reaches the
+// owner after what it is about has changed, and was asked about again, it is
+// refused.
+func TestAnAnswerHoldsForTheQuestionThatWasShown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    inputs = ["in.txt"]
+  }
+  gate "sign-off" {
+    approval { message = "Ship?" }
+  }
+}
+`)
+	b.write("in.txt", "1")
+	alone := func(*checkpoint.Session) error { return errors.New("nobody runs it") }
+	answer := func(verb checkpoint.Verb, shown checkpoint.Gate) error {
+		return b.store.Ask(context.Background(), checkpoint.Request{
+			PRD: "PRD-001", Verb: verb, Gate: shown.Label, Definition: shown.Definition, Judged: shown.Judged, By: checkpoint.Actor{User: "ann"},
+		}, alone)
+	}
+	answers := make(chan error, 4)
+	var first checkpoint.Gate
+	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+		now := *b.state().Gate("sign-off (one)")
+		if first.Label == "" {
+			first = now
+			b.write("in.txt", "2")
+			go func() { answers <- answer(checkpoint.VerbApprove, first) }() // it has changed, and is asked again
+			return
+		}
+		go func() {
+			answers <- answer(checkpoint.VerbApprove, first)
+			answers <- answer(checkpoint.VerbReject, first)
+			answers <- answer(checkpoint.VerbApprove, now)
+		}()
+	})
+	b.must(checkpoint.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
+	var refused *checkpoint.RefusedError
+	for i := range 3 {
+		if err := <-answers; !errors.As(err, &refused) {
+			t.Errorf("answer %d to what was asked first: %v, want a refusal", i+1, err)
+		}
+	}
+	if err := <-answers; err != nil {
+		t.Errorf("the answer to what was asked last: %v", err)
+	}
+}
+
 // onEvent calls f for each event of a commit that is shown and that matches.
 func onEvent(matches func(checkpoint.Event) bool, f func()) func(*runner.Options) {
 	return func(o *runner.Options) { o.Views = append(o.Views, watcher{matches, f}) }

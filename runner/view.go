@@ -81,6 +81,8 @@ type Answer struct {
 	Verdict Verdict
 	Comment string
 	By      checkpoint.Actor
+	// To is what the person was shown; zero is what is asked when it arrives.
+	To checkpoint.Verdict
 }
 
 // OnConflict decides artifacts that someone edited (design §6).

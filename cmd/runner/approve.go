@@ -56,7 +56,9 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 		return err
 	}
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
-	request := checkpoint.Request{PRD: o.prd, Verb: verb, Gate: a.gate, Comment: a.comment, By: a.by, At: env.now()}
+	request := checkpoint.Request{
+		PRD: o.prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.now(),
+	}
 	alone := false
 	err = ask(ctx, env, store, request, func(session *checkpoint.Session, _ *finished) error {
 		alone = true
