@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
@@ -43,6 +44,10 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	l.cycle(func() bool { return l.phase.open == 0 })
 	if !settled(nodes) || l.cut() || !l.judgePhase(phase) {
 		return false
+	}
+	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return n.step.Decision != Skipped }) {
+		l.recordSkipped(phase, nodes[0].step.Reason)
+		return true
 	}
 	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Completed || l.phase.entered {
 		l.phase.passed = true
@@ -96,8 +101,14 @@ func (l *loop) skipPhase(phase *pipeline.Phase) {
 	for _, ws := range phase.Workstreams {
 		l.pl.steps[ws.Name] = Step{Kind: WorkstreamStep, Name: ws.Name, Decision: Skipped}
 	}
+	l.recordSkipped(phase, "its when is false")
+}
+
+// recordSkipped records that nothing of a phase runs: its own when says so, or
+// that of each of its workstreams.
+func (l *loop) recordSkipped(phase *pipeline.Phase, reason string) {
 	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Skipped {
-		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: "its when is false"})
+		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: checkpoint.Text(reason)})
 	}
 }
 
