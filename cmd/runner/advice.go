@@ -23,6 +23,12 @@ func systemHint(env *environment, err error) string {
 		return "make room on that disk, " + again
 	case readOnly(err):
 		return "make that disk one that can be written to, " + again
+	case fileTooLarge(err):
+		return "raise the limit on the size of files, which `ulimit -f` shows, " + again
+	case noDescriptors(err):
+		return "raise the limit on open files, which `ulimit -n` shows, " + again
+	case diskFailed(err):
+		return "see what the log of the system tells of that disk, " + again
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // written under another name at first
 		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(derived.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):

@@ -27,7 +27,10 @@ func TestSystemHint(t *testing.T) {
 		"quota":     {at(syscall.EDQUOT), "make room on that disk"},
 		"read only": {at(syscall.EROFS), "make that disk one that can be written to"},
 		"forbidden": {at(syscall.EACCES), "read and write .runner/PRD-001, then"},
-		"another":   {at(syscall.EIO), ""},
+		"too large": {at(syscall.EFBIG), "ulimit -f` shows, then give the command again"},
+		"too many":  {at(syscall.EMFILE), "ulimit -n` shows, then give the command again"},
+		"broken":    {at(syscall.EIO), "the log of the system tells of that disk, then"},
+		"another":   {at(syscall.ELOOP), ""},
 		"known":     {withHint(at(syscall.ENOSPC), "do that"), "do that\n"},
 	} {
 		var stderr bytes.Buffer

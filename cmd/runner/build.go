@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -179,6 +180,9 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	closed := session.Close()
 	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
 		closed = nil // it has been told, and the configuration has decided
+	}
+	if err != nil && closed != nil && strings.Contains(err.Error(), closed.Error()) {
+		closed = nil // a journal that fails ends the build, and can't be closed properly either
 	}
 	err = errors.Join(err, closed)
 	record := checkpoint.AuditRecord{By: b.env.actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}

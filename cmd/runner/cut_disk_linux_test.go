@@ -184,6 +184,20 @@ func shutDown(dir *os.File, flag uint32) error {
 	return unix.IoctlSetPointerInt(int(dir.Fd()), extShutdown, int(flag))
 }
 
+// trigger is a file: who writes to it has the file system find an error in itself.
+func (d *cutDisk) trigger() string {
+	d.t.Helper()
+	mounts, err := os.ReadFile("/proc/thread-self/mounts")
+	d.must(err)
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); fields[1] == d.dir {
+			return filepath.Join("/sys/fs/ext4", filepath.Base(fields[0]), "trigger_fs_error")
+		}
+	}
+	d.t.Fatalf("%s is not mounted", d.dir)
+	return ""
+}
+
 // diskImage is what is on a disk.
 type diskImage struct{ chunks map[int64][]byte }
 

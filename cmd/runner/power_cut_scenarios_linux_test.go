@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 )
 
 // cutScenarios are the commands that change something.
@@ -205,18 +206,24 @@ func (c *cutter) ranOnce() {
 			c.t.Fatalf("%s: %s did its work %d times", c.what, step, n)
 		}
 	}
+	noReruns(c.t, c.what, readJournal(c.t, c.path(".runner/PRD-001/journal.jsonl")))
+}
+
+// noReruns checks that nothing ran again that had completed.
+func noReruns(t *testing.T, what string, journal []journalLine) {
+	t.Helper()
 	done := map[string]bool{}
-	for _, commit := range readJournal(c.t, c.path(".runner/PRD-001/journal.jsonl")) {
+	for _, commit := range journal {
 		for _, e := range commit.Events {
 			switch e.Kind {
 			case "workstream.completed", "workstream.succeeded":
 				done[e.Workstream] = true
 			case "workstream.started":
 				if done[e.Workstream] {
-					c.t.Fatalf("%s: %s was done and ran again, at %d", c.what, e.Workstream, commit.Seq)
+					t.Fatalf("%s: %s was done and ran again, at %d", what, e.Workstream, commit.Seq)
 				}
 			case "workstream.invalidated":
-				c.t.Fatalf("%s: %s was invalidated, at %d, though nothing changed", c.what, e.Workstream, commit.Seq)
+				t.Fatalf("%s: %s was invalidated, at %d, though nothing changed", what, e.Workstream, commit.Seq)
 			}
 		}
 	}

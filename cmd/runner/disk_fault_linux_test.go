@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// diskFault is what a file system in memory, or a limit, does to a run.
+type diskFault struct {
+	name    string
+	options func(level int) string // of the file system; nil: plenty of everything
+	limit   func(level int) string // for a shell; nil: none
+	levels  []int
+	says    string // how the error is known
+}
+
+func diskFaults() []diskFault {
+	return []diskFault{
+		{
+			name:    "no space",
+			options: func(kilobytes int) string { return fmt.Sprintf("size=%dk", kilobytes) },
+			levels:  []int{20, 60, 100, 140, 180, 220, 260, 300, 340, 380, 420, 460},
+			says:    "no space left on device",
+		},
+		{
+			name:    "no inodes",
+			options: func(inodes int) string { return fmt.Sprintf("size=64m,nr_inodes=%d", inodes) },
+			levels:  []int{6, 12, 18, 24, 30, 36, 42, 48, 54, 60, 66, 72},
+			says:    "no space left on device",
+		},
+		{
+			name:   "short writes",
+			limit:  func(blocks int) string { return fmt.Sprintf("ulimit -f %d", blocks) }, // of 512 bytes
+			levels: []int{1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28},
+			says:   "file too large",
+		},
+		{
+			name:   "no descriptors",
+			limit:  func(files int) string { return fmt.Sprintf("ulimit -n %d", files) },
+			levels: []int{8, 10, 12, 13, 14, 15, 16, 18, 20, 24, 28, 32},
+			says:   "too many open files",
+		},
+	}
+}
+
+// faultPipeline makes some 120 KB of artifacts, which are kept once more.
+const faultPipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    max_parallel = 1
+    workstream "small" {
+      for_each  = toset(["a", "b", "c"])
+      artifacts = ["gen/${each.key}"]
+      script    = "mkdir -p gen; seq 1000 > gen/${each.key}"
+    }
+    workstream "large" {
+      depends_on = [workstream.small]
+      artifacts  = ["gen/large"]
+      script     = "seq 9000 > gen/large"
+    }
+  }
+  phase "two" {
+    workstream "last" {
+      artifacts = ["last/*"]
+      script    = "mkdir -p last; cat gen/large gen/a > last/joined; wc last/joined > last/count"
+    }
+  }
+}
+`
+
+// TestDiskFaults runs the real binary where space, inodes, the length of a file
+// or descriptors give out, at several points of a run; half of the time there
+// is no room for a rescue copy either, or the state lies on a disk of its own.
+// What was said to be done is on record, every checkpoint is whole, the error
+// tells what gave out; and when there is room again the run goes on to its end.
+func TestDiskFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds; left out with -short")
+	}
+	binary := buildBinary(t)
+	for _, fault := range diskFaults() {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			ownMounts(t)
+			met := 0
+			for i, level := range fault.levels {
+				f := &faulty{fault: fault, level: level, what: fmt.Sprintf("%s at %d", fault.name, level)}
+				f.rollbackKiller = rollbackKiller{t: t, binary: binary}
+				f.place(i%2 == 1, i%3 == 2)
+				if f.meets() {
+					met++
+				}
+			}
+			t.Logf("%s: %d of %d runs were cut short", fault.name, met, len(fault.levels))
+			if met < 3 {
+				t.Error("that proves nothing")
+			}
+		})
+	}
+}
+
+// faulty is one run that meets a fault.
+type faulty struct {
+	rollbackKiller
+	fault     diskFault
+	level     int
+	what      string
+	disk      string // the file system on which it happens
+	state     string
+	rescue    string
+	elsewhere bool // the state is on that file system, the workspace is not
+}
+
+// place lays out workspace, state and rescue directory.
+func (f *faulty) place(rescueThere, elsewhere bool) {
+	f.t.Helper()
+	options := "size=64m"
+	if f.fault.options != nil {
+		options = f.fault.options(f.level)
+	}
+	f.disk, f.elsewhere = mountTmpfs(f.t, options), elsewhere
+	f.dir, f.rescue = f.disk, f.t.TempDir()
+	f.state = filepath.Join(f.disk, ".runner")
+	if elsewhere {
+		f.dir = f.t.TempDir()
+	}
+	if rescueThere {
+		f.rescue = f.disk
+	}
+	f.write("PRD-001.hcl", faultPipeline, 0o644)
+}
+
+// command is the binary, with the limit or without.
+func (f *faulty) command(limited bool, args ...string) *exec.Cmd {
+	cmd := exec.Command(f.binary, args...)
+	if limited && f.fault.limit != nil {
+		script := f.fault.limit(f.level) + `; exec "$0" "$@"`
+		cmd = exec.Command("sh", append([]string{"-c", script, f.binary}, args...)...)
+	}
+	cmd.Dir = f.dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+f.rescue, "PRDRUNNER_CHECKPOINT_STORAGE_LOCATION="+f.state)
+	return cmd
+}
+
+// works runs a command that must succeed.
+func (f *faulty) works(args ...string) []byte {
+	f.t.Helper()
+	out, err := f.command(false, args...).CombinedOutput()
+	if err != nil {
+		f.t.Fatalf("%s: %v: %v\n%s", f.what, args, err, out)
+	}
+	return out
+}
+
+// meets runs the pipeline, and checks what is left; then again, with the fault
+// mended. It reports whether the fault was met.
+func (f *faulty) meets() bool {
+	f.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := f.command(true, "--output", "json", "build", "PRD-001", "--resume=auto")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	code := cmd.ProcessState.ExitCode()
+	told := stdout.String() + stderr.String()
+	if code < 0 || strings.Contains(told, "goroutine ") {
+		f.t.Fatalf("%s: %v\n%s", f.what, err, told)
+	}
+	f.standing(stdout.Bytes())
+	if code != 0 && code != 1 && !strings.Contains(told, f.fault.says) { // 1: a step failed
+		f.t.Fatalf("%s: exit code %d, and %q is not told:\n%s", f.what, code, f.fault.says, told)
+	}
+	if code != 0 && !strings.Contains(told, "runner build PRD-001 --resume") && !strings.Contains(told, "then give the command again") {
+		f.t.Fatalf("%s: nobody is told how to go on:\n%s", f.what, told)
+	}
+	if strings.Count(told, "the journal can take nothing more") > 1 {
+		f.t.Errorf("%s: the same is told twice:\n%s", f.what, told)
+	}
+	if f.fault.options != nil {
+		f.must(unix.Mount("tmpfs", f.disk, "tmpfs", unix.MS_REMOUNT, "size=64m,nr_inodes=10000"))
+	}
+	f.works("--output", "json", "build", "PRD-001", "--resume=auto")
+	f.ended()
+	return code != 0
+}
+
+// standing checks what a reader finds after a fault: all that was shown is on
+// record, and whole.
+func (f *faulty) standing(shown []byte) []journalLine {
+	f.t.Helper()
+	journal := readJournal(f.t, filepath.Join(f.state, "PRD-001", "journal.jsonl"))
+	recorded := recordedEvents(journal)
+	for line := range bytes.Lines(shown) {
+		if event, ok := shownEvent(line); ok && !recorded[event] {
+			f.t.Fatalf("%s: %q was shown, and is not on record", f.what, event)
+		}
+	}
+	if len(journal) > 0 {
+		f.works("status", "PRD-001", "--json")
+		f.works("checkpoint", "list", "PRD-001", "--json")
+		f.works("checkpoint", "validate", "PRD-001", "--deep")
+	}
+	return journal
+}
+
+// ended checks that the session is complete, that nothing ran again that had
+// completed, and that nothing half written is left.
+func (f *faulty) ended() {
+	f.t.Helper()
+	noReruns(f.t, f.what, readJournal(f.t, filepath.Join(f.state, "PRD-001", "journal.jsonl")))
+	f.works("checkpoint", "validate", "PRD-001", "--deep")
+	var numbers strings.Builder
+	for i := range 9000 {
+		fmt.Fprintln(&numbers, i+1)
+	}
+	large := numbers.String()
+	small := large[:strings.Index(large, "1001\n")]
+	got := map[string]string{}
+	for _, name := range []string{"gen/a", "gen/b", "gen/c", "gen/large", "last/joined"} {
+		got[name] = string(read(f.t, f.path(name)))
+	}
+	want := map[string]string{"gen/a": small, "gen/b": small, "gen/c": small, "gen/large": large, "last/joined": large + small}
+	if !maps.Equal(got, want) {
+		f.t.Fatalf("%s: the artifacts differ", f.what)
+	}
+	f.must(filepath.WalkDir(f.state, func(path string, _ os.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(filepath.Base(path), ".tmp-") {
+			f.t.Errorf("%s: %s is left", f.what, path)
+		}
+		return err
+	}))
+}
+
+// TestReadOnlyInMidRun has the file system find an error in itself while a
+// workstream runs, so that the kernel lets nobody write to it any more.
+func TestReadOnlyInMidRun(t *testing.T) {
+	t.Parallel()
+	binary := buildBinary(t)
+	d := newCutDisk(t)
+	d.unmount()
+	d.mount("errors=remount-ro")
+	f := &faulty{what: "read-only", disk: d.dir, state: filepath.Join(d.dir, ".runner"), rescue: t.TempDir()}
+	f.rollbackKiller = rollbackKiller{t: t, binary: binary, dir: d.dir}
+	once := filepath.Join(d.home, "once")
+	script := fmt.Sprintf("test -e %s || { touch %[1]s; sync; echo found > %s; }; seq 9000 > gen/large", once, d.trigger())
+	f.write("PRD-001.hcl", strings.Replace(faultPipeline, "seq 9000 > gen/large", script, 1), 0o644)
+
+	var stdout, stderr bytes.Buffer
+	cmd := f.command(false, "--output", "json", "build", "PRD-001")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	told := stdout.String() + stderr.String()
+	if code := cmd.ProcessState.ExitCode(); code <= 0 || !strings.Contains(told, "read-only file system") {
+		t.Fatalf("exit code %d (%v)\n%s", code, err, told)
+	}
+	for _, text := range []string{f.state, "runner build PRD-001 --resume"} {
+		if !strings.Contains(told, text) {
+			t.Errorf("%q is not told:\n%s", text, told)
+		}
+	}
+	f.standing(stdout.Bytes())
+	out, err := f.command(false, "build", "PRD-001", "--resume").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "read-only file system") {
+		t.Errorf("where nothing can be written, a resume says %v:\n%s", err, out)
+	}
+	d.unmount()
+	d.mount("")
+	f.works("build", "PRD-001", "--resume")
+	f.ended()
+}
+
+// TestSlowSync has one sync in the middle of a run take longer than any
+// workstream may. None is timed out for it, and whoever comes meanwhile finds
+// the owner at work.
+func TestSlowSync(t *testing.T) {
+	t.Parallel()
+	binary := filepath.Join(t.TempDir(), "runner")
+	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
+	}
+	f := &faulty{what: "slow sync", rescue: t.TempDir()}
+	f.rollbackKiller = rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
+	f.state = filepath.Join(f.dir, ".runner")
+	f.write("PRD-001.hcl", strings.ReplaceAll(faultPipeline, "artifacts =", "timeout = \"4s\"\nartifacts ="), 0o644)
+	const delay = 5 * time.Second
+	log := filepath.Join(f.rescue, "log")
+	f.must(os.WriteFile(log, nil, 0o600))
+	slow := f.command(false, "--output", "json", "build", "PRD-001")
+	slow.Env = append(slow.Env, fmt.Sprintf("RUNNER_FAILPOINT=delay=%s@12:sync", delay), "RUNNER_FAILPOINT_LOG="+log)
+	var stdout, stderr bytes.Buffer
+	slow.Stdout, slow.Stderr = &stdout, &stderr
+	f.must(slow.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- slow.Wait() }()
+	for tick := time.NewTicker(time.Millisecond); bytes.Count(read(t, log), []byte("\n")) < 12; <-tick.C {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before: %v\n%s", err, stderr.Bytes())
+		default:
+		}
+	}
+	began := time.Now()
+	if out := f.works("status", "PRD-001"); !strings.Contains(string(out), fmt.Sprint("pid ", slow.Process.Pid)) {
+		t.Errorf("status takes the runner for dead:\n%s", out)
+	}
+	second := f.command(false, "build", "PRD-001", "--resume")
+	out, err := second.CombinedOutput()
+	if second.ProcessState.ExitCode() != 4 || !strings.Contains(string(out), fmt.Sprint("pid ", slow.Process.Pid)) {
+		t.Errorf("a second runner says %v:\n%s", err, out)
+	}
+	if took := time.Since(began); took >= delay {
+		t.Errorf("others waited %s for the disk", took)
+	}
+	if err := <-ended; err != nil {
+		t.Fatalf("the run ended with %v\n%s%s", err, stdout.Bytes(), stderr.Bytes())
+	}
+	f.ended()
+}
