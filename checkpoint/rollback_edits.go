@@ -55,8 +55,30 @@ func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent 
 	}
 	back := intent
 	back.To, back.Force = intent.Safety, false
-	_, err = x.restoreFiles(ctx, w, back, safety.State, found)
+	_, err = x.restoreFiles(ctx, w, back, safety.State, found, x.rolledBack(ctx, w, intent, safety.State))
 	return err
+}
+
+// rolledBack are the paths that a rollback was to change. To put them back may
+// be less: nothing is to be done where none of them has been changed yet. Where
+// the target is not known, nothing was begun.
+func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, before *State) (paths []string) {
+	target, err := x.store.ReadCheckpoint(x.prd, intent.To)
+	if err != nil {
+		return nil
+	}
+	from, _, err := FilesOf(ctx, w, before)
+	if err != nil {
+		return nil
+	}
+	to, _, err := FilesOf(ctx, w, target.State)
+	if err != nil {
+		return nil
+	}
+	for _, c := range workspace.Diff(from, to) {
+		paths = append(paths, c.Path)
+	}
+	return paths
 }
 
 // withoutEdits lists the files as they are, but for those that are neither as

@@ -19,6 +19,9 @@ import (
 type RestoreOptions struct {
 	ID    string // names the temporary files, so that a repeated restore removes those of the first
 	Force bool   // leave out what can't be restored, instead of changing nothing
+	// Earlier are paths of an earlier restore of this ID that are no changes any
+	// more: what it left beside them is removed as well.
+	Earlier []string
 }
 
 // Restored is what Restore did.
@@ -311,8 +314,12 @@ func (r *restore) sweep(ctx context.Context) error {
 	prefix := r.tempName(-1)
 	c := cursor{base: r.w.root}
 	defer c.close()
+	paths := slices.Clone(r.o.Earlier)
 	for _, i := range r.items {
-		for dir := i.Path; dir != ""; {
+		paths = append(paths, i.Path)
+	}
+	for _, dir := range paths {
+		for dir != "" {
 			dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
 			if swept[dir] {
 				break
