@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +17,8 @@ import (
 type Collected struct {
 	Objects   int
 	Leftovers int      // temporary files of writers that were cut short
-	Bytes     int64    // on disk: of objects, leftovers and deleted sessions
+	Discarded int      // directories: deleted sessions, and imports that were cut short
+	Bytes     int64    // on disk, of all these
 	Refs      []string // of git
 	Kept      int      // objects
 }
@@ -96,15 +98,47 @@ func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *invento
 	if err != nil {
 		return done, err
 	}
+	if err := s.removeShared(&done, dryRun); err != nil {
+		return done, err
+	}
+	discarded, err := s.directories(s.trashPath())
+	if err != nil {
+		return done, err
+	}
 	trash, err := s.treeSize(s.trashPath())
 	if err != nil {
 		return done, err
 	}
+	done.Discarded = len(discarded)
 	done.Bytes += trash
 	if dryRun {
 		return done, nil
 	}
 	return done, s.emptyTrash()
+}
+
+// removeShared removes the temporary files of what belongs to no PRD alone: who
+// holds the lock of one does not know whether another is at work on them.
+func (s *Store) removeShared(done *Collected, dryRun bool) error {
+	entries, err := s.fs.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for what was cut short: %w", err)
+	}
+	for _, e := range entries {
+		if !store.IsTempOf(e.Name(), cacheName) && !store.IsTempOf(e.Name(), ignoreName) {
+			continue
+		}
+		size, err := s.entrySize(s.dir, e)
+		if err == nil && !dryRun {
+			err = s.fs.Remove(filepath.Join(s.dir, e.Name()))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove what was cut short: %w", err)
+		}
+		done.Leftovers++
+		done.Bytes += size
+	}
+	return nil
 }
 
 // removeRefs removes the git references of sessions of this state directory

@@ -72,7 +72,10 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if f.state == nil {
 		return nil, fmt.Errorf("load %s: %w: its journal holds nothing whole", prd, ErrNoSession)
 	}
-	snap.RescuePath, _, err = s.findRescue(prd, f.state.Session, t)
+	path, lines, err := s.findRescue(prd, f.state.Session, t)
+	if len(lines) > 0 {
+		snap.RescuePath = path
+	}
 	return snap, err
 }
 

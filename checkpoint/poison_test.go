@@ -138,6 +138,42 @@ func TestPoisonedJournal(t *testing.T) {
 	}
 }
 
+// TestRescueThatTheJournalHasIsRemoved: where the bytes came to disk although the
+// sync failed, the rescue copy adds nothing, and does not stay for ever.
+func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
+	t.Parallel()
+	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "PRD-009/journal.jsonl"}
+	f := on(t, bad, "/ws/.runner")
+	x := f.run()
+	bad.on.Store(true)
+	x.Add(WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	_, err := x.Drain(context.Background())
+	var poisoned *PoisonedError
+	if !errors.As(err, &poisoned) || poisoned.Rescue == "" {
+		t.Fatalf("drain: %v", err)
+	}
+	want := x.State().Clone()
+	if err := x.Close(); !errors.As(err, &poisoned) {
+		t.Errorf("close: %v", err)
+	}
+	bad.on.Store(false)
+
+	snap, err := f.open().Load("PRD-009")
+	must(t, err)
+	if snap.RescuePath != "" {
+		t.Errorf("readers are told of %s, which adds nothing", snap.RescuePath)
+	}
+	if _, err := f.fs.Lstat(poisoned.Rescue); err != nil {
+		t.Fatalf("a reader removed the rescue copy: %v", err)
+	}
+	x = f.lock()
+	same(t, "state", x.State(), want)
+	if _, err := f.fs.Lstat(poisoned.Rescue); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the rescue copy is still there")
+	}
+	must(t, x.Close())
+}
+
 // TestForeignRescueIsLeftAlone: a rescue copy whose chain does not fit is not
 // adopted, and not removed.
 func TestForeignRescueIsLeftAlone(t *testing.T) {

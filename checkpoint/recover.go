@@ -132,7 +132,7 @@ func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 	}
 	// A run without an end and without a note had its lock file taken away. Its
 	// runner may be alive for a moment yet, with the old file open.
-	if r.unclean || r.fold.state.RunningAt != nil || len(r.tail.torn) > 0 || len(r.lines) > 0 {
+	if r.unclean || r.fold.state.RunningAt != nil || len(r.tail.torn) > 0 || r.rescue != "" {
 		if err := s.rewrite(prd, log, r); err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	if err := log.Replace(join(valid, r.lines)); err != nil {
 		return err
 	}
-	if len(r.lines) == 0 {
+	if r.rescue == "" {
 		return nil
 	}
 	for _, line := range r.lines {
@@ -252,12 +252,13 @@ func (s *Store) keepSegment(prd string, t tail) error {
 // clean removes what nothing refers to: temporary files, and what the tasks of
 // a killed runner reported. Requests of people who no longer wait go as well.
 func (s *Store) clean(prd string) error {
-	document := filepath.Base(s.documentPath(prd))
+	document, refs := filepath.Base(s.documentPath(prd)), s.refsIDPath(encodeName(prd))
 	dirs := []struct {
 		path   string
 		remove func(name string) bool
 	}{
 		{s.dir, func(name string) bool { return store.IsTempOf(name, document) }},
+		{filepath.Dir(refs), func(name string) bool { return store.IsTempOf(name, filepath.Base(refs)) }},
 		{s.prdDir(prd), store.IsTemp},
 		{filepath.Join(s.prdDir(prd), checkpointsDir), store.IsTemp},
 		{filepath.Join(s.prdDir(prd), runDir), func(string) bool { return true }},

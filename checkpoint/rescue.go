@@ -55,13 +55,15 @@ func (s *Store) writeRescue(prd, session, own string, commits []*Commit) (string
 }
 
 // findRescue looks for a rescue copy that continues a journal, and returns the
-// lines of it that the journal does not have. It reads only files that are ours.
-func (s *Store) findRescue(prd, session string, t tail) (string, [][]byte, error) {
+// lines of it that the journal does not have: none where the failing write
+// brought all of them to disk nevertheless. It reads only files that are ours.
+func (s *Store) findRescue(prd, session string, t tail) (path string, lines [][]byte, err error) {
+	had := ""
 	for n := range maxRescues {
 		path := s.rescuePath(prd, session, n)
 		info, err := s.fs.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil, nil
+			break
 		}
 		if err != nil {
 			return "", nil, fmt.Errorf("look for a rescue copy: %w", err)
@@ -73,28 +75,38 @@ func (s *Store) findRescue(prd, session string, t tail) (string, [][]byte, error
 		if err != nil {
 			return "", nil, fmt.Errorf("read the rescue copy: %w", err)
 		}
-		if lines := continuing(data, t); len(lines) > 0 {
+		lines, all := continuing(data, t)
+		if len(lines) > 0 {
 			return path, lines, nil
 		}
+		if all {
+			had = path
+		}
 	}
-	return "", nil, nil
+	return had, nil, nil
 }
 
 // continuing returns the lines from the one that follows the end of the
 // journal, if the chain fits; what the failing write still brought to disk is
-// in the journal already.
-func continuing(data []byte, t tail) [][]byte {
-	var lines [][]byte
+// in the journal already. had reports that the journal ends with the last one.
+func continuing(data []byte, t tail) (lines [][]byte, had bool) {
 	for line := range bytes.Lines(data) {
 		next, err := t.next(store.Record{Data: line, Torn: !bytes.HasSuffix(line, []byte("\n"))})
 		if err != nil {
 			if len(lines) > 0 {
-				return nil
+				return nil, false
 			}
+			had = endsWith(line, t)
 			continue
 		}
 		t.accept(next, len(line))
 		lines = append(lines, line)
 	}
-	return lines
+	return lines, had
+}
+
+// endsWith reports whether a line is the last one of a journal.
+func endsWith(line []byte, t tail) bool {
+	f, err := parseFrame(bytes.TrimSuffix(line, []byte("\n")))
+	return err == nil && f.seq == t.seq && f.sum == t.sum
 }

@@ -247,7 +247,9 @@ func (c *collection) take(env *environment, done checkpoint.Collected, err error
 	return err
 }
 
-func (c *collection) count() int { return c.done.Objects + c.done.Leftovers + len(c.done.Refs) }
+func (c *collection) count() int {
+	return c.done.Objects + c.done.Leftovers + c.done.Discarded + len(c.done.Refs)
+}
 
 // collect removes the objects that nothing needs any more.
 func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
