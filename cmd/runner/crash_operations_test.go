@@ -1,0 +1,396 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const crashPipeline = `pipeline "PRD-001" {
+  phase "one" {
+    workstream "make" {
+      artifacts = ["gen/made.txt"]
+      script    = "mkdir -p gen && echo made > gen/made.txt && echo make >> ../ran"
+    }
+    workstream "once" {
+      depends_on = [workstream.make]
+      effect     = "once"
+      script     = "echo once >> ../ran"
+    }
+  }
+  phase "two" {
+    workstream "more" {
+      artifacts = ["gen/more.txt"]
+      script    = "echo more > gen/more.txt; echo more >> ../ran"
+
+      gate "allowed" { command = ["test", "-e", "go"] }
+    }
+    gate "sign-off" {
+      approval { message = "Go on?" }
+    }
+  }
+}
+`
+
+// crashConfig leaves checkpoints out of which there are others like them.
+const crashConfig = `workspace:
+  include: ["src/**"]
+checkpoint:
+  triggers:
+    batch_complete: false
+    workstream_complete: false
+`
+
+// crashOperation is a command that changes something, and what it begins with.
+type crashOperation struct {
+	name     string
+	prd      string // "": PRD-001
+	args     []string
+	code     int // of the command without a fault
+	runs     bool
+	validity int  // exit code of validate --deep after it: the session of an older version has no objects
+	steps    bool // it makes more than one step: in between, readers show neither end
+	prepare  func(*crashSite)
+	again    func(*crashSite)         // after it failed
+	shown    func(*crashSite, string) // holds of what was printed before it was killed
+	settled  func(*crashSite)         // holds of what is beside session and workspace
+	always   []string                 // faults that once led to what is wrong
+}
+
+// crashOperations are in the order of their costs, the dearest first.
+func crashOperations() []crashOperation {
+	build := []string{"--output", "json", "build", "PRD-001", "--resume=auto"}
+	return []crashOperation{
+		{name: "build in git", args: build, code: 1, runs: true, prepare: (*crashSite).beginInGit, again: goOn(1)},
+		{name: "build", args: build, code: 1, runs: true, prepare: (*crashSite).begin, again: goOn(1)},
+		{name: "build to a pause", args: build, code: 3, runs: true, prepare: (*crashSite).failed, again: goOn(3)},
+		{name: "build to the end", args: build, runs: true, prepare: (*crashSite).approved, again: goOn(0, 6)},
+		{name: "recovery", args: build, code: 1, runs: true, prepare: (*crashSite).torn, again: goOn(1)},
+		{
+			name: "rollback", args: []string{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
+			prepare: (*crashSite).changed, again: nextThenAgain(0), steps: true,
+		},
+		{
+			name: "rollback in git", args: []string{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
+			prepare: (*crashSite).changedInGit, again: nextThenAgain(0), steps: true,
+		},
+		{
+			name: "the end of a rollback", args: []string{"checkpoint", "unpin", "PRD-001", "0"},
+			prepare: (*crashSite).rollbackCutShort, again: repeated(0), steps: true,
+			always: []string{"EIO@1:remove", "EIO@2:remove", "EIO@3:remove"},
+		},
+		{
+			name: "import", args: []string{"checkpoint", "import", "../out/it.tar", "--yes"},
+			prepare: (*crashSite).exported, again: nextThenAgain(0, 2), steps: true,
+		},
+		{
+			name: "the end of an import", args: []string{"checkpoint", "unpin", "PRD-001", "0"},
+			prepare: (*crashSite).importCutShort, again: repeated(0), steps: true,
+		},
+		{
+			name: "export", args: []string{"checkpoint", "export", "PRD-001", "-o", "../out/it.tar"},
+			prepare: (*crashSite).failed, again: (*crashSite).exportLater, settled: (*crashSite).archiveIsWhole,
+		},
+		{
+			name: "create", args: []string{"checkpoint", "create", "PRD-001", "--json"},
+			prepare: (*crashSite).failed, again: repeated(0), shown: (*crashSite).isListed,
+			always: []string{"EIO@1:sync", "EIO@2:sync", "EIO@3:sync", "EIO@4:sync"},
+		},
+		{
+			name: "create in git", args: []string{"checkpoint", "create", "PRD-001", "--json"},
+			prepare: (*crashSite).changedInGit, again: repeated(0), shown: (*crashSite).isListed,
+		},
+		{
+			name: "prune", args: []string{"checkpoint", "prune", "PRD-001", "--older-than", "1ms", "--yes"},
+			prepare: (*crashSite).complete, again: repeated(0), steps: true,
+		},
+		{
+			name: "prune in git", args: []string{"checkpoint", "prune", "PRD-001", "--older-than", "1ms", "--yes"},
+			prepare: (*crashSite).completeInGit, again: repeated(0), steps: true,
+		},
+		{name: "start afresh", args: []string{"--output", "json", "build", "PRD-001", "--fresh"}, code: 1, runs: true, steps: true,
+			prepare: (*crashSite).failedBeforeOnce, again: goOn(1)},
+		{name: "archive", args: []string{"checkpoint", "archive", "PRD-001"}, prepare: (*crashSite).failed, again: repeated(0, 2)},
+		{name: "abandon", args: []string{"abandon", "PRD-001", "--yes"}, prepare: (*crashSite).failed, again: repeated(0, 2)},
+		{name: "delete", args: []string{"checkpoint", "delete", "PRD-001", "0", "--yes"}, prepare: (*crashSite).complete, again: repeated(0, 2), steps: true},
+		{
+			name: "delete a session", args: []string{"checkpoint", "delete", "PRD-001", "--session", "--yes"},
+			prepare: (*crashSite).failed, again: repeated(0, 2), steps: true,
+		},
+		{
+			name: "rebuild", args: []string{"checkpoint", "rebuild", "PRD-001", "--yes"},
+			prepare: (*crashSite).damaged, again: repeated(0), steps: true,
+		},
+		{
+			name: "rebuild the journal", args: []string{"checkpoint", "rebuild", "PRD-001", "--journal", "--yes"},
+			prepare: (*crashSite).damagedJournal, again: repeated(0, 2), steps: true,
+		},
+		{name: "migrate", prd: "PRD-010", validity: 5, args: []string{"checkpoint", "migrate", "PRD-010"}, prepare: (*crashSite).old, again: repeated(0), steps: true},
+		{name: "pin", args: []string{"checkpoint", "pin", "PRD-001", "0"}, prepare: (*crashSite).failed, again: repeated(0)},
+		{name: "approve", args: []string{"approve", "PRD-001", "sign-off"}, prepare: (*crashSite).paused, again: repeated(0, 2)},
+	}
+}
+
+// repeated does a command again.
+func repeated(codes ...int) func(*crashSite) {
+	return func(s *crashSite) { s.exits(codes, s.op.args...) }
+}
+
+// nextThenAgain has, at every other crash point, another command finish what
+// was cut short: everything is then where it was before the command or where it
+// is after it.
+func nextThenAgain(codes ...int) func(*crashSite) {
+	return func(s *crashSite) {
+		if s.at()%2 == 1 && s.glance("before the next command").codes[0] == 0 {
+			s.exits([]int{0}, "checkpoint", "unpin", "PRD-001", "latest")
+			l := s.glance("after the next command")
+			if l.view != s.before.view && l.view != s.after.view {
+				s.failf("the next command left\n%s\nbefore:\n%s\nafter:\n%s", l.view, s.before.view, s.after.view)
+			}
+			if l.view == s.after.view {
+				s.settled("after the next command")
+			}
+		}
+		s.exits(codes, s.op.args...)
+	}
+}
+
+// goOn resumes a run until it ends as it does without a fault. What must happen
+// once and is uncertain, it decides by what is there.
+func goOn(codes ...int) func(*crashSite) {
+	return func(s *crashSite) {
+		args := []string{"--output", "json", "build", "PRD-001", "--resume=auto"}
+		if s.uncertain() || s.run("", args...).code == 3 && s.uncertain() {
+			how := "--rerun"
+			if s.counts()["once"] > 0 {
+				how = "--done"
+			}
+			s.exits([]int{0}, "resolve", "PRD-001", "once", how)
+		}
+		s.exits(codes, args...)
+	}
+}
+
+func (s *crashSite) uncertain() bool {
+	r := s.run("", "status", "PRD-001", "--json")
+	var st struct {
+		Uncertain []any `json:"uncertain"`
+	}
+	return json.Unmarshal([]byte(r.stdout), &st) == nil && len(st.Uncertain) > 0
+}
+
+func (s *crashSite) write(name, text string) {
+	s.t.Helper()
+	s.must(os.MkdirAll(filepath.Dir(s.path("w/"+name)), 0o755))
+	s.must(os.WriteFile(s.path("w/"+name), []byte(text), 0o644))
+}
+
+// begin makes a workspace in which nothing ran yet.
+func (s *crashSite) begin() {
+	s.write("PRD-001.hcl", crashPipeline)
+	s.write("runner.yaml", crashConfig)
+	for _, name := range []string{"changed", "deleted", "sub/mode"} {
+		s.write("src/"+name, name+"\n")
+	}
+}
+
+func (s *crashSite) beginInGit() {
+	s.begin()
+	s.command("git", "-C", "w", "init", "-q")
+	s.command("git", "-C", "w", "add", "-A")
+	s.command("git", "-C", "w", "commit", "-q", "-m", "first")
+}
+
+var crashBuild = []string{"build", "PRD-001", "--resume=auto"}
+
+// failed is a session in which a gate failed; then that is mended.
+func (s *crashSite) failed() {
+	s.begin()
+	s.exits([]int{1}, crashBuild...)
+	s.write("go", "")
+}
+
+func (s *crashSite) paused() {
+	s.failed()
+	s.exits([]int{3}, crashBuild...)
+}
+
+func (s *crashSite) approved() {
+	s.paused()
+	s.exits([]int{0}, "approve", "PRD-001", "sign-off")
+}
+
+func (s *crashSite) complete() {
+	s.approved()
+	s.exits([]int{0}, crashBuild...)
+}
+
+// failedBeforeOnce is a session that can start afresh without a decision.
+func (s *crashSite) failedBeforeOnce() {
+	s.begin()
+	s.write("PRD-001.hcl", strings.Replace(crashPipeline, "mkdir -p gen", "test -e gen || exit 1; mkdir -p gen", 1))
+	s.exits([]int{1}, crashBuild...)
+	s.begin()
+}
+
+func (s *crashSite) completeInGit() {
+	s.failedInGit()
+	s.exits([]int{3}, crashBuild...)
+	s.exits([]int{0}, "approve", "PRD-001", "sign-off")
+	s.exits([]int{0}, crashBuild...)
+}
+
+// changed is a session after whose first checkpoints files were changed.
+func (s *crashSite) changed() {
+	s.failed()
+	s.change()
+}
+
+func (s *crashSite) changedInGit() {
+	s.failedInGit()
+	s.change()
+}
+
+func (s *crashSite) failedInGit() {
+	s.beginInGit()
+	s.exits([]int{1}, crashBuild...)
+	s.write("go", "")
+}
+
+func (s *crashSite) change() {
+	s.write("src/changed", "changed later\n")
+	s.must(os.Remove(s.path("w/src/deleted")))
+	s.must(os.Chmod(s.path("w/src/sub/mode"), 0o755))
+	s.write("src/new/made", "made later\n")
+	s.write("gen/made.txt", "made otherwise\n")
+}
+
+// cut runs a command that is killed before an operation of its middle.
+func (s *crashSite) cut(failpoint string, args ...string) {
+	s.t.Helper()
+	if r := s.run(failpoint, args...); r.code != -1 {
+		s.t.Fatalf("%v with %s exits %d\n%s", args, failpoint, r.code, r.told)
+	}
+}
+
+// torn is a session whose journal ends in half a line.
+func (s *crashSite) torn() {
+	s.begin()
+	s.exits([]int{1}, crashBuild...)
+	writes := 0
+	for _, op := range s.logged() {
+		if strings.HasPrefix(op, "write ") {
+			writes++
+			if strings.HasSuffix(op, "/journal.jsonl") && writes > 8 {
+				break
+			}
+		}
+	}
+	for _, name := range []string{"w", "ran"} {
+		s.must(os.RemoveAll(s.path(name)))
+	}
+	s.must(os.Mkdir(s.path("w"), 0o755))
+	s.begin()
+	s.cut(fmt.Sprintf("torn@%d:write", writes), crashBuild...)
+	if data, err := os.ReadFile(s.path("w/.runner/PRD-001/journal.jsonl")); err != nil || strings.HasSuffix(string(data), "\n") {
+		s.t.Fatalf("the journal is not torn (%v)", err)
+	}
+}
+
+func (s *crashSite) rollbackCutShort() {
+	s.changed()
+	s.origin = &origin{s.glance("before the rollback").view, readTree(s.t, s.path("w"))}
+	s.cut("kill@3:change", "checkpoint", "rollback", "PRD-001", "0", "--yes")
+}
+
+// exported is an empty workspace beside the archive of a session.
+func (s *crashSite) exported() {
+	s.changed()
+	s.exits([]int{0}, "checkpoint", "create", "PRD-001")
+	s.exits([]int{0}, "checkpoint", "export", "PRD-001", "-o", "../out/it.tar")
+	s.must(os.RemoveAll(s.path("w")))
+	s.must(os.Mkdir(s.path("w"), 0o755))
+	s.write("own", "of this workspace\n")
+}
+
+func (s *crashSite) importCutShort() {
+	s.exported()
+	s.cut("kill@3:change", "checkpoint", "import", "../out/it.tar", "--yes")
+}
+
+// exportLater exports when nobody can be at work any more on what is left.
+func (s *crashSite) exportLater() {
+	for name := range s.everything("out") {
+		long := time.Now().Add(-24 * time.Hour)
+		s.must(os.Chtimes(s.path("out/"+name), long, long))
+	}
+	s.exits([]int{0}, s.op.args...)
+}
+
+func (s *crashSite) archiveIsWhole() {
+	if all := keysOf(s.everything("out")); len(all) != 2 {
+		s.failf("beside the archive there is more: %v", all)
+	}
+	s.must(os.MkdirAll(s.path("tmp/elsewhere"), 0o755))
+	s.exits([]int{0}, "-C", s.path("tmp/elsewhere"), "checkpoint", "import", s.path("out/it.tar"), "--dry-run")
+	s.must(os.RemoveAll(s.path("tmp/elsewhere")))
+}
+
+func (s *crashSite) isListed(shown string) {
+	var made struct {
+		Checkpoint struct {
+			ID string `json:"id"`
+		} `json:"checkpoint"`
+	}
+	if err := json.Unmarshal([]byte(shown), &made); err != nil {
+		return // it was killed while it printed
+	}
+	if r := s.exits([]int{0}, "checkpoint", "list", "PRD-001", "--json"); !strings.Contains(r.stdout, made.Checkpoint.ID) {
+		s.failf("%s was shown, and is not listed", made.Checkpoint.ID)
+	}
+}
+
+// damaged is a session of which two checkpoint files are damaged, and one is missing.
+func (s *crashSite) damaged() {
+	s.failed()
+	names, err := filepath.Glob(s.path("w/.runner/PRD-001/checkpoints/CP-*"))
+	s.must(err)
+	slices.Sort(names)
+	for i, name := range names[:3] {
+		if i == 2 {
+			s.must(os.Remove(name))
+			continue
+		}
+		s.must(os.Chmod(name, 0o600))
+		s.must(os.WriteFile(name, []byte("x"), 0o600))
+	}
+}
+
+func (s *crashSite) damagedJournal() {
+	s.failed()
+	s.edit("w/.runner/PRD-001/journal.jsonl", "start", "stort")
+}
+
+func (s *crashSite) edit(name, from, to string) {
+	data, err := os.ReadFile(s.path(name))
+	s.must(err)
+	lines := strings.SplitAfter(string(data), "\n")
+	lines[1] = strings.Replace(lines[1], from, to, 1)
+	s.must(os.WriteFile(s.path(name), []byte(strings.Join(lines, "")), 0o600))
+}
+
+// old is a session of an older format version.
+func (s *crashSite) old() {
+	from := filepath.Join("..", "..", "checkpoint", "testdata", "format", "1.0", "complete")
+	from, err := filepath.Abs(from)
+	s.must(err)
+	s.must(os.MkdirAll(s.path("w/.runner"), 0o700))
+	s.command("cp", "-a", from+"/.", s.path("w/.runner"))
+	s.write("PRD-010.hcl", "pipeline \"PRD-010\" {\n  phase \"prepare\" {\n    workstream \"make\" { script = \"true\" }\n  }\n}\n")
+}
