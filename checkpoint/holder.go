@@ -115,10 +115,7 @@ func newHolder(by Actor, since time.Time) Holder {
 // started anew, no process of this machine has its number, or that one started
 // at another time. Of another machine's process nothing is known.
 func (h *Holder) gone() bool {
-	if h.Host == "" {
-		return false
-	}
-	if host, err := os.Hostname(); err != nil || host != h.Host {
+	if !h.here() {
 		return false
 	}
 	if boot := bootID(); boot != "" && h.BootID != "" && boot != h.BootID {
@@ -129,6 +126,13 @@ func (h *Holder) gone() bool {
 		return !processExists(h.PID)
 	}
 	return started == "" || h.StartTime != "" && started != h.StartTime
+}
+
+// here reports whether the process is one of this machine, by its name: that of
+// a container is another one whenever it is started.
+func (h *Holder) here() bool {
+	host, err := os.Hostname()
+	return err == nil && h.Host != "" && host == h.Host
 }
 
 // bootID identifies the running kernel, "" where it has no name.

@@ -49,7 +49,7 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 		return nil, fmt.Errorf("import %s: it was only looked at", i.PRD)
 	}
 	i.made = nil // it is needed from now on
-	own, err := s.fs.TryLock(s.lockPath(i.PRD), false)
+	own, err := s.tryOwn(ctx, i.PRD)
 	if err != nil {
 		return nil, s.ownedBy(ctx, err, i.PRD)
 	}

@@ -36,13 +36,22 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 }
 
 // Owner returns who holds the lock of a PRD now, nil if nobody does. It reads
-// the note in the lock file: a holder that is proved to have ended is none.
+// the note in the lock file: a holder that is proved to have ended is none. Of
+// one that this machine knows nothing of, only the lock tells, which outlives
+// nobody: it is tried.
 func (s *Store) Owner(prd string) (*Holder, error) {
 	h, err := readNote(s.fs, s.lockPath(prd))
-	if err != nil || h == nil || h.gone() {
+	if err != nil || h == nil || h.gone() || !h.here() && s.isFree(prd) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// isFree reports whether nobody holds the lock of a PRD. For a moment it is
+// shared with others that look, which who takes it meanwhile waits for.
+func (s *Store) isFree(prd string) bool {
+	lock, err := s.fs.TryLock(s.lockPath(prd), true)
+	return err == nil && lock.Unlock() == nil
 }
 
 func (s *Store) load(prd string) (*Snapshot, error) {

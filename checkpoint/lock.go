@@ -22,11 +22,35 @@ func (s *Store) acquire(ctx context.Context, prd string) (*locks, error) {
 	if err != nil {
 		return nil, s.lockedBy(err)
 	}
-	own, err := s.fs.TryLock(s.lockPath(prd), false)
+	own, err := s.tryOwn(ctx, prd)
 	if err != nil {
 		return nil, errors.Join(s.ownedBy(ctx, err, prd), shared.Unlock())
 	}
 	return &locks{shared, own}, nil
+}
+
+// tries is how often the lock of a PRD is tried where only a reader may have it
+// for a moment, to find out whether somebody of another machine has.
+const tries = 5
+
+// tryOwn takes the lock of a PRD. It waits for readers, and for nobody else.
+func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
+	look := time.NewTicker(askInterval)
+	defer look.Stop()
+	for n := 1; ; n++ {
+		own, err := s.fs.TryLock(s.lockPath(prd), false)
+		if !errors.Is(err, store.ErrLocked) || n == tries {
+			return own, err
+		}
+		if h, noted := readNote(s.fs, s.lockPath(prd)); noted != nil || h == nil || h.here() {
+			return nil, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // lockedBy is the *LockedError of somebody else's lock over the state directory.

@@ -135,13 +135,16 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
 	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, st.LastGate
-	s.Phases = st.Phases
 	s.Killed = s.Owner == nil && killed(st)
+	s.Phases = st.Phases
+	if s.Killed {
+		s.Phases = cutOff(st)
+	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
 	if s.Owner == nil { // who else carries it out
 		s.Rollback = st.Rollback
 	}
-	for _, p := range st.Phases {
+	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			s.count(w)
 			s.gates(w.Gates)
@@ -149,6 +152,29 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 		s.gates(p.Gates)
 	}
 	s.Running = sortedByStart(s.Running)
+}
+
+// cutOff are the phases of a session whose runner was killed: what is on record
+// as running does not run.
+func cutOff(st *checkpoint.State) []*checkpoint.Phase {
+	phases := st.Clone().Phases
+	gates := func(list []*checkpoint.Gate) {
+		for _, g := range list {
+			if g.Status == checkpoint.Running {
+				g.Status = checkpoint.Interrupted
+			}
+		}
+	}
+	for _, p := range phases {
+		for _, w := range p.Workstreams {
+			if w.Status == checkpoint.Running {
+				w.Status = checkpoint.Interrupted
+			}
+			gates(w.Gates)
+		}
+		gates(p.Gates)
+	}
+	return phases
 }
 
 func (s *sessionStatus) count(w *checkpoint.Workstream) {

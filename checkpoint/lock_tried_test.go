@@ -1,0 +1,54 @@
+package checkpoint
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// lookedAt is a file system on which somebody looks whether the lock of a PRD
+// is free, for some tries of whoever takes it.
+type lookedAt struct {
+	store.FS
+	tries int
+}
+
+func (l *lookedAt) TryLock(name string, shared bool) (store.Lock, error) {
+	if !shared && filepath.Base(name) == "PRD-009.lock" && l.tries > 0 {
+		l.tries--
+		return nil, store.ErrLocked
+	}
+	return l.FS.TryLock(name, shared)
+}
+
+// TestWhoStartsWaitsForWhoLooks: a reader that finds out whether a runner of
+// another machine has ended keeps nobody out.
+func TestWhoStartsWaitsForWhoLooks(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		host  string
+		tries int
+		taken bool
+	}{
+		"of another machine":              {"elsewhere", 2, true},
+		"of another machine, and lives":   {"elsewhere", 1000, false},
+		"of this machine, and lives":      {"", 1, false},
+		"of this machine, nobody looking": {"", 0, true},
+	} {
+		disk := store.NewMemory()
+		f := on(t, disk, "/ws/.runner")
+		must(t, f.run().Close())
+		h := newHolder(Actor{Host: tt.host}, clock()())
+		must(t, writeNote(disk, f.open().lockPath("PRD-009"), &h))
+		x, err := on(t, &lookedAt{FS: disk, tries: tt.tries}, "/ws/.runner").open().Lock(t.Context(), "PRD-009", by)
+		var locked *LockedError
+		switch {
+		case tt.taken && err != nil, !tt.taken && !errors.As(err, &locked):
+			t.Errorf("%s: %v", name, err)
+		case err == nil:
+			must(t, x.Close())
+		}
+	}
+}
