@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// formats is where a state directory of every format version lies.
+const formats = "../../checkpoint/testdata/format"
+
+// eachFormat calls a test with a workspace that has a state of each version.
+func eachFormat(t *testing.T, test func(t *testing.T, dir, prd, ended string)) {
+	t.Helper()
+	states, err := filepath.Glob(filepath.Join(formats, "*", "*"))
+	if err != nil || len(states) < 7 {
+		t.Fatalf("only %d states: %v", len(states), err)
+	}
+	for _, from := range states {
+		ended := filepath.Base(from)
+		t.Run(filepath.Base(filepath.Dir(from))+", "+ended, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			to := filepath.Join(dir, ".runner")
+			if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+				t.Fatal(err)
+			}
+			err := filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
+				if err != nil || !e.IsDir() {
+					return err
+				}
+				return os.Chmod(path, 0o700) //nolint:gosec // a directory
+			})
+			documents, globbed := filepath.Glob(filepath.Join(to, "PRD-*.json"))
+			if err != nil || globbed != nil || len(documents) != 1 {
+				t.Fatalf("%v, %v: %v", err, globbed, documents)
+			}
+			test(t, dir, strings.TrimSuffix(filepath.Base(documents[0]), ".json"), ended)
+		})
+	}
+}
+
+// TestAnUpgradeGoesOn: what a former version left is gone on with, or known to
+// be complete, and never begun anew without a word. Others began anew
+// (block/spirit 1071).
+func TestAnUpgradeGoesOn(t *testing.T) {
+	t.Parallel()
+	eachFormat(t, func(t *testing.T, dir, prd, ended string) {
+		session := sessionOf(t, dir, prd)
+		pipeline := `
+pipeline "` + prd + `" {
+  phase "all" {
+    workstream "other" { command = ["true"] }
+  }
+}
+`
+		if err := os.WriteFile(filepath.Join(dir, prd+".hcl"), []byte(pipeline), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ended == "complete" {
+			run(t, dir, 6, "build", prd, "--resume")
+			run(t, dir, 0, "build", prd, "--resume=auto")
+		} else {
+			run(t, dir, 2, "build", prd) // it is unfinished, and not begun anew
+			run(t, dir, 0, "plan", prd, "--resume")
+			cmd := exec.CommandContext(t.Context(), "runner", "build", prd, "--resume", "--on-stale", "proceed", "--on-conflict", "keep")
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "Resuming "+prd) {
+				t.Errorf("it is not gone on with: %v\n%s", err, out)
+			}
+		}
+		if is := sessionOf(t, dir, prd); is != session {
+			t.Errorf("it is session %s now, and was %s", is, session)
+		}
+		if n := archived(t, dir); n != 0 {
+			t.Errorf("%d sessions were put away", n)
+		}
+		run(t, dir, 0, "checkpoint", "list", prd)
+	})
+}
+
+// sessionOf is the id of the session on record.
+func sessionOf(t *testing.T, dir, prd string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, ".runner", prd, "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`"session":"([^"]+)"`).FindSubmatch(data)
+	if found == nil {
+		t.Fatalf("the journal names no session: %.200s", data)
+	}
+	return string(found[1])
+}
+
+// TestWhatAFutureVersionWroteIsRefusedUntouched has the version in the journal, or
+// in the PRD document, changed into one that does not exist yet, with sums that
+// are right.
+func TestWhatAFutureVersionWroteIsRefusedUntouched(t *testing.T) {
+	t.Parallel()
+	commands := map[string][]string{
+		"journal.jsonl": {"status PRD", "build PRD --resume", "build PRD --fresh", "checkpoint list PRD", "checkpoint create PRD", "checkpoint prune PRD --yes", "checkpoint rebuild PRD --journal --yes", "checkpoint migrate PRD", "checkpoint export PRD -o -", "checkpoint archive PRD", "checkpoint rollback PRD 0 --yes", "abandon PRD --yes"},
+		"PRD.json":      {"status PRD", "build PRD --resume", "checkpoint create PRD"},
+	}
+	newer := regexp.MustCompile(`("format_version": ?)"1\.[0-9]+"`)
+	eachFormat(t, func(t *testing.T, dir, prd, _ string) {
+		if err := os.WriteFile(filepath.Join(dir, prd+".hcl"), []byte(`pipeline "`+prd+`" {
+  phase "all" {
+    workstream "other" { command = ["true"] }
+  }
+}
+`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for kind, lines := range commands {
+			t.Run(kind, func(t *testing.T) {
+				was := map[string][]byte{}
+				for path, data := range filesIn(t, filepath.Join(dir, ".runner")) {
+					name := strings.ReplaceAll(path, prd, "PRD")
+					if strings.HasSuffix(name, kind) {
+						was[path] = data
+						later := newer.ReplaceAll(data, []byte(`${1}"9.0"`))
+						if kind == "journal.jsonl" {
+							later = chained(later)
+						}
+						if err := os.WriteFile(path, later, 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if len(was) == 0 {
+					t.Fatalf("there is no %s", kind)
+				}
+				before := filesIn(t, dir)
+				for _, line := range lines {
+					cmd := exec.CommandContext(t.Context(), "runner", strings.Fields(strings.ReplaceAll(line, "PRD", prd))...)
+					cmd.Dir = dir
+					out, err := cmd.CombinedOutput()
+					if err == nil || !strings.Contains(string(out), "9.0") {
+						t.Errorf("runner %s: %v, and the version is not named\n%s", line, err, out)
+					}
+					after := filesIn(t, dir)
+					for path, data := range before {
+						if string(after[path]) != string(data) {
+							t.Errorf("runner %s changed %s", line, path)
+						}
+					}
+				}
+				for path, data := range was {
+					if err := os.WriteFile(path, data, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		}
+	})
+}
+
+// chained is a journal whose lines have the sums of what is in them.
+func chained(journal []byte) []byte {
+	var out []byte
+	prev := ""
+	for line := range bytes.Lines(journal) {
+		if prev != "" {
+			at := bytes.LastIndex(line, []byte(`"prev":"`)) + len(`"prev":"`)
+			copy(line[at:], prev)
+		}
+		body := line[:bytes.LastIndex(line, []byte(`,"sum":"`))]
+		prev = fmt.Sprintf("%x", sha256.Sum256(body))
+		out = append(append(out, body...), `,"sum":"`+prev+"\"}\n"...)
+	}
+	return out
+}
+
+// filesIn are the regular files in a directory, but for locks and the audit log.
+func filesIn(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || filepath.Base(filepath.Dir(path)) == "locks" || e.Name() == "audit.log" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[path] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
