@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 )
@@ -34,7 +33,7 @@ func (e *environment) userConfigDir() string {
 // readConfigFile reads a file into entries that know their lines. Viper reads
 // the same formats, but forgets where a value stood.
 func readConfigFile(path, display string) ([]configEntry, error) {
-	data, err := os.ReadFile(path)
+	data, err := readRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}

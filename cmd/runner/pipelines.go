@@ -190,20 +190,13 @@ func knownPRDs(env *environment, cfg *config) []string {
 	return ids
 }
 
-// readSource reads a file of the language. Devices and pipes could keep a
-// command waiting for ever.
+// readSource reads a file of the language.
 func readSource(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	source, err := readRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, usageErrorf("there is no file %s", path)
 	case err != nil:
-		return nil, usageErrorf("read the pipeline: %w", err)
-	case !info.Mode().IsRegular():
-		return nil, usageErrorf("%s is not a regular file", path)
-	}
-	source, err := os.ReadFile(path)
-	if err != nil {
 		return nil, usageErrorf("read the pipeline: %w", err)
 	}
 	return source, nil

@@ -172,7 +172,7 @@ func readPlan(env *environment, name, prd string) (*runner.Plan, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(env.path(name))
+	data, err := readRegular(env.path(name))
 	if err != nil {
 		return nil, usageErrorf("read plan: %w", err)
 	}
