@@ -1,10 +1,13 @@
 package workspace
 
 import (
+	"crypto/sha256"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/store"
 )
@@ -196,4 +199,32 @@ func TestCacheClock(t *testing.T) {
 	if read, ok := c.decode(c.encode()); !ok || len(read.entries) != 0 {
 		t.Errorf("kept %d that were read before the clocks were compared", len(read.entries))
 	}
+}
+
+// FuzzCacheFile reads any bytes as the file of a cache, and, so that more than
+// the sum is looked at, with a sound one: what is trusted stays the same when it
+// is written and read again.
+func FuzzCacheFile(f *testing.F) {
+	seeded := &cache{root: "/ws", boot: "b", entries: map[string]cached{"a\xff": {stat: fileStat{size: 3, mtime: 5, inode: 7}, sums: sums{blob: "abc"}}}, refused: map[string]string{"b": shaOf("")}}
+	seed := seeded.encode()
+	f.Add(seed[:len(seed)-sha256.Size])
+	f.Add([]byte(cacheMagic + "\x03/ws\x01b\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sum := sha256.Sum256(body)
+		for _, data := range [][]byte{body, append(body[:len(body):len(body)], sum[:]...)} {
+			c := &cache{root: "/ws", boot: "b"}
+			content, ok := c.decode(data)
+			if !ok {
+				continue
+			}
+			c.entries, c.refused = content.entries, content.refused
+			if c.entries == nil {
+				continue
+			}
+			again, ok := c.decode(c.encode())
+			if diff := cmp.Diff(content, again, cmp.AllowUnexported(cacheContent{}, cached{}, fileStat{}, sums{})); !ok || diff != "" {
+				t.Fatalf("%v, (-read +written and read):\n%s", ok, diff)
+			}
+		}
+	})
 }

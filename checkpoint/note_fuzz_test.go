@@ -1,0 +1,181 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/store"
+)
+
+// FuzzManifest reads any bytes as a manifest, and, so that more than the sum is
+// looked at, as what a sound sum is about. What is read stays the same when it
+// is written and read again, and reading leaves the file as it is.
+func FuzzManifest(f *testing.F) {
+	fix := inMemory(f)
+	x := fix.run()
+	x.Checkpoint(TriggerManual, "seed", nil)
+	must(f, x.Close())
+	f.Add(fix.read("PRD-009/manifest.json"))
+	f.Add([]byte(`{"format_version":"1.0","checkpoints":[null],"rollback_history":[{}]}`))
+	f.Add([]byte(`{"checkpoints":[{"id":"CP-a","phase":{"base64":"/w=="},"reason":{"base64":"gA=="}}],"total":-1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, file := range [][]byte{data, seal(data)} {
+			s, path := noted(t, manifestName, file)
+			m, err := s.readManifest("/state")
+			intact(t, s, path, file)
+			if err != nil {
+				continue
+			}
+			again, err := m.encode()
+			must(t, err)
+			s, _ = noted(t, manifestName, again)
+			read, err := s.readManifest("/state")
+			must(t, err)
+			if diff := cmp.Diff(m, read); diff != "" {
+				t.Fatalf("(-read +written and read):\n%s", diff)
+			}
+		}
+	})
+}
+
+// noted is a store over a file system that holds one file.
+func noted(t *testing.T, name string, data []byte) (s *Store, path string) {
+	t.Helper()
+	fsys := store.NewMemory()
+	path = filepath.Join("/state", name)
+	must(t, store.MkdirAll(fsys, filepath.Dir(path)))
+	must(t, store.WriteFile(fsys, path, data))
+	s = &Store{fs: fsys, dir: "/state"}
+	return s, path
+}
+
+// intact holds that a file is as it was.
+func intact(t *testing.T, s *Store, path string, want []byte) {
+	t.Helper()
+	if now, err := store.ReadFile(s.fs, path); err != nil || !bytes.Equal(now, want) {
+		t.Fatalf("%s was changed: %v", path, err)
+	}
+}
+
+// FuzzNotes reads any bytes as each of the small files beside a journal: who
+// holds a lock, a request, where a session comes from, an import that was cut
+// short, and whose the git references are. None is changed; what is refused is
+// named, and what is not stays the same when it is written and read again.
+func FuzzNotes(f *testing.F) {
+	for _, note := range []any{
+		Holder{Actor: Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
+		mail{FormatVersion: FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
+		origin{FormatVersion: FormatVersion, Session: "S1", ownFiles: ownFiles{Looked: true, Own: []Text{"a\xff"}}},
+		PendingImport{FormatVersion: FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
+		refsOwner{ID: "0123456789abcdef"},
+	} {
+		data, err := json.Marshal(note)
+		must(f, err)
+		f.Add(data)
+	}
+	f.Add([]byte(`{"format_version":"99.0","session":"S1"}`))
+	f.Add([]byte("null"))
+	f.Add([]byte(`{"format_version":`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		readNoteOf(t, data)
+		readMailOf(t, data)
+		readOriginOf(t, data)
+		readPendingOf(t, data)
+		s, _ := noted(t, "unused", nil)
+		path := s.refsIDPath("PRD-009")
+		must(t, store.MkdirAll(s.fs, filepath.Dir(path)))
+		must(t, store.WriteFile(s.fs, path, data))
+		if id, err := s.refsID("PRD-009"); err != nil || id != "" && !isRefsID(id) {
+			t.Fatalf("the id %q, %v", id, err)
+		}
+		intact(t, s, path, data)
+	})
+}
+
+func readNoteOf(t *testing.T, data []byte) {
+	t.Helper()
+	record := append([]byte{' '}, data...)
+	s, path := noted(t, "a.lock", record)
+	h, err := readNote(s.fs, path)
+	if err != nil {
+		t.Fatalf("who holds a lock must never be in the way: %v", err)
+	}
+	intact(t, s, path, record)
+	if h == nil {
+		return
+	}
+	if err := writeNote(s.fs, path, h); err != nil {
+		return // too long, with what JSON escapes
+	}
+	again, err := readNote(s.fs, path)
+	if diff := cmp.Diff(h, again); err != nil || diff != "" {
+		t.Fatalf("%v, (-read +written and read):\n%s", err, diff)
+	}
+}
+
+func readMailOf(t *testing.T, data []byte) {
+	t.Helper()
+	s, path := noted(t, "a.request", data)
+	m, err := s.readMail(path)
+	intact(t, s, path, data)
+	if err != nil {
+		namesFile(t, err, path)
+		return
+	}
+	written, err := marshal(m)
+	must(t, err)
+	s, path = noted(t, "a.request", written)
+	again, err := s.readMail(path)
+	if diff := cmp.Diff(m, again); err != nil || diff != "" {
+		t.Fatalf("%v, (-read +written and read):\n%s", err, diff)
+	}
+}
+
+func readOriginOf(t *testing.T, data []byte) {
+	t.Helper()
+	s, path := noted(t, filepath.Join("PRD-009", originName), data)
+	o, err := s.readOrigin(&State{PRD: "PRD-009", Session: "S1"})
+	intact(t, s, path, data)
+	if err != nil {
+		refused(t, err, path)
+	} else if o != nil && o.Session != "S1" {
+		t.Fatalf("it is of %q", o.Session)
+	}
+}
+
+func readPendingOf(t *testing.T, data []byte) {
+	t.Helper()
+	s, path := noted(t, filepath.Join("PRD-009", importingName), data)
+	p, err := s.readPending("PRD-009", path)
+	intact(t, s, path, data)
+	switch {
+	case err != nil:
+		refused(t, err, path)
+	case p.Damage != nil:
+		refused(t, p.Damage, path)
+	}
+}
+
+// refused holds that an error says what is wrong with which file.
+func refused(t *testing.T, err error, path string) {
+	t.Helper()
+	var damaged *DamagedError
+	var version *VersionError
+	if !errors.As(err, &damaged) && !errors.As(err, &version) {
+		t.Fatalf("neither damaged nor newer: %v", err)
+	}
+	namesFile(t, err, path)
+}
+
+func namesFile(t *testing.T, err error, path string) {
+	t.Helper()
+	if !strings.Contains(err.Error(), path) {
+		t.Fatalf("it does not name %s: %v", path, err)
+	}
+}
