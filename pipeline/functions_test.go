@@ -44,13 +44,16 @@ func TestFunctions(t *testing.T) {
 		`range(3)`:         {"0", "1", "2"},
 		`range(1, 2, 0.5)`: {"1", "1.5"},
 		`range(2, -1)`:     {"2", "1", "0"},
-		`[length(range(0)), length(range(10000))]`:                              {"0", "10000"},
-		`range(1, 5, -1)`:                                                       nil,
-		`[length(range(1000001))]`:                                              nil,
-		`[basename("a/b.c"), dirname("a/b.c")]`:                                 {"b.c", "a"},
-		`[yamldecode("a: 1").a, jsondecode("{\"a\":2}").a]`:                     {"1", "2"},
-		`[startswith("ab", "a"), endswith("ab", "a"), strcontains("abc", "b")]`: {"true", "false", "true"},
-		`[md5("x"), sha1("x")]`:                                                 {"9dd4e461268c8034f5c8564e155c67a6", "11f6ad8ec52a2984abaafd7c3b516503785c2072"},
+		`[length(range(0)), length(range(10000))]`:       {"0", "10000"},
+		`range(1, 5, -1)`:                                nil,
+		`[length(range(1000001))]`:                       nil,
+		`[length(setproduct(range(1001), range(1000)))]`: nil,
+		`[length(setproduct(range(1001), range(1000), [])), length(setproduct(range(10), range(10)))]`: {"0", "100"},
+		`[for pair in setproduct(["a", "b"], ["c"]) : join("", pair)]`:                                 {"ac", "bc"},
+		`[basename("a/b.c"), dirname("a/b.c")]`:                                                        {"b.c", "a"},
+		`[yamldecode("a: 1").a, jsondecode("{\"a\":2}").a]`:                                            {"1", "2"},
+		`[startswith("ab", "a"), endswith("ab", "a"), strcontains("abc", "b")]`:                        {"true", "false", "true"},
+		`[md5("x"), sha1("x")]`: {"9dd4e461268c8034f5c8564e155c67a6", "11f6ad8ec52a2984abaafd7c3b516503785c2072"},
 	} {
 		got, diags := commandOfExpr(expr, "testdata/workspace")
 		if diff := cmp.Diff(want, got); diff != "" {
