@@ -100,6 +100,16 @@ func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.
 	}
 }
 
+// afterCutAt is afterCut for what takes long to look at.
+func afterCutAt(m *store.Memory, n int64) []*store.Memory {
+	const few = 2
+	var all []*store.Memory
+	for _, left := range afterCut(m, uint64(n), few) {
+		all = append(all, left)
+	}
+	return all
+}
+
 // end takes down the last moment, and says how much there was.
 func (c *cuts) end() []*cut {
 	c.take()

@@ -284,8 +284,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestMigrationCutShort ends a migration at each change of the disk: the
-// session can be read, and migrating again completes it.
+// TestMigrationCutShort ends a migration at each change of the disk, by a fault
+// and by a power cut, whatever the disk makes of it: the session can be read, and migrating again completes it.
 func TestMigrationCutShort(t *testing.T) {
 	t.Parallel()
 	base := on(t, store.NewMemory(), "/ws/.runner")
@@ -302,10 +302,12 @@ func TestMigrationCutShort(t *testing.T) {
 	must(t, err)
 	snap, err := base.open().Load(prds[0])
 	must(t, err)
+	states := 0
 	for n := int64(1); ; n++ {
 		disk := base.fs.(*store.Memory).Crash()
 		_, failed := on(t, &dying{FS: disk, at: n}, "/ws/.runner").open().Migrate(t.Context(), prds[0], by)
-		for _, left := range []*store.Memory{disk.Crash(), disk} {
+		for _, left := range append(afterCutAt(disk, n), disk) {
+			states++
 			f := on(t, left, "/ws/.runner")
 			k := &kept{project: &project{fixture: f}, prd: prds[0], state: snap.State}
 			k.readable(t, f.open())
@@ -317,6 +319,7 @@ func TestMigrationCutShort(t *testing.T) {
 			}
 		}
 		if failed == nil {
+			t.Logf("%d changes, %d states", n-1, states)
 			return
 		}
 	}

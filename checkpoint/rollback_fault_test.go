@@ -175,16 +175,6 @@ func (h *halfway) after(left *store.Memory) *halfway {
 	return &to
 }
 
-// afterCutAt is afterCut for what takes long to look at.
-func afterCutAt(m *store.Memory, n int64) []*store.Memory {
-	const few = 2
-	var all []*store.Memory
-	for _, left := range afterCut(m, uint64(n), few) {
-		all = append(all, left)
-	}
-	return all
-}
-
 // stride is how many operations lie between those that fail.
 func stride() int64 {
 	if testing.Short() {
