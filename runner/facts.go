@@ -20,6 +20,7 @@ type Facts struct {
 	Git      *checkpoint.Git
 
 	inputs    map[string][]checkpoint.Artifact // of a workstream, by its name
+	makers    map[string][]string              // workstreams before it among whose artifacts these inputs are, likewise
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
 	partial   map[string][]checkpoint.Artifact // recorded artifacts that a stopped workstream wrote over, as on record, likewise
@@ -35,6 +36,7 @@ type Facts struct {
 func (f *Facts) merge(found *Facts) {
 	for name, files := range found.inputs {
 		f.inputs[name] = files
+		f.makers[name] = found.makers[name]
 		f.conflicts[name] = found.conflicts[name]
 		f.current[name] = found.current[name]
 		f.partial[name] = found.partial[name]
@@ -64,6 +66,7 @@ func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
 func newFacts() *Facts {
 	return &Facts{
 		inputs:    make(map[string][]checkpoint.Artifact),
+		makers:    make(map[string][]string),
 		conflicts: make(map[string][]Conflict),
 		current:   make(map[string][]checkpoint.Artifact),
 		partial:   make(map[string][]checkpoint.Artifact),
@@ -109,7 +112,7 @@ func (s *surveyor) workstream(ctx context.Context, f *Facts, ws *pipeline.Workst
 // gatherInputs gathers the files that match, without the workstream's own
 // artifacts and those of workstreams that do not run before it.
 func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
-	f.inputs[ws.Name] = nil
+	f.inputs[ws.Name], f.makers[ws.Name] = nil, nil
 	if len(ws.Inputs) == 0 {
 		return nil
 	}
@@ -117,7 +120,7 @@ func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Work
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
-	f.inputs[ws.Name] = inputs
+	f.inputs[ws.Name], f.makers[ws.Name] = inputs, s.own.makersBefore(ws, inputs)
 	return nil
 }
 

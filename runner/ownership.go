@@ -3,11 +3,13 @@ package runner
 import (
 	"iter"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 )
 
@@ -57,6 +59,20 @@ func (o *ownership) foreign(ws *pipeline.Workstream, file string) bool {
 		}
 	}
 	return other && !before
+}
+
+// makersBefore names the workstreams that run before one and among whose
+// artifacts its inputs are: what these hold is known when those have run.
+func (o *ownership) makersBefore(ws *pipeline.Workstream, inputs []checkpoint.Artifact) []string {
+	var names []string
+	for _, a := range inputs {
+		for maker := range o.makers(string(a.Path)) {
+			if !slices.Contains(names, maker.Name) && o.precedes(maker, ws) {
+				names = append(names, maker.Name)
+			}
+		}
+	}
+	return names
 }
 
 // later reports whether a path is an artifact that only workstreams make which

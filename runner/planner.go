@@ -43,19 +43,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 	if s.forced == "" {
 		s.forced = pl.rejected(ws.Phase)
 	}
-	for _, name := range ws.Upstream {
-		switch up := pl.steps[name]; up.Decision {
-		case Blocked, Uncertain:
-			s.blocked = append(s.blocked, name)
-		case Run, Rerun, Depends:
-			s.rerun = append(s.rerun, name)
-		case Judge:
-			if len(pl.facts.conflicts[name]) > len(up.Restores) { // an edit is kept, so that its result is another one
-				s.rerun = append(s.rerun, name)
-			}
-		case Reuse, Skipped:
-		}
-	}
+	s.rerun, s.blocked = pl.before(ws)
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
 	if s.known && s.skip == "" {
@@ -66,6 +54,34 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 	step := decide(s)
 	pl.steps[ws.Name] = step
 	return step, diags
+}
+
+// before sorts what a workstream depends on, or reads the artifacts of, into
+// what runs before it and what can't complete.
+func (pl *planner) before(ws *pipeline.Workstream) (rerun, blocked []string) {
+	for _, name := range ws.Upstream {
+		switch up := pl.steps[name]; up.Decision {
+		case Blocked, Uncertain:
+			blocked = append(blocked, name)
+		case Run, Rerun, Depends:
+			rerun = append(rerun, name)
+		case Judge:
+			if len(pl.facts.conflicts[name]) > len(up.Restores) { // an edit is kept, so that its result is another one
+				rerun = append(rerun, name)
+			}
+		case Reuse, Skipped:
+		}
+	}
+	for _, name := range pl.facts.makers[ws.Name] {
+		switch pl.steps[name].Decision {
+		case Run, Rerun, Depends:
+			if !slices.Contains(rerun, name) {
+				rerun = append(rerun, name)
+			}
+		case Blocked, Uncertain, Judge, Reuse, Skipped: // an edit that is kept shows in the inputs
+		}
+	}
+	return rerun, blocked
 }
 
 // rejected names the phase's own gate that a person rejected, "" if none: what

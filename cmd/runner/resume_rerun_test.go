@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"syscall"
@@ -228,12 +229,40 @@ func TestDependentsFollow(t *testing.T) {
 				d.ran("A")
 				r.want = r.want[1:]
 			}
+			reused := d.promised(args...)
 			d.build(1, args...)
+			for _, name := range r.want {
+				if reused[name] {
+					t.Errorf("the plan said that %s would be reused, and it ran", name)
+				}
+			}
 			d.ran(append([]string{"end"}, r.want...)...)
 			d.build(1)
 			d.ran("end")
 		})
 	}
+}
+
+// promised are the words of what the plan would reuse.
+func (d *desk) promised(args ...string) map[string]bool {
+	d.t.Helper()
+	d.runs(0, append([]string{"plan", "PRD-001", "--resume", "--json"}, args...)...)
+	var plan struct {
+		Phases []struct {
+			Steps []struct{ Name, Decision string }
+		}
+	}
+	if err := json.Unmarshal([]byte(d.out), &plan); err != nil {
+		d.t.Fatalf("plan: %v\n%s", err, d.out)
+	}
+	reused := map[string]bool{}
+	for _, p := range plan.Phases {
+		for _, s := range p.Steps {
+			word := strings.NewReplacer(`["`, "-", `"]`, "", " (direct)", "").Replace(s.Name)
+			reused[word] = s.Decision == "reuse"
+		}
+	}
+	return reused
 }
 
 // TestDependentsFollowWhenTheRunIsCutShort between what ran again and what
