@@ -73,7 +73,11 @@ type performed struct {
 // perform runs a task and gathers what it left behind. It runs beside the loop.
 func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) performed {
 	var sink began
-	res, err := l.o.Executor.Run(ctx, task, &sink)
+	var res Result
+	err := clearOutputs(task.Env["RUNNER_OUTPUT"])
+	if err == nil {
+		res, err = l.o.Executor.Run(ctx, task, &sink)
+	}
 	r := performed{began: sink.yes, result: res}
 	if err != nil {
 		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))}

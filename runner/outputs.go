@@ -24,6 +24,15 @@ type outputs struct {
 	location string
 }
 
+// clearOutputs removes what lies where an attempt will report, since only what
+// the attempt itself writes there is its result.
+func clearOutputs(path string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return fmt.Errorf("make way for the outputs: %w", err)
+	}
+	return nil
+}
+
 // readOutputs reads and removes the file behind RUNNER_OUTPUT. A file that
 // was never written is no outputs.
 func readOutputs(path string) (outputs, error) {
