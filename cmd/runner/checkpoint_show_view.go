@@ -99,7 +99,7 @@ func metricLines(st *checkpoint.State) []string {
 
 func outputLines(st *checkpoint.State) []string {
 	var lines []string
-	for _, p := range st.Phases {
+	for _, p := range resultless(st.Phases) {
 		for _, w := range p.Workstreams {
 			if len(w.Artifacts) > 0 {
 				lines = append(lines, fmt.Sprintf("%s: %s", w.Name, view.Plural(len(w.Artifacts), "file")))

@@ -134,11 +134,11 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 	s.pipeline = string(st.Pipeline.Path)
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
-	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, st.LastGate
+	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, lastPassed(st)
 	s.Killed = s.Owner == nil && killed(st)
-	s.Phases = st.Phases
+	s.Phases = resultless(st.Phases)
 	if s.Killed {
-		s.Phases = cutOff(st)
+		s.Phases = resultless(cutOff(st))
 	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
 	if s.Owner == nil { // who else carries it out

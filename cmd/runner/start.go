@@ -272,8 +272,8 @@ func (s *starter) tell(st *checkpoint.State) {
 		fmt.Fprintf(s.env.stderr, "%s failed: %s; going on\n", s.prd, view.Summary(*st.Error))
 	case killed(st):
 		fmt.Fprintf(s.env.stderr, "%s was running when its runner was killed; going on\n", s.prd)
-	case st.Status == checkpoint.StatusPaused && st.LastGate != "":
-		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(st.LastGate))
+	case st.Status == checkpoint.StatusPaused && lastPassed(st) != "":
+		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(lastPassed(st)))
 	}
 }
 
