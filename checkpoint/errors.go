@@ -18,6 +18,9 @@ var ErrNoCheckpoint = errors.New("no such checkpoint")
 // which stopped for that reason. It comes within a *PoisonedError.
 var ErrLockLost = store.ErrLockLost
 
+// ErrNotRegular says that something else is in the place of a file of the state.
+var ErrNotRegular = store.ErrNotRegular
+
 // UnknownCheckpointError says that nothing has an id, or one that begins so. It
 // is an ErrNoCheckpoint.
 type UnknownCheckpointError struct{ Ref string }

@@ -24,6 +24,9 @@ var ErrLocked = errors.New("locked by another process")
 // directory on the way to it, was moved, deleted or replaced.
 var ErrLockLost = errors.New("the lock file was moved, deleted or replaced, so that another process may have taken the lock")
 
+// ErrNotRegular says that something else is in the place of a file.
+var ErrNotRegular = errors.New("not a regular file")
+
 // FilePerm and DirPerm are the modes of everything that is created: state may
 // hold what is nobody else's business.
 const (

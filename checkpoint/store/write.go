@@ -143,7 +143,7 @@ func OpenRegular(fsys FS, path string) (File, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: not a regular file (%s)", path, info.Mode().Type())
+		return nil, fmt.Errorf("read %s: %w (%s)", path, ErrNotRegular, info.Mode().Type())
 	}
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {

@@ -19,6 +19,8 @@ func systemHint(env *environment, err error) string {
 	switch {
 	case errors.Is(err, checkpoint.ErrLockLost):
 		return "`runner status` shows what is at work now; what was reported as done is on record, and the next build goes on from there"
+	case errors.Is(err, checkpoint.ErrNotRegular):
+		return "move away what is in the place of that file, " + again
 	case diskFull(err):
 		return "make room on that disk, " + again
 	case readOnly(err):
