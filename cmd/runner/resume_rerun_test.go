@@ -210,6 +210,7 @@ func TestDependentsFollow(t *testing.T) {
 			d.pipeline(strings.Replace(d.source, "cat a.txt >", "cat  a.txt >", 1))
 			return nil
 		}, []string{"A"}},
+		{"a pure one that is invalidated", `effect = "pure"`, func(*desk) []string { return []string{"--invalidate", "A"} }, all},
 		{"of one instance", "", func(*desk) []string { return []string{"--invalidate", `each["x"]`} }, []string{"each-x", "behind"}},
 		{"of another instance", "", func(*desk) []string { return []string{"--invalidate", `each["y"]`} }, []string{"each-y"}},
 		{"of all instances", "", func(*desk) []string { return []string{"--invalidate", "each"} }, []string{"each-x", "each-y", "behind"}},
