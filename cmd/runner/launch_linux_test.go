@@ -18,15 +18,25 @@ const patience = 30 * time.Second
 
 // heldPipeline has a workstream that says who it is, and ends when there is a
 // file named go.
-const heldPipeline = `
+func heldPipeline() string { return heldBy("", "") }
+
+// heldBy is heldPipeline with something more in its pipeline and in that
+// workstream.
+func heldBy(inPipeline, inWorkstream string) string {
+	return `
 pipeline "PRD-001" {
+  ` + inPipeline + `
   phase "one" {
-    workstream "WS1" { script = "echo ran >> ran; echo $$ > pid.tmp; mv pid.tmp pid; until test -e go; do sleep 0.02; done" }
+    workstream "WS1" {
+      ` + inWorkstream + `
+      script = "echo ran >> ran; echo $$ > pid.tmp; mv pid.tmp pid; until test -e go; do sleep 0.02; done"
+    }
   }
   phase "two" {
     workstream "WS2" { script = "echo ran >> ran2" }
   }
 }`
+}
 
 // launched is a runner that goes on beside the test, without a terminal.
 type launched struct {

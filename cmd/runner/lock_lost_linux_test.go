@@ -46,7 +46,7 @@ func TestRunStopsWhenItsLockIsTakenAway(t *testing.T) {
 			}
 			t.Run(label, func(t *testing.T) {
 				t.Parallel()
-				dir := newWorkspace(t, heldPipeline)
+				dir := newWorkspace(t, heldPipeline())
 				first := launch(t, dir, "build", "PRD-001")
 				child := awaitPID(t, dir, "pid")
 				tt.lose(t, filepath.Join(dir, ".runner"))

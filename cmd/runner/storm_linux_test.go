@@ -167,7 +167,7 @@ func TestManyRunnersAtOnceHaveOneOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rounds(t, func(t *testing.T) {
-				dir := newWorkspace(t, heldPipeline)
+				dir := newWorkspace(t, heldPipeline())
 				tt.prepare(t, dir)
 				s := newStorm(t, dir)
 				for range *stormRunners {

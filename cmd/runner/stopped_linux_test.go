@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// awaitZombie waits until a process has ended that nobody has waited for.
+func awaitZombie(t *testing.T, pid int) {
+	t.Helper()
+	await(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !isAlive(pid) })
+}
+
+// TestEndWithoutARecordIsUnknown: the runner is killed after a workstream's
+// process has ended well and before that is on record. Whether it runs again is
+// for its effect to say.
+func TestEndWithoutARecordIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		effect string // the lines of the workstream
+		code   int    // of going on
+		ran    int    // how often in all
+	}{
+		"default":                {``, 0, 2},
+		"idempotent":             {`effect = "idempotent"`, 0, 2},
+		"pure":                   {`effect = "pure"`, 0, 2},
+		"once":                   {`effect = "once"`, exitPaused, 1},
+		"once, and it happened":  {"effect = \"once\"\n verify = [\"test\", \"-e\", \"ran\"]", 0, 1},
+		"once, and it did not":   {"effect = \"once\"\n verify = [\"false\"]", 0, 2},
+		"once, and nobody knows": {"effect = \"once\"\n verify = [\"sh\", \"-c\", \"exit 2\"]", exitPaused, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := newWorkspace(t, heldBy("", tt.effect))
+			l := launch(t, dir, "build", "PRD-001")
+			child := awaitPID(t, dir, "pid")
+			l.signal(syscall.SIGSTOP)
+			write(t, dir, "go")
+			awaitZombie(t, child)
+			l.signal(syscall.SIGKILL)
+			l.exits(-1)
+			if strings.Contains(journal(t, dir), "workstream.completed") {
+				t.Fatal("its end is on record, and the test proves nothing")
+			}
+			run(t, dir, tt.code, "build", "PRD-001", "--resume")
+			if got := lines(t, dir, "ran"); got != tt.ran {
+				t.Errorf("it ran %d times, want %d", got, tt.ran)
+			}
+			if got, want := lines(t, dir, "ran2"), 1-min(1, tt.code); got != want {
+				t.Errorf("what depends on it ran %d times, want %d", got, want)
+			}
+		})
+	}
+}
+
+// TestStoppedOwnerStaysTheOwner: while a runner is stopped nobody else gets its
+// session, and readers show it; continued, it goes on as if nothing had been,
+// and what ended in time meanwhile has not timed out.
+func TestStoppedOwnerStaysTheOwner(t *testing.T) {
+	t.Parallel()
+	const timeout = 4 * time.Second
+	dir := newWorkspace(t, heldBy(fmt.Sprintf("defaults { timeout = %q }", timeout), ""))
+	l := launch(t, dir, "build", "PRD-001")
+	child := awaitPID(t, dir, "pid")
+	began := time.Now()
+	l.signal(syscall.SIGSTOP)
+	write(t, dir, "go")
+	awaitZombie(t, child)
+	want := fmt.Sprintf("pid %d,", l.cmd.Process.Pid)
+	for _, args := range [][]string{
+		{"build", "PRD-001", "--resume"}, {"build", "PRD-001", "--fresh"}, {"abandon", "PRD-001", "--yes"},
+		{"checkpoint", "rollback", "PRD-001", "0", "--yes"}, {"checkpoint", "delete", "PRD-001", "--session", "--yes"},
+	} {
+		if said := run(t, dir, exitLocked, args...); !strings.Contains(said, want) {
+			t.Errorf("%q says %q", args, said)
+		}
+	}
+	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "in_progress") || !strings.Contains(status, fmt.Sprintf("pid %d ", l.cmd.Process.Pid)) {
+		t.Errorf("the status is\n%s", status)
+	}
+	await(t, "the timeout is over", func() bool { return time.Since(began) > timeout+100*time.Millisecond })
+	l.signal(syscall.SIGCONT)
+	l.exits(0)
+	if ran, after := lines(t, dir, "ran"), lines(t, dir, "ran2"); ran != 1 || after != 1 {
+		t.Errorf("WS1 ran %d times, WS2 %d times", ran, after)
+	}
+}
