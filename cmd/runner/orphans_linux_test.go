@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestOrphanIsEndedBeforeAnythingStarts: however a process has got away from its
+// runner, the next command that would change something finds it by its session,
+// and nothing starts while it is alive.
+func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
+	t.Parallel()
+	const orphan = `sh -c 'echo $$ > orphan.tmp; mv orphan.tmp orphan; while :; do sleep 0.02; done'`
+	for name, leave := range map[string]string{
+		"child":                  orphan + " &",
+		"new session":            "setsid " + orphan + " &",
+		"double fork":            "(setsid " + orphan + " &) &",
+		"closed descriptors":     "setsid " + orphan + " < /dev/null > /dev/null 2>&1 &",
+		"ignores SIGTERM":        `setsid sh -c 'trap "" TERM; echo $$ > orphan.tmp; mv orphan.tmp orphan; while :; do sleep 0.02; done' &`,
+		"stopped":                `setsid sh -c 'echo $$ > orphan.tmp; mv orphan.tmp orphan; kill -STOP $$' &`,
+		"little environment":     `setsid env -i RUNNER_SESSION="$RUNNER_SESSION" PATH="$PATH" ` + orphan + " &",
+		"elsewhere":              `here=$PWD; (cd / && exec setsid sh -c 'echo $$ > "$0/orphan.tmp"; mv "$0/orphan.tmp" "$0/orphan"; while :; do sleep 0.02; done' "$here") &`,
+		"child of one that left": "setsid sh -c \"" + strings.ReplaceAll(strings.ReplaceAll(orphan, `$`, `\$`), `"`, `\"`) + "; echo\" &",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := newWorkspace(t, escapePipeline)
+			replace(t, dir+"/escape.sh", []byte(leave+"\nuntil test -e orphan; do sleep 0.01; done\necho > ready\nwait\nsleep 300\n"))
+			l := launch(t, dir, "build", "PRD-001")
+			awaitFile(t, dir, "ready")
+			pid := awaitPID(t, dir, "orphan")
+			t.Cleanup(func() {
+				if isAlive(pid) {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			})
+			l.signal(syscall.SIGKILL)
+			l.exits(-1)
+			if name != "child" && !isAlive(pid) {
+				t.Fatal("it died with its runner, and the test proves nothing")
+			}
+			replace(t, dir+"/escape.sh", []byte("kill -0 $(cat orphan) 2> /dev/null && ! grep -q '^State:.Z' /proc/$(cat orphan)/status && echo > together; exit 0\n"))
+			l = launch(t, dir, "build", "PRD-001", "--resume")
+			said := l.exits(0)
+			if isAlive(pid) {
+				t.Error("it is alive")
+			}
+			if lines(t, dir, "together") != 0 {
+				t.Error("work began while it was alive")
+			}
+			if want := "Ended what a killed run had left running (pid "; !strings.Contains(said, want) || !strings.Contains(said, fmt.Sprint(pid)) {
+				t.Errorf("pid %d was ended, and it says %q", pid, said)
+			}
+			if shown := l.stdout.String(); !strings.Contains(shown, "left behind") {
+				t.Errorf("it shows %q", shown)
+			}
+		})
+	}
+}
+
+const escapePipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" { command = ["sh", "escape.sh"] }
+  }
+}`
