@@ -72,6 +72,9 @@ func explain(cause error, file, dir string) *startFailure {
 	case syscall.ETXTBSY:
 		return notExecutable("%s: %s: something has it open for writing", file, errno)
 	default:
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return notExecutable("%s: it is a directory", file)
+		}
 		return notExecutable("%s: %s", file, errno)
 	}
 }

@@ -189,7 +189,7 @@ func TestOutcomes(t *testing.T) {
 		"no such file":       {command: []string{"./missing"}, want: runner.Result{Outcome: runner.NotFound, Detail: "no such file"}},
 		"not executable":     {command: []string{"./plain"}, prepare: write("plain", "x", 0o600), want: runner.Result{Outcome: runner.NotExecutable, Detail: "permission denied"}},
 		"not in path marked": {command: []string{"plain"}, env: map[string]string{"PATH": "."}, prepare: write("plain", "x", 0o600), want: runner.Result{Outcome: runner.NotExecutable, Detail: "not marked as executable"}},
-		"a directory":        {command: []string{"./"}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "permission denied"}},
+		"a directory":        {command: []string{"./"}, want: runner.Result{Outcome: runner.NotExecutable, Detail: "it is a directory"}},
 		"wrong format":       {command: []string{"./text"}, prepare: write("text", "echo no", 0o700), want: runner.Result{Outcome: runner.NotExecutable, Detail: "#!/bin/sh"}},
 		"no interpreter":     {command: []string{"./script"}, prepare: write("script", "#!/no/such/shell\n", 0o700), want: runner.Result{Outcome: runner.NotExecutable, Detail: "interpreter"}},
 		"no directory":       {command: []string{"true"}, dir: "missing", want: runner.Result{Outcome: runner.NotExecutable, Detail: "missing does not exist"}},
