@@ -74,7 +74,6 @@ type modelRun struct {
 	over     map[string]bool // workstreams that were dealt with
 	retries  map[string]bool
 	failures []string
-	left     []string // uncertain
 	halted   bool
 	failing  bool            // halted by a failure
 	takes    map[string]bool // what the plan takes back, that is not yet
@@ -423,20 +422,23 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 	switch {
 	case m.v.off[name]:
 		return runner.Skipped
-	case w.status == checkpoint.Uncertain || w.status == checkpoint.Running && m.work(name).Effect == "once":
+	case w.status == checkpoint.Uncertain:
 		return runner.Uncertain
 	}
 	for _, up := range m.work(name).On {
-		switch d := all[up]; {
-		case d == runner.Blocked || d == runner.Uncertain:
+		switch all[up] {
+		case runner.Blocked, runner.Uncertain:
 			return runner.Blocked
-		case d == runner.Run || d == runner.Rerun || d == runner.Depends:
+		case runner.Run, runner.Rerun, runner.Depends:
 			open = true
-		case d == runner.Judge:
+		case runner.Judge:
 			open = open || m.differs(up)
+		case runner.Reuse, runner.Skipped:
 		}
 	}
 	switch {
+	case w.status == checkpoint.Running && again == runner.Uncertain: // it was killed
+		return runner.Uncertain
 	case !w.done():
 		return runner.Run
 	case m.forced(name):
@@ -508,6 +510,7 @@ func (m *model) refuses(choice runner.OnConflict, all map[string]runner.Decision
 			return choice == runner.ConflictFail
 		case runner.Judge:
 			return choice == runner.ConflictFail && m.unsatisfied(w.Name) == "" // people mend what a gate found
+		case runner.Run, runner.Blocked, runner.Uncertain, runner.Skipped:
 		}
 		return false
 	})

@@ -115,7 +115,7 @@ func (p *play) build(a act) error {
 	m := p.m
 	p.builds++
 	resumed := m.session && !a.Fresh && (m.status != checkpoint.StatusComplete || a.Select.From != "" || len(a.Select.Only)+len(a.Select.Invalidate) > 0)
-	before := m.known.clone()
+	before := m.clone()
 	if !resumed {
 		m.begin()
 	}
@@ -270,7 +270,7 @@ func (m *model) expect(want map[string]runner.Decision) {
 // samePlan compares the decisions.
 func (p *play) samePlan(want map[string]runner.Decision) error {
 	got, why := map[string]runner.Decision{}, map[string]string{}
-	for _, phase := range p.stage.plan.Phases {
+	for _, phase := range p.plan.Phases {
 		for _, s := range phase.Steps {
 			got[s.Name], why[s.Name] = s.Decision, s.Reason
 			if s.Reason == "" {
@@ -280,13 +280,16 @@ func (p *play) samePlan(want map[string]runner.Decision) error {
 	}
 	for name, d := range want {
 		is := got[name]
-		if p.m.isGate(name) && d == runner.Run {
+		switch gate := p.m.isGate(name); {
+		case gate && d == runner.Run: // whether it was ever judged is not of interest
 			d = runner.Judge
+		case !gate && d == runner.Run && is == runner.Rerun && !p.m.works[name].done(): // it was taken back
+			is = runner.Run
 		}
 		if p.m.isGate(name) && is == runner.Run {
 			is = runner.Judge
 		}
-		if is != d && !(d == runner.Run && is == runner.Rerun && !p.m.isGate(name) && !p.m.works[name].done()) {
+		if is != d {
 			return fmt.Errorf("the plan has %s for %s (%s), and it must be %s", is, name, why[name], d)
 		}
 	}
@@ -321,7 +324,7 @@ func (p *play) follow() error {
 		}
 		for _, e := range c.Events { // a checkpoint is of its whole commit
 			if made, ok := e.(checkpoint.CheckpointCreated); ok {
-				p.points[made.ID] = p.m.known.clone()
+				p.points[made.ID] = p.m.clone()
 			}
 		}
 	}
