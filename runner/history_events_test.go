@@ -36,6 +36,8 @@ func (m *model) apply(e checkpoint.Event) error {
 		err = m.enter(e.Phase)
 	case checkpoint.PhaseCompleted:
 		err = m.leave(e.Phase)
+	case checkpoint.PhaseSkipped:
+		err = m.passOver(e.Phase)
 	case checkpoint.WorkspaceCaptured:
 		m.captured = maps.Clone(m.tree)
 	case checkpoint.ArtifactsRestored:
@@ -154,7 +156,7 @@ func (m *model) mayStart(name string) error {
 		return fmt.Errorf("what the plan takes back is not taken back: %v", r.takes)
 	}
 	for p := range m.phaseOf(name) {
-		if m.phases[p] != checkpoint.Completed || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseSettled(p) {
 			return fmt.Errorf("the phase %s before it is not complete", phaseName(p))
 		}
 	}
@@ -378,11 +380,29 @@ func (m *model) enter(name string) error {
 			m.phases[p] = checkpoint.Running
 			return nil
 		}
-		if m.phases[p] != checkpoint.Completed || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseSettled(p) {
 			return fmt.Errorf("%s is not complete", phaseName(p))
 		}
 	}
 	return errors.New("there is no such phase")
+}
+
+// left reports whether a phase is over, as far as is on record.
+func (m *model) left(p int) bool {
+	return m.phases[p] == checkpoint.Completed || m.phases[p] == checkpoint.Skipped && m.allOff(phaseName(p))
+}
+
+func (m *model) passOver(name string) error {
+	for p, phase := range m.h.Phases {
+		if phaseName(p) == name {
+			m.phases[p] = checkpoint.Skipped
+			for _, g := range phase.Gates {
+				m.gates[g.label(name)].reset()
+				m.gates[g.label(name)].status = checkpoint.Skipped
+			}
+		}
+	}
+	return m.mustBe(m.allOff(name), "something in it is not skipped")
 }
 
 func (m *model) leave(name string) error {
@@ -390,7 +410,7 @@ func (m *model) leave(name string) error {
 		if phaseName(p) == name {
 			was := m.phases[p]
 			m.phases[p] = checkpoint.Completed
-			return errors.Join(m.mustBe(m.phaseSettled(p), "something in it is not done"), m.mustBe(was != checkpoint.Completed, "it was complete"))
+			return errors.Join(m.mustBe(m.phaseSettled(p) && !m.allOff(name), "something in it is not done"), m.mustBe(was != checkpoint.Completed, "it was complete"))
 		}
 	}
 	return errors.New("there is no such phase")
@@ -449,7 +469,7 @@ func (m *model) stuck() bool {
 
 func (m *model) complete() bool {
 	for p := range m.h.Phases {
-		if m.phases[p] != checkpoint.Completed || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseSettled(p) {
 			return false
 		}
 	}
@@ -459,7 +479,7 @@ func (m *model) complete() bool {
 // reached reports whether it is a workstream's turn.
 func (m *model) reached(name string) bool {
 	for p := range m.phaseOf(name) {
-		if m.phases[p] != checkpoint.Completed || !m.phaseSettled(p) {
+		if !m.left(p) || !m.phaseSettled(p) {
 			return false
 		}
 	}
@@ -491,7 +511,7 @@ func (m *model) due() []string {
 		if !m.phaseSettled(p) {
 			return due
 		}
-		if m.phases[p] != checkpoint.Completed {
+		if !m.left(p) {
 			return append(due, phaseName(p)+" is not complete")
 		}
 	}
