@@ -107,7 +107,7 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 // pausedForCheckpoint is the verdict on a run of which a checkpoint could not
 // be written, and that nobody has decided to pass over.
 func (l *loop) pausedForCheckpoint() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
-	message := "a checkpoint could not be written, and going on writes it: " + l.cause.derived.Error()
+	message := "a checkpoint could not be written, and going on writes it: " + withRemedy(l.cause.derived)
 	return paused(checkpoint.PauseCheckpoint, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
 }
 

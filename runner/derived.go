@@ -156,6 +156,19 @@ type unwritten struct {
 	skip func() []string // gives it up, and returns the checkpoints that go with it
 }
 
+// told says that the part can't be written, why, and what a person can do.
+func (u unwritten) told(err error) string { return u.what + ": " + withRemedy(err) }
+
+// withRemedy is an error together with what a person can do about it, where
+// that is known.
+func withRemedy(err error) string {
+	var git *workspace.GitStateError
+	if errors.As(err, &git) && git.Remedy != "" {
+		return fmt.Sprintf("%v (%s)", err, git.Remedy)
+	}
+	return err.Error()
+}
+
 // persist writes a part of a checkpoint. A failure is never passed over: it is
 // tried again, and then a person or the configuration decides. It reports
 // whether the part is written.
@@ -178,7 +191,7 @@ func (l *loop) persist(u unwritten) bool {
 		return false
 	}
 	if first {
-		l.warn(fmt.Sprintf("%s: %v", u.what, err))
+		l.warn(u.told(err))
 		l.cause.derived = err
 		l.halt(stopPause)
 	}
@@ -225,7 +238,7 @@ func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
 	defer cancel()
 	answers := make(chan OnCheckpointError, 1)
 	go func() {
-		decision, failed := l.o.Asker.Unwritten(ctx, fmt.Sprintf("%s: %v", u.what, err))
+		decision, failed := l.o.Asker.Unwritten(ctx, u.told(err))
 		if failed != nil {
 			decision = l.o.OnCheckpointError
 		}

@@ -179,7 +179,7 @@ func (g *Git) capture(ctx context.Context, stdin io.Reader, c Command) ([]byte, 
 	var stdout bytes.Buffer
 	c.Stdin, c.Stdout = stdin, &stdout
 	if err := g.commander.Run(ctx, c); err != nil {
-		return stdout.Bytes(), err
+		return stdout.Bytes(), explainLock(err)
 	}
 	return stdout.Bytes(), nil
 }

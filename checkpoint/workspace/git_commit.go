@@ -110,7 +110,7 @@ func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 	if saysIgnored(err) {
 		return nil
 	}
-	return explain(err)
+	return err
 }
 
 // saysIgnored reports whether git complains only that a path which is to be
@@ -142,18 +142,6 @@ func (g *Git) commitStaged(ctx context.Context, message string, env []string) er
 	if exitCode(err) == 1 {
 		if run("diff", "--cached", "--quiet") == nil {
 			return nil
-		}
-	}
-	return explain(err)
-}
-
-// explain names the remedy of what people can mend.
-func explain(err error) error {
-	var exit *ExitError
-	if errors.As(err, &exit) && strings.Contains(exit.Stderr, "index.lock': File exists") {
-		return &GitStateError{
-			Detail: "another git command is at work, or was killed: " + strings.TrimSpace(exit.Stderr),
-			Remedy: "wait for it to end; if none is running, delete the file index.lock that the message names",
 		}
 	}
 	return err

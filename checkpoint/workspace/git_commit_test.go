@@ -144,12 +144,6 @@ func TestCommitAllRefuses(t *testing.T) {
 			t.Errorf("%q: the refusal changed the repository:\n%s", doing, diff)
 		}
 	}
-	dir := repository(t)
-	write(t, dir, ".git/index.lock", "")
-	var state *workspace.GitStateError
-	if _, err := open(t, dir).CommitAll(t.Context(), "x", nil); !errors.As(err, &state) {
-		t.Errorf("a locked index: %v", err)
-	}
 }
 
 // diverge commits a.txt differently on main and on theirs.

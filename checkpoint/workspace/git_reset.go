@@ -19,10 +19,10 @@ func (g *Git) Reset(ctx context.Context, branch, commit string) error {
 		return err
 	}
 	if err := g.attach(ctx, branch, commit); err != nil {
-		return fmt.Errorf("make HEAD of git name %q: %w", branch, explain(err))
+		return fmt.Errorf("make HEAD of git name %q: %w", branch, err)
 	}
 	if _, err := g.output(ctx, nil, durable("reset", "--quiet", "--mixed", commit, "--")...); err != nil {
-		return fmt.Errorf("reset git to %s: %w", commit, explain(err))
+		return fmt.Errorf("reset git to %s: %w", commit, err)
 	}
 	there, err = g.standsAt(ctx, branch, commit)
 	if err == nil && !there {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -163,9 +165,7 @@ func (c *cutter) goOn() {
 			return
 		case 3: // nobody but a person can know
 			c.counts["uncertain"]++
-			if lock := c.path(".git/index.lock"); bytes.Contains(out, []byte(lock)) {
-				c.counts["git's lock left"]++
-				c.must(os.Remove(lock))
+			if c.unlock(out) {
 				continue
 			}
 			if !bytes.Contains(out, []byte("runner resolve")) {
@@ -187,6 +187,23 @@ func (c *cutter) goOn() {
 		}
 	}
 	c.t.Fatalf("%s: the session does not end", c.what)
+}
+
+// unlock removes a lock that git left when it had no power any more, with the
+// command that a message names. It reports whether one does.
+func (c *cutter) unlock(out []byte) bool {
+	c.t.Helper()
+	command := regexp.MustCompile(`where no git is at work: (rm [^ ")\n]+)`).FindSubmatch(out)
+	if command == nil {
+		return false
+	}
+	c.counts["git's lock left"]++
+	remove := exec.Command("sh", "-c", string(command[1]))
+	remove.Dir = c.dir
+	if out, err := remove.CombinedOutput(); err != nil {
+		c.t.Fatalf("%s: %s: %v\n%s", c.what, command[1], err, out)
+	}
+	return true
 }
 
 // did returns how often a step did its work.
@@ -308,8 +325,11 @@ func (c *cutter) pruned(r cutRun) {
 	if r.said() && left >= c.list {
 		c.t.Fatalf("%s: it was said that checkpoints were removed, and all %d are there", c.what, left)
 	}
-	again := c.command()
-	if out, err := again.CombinedOutput(); err != nil {
+	out, err := c.command().CombinedOutput()
+	if err != nil && c.unlock(out) {
+		out, err = c.command().CombinedOutput()
+	}
+	if err != nil {
 		c.t.Fatalf("%s: once more: %v\n%s", c.what, err, out)
 	}
 	if left = len(c.checkpoints()); left >= c.list {

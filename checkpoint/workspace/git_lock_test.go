@@ -1,0 +1,76 @@
+package workspace_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// TestGitLockLeft: git that is killed leaves one of several locks. Which one it
+// is, and what removes it, is said; nothing is changed before, since the lock
+// may be that of a git which is at work.
+func TestGitLockLeft(t *testing.T) {
+	t.Parallel()
+	commit := func(t *testing.T, _ string, g *workspace.Git) error {
+		_, err := g.CommitAll(t.Context(), "x", nil)
+		return err
+	}
+	reset := func(t *testing.T, dir string, g *workspace.Git) error {
+		first := strings.TrimSpace(user(t, dir, "rev-parse", "aside"))
+		return g.Reset(t.Context(), "main", first)
+	}
+	forget := func(t *testing.T, _ string, g *workspace.Git) error {
+		return g.DeleteRefs(t.Context(), []string{"refs/runner/PRD-001/packed"})
+	}
+	for name, test := range map[string]struct {
+		lock string
+		do   func(*testing.T, string, *workspace.Git) error
+	}{
+		"index, commit":       {"index.lock", commit},
+		"HEAD, commit":        {"HEAD.lock", commit},
+		"branch, commit":      {"refs/heads/main.lock", commit},
+		"index, reset":        {"index.lock", reset},
+		"HEAD, reset":         {"HEAD.lock", reset},
+		"branch, reset":       {"refs/heads/main.lock", reset},
+		"packed refs, delete": {"packed-refs.lock", forget},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			user(t, dir, "branch", "aside")
+			user(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
+			user(t, dir, "update-ref", "refs/runner/PRD-001/packed", "HEAD")
+			user(t, dir, "pack-refs", "--all")
+			write(t, dir, "sub/b.txt", "edited\n")
+			g := open(t, dir)
+			lock := filepath.Join(dir, ".git", filepath.FromSlash(test.lock))
+			write(t, dir, ".git/"+test.lock, "")
+			look := func() string {
+				return user(t, dir, "--no-optional-locks", "status", "--porcelain=v2", "--branch") + user(t, dir, "show-ref", "--head")
+			}
+			before := look()
+			var state *workspace.GitStateError
+			if err := test.do(t, dir, g); !errors.As(err, &state) {
+				t.Fatalf("got error %v", err)
+			}
+			if !strings.Contains(state.Detail, lock) || !strings.HasSuffix(state.Remedy, "rm "+lock) {
+				t.Errorf("what to do is not told: %s (%s)", state.Detail, state.Remedy)
+			}
+			if diff := cmp.Diff(before, look()); diff != "" {
+				t.Errorf("the refusal changed the repository:\n%s", diff)
+			}
+			if err := os.Remove(lock); err != nil {
+				t.Fatalf("the lock was taken away: %v", err)
+			}
+			if err := test.do(t, dir, g); err != nil {
+				t.Errorf("without the lock: %v", err)
+			}
+		})
+	}
+}
