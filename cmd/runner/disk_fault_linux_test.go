@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +16,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+var faultAll = flag.Bool("fault.all", false, "have space and inodes give out at each point of a run; else at some")
+
 // diskFault is what a file system in memory, or a limit, does to a run.
 type diskFault struct {
 	name    string
 	options func(level int) string // of the file system; nil: plenty of everything
 	limit   func(level int) string // for a shell; nil: none
+	fill    func(level int) string // of DISK, by a workstream; nil: none
+	meets   []string               // kinds of files for which there must have been no room
 	levels  []int
 	says    string // how the error is known
 }
@@ -38,6 +44,26 @@ func diskFaults() []diskFault {
 			says:    "no space left on device",
 		},
 		{
+			name:    "no space in mid-run",
+			options: func(int) string { return "size=8m" },
+			fill: func(pages int) string {
+				return fmt.Sprintf("head -c $((($(stat -f -c %%a DISK) - %d) * 4096)) /dev/zero > DISK/ballast", pages)
+			},
+			levels: someBelow(60, 0, 2, 4, 7, 10, 16, 24, 40, 49, 50, 51, 52, 53, 56),
+			says:   "no space left on device",
+			meets:  []string{"step", "object", "journal", "checkpoint", "document"},
+		},
+		{
+			name:    "no inodes in mid-run",
+			options: func(int) string { return "size=8m,nr_inodes=400" },
+			fill: func(inodes int) string {
+				return fmt.Sprintf("mkdir DISK/ballast; for i in $(seq $(($(stat -f -c %%d DISK) - %d))); do : > DISK/ballast/$i; done", inodes)
+			},
+			levels: someBelow(24, 0, 1, 3, 6, 9, 12, 15, 16, 17, 20),
+			says:   "no space left on device",
+			meets:  []string{"step", "object", "checkpoint", "manifest"},
+		},
+		{
 			name:   "short writes",
 			limit:  func(blocks int) string { return fmt.Sprintf("ulimit -f %d", blocks) }, // of 512 bytes
 			levels: []int{1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28},
@@ -52,7 +78,39 @@ func diskFaults() []diskFault {
 	}
 }
 
-// faultPipeline makes some 120 KB of artifacts, which are kept once more.
+// someBelow are some of the levels below n, or all of them.
+func someBelow(n int, some ...int) []int {
+	if !*faultAll {
+		return some
+	}
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// kindsOf are the kinds of files of which an error tells. What a workstream
+// can't write, its log, outputs and artifacts, has it fail.
+func kindsOf(told, says string) (kinds []string) {
+	if strings.Contains(told, `"kind":"workstream.failed","workstream":"wide"`) {
+		kinds = append(kinds, "step")
+	}
+	for kind, name := range map[string]string{
+		"object": `/objects/`, "journal": `/(\.tmp-)?journal\.jsonl`, "checkpoint": `/(\.tmp-)?CP-`,
+		"document": `/\.tmp-PRD-001\.json`, "manifest": `/\.tmp-manifest\.json`,
+	} {
+		if regexp.MustCompile(name + `[^ ]*: ` + says).MatchString(told) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// faultPipeline makes some 120 KB of artifacts, which are kept once more. When
+// the disk is filled, a log, outputs, an artifact, its object, a line of the
+// journal, a checkpoint and a document of several pages each are still to be
+// written, one after the other.
 const faultPipeline = `
 pipeline "PRD-001" {
   phase "one" {
@@ -66,6 +124,18 @@ pipeline "PRD-001" {
       depends_on = [workstream.small]
       artifacts  = ["gen/large"]
       script     = "seq 9000 > gen/large"
+    }
+    workstream "wide" {
+      depends_on = [workstream.large]
+      artifacts  = ["gen/wide/*"]
+      script     = <<-EOT
+        mkdir -p gen/wide
+        for i in $(seq 100); do echo same > gen/wide/a_name_that_makes_the_document_longer_than_what_is_written_before_it_$i; done
+        FILL
+        seq 1500
+        echo "wide=$(seq -s, 1500)" > $RUNNER_OUTPUT
+        seq 1500 > gen/wide/numbers
+      EOT
     }
   }
   phase "two" {
@@ -91,7 +161,7 @@ func TestDiskFaults(t *testing.T) {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
 			ownMounts(t)
-			met := 0
+			met, kinds := 0, map[string]int{}
 			for i, level := range fault.levels {
 				f := &faulty{fault: fault, level: level, what: fmt.Sprintf("%s at %d", fault.name, level)}
 				f.rollbackKiller = rollbackKiller{t: t, binary: binary}
@@ -99,8 +169,16 @@ func TestDiskFaults(t *testing.T) {
 				if f.meets() {
 					met++
 				}
+				for _, kind := range f.kinds {
+					kinds[kind]++
+				}
 			}
-			t.Logf("%s: %d of %d runs were cut short", fault.name, met, len(fault.levels))
+			t.Logf("%s: %d of %d runs were cut short; %s", fault.name, met, len(fault.levels), inOrder(kinds))
+			for _, kind := range fault.meets {
+				if kinds[kind] == 0 {
+					t.Errorf("%s: there was room for the %s at each of %v: see with -fault.all where there is none", fault.name, kind, fault.levels)
+				}
+			}
 			if met < 3 {
 				t.Error("that proves nothing")
 			}
@@ -117,6 +195,7 @@ type faulty struct {
 	disk      string // the file system on which it happens
 	state     string
 	rescue    string
+	kinds     []string
 	elsewhere bool // the state is on that file system, the workspace is not
 }
 
@@ -136,7 +215,18 @@ func (f *faulty) place(rescueThere, elsewhere bool) {
 	if rescueThere {
 		f.rescue = f.disk
 	}
-	f.write("PRD-001.hcl", faultPipeline, 0o644)
+	f.writePipeline(faultPipeline)
+}
+
+// writePipeline writes it, and has it fill the disk once, if it should.
+func (f *faulty) writePipeline(text string) {
+	f.t.Helper()
+	fill := ":"
+	if f.fault.fill != nil {
+		once := filepath.Join(f.t.TempDir(), "once")
+		fill = fmt.Sprintf("test -e %s || { : > %[1]s; %s; }", once, strings.ReplaceAll(f.fault.fill(f.level), "DISK", f.disk))
+	}
+	f.write("PRD-001.hcl", strings.ReplaceAll(text, "FILL", fill), 0o644)
 }
 
 // command is the binary, with the limit or without.
@@ -174,6 +264,7 @@ func (f *faulty) meets() bool {
 	if code < 0 || strings.Contains(told, "goroutine ") {
 		f.t.Fatalf("%s: %v\n%s", f.what, err, told)
 	}
+	f.kinds = kindsOf(told, f.fault.says)
 	f.standing(stdout.Bytes())
 	if code != 0 && code != 1 && !strings.Contains(told, f.fault.says) { // 1: a step failed
 		f.t.Fatalf("%s: exit code %d, and %q is not told:\n%s", f.what, code, f.fault.says, told)
@@ -251,7 +342,7 @@ func TestReadOnlyInMidRun(t *testing.T) {
 	f.rollbackKiller = rollbackKiller{t: t, binary: binary, dir: d.dir}
 	once := filepath.Join(d.home, "once")
 	script := fmt.Sprintf("test -e %s || { touch %[1]s; sync; echo found > %s; }; seq 9000 > gen/large", once, d.trigger())
-	f.write("PRD-001.hcl", strings.Replace(faultPipeline, "seq 9000 > gen/large", script, 1), 0o644)
+	f.writePipeline(strings.Replace(faultPipeline, "seq 9000 > gen/large", script, 1))
 
 	var stdout, stderr bytes.Buffer
 	cmd := f.command(false, "--output", "json", "build", "PRD-001")
@@ -289,7 +380,7 @@ func TestSlowSync(t *testing.T) {
 	f := &faulty{what: "slow sync", rescue: t.TempDir()}
 	f.rollbackKiller = rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
 	f.state = filepath.Join(f.dir, ".runner")
-	f.write("PRD-001.hcl", strings.ReplaceAll(faultPipeline, "artifacts =", "timeout = \"4s\"\nartifacts ="), 0o644)
+	f.writePipeline(strings.ReplaceAll(faultPipeline, "artifacts =", "timeout = \"4s\"\nartifacts ="))
 	const delay = 5 * time.Second
 	log := filepath.Join(f.rescue, "log")
 	f.must(os.WriteFile(log, nil, 0o600))
