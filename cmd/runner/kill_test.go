@@ -55,10 +55,16 @@ func TestKill(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
+	killBuilds(t, buildBinary(t), count, seed)
+}
+
+// killBuilds kills builds so many times, at moments that follow from the seed.
+func killBuilds(t *testing.T, binary string, count int, seed uint64) {
+	t.Helper()
 	t.Logf("%d kills, -kill.seed=%d", count, seed)
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // moments of a test need no secrecy
 
-	k := &killer{t: t, binary: buildBinary(t), dir: copyExample(t, "cashier"), acknowledged: map[string]bool{}}
+	k := &killer{t: t, binary: binary, dir: copyExample(t, "cashier"), acknowledged: map[string]bool{}}
 	began := time.Now()
 	k.finish()
 	k.want = k.artifacts()

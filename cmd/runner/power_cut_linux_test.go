@@ -44,18 +44,25 @@ func TestPowerCut(t *testing.T) {
 	for i, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			c := newCutter(t, binary, s, seed)
-			c.measure()
-			for n := range (count + i) / len(scenarios) {
-				after := c.moment()
-				if n%8 == 0 { // at its end, which is where a last sync may be missing
-					after = unmountTime
-				}
-				c.cutOnce(after, c.random.IntN(2), c.random.IntN(2), fmt.Sprint("after ", after))
-			}
-			t.Log(c.figures())
+			cutAtMoments(t, binary, s, (count+i)/len(scenarios), seed)
 		})
 	}
+}
+
+// cutAtMoments cuts the power of one command so many times, at moments that
+// follow from the seed.
+func cutAtMoments(t *testing.T, binary string, s cutScenario, count int, seed uint64) {
+	t.Helper()
+	c := newCutter(t, binary, s, seed)
+	c.measure()
+	for n := range count {
+		after := c.moment()
+		if n%8 == 0 { // at its end, which is where a last sync may be missing
+			after = unmountTime
+		}
+		c.cutOnce(after, c.random.IntN(2), c.random.IntN(2), fmt.Sprint("after ", after))
+	}
+	t.Log(c.figures())
 }
 
 // TestPowerCutAtOperations does the same at exact moments: before -cut.points

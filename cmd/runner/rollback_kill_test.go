@@ -58,18 +58,25 @@ func TestKillRollback(t *testing.T) {
 			name = "git"
 		}
 		t.Run(name, func(t *testing.T) {
-			t.Logf("%d kills, -kill.seed=%d", count, seed)
-			r := &rollbackKiller{t: t, binary: binary, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // moments of a test need no secrecy
-			r.prepare(inGit)
-			for r.kills < count {
-				r.round()
-			}
-			t.Logf("%d kills: %d before the intent was on record, %d in the middle, %d with files of both moments; %d finished edits",
-				r.kills, r.before, r.unfinished, r.mixed, r.edits)
-			if count >= 20 && (r.unfinished == 0 || r.mixed == 0) {
-				t.Error("no rollback was killed in its middle: nothing was proved")
-			}
+			killRollbacks(t, binary, inGit, count, seed)
 		})
+	}
+}
+
+// killRollbacks kills rollbacks so many times, at moments that follow from the
+// seed.
+func killRollbacks(t *testing.T, binary string, inGit bool, count int, seed uint64) {
+	t.Helper()
+	t.Logf("%d kills, -kill.seed=%d", count, seed)
+	r := &rollbackKiller{t: t, binary: binary, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // moments of a test need no secrecy
+	r.prepare(inGit)
+	for r.kills < count {
+		r.round()
+	}
+	t.Logf("%d kills: %d before the intent was on record, %d in the middle, %d with files of both moments; %d finished edits",
+		r.kills, r.before, r.unfinished, r.mixed, r.edits)
+	if count >= 20 && (r.unfinished == 0 || r.mixed == 0) {
+		t.Error("no rollback was killed in its middle: nothing was proved")
 	}
 }
 
