@@ -55,7 +55,8 @@ func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent 
 	}
 	back := intent
 	back.To, back.Force = intent.Safety, false
-	_, err = x.restoreFiles(ctx, w, back, safety.State, found, x.rolledBack(ctx, w, intent, safety.State))
+	left := workspace.RestoreOptions{Earlier: x.rolledBack(ctx, w, intent, safety.State)}
+	_, err = x.restoreFiles(ctx, w, back, safety.State, found, left)
 	return err
 }
 

@@ -159,6 +159,7 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *St
 	for _, ref := range now.KeptEdits(intent) {
 		known = append(known, ref.ID)
 	}
+	lists := map[string]*workspace.Listing{}
 	for _, id := range known {
 		files, err := s.filesOf(ctx, w, now.PRD, id)
 		if err != nil && id != intent.Safety {
@@ -168,7 +169,9 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *St
 			return nil, nil, err
 		}
 		dropUnchanged(edited, files, found)
+		lists[id] = files
 	}
+	dropEmptied(edited, lists[intent.Safety], lists[intent.To], found)
 	return slices.Sorted(maps.Keys(edited)), patterns, nil
 }
 

@@ -180,7 +180,11 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 		if err := unedited(ctx, w, before); err != nil {
 			return nil, x.failRollback(ctx, w, intent, err, func() error { return nil })
 		}
-		if restored, err = x.restoreFiles(ctx, w, intent, target.State, before, nil); err != nil {
+		left, err := x.leftEmptied(ctx, w, intent, target.State, before)
+		if err != nil {
+			return nil, x.failRollback(ctx, w, intent, err, undo)
+		}
+		if restored, err = x.restoreFiles(ctx, w, intent, target.State, before, left); err != nil {
 			return nil, x.failRollback(ctx, w, intent, err, undo)
 		}
 	}
@@ -228,9 +232,9 @@ func (s *State) validIDs() []string {
 // restoreFiles makes the files those of a state: first the files, verified, and
 // then, where the state's commit is on a branch, HEAD and the index. A branch
 // that is reset first would take files along that no checkpoint holds. They are
-// expected to be as found says (nil: as they are). earlier are paths beside
-// which a restore that was cut short may have left something.
-func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing, earlier []string) (workspace.Restored, error) {
+// expected to be as found says (nil: as they are). left says where a restore that
+// was cut short may have left something.
+func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
@@ -238,7 +242,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 	if err != nil {
 		return workspace.Restored{}, fmt.Errorf("reset the branch: %w", err)
 	}
-	restored, err := x.restoreListed(ctx, w, intent, to, found, earlier)
+	restored, err := x.restoreListed(ctx, w, intent, to, found, left)
 	if err != nil || reset == nil {
 		return restored, err
 	}
@@ -249,7 +253,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 }
 
 // restoreListed puts the files of a state in place, and touches nothing of git's.
-func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing, earlier []string) (workspace.Restored, error) {
+func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	target, known, err := FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
@@ -273,7 +277,8 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	if err != nil {
 		return workspace.Restored{}, err
 	}
-	return restoreChanges(ctx, w, patterns, changes, workspace.RestoreOptions{ID: intent.ID, Force: intent.Force, Earlier: earlier})
+	left.ID, left.Force = intent.ID, intent.Force
+	return restoreChanges(ctx, w, patterns, changes, left)
 }
 
 // exceptUnrecorded leaves files alone that the last capture left out: what they

@@ -25,3 +25,10 @@ func isNotEmpty(err error) bool {
 	const errorDirNotEmpty = syscall.Errno(145) // of Windows
 	return errors.Is(err, errorDirNotEmpty) || errors.Is(err, fs.ErrExist)
 }
+
+// isInUse reports whether an error says that a directory can't be removed since
+// it is in use, as one is that a process works in.
+func isInUse(err error) bool {
+	const errorSharingViolation = syscall.Errno(32) // of Windows
+	return errors.Is(err, errorSharingViolation)
+}

@@ -40,3 +40,7 @@ func syncNamed(dir *os.Root, name string, op failpoint.Op) error {
 func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
 }
+
+// isInUse reports whether an error says that a directory can't be removed since
+// it is in use, as one is that something is mounted on.
+func isInUse(err error) bool { return errors.Is(err, syscall.EBUSY) }

@@ -22,6 +22,10 @@ type RestoreOptions struct {
 	// Earlier are paths of an earlier restore of this ID that are no changes any
 	// more: what it left beside them is removed as well.
 	Earlier []string
+	// Emptied are directories that an earlier restore was to remove with the last
+	// file in them, and may not have: those that are empty go, unless a change
+	// needs them.
+	Emptied []string
 }
 
 // Restored is what Restore did.
@@ -103,6 +107,7 @@ type restore struct {
 	items   []*item         // sorted by path
 	goes    map[string]bool // paths at which a file, or an empty directory, is to be removed
 	needed  map[string]bool // directories above what is to be written
+	made    []string        // directories, parents first
 	skipped []Missing
 	locks   locks
 	reading sync.Mutex // held while a file is read again that may have other names
@@ -188,7 +193,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	defer func() {
 		after := context.WithoutCancel(ctx)
 		if err != nil {
-			err = errors.Join(err, r.sweep(after))
+			err = errors.Join(err, r.sweep(after), r.unmake())
 		}
 		err = errors.Join(err, r.locks.restore(r.w))
 	}()

@@ -154,19 +154,39 @@ func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 			continue
 		}
 		for dir := range parents(i.Path) {
-			if r.needed[dir] || !r.removeDir(&c, dir) {
+			if r.needed[dir] {
 				break
 			}
-			delete(touched.dirs, dir)
-			touched.add(parent(dir))
+			removed, err := r.removeDir(&c, dir, touched)
+			if err != nil {
+				return err
+			}
+			if !removed {
+				break
+			}
+		}
+	}
+	return r.removeEmptied(&c, touched)
+}
+
+// removeEmptied removes the directories that an earlier restore has emptied.
+func (r *restore) removeEmptied(c *cursor, touched *dirSet) error {
+	for _, dir := range slices.Backward(slices.Sorted(slices.Values(r.o.Emptied))) {
+		if r.needed[dir] {
+			continue
+		}
+		if _, err := r.removeDir(c, dir, touched); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// removeDir removes a directory, if it is empty.
-func (r *restore) removeDir(c *cursor, path string) bool {
-	return r.locks.change(c, parent(path), func(dir *os.Root) error {
+// removeDir removes a directory, if it is empty, and nothing but a fault of the
+// disk keeps it from that: one that somebody uses, or that is not ours to remove,
+// holds nothing that came later.
+func (r *restore) removeDir(c *cursor, path string, touched *dirSet) (bool, error) {
+	err := r.locks.change(c, parent(path), func(dir *os.Root) error {
 		info, err := dir.Lstat(native(base(path)))
 		if err == nil && !info.IsDir() {
 			err = errDetour
@@ -175,7 +195,16 @@ func (r *restore) removeDir(c *cursor, path string) bool {
 			err = dir.Remove(native(base(path)))
 		}
 		return err
-	}) == nil
+	})
+	switch {
+	case err == nil:
+		delete(touched.dirs, path)
+		touched.add(parent(path))
+		return true, nil
+	case absent(err), isNotEmpty(err), isInUse(err), errors.Is(err, fs.ErrPermission):
+		return false, nil
+	}
+	return false, fmt.Errorf("remove the directory %s: %w", path, err)
 }
 
 // removeTree removes a directory in which there are only empty ones.
@@ -209,6 +238,7 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 		err := r.locks.change(&c, parent(path), func(dir *os.Root) error {
 			err := dir.Mkdir(native(base(path)), 0o777)
 			if err == nil {
+				r.made = append(r.made, path)
 				touched.add(path)
 				touched.add(parent(path))
 			}
@@ -216,6 +246,20 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 		})
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("make the directory %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// unmake removes the directories that were made for files that did not come, the
+// deepest first.
+func (r *restore) unmake() error {
+	c := cursor{base: r.w.root}
+	defer c.close()
+	touched := &dirSet{dirs: map[string]bool{}}
+	for _, dir := range slices.Backward(r.made) {
+		if _, err := r.removeDir(&c, dir, touched); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,29 @@
+package workspace
+
+// Emptied returns the directories that lose their last file on the way from one
+// listing to another. One that was empty before
+// is not among them.
+func Emptied(from, to *Listing) []string {
+	seen := map[string]bool{}
+	for _, e := range to.Entries {
+		if e.isDir() {
+			seen[e.Path] = true
+		}
+		for dir := range parents(e.Path) {
+			seen[dir] = true
+		}
+	}
+	var dirs []string
+	for _, c := range Diff(from, to) {
+		if c.To != nil {
+			continue
+		}
+		for dir := range parents(c.Path) {
+			if !seen[dir] {
+				seen[dir] = true
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
