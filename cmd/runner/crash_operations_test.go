@@ -56,6 +56,7 @@ type crashOperation struct {
 	runs     bool
 	validity int  // exit code of validate --deep after it: the session of an older version has no objects
 	steps    bool // it makes more than one step: in between, readers show neither end
+	undoes   bool // where it fails it takes back what it did, or says that another command will
 	prepare  func(*crashSite)
 	again    func(*crashSite)         // after it failed
 	shown    func(*crashSite, string) // holds of what was printed before it was killed
@@ -74,11 +75,11 @@ func crashOperations() []crashOperation {
 		{name: "recovery", args: build, code: 1, runs: true, prepare: (*crashSite).torn, again: goOn(1)},
 		{
 			name: "rollback", args: []string{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
-			prepare: (*crashSite).changed, again: nextThenAgain(0), steps: true,
+			prepare: (*crashSite).changed, again: nextThenAgain(0), steps: true, undoes: true,
 		},
 		{
 			name: "rollback in git", args: []string{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
-			prepare: (*crashSite).changedInGit, again: nextThenAgain(0), steps: true,
+			prepare: (*crashSite).changedInGit, again: nextThenAgain(0), steps: true, undoes: true,
 		},
 		{
 			name: "the end of a rollback", args: []string{"checkpoint", "unpin", "PRD-001", "0"},
@@ -195,7 +196,7 @@ func (s *crashSite) write(name, text string) {
 func (s *crashSite) begin() {
 	s.write("PRD-001.hcl", crashPipeline)
 	s.write("runner.yaml", crashConfig)
-	for _, name := range []string{"changed", "deleted", "sub/mode"} {
+	for _, name := range []string{"changed", "gone/deleted", "sub/mode"} {
 		s.write("src/"+name, name+"\n")
 	}
 }
@@ -265,7 +266,7 @@ func (s *crashSite) failedInGit() {
 
 func (s *crashSite) change() {
 	s.write("src/changed", "changed later\n")
-	s.must(os.Remove(s.path("w/src/deleted")))
+	s.must(os.RemoveAll(s.path("w/src/gone")))
 	s.must(os.Chmod(s.path("w/src/sub/mode"), 0o755))
 	s.write("src/new/made", "made later\n")
 	s.write("gen/made.txt", "made otherwise\n")

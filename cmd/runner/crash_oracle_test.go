@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,14 +24,16 @@ func (s *crashSite) try(fault string) {
 	if hit {
 		s.hit = ops[at-1]
 	}
-	if killed := strings.HasPrefix(fault, "kill") || strings.HasPrefix(fault, "torn"); killed != (r.code == -1) && hit {
+	if hit && isKill(fault) != (r.code == -1) {
 		s.failf("it exits %d\n%s%s", r.code, r.stdout, r.told)
 	}
 	if hit && r.code != -1 {
 		s.notRetried(ops, at)
 	}
 	s.acknowledged(r)
-	s.oneBoundary(s.look("after it"))
+	l := s.look("after it")
+	s.oneBoundary(l)
+	s.notHalf(r, l)
 	if r.code == s.op.code && !tellsFault(r) {
 		s.settled("by itself")
 		return
@@ -57,7 +59,12 @@ func (s *crashSite) at() (n int) {
 }
 
 func tellsFault(r ran) bool {
-	return strings.Contains(r.stdout+r.told, "input/output error") || strings.Contains(r.stdout+r.told, "no space left")
+	for _, fault := range []string{"input/output error", "no space left", "quota exceeded"} {
+		if strings.Contains(r.stdout+r.told, fault) {
+			return true
+		}
+	}
+	return false
 }
 
 // notRetried checks that nothing is written to or synced where that has failed,
@@ -145,6 +152,19 @@ func (s *crashSite) oneBoundary(l looked) {
 	}
 }
 
+// notHalf checks that a rollback that failed, and is not to be finished by
+// another command, has left the files as they were, or as they are to be.
+func (s *crashSite) notHalf(r ran, l looked) {
+	s.t.Helper()
+	if !s.op.undoes || r.code <= 0 || l.codes[2] != s.before.codes[2] {
+		return
+	}
+	files := readTree(s.t, s.path("w"))
+	if back := files.diff(s.treeBefore); back != "" && files.diff(s.tree) != "" {
+		s.failf("it exits %d, and its files are of neither moment: %s\n%s", r.code, back, r.told)
+	}
+}
+
 // settled checks that everything is as it is without a fault.
 func (s *crashSite) settled(when string) {
 	s.t.Helper()
@@ -154,22 +174,12 @@ func (s *crashSite) settled(when string) {
 		if l.codes != s.after.codes || l.view != s.after.view {
 			s.failf("%s, readers exit %v and show\n%s\nwant %v and\n%s", when, l.codes, l.view, s.after.codes, s.after.view)
 		}
-		// Outside git nothing tells that a directory was emptied, and not yet
-		// removed, by a rollback that was cut short: it may stay, empty.
-		maps.DeleteFunc(files, func(path, is string) bool {
-			return s.tree[path] == "" && strings.HasPrefix(is, "d") && s.op.steps
-		})
 		if diff := files.diff(s.tree); diff != "" {
 			s.failf("%s: %s", when, diff)
 		}
 	}
-	if l.codes[0] == 0 {
+	if l.codes[0] == 0 && s.closely {
 		s.exits([]int{s.op.validity}, "checkpoint", "validate", s.prd(), "--deep")
-	}
-	for _, name := range []string{"home", "tmp"} {
-		if all := s.everything(name); len(all) != 1 {
-			s.failf("%s, %s/ holds %v", when, name, keysOf(all))
-		}
 	}
 	s.tidy(when, l)
 	if s.op.settled != nil {
@@ -180,8 +190,7 @@ func (s *crashSite) settled(when string) {
 // gaveUp reports whether what could not be finished was taken back, which is
 // said where it was begun: then everything is as it was before that.
 func (s *crashSite) gaveUp(l looked, files tree) bool {
-	failed := !strings.HasPrefix(s.fault, "kill") && !strings.HasPrefix(s.fault, "torn")
-	return failed && s.origin != nil && l.view == s.origin.view && files.diff(s.origin.tree) == ""
+	return !isKill(s.fault) && s.origin != nil && l.view == s.origin.view && files.diff(s.origin.tree) == ""
 }
 
 // tidy checks that what was cut short leaves nothing behind it: what is one
@@ -205,10 +214,14 @@ func (s *crashSite) tidy(when string, l looked) {
 
 func (s *crashSite) leftovers() (left []string) {
 	s.t.Helper()
-	for path := range s.everything("w") {
-		if name := filepath.Base(path); strings.HasPrefix(name, ".tmp-") || strings.Contains(path, ".git/") && strings.HasSuffix(name, ".lock") {
-			left = append(left, path)
-		}
+	for _, top := range []string{"w", "home", "tmp"} { // in tmp is what the journal could not take
+		s.must(filepath.WalkDir(s.path(top), func(path string, _ fs.DirEntry, err error) error {
+			name := filepath.Base(path)
+			if top != "w" && path != s.path(top) || strings.HasPrefix(name, ".tmp-") || strings.Contains(path, ".git/") && strings.HasSuffix(name, ".lock") {
+				left = append(left, path)
+			}
+			return err
+		}))
 	}
 	return left
 }

@@ -13,9 +13,13 @@ import (
 )
 
 var (
-	crashEvery = flag.Int("crash.every", 0, "have each n-th operation killed, torn and failed; 0: a few of each command")
+	crashEvery = flag.Int("crash.every", 0, "have it killed at every operation and torn in every write, and have each n-th operation fail; 0: a few of each command")
+	crashSeed  = flag.Int("crash.seed", 1, "which of n operations fail, and where all readers look")
 	crashAt    = flag.String("crash.at", "", "only this fault, as a failure prints it")
 )
+
+// crashClosely is how many faults there are to one after which all readers look.
+const crashClosely = 5
 
 // TestCrashPoints kills the real program before the nth operation that changes
 // a disk, or in the middle of a write, and has operations fail, once and from
@@ -24,6 +28,9 @@ var (
 // was shown is on record; the command again, or the next one, brings state and
 // files to where they are without a fault; all of it is whole, nothing is left
 // over, and nothing that was done has run again.
+//
+// With -crash.every it is killed at every n. Which operations fail, and after
+// which faults all readers look, and not only some, is chosen by -crash.seed.
 //
 // What is written by other processes is not counted: git, and the workstreams
 // with their logs and outputs.
@@ -37,7 +44,7 @@ func TestCrashPoints(t *testing.T) {
 		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
 	}
 	var sum atomic.Int64
-	t.Cleanup(func() { t.Logf("%d crash points tried", sum.Load()) })
+	t.Cleanup(func() { t.Logf("%d crash points tried, seed %d", sum.Load(), *crashSeed) })
 	for _, op := range crashOperations() {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
@@ -47,9 +54,10 @@ func TestCrashPoints(t *testing.T) {
 			if *crashAt != "" {
 				faults = []string{*crashAt}
 			}
-			for _, fault := range faults {
+			for i, fault := range faults {
 				t.Run(fault, func(t *testing.T) {
 					s.t = t
+					s.closely = *crashAt != "" || (i+*crashSeed)%crashClosely == 0 || s.op.undoes && !isKill(fault)
 					s.try(fault)
 				})
 			}
@@ -63,28 +71,35 @@ func TestCrashPoints(t *testing.T) {
 func (s *crashSite) faults() (all []string) {
 	n := len(s.ops)
 	all = append(all, s.op.always...)
-	if *crashEvery == 0 {
-		for i, fault := range []string{"kill@%d", "torn@%d", "EIO@%d", "ENOSPC@%d+"} {
-			all = append(all, fmt.Sprintf(fault, 1+(2*i+1)*n/8))
-		}
-		return all
+	lasting := func(at int) string {
+		return fmt.Sprintf("%s@%d+", []string{"EIO", "ENOSPC", "EDQUOT"}[(n+at+*crashSeed)%3], at)
 	}
-	for at := 1; at <= n; at += *crashEvery {
+	if *crashEvery == 0 {
+		for i, fault := range []string{"kill", "torn", "EIO"} {
+			all = append(all, fmt.Sprintf("%s@%d", fault, 1+(2*i+1)*n/8))
+		}
+		return append(all, lasting(1+7*n/8))
+	}
+	for at := 1; at <= n; at++ {
 		again := at > 1 && quiet(s.ops[at-1]) && quiet(s.ops[at-2])
 		if !again { // else it is killed with the same bytes on disk as one operation earlier
 			all = append(all, fmt.Sprint("kill@", at))
 		}
-		if !again || !strings.Contains(s.ops[at-1], "/.git/") { // else it is the next of many objects of git
-			all = append(all, fmt.Sprint("EIO@", at))
-		}
 		if strings.HasPrefix(s.ops[at-1], "write ") {
 			all = append(all, fmt.Sprint("torn@", at))
 		}
-		if at%8 == 1 { // it ends a command early: what differs is where it begins
-			all = append(all, fmt.Sprint([]string{"EIO@", "ENOSPC@"}[at/8%2], at, "+"))
+		if (at+*crashSeed)%*crashEvery == 0 {
+			all = append(all, fmt.Sprint("EIO@", at))
+		}
+		if (at+*crashSeed)%(3**crashEvery) == 0 { // it ends a command early: what differs is where it begins
+			all = append(all, lasting(at))
 		}
 	}
 	return all
+}
+
+func isKill(fault string) bool {
+	return strings.HasPrefix(fault, "kill") || strings.HasPrefix(fault, "torn")
 }
 
 // quiet reports whether an operation changes nothing that a process sees.
