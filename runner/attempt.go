@@ -235,7 +235,7 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 	if err != nil {
 		dir = ""
 	}
-	found := locate(logTail(task.Log), l.o.Workspace, dir)
+	found := l.shapes().locate(logTail(task.Log), l.o.Workspace, dir)
 	switch res.Outcome {
 	case Exited:
 		f.ExitCode = res.ExitCode

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -49,6 +50,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	return &loop{
 		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: newFacts(), began: o.Now(),
 		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*question),
+		shapes: sync.OnceValue(newShapes),
 	}
 }
 

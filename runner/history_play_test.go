@@ -29,10 +29,10 @@ type play struct {
 	told   []string // for people, when it fails
 }
 
-// playHistory plays a history to its end, and says where the engine and the
-// model disagree.
-func playHistory(h history) (err error) {
-	s, err := newStage(&h)
+// playHistory plays a history to its end in a directory below the one given,
+// and says where the engine and the model disagree.
+func playHistory(h history, below string) (err error) {
+	s, err := newStage(&h, below)
 	if err != nil {
 		return err
 	}

@@ -150,8 +150,8 @@ func (f mortalFile) Sync() error {
 	return f.File.Sync()
 }
 
-func newStage(h *history) (*stage, error) {
-	dir, err := os.MkdirTemp(memoryDir(), "history")
+func newStage(h *history, below string) (*stage, error) {
+	dir, err := os.MkdirTemp(below, "history")
 	if err != nil {
 		return nil, err
 	}
@@ -166,14 +166,6 @@ func newStage(h *history) (*stage, error) {
 		err = errors.Join(err, s.write(name, "1"))
 	}
 	return s, errors.Join(err, s.open(store.NewMemory()))
-}
-
-// memoryDir is a directory in memory, where there is one.
-func memoryDir() string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		return "/dev/shm"
-	}
-	return ""
 }
 
 // open begins a process on a disk.

@@ -34,12 +34,12 @@ var (
 func TestHistories(t *testing.T) {
 	for _, file := range keptHistories(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
-			if err := playHistory(readHistory(t, file)); err != nil {
+			if err := playHistory(readHistory(t, file), t.TempDir()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if played, seed, err := playMany(*modelSeed, *modelHistories, time.Time{}, 1); err != nil {
+	if played, seed, err := playMany(t.TempDir(), *modelSeed, *modelHistories, time.Time{}, 1); err != nil {
 		t.Errorf("history %d: %v", played, err)
 		shrinkHistory(t, seed)
 	}
@@ -52,7 +52,7 @@ func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		first, most, until, failures = *modelSeed+1<<20, 10, time.Time{}, 1
 	}
-	played, seed, err := playMany(first, most, until, failures)
+	played, seed, err := playMany(t.TempDir(), first, most, until, failures)
 	t.Logf("%d histories, with the seeds from %d on", played, first)
 	if err != nil {
 		t.Error(err)
@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 // playMany plays histories on all processors, until so many have failed or the
 // time is over. It returns how many were played, and the seed of the first that
 // failed.
-func playMany(first, most int, until time.Time, failures int) (played, bad int, err error) {
+func playMany(below string, first, most int, until time.Time, failures int) (played, bad int, err error) {
 	var next, ended atomic.Int64
 	var mu sync.Mutex
 	var all []string
@@ -79,7 +79,7 @@ func playMany(first, most int, until time.Time, failures int) (played, bad int, 
 				if enough || i >= most || !until.IsZero() && time.Now().After(until) {
 					return
 				}
-				failed := playHistory(histories.Example(first + i))
+				failed := playHistory(histories.Example(first+i), below)
 				ended.Add(1)
 				if failed == nil {
 					continue
@@ -112,10 +112,11 @@ func shrinkHistory(t *testing.T, seed int) {
 		defer func() { _ = flag.Set(name, was) }()
 	}
 	var smallest history
+	below := t.TempDir()
 	rapidFails := t.Run("smaller", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			h := histories().Draw(rt, "history")
-			if err := playHistory(h); err != nil {
+			if err := playHistory(h, below); err != nil {
 				smallest = h
 				rt.Fatalf("%v", err)
 			}

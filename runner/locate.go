@@ -69,8 +69,7 @@ func newShapes() *shapes {
 
 // locate finds the first thing in an output that says where something is
 // wrong. Without one, the message is the last line that is not empty.
-func locate(text, workspace, dir string) finding {
-	s := newShapes()
+func (s *shapes) locate(text, workspace, dir string) finding {
 	sc := &locator{shapes: s}
 	for line := range strings.Lines(s.ansi.ReplaceAllString(text, "")) {
 		sc.next(strings.TrimRight(line, "\r\n"))

@@ -32,7 +32,7 @@ func TestLocate(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := locate(tt.output, workspace, tt.dir); got != tt.want {
+			if got := newShapes().locate(tt.output, workspace, tt.dir); got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})

@@ -40,6 +40,8 @@ type loop struct {
 	began time.Time
 	git   *checkpoint.Git
 
+	shapes func() *shapes // of what went wrong in an output; compiled with the first failure of the run
+
 	kept   map[string]string // digests of the edits that a checkpoint holds, by path: they may be overwritten
 	keptIn string            // that checkpoint
 
