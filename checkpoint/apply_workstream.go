@@ -52,7 +52,8 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		s.resetWorkstream(w, e.Reason)
 		if e.Resolution == ResolvedDone {
 			// What it made is not on record yet; what an earlier run made does not count.
-			w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs = Succeeded, seq, nil, nil, nil
+			// Nor is what it was made from: a person decides about what is there now.
+			w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs, w.Digest = Succeeded, seq, nil, nil, nil, Digest{}
 		}
 	case WorkstreamSkipped:
 		s.resetWorkstream(w, e.Reason)

@@ -51,6 +51,7 @@ type basis struct {
 	version, used string
 	saw           map[string]string
 	upstream      map[string]string
+	unknown       bool // a person said that it happened, and nobody knows from what
 }
 
 type modelGate struct {
@@ -184,6 +185,9 @@ func (m *model) read(paths []string) map[string]string {
 // changes are the reasons for which work that is done is not what it would be.
 func (m *model) changes(name string) []string {
 	was, is := m.works[name].from, m.basis(name)
+	if was.unknown {
+		return nil
+	}
 	var c []string
 	if was.version != is.version || was.used != is.used {
 		c = append(c, "definition")
