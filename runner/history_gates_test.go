@@ -10,6 +10,8 @@ import (
 	"prdrunner/checkpoint"
 )
 
+// When a gate may be judged, and with which verdict.
+
 // gate finds a gate by its label.
 func (m *model) gate(label string) (g histGate, owner string) {
 	name, owner, _ := strings.Cut(strings.TrimSuffix(label, ")"), " (")
@@ -190,11 +192,4 @@ func (m *model) voided(label string) error {
 	is.reset()
 	m.lower(owner)
 	return err
-}
-
-// waits reports whether a gate waits for an answer about what is there now.
-func (m *model) waits(g histGate, owner string) bool {
-	is := m.gates[g.label(owner)]
-	definition, judged := m.binding(g, owner)
-	return is.status == checkpoint.Waiting && is.definition == definition && is.judged == judged
 }

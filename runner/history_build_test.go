@@ -1,0 +1,240 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// A build beside the model.
+
+// build has the engine run, and compares what it did with what it had to.
+func (p *play) build(a act) error {
+	m := p.m
+	p.builds++
+	resumed := m.session && !a.Fresh && (m.status != checkpoint.StatusComplete || a.Select.From != "" || len(a.Select.Only)+len(a.Select.Invalidate) > 0)
+	before := m.clone()
+	if !resumed {
+		m.begin()
+	}
+	m.plan(a, p.builds)
+	want := m.outlook(a.Conflict)
+	refusal := m.refusal(a, want)
+	ending, err := p.stage.build(a)
+	dead := p.killed != nil
+	switch {
+	case dead:
+	case refusal != nil:
+		m.known, m.run = before, nil
+		if !errors.Is(err, refusal) && !isSelection(err, refusal) {
+			return fmt.Errorf("the build gave %w, and should be refused: %w", err, refusal)
+		}
+		return p.same(m.tree)
+	case err != nil:
+		return fmt.Errorf("build: %w", err)
+	}
+	if p.plan != nil {
+		if err := p.samePlan(want); err != nil && !dead {
+			return err
+		}
+	}
+	m.run.log, m.run.signal = p.log, a.Interrupt > 0 && p.tasks >= a.Interrupt
+	if resumed {
+		m.expect(want)
+	} else {
+		m.known = before
+	}
+	if err := p.follow(); err != nil {
+		return err
+	}
+	if dead {
+		return p.buried(resumed)
+	}
+	return p.concluded(ending)
+}
+
+// plan works out what a build was asked for.
+func (m *model) plan(a act, number int) {
+	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, takes: map[string]bool{}}
+	m.run = r
+	from := false
+	for i, phase := range m.h.Phases {
+		from = from || a.Select.From == phaseName(i)
+		r.forced[phaseName(i)] = from
+		for _, w := range phase.Works {
+			r.forced[w.Name] = from || slices.Contains(a.Select.Invalidate, w.Name) ||
+				slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].ended
+			for _, up := range w.On {
+				r.forced[w.Name] = r.forced[w.Name] || !from && len(a.Select.Invalidate) > 0 && r.forced[up]
+			}
+		}
+	}
+	for _, name := range a.Select.Only {
+		r.allowed = map[string]bool{}
+		m.allow(name)
+	}
+	for path, text := range m.scope(m.tree) {
+		if was, ok := m.captured[path]; !ok || was != text {
+			r.moved = true
+		}
+	}
+	for path := range m.scope(m.captured) {
+		if _, ok := m.tree[path]; !ok {
+			r.moved = true
+		}
+	}
+}
+
+// scope are those of the files that the pipeline names, so that captures take
+// them in.
+func (m *model) scope(files map[string]string) map[string]string {
+	var named []string
+	for _, p := range m.h.Phases {
+		for _, g := range p.Gates {
+			named = append(named, g.Inputs...)
+		}
+		for _, w := range p.Works {
+			named = append(named, m.h.inputs(w)...)
+			if w.Makes {
+				named = append(named, w.artifact())
+			}
+			for _, g := range w.Gates {
+				named = append(named, g.Inputs...)
+			}
+		}
+	}
+	some := maps.Clone(files)
+	maps.DeleteFunc(some, func(path, _ string) bool { return !slices.Contains(named, path) })
+	return some
+}
+
+// allow lets a workstream run with all that it needs.
+func (m *model) allow(name string) {
+	m.run.allowed[name] = true
+	for _, phase := range m.h.Phases[:m.phaseOf(name)] {
+		for _, w := range phase.Works {
+			m.run.allowed[w.Name] = true
+		}
+	}
+	for _, up := range m.work(name).On {
+		m.allow(up)
+	}
+}
+
+var errSelection = errors.New("an uncertain workstream was chosen")
+
+func isSelection(err, want error) bool {
+	var s *runner.SelectionError
+	return errors.Is(want, errSelection) && errors.As(err, &s)
+}
+
+// refusal is why a build must not begin.
+func (m *model) refusal(a act, want map[string]runner.Decision) error {
+	for _, name := range slices.Concat(a.Select.Only, a.Select.Invalidate) {
+		if m.works[name].status == checkpoint.Uncertain {
+			return errSelection
+		}
+	}
+	if m.refuses(a.Conflict, want) {
+		return runner.ErrConflict
+	}
+	return nil
+}
+
+// expect notes what a plan takes back at once.
+func (m *model) expect(want map[string]runner.Decision) {
+	for name, w := range m.works {
+		if want[name] == runner.Rerun && w.status != checkpoint.Pending {
+			m.run.takes[name] = true
+		}
+	}
+	for label, g := range m.gates {
+		if want[label] == runner.Judge && g.status == checkpoint.Passed {
+			m.run.takes[label] = true
+		}
+	}
+	// What is taken back takes the gates of its phase with it.
+	for label := range m.run.takes {
+		if g, owner := m.gate(label); g.Name != "" {
+			for _, name := range m.judges(owner) {
+				if m.run.takes[name] {
+					delete(m.run.takes, label)
+				}
+			}
+		}
+	}
+}
+
+// concluded compares what a run left behind.
+func (p *play) concluded(ending runner.Ending) error {
+	m := p.m
+	if m.run.ended == "" {
+		return errors.New("the run has no end")
+	}
+	if ending.Status != m.status {
+		return fmt.Errorf("the run ended %s, and is %s on record", ending.Status, m.status)
+	}
+	if (ending.Signal != "") != m.run.signal || (ending.Error != nil) != (ending.Status == checkpoint.StatusFailed) {
+		return fmt.Errorf("the run ended with %+v", ending)
+	}
+	if err := p.unrecorded(func(string) bool { return true }); err != nil {
+		return err
+	}
+	m.run = nil
+	return p.same(m.tree)
+}
+
+// unrecorded names a workstream of those that ran although no start of it is on
+// record.
+func (p *play) unrecorded(concerns func(name string) bool) error {
+	for key := range p.log {
+		name, number, _ := strings.Cut(key, "/")
+		w := p.m.works[name]
+		if w == nil || !concerns(name) {
+			continue
+		}
+		if attempt, err := strconv.Atoi(number); err != nil || attempt > w.attempts {
+			return fmt.Errorf("%s ran, and that is not on record", key)
+		}
+	}
+	return nil
+}
+
+// lostStarts names a workstream that wrote over what is on record although no
+// start of it is: it would be taken for an edit of somebody's.
+func (p *play) lostStarts() error {
+	tree := p.tree()
+	return p.unrecorded(func(name string) bool {
+		w := p.m.work(name)
+		is := p.m.works[name]
+		return w.Makes && is.done() && is.made[w.artifact()] != tree[w.artifact()]
+	})
+}
+
+// buried goes on after the death of a process.
+func (p *play) buried(resumed bool) error {
+	m := p.m
+	if err := p.unrecorded(func(name string) bool { return m.work(name).Effect == "once" }); err != nil {
+		return err
+	}
+	if err := p.lostStarts(); err != nil {
+		return err
+	}
+	if p.shown > p.seq {
+		return fmt.Errorf("commit %d was acknowledged, and the journal ends with %d", p.shown, p.seq)
+	}
+	m.run = nil
+	m.tree = p.tree()
+	if _, err := p.store.Load("PRD-001"); !resumed && errors.Is(err, checkpoint.ErrNoSession) {
+		m.begin() // it died between two sessions
+	}
+	return p.same(m.tree)
+}

@@ -1,0 +1,150 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint"
+)
+
+// How a run must end, and what it must have done by then.
+
+// end takes in how the run ended, which must be what it came to.
+func (m *model) end(e checkpoint.Event, status checkpoint.Status) error {
+	r := m.run
+	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
+	m.status, r.ended = status, e.Kind()
+	due := m.due()
+	want := m.verdictOfRun()
+	is := string(e.Kind())
+	if p, ok := e.(checkpoint.SessionPaused); ok {
+		is += " " + string(p.Reason)
+	}
+	err = errors.Join(err, m.mustBe(is == want, "it should be %s", want))
+	if !r.signal && len(due) > 0 {
+		err = errors.Join(err, fmt.Errorf("not done: %s", strings.Join(due, "; ")))
+	}
+	return err
+}
+
+// verdictOfRun is how the run must end.
+func (m *model) verdictOfRun() string {
+	r := m.run
+	waiting := false
+	for label := range m.gates {
+		g, owner := m.gate(label)
+		waiting = waiting || m.waits(g, owner) && m.mayJudge(g, owner) == nil
+	}
+	switch {
+	case r.signal:
+		return string(checkpoint.KindSessionInterrupted)
+	case len(r.failures) > 0:
+		return string(checkpoint.KindSessionFailed)
+	case m.stuck():
+		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseUncertain)
+	case waiting:
+		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseApproval)
+	case m.complete():
+		return string(checkpoint.KindSessionCompleted)
+	case r.excluded:
+		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseRequested)
+	}
+	return "anything but this"
+}
+
+// stuck reports whether the turn of a workstream has come that nobody knows
+// the end of.
+func (m *model) stuck() bool {
+	return slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
+		return m.works[w.Name].status == checkpoint.Uncertain && !m.v.off[w.Name] && m.reached(w.Name)
+	})
+}
+
+func (m *model) complete() bool {
+	for p := range m.h.Phases {
+		if !m.left(p) || !m.phaseSettled(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// due is what ought to have been done in a run that nothing cut short.
+func (m *model) due() []string {
+	var due []string
+	r := m.run
+	r.halted = r.halted || !r.act.KeepGoing && m.stuck()
+	for p, phase := range m.h.Phases {
+		all := true
+		for _, w := range phase.Works {
+			if m.settled(w.Name) {
+				continue
+			}
+			all = false
+			if what := m.dueOf(w); what != "" {
+				due = append(due, what)
+			}
+		}
+		if !all || r.halted {
+			return due
+		}
+		if what := m.dueGates(phase.Gates, phaseName(p)); what != "" {
+			return append(due, what)
+		}
+		if !m.phaseSettled(p) {
+			return due
+		}
+		if !m.left(p) {
+			return append(due, phaseName(p)+" is not complete")
+		}
+	}
+	return due
+}
+
+func (m *model) dueOf(w histWork) string {
+	r, is := m.run, m.works[w.Name]
+	switch {
+	case r.over[w.Name] || is.status == checkpoint.Uncertain:
+		return ""
+	case is.status == checkpoint.Running:
+		return w.Name + " runs for ever"
+	case r.tries[w.Name] == 0 && (r.halted || !m.reached(w.Name)):
+		return ""
+	case r.allowed != nil && !r.allowed[w.Name] && r.tries[w.Name] == 0:
+		r.excluded = true
+		return ""
+	case !is.done():
+		return fmt.Sprintf("%s is %s", w.Name, is.status)
+	case r.tries[w.Name] == 0 && len(m.reasons(w.Name)) > 0:
+		return fmt.Sprintf("%s ought to run again: %v", w.Name, m.reasons(w.Name))
+	}
+	if missing, edited := m.touched(w.Name); len(missing)+len(edited) > 0 {
+		return fmt.Sprintf("%s is not as %s made it", append(missing, edited...), w.Name)
+	}
+	return m.dueGates(w.Gates, w.Name)
+}
+
+// dueGates is the first gate of an owner that ought to have been judged.
+func (m *model) dueGates(gates []histGate, owner string) string {
+	for _, g := range gates {
+		label := g.label(owner)
+		if m.holds(g, owner) {
+			continue
+		}
+		is := m.gates[label]
+		if m.waits(g, owner) {
+			return ""
+		}
+		if !m.run.over[label] {
+			return fmt.Sprintf("%s is %s, and ought to be judged", label, is.status)
+		}
+		if !m.run.act.KeepGoing {
+			return ""
+		}
+	}
+	return ""
+}

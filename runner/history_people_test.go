@@ -1,0 +1,122 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"prdrunner/checkpoint"
+)
+
+// What people do between builds.
+
+// answer gives or refuses an approval while nothing runs.
+func (p *play) answer(a act) error {
+	labels := p.gatesThat(func(g *modelGate) bool { return g.status == checkpoint.Waiting })
+	if len(labels) == 0 {
+		return nil
+	}
+	label := labels[a.Pick%len(labels)]
+	err := p.locked(func(x *checkpoint.Session) error {
+		g := x.State().Gate(label)
+		v := checkpoint.Verdict{Gate: label, Definition: g.Definition, Judged: g.Judged}
+		if a.Do == "approve" {
+			x.Add(checkpoint.GateApproved{Verdict: v})
+		} else {
+			x.Add(checkpoint.GateRejected{Verdict: v})
+		}
+		return nil
+	})
+	return errors.Join(err, p.follow())
+}
+
+// resolve says what came of a workstream that nobody knows the end of. One
+// whose result is used is run again, since its outputs are lost.
+func (p *play) resolve(a act) error {
+	all := slices.DeleteFunc(p.h.works(), func(w *histWork) bool { return p.m.works[w.Name].status != checkpoint.Uncertain })
+	if len(all) == 0 {
+		return nil
+	}
+	w := all[a.Pick%len(all)]
+	resolution := checkpoint.ResolvedRerun
+	if a.Do == "done" && w.Toggled {
+		resolution = checkpoint.ResolvedDone
+		if _, made := p.m.tree[w.artifact()]; w.Makes && !made {
+			return nil // what it made must be there
+		}
+	}
+	err := p.locked(func(x *checkpoint.Session) error {
+		x.Add(checkpoint.WorkstreamResolved{Workstream: w.Name, Resolution: resolution})
+		return nil
+	})
+	return errors.Join(err, p.follow())
+}
+
+func (p *play) create() error {
+	if !p.m.session {
+		return nil
+	}
+	run := p.m.captured
+	err := p.locked(func(x *checkpoint.Session) error {
+		_, err := x.Create(context.Background(), p.files, "asked for")
+		return err
+	})
+	err = errors.Join(err, p.follow())
+	p.m.captured = run // it is of no run
+	return err
+}
+
+// rollback goes back to any checkpoint that is valid. That the files go back as
+// well is TestOperations' to prove: here they are taken as they are then.
+func (p *play) rollback(a act) error {
+	if !p.m.session {
+		return nil
+	}
+	snap, err := p.store.Load("PRD-001")
+	if err != nil {
+		return err
+	}
+	valid := slices.DeleteFunc(slices.Clone(snap.State.Checkpoints), func(ref *checkpoint.CheckpointRef) bool { return !ref.Valid })
+	if len(valid) == 0 {
+		return nil
+	}
+	id := valid[a.Pick%len(valid)].ID
+	err = p.locked(func(x *checkpoint.Session) error {
+		_, err := x.Rollback(context.Background(), p.files, checkpoint.RollbackOptions{To: id})
+		return err
+	})
+	if err = errors.Join(err, p.follow()); err != nil {
+		return err
+	}
+	p.m.jump(p.points[id])
+	p.m.tree = p.tree()
+	return p.same(p.m.tree)
+}
+
+// jump goes back to what was known at a checkpoint. What does not go back are
+// the numbers of attempts, and that a once step may have happened.
+func (m *model) jump(to known) {
+	was := m.known
+	m.known = to.clone()
+	if m.status == checkpoint.StatusInProgress || m.status == checkpoint.StatusInitialized {
+		m.status = checkpoint.StatusPaused
+	}
+	for name, w := range m.works {
+		since := was.works[name].attempts > w.attempts
+		w.attempts = max(w.attempts, was.works[name].attempts)
+		switch once := m.work(name).Effect == "once"; {
+		case once && (since || w.status == checkpoint.Running):
+			w.status = checkpoint.Uncertain
+		case w.status == checkpoint.Running:
+			w.status = checkpoint.Interrupted
+		}
+	}
+	for label, g := range m.gates {
+		if g.status == checkpoint.Running {
+			g.reset()
+		}
+		g.attempts = max(g.attempts, was.gates[label].attempts)
+	}
+}

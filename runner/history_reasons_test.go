@@ -1,0 +1,176 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"prdrunner/checkpoint"
+)
+
+// Why work is done again.
+// pipeline/SPEC.md §9 says what counts, and checkpoint/FORMAT.md what is on record.
+
+// result is what a workstream hands to those that depend on it.
+func (m *model) result(name string) string {
+	w := m.works[name]
+	switch {
+	case w.status == checkpoint.Skipped:
+		return "skipped"
+	case m.work(name).Effect == "pure":
+		return fmt.Sprintf("%q %q", w.made, w.value)
+	}
+	return fmt.Sprintf("%q %q %s", w.made, w.value, w.id)
+}
+
+// basis is what a workstream would be run from now.
+func (m *model) basis(name string) basis {
+	w := m.work(name)
+	b := basis{version: strconv.Itoa(m.v.works[name]), saw: m.read(m.h.inputs(*w)), upstream: map[string]string{}}
+	if w.Uses != "" {
+		b.used = m.works[w.Uses].value
+	}
+	for _, up := range w.On {
+		b.upstream[up] = m.result(up)
+	}
+	return b
+}
+
+func (m *model) read(paths []string) map[string]string {
+	files := map[string]string{}
+	for _, path := range paths {
+		if text, ok := m.tree[path]; ok {
+			files[path] = text
+		}
+	}
+	return files
+}
+
+// changes are the reasons for which work that is done is not what it would be.
+func (m *model) changes(name string) []string {
+	was, is := m.works[name].from, m.basis(name)
+	if was.unknown {
+		return nil
+	}
+	var c []string
+	if was.version != is.version || was.used != is.used {
+		c = append(c, "definition")
+	}
+	c = append(c, different("inputs ", was.saw, is.saw)...)
+	return append(c, different("upstream ", was.upstream, is.upstream)...)
+}
+
+func different(what string, was, is map[string]string) []string {
+	var c []string
+	for name, text := range is {
+		if had, ok := was[name]; !ok || had != text {
+			c = append(c, what+name)
+		}
+	}
+	for name := range was {
+		if _, ok := is[name]; !ok {
+			c = append(c, what+name)
+		}
+	}
+	slices.Sort(c)
+	return c
+}
+
+// touched are the artifacts on record that are not there, or not as recorded.
+func (m *model) touched(name string) (missing, edited []string) {
+	if w := m.works[name]; w.done() {
+		for path, text := range w.made {
+			if is, ok := m.tree[path]; !ok {
+				missing = append(missing, path)
+			} else if is != text {
+				edited = append(edited, path)
+			}
+		}
+	}
+	return missing, edited
+}
+
+// differs reports whether an artifact will not be there as recorded.
+func (m *model) differs(name string) bool {
+	missing, edited := m.touched(name)
+	return len(missing)+len(edited) > 0
+}
+
+func (m *model) edited(name string, now map[string]string) bool {
+	for path, text := range m.works[name].made {
+		if is, ok := now[path]; ok && is != text {
+			return m.works[name].done()
+		}
+	}
+	return false
+}
+
+// unsatisfied is the status of the first gate of a workstream that has not
+// passed, "" where all have.
+func (m *model) unsatisfied(name string) checkpoint.StepStatus {
+	for _, g := range m.work(name).Gates {
+		if s := m.gates[g.label(name)].status; s != checkpoint.Passed && s != checkpoint.Skipped {
+			return s
+		}
+	}
+	return ""
+}
+
+// reasons are why work that is done must be done again. The workstreams that
+// it depends on are settled.
+func (m *model) reasons(name string) []string {
+	if m.forced(name) {
+		return []string{"chosen"}
+	}
+	if c := m.changes(name); len(c) > 0 {
+		return c
+	}
+	for _, g := range m.work(name).Gates {
+		switch is := m.gates[g.label(name)]; {
+		case m.current(is): // the next run does something about it
+		case is.status == checkpoint.Rejected:
+			return []string{"rejected"}
+		case is.status == checkpoint.Failed && m.work(name).Rerun:
+			return []string{"on_gate_failure"}
+		}
+	}
+	return nil
+}
+
+// current reports whether a verdict was reached in the run at hand.
+func (m *model) current(g *modelGate) bool { return m.run != nil && g.run == m.run.number }
+
+// forced reports whether somebody wants it to run again, whatever it is.
+func (m *model) forced(name string) bool {
+	if m.run != nil && m.run.forced[name] && m.run.tries[name] == 0 {
+		return true
+	}
+	p := m.phaseOf(name)
+	return slices.ContainsFunc(m.h.Phases[p].Gates, func(g histGate) bool {
+		is := m.gates[g.label(phaseName(p))]
+		return is.status == checkpoint.Rejected && !m.current(is)
+	})
+}
+
+// settled reports whether a workstream is done with, so that what depends on
+// it may be: what is there was made from what is there, and its gates passed.
+func (m *model) settled(name string) bool {
+	if m.v.off[name] {
+		return m.works[name].status == checkpoint.Skipped
+	}
+	missing, edited := m.touched(name)
+	return m.works[name].status == checkpoint.Completed && len(m.reasons(name)) == 0 && len(missing)+len(edited) == 0 &&
+		!slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool { return !m.holds(g, name) })
+}
+
+// reached reports whether it is a workstream's turn.
+func (m *model) reached(name string) bool {
+	for p := range m.phaseOf(name) {
+		if !m.left(p) || !m.phaseSettled(p) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(m.work(name).On, func(up string) bool { return !m.settled(up) || !m.reached(up) })
+}

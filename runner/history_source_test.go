@@ -1,0 +1,95 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+// How the pipeline of a history is written down.
+
+// variation is what of a pipeline was edited: how often.
+type variation struct {
+	works map[string]int
+	gates map[string]int
+	off   map[string]bool
+}
+
+// source writes the pipeline down as it stands.
+func (h *history) source(v variation) string {
+	var b strings.Builder
+	b.WriteString("pipeline \"PRD-001\" {\n")
+	for p, phase := range h.Phases {
+		name := fmt.Sprintf("p%d", p)
+		fmt.Fprintf(&b, "phase %q {\n", name)
+		for _, w := range phase.Works {
+			h.writeWork(&b, w, v)
+		}
+		for _, g := range phase.Gates {
+			writeGate(&b, g, name, v)
+		}
+		b.WriteString("}\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func (h *history) writeWork(b *strings.Builder, w histWork, v variation) {
+	fmt.Fprintf(b, "workstream %q {\n command = [\"work\", %q]\n", w.Name, fmt.Sprint(v.works[w.Name]))
+	var on []string
+	for _, up := range w.On {
+		on = append(on, "workstream."+up)
+	}
+	fmt.Fprintf(b, " depends_on = [%s]\n", strings.Join(on, ", "))
+	fmt.Fprintf(b, " inputs = %s\n", quoted(h.inputs(w)))
+	if w.Uses != "" {
+		fmt.Fprintf(b, " env = { USED = workstream.%s.outputs.value }\n", w.Uses)
+	}
+	if w.Makes {
+		fmt.Fprintf(b, " artifacts = [%q]\n", w.artifact())
+	}
+	if w.Effect != "" {
+		fmt.Fprintf(b, " effect = %q\n", w.Effect)
+	}
+	if w.Attempts > 0 {
+		fmt.Fprintf(b, " retry {\n attempts = %d\n initial_interval = \"1ns\"\n jitter = 0\n }\n", w.Attempts)
+	}
+	if w.Rerun {
+		b.WriteString(" on_gate_failure = \"rerun\"\n")
+	}
+	if v.off[w.Name] {
+		b.WriteString(" when = false\n")
+	}
+	for _, g := range w.Gates {
+		writeGate(b, g, w.Name, v)
+	}
+	b.WriteString("}\n")
+}
+
+func writeGate(b *strings.Builder, g histGate, owner string, v variation) {
+	version := v.gates[g.label(owner)]
+	fmt.Fprintf(b, "gate %q {\n", g.Name)
+	if len(g.Inputs) > 0 {
+		fmt.Fprintf(b, " inputs = %s\n", quoted(g.Inputs))
+	}
+	switch g.Kind {
+	case kindCommand:
+		fmt.Fprintf(b, " command = [\"judge\", \"%d\"]\n", version)
+	case kindCondition:
+		fmt.Fprintf(b, " condition = workstream.%s.outputs.value != \"%d\"\n error_message = \"no\"\n", g.Of, version)
+	case kindMetric:
+		fmt.Fprintf(b, " metric = \"of-%s\"\n min = %d\n", g.Of, version)
+	case kindApproval:
+		fmt.Fprintf(b, " approval { message = \"Is it version %d?\" }\n", version)
+	}
+	b.WriteString("}\n")
+}
+
+func quoted(list []string) string {
+	q := make([]string, len(list))
+	for i, s := range list {
+		q[i] = fmt.Sprintf("%q", s)
+	}
+	return "[" + strings.Join(q, ", ") + "]"
+}

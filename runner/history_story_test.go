@@ -1,0 +1,116 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"encoding/json"
+	"slices"
+
+	"prdrunner/runner"
+)
+
+// A history is data: a pipeline, and what happens to it.
+
+// history is a pipeline and what happens to it. It is plain data, so that one
+// that found something is kept as a file.
+type history struct {
+	Parallel int         `json:"parallel"`
+	Phases   []histPhase `json:"phases"`
+	Acts     []act       `json:"acts"`
+}
+
+type histPhase struct {
+	Works []histWork `json:"works"`
+	Gates []histGate `json:"gates,omitempty"`
+}
+
+// histWork is a workstream. What it makes is told by what it reads.
+type histWork struct {
+	Name     string     `json:"name"`
+	On       []string   `json:"on,omitempty"`
+	Sources  []string   `json:"sources,omitempty"`  // that it reads
+	Reads    bool       `json:"reads,omitempty"`    // also what the workstreams that it depends on have made
+	Uses     string     `json:"uses,omitempty"`     // the workstream whose output is in its definition
+	Makes    bool       `json:"makes,omitempty"`    // an artifact
+	Effect   string     `json:"effect,omitempty"`   // "": idempotent
+	Attempts int        `json:"attempts,omitempty"` // 0: one
+	Rerun    bool       `json:"rerun,omitempty"`    // on_gate_failure
+	Gates    []histGate `json:"gates,omitempty"`    // its own
+	Toggled  bool       `json:"toggled,omitempty"`  // nothing refers to its result, so that it can be switched off
+}
+
+// histGate is a gate. Its own inputs are sources; without them it judges what
+// its workstreams declare.
+type histGate struct {
+	Name   string   `json:"name"`
+	Kind   string   `json:"kind"`
+	Inputs []string `json:"inputs,omitempty"`
+	Of     string   `json:"of,omitempty"` // whose metric or output a metric or condition gate looks at
+}
+
+// act is one thing that happens to a session. Which of them an act that picks
+// something picks is its Pick, modulo how many there are.
+type act struct {
+	Do   string `json:"do"`
+	Pick int    `json:"pick,omitempty"`
+	Text string `json:"text,omitempty"`
+
+	// Of a build:
+	KeepGoing bool              `json:"keep_going,omitempty"`
+	Fresh     bool              `json:"fresh,omitempty"`
+	Conflict  runner.OnConflict `json:"conflict,omitempty"`
+	Select    runner.Selection  `json:"select,omitzero"`
+	Fails     map[string]int    `json:"fails,omitempty"`     // how often a workstream fails before it succeeds
+	Rejects   []string          `json:"rejects,omitempty"`   // gates whose command fails
+	Answers   map[string]string `json:"answers,omitempty"`   // of a person at the terminal; nil: nobody is there
+	Interrupt int               `json:"interrupt,omitempty"` // a signal comes while the nth task runs
+	Kill      int               `json:"kill,omitempty"`      // the process dies at the nth operation that writes
+	Dies      int               `json:"dies,omitempty"`      // the process dies while the nth task runs
+}
+
+func (a act) String() string {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+const (
+	kindCommand   = "command"
+	kindCondition = "condition"
+	kindMetric    = "metric"
+	kindApproval  = "approval"
+)
+
+// sources are the files that people edit.
+var sources = []string{"src/i0", "src/i1", "src/i2"} //nolint:gochecknoglobals // a constant, if lists could be
+
+// label is what a gate is called.
+func (g histGate) label(owner string) string { return g.Name + " (" + owner + ")" }
+
+func (w histWork) artifact() string { return "out/" + w.Name }
+
+func (h *history) works() []*histWork {
+	var all []*histWork
+	for p := range h.Phases {
+		for i := range h.Phases[p].Works {
+			all = append(all, &h.Phases[p].Works[i])
+		}
+	}
+	return all
+}
+
+// inputs are the files that a workstream reads.
+func (h *history) inputs(w histWork) []string {
+	inputs := slices.Clone(w.Sources)
+	if !w.Reads {
+		return inputs
+	}
+	for _, up := range h.works() {
+		if slices.Contains(w.On, up.Name) && up.Makes {
+			inputs = append(inputs, up.artifact())
+		}
+	}
+	return inputs
+}

@@ -1,0 +1,178 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// What the tasks of a history do, what a person answers, and what is shown.
+
+// deed is what came of a task.
+type deed struct {
+	name      string
+	saw       map[string]string // of its inputs
+	used      string            // the output that is in its definition
+	made      string            // what is in its artifact now, complete or not
+	value     string            // its output and metric
+	ok        bool
+	cancelled bool
+}
+
+// Run implements runner.Executor.
+func (s *stage) Run(ctx context.Context, task runner.Task, sink runner.Sink) (runner.Result, error) {
+	r := runner.Result{Outcome: runner.Exited, Started: s.now, Ended: s.now}
+	s.mu.Lock()
+	if s.isDead() || ctx.Err() != nil {
+		s.mu.Unlock()
+		r.Outcome = runner.Cancelled
+		return r, nil
+	}
+	sink.Started(1)
+	s.tasks++
+	stop := s.tasks == s.act.Interrupt
+	key, d := task.ID[strings.Index(task.ID, "/")+1:], deed{}
+	if task.Env["RUNNER_GATE"] == "" {
+		d = s.work(task, stop)
+	} else {
+		d = s.judgement(task, stop)
+	}
+	s.log[key] = d
+	if s.tasks == s.act.Dies {
+		s.disk.kill()
+	}
+	s.mu.Unlock()
+	switch {
+	case stop:
+		s.signal <- "SIGINT"
+		<-ctx.Done()
+		r.Outcome = runner.Cancelled
+	case !d.ok:
+		r.ExitCode = 1
+	}
+	return r, nil
+}
+
+func (s *stage) isDead() bool {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	return s.disk.dead
+}
+
+// work does what a workstream does. What it makes is a function of what it
+// reads; of a pure one it is the same for many things that it may read.
+func (s *stage) work(task runner.Task, stop bool) deed {
+	name := task.Env["RUNNER_WORKSTREAM"]
+	w := s.workOf(name)
+	tree := s.tree()
+	d := deed{name: name, saw: map[string]string{}, used: task.Env["USED"], cancelled: stop}
+	for _, path := range s.h.inputs(*w) {
+		if text, ok := tree[path]; ok {
+			d.saw[path] = text
+		}
+	}
+	fails := s.failed[name] < s.act.Fails[name]
+	if fails {
+		s.failed[name]++
+	}
+	d.ok = !fails && !stop
+	d.value, d.made = product(w, task.Command[1], d)
+	if !d.ok {
+		d.made = "a part of " + name
+	}
+	if w.Makes {
+		if err := s.write(w.artifact(), d.made); err != nil {
+			panic(err)
+		}
+	}
+	out := task.Env["RUNNER_OUTPUT"]
+	err := errors.Join(os.MkdirAll(filepath.Dir(out), 0o700), os.WriteFile(out, []byte("value="+d.value+"\nmetric.of-"+name+"="+d.value+"\n"), 0o600))
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// product is what a workstream makes of what it sees.
+func product(w *histWork, version string, d deed) (value, made string) {
+	sum := 0
+	for _, text := range slices.Concat(slices.Collect(maps.Values(d.saw)), []string{version, d.used}) {
+		if n, err := strconv.Atoi(text); err == nil {
+			sum += n
+		}
+	}
+	if w.Effect == "pure" {
+		return strconv.Itoa(sum / 3 % 2), fmt.Sprintf("%s %d", w.Name, sum/3%2)
+	}
+	return strconv.Itoa(sum % 3), fmt.Sprintf("%s %s of %q, %q", w.Name, version, d.saw, d.used)
+}
+
+func (s *stage) judgement(task runner.Task, stop bool) deed {
+	owner := task.Env["RUNNER_WORKSTREAM"]
+	if owner == "" {
+		owner = task.Env["RUNNER_PHASE"]
+	}
+	label := task.Env["RUNNER_GATE"] + " (" + owner + ")"
+	return deed{name: label, cancelled: stop, ok: !stop && !slices.Contains(s.act.Rejects, label)}
+}
+
+func (s *stage) workOf(name string) *histWork {
+	for _, w := range s.h.works() {
+		if w.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+// Approve implements runner.Asker.
+func (s *stage) Approve(_ context.Context, q runner.Question) (runner.Answer, error) {
+	verdict := runner.Later
+	switch s.act.Answers[q.Gate] {
+	case "approve":
+		verdict = runner.Approve
+	case "reject":
+		verdict = runner.Reject
+	}
+	return runner.Answer{Verdict: verdict, By: checkpoint.Actor{User: "tester"}}, nil
+}
+
+// Resolve implements runner.Asker.
+func (s *stage) Resolve(context.Context, []runner.Conflict) (runner.OnConflict, error) {
+	return runner.ConflictFail, nil
+}
+
+// Unwritten implements runner.Asker.
+func (s *stage) Unwritten(context.Context, string) (runner.OnCheckpointError, error) {
+	return runner.CheckpointErrorPause, nil
+}
+
+// Confirm implements runner.Asker.
+func (s *stage) Confirm(context.Context, string) (bool, error) { return false, nil }
+
+// Begin implements runner.View.
+func (s *stage) Begin(b runner.Beginning) { s.plan = b.Plan }
+
+// Commit implements runner.View. What is shown is what counts as acknowledged.
+func (s *stage) Commit(c checkpoint.Commit) {
+	if !s.isDead() {
+		s.shown = c.Seq
+	}
+}
+
+// Warn implements runner.View.
+func (s *stage) Warn(string) {}
+
+// End implements runner.View.
+func (s *stage) End(runner.Ending) {}

@@ -1,0 +1,108 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"prdrunner/checkpoint"
+)
+
+// What a gate's verdict is bound to (pipeline/SPEC.md §6).
+
+// judges are the workstreams that a gate judges.
+func (m *model) judges(owner string) []string {
+	for i, p := range m.h.Phases {
+		if phaseName(i) == owner {
+			names := make([]string, len(p.Works))
+			for j, w := range p.Works {
+				names[j] = w.Name
+			}
+			return names
+		}
+	}
+	return []string{owner}
+}
+
+// binding is what a verdict on a gate would be bound to now.
+func (m *model) binding(g histGate, owner string) (definition, judged string) {
+	definition = fmt.Sprint(m.v.gates[g.label(owner)])
+	if g.Kind == kindCondition {
+		definition += " " + m.works[g.Of].value
+	}
+	paths := g.Inputs
+	runs := map[string]string{}
+	for _, name := range m.judges(owner) {
+		if w := m.work(name); len(g.Inputs) == 0 {
+			paths = append(paths, m.h.inputs(*w)...)
+			if w.Makes {
+				paths = append(paths, w.artifact())
+			}
+		}
+		if w := m.works[name]; w.status != checkpoint.Skipped {
+			runs[name] = w.id
+		}
+	}
+	judged = fmt.Sprintf("%q %q", m.read(paths), runs)
+	if g.Kind == kindMetric && m.works[g.Of].metric {
+		judged += " " + m.works[g.Of].value
+	}
+	return definition, judged
+}
+
+// declared reports whether all that a gate judges is declared.
+func (m *model) declared(g histGate, owner string) bool {
+	return len(g.Inputs) > 0 || !slices.ContainsFunc(m.judges(owner), func(name string) bool {
+		w := m.work(name)
+		return len(m.h.inputs(*w)) == 0 && !w.Makes
+	})
+}
+
+// holds reports whether a gate has passed, or was skipped, and that is still
+// true of what is there now.
+func (m *model) holds(g histGate, owner string) bool {
+	is := m.gates[g.label(owner)]
+	if is.status == checkpoint.Skipped {
+		return m.allOff(owner)
+	}
+	definition, judged := m.binding(g, owner)
+	if is.status != checkpoint.Passed || is.definition != definition || is.judged != judged {
+		return false
+	}
+	if m.run == nil || is.run == m.run.number {
+		return true
+	}
+	if m.run.forced[owner] && m.phaseOf(owner) < 0 {
+		return false
+	}
+	switch {
+	case m.declared(g, owner), g.Kind == kindCondition, g.Kind == kindMetric:
+		return true
+	case g.Kind == kindApproval:
+		return !m.run.moved
+	}
+	return false // nothing captures the whole workspace here
+}
+
+func (m *model) allOff(owner string) bool {
+	return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.v.off[name] })
+}
+
+// verdict is what a condition or a metric gate must come to.
+func (m *model) verdict(g histGate, owner string) bool {
+	of, version := m.works[g.Of], m.v.gates[g.label(owner)]
+	if g.Kind == kindCondition {
+		return of.value != strconv.Itoa(version)
+	}
+	n, err := strconv.Atoi(of.value)
+	return of.metric && err == nil && n >= version
+}
+
+// waits reports whether a gate waits for an answer about what is there now.
+func (m *model) waits(g histGate, owner string) bool {
+	is := m.gates[g.label(owner)]
+	definition, judged := m.binding(g, owner)
+	return is.status == checkpoint.Waiting && is.definition == definition && is.judged == judged
+}

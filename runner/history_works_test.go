@@ -1,0 +1,237 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// When a workstream may start, and what may become of it.
+
+// mayStart says why a workstream may not be started now.
+func (m *model) mayStart(name string) error {
+	w, r := m.works[name], m.run
+	switch {
+	case r.halted:
+		return errors.New("the run has been stopped")
+	case r.ended != "":
+		return errors.New("the run is over")
+	case m.v.off[name]:
+		return errors.New("it is to be skipped")
+	case r.allowed != nil && !r.allowed[name]:
+		return errors.New("it was not chosen")
+	case w.status == checkpoint.Uncertain:
+		return errors.New("nobody knows whether it happened")
+	case len(r.takes) > 0:
+		return fmt.Errorf("what the plan takes back is not taken back: %v", r.takes)
+	}
+	for p := range m.phaseOf(name) {
+		if !m.left(p) || !m.phaseSettled(p) {
+			return fmt.Errorf("the phase %s before it is not complete", phaseName(p))
+		}
+	}
+	for _, up := range m.work(name).On {
+		if !m.settled(up) || !m.reached(up) {
+			return fmt.Errorf("%s, which it depends on, is not done", up)
+		}
+	}
+	if w.done() {
+		if len(m.reasons(name)) == 0 {
+			return errors.New("it is done, and nothing is a reason to run it again")
+		}
+		if m.work(name).Effect == "once" {
+			return errors.New("it must not run twice")
+		}
+	}
+	return nil
+}
+
+func (m *model) started(e checkpoint.WorkstreamStarted) error {
+	name := e.Workstream
+	w, r := m.works[name], m.run
+	err := m.mayStart(name)
+	if r.tries[name] > 0 {
+		err = errors.Join(err, m.mustBe(r.retries[name], "it was dealt with already"))
+	}
+	delete(r.retries, name)
+	err = errors.Join(err,
+		m.mustBe(e.Attempt == w.attempts+1, "after attempt %d", w.attempts),
+		m.mustBe(r.tries[name] < m.tries(name), "it has %d attempts", m.tries(name)))
+	if _, edited := m.touched(name); len(edited) > 0 && r.act.Conflict != runner.ConflictRestore {
+		err = errors.Join(err, fmt.Errorf("it would overwrite the edit of %v", edited))
+	}
+	r.tries[name]++
+	b := m.basis(name)
+	if d, ok := r.log[m.key(name, e.Attempt)]; ok {
+		// What it saw is what was there when it was started.
+		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "it saw %q, and should have seen %q", d.saw, b.saw),
+			m.mustBe(d.used == b.used, "it used %q, and should have used %q", d.used, b.used))
+		if m.work(name).Makes {
+			m.tree[m.work(name).artifact()] = d.made
+		}
+	}
+	m.reset(name)
+	w.status, w.attempts, w.from, w.once = checkpoint.Running, e.Attempt, b, true
+	return err
+}
+
+func (m *model) key(name string, attempt int) string { return fmt.Sprintf("%s/%d", name, attempt) }
+
+func (m *model) tries(name string) int { return max(1, m.work(name).Attempts) }
+
+// deedOf is what came of the attempt that is under way.
+func (m *model) deedOf(name string) (deed, error) {
+	w := m.works[name]
+	if w.status != checkpoint.Running {
+		return deed{}, fmt.Errorf("it is %s", w.status)
+	}
+	d, ok := m.run.log[m.key(name, w.attempts)]
+	if !ok {
+		return d, errors.New("it never ran")
+	}
+	return d, nil
+}
+
+func (m *model) attemptFailed(e checkpoint.WorkstreamAttemptFailed) error {
+	d, err := m.deedOf(e.Workstream)
+	m.run.retries[e.Workstream] = true
+	return errors.Join(err, m.mustBe(!d.ok && !d.cancelled, "it did not fail"),
+		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "it was its last attempt"),
+		m.mustBe(!m.run.failing, "something else has failed"))
+}
+
+func (m *model) failed(e checkpoint.WorkstreamFailed) (err error) {
+	name, r := e.Workstream, m.run
+	w := m.works[name]
+	if e.Error.Outcome == "conflict" {
+		_, edited := m.touched(name)
+		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != runner.ConflictRestore, "nothing was edited")
+	} else {
+		d, unknown := m.deedOf(name)
+		err = errors.Join(unknown, m.mustBe(!d.ok && !d.cancelled, "it did not fail"),
+			m.mustBe(m.work(name).Effect != "once", "it may have happened"),
+			m.mustBe(r.tries[name] == m.tries(name) || r.failing, "after %d of %d attempts", r.tries[name], m.tries(name)))
+	}
+	delete(r.retries, name)
+	w.status = checkpoint.Failed
+	m.fail(name)
+	return err
+}
+
+func (m *model) fail(what string) {
+	m.run.failures = append(m.run.failures, what)
+	m.run.over[what] = true
+	if !m.run.act.KeepGoing {
+		m.run.halted, m.run.failing = true, true
+	}
+}
+
+// record takes in what a successful attempt left behind.
+func (m *model) record(name string, work checkpoint.Work) error {
+	w := m.works[name]
+	d, err := m.deedOf(name)
+	err = errors.Join(err, m.mustBe(d.ok, "it did not succeed"), m.mustBe(work.Attempt == w.attempts, "attempt %d", w.attempts))
+	m.identify(w)
+	w.status, w.value, w.metric, w.made = checkpoint.Succeeded, d.value, true, map[string]string{}
+	if m.work(name).Makes {
+		w.made[m.work(name).artifact()] = d.made
+	}
+	maps.Copy(m.captured, w.made)
+	return errors.Join(err, sameArtifacts(w.made, work.Artifacts), m.mustBe(string(work.Outputs["value"]) == d.value, "its output is not %q", d.value))
+}
+
+func sameArtifacts(want map[string]string, got []checkpoint.Artifact) error {
+	is := map[string]string{}
+	for _, a := range got {
+		is[string(a.Path)] = a.Digest
+	}
+	for path, text := range want {
+		if is[path] != fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) {
+			return fmt.Errorf("%s is not on record as %q", path, text)
+		}
+		delete(is, path)
+	}
+	if len(is) > 0 {
+		return fmt.Errorf("%v are on record as well", is)
+	}
+	return nil
+}
+
+func (m *model) completed(e checkpoint.WorkstreamCompleted) (err error) {
+	w, gates := m.works[e.Workstream], m.work(e.Workstream).Gates
+	if e.Work != nil {
+		err = errors.Join(m.record(e.Workstream, *e.Work), m.mustBe(len(gates) == 0, "its gates have not been judged"))
+	}
+	err = errors.Join(err, m.mustBe(w.status == checkpoint.Succeeded, "it is %s", w.status))
+	for _, g := range gates {
+		err = errors.Join(err, m.mustBe(m.holds(g, e.Workstream), "its gate %s has not passed", g.Name))
+	}
+	w.status, w.ended = checkpoint.Completed, true
+	return err
+}
+
+func (m *model) interrupted(e checkpoint.WorkstreamInterrupted) error {
+	w, r := m.works[e.Workstream], m.run
+	d, ran := r.log[m.key(e.Workstream, w.attempts)]
+	retried := r.retries[e.Workstream]
+	delete(r.retries, e.Workstream)
+	err := errors.Join(m.mustBe(w.status == checkpoint.Running, "it is %s", w.status),
+		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "it may have happened"))
+	if r.tries[e.Workstream] > 0 { // else the run before was killed
+		err = errors.Join(err, m.mustBe(r.signal || retried, "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
+		r.over[e.Workstream] = true
+	}
+	w.status = checkpoint.Interrupted
+	return err
+}
+
+func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
+	name, r := e.Workstream, m.run
+	w := m.works[name]
+	d, ran := r.log[m.key(name, w.attempts)]
+	err := m.mustBe(m.work(name).Effect == "once", "it may run again")
+	switch {
+	case w.status == checkpoint.Running && r.tries[name] > 0:
+		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
+	case w.status == checkpoint.Running: // the run before was killed
+	case w.done() && m.adopted(name) && len(m.read([]string{m.work(name).artifact()})) == 0: // somebody was wrong
+		m.fail(name)
+	default:
+		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
+	}
+	if w.status != checkpoint.Running || r.tries[name] > 0 {
+		r.halted = r.halted || !r.act.KeepGoing // its turn has come
+	}
+	w.status = checkpoint.Uncertain
+	return err
+}
+
+// adopted reports whether somebody said that it happened, and nobody has looked
+// at what it made.
+func (m *model) adopted(name string) bool {
+	w := m.works[name]
+	return w.done() && len(w.made) == 0 && m.work(name).Makes
+}
+
+// editKept takes in that artifacts are kept as they are.
+func (m *model) editKept(e checkpoint.WorkstreamEdited) error {
+	name := e.Workstream
+	w := m.works[name]
+	missing, edited := m.touched(name)
+	adopted := m.adopted(name)
+	err := m.mustBe(len(missing)+len(edited) == len(e.Edited) && (len(e.Edited) > 0 || adopted), "%v are edited, and %v are gone", edited, missing)
+	err = errors.Join(err, m.mustBe(adopted || m.unsatisfied(name) != "" || m.run.act.Conflict == runner.ConflictKeep, "nobody decided to keep it"),
+		m.mustBe(len(m.reasons(name)) == 0, "it must run again"))
+	w.made = map[string]string{}
+	if m.work(name).Makes {
+		w.made = m.read([]string{m.work(name).artifact()})
+	}
+	maps.Copy(m.captured, w.made)
+	return errors.Join(err, sameArtifacts(w.made, e.Artifacts))
+}
