@@ -136,11 +136,11 @@ func (m *model) refuses(choice runner.OnConflict, all map[string]runner.Decision
 		switch all[w.Name] {
 		case runner.Rerun:
 			return true
-		case runner.Reuse, runner.Depends:
+		case runner.Reuse, runner.Depends, runner.Blocked:
 			return choice == runner.ConflictFail
 		case runner.Judge:
 			return choice == runner.ConflictFail && m.unsatisfied(w.Name) == "" // people mend what a gate found
-		case runner.Run, runner.Blocked, runner.Uncertain, runner.Skipped:
+		case runner.Run, runner.Uncertain, runner.Skipped:
 		}
 		return false
 	})

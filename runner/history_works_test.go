@@ -128,7 +128,8 @@ func (m *model) fail(what string) {
 	m.run.failures = append(m.run.failures, what)
 	m.run.over[what] = true
 	if !m.run.act.KeepGoing {
-		m.run.halted, m.run.failing = true, true
+		m.run.failing = m.run.failing || !m.run.halted // a pause stays one
+		m.run.halted = true
 	}
 }
 

@@ -249,7 +249,7 @@ func (pl *planner) undecided(s Step) []Conflict {
 		return nil
 	case s.Decision == Rerun:
 		return found
-	case (s.Decision == Reuse || s.Decision == Depends) && pl.choice != ConflictKeep:
+	case (s.Decision == Reuse || s.Decision == Depends || s.Decision == Blocked) && pl.choice != ConflictKeep: // blocked may turn out not to be
 		return found
 	}
 	return nil
