@@ -9,14 +9,14 @@ import (
 )
 
 // uncertain deals with a once step whose end nobody knows, or which something
-// asks to run twice: its verify command decides, or else a person. That it is
-// uncertain is on record already.
+// asks to run twice: its verify command decides, or else a person; what was not
+// chosen stays as it is. That it is uncertain is on record already.
 func (l *loop) uncertain(n *node) {
 	inv, has, diags := n.ws.Verify(l.pl.results(true, n.attempt))
 	if diags.HasErrors() {
 		l.warn(string(l.diagnosed(n.ws.Name, "", diags).Message))
 	}
-	if !has || diags.HasErrors() || l.cut() {
+	if !has || diags.HasErrors() || l.cut() || l.pl.choose.excluded(n.ws) != "" {
 		l.leaveUncertain(n)
 		return
 	}
