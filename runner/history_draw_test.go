@@ -52,7 +52,11 @@ func drawPhase(t *rapid.T, h *history, number int) histPhase {
 		if w.Effect != "once" {
 			w.Attempts = rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "attempts")
 			w.Rerun = rapid.IntRange(0, 3).Draw(t, "rerun") == 0
+		} else {
+			w.Verify = rapid.Bool().Draw(t, "verify")
 		}
+		w.Limited = rapid.IntRange(0, 3).Draw(t, "limited") == 0
+		w.Vars = drawSome(t, "variables", variables, 1)
 		for g := range rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "gates") {
 			w.Gates = append(w.Gates, drawGate(t, g, &w))
 		}
@@ -84,6 +88,7 @@ func drawGate(t *rapid.T, n int, of *histWork) histGate {
 	if rapid.IntRange(0, 3).Draw(t, "inputs") == 0 {
 		g.Inputs = []string{rapid.SampledFrom(sources).Draw(t, "judges")}
 	}
+	g.Pause = g.Kind != kindApproval && rapid.IntRange(0, 5).Draw(t, "pause") == 0
 	if g.Kind == kindCondition || g.Kind == kindMetric {
 		g.Of = of.Name
 		of.Toggled = false
@@ -104,7 +109,7 @@ func drawSome(t *rapid.T, what string, from []string, most int) []string {
 
 func drawAct(t *rapid.T, h *history) act {
 	a := act{Do: rapid.SampledFrom([]string{
-		"build", "build", "build", "build", "edit", "edit", "meddle", "remove", "redefine", "regate", "toggle",
+		"build", "build", "build", "build", "edit", "edit", "meddle", "remove", "redefine", "regate", "revalue", "toggle",
 		"approve", "approve", "approve", "reject", "done", "rerun", "rollback", "checkpoint",
 	}).Draw(t, "do")}
 	if a.Do == "build" {
@@ -118,18 +123,25 @@ func drawAct(t *rapid.T, h *history) act {
 }
 
 func drawBuild(t *rapid.T, h *history) act {
-	a := act{Do: "build", Fails: map[string]int{}}
+	a := act{Do: "build", Fails: map[string]int{}, Verify: map[string]int{}}
 	a.KeepGoing = rapid.IntRange(0, 3).Draw(t, "keep going") == 0
 	a.Fresh = rapid.IntRange(0, 15).Draw(t, "fresh") == 0
 	a.Conflict = rapid.SampledFrom([]runner.OnConflict{runner.ConflictKeep, runner.ConflictRestore, runner.ConflictFail}).Draw(t, "conflict")
 	if rapid.Bool().Draw(t, "somebody is there") {
 		a.Answers = map[string]string{}
 	}
+	a.PauseAll = rapid.IntRange(0, 15).Draw(t, "pause at gates") == 0
 	works := h.works()
 	for p, phase := range h.Phases {
 		for _, w := range phase.Works {
 			if n := rapid.SampledFrom([]int{0, 0, 0, 0, 1, 3}).Draw(t, "fails"); n > 0 {
 				a.Fails[w.Name] = n
+			}
+			if w.Limited && rapid.Bool().Draw(t, "hangs") {
+				a.Hangs = append(a.Hangs, w.Name)
+			}
+			if w.Verify {
+				a.Verify[w.Name] = rapid.IntRange(0, 2).Draw(t, "verify")
 			}
 			a.verdicts(t, w.Gates, w.Name)
 		}
@@ -143,13 +155,15 @@ func drawBuild(t *rapid.T, h *history) act {
 	case 2:
 		a.Select.Invalidate = []string{rapid.SampledFrom(works).Draw(t, "invalidate").Name}
 	}
-	switch rapid.IntRange(0, 8).Draw(t, "cut short") {
+	switch rapid.IntRange(0, 9).Draw(t, "cut short") {
 	case 0:
 		a.Interrupt = rapid.IntRange(1, 8).Draw(t, "interrupt")
 	case 1:
 		a.Kill = rapid.IntRange(1, 250).Draw(t, "kill")
 	case 2:
 		a.Dies = rapid.IntRange(1, 8).Draw(t, "dies")
+	case 3:
+		a.Pause = rapid.IntRange(1, 8).Draw(t, "pause")
 	}
 	return a
 }
@@ -157,10 +171,10 @@ func drawBuild(t *rapid.T, h *history) act {
 // verdicts draws what is said of gates in a build.
 func (a *act) verdicts(t *rapid.T, gates []histGate, owner string) {
 	for _, g := range gates {
-		switch {
-		case g.Kind == kindCommand && rapid.IntRange(0, 3).Draw(t, "fails") == 0:
+		if g.Kind == kindCommand && rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
 			a.Rejects = append(a.Rejects, g.label(owner))
-		case g.Kind == kindApproval && a.Answers != nil:
+		}
+		if (g.Kind == kindApproval || g.Pause || a.PauseAll) && a.Answers != nil {
 			if v := rapid.SampledFrom([]string{"approve", "approve", "reject", ""}).Draw(t, "answer"); v != "" {
 				a.Answers[g.label(owner)] = v
 			}

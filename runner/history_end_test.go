@@ -17,27 +17,32 @@ import (
 func (m *model) end(e checkpoint.Event, status checkpoint.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
+	r.halted = r.halted || m.reviewing()
 	m.status, r.ended = status, e.Kind()
 	due := m.due()
-	want := m.verdictOfRun()
+	want := m.verdictOfRun(false)
 	is := string(e.Kind())
 	if p, ok := e.(checkpoint.SessionPaused); ok {
 		is += " " + string(p.Reason)
+		if p.Reason == checkpoint.PauseReview {
+			m.reviews = p.Gates
+		}
 	}
-	err = errors.Join(err, m.mustBe(is == want, "it should be %s", want))
+	err = errors.Join(err, m.mustBe(is == want || r.halted && is == m.verdictOfRun(true), "it should be %s", want))
 	if !r.signal && len(due) > 0 {
 		err = errors.Join(err, fmt.Errorf("not done: %s", strings.Join(due, "; ")))
 	}
 	return err
 }
 
-// verdictOfRun is how the run must end.
-func (m *model) verdictOfRun() string {
+// verdictOfRun is how the run must end. One that was stopped need not have come
+// to what was asked before it began, so that it may end as if nobody had.
+func (m *model) verdictOfRun(asksAnew bool) string {
 	r := m.run
 	waiting := false
 	for label := range m.gates {
 		g, owner := m.gate(label)
-		waiting = waiting || m.waits(g, owner) && m.mayJudge(g, owner) == nil
+		waiting = waiting || m.waits(g, owner) && m.mayJudge(g, owner) == nil && (!asksAnew || m.current(m.gates[label]))
 	}
 	switch {
 	case r.signal:
@@ -48,9 +53,11 @@ func (m *model) verdictOfRun() string {
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseUncertain)
 	case waiting:
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseApproval)
+	case m.reviewing():
+		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseReview)
 	case m.complete():
 		return string(checkpoint.KindSessionCompleted)
-	case r.excluded:
+	case r.excluded, r.asked:
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseRequested)
 	}
 	return "anything but this"
@@ -62,6 +69,28 @@ func (m *model) stuck() bool {
 	return slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
 		return m.works[w.Name].status == checkpoint.Uncertain && !m.v.off[w.Name] && m.reached(w.Name)
 	})
+}
+
+// reviewing reports whether somebody is to look at a gate that the run has come
+// to.
+func (m *model) reviewing() bool {
+	for label, is := range m.gates {
+		g, owner := m.gate(label)
+		if is.review && m.holds(g, owner) && (m.current(is) || m.comesTo(owner)) {
+			return true
+		}
+	}
+	return false
+}
+
+// comesTo reports whether a run comes to the gates of an owner without running
+// it again.
+func (m *model) comesTo(owner string) bool {
+	if m.work(owner) == nil {
+		return !slices.ContainsFunc(m.judges(owner), func(name string) bool { return !m.settled(name) || !m.reached(name) })
+	}
+	chosen := m.run.allowed == nil || m.run.allowed[owner] || m.settled(owner)
+	return chosen && m.works[owner].done() && m.reached(owner) && len(m.reasons(owner)) == 0
 }
 
 func (m *model) complete() bool {
@@ -105,9 +134,17 @@ func (m *model) due() []string {
 	return due
 }
 
+// asksVerify reports whether something was asked whether a workstream happened.
+func (m *model) asksVerify(name string) bool {
+	_, ran := m.run.log[m.key(name+"..verify", m.works[name].attempts)]
+	return ran
+}
+
 func (m *model) dueOf(w histWork) string {
 	r, is := m.run, m.works[w.Name]
 	switch {
+	case is.status == checkpoint.Uncertain && m.reached(w.Name) && !r.halted && m.verifies(w.Name) && !m.asksVerify(w.Name):
+		return w.Name + " ought to be verified"
 	case r.over[w.Name] || is.status == checkpoint.Uncertain:
 		return ""
 	case is.status == checkpoint.Running:

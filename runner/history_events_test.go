@@ -24,6 +24,9 @@ func (m *model) apply(e checkpoint.Event) error {
 		m.session, m.status = true, checkpoint.StatusInitialized
 	case checkpoint.SessionResumed:
 		m.status = checkpoint.StatusInProgress
+		m.reviewed()
+	case checkpoint.PauseAsked:
+		m.run.asked, m.run.halted = true, true
 	case checkpoint.SessionPaused:
 		err = m.end(e, checkpoint.StatusPaused)
 	case checkpoint.SessionFailed:
@@ -44,7 +47,7 @@ func (m *model) apply(e checkpoint.Event) error {
 		err = m.restored(e)
 	case checkpoint.CheckpointCreated, checkpoint.RollbackStarted, checkpoint.RollbackCompleted:
 	case checkpoint.GateStarted, checkpoint.GatePassed, checkpoint.GateFailed, checkpoint.GateAsked, checkpoint.GateApproved,
-		checkpoint.GateRejected, checkpoint.GateSkipped, checkpoint.GateVoided:
+		checkpoint.GateRejected, checkpoint.GateSkipped, checkpoint.GateVoided, checkpoint.GateReviewed:
 		err = m.applyGate(e)
 	default:
 		err = m.applyWork(e)
@@ -86,7 +89,7 @@ func (m *model) applyWork(e checkpoint.Event) error {
 		return m.editKept(e)
 	case checkpoint.WorkstreamResolved:
 		w := m.works[e.Workstream]
-		err := m.mustBe(w.status == checkpoint.Uncertain, "it is %s", w.status)
+		err := errors.Join(m.mustBe(w.status == checkpoint.Uncertain, "it is %s", w.status), m.verified(e))
 		m.reset(e.Workstream)
 		if e.Resolution == checkpoint.ResolvedDone {
 			m.identify(w)

@@ -89,7 +89,12 @@ func (m *model) applyGate(e checkpoint.Event) error {
 		m.lower(owner)
 		return err
 	case checkpoint.GatePassed:
-		return m.judged(e.Gate, true)
+		return errors.Join(m.judged(e.Gate, true), m.mustReview(e))
+	case checkpoint.GateReviewed:
+		is := m.gates[e.Gate]
+		err := m.mustBe(is.review && m.run.act.Answers[e.Gate] == "approve", "nobody said so")
+		is.review, is.reviewed = false, is.judged
+		return err
 	case checkpoint.GateFailed:
 		err := m.judged(e.Gate, false)
 		m.fail(e.Gate)
@@ -178,10 +183,29 @@ func (m *model) answered(label, answer string, status checkpoint.StepStatus) err
 		return nil
 	}
 	definition, judged := m.binding(g, owner)
-	err := errors.Join(m.mustBe(is.status == checkpoint.Waiting, "it is %s", is.status), m.mustBe(m.run.act.Answers[label] == answer, "nobody said so"),
+	err := errors.Join(m.mustBe(is.status == checkpoint.Waiting || is.review && status == checkpoint.Rejected, "it is %s", is.status), m.mustBe(m.run.act.Answers[label] == answer, "nobody said so"),
 		m.mustBe(is.definition == definition && is.judged == judged, "it was asked about something else"))
 	m.decide(g, owner, status)
 	return err
+}
+
+// mustReview takes in whether somebody is to look at what a gate has passed:
+// where that is asked for, and nobody has looked at the same.
+func (m *model) mustReview(e checkpoint.GatePassed) error {
+	g, _ := m.gate(e.Gate)
+	is := m.gates[e.Gate]
+	is.review = (g.Pause || m.run.act.PauseAll) && is.reviewed != is.judged
+	return m.mustBe(e.Review == is.review, "it must have the review %t", is.review)
+}
+
+// reviewed takes in that somebody goes on after having looked.
+func (m *model) reviewed() {
+	for _, label := range m.reviews {
+		if is := m.gates[label]; is != nil {
+			is.review, is.reviewed = false, is.judged
+		}
+	}
+	m.reviews = nil
 }
 
 func (m *model) voided(label string) error {

@@ -31,6 +31,7 @@ type known struct {
 	works    map[string]*modelWork
 	gates    map[string]*modelGate
 	phases   []checkpoint.StepStatus
+	reviews  []string          // gates that the session stopped at for review
 	captured map[string]string // the files at the end of the last run, with what was recorded since
 }
 
@@ -49,6 +50,7 @@ type modelWork struct {
 // basis is what a workstream was run from.
 type basis struct {
 	version, used string
+	plain         string // the variable, where it is used; a token is no part of it
 	saw           map[string]string
 	upstream      map[string]string
 	unknown       bool // a person said that it happened, and nobody knows from what
@@ -57,6 +59,8 @@ type basis struct {
 type modelGate struct {
 	status     checkpoint.StepStatus
 	attempts   int
+	review     bool   // it has passed, and somebody is to look at it
+	reviewed   string // what somebody has looked at
 	definition string
 	judged     string
 	touched    bool // it was judged, or taken back
@@ -74,6 +78,9 @@ type modelRun struct {
 	tries    map[string]int  // attempts at a workstream
 	over     map[string]bool // workstreams that were dealt with
 	retries  map[string]bool
+	verified map[string]checkpoint.Resolution
+	why      map[string]reason // of what the plan must do
+	asked    bool              // a pause was asked for
 	failures []string
 	halted   bool
 	failing  bool            // halted by a failure
@@ -148,7 +155,7 @@ func (m *model) phaseOf(name string) int {
 }
 
 func (g *modelGate) reset() {
-	*g = modelGate{status: checkpoint.Pending, attempts: g.attempts, touched: true}
+	*g = modelGate{status: checkpoint.Pending, attempts: g.attempts, reviewed: g.reviewed, touched: true}
 }
 
 // reset makes a workstream pending, with its gates; those of its phase judged

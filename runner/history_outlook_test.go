@@ -50,6 +50,30 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 	return all
 }
 
+// reason is why a plan does with a workstream what it does, as far as that is
+// to be named: what it waits for, or what of what it was made from has changed.
+type reason struct{ on, changes []string }
+
+// check compares it with that of a step. That the variable is named beside the
+// definition that it is in, is for people.
+func (r reason) check(s runner.Step) error {
+	var changes []string
+	for _, c := range s.Changes {
+		if c.Component != "variables" {
+			changes = append(changes, c.Component+" "+c.Name)
+		}
+	}
+	if s.Decision == runner.Depends || s.Decision == runner.Blocked && len(r.on) > 0 {
+		if !slices.Equal(slices.Sorted(slices.Values(s.On)), slices.Sorted(slices.Values(r.on))) {
+			return fmt.Errorf("%s waits for %v, and the plan names %v", s.Name, r.on, s.On)
+		}
+	}
+	if (s.Decision == runner.Rerun || s.Decision == runner.Uncertain) && len(r.changes) > 0 && !slices.Equal(changes, r.changes) {
+		return fmt.Errorf("of %s has changed %v, and the plan names %v", s.Name, r.changes, changes)
+	}
+	return nil
+}
+
 func (m *model) outlookOf(name string, choice runner.OnConflict, now map[string]string, all map[string]runner.Decision) runner.Decision {
 	d := m.outlookAlone(name, choice, now, all)
 	if m.run.allowed != nil && !m.run.allowed[name] && d != runner.Reuse && d != runner.Skipped && d != runner.Uncertain {
@@ -59,7 +83,7 @@ func (m *model) outlookOf(name string, choice runner.OnConflict, now map[string]
 }
 
 func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[string]string, all map[string]runner.Decision) runner.Decision {
-	w, open := m.works[name], false
+	w := m.works[name]
 	again := runner.Rerun
 	if m.work(name).Effect == "once" {
 		again = runner.Uncertain
@@ -70,16 +94,23 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 	case w.status == checkpoint.Uncertain:
 		return runner.Uncertain
 	}
+	var on, blocked []string
 	for _, up := range m.work(name).On {
 		switch all[up] {
 		case runner.Blocked, runner.Uncertain:
-			return runner.Blocked
+			blocked = append(blocked, up)
 		case runner.Run, runner.Rerun, runner.Depends:
-			open = true
+			on = append(on, up)
 		case runner.Judge:
-			open = open || m.differs(up)
+			if m.differs(up) {
+				on = append(on, up)
+			}
 		case runner.Reuse, runner.Skipped:
 		}
+	}
+	if len(blocked) > 0 {
+		m.run.why[name] = reason{on: blocked}
+		return runner.Blocked
 	}
 	switch {
 	case w.status == checkpoint.Running && again == runner.Uncertain: // it was killed
@@ -88,9 +119,11 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 		return runner.Run
 	case m.forced(name):
 		return again
-	case open:
+	case len(on) > 0:
+		m.run.why[name] = reason{on: on}
 		return runner.Depends
 	case len(m.reasons(name)) > 0:
+		m.run.why[name] = reason{changes: m.changes(name)}
 		return again
 	case m.unsatisfied(name) != "", choice == runner.ConflictKeep && m.edited(name, now):
 		return runner.Judge
@@ -101,20 +134,25 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 }
 
 func (m *model) outlookOfGate(g histGate, owner string, all map[string]runner.Decision) runner.Decision {
-	open := false
+	var on, blocked []string
 	for _, name := range m.judges(owner) {
 		switch all[name] {
 		case runner.Blocked, runner.Uncertain:
-			return runner.Blocked
+			blocked = append(blocked, name)
 		case runner.Run, runner.Rerun, runner.Depends:
-			open = true
+			on = append(on, name)
 		case runner.Reuse, runner.Judge, runner.Skipped:
 		}
+	}
+	if len(blocked) > 0 {
+		m.run.why[g.label(owner)] = reason{on: blocked}
+		return runner.Blocked
 	}
 	switch is := m.gates[g.label(owner)]; {
 	case m.allOff(owner):
 		return runner.Skipped
-	case open:
+	case len(on) > 0:
+		m.run.why[g.label(owner)] = reason{on: on}
 		return runner.Depends
 	case is.status == checkpoint.Skipped:
 		return runner.Run
@@ -154,6 +192,11 @@ func (p *play) samePlan(want map[string]runner.Decision) error {
 			got[s.Name], why[s.Name] = s.Decision, s.Reason
 			if s.Reason == "" {
 				return fmt.Errorf("%s is to %s, and nobody knows why", s.Name, s.Decision)
+			}
+			if want[s.Name] == s.Decision {
+				if err := p.m.run.why[s.Name].check(s); err != nil {
+					return err
+				}
 			}
 		}
 	}

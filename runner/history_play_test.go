@@ -71,6 +71,8 @@ func (p *play) do(a act) error {
 		if len(labels) > 0 {
 			p.v.gates[labels[a.Pick%len(labels)]]++
 		}
+	case "revalue":
+		p.v.vars[variables[a.Pick%len(variables)]]++
 	case "toggle":
 		all := slices.DeleteFunc(p.h.works(), func(w *histWork) bool { return !w.Toggled })
 		if len(all) > 0 {

@@ -29,6 +29,9 @@ func (m *model) result(name string) string {
 func (m *model) basis(name string) basis {
 	w := m.work(name)
 	b := basis{version: strconv.Itoa(m.v.works[name]), saw: m.read(m.h.inputs(*w)), upstream: map[string]string{}}
+	if slices.Contains(w.Vars, "plain") {
+		b.plain = m.v.value("plain")
+	}
 	if w.Uses != "" {
 		b.used = m.works[w.Uses].value
 	}
@@ -55,8 +58,8 @@ func (m *model) changes(name string) []string {
 		return nil
 	}
 	var c []string
-	if was.version != is.version || was.used != is.used {
-		c = append(c, "definition")
+	if was.version != is.version || was.used != is.used || was.plain != is.plain {
+		c = append(c, "definition ")
 	}
 	c = append(c, different("inputs ", was.saw, is.saw)...)
 	return append(c, different("upstream ", was.upstream, is.upstream)...)
@@ -144,7 +147,7 @@ func (m *model) current(g *modelGate) bool { return m.run != nil && g.run == m.r
 
 // forced reports whether somebody wants it to run again, whatever it is.
 func (m *model) forced(name string) bool {
-	if m.run != nil && m.run.forced[name] && m.run.tries[name] == 0 {
+	if m.run != nil && m.run.forced[name] && m.run.tries[name] == 0 && m.run.verified[name] == "" {
 		return true
 	}
 	p := m.phaseOf(name)

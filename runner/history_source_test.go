@@ -14,11 +14,13 @@ type variation struct {
 	works map[string]int
 	gates map[string]int
 	off   map[string]bool
+	vars  map[string]int
 }
 
 // source writes the pipeline down as it stands.
 func (h *history) source(v variation) string {
 	var b strings.Builder
+	b.WriteString("variable \"plain\" {}\nvariable \"token\" { sensitive = true }\n")
 	b.WriteString("pipeline \"PRD-001\" {\n")
 	for p, phase := range h.Phases {
 		name := fmt.Sprintf("p%d", p)
@@ -43,8 +45,19 @@ func (h *history) writeWork(b *strings.Builder, w histWork, v variation) {
 	}
 	fmt.Fprintf(b, " depends_on = [%s]\n", strings.Join(on, ", "))
 	fmt.Fprintf(b, " inputs = %s\n", quoted(h.inputs(w)))
+	var env []string
 	if w.Uses != "" {
-		fmt.Fprintf(b, " env = { USED = workstream.%s.outputs.value }\n", w.Uses)
+		env = append(env, "USED = workstream."+w.Uses+".outputs.value")
+	}
+	for _, name := range w.Vars {
+		env = append(env, strings.ToUpper(name)+" = var."+name)
+	}
+	fmt.Fprintf(b, " env = { %s }\n", strings.Join(env, ", "))
+	if w.Limited {
+		b.WriteString(" timeout = \"1h\"\n")
+	}
+	if w.Verify {
+		b.WriteString(" verify = [\"verify\"]\n")
 	}
 	if w.Makes {
 		fmt.Fprintf(b, " artifacts = [%q]\n", w.artifact())
@@ -73,6 +86,9 @@ func writeGate(b *strings.Builder, g histGate, owner string, v variation) {
 	if len(g.Inputs) > 0 {
 		fmt.Fprintf(b, " inputs = %s\n", quoted(g.Inputs))
 	}
+	if g.Pause {
+		b.WriteString(" pause = true\n")
+	}
 	switch g.Kind {
 	case kindCommand:
 		fmt.Fprintf(b, " command = [\"judge\", \"%d\"]\n", version)
@@ -85,6 +101,9 @@ func writeGate(b *strings.Builder, g histGate, owner string, v variation) {
 	}
 	b.WriteString("}\n")
 }
+
+// value is what a variable is set to.
+func (v variation) value(name string) string { return fmt.Sprintf("%s-%04d", name, v.vars[name]) }
 
 func quoted(list []string) string {
 	q := make([]string, len(list))

@@ -52,7 +52,7 @@ func newStage(h *history, below string) (*stage, error) {
 	}
 	s := &stage{
 		h: h, dir: dir, now: time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC),
-		v: variation{works: map[string]int{}, gates: map[string]int{}, off: map[string]bool{}},
+		v: variation{works: map[string]int{}, gates: map[string]int{}, off: map[string]bool{}, vars: map[string]int{}},
 	}
 	for _, sub := range []string{"src", "out", "told"} {
 		err = errors.Join(err, os.Mkdir(filepath.Join(dir, sub), 0o700))
@@ -123,7 +123,11 @@ func (s *stage) pipeline() (*pipeline.Pipeline, error) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	p, diags := file.Pipeline(pipeline.Inputs{Workspace: s.dir})
+	values := map[string]pipeline.Input{}
+	for _, name := range variables {
+		values[name] = pipeline.Input{Text: s.v.value(name), Origin: "--var"}
+	}
+	p, diags := file.Pipeline(pipeline.Inputs{Workspace: s.dir, Variables: values})
 	if diags.HasErrors() {
 		return nil, diags
 	}
@@ -142,7 +146,7 @@ func (s *stage) build(a act) (ending runner.Ending, err error) {
 	s.disk.left = a.Kill
 	o := runner.Options{
 		Pipeline: p, Store: s.store, Executor: s, Workspace: s.dir, Files: s.files, Parallel: s.h.Parallel, Views: []runner.View{s},
-		KeepGoing: a.KeepGoing, Fresh: a.Fresh, Select: a.Select, OnConflict: a.Conflict, Now: func() time.Time { return s.now }, Interrupts: s.signal,
+		KeepGoing: a.KeepGoing, PauseAtGates: a.PauseAll, Fresh: a.Fresh, Select: a.Select, OnConflict: a.Conflict, Now: func() time.Time { return s.now }, Interrupts: s.signal,
 	}
 	if a.Answers != nil {
 		o.Asker = s

@@ -36,6 +36,9 @@ type histWork struct {
 	Attempts int        `json:"attempts,omitempty"` // 0: one
 	Rerun    bool       `json:"rerun,omitempty"`    // on_gate_failure
 	Gates    []histGate `json:"gates,omitempty"`    // its own
+	Limited  bool       `json:"limited,omitempty"`  // it has a timeout
+	Verify   bool       `json:"verify,omitempty"`   // something can tell whether it happened
+	Vars     []string   `json:"vars,omitempty"`     // the variables in its environment
 	Toggled  bool       `json:"toggled,omitempty"`  // nothing refers to its result, so that it can be switched off
 }
 
@@ -45,7 +48,8 @@ type histGate struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Inputs []string `json:"inputs,omitempty"`
-	Of     string   `json:"of,omitempty"` // whose metric or output a metric or condition gate looks at
+	Pause  bool     `json:"pause,omitempty"` // stop for review once it has passed
+	Of     string   `json:"of,omitempty"`    // whose metric or output a metric or condition gate looks at
 }
 
 // act is one thing that happens to a session. Which of them an act that picks
@@ -61,6 +65,10 @@ type act struct {
 	Conflict  runner.OnConflict `json:"conflict,omitempty"`
 	Select    runner.Selection  `json:"select,omitzero"`
 	Fails     map[string]int    `json:"fails,omitempty"`     // how often a workstream fails before it succeeds
+	Hangs     []string          `json:"hangs,omitempty"`     // workstreams that fail because their time is over
+	Verify    map[string]int    `json:"verify,omitempty"`    // exit codes of the commands that tell whether it happened; else 2
+	PauseAll  bool              `json:"pause_all,omitempty"` // stop for review after every gate
+	Pause     int               `json:"pause,omitempty"`     // somebody asks for a pause while the nth task runs
 	Rejects   []string          `json:"rejects,omitempty"`   // gates whose command fails
 	Answers   map[string]string `json:"answers,omitempty"`   // of a person at the terminal; nil: nobody is there
 	Interrupt int               `json:"interrupt,omitempty"` // a signal comes while the nth task runs
@@ -85,6 +93,9 @@ const (
 
 // sources are the files that people edit.
 var sources = []string{"src/i0", "src/i1", "src/i2"} //nolint:gochecknoglobals // a constant, if lists could be
+
+// variables are what a workstream may be given; how often each was changed is in its value.
+var variables = []string{"plain", "token"} //nolint:gochecknoglobals // a constant, if lists could be
 
 // label is what a gate is called.
 func (g histGate) label(owner string) string { return g.Name + " (" + owner + ")" }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
@@ -27,6 +28,9 @@ type deed struct {
 	made      string            // what is in its artifact now, complete or not
 	value     string            // its output and metric
 	ok        bool
+	code      int               // its exit code
+	given     map[string]string // of variables
+	late      bool              // its time was over
 	cancelled bool
 }
 
@@ -43,23 +47,34 @@ func (s *stage) Run(ctx context.Context, task runner.Task, sink runner.Sink) (ru
 	s.tasks++
 	stop := s.tasks == s.act.Interrupt
 	key, d := task.ID[strings.Index(task.ID, "/")+1:], deed{}
-	if task.Env["RUNNER_GATE"] == "" {
-		d = s.work(task, stop)
-	} else {
+	switch name, _, _ := strings.Cut(key, "/"); {
+	case task.Env["RUNNER_GATE"] != "":
 		d = s.judgement(task, stop)
+	case strings.HasSuffix(name, "..verify"):
+		d = s.verification(task, stop)
+	default:
+		d = s.work(task, stop)
 	}
 	s.log[key] = d
 	if s.tasks == s.act.Dies {
 		s.disk.kill()
 	}
+	asks := s.tasks == s.act.Pause
 	s.mu.Unlock()
+	if asks {
+		if err := s.askForPause(ctx); err != nil {
+			return r, err
+		}
+	}
 	switch {
 	case stop:
 		s.signal <- "SIGINT"
 		<-ctx.Done()
 		r.Outcome = runner.Cancelled
-	case !d.ok:
-		r.ExitCode = 1
+	case d.late:
+		r.Outcome = runner.TimedOut
+	default:
+		r.ExitCode = d.code
 	}
 	return r, nil
 }
@@ -76,7 +91,7 @@ func (s *stage) work(task runner.Task, stop bool) deed {
 	name := task.Env["RUNNER_WORKSTREAM"]
 	w := s.workOf(name)
 	tree := s.tree()
-	d := deed{name: name, saw: map[string]string{}, used: task.Env["USED"], cancelled: stop}
+	d := deed{name: name, saw: map[string]string{}, given: map[string]string{}, used: task.Env["USED"], cancelled: stop}
 	for _, path := range s.h.inputs(*w) {
 		if text, ok := tree[path]; ok {
 			d.saw[path] = text
@@ -87,6 +102,12 @@ func (s *stage) work(task runner.Task, stop bool) deed {
 		s.failed[name]++
 	}
 	d.ok = !fails && !stop
+	if !d.ok {
+		d.code, d.late = 1, slices.Contains(s.act.Hangs, name) && task.Timeout == time.Hour
+	}
+	for _, v := range w.Vars {
+		d.given[v] = task.Env[strings.ToUpper(v)]
+	}
 	d.value, d.made = product(w, task.Command[1], d)
 	if !d.ok {
 		d.made = "a part of " + name
@@ -124,7 +145,32 @@ func (s *stage) judgement(task runner.Task, stop bool) deed {
 		owner = task.Env["RUNNER_PHASE"]
 	}
 	label := task.Env["RUNNER_GATE"] + " (" + owner + ")"
-	return deed{name: label, cancelled: stop, ok: !stop && !slices.Contains(s.act.Rejects, label)}
+	d := deed{name: label, cancelled: stop, ok: !stop && !slices.Contains(s.act.Rejects, label)}
+	if !d.ok {
+		d.code = 1
+	}
+	return d
+}
+
+// verification tells whether a once step happened. That one did whose outputs
+// are used is not told: they are lost.
+func (s *stage) verification(task runner.Task, stop bool) deed {
+	name := task.Env["RUNNER_WORKSTREAM"]
+	code, told := s.act.Verify[name]
+	if !told || code == 0 && !s.workOf(name).Toggled {
+		code = 2
+	}
+	return deed{name: name, cancelled: stop, ok: !stop && code == 0, code: code}
+}
+
+// askForPause asks the engine for a pause, as somebody beside it does.
+func (s *stage) askForPause(ctx context.Context) error {
+	r := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause, By: checkpoint.Actor{User: "tester"}}
+	err := s.store.Ask(ctx, r, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+	if errors.Is(err, context.Canceled) || s.isDead() {
+		return nil
+	}
+	return err
 }
 
 func (s *stage) workOf(name string) *histWork {

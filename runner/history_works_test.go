@@ -71,7 +71,7 @@ func (m *model) started(e checkpoint.WorkstreamStarted) error {
 	if d, ok := r.log[m.key(name, e.Attempt)]; ok {
 		// What it saw is what was there when it was started.
 		err = errors.Join(err, m.mustBe(maps.Equal(b.saw, d.saw), "it saw %q, and should have seen %q", d.saw, b.saw),
-			m.mustBe(d.used == b.used, "it used %q, and should have used %q", d.used, b.used))
+			m.mustBe(d.used == b.used, "it used %q, and should have used %q", d.used, b.used), m.given(name, d))
 		if m.work(name).Makes {
 			m.tree[m.work(name).artifact()] = d.made
 		}
@@ -79,6 +79,17 @@ func (m *model) started(e checkpoint.WorkstreamStarted) error {
 	m.reset(name)
 	w.status, w.attempts, w.from, w.once = checkpoint.Running, e.Attempt, b, true
 	return err
+}
+
+// given compares the variables that an attempt was given with those that it
+// must be given: also a token that was rotated, and is no reason for anything.
+func (m *model) given(name string, d deed) error {
+	for _, v := range m.work(name).Vars {
+		if d.given[v] != m.v.value(v) {
+			return fmt.Errorf("it was given %q for %s", d.given[v], v)
+		}
+	}
+	return nil
 }
 
 func (m *model) key(name string, attempt int) string { return fmt.Sprintf("%s/%d", name, attempt) }
@@ -109,12 +120,15 @@ func (m *model) attemptFailed(e checkpoint.WorkstreamAttemptFailed) error {
 func (m *model) failed(e checkpoint.WorkstreamFailed) (err error) {
 	name, r := e.Workstream, m.run
 	w := m.works[name]
-	if e.Error.Outcome == "conflict" {
+	switch {
+	case r.verified[name] == checkpoint.ResolvedRerun: // its failure was uncertain before
+		err = m.mustBe(r.tries[name] > 0 && w.status == checkpoint.Pending, "it is %s", w.status)
+	case e.Error.Outcome == "conflict":
 		_, edited := m.touched(name)
 		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != runner.ConflictRestore, "nothing was edited")
-	} else {
+	default:
 		d, unknown := m.deedOf(name)
-		err = errors.Join(unknown, m.mustBe(!d.ok && !d.cancelled, "it did not fail"),
+		err = errors.Join(unknown, m.mustBe(!d.ok && !d.cancelled, "it did not fail"), d.outcome(e.Error),
 			m.mustBe(m.work(name).Effect != "once", "it may have happened"),
 			m.mustBe(r.tries[name] == m.tries(name) || r.failing, "after %d of %d attempts", r.tries[name], m.tries(name)))
 	}
@@ -185,7 +199,7 @@ func (m *model) interrupted(e checkpoint.WorkstreamInterrupted) error {
 	err := errors.Join(m.mustBe(w.status == checkpoint.Running, "it is %s", w.status),
 		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "it may have happened"))
 	if r.tries[e.Workstream] > 0 { // else the run before was killed
-		err = errors.Join(err, m.mustBe(r.signal || retried, "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
+		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing()), "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
 		r.over[e.Workstream] = true
 	}
 	w.status = checkpoint.Interrupted
@@ -206,11 +220,40 @@ func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
 	default:
 		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
 	}
-	if w.status != checkpoint.Running || r.tries[name] > 0 {
+	if (w.status != checkpoint.Running || r.tries[name] > 0) && !m.verifies(name) {
 		r.halted = r.halted || !r.act.KeepGoing // its turn has come
 	}
 	w.status = checkpoint.Uncertain
 	return err
+}
+
+// verified holds what a verify command found out to what it said: exit 0, it
+// happened; 1, it did not; anything else, or none, leaves it open.
+func (m *model) verified(e checkpoint.WorkstreamResolved) error {
+	if !e.Verified {
+		return nil
+	}
+	d, ran := m.run.log[m.key(e.Workstream+"..verify", m.works[e.Workstream].attempts)]
+	m.run.verified[e.Workstream] = e.Resolution
+	said := map[int]checkpoint.Resolution{0: checkpoint.ResolvedDone, 1: checkpoint.ResolvedRerun}
+	return m.mustBe(ran && !d.cancelled && m.verifies(e.Workstream) && said[d.code] == e.Resolution, "it said %d", d.code)
+}
+
+// verifies reports whether something may be asked whether a workstream happened.
+func (m *model) verifies(name string) bool {
+	return m.work(name).Verify && (m.run.allowed == nil || m.run.allowed[name])
+}
+
+// outcome holds a recorded failure to how the attempt ended.
+func (d deed) outcome(f checkpoint.Failure) error {
+	want := string(runner.Exited)
+	if d.late {
+		want = string(runner.TimedOut)
+	}
+	if f.Outcome != want {
+		return fmt.Errorf("it is %s, and must be %s", f.Outcome, want)
+	}
+	return nil
 }
 
 // adopted reports whether somebody said that it happened, and nobody has looked
