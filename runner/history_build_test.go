@@ -64,7 +64,7 @@ func (p *play) build(a act) error {
 // plan works out what a build was asked for.
 func (m *model) plan(a act, number int) {
 	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, takes: map[string]bool{},
-		verified: map[string]checkpoint.Resolution{}, why: map[string]reason{}}
+		verified: map[string]checkpoint.Resolution{}, asking: map[string]bool{}, why: map[string]reason{}}
 	m.run = r
 	from := false
 	for i, phase := range m.h.Phases {

@@ -36,7 +36,8 @@ func (m *model) end(e checkpoint.Event, status checkpoint.Status) error {
 }
 
 // verdictOfRun is how the run must end. One that was stopped need not have come
-// to what was asked before it began, so that it may end as if nobody had.
+// to what was asked or uncertain before it began, so that it may end as if that
+// were not so.
 func (m *model) verdictOfRun(asksAnew bool) string {
 	r := m.run
 	waiting := false
@@ -49,7 +50,7 @@ func (m *model) verdictOfRun(asksAnew bool) string {
 		return string(checkpoint.KindSessionInterrupted)
 	case len(r.failures) > 0:
 		return string(checkpoint.KindSessionFailed)
-	case m.stuck():
+	case m.stuck(asksAnew):
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseUncertain)
 	case waiting:
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseApproval)
@@ -65,10 +66,20 @@ func (m *model) verdictOfRun(asksAnew bool) string {
 
 // stuck reports whether the turn of a workstream has come that nobody knows
 // the end of.
-func (m *model) stuck() bool {
+func (m *model) stuck(anew bool) bool {
 	return slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
-		return m.works[w.Name].status == checkpoint.Uncertain && !m.v.off[w.Name] && m.reached(w.Name)
+		return m.works[w.Name].status == checkpoint.Uncertain && !m.v.off[w.Name] && m.reached(w.Name) && (!anew || m.run.asking[w.Name])
 	})
+}
+
+// anyReview reports whether a gate waits for review.
+func (m *model) anyReview() bool {
+	for _, is := range m.gates {
+		if is.review {
+			return true
+		}
+	}
+	return false
 }
 
 // reviewing reports whether somebody is to look at a gate that the run has come
@@ -106,7 +117,7 @@ func (m *model) complete() bool {
 func (m *model) due() []string {
 	var due []string
 	r := m.run
-	r.halted = r.halted || !r.act.KeepGoing && m.stuck()
+	r.halted = r.halted || !r.act.KeepGoing && m.stuck(false)
 	for p, phase := range m.h.Phases {
 		all := true
 		for _, w := range phase.Works {

@@ -26,7 +26,7 @@ func (m *model) apply(e checkpoint.Event) error {
 		m.status = checkpoint.StatusInProgress
 		m.reviewed()
 	case checkpoint.PauseAsked:
-		m.run.asked, m.run.halted = true, true
+		m.run.asked, m.run.halted, m.run.paused = true, true, true
 	case checkpoint.SessionPaused:
 		err = m.end(e, checkpoint.StatusPaused)
 	case checkpoint.SessionFailed:

@@ -84,6 +84,8 @@ type modelRun struct {
 	failures []string
 	halted   bool
 	failing  bool            // halted by a failure
+	paused   bool            // also for another reason, which is the stronger
+	asking   map[string]bool // once steps that have become uncertain in it
 	takes    map[string]bool // what the plan takes back, that is not yet
 	signal   bool
 	excluded bool

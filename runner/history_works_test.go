@@ -114,7 +114,7 @@ func (m *model) attemptFailed(e checkpoint.WorkstreamAttemptFailed) error {
 	m.run.retries[e.Workstream] = true
 	return errors.Join(err, m.mustBe(!d.ok && !d.cancelled, "it did not fail"),
 		m.mustBe(m.run.tries[e.Workstream] < m.tries(e.Workstream), "it was its last attempt"),
-		m.mustBe(!m.run.failing, "something else has failed"))
+		m.mustBe(!m.run.failing || m.run.paused || m.anyReview(), "something else has failed"))
 }
 
 func (m *model) failed(e checkpoint.WorkstreamFailed) (err error) {
@@ -211,6 +211,7 @@ func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
 	w := m.works[name]
 	d, ran := r.log[m.key(name, w.attempts)]
 	err := m.mustBe(m.work(name).Effect == "once", "it may run again")
+	r.paused, r.asking[name] = true, true
 	switch {
 	case w.status == checkpoint.Running && r.tries[name] > 0:
 		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
