@@ -35,7 +35,7 @@ func (p *play) build(a act) error {
 	case refusal != nil:
 		m.known, m.run = before, nil
 		if !errors.Is(err, refusal) && !isSelection(err, refusal) {
-			return fmt.Errorf("the build gave %w, and should be refused: %w", err, refusal)
+			return errors.Join(fmt.Errorf("the build should be refused: %w", refusal), err)
 		}
 		return p.same(m.tree)
 	case err != nil:

@@ -94,6 +94,7 @@ func (m *model) applyWork(e checkpoint.Event) error {
 		if e.Resolution == checkpoint.ResolvedDone {
 			m.identify(w)
 			w.status, w.made, w.value, w.from = checkpoint.Succeeded, nil, "", basis{unknown: true}
+			w.claimed = m.work(e.Workstream).Makes
 		}
 		return err
 	}

@@ -44,6 +44,7 @@ type modelWork struct {
 	metric   bool              // its metric is on record
 	id       string            // which run of it this is; "" where it is not done
 	once     bool              // it was started, ever
+	claimed  bool              // somebody said that it happened, and nobody has looked at what it made
 	ended    bool              // it was completed, and not taken back
 }
 
@@ -164,7 +165,7 @@ func (g *modelGate) reset() {
 // what is not there any more.
 func (m *model) reset(name string) {
 	w := m.works[name]
-	w.status, w.id, w.metric, w.ended = checkpoint.Pending, "", false, false
+	w.status, w.id, w.metric, w.ended, w.claimed = checkpoint.Pending, "", false, false, false
 	for _, g := range m.work(name).Gates {
 		m.gates[g.label(name)].reset()
 	}

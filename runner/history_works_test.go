@@ -216,7 +216,7 @@ func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
 	case w.status == checkpoint.Running && r.tries[name] > 0:
 		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
 	case w.status == checkpoint.Running: // the run before was killed
-	case w.done() && m.adopted(name) && len(m.read([]string{m.work(name).artifact()})) == 0: // somebody was wrong
+	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // somebody was wrong
 		m.fail(name)
 	default:
 		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
@@ -257,23 +257,16 @@ func (d deed) outcome(f checkpoint.Failure) error {
 	return nil
 }
 
-// adopted reports whether somebody said that it happened, and nobody has looked
-// at what it made.
-func (m *model) adopted(name string) bool {
-	w := m.works[name]
-	return w.done() && len(w.made) == 0 && m.work(name).Makes
-}
-
 // editKept takes in that artifacts are kept as they are.
 func (m *model) editKept(e checkpoint.WorkstreamEdited) error {
 	name := e.Workstream
 	w := m.works[name]
 	missing, edited := m.touched(name)
-	adopted := m.adopted(name)
+	adopted := w.claimed
 	err := m.mustBe(len(missing)+len(edited) == len(e.Edited) && (len(e.Edited) > 0 || adopted), "%v are edited, and %v are gone", edited, missing)
 	err = errors.Join(err, m.mustBe(adopted || m.unsatisfied(name) != "" || m.run.act.Conflict == runner.ConflictKeep, "nobody decided to keep it"),
 		m.mustBe(len(m.reasons(name)) == 0, "it must run again"))
-	w.made = map[string]string{}
+	w.made, w.claimed = map[string]string{}, false
 	if m.work(name).Makes {
 		w.made = m.read([]string{m.work(name).artifact()})
 	}
