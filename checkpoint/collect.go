@@ -69,7 +69,7 @@ func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Colle
 
 // PlanCollect says what a collection would remove once pruning has removed
 // what is planned. It takes no lock and changes nothing.
-func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned ...*Pruned) (Collected, error) {
+func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned ...*Pruned) (done Collected, err error) {
 	without := gone{checkpoints: map[string]bool{}, sessions: map[string]bool{}}
 	for _, p := range planned {
 		for _, c := range p.Checkpoints {
@@ -79,11 +79,15 @@ func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned
 			without.sessions[r.ID] = true
 		}
 	}
-	inv, err := s.references(ctx, without)
-	if err != nil {
-		return Collected{}, &NotCollectedError{err}
-	}
-	return s.remove(ctx, w, inv, true)
+	err = s.settled("", func() error {
+		inv, err := s.references(ctx, without)
+		if err != nil {
+			return &NotCollectedError{err}
+		}
+		done, err = s.remove(ctx, w, inv, true)
+		return err
+	})
+	return done, err
 }
 
 // remove removes what an inventory does not need: first the references of git,

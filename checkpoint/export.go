@@ -22,10 +22,6 @@ const (
 	importedName   = "imported.json"
 )
 
-// exportTries is how often an export begins again because the session changed
-// under it.
-const exportTries = 3
-
 // ExportOptions say what is exported, and where to.
 type ExportOptions struct {
 	Path   string    // of the archive; "" with no Out: in the PRD's exports/
@@ -103,7 +99,7 @@ func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, 
 		if err == nil {
 			return done, nil
 		}
-		if !moved || try == exportTries || out.n > 0 || ctx.Err() != nil {
+		if !moved || try == readTries || out.n > 0 || ctx.Err() != nil {
 			return nil, fmt.Errorf("export %s: %w", prd, err)
 		}
 	}
@@ -133,7 +129,7 @@ func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, 
 	}
 	var changed *bundle.ChangedError
 	var edited *workspace.ChangedError
-	moved = x.replaced() || errors.As(err, &changed) || errors.As(err, &edited) || errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoSession)
+	moved = x.wentOn() || errors.As(err, &changed) || errors.As(err, &edited) || errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNoSession)
 	return &x.done, moved, err
 }
 

@@ -24,6 +24,7 @@ type exporting struct {
 	prd     string
 	dir     string     // where the session lies
 	journal store.File // stays the same one, also if another takes its name
+	size    int64      // when it was read
 	state   *State
 	files   []store.File
 	reader  *workspace.Reader
@@ -106,6 +107,7 @@ func (x *exporting) gatherJournal(claims []claim) (began Commit, err error) {
 	x.state = f.state
 	x.done.ExportHeader = ExportHeader{FormatVersion: FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.seq, Sum: t.sum}
 	x.done.Rollbacks = len(x.state.Rollbacks)
+	x.size = t.size + int64(len(t.torn))
 	x.addFile(journalName, x.journal, t.size)
 	return began, nil
 }
@@ -297,14 +299,18 @@ const logNamePattern = `^[A-Za-z0-9_%-][A-Za-z0-9._%-]*\.[0-9]{1,9}\.log$`
 
 func isLogName(name string) bool { return regexp.MustCompile(logNamePattern).MatchString(name) }
 
-// replaced reports whether another journal has the name of this one.
-func (x *exporting) replaced() bool {
+// wentOn reports whether commits were added to the journal since, or another
+// one has its name.
+func (x *exporting) wentOn() bool {
 	if x.journal == nil {
 		return false
 	}
 	held, err := x.journal.Stat()
 	if err != nil {
 		return false
+	}
+	if held.Size() != x.size {
+		return true
 	}
 	named, err := x.store.fs.Lstat(filepath.Join(x.dir, journalName))
 	return err != nil || !store.Same(held, named)

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"fmt"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -19,30 +18,37 @@ type Inspection struct {
 
 // Inspect looks at a checkpoint and at what it refers to. It takes no lock and
 // changes nothing. A damaged one is shown as the journal knows it, if it does.
-func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, reference string) (*Inspection, error) {
-	snap, err := s.Load(prd)
+func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, reference string) (found *Inspection, err error) {
+	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
+		ref, err := snap.find(prd, reference)
+		if err != nil {
+			return false, err
+		}
+		if found, err = s.inspect(ctx, w, snap.State, ref); err != nil {
+			return false, err
+		}
+		return !found.Check.Whole() || found.File == nil, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	if snap.State == nil {
-		return nil, fmt.Errorf("find checkpoint %q of %s: %w", reference, prd, ErrNoCheckpoint)
-	}
-	ref, err := snap.State.FindCheckpoint(reference)
-	if err != nil {
-		return nil, fmt.Errorf("find checkpoint %q of %s: %w", reference, prd, err)
-	}
-	at := StoredSession{PRD: prd, Place: PlaceCurrent, Dir: s.prdDir(prd), State: snap.State}
+	return found, ctx.Err()
+}
+
+func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *State, ref *CheckpointRef) (*Inspection, error) {
+	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.prdDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).check(ctx, at, ref)
 	if err != nil {
 		return nil, err
 	}
-	check.Current = ref == snap.State.CurrentCheckpoint()
+	check.Current = ref == of.CurrentCheckpoint()
 	found := &Inspection{Check: *check}
-	read := s.ReadCheckpoint
 	if check.Journal {
-		read = func(prd, id string) (*CheckpointFile, error) { return s.rebuildOne(prd, at.Dir, id) }
+		found.File, err = s.rebuildOne(of.PRD, at.Dir, ref.ID)
+	} else {
+		found.File, err = s.ReadFile(of, ref)
 	}
-	if found.File, err = read(prd, ref.ID); err != nil {
+	if err != nil {
 		found.File = nil
 		return found, nil //nolint:nilerr // the check says why
 	}
@@ -51,5 +57,5 @@ func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, refere
 			found.LeftOut, found.Unstable, found.Special = l.LeftOut, l.Unstable, l.Special
 		}
 	}
-	return found, ctx.Err()
+	return found, nil
 }

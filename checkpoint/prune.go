@@ -60,18 +60,25 @@ type PruneOptions struct {
 }
 
 // PlanPrune says what Prune would remove. It takes no lock and changes nothing.
-func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (*Pruned, error) {
+func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *Pruned, err error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}
-	records, err := s.recordsOf(prd)
+	err = s.settled(prd, func() error {
+		records, err := s.recordsOf(prd)
+		if err == nil && len(records) == 0 {
+			err = ErrNoSession
+		}
+		if err != nil {
+			return fmt.Errorf("prune %s: %w", prd, err)
+		}
+		p, err = s.planPrune(ctx, prd, records, o, s.o.Policy.Retention.MaxSizeMB > 0)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("prune %s: %w", prd, err)
+		return nil, err
 	}
-	if len(records) == 0 {
-		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
-	}
-	return s.planPrune(ctx, prd, records, o, s.o.Policy.Retention.MaxSizeMB > 0)
+	return p, nil
 }
 
 // planPrune is PlanPrune of sessions that were read already. What a PRD holds

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"prdrunner/checkpoint/store"
@@ -29,27 +30,45 @@ func (s *Store) Checkpoints(prd string) ([]CheckpointRef, error) {
 // ReadCheckpoint returns the checkpoint that a reference names: its id, a
 // unique prefix of one, `latest`, `latest~N`, or a step number. Where the file
 // is missing, it is made again, in memory, from the journal.
-func (s *Store) ReadCheckpoint(prd, ref string) (*CheckpointFile, error) {
-	snap, err := s.Load(prd)
+func (s *Store) ReadCheckpoint(prd, ref string) (f *CheckpointFile, err error) {
+	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
+		found, err := snap.find(prd, ref)
+		if err == nil {
+			f, err = s.ReadFile(snap.State, found)
+		}
+		return false, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if snap.State == nil {
-		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, ErrNoCheckpoint)
+	return f, nil
+}
+
+// find finds what a reference names.
+func (s *Snapshot) find(prd, ref string) (found *CheckpointRef, err error) {
+	err = ErrNoCheckpoint
+	if s.State != nil {
+		found, err = s.State.FindCheckpoint(ref)
 	}
-	found, err := snap.State.FindCheckpoint(ref)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, prd, err)
 	}
-	dir := s.prdDir(prd)
-	stored, err := s.checkpointsIn(dir).read(found.ID)
+	return found, nil
+}
+
+// ReadFile returns a checkpoint of a state that the current session has, or
+// had. Where its file is missing, also since the session let go of it after it
+// stood there, it is made again, in memory, from the journal.
+func (s *Store) ReadFile(of *State, ref *CheckpointRef) (*CheckpointFile, error) {
+	dir := s.prdDir(of.PRD)
+	stored, err := s.checkpointsIn(dir).read(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.rebuildOne(prd, dir, found.ID)
+		return s.rebuildOne(of.PRD, dir, ref.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return stored.verify(prd, snap.State.Session, found)
+	return stored.verify(of.PRD, of.Session, ref)
 }
 
 // verify decodes the file of a checkpoint, and makes sure that it is the one
@@ -98,19 +117,24 @@ func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFil
 }
 
 func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
-	found := map[string]bool{}
-	paths, err := s.journals(dir)
-	if err != nil {
-		return found, err
-	}
-	for _, path := range paths {
-		k := collector{fold: newFold(), ids: ids, found: found, made: made}
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
-		if err != nil || len(found) == len(ids) {
+	found, read := map[string]bool{}, map[string]bool{}
+	for {
+		// An owner may compact the journal between a list of the files and the
+		// look into them: then another list names where its beginning went.
+		paths, err := s.journals(dir)
+		paths = slices.DeleteFunc(paths, func(path string) bool { return read[path] })
+		if err != nil || len(paths) == 0 {
 			return found, err
 		}
+		for _, path := range paths {
+			k := collector{fold: newFold(), ids: ids, found: found, made: made}
+			_, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
+			if err != nil || len(found) == len(ids) {
+				return found, err
+			}
+			read[path] = true
+		}
 	}
-	return found, nil
 }
 
 // collector folds commits, and hands over checkpoints as they are reached.

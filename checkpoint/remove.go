@@ -27,19 +27,20 @@ func (e *KeptError) Error() string { return fmt.Sprintf("checkpoint %s is kept: 
 
 // PlanDelete says what Delete would remove. It takes no lock and changes
 // nothing.
-func (s *Store) PlanDelete(ctx context.Context, prd string, o DeleteOptions) (*Pruned, error) {
-	snap, err := s.Load(prd)
+func (s *Store) PlanDelete(ctx context.Context, prd string, o DeleteOptions) (p *Pruned, err error) {
+	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
+		if snap.State == nil {
+			return false, fmt.Errorf("delete checkpoints of %s: %w", prd, ErrNoCheckpoint)
+		}
+		if p, err = planDelete(snap.State, o); err == nil {
+			err = s.weigh(ctx, p)
+		}
+		return false, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if snap.State == nil {
-		return nil, fmt.Errorf("delete checkpoints of %s: %w", prd, ErrNoCheckpoint)
-	}
-	p, err := planDelete(snap.State, o)
-	if err != nil {
-		return nil, err
-	}
-	return p, s.weigh(ctx, p)
+	return p, nil
 }
 
 // Delete removes checkpoints because a person wants it, whatever the policy

@@ -72,6 +72,9 @@ func (s *Store) findRescue(prd, session string, t tail) (path string, lines [][]
 			continue
 		}
 		data, err := store.ReadFile(s.fs, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // an owner adopted it this moment
+		}
 		if err != nil {
 			return "", nil, fmt.Errorf("read the rescue copy: %w", err)
 		}

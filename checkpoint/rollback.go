@@ -58,11 +58,18 @@ type Rollback struct {
 // nothing. Without a workspace it looks at the state only. Where an earlier one
 // was cut short it is about where the session stands once that is finished; the
 // files are compared as they are.
-func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd string, o RollbackOptions) (*Rollback, error) {
-	snap, err := s.Load(prd)
+func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd string, o RollbackOptions) (r *Rollback, err error) {
+	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
+		r, err = s.planFrom(ctx, w, prd, snap, o)
+		return err == nil && len(r.Missing) > 0, err
+	})
 	if err != nil {
 		return nil, err
 	}
+	return r, nil
+}
+
+func (s *Store) planFrom(ctx context.Context, w *workspace.Workspace, prd string, snap *Snapshot, o RollbackOptions) (r *Rollback, err error) {
 	if snap.State == nil {
 		return nil, fmt.Errorf("roll back %s: %w", prd, ErrNoCheckpoint)
 	}
@@ -77,12 +84,10 @@ func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd st
 		}
 		now = finish.After
 	}
-	r, err := s.planRollback(ctx, w, now, o)
-	if err != nil {
-		return nil, err
+	if r, err = s.planRollback(ctx, w, now, o); err == nil {
+		r.Finish = finish
 	}
-	r.Finish = finish
-	return r, nil
+	return r, err
 }
 
 // planRollback validates the target, and compares it with what is there.
@@ -98,7 +103,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 	if err := r.allowed(now, o.Force); err != nil {
 		return nil, err
 	}
-	file, err := s.ReadCheckpoint(now.PRD, ref.ID)
+	file, err := s.ReadFile(now, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -35,12 +35,14 @@ type Finish struct {
 // PlanFinish says what finishing a rollback would do, nil where none was cut
 // short. It takes no lock and changes nothing. Without a workspace it looks at
 // the state only.
-func (s *Store) PlanFinish(ctx context.Context, w *workspace.Workspace, prd string) (*Finish, error) {
-	snap, err := s.Load(prd)
-	if err != nil || snap.State == nil || snap.State.Rollback == nil || snap.Owner != nil {
-		return nil, err
-	}
-	return s.planFinish(ctx, w, snap.State)
+func (s *Store) PlanFinish(ctx context.Context, w *workspace.Workspace, prd string) (f *Finish, err error) {
+	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
+		if f = nil; snap.State != nil && snap.State.Rollback != nil && snap.Owner == nil {
+			f, err = s.planFinish(ctx, w, snap.State)
+		}
+		return false, err
+	})
+	return f, err
 }
 
 func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *State) (*Finish, error) {

@@ -123,11 +123,19 @@ func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *St
 // Validate looks whether checkpoints can be gone back to: those of all
 // sessions of a PRD, or of all PRDs. It takes no lock and changes nothing.
 // Without a workspace the files are not looked at.
-func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o ValidateOptions) (*Validation, error) {
-	sessions, err := s.Sessions(o.PRD)
+func (s *Store) Validate(ctx context.Context, w *workspace.Workspace, o ValidateOptions) (v *Validation, err error) {
+	load := func() ([]StoredSession, error) { return s.Sessions(o.PRD) }
+	err = reread(load, sameSessions, func(sessions []StoredSession) (amiss bool, err error) {
+		v, err = s.validate(ctx, w, sessions, o)
+		return err == nil && v.Damaged(), err
+	})
 	if err != nil {
 		return nil, err
 	}
+	return v, nil
+}
+
+func (s *Store) validate(ctx context.Context, w *workspace.Workspace, sessions []StoredSession, o ValidateOptions) (*Validation, error) {
 	if o.PRD != "" && len(sessions) == 0 {
 		return nil, fmt.Errorf("validate %s: %w", o.PRD, ErrNoSession)
 	}

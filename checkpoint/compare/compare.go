@@ -88,26 +88,34 @@ func (c *Comparison) Has(wanted func(path string) bool) bool {
 
 // Points compares two points of a session. It takes no lock and changes
 // nothing. Without a workspace it looks at the state only.
-func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o Options) (*Comparison, error) {
-	snap, err := s.Load(prd)
+func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o Options) (c *Comparison, err error) {
+	err = s.Read(prd, func(snap *checkpoint.Snapshot) (amiss bool, err error) {
+		if snap.State == nil {
+			return false, fmt.Errorf("compare checkpoints of %s: %w", prd, checkpoint.ErrNoCheckpoint)
+		}
+		c, err = points(ctx, s, w, snap.State, o)
+		return false, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if snap.State == nil {
-		return nil, fmt.Errorf("compare checkpoints of %s: %w", prd, checkpoint.ErrNoCheckpoint)
-	}
-	from, err := point(s, snap.State, o.From, o.Now)
+	return c, nil
+}
+
+// points compares two points of a session that stands at a state.
+func points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, stands *checkpoint.State, o Options) (*Comparison, error) {
+	from, err := point(s, stands, o.From, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	to, err := point(s, snap.State, o.To, o.Now)
+	to, err := point(s, stands, o.To, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{PRD: prd, Session: snap.State.Session, From: *from, To: *to}
+	c := &Comparison{PRD: stands.PRD, Session: stands.Session, From: *from, To: *to}
 	c.compareStates(from.state, to.state)
 	if w != nil {
-		if err := c.compareFiles(ctx, s, w, snap.State, o); err != nil {
+		if err := c.compareFiles(ctx, s, w, stands, o); err != nil {
 			return nil, err
 		}
 		if c.Git, err = compareGit(ctx, w, c.From, c.To); err != nil {
@@ -131,7 +139,7 @@ func point(s *checkpoint.Store, stands *checkpoint.State, ref string, now time.T
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", ref, stands.PRD, err)
 	}
-	file, err := s.ReadCheckpoint(stands.PRD, found.ID)
+	file, err := s.ReadFile(stands, found)
 	if err != nil {
 		return nil, err
 	}

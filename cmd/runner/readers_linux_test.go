@@ -2,10 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // writingPipeline records a few hundred boundaries as fast as it can, and then
@@ -24,7 +30,8 @@ pipeline "PRD-001" {
 }`
 
 // TestReadersDuringAWriteStorm: whoever reads while a run writes as fast as it
-// can sees something whole each time, and no error; and the run notices nothing.
+// can sees one boundary of the journal each time, whole, and no error; and the
+// run notices nothing.
 func TestReadersDuringAWriteStorm(t *testing.T) {
 	t.Parallel()
 	dir := newWorkspace(t, writingPipeline)
@@ -35,25 +42,32 @@ func TestReadersDuringAWriteStorm(t *testing.T) {
 		out, err := cmd.Output()
 		return err == nil && strings.Contains(string(out), `"id"`)
 	})
+	archive := filepath.Join(t.TempDir(), "session.tar")
 	readers := [][]string{
-		{"status", "PRD-001", "--json"}, {"status"}, {"checkpoint", "list", "PRD-001", "--json"}, {"checkpoint", "show", "PRD-001", "0"},
-		{"checkpoint", "diff", "PRD-001", "0"}, {"checkpoint", "validate", "PRD-001", "--json"}, {"plan", "PRD-001", "--resume"}, {"logs", "PRD-001"},
+		{"status", "PRD-001", "--json"}, {"status"}, {"checkpoint", "list", "PRD-001", "--json"}, {"checkpoint", "show", "PRD-001"}, {"checkpoint", "show", "PRD-001", "latest~1"},
+		{"checkpoint", "diff", "PRD-001", "latest~1", "latest"},
+		{"checkpoint", "diff", "PRD-001", "latest", "workspace"}, {"checkpoint", "validate", "PRD-001", "--json"}, {"checkpoint", "validate", "PRD-001", "latest"},
+		{"checkpoint", "export", "PRD-001", "-o", archive}, {"checkpoint", "rollback", "PRD-001", "latest", "--dry-run"},
+		{"plan", "PRD-001", "--resume"}, {"logs", "PRD-001"},
 	}
-	rounds, seen := 0, 0
+	rounds, seen := 0, []boundary{}
 	for last := false; ; rounds++ {
 		for _, args := range readers {
 			out := run(t, dir, 0, args...)
 			if !slices.Contains(args, "--json") {
 				continue
 			}
-			var whole struct{ Seq int }
+			var whole boundary
 			if err := json.Unmarshal([]byte(out), &whole); err != nil {
 				t.Fatalf("%q: %v\n%s", args, err, out)
 			}
-			if args[0] == "status" && whole.Seq < seen {
-				t.Errorf("the state went back from commit %d to %d", seen, whole.Seq)
+			if args[0] != "status" {
+				continue
 			}
-			seen = max(seen, whole.Seq)
+			if n := len(seen); n > 0 && whole.Seq < seen[n-1].Seq {
+				t.Errorf("the state went back from commit %d to %d", seen[n-1].Seq, whole.Seq)
+			}
+			seen = append(seen, whole)
 		}
 		if last {
 			break
@@ -66,5 +80,48 @@ func TestReadersDuringAWriteStorm(t *testing.T) {
 	if shown := l.stderr.String(); shown != "" {
 		t.Errorf("the run said %q", shown)
 	}
+	for _, at := range seen {
+		if diff := cmp.Diff(boundaryAt(t, dir, at.Seq), at); diff != "" {
+			t.Errorf("what somebody saw is not commit %d:\n%s", at.Seq, diff)
+		}
+	}
 	run(t, dir, 0, "checkpoint", "validate", "PRD-001", "--deep")
+}
+
+// boundary is what a commit of the journal alone decides of a status.
+type boundary struct {
+	Seq            uint64
+	Status         string
+	CurrentPhase   int `json:"current_phase"`
+	Phases         any
+	LastCheckpoint any       `json:"last_checkpoint"`
+	UpdatedAt      time.Time `json:"updated_at"`
+}
+
+// boundaryAt is what the status was when the journal ended with a commit.
+func boundaryAt(t *testing.T, dir string, seq uint64) boundary {
+	t.Helper()
+	var kept strings.Builder
+	for line := range strings.Lines(journal(t, dir)) {
+		var c struct{ Seq uint64 }
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Seq <= seq {
+			kept.WriteString(line)
+		}
+	}
+	then := newWorkspace(t, writingPipeline)
+	state := filepath.Join(then, ".runner")
+	path := filepath.Join(state, "PRD-001", "journal.jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Join(state, "locks"), 0o700), os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(kept.String()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	// What ran is shown as interrupted where nobody owns the session.
+	shown := strings.ReplaceAll(run(t, then, 0, "status", "PRD-001", "--json"), `"interrupted"`, `"running"`)
+	var at boundary
+	if err := json.Unmarshal([]byte(shown), &at); err != nil {
+		t.Fatal(err)
+	}
+	return at
 }

@@ -42,7 +42,7 @@ func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if ref == nil {
 		return nil
 	}
-	file, err := s.store.ReadCheckpoint(s.prd, ref.ID)
+	file, err := s.store.ReadFile(snap.State, ref)
 	if _, reason, ok := damageIn(err, ref.ID); ok {
 		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, reason)
 	}

@@ -1,0 +1,208 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+var readersEvery = flag.Int("readers.every", 16, "of how many steps of a reader one is tried")
+
+// interposed is a file system on which something is done just before one of
+// the operations of who reads from it.
+type interposed struct {
+	store.FS
+	at    int // the operation, from 1 on
+	count int
+	act   func()
+}
+
+func (i *interposed) turn() {
+	if i.count++; i.count == i.at {
+		i.act()
+	}
+}
+
+func (i *interposed) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	i.turn()
+	f, err := i.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &interposedFile{f, i}, nil
+}
+
+func (i *interposed) Lstat(name string) (fs.FileInfo, error) {
+	i.turn()
+	return i.FS.Lstat(name)
+}
+
+func (i *interposed) ReadDir(name string) ([]fs.DirEntry, error) {
+	i.turn()
+	return i.FS.ReadDir(name)
+}
+
+type interposedFile struct {
+	store.File
+	i *interposed
+}
+
+func (f *interposedFile) Read(p []byte) (int, error) {
+	f.i.turn()
+	return f.File.Read(p)
+}
+
+func (f *interposedFile) ReadAt(p []byte, at int64) (int, error) {
+	f.i.turn()
+	return f.File.ReadAt(p, at)
+}
+
+// reading is what a command does that only reads. It says what it saw.
+type reading func(p *project, s *Store, seen *sight) error
+
+// sight is what a reader saw.
+type sight struct {
+	states []*State // each must be a boundary
+	amiss  string
+}
+
+// readings are the ways to read a session; id is of a checkpoint that it has
+// before anything is done to it.
+func readings(id string) map[string]reading {
+	ctx := context.Background()
+	checkpoint := func(ref string) reading {
+		return func(_ *project, s *Store, seen *sight) error {
+			f, err := s.ReadCheckpoint("PRD-009", ref)
+			if err == nil {
+				seen.states = append(seen.states, f.State)
+			}
+			return err
+		}
+	}
+	validate := func(refs ...string) reading {
+		return func(p *project, s *Store, seen *sight) error {
+			v, err := s.Validate(ctx, p.workspace(s), ValidateOptions{PRD: "PRD-009", Refs: refs, Deep: true})
+			if err == nil && v.Damaged() {
+				seen.amiss = fmt.Sprintf("%+v", v.Sessions)
+			}
+			return err
+		}
+	}
+	return map[string]reading{
+		"load": func(_ *project, s *Store, seen *sight) error {
+			snap, err := s.Load("PRD-009")
+			if err == nil {
+				seen.states = append(seen.states, snap.State)
+			}
+			return err
+		},
+		"sessions": func(_ *project, s *Store, seen *sight) error {
+			all, err := s.Sessions("PRD-009")
+			for _, at := range all {
+				if err = errors.Join(err, at.Err); at.State != nil {
+					seen.states = append(seen.states, at.State)
+				}
+			}
+			return err
+		},
+		"read the latest": checkpoint("latest"),
+		"read one":        checkpoint(id),
+		"inspect the latest": func(p *project, s *Store, seen *sight) error {
+			found, err := s.Inspect(ctx, p.workspace(s), "PRD-009", "latest")
+			if err != nil {
+				return err
+			}
+			if seen.amiss = found.Check.Reason(); found.File != nil {
+				seen.states = append(seen.states, found.File.State)
+			}
+			return nil
+		},
+		"validate":            validate(),
+		"validate the latest": validate("latest"),
+		"plan a rollback": func(p *project, s *Store, _ *sight) error {
+			_, err := s.PlanRollback(ctx, p.workspace(s), "PRD-009", RollbackOptions{To: "latest", By: by})
+			return err
+		},
+		"plan pruning": func(_ *project, s *Store, _ *sight) error {
+			_, err := s.PlanPrune(ctx, "PRD-009", PruneOptions{})
+			return err
+		},
+		"plan a deletion": func(_ *project, s *Store, _ *sight) error {
+			_, err := s.PlanDelete(ctx, "PRD-009", DeleteOptions{References: []string{id}})
+			if kept := (*KeptError)(nil); errors.As(err, &kept) {
+				return nil
+			}
+			return err
+		},
+		"plan a collection": func(p *project, s *Store, _ *sight) error {
+			_, err := s.PlanCollect(ctx, p.workspace(s))
+			return err
+		},
+		"plan a migration": func(_ *project, s *Store, _ *sight) error {
+			_, err := s.PlanMigrate(ctx, "PRD-009")
+			return err
+		},
+		"export": func(p *project, s *Store, _ *sight) error {
+			_, err := s.Export(ctx, p.workspace(s), "PRD-009", ExportOptions{Path: "/ws/exported.tar"})
+			return err
+		},
+	}
+}
+
+// TestReadersBesideAnOperation does each operation just before every single
+// step of each way to read: who reads sees a boundary, whole, and no error but
+// that what was asked for is not there any more.
+func TestReadersBesideAnOperation(t *testing.T) {
+	t.Parallel()
+	for name, op := range operations(t) {
+		if op.damaged {
+			continue
+		}
+		for what := range readings("") {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				for at := 1 + len(name+what)%*readersEvery; readBeside(t, op, name, what, at); at += *readersEvery {
+				}
+			})
+		}
+	}
+}
+
+// readBeside does an operation just before one step of a reader. It is false
+// where the reader has no such step.
+func readBeside(t *testing.T, op operation, name, what string, at int) bool {
+	t.Helper()
+	p := newProject(t, store.NewMemory())
+	op.before(p)
+	known, id := boundaries{}, p.current().Checkpoints[0].ID
+	if n := len(p.current().Checkpoints); n > 2 {
+		id = p.current().Checkpoints[2].ID
+	}
+	known.add(t, p.open(), "PRD-009")
+	i := &interposed{FS: p.fs, at: at, act: func() { must(t, op.do(p)) }}
+	reader := on(t, i, p.fixture.dir).open()
+	seen := &sight{}
+	err := readings(id)[what](p, reader, seen)
+	known.add(t, p.open(), "PRD-009")
+	gone := p.current() == nil || p.current().Session != "S1"
+	when := fmt.Sprintf("%s before step %d of %s", name, at, what)
+	if err != nil && (!errors.Is(err, ErrNoSession) || !gone) && (!errors.Is(err, ErrNoCheckpoint) || what != "read one" && what != "plan a deletion" && !gone) {
+		t.Errorf("%s: %v", when, err)
+	}
+	if seen.amiss != "" {
+		t.Errorf("%s: %s", when, seen.amiss)
+	}
+	for _, got := range seen.states {
+		want := known[seqOf(got)]
+		if want == nil {
+			t.Fatalf("%s: it saw %s, which is no boundary", when, seqOf(got))
+		}
+		same(t, when, got, want)
+	}
+	return i.count >= at
+}
