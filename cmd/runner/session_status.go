@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,6 +101,40 @@ func (q waitingGate) line(now time.Time) string {
 		parts = append(parts, "expired")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// failures tells what failed, in a line each: first what ended the session, then
+// what failed beside it.
+func (s sessionStatus) failures() []string {
+	const most = 10
+	var lines []string
+	add := func(f *checkpoint.Failure) {
+		if f != nil && !slices.Contains(lines, view.Summary(*f)) {
+			lines = append(lines, view.Summary(*f))
+		}
+	}
+	add(s.Error)
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			if w.Status == checkpoint.Failed {
+				add(w.Error)
+			}
+			addGates(w.Gates, add)
+		}
+		addGates(p.Gates, add)
+	}
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more (--json has all)", more))
+	}
+	return lines
+}
+
+func addGates(gates []*checkpoint.Gate, add func(*checkpoint.Failure)) {
+	for _, g := range gates {
+		if g.Status == checkpoint.Failed {
+			add(g.Error)
+		}
+	}
 }
 
 // damagedStatus is the status of a session that can't be read.

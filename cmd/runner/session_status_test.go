@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,6 +55,35 @@ func TestNextAction(t *testing.T) {
 		if s.words() != tt.words {
 			t.Errorf("%s: %q, want %q", tt.name, s.words(), tt.words)
 		}
+	}
+}
+
+// TestStatusNamesEveryFailure: what failed beside what ended the session is named
+// too, each failure once, and not without end.
+func TestStatusNamesEveryFailure(t *testing.T) {
+	t.Parallel()
+	failure := func(name, gate string) *checkpoint.Failure {
+		return &checkpoint.Failure{Workstream: name, Gate: gate, Message: "no"}
+	}
+	phase := &checkpoint.Phase{Name: "one", Workstreams: []*checkpoint.Workstream{
+		{Name: "WS1", Status: checkpoint.Failed, Error: failure("WS1", "")},
+		{Name: "WS2", Status: checkpoint.Failed, Error: failure("WS2", "")},
+		{Name: "WS3", Status: checkpoint.Completed, Error: failure("WS3", "")},
+		{Name: "WS4", Status: checkpoint.Succeeded, Gates: []*checkpoint.Gate{{Status: checkpoint.Failed, Error: failure("WS4", "lint (WS4)")}}},
+	}, Gates: []*checkpoint.Gate{{Status: checkpoint.Failed, Error: failure("one", "sign-off (one)")}, {Status: checkpoint.Passed, Error: failure("one", "old")}}}
+	st := &checkpoint.State{Status: checkpoint.StatusFailed, Error: failure("WS2", ""), Phases: []*checkpoint.Phase{phase}}
+	told := func() []string {
+		return newStatus(&environment{now: time.Now}, "PRD-009", &checkpoint.Snapshot{State: st}).failures()
+	}
+	if diff := cmp.Diff([]string{"WS2: no", "WS1: no", "lint (WS4): no", "sign-off (one): no"}, told()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for i := range 20 {
+		name := fmt.Sprint("more", i)
+		phase.Workstreams = append(phase.Workstreams, &checkpoint.Workstream{Name: name, Status: checkpoint.Failed, Error: failure(name, "")})
+	}
+	if lines := told(); len(lines) != 11 || lines[10] != "and 14 more (--json has all)" {
+		t.Errorf("of 24 failures it names %q", lines)
 	}
 }
 

@@ -241,8 +241,8 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		}
 	}
 	add("Running", strings.Join(running, ", "))
-	if s.Error != nil {
-		add("Error", view.Summary(*s.Error))
+	for _, failure := range s.failures() {
+		add("Error", failure)
 	}
 	if s.Pause != nil {
 		add("Paused", view.Waits(*s.Pause))
