@@ -1,0 +1,181 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
+	"prdrunner/runner"
+)
+
+var (
+	raceRounds = flag.Int("race.rounds", 60, "how often finish, cancel and timeout meet in the engine")
+	raceSeed   = flag.Uint64("race.seed", 1, "of these rounds")
+)
+
+// racing is an executor whose tasks end in a way that is drawn, at the moment
+// at which a signal comes, or without waiting for what comes of that.
+type racing struct {
+	mu      sync.Mutex
+	draw    *rand.Rand
+	signals chan string
+}
+
+func (x *racing) Run(ctx context.Context, task runner.Task, sink runner.Sink) (runner.Result, error) {
+	x.mu.Lock()
+	how, signal, waits := x.draw.IntN(4), x.draw.IntN(3) == 0, x.draw.IntN(3) == 0
+	x.mu.Unlock()
+	sink.Started(1)
+	if signal {
+		select {
+		case x.signals <- "SIGINT":
+		default: // another one came first
+			signal = false
+		}
+	}
+	if signal && waits {
+		<-ctx.Done()
+	}
+	r := runner.Result{Outcome: runner.Exited}
+	switch {
+	case ctx.Err() != nil && how == 3:
+		r.Outcome = runner.Cancelled
+	case how == 2:
+		r.Outcome = runner.TimedOut
+	case how == 1:
+		r.ExitCode = 1
+	}
+	return r, nil
+}
+
+// TestOneEndWhateverComesTogether: tasks finish, fail and run out of time while
+// a signal, a request to pause and the end of the session's own time come. Each
+// attempt has one end in the journal, each run has one, and that is its last
+// word.
+func TestOneEndWhateverComesTogether(t *testing.T) {
+	t.Parallel()
+	for round := range *raceRounds {
+		seed := *raceSeed + uint64(round)
+		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { oneEnd(t, seed) }) {
+			t.Logf("again: go test ./runner -run %s -race.seed=%d -race.rounds=1", strings.Split(t.Name(), "/")[0], seed)
+		}
+	}
+}
+
+func oneEnd(t *testing.T, seed uint64) {
+	t.Helper()
+	draw := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's
+	limit := []string{"1h", "1h", "1ms", "5ms"}[draw.IntN(4)]
+	b := newBenchOn(t, store.NewMemory(), fmt.Sprintf(`
+timeout = %q
+phase "one" {
+  workstream "a" {
+    for_each = toset(["1", "2", "3", "4"])
+    command  = ["true"]
+    retry {
+      attempts         = 2
+      initial_interval = "1ms"
+    }
+  }
+}
+phase "two" {
+  workstream "b" { command = ["true"] }
+}
+`, limit))
+	x := &racing{draw: draw, signals: make(chan string, 1)}
+	var asked sync.WaitGroup
+	pauses := draw.IntN(3) == 0
+	request := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkstreamStarted }, func() {
+		if pauses {
+			asked.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_ = b.store.Ask(ctx, checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbPause}, func(*checkpoint.Session) error { return nil })
+			})
+		}
+	})
+	e, err := b.build(request, func(o *runner.Options) {
+		o.Executor, o.Interrupts, o.KeepGoing = x, x.signals, seed%2 == 0
+	})
+	asked.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs, stands := []checkpoint.Kind{}, map[string]checkpoint.Kind{}
+	for c, err := range b.store.Follow(t.Context(), "PRD-001", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range c.Events {
+			name, kind := ofWorkstream(event), event.Kind()
+			switch {
+			case endsRun(kind):
+				runs = append(runs, kind)
+			case name != "" && (len(runs) > 0 || !slices.Contains(after(stands[name]), kind)):
+				t.Errorf("%s has %s after %q and %q", name, kind, stands[name], runs)
+			case name != "":
+				stands[name] = kind
+			}
+		}
+	}
+	for name, at := range stands {
+		if len(after(at)) > 0 {
+			t.Errorf("the last of %s is %s", name, at)
+		}
+	}
+	if len(runs) != 1 {
+		t.Errorf("the run ended with %q, as %s", runs, e.Status)
+	}
+}
+
+// after says what may come after an event of a workstream in a run, nothing
+// where it is the end.
+func after(kind checkpoint.Kind) []checkpoint.Kind {
+	switch kind {
+	case "":
+		return []checkpoint.Kind{checkpoint.KindWorkstreamStarted}
+	case checkpoint.KindWorkstreamStarted:
+		return []checkpoint.Kind{
+			checkpoint.KindWorkstreamAttemptFailed, checkpoint.KindWorkstreamFailed, checkpoint.KindWorkstreamInterrupted, checkpoint.KindWorkstreamCompleted,
+		}
+	case checkpoint.KindWorkstreamAttemptFailed: // and it waits for its next attempt
+		return []checkpoint.Kind{checkpoint.KindWorkstreamStarted, checkpoint.KindWorkstreamFailed, checkpoint.KindWorkstreamInterrupted}
+	}
+	return nil
+}
+
+// endsRun reports whether an event ends a run.
+func endsRun(kind checkpoint.Kind) bool {
+	return slices.Contains([]checkpoint.Kind{
+		checkpoint.KindSessionPaused, checkpoint.KindSessionFailed, checkpoint.KindSessionInterrupted, checkpoint.KindSessionCompleted,
+	}, kind)
+}
+
+// ofWorkstream is the workstream that an event is about, "" where it is about none.
+func ofWorkstream(event checkpoint.Event) string {
+	switch e := event.(type) {
+	case checkpoint.WorkstreamStarted:
+		return e.Workstream
+	case checkpoint.WorkstreamAttemptFailed:
+		return e.Workstream
+	case checkpoint.WorkstreamFailed:
+		return e.Workstream
+	case checkpoint.WorkstreamInterrupted:
+		return e.Workstream
+	case checkpoint.WorkstreamCompleted:
+		return e.Workstream
+	case checkpoint.WorkstreamUncertain:
+		return e.Workstream
+	}
+	return ""
+}
