@@ -6,8 +6,9 @@
 // the compiler leaves nothing of it behind. With the tag, these variables of
 // the environment say what is to happen:
 //
-//	RUNNER_FAILPOINT      ACTION@N[+][:OP[,OP...]], at the Nth operation of the
-//	                      kinds OP, and with + at all that follow it
+//	RUNNER_FAILPOINT      ACTION@N[+][:OP[,OP...][/FILE]], at the Nth operation of the
+//	                      kinds OP, on a file of that name in whichever directory,
+//	                      and with + at all that follow it
 //	RUNNER_FAILPOINT_LOG  a file that gets a line for each operation counted
 //	RUNNER_FAILPOINT_CUT  a directory of the file system that is cut
 //

@@ -5,6 +5,7 @@ package failpoint
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,9 @@ type point struct {
 	err    error // for an action that is one
 	delay  time.Duration
 	at     int
-	on     bool // and at all that follow
-	ops    []Op // none: all that change something
+	on     bool   // and at all that follow
+	ops    []Op   // none: all that change something
+	file   string // the last part of its name; "": any
 
 	mu      sync.Mutex
 	counted int
@@ -52,6 +54,7 @@ func parse(s string) (*point, error) {
 	}
 	what, ops, named := strings.Cut(s, ":")
 	if named {
+		ops, p.file, _ = strings.Cut(ops, "/")
 		for _, op := range strings.Split(ops, ",") {
 			p.ops = append(p.ops, Op(op))
 		}
@@ -60,7 +63,7 @@ func parse(s string) (*point, error) {
 	at, p.on = strings.CutSuffix(at, "+")
 	n, err := strconv.Atoi(at)
 	if err != nil || n < 1 {
-		return nil, fmt.Errorf("RUNNER_FAILPOINT=%s: want ACTION@N[+][:OP,...]", s)
+		return nil, fmt.Errorf("RUNNER_FAILPOINT=%s: want ACTION@N[+][:OP,...[/FILE]]", s)
 	}
 	p.action, p.at = action, n
 	if delay, ok := strings.CutPrefix(action, "delay="); ok {
@@ -97,7 +100,7 @@ func errorNamed(name string) error {
 
 // before counts an operation, and has happen what is to happen at it.
 func (p *point) before(op Op, name string, half func()) error {
-	if !p.counts(op) {
+	if !p.counts(op) || p.file != "" && filepath.Base(name) != p.file {
 		return nil
 	}
 	p.mu.Lock()
