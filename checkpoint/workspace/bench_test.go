@@ -71,6 +71,28 @@ func BenchmarkCapture(b *testing.B) {
 	})
 }
 
+// BenchmarkKeepSmall keeps artifacts that were just written. What costs is that
+// each is synced, and so is its object.
+func BenchmarkKeepSmall(b *testing.B) {
+	for _, n := range []int{1, 10, 100} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w, dir := keeper(b)
+			must(b, os.MkdirAll(filepath.Join(dir, "gen", "sub"), 0o755))
+			paths := make([]string, n)
+			for round := 0; b.Loop(); round++ {
+				b.StopTimer()
+				for i := range paths {
+					paths[i] = fmt.Sprintf("gen/sub/%d-%d", round, i)
+					must(b, os.WriteFile(filepath.Join(dir, filepath.FromSlash(paths[i])), []byte(paths[i]), 0o644))
+				}
+				b.StartTimer()
+				_, _, err := w.Keep(b.Context(), paths)
+				must(b, err)
+			}
+		})
+	}
+}
+
 // BenchmarkCaptureUnchanged has all files tracked in git: of a directory that
 // is not, git status looks at nothing but the name.
 func BenchmarkCaptureUnchanged(b *testing.B) {
