@@ -36,6 +36,7 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 		if !l.runPhase(phase) {
 			break
 		}
+		l.through = phase.Number == len(o.Pipeline.Phases)
 		if !l.betweenPhases(phase) {
 			break
 		}

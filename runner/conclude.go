@@ -117,8 +117,12 @@ func paused(reason checkpoint.PauseReason, message string, gates []string) check
 	return checkpoint.SessionPaused{Reason: reason, Gates: gates, Message: checkpoint.Text(message)}
 }
 
-// everythingDone reads it from the state, and trusts nothing else.
+// everythingDone reads it from the state, and trusts nothing else; what a run
+// that was stopped has not come to may be on record from before.
 func (l *loop) everythingDone() bool {
+	if !l.through {
+		return false
+	}
 	for _, p := range l.x.State().Phases {
 		if p.Status != checkpoint.Completed && p.Status != checkpoint.Skipped {
 			return false

@@ -65,6 +65,7 @@ type loop struct {
 	atOnce       bool                // a second signal came: nothing gets a grace any more
 	dirty        bool                // something has happened, so that the plan no longer tells all
 	inboxBad     bool                // that has been told
+	through      bool                // the run has come to the end of the last phase
 	over         bool                // the end of the run is being recorded
 	unwritten    bool                // something derived could not be written; that has been dealt with
 	onUnwritten  OnCheckpointError   // how
