@@ -30,6 +30,9 @@ func (s *crashSite) try(fault string) {
 	if hit && r.code != -1 {
 		s.notRetried(ops, at)
 	}
+	if hit && r.code == s.op.code && !tellsFault(r) {
+		s.notOnRecord()
+	}
 	s.acknowledged(r)
 	l := s.look("after it")
 	s.oneBoundary(l)
@@ -65,6 +68,16 @@ func tellsFault(r ran) bool {
 		}
 	}
 	return false
+}
+
+// notOnRecord checks that what failed, and was not told of, is nothing that
+// cannot be made again: neither journal nor object.
+func (s *crashSite) notOnRecord() {
+	s.t.Helper()
+	kind, name, _ := strings.Cut(s.hit, " ")
+	if kind != "remove" && (strings.Contains(name, "journal.jsonl") || strings.Contains(name, "/objects/")) {
+		s.failf("nothing tells of the fault")
+	}
 }
 
 // notRetried checks that nothing is written to or synced where that has failed,
