@@ -211,7 +211,9 @@ func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
 	w := m.works[name]
 	d, ran := r.log[m.key(name, w.attempts)]
 	err := m.mustBe(m.work(name).Effect == "once", "it may run again")
-	r.paused, r.asking[name] = true, true
+	if w.status != checkpoint.Running || r.tries[name] > 0 { // else the run before was killed, and its turn may not come
+		r.paused, r.asking[name] = true, true
+	}
 	switch {
 	case w.status == checkpoint.Running && r.tries[name] > 0:
 		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
