@@ -48,7 +48,7 @@ type FileRef struct {
 // Git is where the work tree stood. Commit is the full hash, "" before the
 // first commit; Branch is "" when HEAD is detached.
 type Git struct {
-	Branch string `json:"branch,omitempty"`
+	Branch Text   `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"`
 }
 

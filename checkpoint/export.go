@@ -52,8 +52,8 @@ type Exported struct {
 
 // Lacking is something that an archive should hold and does not.
 type Lacking struct {
-	What   Text   `json:"what"` // a path, the id of a checkpoint, or the name of an object
-	Reason string `json:"reason"`
+	What   Text `json:"what"` // a path, the id of a checkpoint, or the name of an object
+	Reason Text `json:"reason"`
 }
 
 // LackingError says what an archive would lack. None was written.

@@ -98,7 +98,7 @@ func (x *exporting) gatherObjects(ctx context.Context) (err error) {
 	}
 	own := x.needed.inventory
 	for _, digest := range slices.Sorted(maps.Keys(own.Lost)) {
-		x.lacks(digest, Lacking{What: Text(digest), Reason: own.Lost[digest]})
+		x.lacks(digest, Lacking{What: Text(digest), Reason: Text(own.Lost[digest])})
 	}
 	for digest, size := range own.Own {
 		x.addObject(ctx, workspace.Entry{Digest: digest, Size: size})
@@ -176,7 +176,7 @@ func (x *exporting) takeFromFiles(ctx context.Context) error {
 	for _, e := range x.lost {
 		path, there := files[e.Digest]
 		if !there || workspace.Sensitive(path) && path != e.Path {
-			x.lacks(e.Digest, Lacking{What: Text(e.Path), Reason: x.reasons[e.Digest]})
+			x.lacks(e.Digest, Lacking{What: Text(e.Path), Reason: Text(x.reasons[e.Digest])})
 			continue
 		}
 		e.Path = path

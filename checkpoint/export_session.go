@@ -257,7 +257,7 @@ func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
 	made, err := x.store.rebuildOne(x.prd, x.dir, ref.ID)
 	if errors.As(err, &damaged) {
 		x.done.LostFiles = append(x.done.LostFiles, ref.ID)
-		x.done.Lacking = append(x.done.Lacking, Lacking{What: Text(ref.ID), Reason: damaged.Detail})
+		x.done.Lacking = append(x.done.Lacking, Lacking{What: Text(ref.ID), Reason: Text(damaged.Detail)})
 		return nil, nil
 	}
 	if err != nil {

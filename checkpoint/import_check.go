@@ -195,7 +195,7 @@ func (k *checking) names() error {
 }
 
 func (k *checking) gitNames(g *Git, c *Capture) error {
-	if g != nil && (!isCommit(g.Commit) || strings.HasPrefix(g.Branch, "-")) {
+	if g != nil && (!isCommit(g.Commit) || strings.HasPrefix(string(g.Branch), "-")) {
 		return wrong(journalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
 	}
 	if c != nil && (!isCommit(c.Commit) || c.Ref != "" && !strings.HasPrefix(c.Ref, CaptureRefs(k.PRD))) {

@@ -57,7 +57,7 @@ type mail struct {
 	FormatVersion string  `json:"format_version"`
 	Request       Request `json:"request"`
 	Asker         Holder  `json:"asker"`
-	Error         string  `json:"error,omitempty"` // of a reply: "" is a yes
+	Error         Text    `json:"error,omitempty"` // of a reply: "" is a yes
 }
 
 // askInterval is how often the one who asks looks for a reply.
@@ -178,7 +178,7 @@ func (a *asking) reply() (bool, error) {
 		return true, err
 	}
 	if m.Error != "" {
-		return true, &RefusedError{Message: m.Error}
+		return true, &RefusedError{Message: string(m.Error)}
 	}
 	return true, nil
 }
@@ -275,7 +275,7 @@ func (x *Session) Answer(r Request, refusal error) error {
 		return fmt.Errorf("answer a request: %w", err)
 	}
 	if refusal != nil {
-		m.Error = refusal.Error()
+		m.Error = Text(refusal.Error())
 	}
 	data, err := marshal(m)
 	if err != nil {

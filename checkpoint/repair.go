@@ -14,18 +14,18 @@ import (
 
 // RebuiltCheckpoint is what rebuilding did to a checkpoint.
 type RebuiltCheckpoint struct {
-	ID      string   `json:"id"`
-	Was     []string `json:"was"`            // what was wrong; nothing, where only its file was missing
-	Kept    []string `json:"kept,omitempty"` // where its damaged files lie now
-	Written bool     `json:"written"`        // its file was made again, from the journal
-	Files   []Text   `json:"files"`          // whose bytes are there again
-	Left    []string `json:"left"`           // what is still wrong
+	ID      string `json:"id"`
+	Was     []Text `json:"was"`            // what was wrong; nothing, where only its file was missing
+	Kept    []Text `json:"kept,omitempty"` // where its damaged files lie now
+	Written bool   `json:"written"`        // its file was made again, from the journal
+	Files   []Text `json:"files"`          // whose bytes are there again
+	Left    []Text `json:"left"`           // what is still wrong
 }
 
 // NewRebuilt is the beginning of rebuilding a checkpoint, or what that would do
 // as far as can be told beforehand.
 func NewRebuilt(c CheckpointCheck) RebuiltCheckpoint {
-	r := RebuiltCheckpoint{ID: c.Ref.ID, Was: append([]string{}, c.Problems...), Written: c.Journal, Files: []Text{}, Left: []string{}}
+	r := RebuiltCheckpoint{ID: c.Ref.ID, Was: Texts(c.Problems), Written: c.Journal, Files: []Text{}, Left: []Text{}}
 	if c.Whole() && c.Ref.Damage != nil {
 		r.Was = append(r.Was, "it is marked as damaged")
 	}
@@ -99,7 +99,7 @@ func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt 
 	for _, c := range after.Checkpoints {
 		for i := range rebuilt {
 			if rebuilt[i].ID == c.Ref.ID {
-				rebuilt[i].Left = append(rebuilt[i].Left, c.Problems...)
+				rebuilt[i].Left = append(rebuilt[i].Left, Texts(c.Problems)...)
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 		if err != nil {
 			return err
 		}
-		r.Kept = append(r.Kept, kept)
+		r.Kept = append(r.Kept, Text(kept))
 	}
 	if err := x.putCheckpoint(*made, state); err != nil {
 		return err

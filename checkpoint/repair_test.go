@@ -92,7 +92,7 @@ func testRebuildCheckpoint(t *testing.T, f *fixture) {
 	if !bytes.Equal(f.read(f.checkpointFile(ids[1])), before) {
 		t.Error("the file is not what it was")
 	}
-	if kept := f.read("PRD-009/" + filepath.Base(rebuilt[0].Kept[0])); bytes.Equal(kept, before) || len(kept) != len(before) {
+	if kept := f.read("PRD-009/" + filepath.Base(string(rebuilt[0].Kept[0]))); bytes.Equal(kept, before) || len(kept) != len(before) {
 		t.Error("the damaged file was not kept")
 	}
 }

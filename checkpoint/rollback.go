@@ -116,7 +116,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 		return nil, err
 	}
 	if at := gitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {
-		r.Branch = orDetached(at.Branch)
+		r.Branch = orDetached(string(at.Branch))
 	}
 	return r, r.compareGit(ctx, w)
 }

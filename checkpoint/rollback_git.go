@@ -57,7 +57,7 @@ func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error
 		return nil
 	}
 	git := w.Git()
-	g := &GitReset{Branch: r.Target.Git.Branch, To: r.state.Capture.Commit}
+	g := &GitReset{Branch: string(r.Target.Git.Branch), To: r.state.Capture.Commit}
 	var err error
 	if g.From, err = git.Tip(ctx, g.Branch); err != nil {
 		return fmt.Errorf("read where git stands: %w", err)
@@ -116,7 +116,7 @@ func (x *Session) resetFor(ctx context.Context, w *workspace.Workspace, intent R
 		return nil, &CommitAbsentError{Commit: reset.To}
 	}
 	if ref := x.State().indexed().checkpoints[intent.To]; ref != nil && ref.Git != nil {
-		reset.Branch = ref.Git.Branch
+		reset.Branch = string(ref.Git.Branch)
 	}
 	return reset, w.Git().CheckReset(ctx, reset.Branch, reset.To)
 }

@@ -57,9 +57,9 @@ func headMoved(ctx context.Context, w *workspace.Workspace, now, target *State) 
 			left = append(left, *ref.Git)
 		}
 	}
-	moved := &HeadMovedError{To: intent.To, Scope: intent.Scope, Branch: safety.Git.Branch, Commit: safety.Git.Commit, On: branch}
+	moved := &HeadMovedError{To: intent.To, Scope: intent.Scope, Branch: string(safety.Git.Branch), Commit: safety.Git.Commit, On: branch}
 	for _, at := range left {
-		if at.Branch != branch {
+		if string(at.Branch) != branch {
 			continue
 		}
 		if at.Commit == head {

@@ -162,7 +162,7 @@ func gitOf(ctx context.Context, w *workspace.Workspace) *Git {
 	if err != nil {
 		return nil
 	}
-	return &Git{Branch: branch, Commit: commit}
+	return &Git{Branch: Text(branch), Commit: commit}
 }
 
 // carryOutRollback does what the intent says, and records how it ended. In its
@@ -307,7 +307,7 @@ func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, inte
 	}
 	failed.Undone = failed.UndoFail == nil
 	if git := gitOf(ctx, w); git != nil {
-		failed.Branch, failed.Commit = git.Branch, git.Commit
+		failed.Branch, failed.Commit = string(git.Branch), git.Commit
 		if status, err := w.Git().Status(ctx); err == nil {
 			failed.Status = status
 		}

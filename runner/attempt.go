@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
@@ -104,7 +105,8 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 }
 
 // leak refuses names that hold a sensitive value. Values can be masked where
-// they are recorded; a name that is masked names nothing any more.
+// they are recorded; a name that is masked names nothing any more. A metric must
+// be text, since it is compared with what a pipeline says.
 func (l *loop) leak(r performed) error {
 	for _, a := range r.artifacts {
 		if l.o.Mask(string(a.Path)) != string(a.Path) {
@@ -116,9 +118,12 @@ func (l *loop) leak(r performed) error {
 			return errors.New("the name of an output holds a sensitive value; choose another name")
 		}
 	}
-	for name := range r.outputs.metrics {
+	for name, value := range r.outputs.metrics {
 		if l.o.Mask(name) != name {
 			return errors.New("the name of a metric holds a sensitive value; choose another name")
+		}
+		if text, ok := maskMetric(value, l.o.Mask).(string); ok && !utf8.ValidString(text) {
+			return fmt.Errorf("the metric %s is not UTF-8, and so equals nothing that a pipeline can say", name)
 		}
 	}
 	return nil

@@ -195,11 +195,11 @@ func (l *loop) takeBack(s Step) {
 	switch {
 	case s.Kind == WorkstreamStep && s.Decision == Rerun:
 		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != checkpoint.Pending {
-			l.x.Add(checkpoint.WorkstreamInvalidated{Workstream: s.Name, Reason: checkpoint.Text(s.Reason)})
+			l.x.Add(checkpoint.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
 		}
 	case s.Kind == GateStep && s.Decision == Judge:
 		if g := l.x.State().Gate(s.Name); g != nil && g.Status == checkpoint.Passed {
-			l.x.Add(checkpoint.GateVoided{Gate: s.Name, Reason: checkpoint.Text(s.Reason)})
+			l.x.Add(checkpoint.GateVoided{Gate: s.Name, Reason: s.Reason})
 		}
 	}
 }

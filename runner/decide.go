@@ -147,8 +147,8 @@ func decideConflicts(s subject, step Step) Step {
 
 // restorable are the artifacts that are put back for a workstream that does
 // not run again: the missing ones, and the edited where that was decided.
-func restorable(s subject) []string {
-	var paths []string
+func restorable(s subject) []checkpoint.Text {
+	var paths []checkpoint.Text
 	for _, c := range s.conflicts {
 		if c.Kept && (c.Found == "" || s.choice == ConflictRestore) {
 			paths = append(paths, c.Path)
@@ -276,7 +276,7 @@ func owners(steps []Step) (waits, running []string) {
 }
 
 func (s Step) with(d Decision, format string, args ...any) Step {
-	s.Decision, s.Reason = d, fmt.Sprintf(format, args...)
+	s.Decision, s.Reason = d, checkpoint.Text(fmt.Sprintf(format, args...))
 	return s
 }
 
@@ -307,7 +307,7 @@ func describeChanges(c []Change) string {
 	first := c[0]
 	text := first.Component + " changed"
 	if first.Name != "" {
-		text = first.Component + " changed: " + first.Name
+		text = first.Component + " changed: " + string(first.Name)
 	}
 	if len(c) > 1 {
 		text += fmt.Sprintf(" and %d more", len(c)-1)
@@ -323,18 +323,18 @@ func messageOf(f *checkpoint.Failure) string {
 }
 
 // list names a few things, and counts the rest.
-func list(names []string) string {
+func list[S ~string](names []S) string {
 	switch n := len(names); {
 	case n == 0:
 		return "nothing"
 	case n == 1:
-		return names[0]
+		return string(names[0])
 	case n <= 3:
-		text := names[0]
+		text := string(names[0])
 		for _, name := range names[1 : n-1] {
-			text += ", " + name
+			text += ", " + string(name)
 		}
-		return text + " and " + names[n-1]
+		return text + " and " + string(names[n-1])
 	default:
 		return fmt.Sprintf("%s, %s and %d more", names[0], names[1], n-2)
 	}

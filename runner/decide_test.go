@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 				tt.s.ws.Gates = []*pipeline.Gate{{Name: "lint", Workstream: tt.s.ws}}
 			}
 			got := decide(tt.s)
-			if got.Decision != tt.want || !strings.Contains(got.Reason, tt.reason) {
+			if got.Decision != tt.want || !strings.Contains(string(got.Reason), tt.reason) {
 				t.Errorf("got %s (%s), want %s (…%s…)", got.Decision, got.Reason, tt.want, tt.reason)
 			}
 		})
@@ -111,7 +111,7 @@ func TestDecideGate(t *testing.T) {
 			t.Parallel()
 			tt.s.gate = &pipeline.Gate{Name: "lint", Kind: pipeline.GateCommand, Phase: phase, Workstream: ws}
 			got := decideGate(tt.s)
-			if got.Decision != tt.want || !strings.Contains(got.Reason, tt.reason) {
+			if got.Decision != tt.want || !strings.Contains(string(got.Reason), tt.reason) {
 				t.Errorf("got %s (%s), want %s (…%s…)", got.Decision, got.Reason, tt.want, tt.reason)
 			}
 		})

@@ -22,30 +22,30 @@ func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, confli
 			continue
 		}
 		recorded := recordedArtifact(st, c.Workstream, c.Path)
-		now, err := s.files.Describe(ctx, c.Path)
+		now, err := s.files.Describe(ctx, string(c.Path))
 		if recorded == nil || err != nil {
 			continue
 		}
 		was := entry(*recorded)
-		change := workspace.Change{Path: c.Path, Kind: workspace.Modified, From: &was, To: &now}
+		change := workspace.Change{Path: string(c.Path), Kind: workspace.Modified, From: &was, To: &now}
 		d, err := s.files.TextDiff(ctx, change, s.files.Open, s.files.OpenNow)
 		switch {
 		case err != nil:
 		case d.Note != "":
-			c.Difference = d.Note
+			c.Difference = checkpoint.Text(d.Note)
 		default:
-			c.Difference = string(d.Text)
+			c.Difference = checkpoint.Text(d.Text)
 		}
 	}
 }
 
-func recordedArtifact(st *checkpoint.State, workstream, path string) *checkpoint.Artifact {
+func recordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
 	rec := recordOf(st, workstream)
 	if rec == nil {
 		return nil
 	}
 	for i, a := range rec.Artifacts {
-		if string(a.Path) == path {
+		if a.Path == path {
 			return &rec.Artifacts[i]
 		}
 	}

@@ -99,7 +99,7 @@ func changes(was, is checkpoint.Digest) []Change {
 	}
 	for _, name := range slices.Sorted(maps.Keys(union(was.Variables, is.Variables))) {
 		if was.Variables[name] != is.Variables[name] {
-			c = append(c, Change{Component: "variables", Name: name, Old: was.Variables[name], New: is.Variables[name]})
+			c = append(c, Change{Component: "variables", Name: checkpoint.Text(name), Old: was.Variables[name], New: is.Variables[name]})
 		}
 	}
 	if was.Inputs != is.Inputs {
@@ -117,7 +117,7 @@ func changed(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
 		if old[name] != now[name] {
-			c = append(c, Change{Component: component, Name: name, Old: old[name], New: now[name]})
+			c = append(c, Change{Component: component, Name: checkpoint.Text(name), Old: old[name], New: now[name]})
 		}
 	}
 	if len(c) == 0 || old == nil || now == nil {

@@ -19,7 +19,7 @@ func (l *loop) keepEdits() ([]checkpoint.Commit, error) {
 	var paths []string
 	for _, conflicts := range l.facts.conflicts {
 		for _, c := range edited(conflicts) {
-			paths = append(paths, c.Path)
+			paths = append(paths, string(c.Path))
 		}
 	}
 	if len(paths) == 0 {
@@ -66,7 +66,7 @@ func (l *loop) isKept(path, digest string) bool { return digest != "" && l.kept[
 
 // unkept are the edits that nothing would bring back if they were overwritten.
 func (l *loop) unkept(conflicts []Conflict) []Conflict {
-	return filter(conflicts, func(c Conflict) bool { return !l.isKept(c.Path, c.Found) })
+	return filter(conflicts, func(c Conflict) bool { return !l.isKept(string(c.Path), c.Found) })
 }
 
 // endConflict makes the checkpoint of the files in which no edit is left.

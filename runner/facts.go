@@ -129,7 +129,7 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 	var conflicts []Conflict
 	conflict := func(a checkpoint.Artifact, found string) error {
 		kept, err := s.files.Kept(a.Digest)
-		conflicts = append(conflicts, Conflict{Path: string(a.Path), Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
+		conflicts = append(conflicts, Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
 		return err
 	}
 	var partial []checkpoint.Artifact
@@ -271,7 +271,7 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 			}
 			for _, c := range f.conflicts[ws.Name] {
 				if c.Kept && (c.Found == "" || choice == ConflictRestore) {
-					s.restores[c.Path] = *recordedArtifact(st, ws.Name, c.Path)
+					s.restores[string(c.Path)] = *recordedArtifact(st, ws.Name, c.Path)
 				}
 			}
 		}

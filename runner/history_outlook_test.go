@@ -60,7 +60,7 @@ func (r reason) check(s runner.Step) error {
 	var changes []string
 	for _, c := range s.Changes {
 		if c.Component != "variables" {
-			changes = append(changes, c.Component+" "+c.Name)
+			changes = append(changes, c.Component+" "+string(c.Name))
 		}
 	}
 	if s.Decision == runner.Depends || s.Decision == runner.Blocked && len(r.on) > 0 {
@@ -189,7 +189,7 @@ func (p *play) samePlan(want map[string]runner.Decision) error {
 	got, why := map[string]runner.Decision{}, map[string]string{}
 	for _, phase := range p.plan.Phases {
 		for _, s := range phase.Steps {
-			got[s.Name], why[s.Name] = s.Decision, s.Reason
+			got[s.Name], why[s.Name] = s.Decision, string(s.Reason)
 			if s.Reason == "" {
 				return fmt.Errorf("%s is to %s, and nobody knows why", s.Name, s.Decision)
 			}

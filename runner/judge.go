@@ -92,7 +92,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 		l.reviewOr(g, then)
 		return
 	case Skipped:
-		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: checkpoint.Text(step.Reason)})
+		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
 	case Run, Rerun, Judge:
 	case Depends, Blocked, Uncertain:

@@ -131,7 +131,7 @@ func (l *loop) decided(n *node) {
 		l.enter()
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Uncertain {
 			l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: checkpoint.Failure{
-				Workstream: n.ws.Name, Outcome: "unknown", Message: checkpoint.Text(n.step.Reason),
+				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
 			}})
 		}
 		l.uncertain(n)
@@ -144,7 +144,7 @@ func (l *loop) decided(n *node) {
 func (l *loop) skipWorkstream(n *node) {
 	if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Skipped {
 		l.enter()
-		l.add(nil, checkpoint.WorkstreamSkipped{Workstream: n.ws.Name, Reason: checkpoint.Text(n.step.Reason)})
+		l.add(nil, checkpoint.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.member(n.ws, false)
 	l.add(func() { l.end(n, true) })

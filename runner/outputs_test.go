@@ -24,6 +24,7 @@ func TestParseOutputs(t *testing.T) {
 			metrics: map[string]any{"coverage": 81.5, "clean": true, "tool": "go", "hex": "0x10", "nan": "NaN"},
 		}, ""},
 		{"result", "summary=done\nlocation=out/report.html\n", outputs{summary: "done", location: "out/report.html"}, ""},
+		{"bytes", "a=\xff\nsummary=\xfe\nlocation=\xfd\n", outputs{values: map[string]string{"a": "\xff"}, summary: "\xfe", location: "\xfd"}, ""},
 		{"no name", "hello\n", outputs{}, "line 1 of RUNNER_OUTPUT is neither"},
 		{"bad name", "ok=1\n1st=2\n", outputs{}, `line 2 of RUNNER_OUTPUT: "1st" is not a name`},
 		{"open block", "notes<<EOF\none\n", outputs{}, `no line "EOF" ends`},

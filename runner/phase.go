@@ -106,9 +106,9 @@ func (l *loop) skipPhase(phase *pipeline.Phase) {
 
 // recordSkipped records that nothing of a phase runs: its own when says so, or
 // that of each of its workstreams.
-func (l *loop) recordSkipped(phase *pipeline.Phase, reason string) {
+func (l *loop) recordSkipped(phase *pipeline.Phase, reason checkpoint.Text) {
 	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Skipped {
-		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: checkpoint.Text(reason)})
+		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: reason})
 	}
 }
 

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -36,23 +37,23 @@ const PlanFormat = "1.0"
 // Plan is what a run would do, and why. It is made by a pure function of
 // pipeline, state and facts, and is plain data.
 type Plan struct {
-	FormatVersion string      `json:"format_version"`
-	PRD           string      `json:"prd"`
-	Title         string      `json:"title"`
-	Session       string      `json:"session,omitempty"` // of the state it goes on from, "" for a first run
-	Seq           uint64      `json:"seq"`               // of that state
-	Status        string      `json:"status,omitempty"`  // of that state
-	MadeAt        time.Time   `json:"made_at"`
-	Pipeline      string      `json:"pipeline_digest"`
-	ResumeFrom    int         `json:"resume_from,omitempty"` // number of the first phase with something to do
-	Phases        []PlanPhase `json:"phases"`
-	Warnings      []string    `json:"warnings"`
-	Stale         []Stale     `json:"stale"`              // what the session was about has changed
-	Conflicts     []Conflict  `json:"conflicts"`          // artifacts that someone edited
-	Moved         []Moved     `json:"moved"`              // files that changed since the last run ended
-	Selection     Selection   `json:"selection,omitzero"` // what was chosen to run again, or only
-	OnConflict    OnConflict  `json:"on_conflict,omitempty"`
-	Facts         string      `json:"facts"` // digest of everything the plan was made from
+	FormatVersion string            `json:"format_version"`
+	PRD           string            `json:"prd"`
+	Title         string            `json:"title"`
+	Session       string            `json:"session,omitempty"` // of the state it goes on from, "" for a first run
+	Seq           uint64            `json:"seq"`               // of that state
+	Status        string            `json:"status,omitempty"`  // of that state
+	MadeAt        time.Time         `json:"made_at"`
+	Pipeline      string            `json:"pipeline_digest"`
+	ResumeFrom    int               `json:"resume_from,omitempty"` // number of the first phase with something to do
+	Phases        []PlanPhase       `json:"phases"`
+	Warnings      []checkpoint.Text `json:"warnings"`
+	Stale         []Stale           `json:"stale"`              // what the session was about has changed
+	Conflicts     []Conflict        `json:"conflicts"`          // artifacts that someone edited
+	Moved         []Moved           `json:"moved"`              // files that changed since the last run ended
+	Selection     Selection         `json:"selection,omitzero"` // what was chosen to run again, or only
+	OnConflict    OnConflict        `json:"on_conflict,omitempty"`
+	Facts         string            `json:"facts"` // digest of everything the plan was made from
 }
 
 // PlanPhase is a phase of a plan.
@@ -65,47 +66,47 @@ type PlanPhase struct {
 
 // Step is one workstream or gate of a plan.
 type Step struct {
-	Kind     StepKind `json:"kind"`
-	Name     string   `json:"name"` // a gate's is its label
-	Title    string   `json:"title,omitempty"`
-	Decision Decision `json:"decision"`
-	Reason   string   `json:"reason"`
-	Changes  []Change `json:"changes,omitempty"`  // what changed, for a rerun
-	On       []string `json:"on,omitempty"`       // what it depends or is blocked on
-	Restores []string `json:"restores,omitempty"` // artifacts that are put back from objects
+	Kind     StepKind          `json:"kind"`
+	Name     string            `json:"name"` // a gate's is its label
+	Title    string            `json:"title,omitempty"`
+	Decision Decision          `json:"decision"`
+	Reason   checkpoint.Text   `json:"reason"`
+	Changes  []Change          `json:"changes,omitempty"`  // what changed, for a rerun
+	On       []string          `json:"on,omitempty"`       // what it depends or is blocked on
+	Restores []checkpoint.Text `json:"restores,omitempty"` // artifacts that are put back from objects
 }
 
 // Change is one difference that makes a step run again.
 type Change struct {
-	Component string `json:"component"`      // definition, inputs, upstream, variables, artifacts
-	Name      string `json:"name,omitempty"` // of the file, variable or workstream
-	Old       string `json:"old,omitempty"`
-	New       string `json:"new,omitempty"`
+	Component string          `json:"component"`      // definition, inputs, upstream, variables, artifacts
+	Name      checkpoint.Text `json:"name,omitempty"` // of the file, variable or workstream
+	Old       string          `json:"old,omitempty"`
+	New       string          `json:"new,omitempty"`
 }
 
 // Stale is a change outside the steps that puts the whole session in doubt.
 type Stale struct {
-	What string `json:"what"` // the PRD document
-	Path string `json:"path"`
-	Old  string `json:"old"`
-	New  string `json:"new"`
+	What string          `json:"what"` // the PRD document
+	Path checkpoint.Text `json:"path"`
+	Old  string          `json:"old"`
+	New  string          `json:"new"`
 }
 
 // Conflict is an artifact that is not what its workstream left behind.
 type Conflict struct {
-	Path       string `json:"path"`
-	Workstream string `json:"workstream"`
-	Recorded   string `json:"recorded"`
-	Found      string `json:"found"`          // "" when the file is missing
-	Kept       bool   `json:"kept,omitempty"` // its bytes are an object, so that it can be put back
+	Path       checkpoint.Text `json:"path"`
+	Workstream string          `json:"workstream"`
+	Recorded   string          `json:"recorded"`
+	Found      string          `json:"found"`          // "" when the file is missing
+	Kept       bool            `json:"kept,omitempty"` // its bytes are an object, so that it can be put back
 	// Difference is what was edited, line by line, or in words where it is not
 	// text. It is there when somebody has to decide.
-	Difference string `json:"difference,omitempty"`
+	Difference checkpoint.Text `json:"difference,omitempty"`
 }
 
 // Moved is a file that is not as it was when the last run ended.
 type Moved struct {
-	Path string               `json:"path"`
+	Path checkpoint.Text      `json:"path"`
 	Kind workspace.ChangeKind `json:"kind"`
 }
 

@@ -158,7 +158,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 	plan := &Plan{
 		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
-		Warnings: []string{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
+		Warnings: []checkpoint.Text{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
 		Selection: pl.choose.selection, OnConflict: pl.choice,
 	}
 	for _, phase := range pl.p.Phases {
@@ -186,10 +186,10 @@ func (pl *planner) plan(now time.Time) *Plan {
 	}
 	pl.stale(plan)
 	for _, link := range pl.facts.linksOut {
-		plan.Warnings = append(plan.Warnings, behindLink(link))
+		plan.Warnings = append(plan.Warnings, checkpoint.Text(behindLink(link)))
 	}
 	for _, c := range pl.facts.moved {
-		plan.Moved = append(plan.Moved, Moved{Path: c.Path, Kind: c.Kind})
+		plan.Moved = append(plan.Moved, Moved{Path: checkpoint.Text(c.Path), Kind: c.Kind})
 	}
 	plan.Facts = plan.digest(pl.facts)
 	return plan
@@ -205,7 +205,7 @@ func behindLink(link string) string {
 func (p *Plan) warn(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
-			p.Warnings = append(p.Warnings, d.Summary+": "+d.Detail)
+			p.Warnings = append(p.Warnings, checkpoint.Text(d.Summary+": "+d.Detail))
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (pl *planner) stale(plan *Plan) {
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {
 		return
 	}
-	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: string(is.Path), Old: was.Digest, New: is.Digest})
+	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: is.Path, Old: was.Digest, New: is.Digest})
 }
 
 // active reports whether the step has something to do.

@@ -108,7 +108,7 @@ type ConflictError struct {
 func (e *ConflictError) Error() string {
 	names := make([]string, len(e.Conflicts))
 	for i, c := range e.Conflicts {
-		names[i] = c.Path
+		names[i] = string(c.Path)
 	}
 	text := ErrConflict.Error() + ": " + list(names)
 	if e.Rerun {

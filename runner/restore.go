@@ -82,10 +82,10 @@ func isChanged(err error) bool {
 
 // recorded are the artifacts that a step restores, as they are on record.
 func (l *loop) recorded(s Step) ([]checkpoint.Artifact, checkpoint.Event) {
-	event := checkpoint.ArtifactsRestored{Workstream: s.Name, Reason: checkpoint.Text(s.Reason)}
+	event := checkpoint.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
 	var wanted []checkpoint.Artifact
 	for _, a := range l.x.State().Workstream(s.Name).Artifacts {
-		if slices.Contains(s.Restores, string(a.Path)) {
+		if slices.Contains(s.Restores, a.Path) {
 			wanted = append(wanted, a)
 			event.Paths = append(event.Paths, a.Path)
 		}
@@ -94,7 +94,7 @@ func (l *loop) recorded(s Step) ([]checkpoint.Artifact, checkpoint.Event) {
 }
 
 // restored takes out of the facts what is no conflict any more.
-func (l *loop) restored(workstream string, paths []string) {
+func (l *loop) restored(workstream string, paths []checkpoint.Text) {
 	l.facts.conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.conflicts[workstream]), func(c Conflict) bool {
 		return slices.Contains(paths, c.Path)
 	})

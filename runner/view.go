@@ -38,7 +38,7 @@ type Ending struct {
 	Pause    *checkpoint.Pause
 	Signal   string // of an interrupted run
 	Duration time.Duration
-	Next     []string // the commands to type next
+	Next     []checkpoint.Text // the commands to type next
 	// Unwritten says that checkpoints could not be written, which has been
 	// dealt with: the session is paused for it, or they were skipped.
 	Unwritten bool

@@ -50,7 +50,7 @@ func TestStates(t *testing.T) {
 				s.Error = &checkpoint.Failure{Message: "exit code 1"}
 			},
 			want: Comparison{State: []ValueChange{
-				{"status", "in_progress", "failed"}, {"phase", "one", "two"}, {"current_step", 1, 2}, {"error", nil, "exit code 1"},
+				{"status", "in_progress", "failed"}, {"phase", "one", "two"}, {"current_step", 1, 2}, {"error", nil, checkpoint.Text("exit code 1")},
 			}},
 		},
 		{

@@ -182,9 +182,10 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 }
 
 // standing says where git stood at a checkpoint, or stands.
-func standing(ctx context.Context, git *workspace.Git, p Point, at *checkpoint.Git) (err error) {
+func standing(ctx context.Context, git *workspace.Git, p Point, at *checkpoint.Git) error {
 	if p.ID == "" {
-		at.Branch, at.Commit, err = git.Head(ctx)
+		branch, commit, err := git.Head(ctx)
+		at.Branch, at.Commit = checkpoint.Text(branch), commit
 		return err
 	}
 	if p.git != nil {

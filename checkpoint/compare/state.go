@@ -52,13 +52,13 @@ func compareFields(a, b *checkpoint.State) []ValueChange {
 	fields := func(s *checkpoint.State) []ValueChange {
 		list := []ValueChange{
 			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.Steps},
-			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: ""},
+			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: checkpoint.Text("")},
 		}
 		if s.Document != nil {
 			list[5].From = s.Document.Digest
 		}
 		if s.Error != nil {
-			list[6].From = string(s.Error.Message)
+			list[6].From = s.Error.Message
 		}
 		return list
 	}
@@ -74,7 +74,7 @@ func compareFields(a, b *checkpoint.State) []ValueChange {
 
 // absent makes an empty string nil.
 func absent(v any) any {
-	if v == "" {
+	if v == "" || v == checkpoint.Text("") {
 		return nil
 	}
 	return v

@@ -12,6 +12,15 @@ import (
 // is written as {"base64":"…"}, since encoding/json would replace it.
 type Text string
 
+// List are strings as JSON keeps them: none is [], never null.
+func List(list []string) []Text {
+	all := make([]Text, len(list))
+	for i, s := range list {
+		all[i] = Text(s)
+	}
+	return all
+}
+
 type encodedText struct {
 	Base64 []byte `json:"base64"`
 }

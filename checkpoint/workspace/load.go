@@ -75,8 +75,8 @@ func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Lis
 		return "", err
 	}
 	wire := wireListing{
-		FormatVersion: listingVersion, Patterns: texts(l.Patterns),
-		LeftOut: texts(l.LeftOut), Unstable: texts(l.Unstable), Special: texts(l.Special),
+		FormatVersion: listingVersion, Patterns: text.List(l.Patterns),
+		LeftOut: text.List(l.LeftOut), Unstable: text.List(l.Unstable), Special: text.List(l.Special),
 	}
 	if wire.Dirs, err = putDirs(ctx, batch, l.Entries); err != nil {
 		return "", err
@@ -119,15 +119,6 @@ func sizeOf(entries []Entry) int64 {
 		bytes += e.Size
 	}
 	return bytes
-}
-
-// texts are strings as JSON keeps them: a list is [], never null.
-func texts(list []string) []text.Text {
-	all := make([]text.Text, len(list))
-	for i, s := range list {
-		all[i] = text.Text(s)
-	}
-	return all
 }
 
 func plain(list []text.Text) []string {

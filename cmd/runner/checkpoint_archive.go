@@ -18,10 +18,10 @@ type checkpointArchiveOptions struct {
 
 // archivedSession is what `checkpoint archive --json` prints.
 type archivedSession struct {
-	FormatVersion string `json:"format_version"`
-	PRD           string `json:"prd"`
-	Session       string `json:"session"`
-	Path          string `json:"path"`
+	FormatVersion string          `json:"format_version"`
+	PRD           string          `json:"prd"`
+	Session       string          `json:"session"`
+	Path          checkpoint.Text `json:"path"`
 }
 
 func newCheckpointArchiveCommand(env *environment) *cobra.Command {
@@ -72,7 +72,7 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 		return err
 	}
 	if o.json {
-		return writeJSON(env.stdout, archivedSession{outputFormat, o.prd, st.Session, at})
+		return writeJSON(env.stdout, archivedSession{outputFormat, o.prd, st.Session, checkpoint.Text(at)})
 	}
 	fmt.Fprintf(env.stdout, "Archived %s under %s\n", o.prd, env.display(at))
 	return nil

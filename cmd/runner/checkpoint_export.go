@@ -38,7 +38,7 @@ type exportedSession struct {
 	PRD           string               `json:"prd"`
 	Session       string               `json:"session"`
 	Seq           uint64               `json:"seq"`
-	Archive       string               `json:"archive"`
+	Archive       checkpoint.Text      `json:"archive"`
 	Size          int64                `json:"size"`
 	SHA256        string               `json:"sha256"`
 	Checkpoints   int                  `json:"checkpoints"`
@@ -198,10 +198,10 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {
 	return exportedSession{
-		LeftOut:       texts(done.LeftOut),
-		FromFiles:     texts(done.FromFiles),
+		LeftOut:       checkpoint.Texts(done.LeftOut),
+		FromFiles:     checkpoint.Texts(done.FromFiles),
 		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
-		Archive: done.Path, Size: done.Size, SHA256: done.SHA256,
+		Archive: checkpoint.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
 		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
 		Missing: append([]checkpoint.Lacking{}, done.Lacking...),
 	}
@@ -222,12 +222,12 @@ func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *ch
 	}
 	if len(done.FromFiles) > 0 {
 		fmt.Fprintf(&b, "\nTaken from the workspace, because what kept it is lost or damaged; `%s` mends that:\n", env.command("checkpoint rebuild "+done.PRD))
-		writePaths(&b, "-", texts(done.FromFiles))
+		writePaths(&b, "-", checkpoint.Texts(done.FromFiles))
 	}
 	writeLacking(&b, done.Lacking)
 	if len(done.LeftOut) > 0 {
 		b.WriteString("\nNot in it, because they look sensitive; take them along yourself:\n")
-		writePaths(&b, "-", texts(done.LeftOut))
+		writePaths(&b, "-", checkpoint.Texts(done.LeftOut))
 	}
 	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
 	for _, s := range suggestResume(st, "") {
@@ -250,6 +250,6 @@ func writeLacking(b *strings.Builder, lacking []checkpoint.Lacking) {
 			fmt.Fprintf(b, "  … and %d more (--json lists all)\n", len(lacking)-most)
 			return
 		}
-		fmt.Fprintf(b, "  - %s: %s\n", view.OneLine(string(l.What)), view.OneLine(l.Reason))
+		fmt.Fprintf(b, "  - %s: %s\n", view.OneLine(string(l.What)), view.OneLine(string(l.Reason)))
 	}
 }

@@ -51,7 +51,7 @@ func newImportResult(i *importing) importResult {
 		r.Differ = append(r.Differ, checkpoint.Text(c.Path))
 	}
 	for _, b := range i.files.Blocked {
-		r.Blocked = append(r.Blocked, fileProblem{checkpoint.Text(b.Path), b.By + " is in the way"})
+		r.Blocked = append(r.Blocked, fileProblem{checkpoint.Text(b.Path), checkpoint.Text(b.By + " is in the way")})
 	}
 	for _, path := range i.files.LeftOut {
 		r.LeftOut = append(r.LeftOut, checkpoint.Text(path))
@@ -65,7 +65,7 @@ func (r *importResult) restored(done *checkpoint.RestoredFiles) {
 		r.LeftAlone = append(r.LeftAlone, checkpoint.Text(path))
 	}
 	for _, m := range done.Skipped {
-		r.Missing = append(r.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
+		r.Missing = append(r.Missing, fileProblem{checkpoint.Text(m.Path), checkpoint.Text(m.Reason)})
 	}
 }
 

@@ -43,13 +43,13 @@ type sessionItem struct {
 	PRD       string            `json:"prd"`
 	Session   string            `json:"session,omitempty"`
 	Place     checkpoint.Place  `json:"place"`
-	Path      string            `json:"path"`
+	Path      checkpoint.Text   `json:"path"`
 	Title     string            `json:"title,omitempty"`
 	Type      string            `json:"type,omitempty"`
 	Status    checkpoint.Status `json:"status,omitempty"`
 	CreatedAt time.Time         `json:"created_at,omitzero"`
 	Current   string            `json:"current_checkpoint,omitempty"`
-	Damaged   string            `json:"damaged,omitempty"` // why it cannot be read
+	Damaged   checkpoint.Text   `json:"damaged,omitempty"` // why it cannot be read
 }
 
 func newCheckpointListCommand(env *environment) *cobra.Command {
@@ -196,14 +196,14 @@ func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) ch
 		Checkpoints:   []checkpointItem{}, Rollbacks: []checkpoint.RollbackRecord{}, Sessions: []sessionItem{},
 	}
 	for i, at := range sessions {
-		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: env.display(at.Dir)}
+		item := sessionItem{PRD: at.PRD, Place: at.Place, Path: checkpoint.Text(env.display(at.Dir))}
 		if i == 0 || list.PRD == at.PRD {
 			list.PRD = at.PRD
 		} else {
 			list.PRD = ""
 		}
 		if at.State == nil {
-			item.Damaged = env.localize(at.Err.Error())
+			item.Damaged = checkpoint.Text(env.localize(at.Err.Error()))
 			list.Sessions = append(list.Sessions, item)
 			continue
 		}

@@ -49,7 +49,7 @@ type rebuiltJournal struct {
 	Import        *checkpoint.PendingImport `json:"import_given_up,omitempty"`
 	Uncertain     []string                  `json:"uncertain"`
 	Gone          []string                  `json:"checkpoints_gone"`
-	Kept          string                    `json:"kept,omitempty"`
+	Kept          checkpoint.Text           `json:"kept,omitempty"`
 }
 
 func newCheckpointRebuildCommand(env *environment) *cobra.Command {
@@ -114,7 +114,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			return err
 		}
 		var rebuilt []checkpoint.RebuiltCheckpoint
-		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: texts(o.references)}
+		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: checkpoint.Texts(o.references)}
 		err = store.Audited(record, func() (err error) {
 			rebuilt, err = session.Rebuild(ctx, w, o.references)
 			return errors.Join(err, session.Close())
@@ -183,17 +183,17 @@ func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.Rebu
 	switch {
 	case o.dryRun:
 		made = "its file would be made again from the journal"
-		fmt.Fprintf(env.stdout, "✗ %s: %s\n", r.ID, view.OneLine(said.again(strings.Join(r.Was, "; "))))
+		fmt.Fprintf(env.stdout, "✗ %s: %s\n", r.ID, view.OneLine(said.again(joined(r.Was))))
 	case r.Whole():
 		fmt.Fprintf(env.stdout, "✓ %s is whole\n", r.ID)
 	default:
-		fmt.Fprintf(env.stdout, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(said.again(strings.Join(r.Left, "; "))))
+		fmt.Fprintf(env.stdout, "✗ %s cannot be rebuilt: %s\n", r.ID, view.OneLine(said.again(joined(r.Left))))
 	}
 	if r.Written {
 		fmt.Fprintf(env.stdout, "  %s\n", made)
 	}
 	for _, path := range r.Kept {
-		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(path))
+		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(string(path)))
 	}
 	for _, path := range r.Files {
 		fmt.Fprintf(env.stdout, "  bytes put back: %s\n", view.OneLine(string(path)))
@@ -251,7 +251,7 @@ func writeRebuiltJournal(env *environment, o checkpointRebuildOptions, r *checkp
 		Rollbacks: append([]checkpoint.MetRollback{}, r.Rollbacks...), Import: r.Import, Uncertain: append([]string{}, r.Uncertain...), Gone: append([]string{}, r.Gone...),
 	}
 	if r.Kept != "" {
-		result.Kept = env.display(r.Kept)
+		result.Kept = checkpoint.Text(env.display(r.Kept))
 	}
 	return writeJSON(env.stdout, result)
 }

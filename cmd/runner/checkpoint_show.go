@@ -80,11 +80,3 @@ func newShownCheckpoint(found *checkpoint.Inspection) shownCheckpoint {
 		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Validation: newCheckedParts(&found.Check),
 	}
 }
-
-func texts(list []string) []checkpoint.Text {
-	all := []checkpoint.Text{}
-	for _, s := range list {
-		all = append(all, checkpoint.Text(s))
-	}
-	return all
-}

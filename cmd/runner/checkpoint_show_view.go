@@ -143,7 +143,7 @@ func gitLines(g *checkpoint.Git) []string {
 	if g == nil {
 		return nil
 	}
-	return []string{"Branch: " + orNone(g.Branch, "(detached)"), "Commit: " + orNone(g.Commit, "(none yet)")}
+	return []string{"Branch: " + orNone(string(g.Branch), "(detached)"), "Commit: " + orNone(g.Commit, "(none yet)")}
 }
 
 // shadowLines name the commit that keeps the files, which is on no branch.

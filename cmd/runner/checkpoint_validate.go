@@ -34,7 +34,7 @@ type validSession struct {
 	PRD         string              `json:"prd"`
 	Session     string              `json:"session,omitempty"`
 	Place       checkpoint.Place    `json:"place"`
-	Path        string              `json:"path"`
+	Path        checkpoint.Text     `json:"path"`
 	Journal     *journalDamage      `json:"journal_damage,omitempty"` // nil: it is whole
 	Derived     []journalDamage     `json:"derived_damage,omitempty"` // of the document and the manifest
 	LastValid   string              `json:"last_valid,omitempty"`
@@ -42,9 +42,9 @@ type validSession struct {
 }
 
 type journalDamage struct {
-	Path   string `json:"path"`
-	Line   int    `json:"line,omitempty"`
-	Detail string `json:"detail"`
+	Path   checkpoint.Text `json:"path"`
+	Line   int             `json:"line,omitempty"`
+	Detail checkpoint.Text `json:"detail"`
 }
 
 type checkedCheckpoint struct {
@@ -62,14 +62,14 @@ type checkedParts struct {
 	Objects  checkpoint.Finding `json:"objects"`
 	Git      checkpoint.Finding `json:"git"`
 	Checksum string             `json:"checksum,omitempty"` // as computed now
-	Problems []string           `json:"problems"`
-	Notes    []string           `json:"notes"`
+	Problems []checkpoint.Text  `json:"problems"`
+	Notes    []checkpoint.Text  `json:"notes"`
 }
 
 func newCheckedParts(c *checkpoint.CheckpointCheck) checkedParts {
 	return checkedParts{
 		File: c.File, Hash: c.Hash, State: c.Schema, Objects: c.Objects, Git: c.Git, Checksum: c.Checksum,
-		Problems: append([]string{}, c.Problems...), Notes: append([]string{}, c.Notes...),
+		Problems: checkpoint.Texts(c.Problems), Notes: checkpoint.Texts(c.Notes),
 	}
 }
 
@@ -149,7 +149,7 @@ func markFound(ctx context.Context, env *environment, cfg *config, store *checkp
 		return nil, err
 	}
 	var marks checkpoint.Marks
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: texts(o.references)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: checkpoint.Texts(o.references)}
 	err = store.Audited(record, func() error {
 		now, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {
@@ -165,15 +165,15 @@ func newValidation(env *environment, prd string, found *checkpoint.Validation, m
 	v := validation{FormatVersion: outputFormat, PRD: prd, Deep: found.Deep, Sessions: []validSession{}, Marks: marks}
 	v.Valid, v.Invalid = found.Count()
 	for _, s := range found.Sessions {
-		session := validSession{PRD: s.PRD, Place: s.Place, Path: env.display(s.Dir), Checkpoints: []checkedCheckpoint{}}
+		session := validSession{PRD: s.PRD, Place: s.Place, Path: checkpoint.Text(env.display(s.Dir)), Checkpoints: []checkedCheckpoint{}}
 		if s.State != nil {
 			session.Session = s.State.Session
 		}
 		if d := s.Journal; d != nil {
-			session.Journal = &journalDamage{Path: env.display(d.Path), Line: d.Line, Detail: d.Detail}
+			session.Journal = &journalDamage{Path: checkpoint.Text(env.display(d.Path)), Line: d.Line, Detail: checkpoint.Text(d.Detail)}
 		}
 		for _, d := range s.Derived {
-			session.Derived = append(session.Derived, journalDamage{Path: env.display(d.Path), Detail: d.Detail})
+			session.Derived = append(session.Derived, journalDamage{Path: checkpoint.Text(env.display(d.Path)), Detail: checkpoint.Text(d.Detail)})
 		}
 		if last := s.LastValid(); last != nil {
 			session.LastValid = last.ID

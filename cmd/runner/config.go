@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/viper"
 
+	"prdrunner/checkpoint"
 	"prdrunner/runner"
 )
 
@@ -70,9 +71,9 @@ type storageConfig struct {
 
 // setting is one effective value and where it came from.
 type setting struct {
-	Key    string `json:"key"`
-	Value  any    `json:"value"`
-	Source string `json:"source"` // file:line, name of the variable or flag, "default"
+	Key    string          `json:"key"`
+	Value  any             `json:"value"`
+	Source checkpoint.Text `json:"source"` // file:line, name of the variable or flag, "default"
 }
 
 // loadConfig reads the configuration, once per process. All of its mistakes
@@ -151,7 +152,7 @@ func mergeLayers(layers []layer, problems *configError) (*config, error) {
 	}
 	cfg.IDPattern = pattern
 	for _, k := range configKeys() {
-		cfg.settings = append(cfg.settings, setting{Key: k.name, Value: v.Get(k.name), Source: sources[k.name]})
+		cfg.settings = append(cfg.settings, setting{Key: k.name, Value: v.Get(k.name), Source: checkpoint.Text(sources[k.name])})
 	}
 	return cfg, nil
 }

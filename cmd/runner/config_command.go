@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"prdrunner/checkpoint"
 )
 
 type configOptions struct {
@@ -52,7 +54,7 @@ func runConfig(_ context.Context, o configOptions) error {
 	if err != nil {
 		return err
 	}
-	return showSettings(o, cfg.settings, func(s setting) string { return s.Source })
+	return showSettings(o, cfg.settings, func(s setting) string { return string(s.Source) })
 }
 
 func showDefaults(o configOptions) error {
@@ -69,8 +71,13 @@ func showSettings(o configOptions, settings []setting, note func(setting) string
 	if o.json {
 		out := configOutput{FormatVersion: outputFormat}
 		for _, s := range settings {
-			if d, ok := s.Value.(time.Duration); ok {
-				s.Value = d.String()
+			switch v := s.Value.(type) {
+			case time.Duration:
+				s.Value = v.String()
+			case string:
+				s.Value = checkpoint.Text(v)
+			case []string:
+				s.Value = checkpoint.Texts(v)
 			}
 			out.Settings = append(out.Settings, s)
 		}

@@ -48,9 +48,9 @@ func cutRollbackShort(ctx context.Context, check func(error), dir string, git *w
 	check(err)
 	var at *checkpoint.Git
 	if git != nil {
-		at = &checkpoint.Git{}
-		at.Branch, at.Commit, err = git.Head(ctx)
+		branch, commit, err := git.Head(ctx)
 		check(err)
+		at = &checkpoint.Git{Branch: checkpoint.Text(branch), Commit: commit}
 	}
 	safety, _ := x.Checkpoint(checkpoint.TriggerPreRollback, "", at)
 	x.Add(checkpoint.RollbackStarted{

@@ -16,7 +16,7 @@ type notCaptured struct {
 }
 
 func newNotCaptured(leftOut, unstable, special []string) notCaptured {
-	return notCaptured{LeftOut: texts(leftOut), Unstable: texts(unstable), Special: texts(special)}
+	return notCaptured{LeftOut: checkpoint.Texts(leftOut), Unstable: checkpoint.Texts(unstable), Special: checkpoint.Texts(special)}
 }
 
 // leftOutOf names what the capture of a checkpoint left out.

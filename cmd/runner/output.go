@@ -4,10 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+
+	"prdrunner/checkpoint"
 )
 
 // outputFormat is the version of what commands print with --json.
 const outputFormat = "1.0"
+
+// joined are texts in one line.
+func joined(list []checkpoint.Text) string {
+	all := make([]string, len(list))
+	for i, t := range list {
+		all[i] = string(t)
+	}
+	return strings.Join(all, "; ")
+}
 
 // writeJSON prints the one object of a command with --json.
 func writeJSON(w io.Writer, v any) error {

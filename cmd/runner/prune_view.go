@@ -28,12 +28,12 @@ type prunedPRD struct {
 	Sessions    []removedSession    `json:"sessions"`
 	Kept        int                 `json:"kept"`  // checkpoints
 	Keeps       []keptCheckpoint    `json:"keeps"` // and why, oldest first
-	Lost        []string            `json:"lost"`  // what can no longer be gone back to
+	Lost        []checkpoint.Text   `json:"lost"`  // what can no longer be gone back to
 	FreedBytes  int64               `json:"freed_bytes"`
 	OverBytes   int64               `json:"over_bytes"` // over max_size_mb, and nothing more may go
 	Doubted     int                 `json:"doubted"`    // too old, if the clock is right
-	Warnings    []string            `json:"warnings"`
-	Locked      string              `json:"locked,omitempty"` // why nothing was done
+	Warnings    []checkpoint.Text   `json:"warnings"`
+	Locked      checkpoint.Text     `json:"locked,omitempty"` // why nothing was done
 }
 
 type removedCheckpoint struct {
@@ -61,19 +61,19 @@ type removedSession struct {
 
 // collectedAll is what was collected in the whole state directory.
 type collectedAll struct {
-	Objects   int      `json:"objects"`
-	Leftovers int      `json:"leftovers"` // temporary files
-	Bytes     int64    `json:"bytes"`
-	GitRefs   []string `json:"git_refs"`
-	Kept      int      `json:"kept"`             // objects
-	Why       string   `json:"reason,omitempty"` // why nothing was
+	Objects   int             `json:"objects"`
+	Leftovers int             `json:"leftovers"` // temporary files
+	Bytes     int64           `json:"bytes"`
+	GitRefs   []string        `json:"git_refs"`
+	Kept      int             `json:"kept"`             // objects
+	Why       checkpoint.Text `json:"reason,omitempty"` // why nothing was
 }
 
 func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
 	out := prunedPRD{
 		PRD: p.PRD, Checkpoints: []removedCheckpoint{}, Sessions: []removedSession{}, Kept: p.Kept, Keeps: []keptCheckpoint{},
-		Lost: append([]string{}, p.Lost...), FreedBytes: p.Freed, OverBytes: p.Over, Doubted: p.Doubted,
-		Warnings: append([]string{}, p.Warnings...),
+		Lost: checkpoint.Texts(p.Lost), FreedBytes: p.Freed, OverBytes: p.Over, Doubted: p.Doubted,
+		Warnings: checkpoint.Texts(p.Warnings),
 	}
 	for _, c := range p.Checkpoints {
 		out.Checkpoints = append(out.Checkpoints, removedCheckpoint{c.ID, c.Seq, c.Step, c.Trigger, c.CreatedAt, c.Why, c.Bytes})
@@ -90,7 +90,7 @@ func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
 func (c *collection) report() collectedAll {
 	return collectedAll{
 		Objects: c.done.Objects, Leftovers: c.done.Leftovers, Bytes: c.done.Bytes,
-		GitRefs: append([]string{}, c.done.Refs...), Kept: c.done.Kept, Why: c.why,
+		GitRefs: append([]string{}, c.done.Refs...), Kept: c.done.Kept, Why: checkpoint.Text(c.why),
 	}
 }
 
@@ -103,7 +103,7 @@ func (p *pruning) show(w io.Writer) error {
 	for _, plan := range p.pruned {
 		one := newPrunedPRD(plan)
 		if why := p.owned[plan.PRD]; why != nil {
-			one.Locked = why.Error()
+			one.Locked = checkpoint.Text(why.Error())
 		}
 		report.PRDs = append(report.PRDs, one)
 	}
@@ -113,7 +113,7 @@ func (p *pruning) show(w io.Writer) error {
 	for prd, why := range p.owned {
 		if !slices.ContainsFunc(report.PRDs, func(one prunedPRD) bool { return one.PRD == prd }) {
 			one := newPrunedPRD(&checkpoint.Pruned{PRD: prd})
-			one.Locked = why.Error()
+			one.Locked = checkpoint.Text(why.Error())
 			report.PRDs = append(report.PRDs, one)
 		}
 	}

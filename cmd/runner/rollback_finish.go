@@ -162,16 +162,16 @@ func stateFinished(ctx context.Context, store *checkpoint.Store, st *checkpoint.
 type finishPreview struct {
 	To      string            `json:"to_checkpoint"`
 	Edited  []checkpoint.Text `json:"edited"` // since it was cut short
-	Refused string            `json:"refused,omitempty"`
+	Refused checkpoint.Text   `json:"refused,omitempty"`
 }
 
 func newFinishPreview(f *checkpoint.Finish) *finishPreview {
 	if f == nil {
 		return nil
 	}
-	p := &finishPreview{To: f.To, Edited: texts(f.Edited)}
+	p := &finishPreview{To: f.To, Edited: checkpoint.Texts(f.Edited)}
 	if f.Moved != nil {
-		p.Refused = f.Moved.Error()
+		p.Refused = checkpoint.Text(f.Moved.Error())
 	}
 	return p
 }

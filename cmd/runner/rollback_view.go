@@ -42,7 +42,7 @@ type leftAlone struct {
 }
 
 func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
-	return leftAlone{LeftOut: texts(l.LeftOut), Unstable: texts(l.Unstable), Special: texts(l.Special), Sparse: texts(l.Sparse)}
+	return leftAlone{LeftOut: checkpoint.Texts(l.LeftOut), Unstable: checkpoint.Texts(l.Unstable), Special: checkpoint.Texts(l.Special), Sparse: checkpoint.Texts(l.Sparse)}
 }
 
 // fileChange is what becomes of a file.
@@ -54,17 +54,17 @@ type fileChange struct {
 // fileProblem is a file that can't be restored.
 type fileProblem struct {
 	Path   checkpoint.Text `json:"path"`
-	Reason string          `json:"reason"`
+	Reason checkpoint.Text `json:"reason"`
 }
 
 // gitReset is what becomes of the branch.
 type gitReset struct {
-	Branch   string   `json:"branch,omitempty"`
-	From     string   `json:"from_commit"`
-	To       string   `json:"to_commit"`
-	Absent   bool     `json:"to_commit_absent,omitempty"` // not in this repository
-	Discards []string `json:"discards"`
-	Pushed   []string `json:"pushed"`
+	Branch   checkpoint.Text `json:"branch,omitempty"`
+	From     string          `json:"from_commit"`
+	To       string          `json:"to_commit"`
+	Absent   bool            `json:"to_commit_absent,omitempty"` // not in this repository
+	Discards []string        `json:"discards"`
+	Pushed   []string        `json:"pushed"`
 }
 
 func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
@@ -86,15 +86,15 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 		p.Files = append(p.Files, fileChange{checkpoint.Text(c.Path), c.Kind})
 	}
 	for _, m := range plan.Missing {
-		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), m.Reason})
+		p.Missing = append(p.Missing, fileProblem{checkpoint.Text(m.Path), checkpoint.Text(m.Reason)})
 	}
 	for _, o := range plan.Obstacles {
-		p.Blocked = append(p.Blocked, fileProblem{checkpoint.Text(o.Path), o.Reason})
+		p.Blocked = append(p.Blocked, fileProblem{checkpoint.Text(o.Path), checkpoint.Text(o.Reason)})
 	}
 	p.leftAlone = newLeftAlone(plan.LeftAlone)
 	p.Finishes = newFinishPreview(plan.Finish)
 	if g := plan.Git; g != nil {
-		p.Git = &gitReset{Branch: g.Branch, From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
+		p.Git = &gitReset{Branch: checkpoint.Text(g.Branch), From: g.From, To: g.To, Absent: g.Absent, Discards: []string{}, Pushed: append([]string{}, g.Pushed...)}
 		for _, c := range g.Discard {
 			p.Git.Discards = append(p.Git.Discards, c.Commit)
 		}
@@ -125,7 +125,7 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 	case plan.Git != nil && !plan.Git.Absent:
 		fmt.Fprintf(&b, "  ! Refused while %s is checked out: it resets the branch %s\n", plan.Branch, orNone(plan.Git.Branch, "(detached)"))
 	default:
-		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", orNone(plan.Target.Git.Branch, "(detached)"), plan.Branch)
+		fmt.Fprintf(&b, "  ! The checkpoint is of the branch %s, and %s is checked out\n", orNone(string(plan.Target.Git.Branch), "(detached)"), plan.Branch)
 	}
 	if g := plan.Git; g != nil {
 		writeReset(&b, g)

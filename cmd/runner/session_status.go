@@ -42,10 +42,10 @@ type sessionStatus struct {
 	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
 	Finishes    *finishPreview              `json:"finishes,omitempty"` // what the next command that changes the session does about it
 	TornBytes   int                         `json:"torn_bytes,omitempty"`
-	RescuePath  string                      `json:"rescue_path,omitempty"`
+	RescuePath  checkpoint.Text             `json:"rescue_path,omitempty"`
 	HandWritten bool                        `json:"hand_written,omitempty"` // a document without a journal
-	Damaged     string                      `json:"damaged,omitempty"`      // what is wrong, where nothing can be read
-	Next        []string                    `json:"next"`
+	Damaged     checkpoint.Text             `json:"damaged,omitempty"`      // what is wrong, where nothing can be read
+	Next        []checkpoint.Text           `json:"next"`
 
 	pipeline string // its path
 }
@@ -140,14 +140,14 @@ func addGates(gates []*checkpoint.Gate, add func(*checkpoint.Failure)) {
 // damagedStatus is the status of a session that can't be read.
 func damagedStatus(env *environment, prd string, err error) sessionStatus {
 	s := newStatus(env, prd, &checkpoint.Snapshot{})
-	s.Damaged, s.Next = env.localize(err.Error()), []string{env.command("status " + prd)}
+	s.Damaged, s.Next = checkpoint.Text(env.localize(err.Error())), []checkpoint.Text{checkpoint.Text(env.command("status " + prd))}
 	return s
 }
 
 // newStatus reads a status off a snapshot.
 func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionStatus {
 	s := sessionStatus{
-		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: snap.RescuePath,
+		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: checkpoint.Text(snap.RescuePath),
 		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Waiting: []waitingGate{}, Uncertain: []string{},
 	}
 	if h := snap.Owner; h != nil {
@@ -162,7 +162,7 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	if snap.Owner == nil {
 		s.Import = snap.Import
 	}
-	s.Next = s.next(env)
+	s.Next = checkpoint.Texts(s.next(env))
 	return s
 }
 

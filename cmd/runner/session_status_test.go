@@ -49,7 +49,7 @@ func TestNextAction(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := newStatus(&environment{now: func() time.Time { return now }}, "PRD-009", &tt.snap)
-		if diff := cmp.Diff(tt.want, s.Next); diff != "" {
+		if diff := cmp.Diff(checkpoint.Texts(tt.want), s.Next); diff != "" {
 			t.Errorf("%s: next (-want +got):\n%s", tt.name, diff)
 		}
 		if s.words() != tt.words {

@@ -162,7 +162,7 @@ func statusOfAll(env *environment, asJSON bool) error {
 	fmt.Fprintln(tw, "PRD\tSTATUS\tPHASE\tDONE\tUPDATED\tTITLE")
 	for _, s := range list {
 		if s.Damaged != "" {
-			fmt.Fprintf(tw, "%s\tdamaged\t\t\t\t%s\n", s.PRD, strings.Join(s.Next, "; "))
+			fmt.Fprintf(tw, "%s\tdamaged\t\t\t\t%s\n", s.PRD, joined(s.Next))
 			continue
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%d of %d\t%d of %d\t%s\t%s\n", s.PRD, s.words(), s.CurrentPhase, s.TotalPhases,
@@ -261,13 +261,13 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		add("Rollback", cutShort(r))
 	}
 	if f := s.Finishes; f != nil {
-		add("Refused", f.Refused)
+		add("Refused", string(f.Refused))
 		add("Edited since", editedSummary(f.Edited))
 	}
 	if s.TornBytes > 0 {
 		add("Journal", fmt.Sprintf("%d bytes of its end were never finished; the next build sets them aside", s.TornBytes))
 	}
-	add("Rescue copy", s.RescuePath)
+	add("Rescue copy", string(s.RescuePath))
 	return rows
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
+	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 	"prdrunner/runner/view"
 )
@@ -47,12 +48,12 @@ type validateOutput struct {
 }
 
 type validatedPipeline struct {
-	File        string `json:"file"`
-	PRD         string `json:"prd,omitempty"` // "" where the file is invalid
-	Valid       bool   `json:"valid"`
-	Phases      int    `json:"phases"`
-	Workstreams int    `json:"workstreams"`
-	Gates       int    `json:"gates"`
+	File        checkpoint.Text `json:"file"`
+	PRD         string          `json:"prd,omitempty"` // "" where the file is invalid
+	Valid       bool            `json:"valid"`
+	Phases      int             `json:"phases"`
+	Workstreams int             `json:"workstreams"`
+	Gates       int             `json:"gates"`
 }
 
 func runValidate(_ context.Context, o validateOptions) error {
@@ -153,7 +154,7 @@ func showValidatedJSON(o validateOptions, results []*readResult) error {
 
 // validated counts what a pipeline consists of.
 func validated(read *readResult) validatedPipeline {
-	v := validatedPipeline{File: read.file, Valid: !read.diagnostics.HasErrors()}
+	v := validatedPipeline{File: checkpoint.Text(read.file), Valid: !read.diagnostics.HasErrors()}
 	if !v.Valid {
 		return v
 	}

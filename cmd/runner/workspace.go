@@ -33,7 +33,7 @@ func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &checkpoint.Git{Branch: branch, Commit: commit}, nil
+	return &checkpoint.Git{Branch: checkpoint.Text(branch), Commit: commit}, nil
 }
 
 // withFiles opens the files of the workspace for what a command does with a

@@ -19,7 +19,7 @@ func WriteConflicts(w io.Writer, conflicts []runner.Conflict, color bool) error 
 			break
 		}
 		p.printf("%s %s (%s) was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
-		writeDifference(&p, c.Difference)
+		writeDifference(&p, string(c.Difference))
 	}
 	_, err := w.Write(p.Bytes())
 	return err

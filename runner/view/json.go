@@ -54,7 +54,7 @@ type endLine struct {
 	Pause      *checkpoint.Pause    `json:"pause,omitempty"`
 	Signal     string               `json:"signal,omitempty"`
 	DurationMS int64                `json:"duration_ms"`
-	Next       []string             `json:"next"`
+	Next       []checkpoint.Text    `json:"next"`
 }
 
 // Err implements View.
@@ -100,7 +100,7 @@ func (v *jsonView) End(e runner.Ending) {
 		line.Failed = []checkpoint.Failure{}
 	}
 	if line.Next == nil {
-		line.Next = []string{}
+		line.Next = []checkpoint.Text{}
 	}
 	v.line(line)
 	v.flush()

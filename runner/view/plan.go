@@ -74,7 +74,7 @@ func writeSteps(p *page, steps []runner.Step) error {
 		if s.Kind == runner.GateStep {
 			name = "  " + s.Name
 		}
-		reason := s.Reason
+		reason := string(s.Reason)
 		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
 			reason = strings.TrimSpace(reason + " on " + strings.Join(s.On, ", "))
 		}

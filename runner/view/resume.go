@@ -83,7 +83,7 @@ func reasons(plan *runner.Plan) []string {
 
 func because(s runner.Step) string {
 	if len(s.Changes) == 0 {
-		return s.Reason
+		return string(s.Reason)
 	}
 	changes := make([]string, 0, 3)
 	for i, c := range s.Changes {
@@ -95,14 +95,14 @@ func because(s runner.Step) string {
 	if s.Reason == "" {
 		return strings.Join(changes, "; ")
 	}
-	return s.Reason + ": " + strings.Join(changes, "; ")
+	return string(s.Reason) + ": " + strings.Join(changes, "; ")
 }
 
 // Difference is a change in one line: inputs schema/a.sql 1f2e… → 9c8d….
 func Difference(c runner.Change) string {
 	s := c.Component
 	if c.Name != "" {
-		s += " " + c.Name
+		s += " " + string(c.Name)
 	}
 	switch {
 	case c.Old == "" && c.New == "":

@@ -139,7 +139,7 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []runner.Conflict) (ru
 			break
 		}
 		p.printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
-		writeDifference(&p, c.Difference)
+		writeDifference(&p, string(c.Difference))
 	}
 	p.printf("  (r)estore - put them back as they were; the edits are lost\n")
 	p.printf("  (k)eep    - take them as they are now\n")

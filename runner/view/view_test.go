@@ -49,7 +49,7 @@ func cashier(resumed bool) *runner.Plan {
 				step("WS2", "Service Layer"), step("WS3", "Route Handlers"), gate("lint (WS3)"), gate("sign-off (services)"),
 			}},
 		},
-		Warnings: []string{}, Stale: []runner.Stale{}, Conflicts: []runner.Conflict{}, Moved: []runner.Moved{},
+		Warnings: []checkpoint.Text{}, Stale: []runner.Stale{}, Conflicts: []runner.Conflict{}, Moved: []runner.Moved{},
 	}
 	if resumed {
 		plan.Session, plan.Seq, plan.ResumeFrom = "s-1", 14, 2
@@ -110,7 +110,7 @@ func scenarios() map[string]scenario {
 			checkpoint.PhaseSkipped{Phase: "services", Reason: "when is false"}, checkpoint.SessionCompleted{},
 		}}), warn: "the hook \"complete\" failed: exited with 1", end: runner.Ending{Status: checkpoint.StatusComplete, Duration: 9 * time.Second}},
 		"verbose": {begin: begin, verbose: true, commits: first, end: runner.Ending{
-			Status: checkpoint.StatusPaused, Signal: "SIGINT", Duration: 3723 * time.Second, Next: []string{"runner build PRD-009 --resume"},
+			Status: checkpoint.StatusPaused, Signal: "SIGINT", Duration: 3723 * time.Second, Next: []checkpoint.Text{"runner build PRD-009 --resume"},
 		}},
 		"failed": {begin: begin, commits: story(
 			events{checkpoint.PhaseStarted{Phase: "services"}, checkpoint.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, checkpoint.WorkstreamStarted{Workstream: "WS3", Attempt: 1}},
@@ -120,7 +120,7 @@ func scenarios() map[string]scenario {
 			events{checkpoint.GateFailed{Verdict: checkpoint.Verdict{Gate: "lint (WS3)"}, DurationMS: 5, Error: gateFailure}},
 			events{checkpoint.SessionFailed{Error: failure}, checkpoint.CheckpointSkipped{IDs: []string{"CP-services-1"}, Error: "no space left on device"}},
 		), end: runner.Ending{Status: checkpoint.StatusFailed, Error: &failure, Failed: []checkpoint.Failure{failure, gateFailure}, Duration: 3 * time.Second,
-			Next: []string{"runner logs PRD-009 WS3", "runner build PRD-009 --resume"}}},
+			Next: []checkpoint.Text{"runner logs PRD-009 WS3", "runner build PRD-009 --resume"}}},
 		"resumed": {begin: resumed, commits: story(
 			events{checkpoint.SessionResumed{}, checkpoint.WorkstreamInvalidated{Workstream: "WS2", Reason: "inputs changed"}},
 			events{checkpoint.PhaseStarted{Phase: "services"}},
@@ -131,7 +131,7 @@ func scenarios() map[string]scenario {
 			events{checkpoint.PauseAsked{By: checkpoint.Actor{User: "bob"}, Reason: "lunch"}},
 			events{checkpoint.GateRejected{Verdict: checkpoint.Verdict{Gate: "sign-off (services)"}, By: checkpoint.Actor{User: "bob"}, Reason: "not yet"}},
 		), end: runner.Ending{Status: checkpoint.StatusPaused, Pause: &checkpoint.Pause{Reason: checkpoint.PauseApproval, Gates: []string{"sign-off (services)"}},
-			Duration: 65 * time.Second, Next: []string{"runner approve PRD-009"}}},
+			Duration: 65 * time.Second, Next: []checkpoint.Text{"runner approve PRD-009"}}},
 		"colour": {begin: begin, color: true, commits: story(
 			events{checkpoint.PhaseStarted{Phase: "database"}, checkpoint.WorkstreamStarted{Workstream: "WS1", Attempt: 1}},
 			events{checkpoint.WorkstreamCompleted{Workstream: "WS1", Work: &checkpoint.Work{DurationMS: 7, Summary: "made \x1b[2J 3 files"}}},
@@ -249,7 +249,7 @@ func TestPlanForPeople(t *testing.T) {
 	plan := cashier(true)
 	plan.Conflicts = []runner.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:aaaaaaaaaaaaaaaa"}}
 	plan.Stale = []runner.Stale{{What: "the PRD document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
-	plan.Warnings = []string{"the workspace is no git work tree"}
+	plan.Warnings = []checkpoint.Text{"the workspace is no git work tree"}
 	var out bytes.Buffer
 	if err := view.WritePlan(&out, plan, false); err != nil {
 		t.Fatal(err)
