@@ -76,7 +76,7 @@ func (c *storedCheckpoint) decode() (*CheckpointFile, error) {
 	if c.bad != nil {
 		return nil, c.bad
 	}
-	return decodeCheckpoint(c.json)
+	return decodeCheckpoint(c.path, c.json)
 }
 
 // read returns what the file of a checkpoint holds, valid or not, or

@@ -98,19 +98,11 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// decodeCheckpoint reads a checkpoint's file. The version is looked at first.
-func decodeCheckpoint(data []byte) (*CheckpointFile, error) {
-	var head struct {
-		FormatVersion string `json:"format_version"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
+// decodeCheckpoint reads a checkpoint's file. The version is looked at first: a
+// newer one is a *VersionError.
+func decodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
+	if err := checkSealed(path, data); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
-	}
-	if !readable(head.FormatVersion) {
-		return nil, &VersionError{Version: "format version " + head.FormatVersion}
-	}
-	if _, err := unseal(data); err != nil {
-		return nil, err
 	}
 	var f CheckpointFile
 	if err := json.Unmarshal(data, &f); err != nil {

@@ -195,6 +195,12 @@ func testDamagedCheckpoint(t *testing.T, f *fixture) {
 	must(t, err)
 	newer := bytes.Replace(stored.json, []byte(`{"format_version":"`+FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
 	must(t, f.checkpoints().replace(stored, newer))
+	var madeUp *DamagedError
+	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &madeUp) || !strings.Contains(err.Error(), "rebuild") {
+		t.Errorf("a version that its own checksum contradicts: %v", err)
+	}
+	newer = seal(append(newer[:bytes.LastIndex(newer, []byte(checksumField))], '}'))
+	must(t, f.checkpoints().replace(stored, newer))
 	written := f.read(f.checkpointFile(id))
 	var version *VersionError
 	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {

@@ -42,16 +42,22 @@ func (s *Store) readDocument(prd string) (*Document, error) {
 
 // claims returns what the document and the manifest of a session name. Where
 // one of them is damaged it claims nothing, since both are made again from the
-// journal.
-func (s *Store) claims(prd, dir string, d *Document) []claim {
+// journal. A manifest of a newer version is a *VersionError: making it again
+// would overwrite it.
+func (s *Store) claims(prd, dir string, d *Document) ([]claim, error) {
 	var found []claim
 	if d != nil && d.Runner != nil && d.Intact() {
 		found = append(found, claim{s.documentPath(prd), d.Runner.Session, d.Runner.Seq})
 	}
-	if m, err := s.readManifest(dir); err == nil {
+	m, err := s.readManifest(dir)
+	var newer *VersionError
+	switch {
+	case errors.As(err, &newer):
+		return nil, newer
+	case err == nil:
 		found = append(found, claim{filepath.Join(dir, manifestName), m.Session, m.Seq})
 	}
-	return found
+	return found, nil
 }
 
 // checkpointClaims returns what those checkpoint files name that the state does

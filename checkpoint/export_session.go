@@ -42,7 +42,10 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 	if err != nil {
 		return err
 	}
-	claims := x.store.claims(x.prd, x.dir, d)
+	claims, err := x.store.claims(x.prd, x.dir, d)
+	if err != nil {
+		return err
+	}
 	began, err := x.gatherJournal(claims)
 	if err != nil {
 		return err

@@ -162,14 +162,11 @@ func (i *Import) Close() error {
 
 // readHeader reads the header, its version first.
 func (i *Import) readHeader(path string) error {
-	var version struct {
-		FormatVersion string `json:"format_version"`
-	}
-	if err := json.Unmarshal(i.staged.Header, &version); err != nil {
+	var newer *VersionError
+	if err := checkVersion(path, i.staged.Header); errors.As(err, &newer) {
+		return newer
+	} else if err != nil {
 		return &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
-	}
-	if !readable(version.FormatVersion) {
-		return &VersionError{Path: path, Version: "format version " + version.FormatVersion}
 	}
 	if err := json.Unmarshal(i.staged.Header, &i.ExportHeader); err != nil {
 		return &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -222,27 +221,14 @@ func (k *checking) derived() error {
 	if err != nil {
 		return k.unfit(exportDocument, err)
 	}
-	var m Manifest
+	var m *Manifest
 	if data, err = k.read(manifestName, maxMember); err == nil {
-		m, err = decodeManifest(data)
+		m, err = decodeManifest(manifestName, data)
 	}
 	if err == nil && (m.PRD != k.PRD || m.Session != k.Session || m.Seq != k.Seq) {
 		err = errors.New("it is not the index of this session")
 	}
 	return k.unfit(manifestName, err)
-}
-
-func decodeManifest(data []byte) (m Manifest, err error) {
-	if _, err := unseal(data); err != nil {
-		return m, err
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return m, err
-	}
-	if !readable(m.FormatVersion) {
-		return m, &VersionError{Version: "format version " + m.FormatVersion}
-	}
-	return m, nil
 }
 
 // unfit names the member that an error is about.
@@ -282,7 +268,7 @@ func (k *checking) checkpoints(ctx context.Context) error {
 		data, err := k.read(member, maxMember)
 		var f *CheckpointFile
 		if err == nil {
-			f, err = decodeCheckpoint(data)
+			f, err = decodeCheckpoint(member, data)
 		}
 		if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.PRD != k.PRD || f.Session != k.Session ||
 			f.State.Seq != ref.Seq || f.State.Session != k.Session || f.State.PRD != k.PRD) {

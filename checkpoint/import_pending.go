@@ -69,14 +69,18 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
 	}
+	var newer *VersionError
+	if err = checkVersion(path, data); errors.As(err, &newer) {
+		return nil, newer
+	}
 	var p PendingImport
-	if err := json.Unmarshal(data, &p); err != nil {
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err != nil {
 		return &PendingImport{Damage: &DamagedError{
 			Path: path, Detail: err.Error(), Remedy: "`runner checkpoint import FILE` again, or, if no files are missing, remove that one",
 		}}, nil
-	}
-	if !readable(p.FormatVersion) {
-		return nil, &VersionError{Path: path, Version: "format version " + p.FormatVersion}
 	}
 	return &p, nil
 }

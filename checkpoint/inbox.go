@@ -248,6 +248,13 @@ func (x *Session) Requests() ([]Request, error) {
 			}
 			continue
 		}
+		if !readable(m.FormatVersion) { // what it asks for may mean something else
+			refusal := &VersionError{Path: claim, Version: "format version " + m.FormatVersion}
+			if err := x.Answer(m.Request, refusal); err != nil {
+				return requests, err
+			}
+			continue
+		}
 		requests = append(requests, m.Request)
 	}
 	return requests, nil

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
@@ -54,6 +55,26 @@ func TestAskTheOwner(t *testing.T) {
 		}
 		must(t, x.Close())
 	}
+}
+
+// TestARequestOfANewerVersionIsRefused: what it asks for may mean something else.
+func TestARequestOfANewerVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	m := mail{FormatVersion: "9.0", Request: Request{ID: "asked", PRD: "PRD-009", Verb: VerbPause, By: by}, Asker: newHolder(by, f.open().now())}
+	data, err := marshal(m)
+	must(t, err)
+	f.write("PRD-009/inbox/asked.request.json", data)
+	if requests, err := x.Requests(); err != nil || len(requests) != 0 {
+		t.Fatalf("it was taken for %+v, %v", requests, err)
+	}
+	var reply mail
+	must(t, json.Unmarshal(f.read("PRD-009/inbox/asked.reply.json"), &reply))
+	if !strings.Contains(reply.Error, "9.0") || !strings.Contains(reply.Error, "upgrade runner") {
+		t.Errorf("the reply is %q", reply.Error)
+	}
+	must(t, x.Close())
 }
 
 func TestAskAlone(t *testing.T) {

@@ -65,7 +65,10 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	claims := s.claims(prd, s.prdDir(prd), d)
+	claims, err := s.claims(prd, s.prdDir(prd), d)
+	if err != nil {
+		return nil, err
+	}
 	f := newFold()
 	t, err := s.replay(prd, f.apply)
 	if err != nil {

@@ -54,12 +54,18 @@ func (m Manifest) encode() ([]byte, error) {
 }
 
 func (s *Store) readManifest(dir string) (*Manifest, error) {
-	data, err := store.ReadFile(s.fs, filepath.Join(dir, manifestName))
+	path := filepath.Join(dir, manifestName)
+	data, err := store.ReadFile(s.fs, path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := unseal(data); err != nil {
-		return nil, err
+	return decodeManifest(path, data)
+}
+
+// decodeManifest reads a manifest. A newer version is a *VersionError.
+func decodeManifest(path string, data []byte) (*Manifest, error) {
+	if err := checkSealed(path, data); err != nil {
+		return nil, fmt.Errorf("decode the manifest: %w", err)
 	}
 	var m Manifest
 	if err := json.Unmarshal(data, &m); err != nil {

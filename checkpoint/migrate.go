@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,16 +73,15 @@ func (s *Store) checkpointVersion(prd, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var head struct {
-		FormatVersion string `json:"format_version"`
+	f, err := stored.decode()
+	var newer *VersionError
+	switch {
+	case errors.As(err, &newer):
+		return "", newer
+	case err != nil:
+		return "", nil // damaged
 	}
-	if err := json.Unmarshal(stored.json, &head); err != nil {
-		return "", nil //nolint:nilerr // damaged
-	}
-	if !readable(head.FormatVersion) {
-		return "", &VersionError{Path: stored.path, Version: "format version " + head.FormatVersion}
-	}
-	return head.FormatVersion, nil
+	return f.FormatVersion, nil
 }
 
 // Migrate brings a session to the current format version: its journal is begun

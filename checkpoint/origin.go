@@ -68,12 +68,16 @@ func (s *Store) readOrigin(st *State) (*origin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for where the session of %s comes from: %w", st.PRD, err)
 	}
-	var o origin
-	if err := json.Unmarshal(data, &o); err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "import the session again; without that file a rollback deletes what its target lacks, also what was here before the import"}
+	var newer *VersionError
+	if err = checkVersion(path, data); errors.As(err, &newer) {
+		return nil, newer
 	}
-	if !readable(o.FormatVersion) {
-		return nil, &VersionError{Path: path, Version: "format version " + o.FormatVersion}
+	var o origin
+	if err == nil {
+		err = json.Unmarshal(data, &o)
+	}
+	if err != nil {
+		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "import the session again; without that file a rollback deletes what its target lacks, also what was here before the import"}
 	}
 	if o.Session != st.Session {
 		return nil, nil //nolint:nilnil // it is of the session before

@@ -75,9 +75,9 @@ func (s *Store) ReadFile(of *State, ref *CheckpointRef) (*CheckpointFile, error)
 // that the journal says.
 func (c *storedCheckpoint) verify(prd, session string, ref *CheckpointRef) (*CheckpointFile, error) {
 	f, err := c.decode()
-	var version *VersionError
-	if errors.As(err, &version) {
-		return nil, &VersionError{Path: c.path, Version: version.Version}
+	var newer *VersionError
+	if errors.As(err, &newer) {
+		return nil, newer
 	}
 	if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.Session != session || f.State.Seq != ref.Seq) {
 		err = errors.New("it is another checkpoint than the journal says")

@@ -67,7 +67,11 @@ func (s *Store) tracesOf(p place) (*traces, error) {
 			return nil, err
 		}
 	}
-	return &traces{checkpoints: ids, claims: s.claims(p.prd, p.dir, d)}, nil
+	claims, err := s.claims(p.prd, p.dir, d)
+	if err != nil {
+		return nil, err
+	}
+	return &traces{checkpoints: ids, claims: claims}, nil
 }
 
 // nothingRecorded makes sure that a directory without a session holds nothing
@@ -218,10 +222,10 @@ func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 		return err
 	}
 	f, err := stored.decode()
-	var version *VersionError
+	var newer *VersionError
 	switch {
-	case errors.As(err, &version):
-		return &VersionError{Path: stored.path, Version: version.Version}
+	case errors.As(err, &newer):
+		return newer
 	case err != nil:
 		return &DamagedError{Path: stored.path, Detail: err.Error(), Remedy: s.lostRemedy(r.prd, r.dir, id)}
 	}

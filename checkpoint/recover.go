@@ -86,7 +86,13 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if r.tail, err = s.replay(prd, r.fold.apply); err != nil {
 		return nil, err
 	}
-	claims := s.claims(prd, s.prdDir(prd), d)
+	claims, err := s.claims(prd, s.prdDir(prd), d)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.refuseNewer(prd); err != nil {
+		return nil, err
+	}
 	if r.fold.state == nil && len(r.tail.torn) == 0 {
 		if damaged != nil {
 			return nil, damaged

@@ -51,6 +51,9 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 	if err != nil {
 		return nil, err
 	}
+	if before.newer != nil {
+		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, before.newer)
+	}
 	rebuilt := []RebuiltCheckpoint{}
 	for _, c := range before.Checkpoints {
 		if !c.Mendable() {

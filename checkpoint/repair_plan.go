@@ -64,6 +64,9 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	} else if !errors.As(err, &r.Damage) {
 		return nil, err
 	}
+	if err := s.refuseNewer(prd); err != nil {
+		return nil, err
+	}
 	old, err := s.salvage(prd)
 	if err != nil {
 		return nil, err
@@ -144,8 +147,7 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
 	}
-	s.namedElsewhere(prd, old)
-	return old, nil
+	return old, s.namedElsewhere(prd, old)
 }
 
 // close notes a gap that ends before a commit, and returns where the next one
@@ -189,14 +191,22 @@ func anyLine(r store.Record) (Commit, error) {
 }
 
 // namedElsewhere takes in the highest number that derived files name.
-func (s *Store) namedElsewhere(prd string, old *salvaged) {
-	d, err := s.readDocument(prd)
-	if err != nil {
-		d = nil
-	}
-	for _, c := range s.claims(prd, s.prdDir(prd), d) {
+func (s *Store) namedElsewhere(prd string, old *salvaged) error {
+	claims, err := s.wholeClaims(prd)
+	for _, c := range claims {
 		old.last = max(old.last, c.seq)
 	}
+	return err
+}
+
+// wholeClaims is what of document and manifest is whole.
+func (s *Store) wholeClaims(prd string) ([]claim, error) {
+	d, err := s.readDocument(prd)
+	var newer *VersionError
+	if errors.As(err, &newer) {
+		return nil, newer
+	}
+	return s.claims(prd, s.prdDir(prd), d)
 }
 
 // chooseState finds the newest state that is proved: that of the lines before
@@ -286,11 +296,11 @@ func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
 			return c.state.Session, nil
 		}
 	}
-	d, err := s.readDocument(prd)
-	if err != nil {
-		d = nil
-	}
-	if claims := s.claims(prd, s.prdDir(prd), d); len(claims) > 0 {
+	claims, err := s.wholeClaims(prd)
+	switch {
+	case err != nil:
+		return "", err
+	case len(claims) > 0:
 		return claims[0].session, nil
 	}
 	var sessions []string

@@ -41,7 +41,8 @@ type SessionCheck struct {
 	Derived     []*DamagedError   // what is wrong with its document and its manifest, which are made again from the journal
 	Checkpoints []CheckpointCheck // oldest first; of a damaged journal, those that have a file
 
-	last *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
+	newer error          // the first thing in it that a newer version wrote
+	last  *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
 }
 
 // CheckpointCheck is what is true of a checkpoint.
@@ -89,6 +90,17 @@ func (v *Validation) Count() (valid, invalid int) {
 func (v *Validation) Damaged() bool {
 	_, invalid := v.Count()
 	return invalid > 0 || slices.ContainsFunc(v.Sessions, func(s SessionCheck) bool { return s.Journal != nil || len(s.Derived) > 0 })
+}
+
+// Newer says what a newer version wrote, if anything: it is as it should be, as
+// far as this one can tell, and nothing may be mended or marked because of it.
+func (v *Validation) Newer() error {
+	for _, s := range v.Sessions {
+		if s.newer != nil {
+			return s.newer
+		}
+	}
+	return nil
 }
 
 // LastValid returns the newest checkpoint that can be gone back to, nil if

@@ -22,6 +22,8 @@ type checker struct {
 	bytes   map[string]string // what is wrong with the bytes of an entry, "" for nothing
 	lists   map[string]string // likewise, of listings: of all that they name
 	commits map[string]bool
+
+	newer error // the first thing of the session at hand that a newer version wrote
 }
 
 func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
@@ -30,7 +32,9 @@ func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
 
 // session checks the checkpoints of a session, or those of them that are wanted.
 func (k *checker) session(ctx context.Context, at StoredSession, wanted map[string]bool) (*SessionCheck, error) {
+	k.newer = nil
 	c := &SessionCheck{StoredSession: at}
+	defer func() { c.newer = k.newer }()
 	if at.Err != nil {
 		if !errors.As(at.Err, &c.Journal) {
 			return nil, at.Err
@@ -170,6 +174,14 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 // not what was written.
 func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session string) *CheckpointFile {
 	c.Checksum = checksumOf(stored.json)
+	f, err := stored.decode()
+	var newer *VersionError
+	if errors.As(err, &newer) {
+		k.newer = cmp.Or(k.newer, error(newer))
+		c.Hash, c.Schema, c.Objects, c.Git = FoundUnknown, FoundBad, FoundUnknown, FoundUnknown
+		c.problem("%v", newer)
+		return nil
+	}
 	if _, err := unseal(stored.json); err != nil {
 		c.Hash, c.Schema, c.Objects, c.Git = FoundBad, FoundUnknown, FoundUnknown, FoundUnknown
 		if stored.bad != nil {
@@ -180,7 +192,6 @@ func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session s
 		return nil
 	}
 	c.Hash, c.Schema = FoundOK, FoundOK
-	f, err := stored.decode()
 	if err == nil && session != "" && f.Session != session {
 		err = fmt.Errorf("it is of session %s", f.Session)
 	}
@@ -224,6 +235,10 @@ func (k *checker) objects(ctx context.Context, s *State) (string, error) {
 		}
 	}
 	l, _, err := FilesOf(ctx, k.w, s)
+	var newer *workspace.VersionError
+	if errors.As(err, &newer) {
+		k.newer = cmp.Or(k.newer, error(newer))
+	}
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

@@ -58,6 +58,9 @@ func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
 	if x.live == nil {
 		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, ErrNoSession)
 	}
+	if err := v.Newer(); err != nil {
+		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, err)
+	}
 	for _, s := range v.Sessions {
 		if s.Place != PlaceCurrent || s.State == nil || s.State.Session != x.State().Session {
 			continue

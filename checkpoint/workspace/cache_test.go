@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"os"
 	"path/filepath"
@@ -168,6 +169,19 @@ func TestCacheFile(t *testing.T) {
 		if content, ok := c.decode(data); ok && len(content.entries) > 0 {
 			t.Errorf("%s: trusted", name)
 		}
+	}
+	// One of another version is made anew: nothing is lost but time.
+	later := bytes.Replace(data, []byte(cacheMagic), []byte("runner stat cache 9\n"), 1)
+	sum := sha256.Sum256(later[:len(later)-sha256.Size])
+	must(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
+	anew := cacheAt(t, dir, fsys)
+	describe(t, anew, "b")
+	if len(anew.cache.entries) != 1 {
+		t.Errorf("%d files are known from another version", len(anew.cache.entries))
+	}
+	must(t, anew.SaveCache())
+	if now, err := store.ReadFile(fsys, "/cache"); err != nil || !bytes.HasPrefix(now, []byte(cacheMagic)) {
+		t.Errorf("it was not made anew: %v", err)
 	}
 	for n := range data {
 		if _, ok := third.cache.decode(data[:n]); ok {

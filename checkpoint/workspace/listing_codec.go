@@ -120,9 +120,19 @@ func decodeObject(data []byte, v any) error {
 	return nil
 }
 
+// VersionError says that a newer version wrote a listing.
+type VersionError struct {
+	Path    string // of its object, or the name of that
+	Version string
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("read %s: it was written by a newer version (format version %s is unknown here); upgrade runner", e.Path, e.Version)
+}
+
 // decodeListing reads the object that names the directories. A newer version
-// is refused by its name.
-func decodeListing(data []byte) (*wireListing, error) {
+// is a *VersionError.
+func decodeListing(path string, data []byte) (*wireListing, error) {
 	var version struct {
 		FormatVersion string `json:"format_version"`
 	}
@@ -130,7 +140,7 @@ func decodeListing(data []byte) (*wireListing, error) {
 		return nil, err
 	}
 	if version.FormatVersion != listingVersion && version.FormatVersion != listingVersionMore {
-		return nil, fmt.Errorf("its version %q is unknown here; it was written by another version of runner", version.FormatVersion)
+		return nil, &VersionError{Path: path, Version: version.FormatVersion}
 	}
 	var wire wireListing
 	if err := decodeObject(data, &wire); err != nil {

@@ -40,7 +40,7 @@ func (from ObjectSource) listing(ctx context.Context, digest string) (*wireListi
 	if err != nil {
 		return nil, err
 	}
-	return decodeListing(data)
+	return decodeListing(digest, data)
 }
 
 // dir adds the entries of a directory, and returns how long its object is.
@@ -81,7 +81,7 @@ func (v *Inventory) Add(ctx context.Context, listing string) error {
 	if err != nil {
 		return v.lost(listing, err)
 	}
-	wire, err := decodeListing(data)
+	wire, err := decodeListing(listing, data)
 	if err != nil {
 		return fmt.Errorf("read listing %s: %w", listing, err)
 	}

@@ -190,7 +190,7 @@ func TestListingRefuses(t *testing.T) {
 	} {
 		ref, err := batch.Put(t.Context(), []byte(data))
 		must(t, err)
-		if _, err := decodeListing([]byte(data)); err == nil {
+		if _, err := decodeListing("", []byte(data)); err == nil {
 			t.Errorf("%s (%s) was accepted", name, ref.Digest)
 		}
 	}
@@ -202,7 +202,7 @@ func FuzzListing(f *testing.F) {
 		[]byte(`{"files":[{"name":"x","mode":"644","size":0,"digest":"`+shaOf("")+`"}]}`))
 	f.Add([]byte(`{"format_version":"1.0","dirs":[{"path":{"base64":"/w=="},"object":"","files":2}]}`), []byte(`{"files":[{"name":"..","mode":"40755"}]}`))
 	f.Fuzz(func(t *testing.T, root, dir []byte) {
-		wire, err := decodeListing(root)
+		wire, err := decodeListing("", root)
 		if err != nil {
 			return
 		}

@@ -46,7 +46,11 @@ func (w *Workspace) loadListing(ctx context.Context, digest string) (*Listing, e
 	if err != nil {
 		return nil, err
 	}
-	wire, err := decodeListing(data)
+	path, _, err := w.o.Objects.Path(digest)
+	if err != nil {
+		return nil, err
+	}
+	wire, err := decodeListing(path, data)
 	if err != nil {
 		return nil, err
 	}

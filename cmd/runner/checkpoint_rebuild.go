@@ -102,6 +102,9 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			if err != nil {
 				return referenceHint(o.prd, err)
 			}
+			if err := found.Newer(); err != nil {
+				return fmt.Errorf("rebuild checkpoints of %s: %w", o.prd, err)
+			}
 			return writeRebuilt(env, o, wouldRebuild(found))
 		}
 		for _, reference := range o.references { // before anything is locked, and finished

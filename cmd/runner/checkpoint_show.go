@@ -36,7 +36,8 @@ func newCheckpointShowCommand(env *environment) *cobra.Command {
 		Short: "Show what a checkpoint holds",
 		Long: `Show prints what a checkpoint holds, and whether it is whole: the latest one, or
 the one that is named by its id, the beginning of its id, latest, latest~N, or
-the number of a step.`,
+the number of a step. If it is damaged, what the journal has of it is shown, and
+the exit code is 5.`,
 		Example: `  runner checkpoint show PRD-009 latest~1`,
 		Args:    arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,9 +67,14 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 			return withHint(err, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
 		}
 		if o.json {
-			return writeJSON(env.stdout, newShownCheckpoint(found))
+			err = writeJSON(env.stdout, newShownCheckpoint(found))
+		} else {
+			err = writeInspection(env.stdout, found)
 		}
-		return writeInspection(env.stdout, found)
+		if err == nil && !found.Check.Whole() {
+			err = errDamageShown
+		}
+		return err
 	})
 }
 

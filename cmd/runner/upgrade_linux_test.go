@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -98,85 +95,6 @@ func sessionOf(t *testing.T, dir, prd string) string {
 		t.Fatalf("the journal names no session: %.200s", data)
 	}
 	return string(found[1])
-}
-
-// TestWhatAFutureVersionWroteIsRefusedUntouched has the version in the journal, or
-// in the PRD document, changed into one that does not exist yet, with sums that
-// are right.
-func TestWhatAFutureVersionWroteIsRefusedUntouched(t *testing.T) {
-	t.Parallel()
-	commands := map[string][]string{
-		"journal.jsonl": {"status PRD", "build PRD --resume", "build PRD --fresh", "checkpoint list PRD", "checkpoint create PRD", "checkpoint prune PRD --yes", "checkpoint rebuild PRD --journal --yes", "checkpoint migrate PRD", "checkpoint export PRD -o -", "checkpoint archive PRD", "checkpoint rollback PRD 0 --yes", "abandon PRD --yes"},
-		"PRD.json":      {"status PRD", "build PRD --resume", "checkpoint create PRD"},
-	}
-	newer := regexp.MustCompile(`("format_version": ?)"1\.[0-9]+"`)
-	eachFormat(t, func(t *testing.T, dir, prd, _ string) {
-		if err := os.WriteFile(filepath.Join(dir, prd+".hcl"), []byte(`pipeline "`+prd+`" {
-  phase "all" {
-    workstream "other" { command = ["true"] }
-  }
-}
-`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for kind, lines := range commands {
-			t.Run(kind, func(t *testing.T) {
-				was := map[string][]byte{}
-				for path, data := range filesIn(t, filepath.Join(dir, ".runner")) {
-					name := strings.ReplaceAll(path, prd, "PRD")
-					if strings.HasSuffix(name, kind) {
-						was[path] = data
-						later := newer.ReplaceAll(data, []byte(`${1}"9.0"`))
-						if kind == "journal.jsonl" {
-							later = chained(later)
-						}
-						if err := os.WriteFile(path, later, 0o600); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				if len(was) == 0 {
-					t.Fatalf("there is no %s", kind)
-				}
-				before := filesIn(t, dir)
-				for _, line := range lines {
-					cmd := exec.CommandContext(t.Context(), "runner", strings.Fields(strings.ReplaceAll(line, "PRD", prd))...)
-					cmd.Dir = dir
-					out, err := cmd.CombinedOutput()
-					if err == nil || !strings.Contains(string(out), "9.0") {
-						t.Errorf("runner %s: %v, and the version is not named\n%s", line, err, out)
-					}
-					after := filesIn(t, dir)
-					for path, data := range before {
-						if string(after[path]) != string(data) {
-							t.Errorf("runner %s changed %s", line, path)
-						}
-					}
-				}
-				for path, data := range was {
-					if err := os.WriteFile(path, data, 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-			})
-		}
-	})
-}
-
-// chained is a journal whose lines have the sums of what is in them.
-func chained(journal []byte) []byte {
-	var out []byte
-	prev := ""
-	for line := range bytes.Lines(journal) {
-		if prev != "" {
-			at := bytes.LastIndex(line, []byte(`"prev":"`)) + len(`"prev":"`)
-			copy(line[at:], prev)
-		}
-		body := line[:bytes.LastIndex(line, []byte(`,"sum":"`))]
-		prev = fmt.Sprintf("%x", sha256.Sum256(body))
-		out = append(append(out, body...), `,"sum":"`+prev+"\"}\n"...)
-	}
-	return out
 }
 
 // filesIn are the regular files in a directory, but for locks and the audit log.

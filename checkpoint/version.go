@@ -1,0 +1,100 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// checkVersion looks at nothing but the format version of a file. It is a
+// *VersionError where that is unknown here; any other error says that there is
+// none to be read.
+func checkVersion(path string, data []byte) error {
+	var head struct {
+		FormatVersion string `json:"format_version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return err
+	}
+	switch {
+	case readable(head.FormatVersion):
+		return nil
+	case head.FormatVersion == "":
+		return errors.New("it names no format version")
+	}
+	return &VersionError{Path: path, Version: "format version " + head.FormatVersion}
+}
+
+// checkSealed is checkVersion and unseal. What is sealed as this version seals,
+// and is not what was sealed, is damaged whatever version it names: a flipped
+// bit made that one up.
+func checkSealed(path string, data []byte) error {
+	err := checkVersion(path, data)
+	var newer *VersionError
+	if err != nil && (!errors.As(err, &newer) || checksumOf(data) == "") {
+		return err
+	}
+	if _, broken := unseal(data); broken != nil {
+		return broken
+	}
+	return err
+}
+
+// refuseNewer is a *VersionError if a newer version wrote something beside the
+// journal of a PRD that is not read otherwise: an owner could overwrite or remove
+// what he can't read. What can't be read at all is for those to tell who need it.
+func (s *Store) refuseNewer(prd string) error {
+	path := filepath.Join(s.prdDir(prd), originName)
+	if data, err := store.ReadFile(s.fs, path); err == nil {
+		var newer *VersionError
+		if err := checkVersion(path, data); errors.As(err, &newer) {
+			return err
+		}
+	}
+	return s.checkpointsIn(s.prdDir(prd)).refuseNewer()
+}
+
+// refuseNewer is a *VersionError if the file of a checkpoint is of a newer version.
+func (d checkpointDir) refuseNewer() error {
+	names, err := d.blobs().List("")
+	if err != nil {
+		return fmt.Errorf("look for checkpoints: %w", err)
+	}
+	for _, name := range names {
+		if _, ok := checkpointOf(name); !ok || d.namesVersion(name) {
+			continue
+		}
+		stored, err := d.readNamed(name)
+		if err != nil || stored.bad != nil {
+			continue
+		}
+		var newer *VersionError
+		if err := checkSealed(stored.path, stored.json); errors.As(err, &newer) {
+			return err
+		}
+	}
+	return nil
+}
+
+// namesVersion reports whether a file that is not compressed begins with a
+// version that is known. It reads little of it.
+func (d checkpointDir) namesVersion(name string) bool {
+	if strings.HasSuffix(name, zstExt) {
+		return false
+	}
+	f, err := store.OpenRegular(d.fs, filepath.Join(d.dir, name))
+	if err != nil {
+		return false
+	}
+	begin := make([]byte, len(`{"format_version":"`+FormatVersion+`",`))
+	_, err = io.ReadFull(f, begin)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return false
+	}
+	return checkVersion("", append(begin[:len(begin)-1], '}')) == nil
+}
