@@ -43,18 +43,18 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	case SessionResumed:
 		s.resume(at, e)
 	case SessionPaused:
-		s.stop(at, StatusPaused)
+		s.stop(at, StatusPaused, e.RanMS)
 		s.Pause = &Pause{Reason: e.Reason, Gates: e.Gates, Steps: e.Steps, Message: e.Message}
 	case SessionFailed:
-		s.stop(at, StatusFailed)
+		s.stop(at, StatusFailed, e.RanMS)
 		s.Error = &e.Error
 	case SessionInterrupted:
-		s.stop(at, StatusPaused)
+		s.stop(at, StatusPaused, e.RanMS)
 		s.Interrupted = e.Signal
 	case SessionCompleted:
-		s.stop(at, StatusComplete)
+		s.stop(at, StatusComplete, e.RanMS)
 	case SessionAbandoned:
-		s.stop(at, s.Status)
+		s.stop(at, s.Status, 0)
 		s.Abandoned = true
 	case PauseAsked:
 		s.Requested = &e
@@ -136,12 +136,18 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	}
 }
 
-func (s *State) stop(at time.Time, status Status) {
+// stop ends a run. How long it took is what it says itself: the clock may have
+// been set meanwhile. Where it says nothing, as before it did, the clock counts.
+func (s *State) stop(at time.Time, status Status, ranMS int64) {
 	s.Status = status
-	if s.RunningAt != nil {
-		s.ActiveMS += max(0, at.Sub(*s.RunningAt).Milliseconds())
-		s.RunningAt = nil
+	if s.RunningAt == nil {
+		return
 	}
+	if ranMS <= 0 {
+		ranMS = max(0, at.Sub(*s.RunningAt).Milliseconds())
+	}
+	s.ActiveMS += ranMS
+	s.RunningAt = nil
 }
 
 func (s *State) applyPhase(at time.Time, e Event) error {

@@ -101,20 +101,25 @@ type SessionPaused struct {
 	Gates   []string    `json:"gates,omitempty"`       // labels of the gates it waits at
 	Steps   []string    `json:"workstreams,omitempty"` // the uncertain ones
 	Message Text        `json:"message,omitempty"`
+	RanMS   int64       `json:"ran_ms,omitempty"` // how long the run was under way, whatever the clock was set to; so below
 }
 
 // SessionFailed ends a run because something failed; the session can be resumed.
 type SessionFailed struct {
 	Error Failure `json:"error"`
+	RanMS int64   `json:"ran_ms,omitempty"`
 }
 
 // SessionInterrupted ends a run because a signal asked for it.
 type SessionInterrupted struct {
 	Signal string `json:"signal"` // "SIGINT", "SIGTERM", "SIGHUP"
+	RanMS  int64  `json:"ran_ms,omitempty"`
 }
 
 // SessionCompleted ends a session: everything passed or was skipped.
-type SessionCompleted struct{}
+type SessionCompleted struct {
+	RanMS int64 `json:"ran_ms,omitempty"`
+}
 
 // SessionAbandoned ends a session that will not be resumed.
 type SessionAbandoned struct {

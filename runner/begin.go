@@ -83,6 +83,7 @@ func (l *loop) start() error {
 		return fmt.Errorf("start the session: %w", err)
 	}
 	e.Baseline = baseline
+	l.ran = l.o.Now()
 	if err := l.x.Start(e); err != nil {
 		return fmt.Errorf("start the session: %w", err)
 	}
@@ -149,6 +150,7 @@ func (l *loop) resume(plan *Plan) {
 		shape := shapeOf(l.p)
 		e.Shape = &shape
 	}
+	l.ran = l.o.Now()
 	l.x.Add(e)
 	l.endKilled()
 	for _, phase := range plan.Phases {

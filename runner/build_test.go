@@ -3,8 +3,10 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
@@ -162,6 +164,45 @@ phase "one" {
 	e := b.must(checkpoint.StatusPaused)
 	if e.Pause == nil || e.Pause.Reason != checkpoint.PauseTimeout {
 		t.Errorf("pause %+v", e.Pause)
+	}
+}
+
+// TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout: the time that a run
+// took is a difference of the clock that nobody sets, and the records have the
+// time of day all the same.
+func TestAClockThatIsSetDuringARunTakesNothingFromItsTimeout(t *testing.T) {
+	t.Parallel()
+	for name, jump := range map[string]time.Duration{"forward": 10 * 365 * 24 * time.Hour, "back": -24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, `
+timeout = "1h"
+phase "one" {
+  workstream "A" { script = "touch jumped; test -f ok" }
+}
+`)
+			var err error
+			b.store, err = checkpoint.OpenStore(b.path(".runner"), checkpoint.Options{RescueDir: t.TempDir(), Now: func() time.Time {
+				now := time.Now()
+				if _, err := os.Stat(b.path("jumped")); err == nil {
+					return now.Add(jump)
+				}
+				return now
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.must(checkpoint.StatusFailed)
+			st := b.state()
+			if took := time.Duration(st.ActiveMS) * time.Millisecond; took <= 0 || took > time.Hour/2 {
+				t.Errorf("a run of less than a minute took %v", took)
+			}
+			if off := time.Since(st.UpdatedAt.Add(-jump)); off.Abs() > time.Hour {
+				t.Errorf("the time on record is off by %v", off)
+			}
+			b.write("ok", "")
+			b.must(checkpoint.StatusComplete)
+		})
 	}
 }
 

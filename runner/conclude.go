@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
@@ -37,7 +38,7 @@ func (l *loop) conclude() (Ending, error) {
 		if completes(event) && l.cause.derived != nil {
 			event, trigger, hook = l.pausedForCheckpoint()
 		}
-		l.add(nil, event)
+		l.add(nil, timed(event, l.o.Now().Sub(l.ran)))
 		l.checkpoint(trigger, "")
 		l.settle()
 		if completes(event) && l.fatal == nil && l.cause.derived != nil {
@@ -109,6 +110,28 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 func (l *loop) pausedForCheckpoint() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
 	message := "a checkpoint could not be written, and going on writes it: " + withRemedy(l.cause.derived)
 	return paused(checkpoint.PauseCheckpoint, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
+}
+
+// timed adds to the verdict on a run how long it was under way. It is a
+// difference of the clock that nobody can set, which stands still while the
+// machine sleeps.
+func timed(e checkpoint.Event, took time.Duration) checkpoint.Event {
+	ms := max(0, took.Milliseconds())
+	switch e := e.(type) {
+	case checkpoint.SessionPaused:
+		e.RanMS = ms
+		return e
+	case checkpoint.SessionFailed:
+		e.RanMS = ms
+		return e
+	case checkpoint.SessionInterrupted:
+		e.RanMS = ms
+		return e
+	case checkpoint.SessionCompleted:
+		e.RanMS = ms
+		return e
+	}
+	return e
 }
 
 func completes(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindSessionCompleted }

@@ -38,6 +38,7 @@ type loop struct {
 	facts *Facts
 	pl    *planner
 	began time.Time
+	ran   time.Time // when the session was started or resumed
 	git   *checkpoint.Git
 
 	shapes func() *shapes // of what went wrong in an output; compiled with the first failure of the run
