@@ -71,7 +71,7 @@ func TestARequestOfANewerVersionIsRefused(t *testing.T) {
 	}
 	var reply mail
 	must(t, json.Unmarshal(f.read("PRD-009/inbox/asked.reply.json"), &reply))
-	if !strings.Contains(reply.Error, "9.0") || !strings.Contains(reply.Error, "upgrade runner") {
+	if !strings.Contains(string(reply.Error), "9.0") || !strings.Contains(string(reply.Error), "upgrade runner") {
 		t.Errorf("the reply is %q", reply.Error)
 	}
 	must(t, x.Close())
