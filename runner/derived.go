@@ -180,7 +180,11 @@ func (l *loop) persist(u unwritten) bool {
 	}
 	first := !l.unwritten
 	if err != nil && first {
-		l.onUnwritten, err = l.tryAgain(u, err)
+		failed := err
+		if l.onUnwritten, err = l.tryAgain(u, err); err == nil {
+			// A disk that fails now and then may soon fail for good.
+			l.warn(fmt.Sprintf("%s at first (%v), and was written when it was tried again", u.what, failed))
+		}
 	}
 	if err == nil {
 		return true

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"prdrunner/checkpoint/store"
 )
 
 // settleTime is longer than any system keeps written data from its disk.
@@ -57,12 +60,55 @@ func (g *Git) settleObjects(dir string, recent func(fs.FileInfo) bool) error {
 		if err != nil || !info.Mode().IsRegular() || !recent(info) {
 			continue // it is gone, or old enough
 		}
-		if err := g.syncFile(filepath.Join(dir, entry.Name())); err != nil {
+		if err := g.syncObject(filepath.Join(dir, entry.Name()), info.Mode().Perm()); err != nil {
 			return err
 		}
 	}
 	if err := g.fs.SyncDir(dir); err != nil {
 		return fmt.Errorf("make git's objects durable: %w", err)
+	}
+	return nil
+}
+
+// syncObject makes a loose object durable. Where that fails, the system may tell
+// of it only once, and call the same file synced from then on, also to another
+// process: so the object is at once written into a file of its own, and the
+// failure is told nevertheless.
+func (g *Git) syncObject(name string, perm fs.FileMode) error {
+	err := g.syncFile(name)
+	if err == nil {
+		return nil
+	}
+	if again := g.rewrite(name, perm); again != nil {
+		return errors.Join(err, fmt.Errorf("write git's object anew: %w", again))
+	}
+	return err
+}
+
+// rewrite puts a copy of a file into its place, durable but for the name. Until
+// then it has a name that git prunes.
+func (g *Git) rewrite(name string, perm fs.FileMode) error {
+	data, err := store.ReadFile(g.fs, name)
+	if errors.Is(err, fs.ErrNotExist) { // packed meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(filepath.Dir(name), "tmp_obj_"+rand.Text())
+	f, err := g.fs.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = g.fs.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, g.fs.Remove(temp))
 	}
 	return nil
 }
