@@ -150,8 +150,9 @@ func after(kind checkpoint.Kind) []checkpoint.Kind {
 		}
 	case checkpoint.KindWorkstreamAttemptFailed: // and it waits for its next attempt
 		return []checkpoint.Kind{checkpoint.KindWorkstreamStarted, checkpoint.KindWorkstreamFailed, checkpoint.KindWorkstreamInterrupted}
+	default: // it is the end
+		return nil
 	}
-	return nil
 }
 
 // endsRun reports whether an event ends a run.
