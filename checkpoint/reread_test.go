@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"sync"
 	"testing"
 
 	"prdrunner/checkpoint/store"
@@ -18,11 +19,14 @@ var readersEvery = flag.Int("readers.every", 16, "of how many steps of a reader 
 type interposed struct {
 	store.FS
 	at    int // the operation, from 1 on
-	count int
 	act   func()
+	mu    sync.Mutex // a reader reads several objects at once
+	count int
 }
 
 func (i *interposed) turn() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	if i.count++; i.count == i.at {
 		i.act()
 	}
