@@ -61,8 +61,8 @@ func (m *model) mayJudge(g histGate, owner string) error {
 			}
 		}
 		for _, w := range m.h.Phases[p].Works {
-			if !m.settled(w.Name) {
-				return fmt.Errorf("%s is not done", w.Name)
+			if !m.settled(w.Name) || !m.reached(w.Name) {
+				return fmt.Errorf("%s is not done, or not from what is there now", w.Name)
 			}
 		}
 	}
