@@ -51,9 +51,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
 		s.resetWorkstream(w, e.Reason)
 		if e.Resolution == ResolvedDone {
-			// What it made is not on record yet; what an earlier run made does not count.
-			// Nor is what it was made from: a person decides about what is there now.
-			w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs, w.Digest = Succeeded, seq, nil, nil, nil, Digest{}
+			w.adopt(seq, e)
 		}
 	case WorkstreamSkipped:
 		s.resetWorkstream(w, e.Reason)
@@ -64,6 +62,20 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		w.Artifacts, w.Edited, w.FilesSeq = e.Artifacts, e.Edited, seq
 	}
 	return nil
+}
+
+// adopt takes work as done that nobody saw the end of. What it made is not
+// on record yet, and what an earlier run made does not count. What it was made
+// from is what was there when that was decided, whatever it was started from.
+func (w *Workstream) adopt(seq uint64, e WorkstreamResolved) {
+	w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs, w.Digest = Succeeded, seq, nil, nil, nil, Digest{}
+	if e.Digest != nil {
+		w.Digest = *e.Digest
+	}
+	w.Adopted = AdoptedByHand
+	if e.Verified {
+		w.Adopted = AdoptedVerified
+	}
 }
 
 // record takes in what a successful attempt left behind.
@@ -92,7 +104,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text) {
 		}
 	}
 	w.Metrics = nil
-	w.Status, w.Step, w.WorkSeq, w.Imported = Pending, 0, 0, false
+	w.Status, w.Step, w.WorkSeq, w.Imported, w.Adopted = Pending, 0, 0, false, ""
 	w.Error, w.Reason = nil, reason
 	for _, g := range w.Gates {
 		g.reset(reason)

@@ -240,6 +240,7 @@ type WorkstreamResolved struct {
 	Resolution Resolution `json:"resolution"`
 	By         Actor      `json:"by"`
 	Verified   bool       `json:"verified,omitempty"` // by the verify command
+	Digest     *Digest    `json:"digest,omitempty"`   // of one that is done: what it counts as run from; nil is not known
 	Reason     Text       `json:"reason,omitempty"`
 }
 

@@ -118,10 +118,20 @@ type Workstream struct {
 	Error      *Failure        `json:"error,omitempty"`  // of the last attempt, where it failed
 	Reason     Text            `json:"reason,omitempty"` // why it is skipped or pending again
 	Imported   bool            `json:"imported,omitempty"`
+	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
 	Gates      []*Gate         `json:"gates,omitempty"`
 
 	phase *Phase
 }
+
+// Adoption is who said of a workstream that it is done.
+type Adoption string
+
+// The ways to adopt work that nobody saw the end of.
+const (
+	AdoptedByHand   Adoption = "by_hand"  // a person
+	AdoptedVerified Adoption = "verified" // its verify command
+)
 
 // Gate is the state of a gate.
 type Gate struct {

@@ -106,7 +106,7 @@ func decideDone(s subject, step Step) Step {
 	if label := unsatisfied(s.ws, s.record); label != "" {
 		// People mend by hand what a gate found, also by removing files: the
 		// gate judges what is there.
-		return step.with(Judge, "the work is done; %s comes next", label)
+		return step.with(Judge, "%s; %s comes next", howDone(s.record), label)
 	}
 	if gone := missing(s.conflicts); !allKept(gone) {
 		step.Changes = asChanges(gone)
@@ -118,12 +118,26 @@ func decideDone(s subject, step Step) Step {
 		}
 	}
 	if s.record.Status == checkpoint.Succeeded {
-		return step.with(Judge, "the work is done, but its completion is not on record")
+		return step.with(Judge, "%s, but its completion is not on record", howDone(s.record))
 	}
 	if s.record.Imported {
 		return step.with(Reuse, "completed according to the PRD document")
 	}
+	if s.record.Adopted != "" {
+		return step.with(Reuse, "%s, and nothing changed since", howDone(s.record))
+	}
 	return step.with(Reuse, "nothing changed since it completed")
+}
+
+// howDone says how it is known that work is done.
+func howDone(w *checkpoint.Workstream) string {
+	switch w.Adopted {
+	case checkpoint.AdoptedByHand:
+		return "adopted by hand"
+	case checkpoint.AdoptedVerified:
+		return "adopted, since its verify command says that it happened"
+	}
+	return "the work is done"
 }
 
 // decideConflicts decides what was completed and proved done, but for some of

@@ -268,13 +268,31 @@ phase "one" {
 	b.wantRan()
 }
 
+// resolve decides an uncertain workstream as the command does.
 func (b *bench) resolve(name string, r checkpoint.Resolution) {
 	b.t.Helper()
-	err := b.store.Ask(context.Background(), checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbResolve, Workstream: name, Resolution: r}, func(x *checkpoint.Session) error {
-		x.Add(checkpoint.WorkstreamResolved{Workstream: name, Resolution: r})
-		return nil
+	b.locked(func(x *checkpoint.Session) {
+		e := checkpoint.WorkstreamResolved{Workstream: name, Resolution: r}
+		if r == checkpoint.ResolvedDone {
+			var err error
+			o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir}
+			if e.Digest, err = runner.Origin(context.Background(), o, x.State(), name); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		x.Add(e)
 	})
+}
+
+// locked does something to the session while nothing runs.
+func (b *bench) locked(do func(x *checkpoint.Session)) {
+	b.t.Helper()
+	x, err := b.store.Lock(context.Background(), "PRD-001", checkpoint.Actor{})
 	if err != nil {
+		b.t.Fatal(err)
+	}
+	do(x)
+	if err := x.Close(); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -93,7 +93,7 @@ func (m *model) applyWork(e checkpoint.Event) error {
 		m.reset(e.Workstream)
 		if e.Resolution == checkpoint.ResolvedDone {
 			m.identify(w)
-			w.status, w.made, w.value, w.from = checkpoint.Succeeded, nil, "", basis{unknown: true}
+			w.status, w.made, w.value, w.from = checkpoint.Succeeded, nil, "", m.adoptedFrom(e)
 			w.claimed = m.work(e.Workstream).Makes
 		}
 		return err

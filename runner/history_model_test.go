@@ -54,7 +54,7 @@ type basis struct {
 	plain         string // the variable, where it is used; a token is no part of it
 	saw           map[string]string
 	upstream      map[string]string
-	unknown       bool // a person said that it happened, and nobody knows from what
+	unknown       bool // somebody said that it happened, and not from what
 }
 
 type modelGate struct {

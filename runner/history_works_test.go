@@ -242,6 +242,17 @@ func (m *model) verified(e checkpoint.WorkstreamResolved) error {
 	return m.mustBe(ran && !d.cancelled && m.verifies(e.Workstream) && said[d.code] == e.Resolution, "it said %d", d.code)
 }
 
+// adoptedFrom is what work that is said to have happened counts as run from.
+func (m *model) adoptedFrom(e checkpoint.WorkstreamResolved) basis {
+	switch {
+	case e.Digest == nil: // a person said so, before that was recorded
+		return basis{unknown: true}
+	case m.run.tries[e.Workstream] > 0:
+		return m.works[e.Workstream].from
+	}
+	return m.basis(e.Workstream)
+}
+
 // verifies reports whether something may be asked whether a workstream happened.
 func (m *model) verifies(name string) bool {
 	return m.work(name).Verify && (m.run.allowed == nil || m.run.allowed[name])

@@ -47,7 +47,14 @@ func (l *loop) uncertain(n *node) {
 // has failed, if it was tried in this run; else it is tried now.
 func (l *loop) verified(n *node, r checkpoint.Resolution) {
 	last := l.x.State().Workstream(n.ws.Name).Error
-	l.add(nil, checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true})
+	e := checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true}
+	if r == checkpoint.ResolvedDone {
+		e.Digest = l.pl.origin(n.ws)
+		if n.attempt > 0 {
+			e.Digest = &n.digest
+		}
+	}
+	l.add(nil, e)
 	switch {
 	case r == checkpoint.ResolvedDone:
 		delete(l.facts.conflicts, n.ws.Name) // they were about what an earlier run had made

@@ -44,10 +44,7 @@ func detector(masker *mask.Masker) func() workspace.Detector {
 func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, prd string) (*mask.Masker, error) {
 	ref := pipelineRef{prd: prd}
 	if snap, err := store.Load(prd); err == nil && snap.State != nil {
-		path := filepath.FromSlash(string(snap.State.Pipeline.Path))
-		if info, err := os.Stat(env.path(path)); err == nil && info.Mode().IsRegular() {
-			ref.file = path
-		}
+		ref.file = sessionFile(env, snap.State)
 	}
 	read, err := readPipeline(env, cfg, ref)
 	var none *pipelineNotFoundError
@@ -60,4 +57,14 @@ func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, prd st
 		return nil, fmt.Errorf("%s: %w", read.file, read.diagnostics)
 	}
 	return newMasker(read.pipeline)
+}
+
+// sessionFile is the file of the pipeline that a session ran, "" where it is
+// not there any more.
+func sessionFile(env *environment, st *checkpoint.State) string {
+	path := filepath.FromSlash(string(st.Pipeline.Path))
+	if info, err := os.Stat(env.path(path)); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
 }

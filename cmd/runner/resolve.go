@@ -8,10 +8,11 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
+	"prdrunner/runner"
 )
 
 type resolveOptions struct {
-	prd        string
+	pipeline   pipelineRef
 	workstream string
 	done       bool
 	rerun      bool
@@ -24,25 +25,33 @@ func newResolveCommand(env *environment) *cobra.Command {
 		Use:   "resolve PRD WORKSTREAM {--done|--rerun}",
 		Short: "Say whether an uncertain workstream happened",
 		Long: `Resolve decides a workstream with effect = "once" whose end nobody knows: it is
-never run again by itself. Look for yourself whether it happened, then say so.`,
+never run again by itself. Look for yourself whether it happened, then say so.
+
+With --done it counts as made from what there is now: its declaration, its
+inputs, its variables and the results that it uses. When these change it is
+asked about again. So its pipeline is read, from the file that the session ran
+or that -f names, and takes its variables as ` + "`runner build`" + ` does.`,
 		Example: `  runner resolve PRD-009 WS3 --done -m "the mail went out"`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd, o.workstream = args[0], args[1]
+			o.pipeline.prd, o.workstream = args[0], args[1]
 			return runResolve(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
+	flags.SortFlags = false
 	flags.BoolVar(&o.done, "done", false, "it happened: go on after it")
 	flags.BoolVar(&o.rerun, "rerun", false, "it did not happen: run it again")
 	flags.StringVarP(&o.message, "message", "m", "", "record `TEXT` with the decision")
+	o.pipeline.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("done", "rerun")
 	cmd.MarkFlagsOneRequired("done", "rerun")
 	return cmd
 }
 
 func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
-	store, st, err := loadState(env, o.prd)
+	prd := o.pipeline.prd
+	store, st, err := loadState(env, prd)
 	if err != nil {
 		return err
 	}
@@ -50,25 +59,34 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	if err := checkUncertain(st, o.workstream); err != nil {
 		return err
 	}
-	resolution := checkpoint.ResolvedDone
-	if o.rerun {
-		resolution = checkpoint.ResolvedRerun
+	r := resolving{
+		request: checkpoint.Request{
+			PRD: prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: checkpoint.ResolvedRerun,
+			Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
+		},
 	}
-	request := checkpoint.Request{
-		PRD: o.prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: resolution,
-		Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
+	if o.done {
+		r.request.Resolution = checkpoint.ResolvedDone
+		if o.pipeline.file == "" {
+			o.pipeline.file = sessionFile(env, st)
+		}
+		done, err := r.look(ctx, env, o.pipeline, store)
+		if err != nil {
+			return err
+		}
+		defer done()
 	}
 	alone := false
-	err = ask(ctx, env, store, request, func(session *checkpoint.Session, _ *finished) error {
+	err = ask(ctx, env, store, r.request, func(session *checkpoint.Session, _ *finished) error {
 		alone = true
-		return recordResolution(ctx, session, request)
+		return r.record(ctx, session)
 	})
 	if err != nil {
 		return fmt.Errorf("resolve %s: %w", o.workstream, err)
 	}
-	fmt.Fprintf(env.stdout, "Resolved %s of %s as %s\n", o.workstream, o.prd, resolution)
+	fmt.Fprintf(env.stdout, "Resolved %s of %s as %s\n", o.workstream, prd, r.request.Resolution)
 	if alone {
-		fmt.Fprintf(env.stdout, "Next: %s\n", env.command("build "+o.prd+" --resume"))
+		fmt.Fprintf(env.stdout, "Next: %s\n", env.command("build "+prd+" --resume"))
 	}
 	return nil
 }
@@ -96,14 +114,47 @@ func checkUncertain(st *checkpoint.State, name string) error {
 	return nil
 }
 
-func recordResolution(ctx context.Context, session *checkpoint.Session, r checkpoint.Request) error {
+// resolving is a decision about an uncertain workstream on its way to the journal.
+type resolving struct {
+	request checkpoint.Request
+	engine  runner.Options // which looks at what it counts as made from; of one that is done
+}
+
+// look reads the pipeline. The function is to be called when the decision is
+// on record.
+func (r *resolving) look(ctx context.Context, env *environment, ref pipelineRef, store *checkpoint.Store) (func(), error) {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPipeline(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	var done func()
+	r.engine, done, err = lookingOptions(ctx, env, cfg, p, store)
+	return done, err
+}
+
+// record is for a session that nobody owns.
+func (r *resolving) record(ctx context.Context, session *checkpoint.Session) error {
 	st := session.State()
 	if st == nil {
 		return fmt.Errorf("its session is gone: %w", checkpoint.ErrNoSession)
 	}
-	if err := checkUncertain(st, r.Workstream); err != nil {
+	if err := checkUncertain(st, r.request.Workstream); err != nil {
 		return err
 	}
-	session.Add(checkpoint.WorkstreamResolved{Workstream: r.Workstream, Resolution: r.Resolution, By: r.By, Reason: r.Comment})
+	e := checkpoint.WorkstreamResolved{
+		Workstream: r.request.Workstream, Resolution: r.request.Resolution, By: r.request.By, Reason: r.request.Comment,
+	}
+	if e.Resolution == checkpoint.ResolvedDone {
+		origin, err := runner.Origin(ctx, r.engine, st, e.Workstream)
+		if err != nil {
+			return err
+		}
+		e.Digest = origin
+	}
+	session.Add(e)
 	return session.Publish(ctx)
 }

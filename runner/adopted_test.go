@@ -1,0 +1,128 @@
+package runner_test
+
+import (
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// adopting has a step that must happen only once, and that fails. Its verify
+// command says what the file "verdict" says: 0, it happened; 2, nobody knows.
+const adopting = `
+variable "amount" { default = "1" }
+---
+phase "one" {
+  workstream "up" { script = "echo up >> ran; test ! -e broken; echo value=$(cat value) >> $RUNNER_OUTPUT" }
+  workstream "pay" {
+    depends_on = [workstream.up]
+    inputs     = ["in.txt"]
+    script     = "echo pay >> ran; echo ${workstream.up.outputs.value} ${var.amount}; exit 1"
+    effect     = "once"
+    verify     = ["sh", "-c", "exit $(cat verdict)"]
+
+    gate "checked" { command = ["test", "-e", "in.txt"] }
+  }
+  workstream "end" {
+    depends_on = [workstream.pay]
+    script     = "exit 1"
+  }
+}
+`
+
+// TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder: what a person or a verify
+// command calls done is asked about again when what it counts as run from
+// changes afterwards, and only then.
+func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
+	t.Parallel()
+	adoptions := map[string]func(b *bench){
+		"by hand": func(b *bench) {
+			b.must(checkpoint.StatusPaused)
+			b.write("in.txt", "mended") // before, not afterwards
+			b.resolve("pay", checkpoint.ResolvedDone)
+		},
+		"by verify, after its attempt": func(b *bench) { b.write("verdict", "0") },
+		"by verify, in another run": func(b *bench) {
+			b.must(checkpoint.StatusPaused)
+			b.write("in.txt", "mended")
+			b.write("verdict", "0")
+		},
+	}
+	changes := []struct {
+		name string
+		do   func(b *bench)
+		want runner.Decision
+	}{
+		{"nothing", func(*bench) {}, runner.Reuse},
+		{"an input", func(b *bench) { b.write("in.txt", "changed") }, runner.Uncertain},
+		{"its declaration", func(b *bench) { b.rewrite(strings.ReplaceAll(adopting, "echo pay", "echo  pay")) }, runner.Uncertain},
+		{"a variable", func(b *bench) { b.vars["amount"] = "2" }, runner.Uncertain},
+		{"its gate", func(b *bench) { b.rewrite(strings.ReplaceAll(adopting, `"-e", "in.txt"`, `"-s", "in.txt"`)) }, runner.Judge},
+	}
+	for how, adopt := range adoptions {
+		for _, c := range changes {
+			t.Run(how+", then "+c.name, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, adopting)
+				b.write("value", "1")
+				b.write("in.txt", "in")
+				b.write("verdict", "2")
+				adopt(b)
+				b.must(checkpoint.StatusFailed)
+				b.wantRan("up", "pay")
+				c.do(b)
+				b.write("verdict", "2")
+				if _, err := b.build(); err != nil {
+					t.Fatal(err)
+				}
+				b.wantRan()
+				if got := b.decision("pay"); got != c.want {
+					t.Errorf("pay is to %s, want %s", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+// TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain: what can't be known
+// when it is adopted is what its last attempt was started from.
+func TestAdoptedWorkIsAskedAboutAgainWhenItsUpstreamRanAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, adopting)
+	b.write("value", "1")
+	b.write("in.txt", "in")
+	b.write("verdict", "2")
+	b.must(checkpoint.StatusPaused)
+	b.write("broken", "")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"up"} })
+	b.wantRan("up", "pay", "up")
+	b.resolve("pay", checkpoint.ResolvedDone)
+	b.remove("broken")
+	b.must(checkpoint.StatusPaused)
+	b.wantRan("up")
+	if got := b.state().Workstream("pay").Status; got != checkpoint.Uncertain {
+		t.Errorf("pay is %s", got)
+	}
+}
+
+// TestAdoptionWithoutADigestComparesNothing: a journal of before it was
+// recorded is read as it was meant.
+func TestAdoptionWithoutADigestComparesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, adopting)
+	b.write("value", "1")
+	b.write("in.txt", "in")
+	b.write("verdict", "2")
+	b.must(checkpoint.StatusPaused)
+	b.wantRan("up", "pay")
+	b.locked(func(x *checkpoint.Session) {
+		x.Add(checkpoint.WorkstreamResolved{Workstream: "pay", Resolution: checkpoint.ResolvedDone})
+	})
+	b.write("in.txt", "changed")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan()
+	if got := b.state().Workstream("pay").Status; got != checkpoint.Completed {
+		t.Errorf("pay is %s", got)
+	}
+}
