@@ -260,37 +260,11 @@ func (s *crashSite) view(status, list string) string {
 	return v
 }
 
-// everything is what lies somewhere: kind, mode and bytes.
+// everything is what lies somewhere.
 func (s *crashSite) everything(name string) map[string]string {
 	s.t.Helper()
-	all, root := map[string]string{}, s.path(name)
-	s.must(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		is := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			is += " " + string(data)
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			is += " " + target
-		}
-		rel, err := filepath.Rel(root, path)
-		all[rel] = is
-		return err
-	}))
+	all, err := standing(s.path(name), func(fs.FileInfo) string { return "" })
+	s.must(err)
 	return all
 }
 

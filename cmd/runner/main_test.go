@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -81,54 +81,22 @@ func scriptRemember(ts *testscript.TestScript, neg bool, args []string) {
 // scriptUntouched holds a command to its exit code, and to changing nothing
 // anywhere in the script's directory.
 func scriptUntouched(ts *testscript.TestScript, neg bool, args []string) {
-	before := standing(ts)
+	before := scriptFiles(ts)
 	scriptExits(ts, neg, args)
-	after := standing(ts)
-	for path, is := range after {
-		if was, had := before[path]; !had {
-			ts.Fatalf("%s is new", path)
-		} else if was != is {
-			ts.Fatalf("%s is %q, and was %q", path, is, was)
-		}
-	}
-	for path := range before {
-		if _, has := after[path]; !has {
-			ts.Fatalf("%s is gone", path)
-		}
+	if what := moved(before, scriptFiles(ts)); len(what) > 0 {
+		ts.Fatalf("%s", strings.Join(what, "\n"))
 	}
 }
 
-// standing describes all that is in the directory of a script: kind, mode, and
-// what a file holds or a link leads to.
-func standing(ts *testscript.TestScript) map[string]string {
-	all := map[string]string{}
-	root := ts.Getenv("WORK")
-	ts.Check(filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+// scriptFiles is what stands in the directory of a script, with the times of the
+// files.
+func scriptFiles(ts *testscript.TestScript) map[string]string {
+	all, err := standing(ts.Getenv("WORK"), func(info fs.FileInfo) string {
+		if info.Mode().IsRegular() {
+			return info.ModTime().String()
 		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		is := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			is += " " + info.ModTime().String() + " " + string(data)
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			is += " " + target
-		}
-		name, err := filepath.Rel(root, path)
-		all[name] = is
-		return err
-	}))
+		return ""
+	})
+	ts.Check(err)
 	return all
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,63 +119,19 @@ func (p *place) exists(name string) bool {
 	return err == nil
 }
 
-// standing describes all that is in the tree of the place: kind, mode, owner,
-// identity, times, and what a file holds or a link leads to. That a file was
-// changed and changed back shows in the time of its last change.
+// standing is what stands in the tree of the place, with owner, identity and
+// times: that a file was changed and changed back shows in the time of its last
+// change.
 func (p *place) standing() map[string]string {
 	p.t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(p.root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
+	all, err := standing(p.root, func(info fs.FileInfo) string {
 		at := info.Sys().(*syscall.Stat_t)
-		is := fmt.Sprint(info.Mode(), " inode ", at.Ino, " owner ", at.Uid, " modified ", info.ModTime().UnixNano(), " changed ", at.Ctim.Nano())
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			is += fmt.Sprintf(" %d bytes %x", len(data), sha256.Sum256(data))
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			is += " to " + target
-		}
-		name, err := filepath.Rel(p.root, path)
-		all[name] = is
-		return err
+		return fmt.Sprint("inode ", at.Ino, " owner ", at.Uid, " modified ", info.ModTime().UnixNano(), " changed ", at.Ctim.Nano())
 	})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return all
-}
-
-// moved says what is not as it was, nothing if all is.
-func moved(before, after map[string]string) []string {
-	var what []string
-	for path, is := range after {
-		if was, had := before[path]; !had {
-			what = append(what, path+" is new")
-		} else if was != is {
-			what = append(what, fmt.Sprintf("%s is %s, and was %s", path, is, was))
-		}
-	}
-	for path := range before {
-		if _, has := after[path]; !has {
-			what = append(what, path+" is gone")
-		}
-	}
-	slices.Sort(what)
-	return what
 }
 
 // situationPipeline goes as far as its files say: `hold` keeps its second
