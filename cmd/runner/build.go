@@ -111,35 +111,17 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if o.dryRun {
 		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, json: env.options.output == string(view.JSON)})
 	}
-	cfg, err := loadConfig(env)
+	on, err := setUp(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}
-	p, err := loadPipeline(env, cfg, o.pipeline)
-	if err != nil {
-		return err
-	}
-	store, err := openStore(env, cfg, p.ID)
-	if err != nil {
-		return err
-	}
+	defer on.close()
+	p, cfg := on.pipeline, on.cfg
 	saved, err := readPlan(env, o.plan, p.ID)
 	if err != nil {
 		return err
 	}
-	masker, err := newMasker(p)
-	if err != nil {
-		return err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = w.Close() }()
-	if masker.Any() {
-		w.RefuseAll(detector(masker))
-	}
-	s := &starter{env: env, cfg: cfg, store: store, files: w, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection}
+	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
@@ -162,7 +144,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 			return err
 		}
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: store, files: w, masker: masker, person: s.person, start: begin, saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, person: s.person, start: begin, saved: saved, options: o}
 	session, err := s.lock(ctx, snap)
 	if err != nil {
 		return err
@@ -325,18 +307,6 @@ func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *c
 		o.Git = gitHead{git}
 	}
 	return o
-}
-
-func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
-	secrets := make([]mask.Secret, len(p.Secrets))
-	for i, s := range p.Secrets {
-		secrets[i] = mask.Secret{Name: s.Variable, Value: s.Value}
-	}
-	masker, err := mask.New(secrets)
-	if err != nil {
-		return nil, &usageError{err: err}
-	}
-	return masker, nil
 }
 
 // buildError makes an error of the engine one of the command line: expressions

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
-	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -51,27 +50,16 @@ why. It changes nothing and takes no lock.`,
 }
 
 func runPlan(ctx context.Context, env *environment, o planOptions) error {
-	cfg, err := loadConfig(env)
+	on, err := setUp(ctx, env, o.pipeline)
 	if err != nil {
 		return err
 	}
-	p, err := loadPipeline(env, cfg, o.pipeline)
-	if err != nil {
-		return err
-	}
-	store, err := openStore(env, cfg, p.ID)
-	if err != nil {
-		return err
-	}
-	options, done, err := lookingOptions(ctx, env, cfg, p, store)
-	if err != nil {
-		return err
-	}
-	defer done()
+	defer on.close()
+	p, options := on.pipeline, on.looking(env)
 	options.Select = o.selection
 	if namesCheckpoint(o.resume) {
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
-		return runRollback(ctx, env, cfg, store, options.Files, nil, rollback)
+		return runRollback(ctx, env, on.cfg, on.store, on.files, nil, rollback)
 	}
 	st, err := planState(ctx, env, &options, o.resume)
 	if err != nil {
@@ -96,25 +84,6 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		fmt.Fprintf(env.stdout, "\nApply it: runner build %s --plan %s\n", p.ID, o.out)
 	}
 	return nil
-}
-
-// lookingOptions are the options of an engine that only looks, and what is to
-// be called when it has.
-func lookingOptions(ctx context.Context, env *environment, cfg *config, p *pipeline.Pipeline, store *checkpoint.Store) (runner.Options, func(), error) {
-	masker, err := newMasker(p)
-	if err != nil {
-		return runner.Options{}, nil, err
-	}
-	w, err := openWorkspace(ctx, env, cfg, store)
-	if err != nil {
-		return runner.Options{}, nil, err
-	}
-	if masker.Any() {
-		w.RefuseAll(detector(masker))
-	}
-	o := engineOptions(env, cfg, p, store, w)
-	o.Mask = masker.String
-	return o, func() { _ = w.Close() }, nil
 }
 
 // planState is what a plan goes on from: nothing without --resume. A document

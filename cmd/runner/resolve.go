@@ -70,7 +70,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		if o.pipeline.file == "" {
 			o.pipeline.file = sessionFile(env, st)
 		}
-		done, err := r.look(ctx, env, o.pipeline, store)
+		done, err := r.look(ctx, env, o.pipeline)
 		if err != nil {
 			return err
 		}
@@ -122,18 +122,13 @@ type resolving struct {
 
 // look reads the pipeline. The function is to be called when the decision is
 // on record.
-func (r *resolving) look(ctx context.Context, env *environment, ref pipelineRef, store *checkpoint.Store) (func(), error) {
-	cfg, err := loadConfig(env)
+func (r *resolving) look(ctx context.Context, env *environment, ref pipelineRef) (func(), error) {
+	on, err := setUp(ctx, env, ref)
 	if err != nil {
 		return nil, err
 	}
-	p, err := loadPipeline(env, cfg, ref)
-	if err != nil {
-		return nil, err
-	}
-	var done func()
-	r.engine, done, err = lookingOptions(ctx, env, cfg, p, store)
-	return done, err
+	r.engine = on.looking(env)
+	return on.close, nil
 }
 
 // record is for a session that nobody owns.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+	"prdrunner/runner"
+	"prdrunner/runner/mask"
+)
+
+// setup is what build and plan work on.
+type setup struct {
+	cfg      *config
+	pipeline *pipeline.Pipeline
+	store    *checkpoint.Store
+	files    *workspace.Workspace
+	masker   *mask.Masker
+}
+
+// setUp reads a pipeline and opens what it is run on. Files that hold a
+// sensitive value are left out of every capture. Whoever sets up closes.
+func setUp(ctx context.Context, env *environment, ref pipelineRef) (*setup, error) {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPipeline(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	masker, err := newMasker(p)
+	if err != nil {
+		return nil, err
+	}
+	store, err := openStore(env, cfg, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	files, err := openWorkspace(ctx, env, cfg, store)
+	if err != nil {
+		return nil, err
+	}
+	if masker.Any() {
+		files.RefuseAll(detector(masker))
+	}
+	return &setup{cfg: cfg, pipeline: p, store: store, files: files, masker: masker}, nil
+}
+
+// close lets go of the files.
+func (on *setup) close() { _ = on.files.Close() }
+
+// looking are the options of an engine that only looks.
+func (on *setup) looking(env *environment) runner.Options {
+	o := engineOptions(env, on.cfg, on.pipeline, on.store, on.files)
+	o.Mask = on.masker.String
+	return o
+}
+
+// newMasker hides the sensitive values of a pipeline.
+func newMasker(p *pipeline.Pipeline) (*mask.Masker, error) {
+	secrets := make([]mask.Secret, len(p.Secrets))
+	for i, s := range p.Secrets {
+		secrets[i] = mask.Secret{Name: s.Variable, Value: s.Value}
+	}
+	masker, err := mask.New(secrets)
+	if err != nil {
+		return nil, &usageError{err: err}
+	}
+	return masker, nil
+}
