@@ -132,7 +132,10 @@ func (t *textWriter) snippet(diag *hcl.Diagnostic) {
 func neutral(text string) string {
 	text = strings.ReplaceAll(text, "\t", "  ")
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError) {
+		switch {
+		case r == '\n', r == '\u200d': // the latter joins what is one character to the eye
+			return r
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			return utf8.RuneError
 		}
 		return r

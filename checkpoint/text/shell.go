@@ -1,9 +1,14 @@
 package text
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// ShellWord quotes a word for a POSIX shell where it needs it, for commands that
-// are shown to be typed.
+// ShellWord quotes a word for a shell where it needs it, for commands that are
+// shown to be typed: for any POSIX shell, where the word can be printed.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)
@@ -11,5 +16,31 @@ func ShellWord(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
+	if strings.IndexFunc(word, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) >= 0 {
+		return escapedWord(word)
+	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// escapedWord is a word that can't be shown as it is: $'…', with the bytes of
+// what is not printed as octal numbers.
+func escapedWord(word string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for len(word) > 0 {
+		r, size := utf8.DecodeRuneInString(word)
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r != utf8.RuneError && unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			for _, x := range []byte(word[:size]) {
+				fmt.Fprintf(&b, `\%03o`, x)
+			}
+		}
+		word = word[size:]
+	}
+	b.WriteString("'")
+	return b.String()
 }

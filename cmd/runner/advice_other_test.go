@@ -34,7 +34,7 @@ func TestSystemHint(t *testing.T) {
 		"known":     {withHint(at(syscall.ENOSPC), "do that"), "do that\n"},
 	} {
 		var stderr bytes.Buffer
-		env := &environment{stderr: &stderr, workdir: "/ws"}
+		env := &environment{stderr: newScreen(&stderr), workdir: "/ws"}
 		reportError(env, test.err)
 		_, hint, found := strings.Cut(stderr.String(), "hint: ")
 		if found != (test.want != "") || !strings.Contains(hint, test.want) {

@@ -280,7 +280,7 @@ func (a advised) End(e runner.Ending) {
 
 func (b *build) view() view.View {
 	return view.New(view.Mode(b.env.options.output), view.Options{
-		Out:     b.env.stdout,
+		Out:     b.env.stdout.raw,
 		Logs:    logDirectory(b.env, b.store, b.pipeline.ID),
 		Now:     b.env.now,
 		Color:   b.env.color(b.env.stdout),
@@ -331,10 +331,10 @@ func buildError(env *environment, st *checkpoint.State, prd string, err error) e
 	case isA[*runner.UnkeptError](err):
 		return withHint(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
-		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
 		return withHint(err, "add --on-conflict restore (its files are made again, and a checkpoint keeps the edit)")
 	case errors.As(err, &conflict):
-		err = errors.Join(err, view.WriteConflicts(env.stderr, conflict.Conflicts, env.color(env.stderr)))
+		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
 		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (put them back as they were)")
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, err)

@@ -91,7 +91,7 @@ func runCheckpointDiff(ctx context.Context, env *environment, o checkpointDiffOp
 		if o.json {
 			return writeJSON(env.stdout, checkpointDiff{FormatVersion: outputFormat, Same: c.Same(), Comparison: c})
 		}
-		return writeComparison(env.stdout, c, o, env.color(env.stdout))
+		return writeComparison(env.stdout.raw, c, o, env.color(env.stdout))
 	})
 }
 

@@ -28,8 +28,10 @@ func writeComparison(w io.Writer, c *compare.Comparison, o checkpointDiffOptions
 		b.WriteString("\nOne of the two was never captured: only recorded artifacts are compared.\n")
 	}
 	fmt.Fprintf(&b, "%s\n", rule)
+	head := view.Clean(b.String())
+	b.Reset()
 	writeTexts(&b, c, color)
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, head+b.String())
 	return err
 }
 

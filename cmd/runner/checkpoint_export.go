@@ -140,7 +140,7 @@ func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOpti
 	case o.out == standardStream && o.json:
 		return to, usageErrorf("--json and -o - both want standard output")
 	case o.out == standardStream:
-		to.Out = env.stdout
+		to.Out = env.stdout.raw
 	case o.out != "":
 		format, known := bundle.FormatOf(o.out)
 		if !known {

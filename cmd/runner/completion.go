@@ -32,7 +32,7 @@ and workstreams. Load it like this:
 		ValidArgs: shells,
 		Args:      arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := completionOptions{shell: args[0], root: cmd.Root(), stdout: env.stdout}
+			o := completionOptions{shell: args[0], root: cmd.Root(), stdout: env.stdout.raw}
 			return runCompletion(cmd.Context(), o)
 		},
 	}

@@ -16,6 +16,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
+	"prdrunner/runner/view"
 )
 
 // environment is what one command line has to work with. Nothing below main
@@ -24,8 +25,8 @@ type environment struct {
 	args       []string // without the program's name
 	environ    []string // "NAME=value"
 	stdin      io.Reader
-	stdout     io.Writer
-	stderr     io.Writer
+	stdout     *screen
+	stderr     *screen
 	now        func() time.Time
 	isTerminal func(stream any) bool
 
@@ -55,8 +56,8 @@ func processEnvironment() *environment {
 		args:       os.Args[1:],
 		environ:    os.Environ(),
 		stdin:      os.Stdin,
-		stdout:     os.Stdout,
-		stderr:     os.Stderr,
+		stdout:     newScreen(os.Stdout),
+		stderr:     newScreen(os.Stderr),
 		now:        time.Now,
 		isTerminal: isTerminal,
 	}
@@ -67,6 +68,9 @@ func processEnvironment() *environment {
 func (e *environment) warn(err error) { e.warnings = append(e.warnings, err) }
 
 func isTerminal(stream any) bool {
+	if s, ok := stream.(*screen); ok {
+		stream = s.raw
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -127,14 +131,14 @@ func (e *environment) interactive() bool {
 }
 
 // color reports whether to colour what is written to the given stream.
-func (e *environment) color(stream io.Writer) bool {
+func (e *environment) color(stream *screen) bool {
 	return !e.options.noColor && e.lookup("NO_COLOR") == "" && e.lookup("TERM") != "dumb" && e.isTerminal(stream)
 }
 
 // width is how many columns the given stream has, 80 where it is no terminal.
-func (e *environment) width(stream io.Writer) int {
+func (e *environment) width(stream *screen) int {
 	const standard = 80
-	f, ok := stream.(*os.File)
+	f, ok := stream.raw.(*os.File)
 	if !ok || !e.isTerminal(stream) {
 		return standard
 	}
@@ -148,15 +152,18 @@ func (e *environment) width(stream io.Writer) int {
 // logger writes to standard error, from the level that --log-level names.
 func (e *environment) logger() hclog.Logger {
 	if e.log == nil {
-		color := hclog.ColorOff
-		if e.color(e.stderr) {
-			color = hclog.ForceColor
+		color, out, asJSON := hclog.ColorOff, io.Writer(e.stderr), e.options.logFormat == "json"
+		switch {
+		case asJSON:
+			out = view.JSONCleaner{W: e.stderr.raw}
+		case e.color(e.stderr): // it quotes what it is given
+			color, out = hclog.ForceColor, e.stderr.raw
 		}
 		e.log = hclog.New(&hclog.LoggerOptions{
 			Name:       "runner",
 			Level:      hclog.LevelFromString(e.options.logLevel),
-			Output:     e.stderr,
-			JSONFormat: e.options.logFormat == "json",
+			Output:     out,
+			JSONFormat: asJSON,
 			Color:      color,
 			TimeFn:     e.now,
 		})

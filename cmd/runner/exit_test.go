@@ -70,7 +70,7 @@ func TestReportError(t *testing.T) {
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
-		reportError(&environment{stderr: &out}, test.err)
+		reportError(&environment{stderr: newScreen(&out)}, test.err)
 		if out.String() != test.want {
 			t.Errorf("%v: printed %q instead of %q", test.err, out.String(), test.want)
 		}

@@ -131,14 +131,14 @@ func (o fmtOptions) format(path string) (bool, error) {
 	changed := !bytes.Equal(source, formatted)
 	switch {
 	case changed && o.diff:
-		if _, err := o.stdout.Write(diff.Diff(name, source, name+" (formatted)", formatted)); err != nil {
+		if _, err := o.env.bytesOut().Write(diff.Diff(name, source, name+" (formatted)", formatted)); err != nil {
 			return changed, fmt.Errorf("print the difference: %w", err)
 		}
 	case changed && o.check:
 		fmt.Fprintln(o.stdout, name)
 	case o.check || o.diff:
 	case path == standardInput:
-		if _, err := o.stdout.Write(formatted); err != nil {
+		if _, err := o.env.bytesOut().Write(formatted); err != nil {
 			return changed, fmt.Errorf("print the formatted text: %w", err)
 		}
 	case changed:

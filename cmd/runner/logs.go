@@ -162,9 +162,9 @@ func times(n int) string {
 // writer is where one log goes: standard output, made harmless if need be.
 func (p *logPrinter) writer() io.Writer {
 	if p.raw {
-		return p.env.stdout
+		return p.env.stdout.raw
 	}
-	return view.NewCleaner(p.env.stdout)
+	return view.NewCleaner(p.env.stdout.raw)
 }
 
 // copy prints one log, or what is new of it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
 )
 
 // outputFormat is the version of what commands print with --json.
@@ -23,7 +24,7 @@ func joined(list []checkpoint.Text) string {
 
 // writeJSON prints the one object of a command with --json.
 func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(view.JSONCleaner{W: w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {

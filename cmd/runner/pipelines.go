@@ -240,7 +240,7 @@ func printDiagnostics(env *environment, sources map[string][]byte, diags hcl.Dia
 	if len(diags) == 0 {
 		return nil
 	}
-	if err := pipeline.WriteDiagnostics(env.stderr, sources, diags, env.width(env.stderr), env.color(env.stderr)); err != nil {
+	if err := pipeline.WriteDiagnostics(env.stderr.raw, sources, diags, env.width(env.stderr), env.color(env.stderr)); err != nil {
 		return fmt.Errorf("print diagnostics: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
@@ -77,11 +78,11 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if o.json {
 		return writeJSON(env.stdout, plan)
 	}
-	if err := view.WritePlan(env.stdout, plan, env.color(env.stdout)); err != nil {
+	if err := view.WritePlan(env.stdout.raw, plan, env.color(env.stdout)); err != nil {
 		return err
 	}
 	if o.out != "" {
-		fmt.Fprintf(env.stdout, "\nApply it: runner build %s --plan %s\n", p.ID, o.out)
+		fmt.Fprintf(env.stdout, "\nApply it: runner build %s --plan %s\n", p.ID, text.ShellWord(o.out))
 	}
 	return nil
 }

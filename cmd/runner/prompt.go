@@ -18,7 +18,7 @@ func (e *environment) terminal() *view.Terminal {
 	if !e.interactive() {
 		return nil
 	}
-	return view.NewTerminal(e.stdin, e.stderr, e.actor(), e.color(e.stderr), e.lookup("TERM") != "dumb")
+	return view.NewTerminal(e.stdin, e.stderr.raw, e.actor(), e.color(e.stderr), e.lookup("TERM") != "dumb")
 }
 
 // confirm asks before something is discarded. Without --yes and without a

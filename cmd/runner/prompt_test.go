@@ -24,7 +24,7 @@ func TestSayRestoring(t *testing.T) {
 		{"--output quiet", true, "quiet", false, 5000, ""},
 	} {
 		var out bytes.Buffer
-		env := &environment{stderr: &out, isTerminal: func(any) bool { return test.terminal }}
+		env := &environment{stderr: newScreen(&out), isTerminal: func(any) bool { return test.terminal }}
 		env.options.output = test.output
 		sayRestoring(env, test.count, test.json)
 		if out.String() != test.want {

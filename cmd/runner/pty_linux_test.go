@@ -28,14 +28,21 @@ type session struct {
 	closed chan struct{} // the terminal has no program any more
 }
 
-// atTerminal starts runner in a directory, with a terminal as its standard
-// streams and its controlling terminal.
+// atTerminal starts runner in a directory, at a terminal.
 func atTerminal(t *testing.T, dir string, args ...string) *session {
 	t.Helper()
-	master, slave := openPty(t)
 	cmd := exec.CommandContext(t.Context(), "runner", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TERM=xterm", "HOME="+dir)
+	cmd.Env = append(os.Environ(), "HOME="+dir)
+	return startAtTerminal(t, cmd)
+}
+
+// startAtTerminal starts a program with a terminal as its standard streams and
+// its controlling terminal.
+func startAtTerminal(t *testing.T, cmd *exec.Cmd) *session {
+	t.Helper()
+	master, slave := openPty(t)
+	cmd.Env = append(cmd.Env, "TERM=xterm")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

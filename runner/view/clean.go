@@ -55,6 +55,7 @@ const (
 // line ends every sequence, so that an open one can't hide what follows.
 type Cleaner struct {
 	w       io.Writer
+	reveal  bool // remove nothing
 	state   cleanerState
 	partial []byte // the beginning of a character
 	cr      bool   // the last byte was a carriage return
@@ -63,6 +64,11 @@ type Cleaner struct {
 
 // NewCleaner returns a Cleaner that writes to w.
 func NewCleaner(w io.Writer) *Cleaner { return &Cleaner{w: w} }
+
+// NewRevealer returns a Cleaner that removes nothing: the bytes of escape
+// sequences are shown too. It is for messages, in which a sequence is somebody's
+// attempt, and an open one would take the rest of the line with it.
+func NewRevealer(w io.Writer) *Cleaner { return &Cleaner{w: w, reveal: true} }
 
 // Write implements io.Writer.
 func (c *Cleaner) Write(b []byte) (int, error) {
@@ -93,7 +99,11 @@ func (c *Cleaner) step(x byte) {
 	}
 	if c.cr { // a carriage return alone would let a line overwrite itself
 		c.cr = false
-		c.out.WriteByte('\n')
+		if c.reveal {
+			c.out.WriteString(`\x0d`)
+		} else {
+			c.out.WriteByte('\n')
+		}
 	}
 	switch c.state {
 	case ground:
@@ -143,7 +153,7 @@ func (c *Cleaner) ground(x byte) {
 		return
 	}
 	switch {
-	case x == 0x1b:
+	case x == 0x1b && !c.reveal:
 		c.state = escape
 	case x == '\r':
 		c.cr = true
@@ -171,12 +181,17 @@ func (c *Cleaner) character(x byte) {
 		return
 	}
 	c.partial = c.partial[:0]
-	// Cf holds the characters that turn the direction of writing round.
-	if unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) && r != '\u200d' || r == '\u2028' || r == '\u2029' {
+	if steers(r) {
 		fmt.Fprintf(&c.out, `\u%04x`, r)
 		return
 	}
 	c.out.WriteRune(r)
+}
+
+// steers reports whether a terminal does something else with a character than
+// show it. Cf holds those that turn the direction of writing round.
+func steers(r rune) bool {
+	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) && r != '\u200d' || r == '\u2028' || r == '\u2029'
 }
 
 func (c *Cleaner) flushPartial() {

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,50 @@ func TestClean(t *testing.T) {
 		if got := view.Clean(tt.in); got != tt.want {
 			t.Errorf("%s: Clean(%q) = %q, want %q", tt.name, tt.in, got, tt.want)
 		}
+	}
+}
+
+// TestRevealer: nothing of a message is lost, and nothing of it steers.
+func TestRevealer(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain é ✓ 🙂\n\tx":          "plain é ✓ 🙂\n\tx",
+		"\x1b[31mred\x1b]0;t: no\n": `\x1b[31mred\x1b]0;t: no` + "\n",
+		"a\x00b\x7fc\u009bd\u202ee": `a\x00b\x7fc\u009bd\u202ee`,
+		"a\xffb":                    `a\xffb`,
+		"windows\r\nover\rwritten":  "windows\nover" + `\x0dwritten`,
+	} {
+		var out bytes.Buffer
+		c := view.NewRevealer(&out)
+		if _, err := c.Write([]byte(in)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("%q is shown as %q, want %q", in, out.String(), want)
+		}
+	}
+}
+
+// TestCleanJSON: what JSON says stays, and nothing of it steers.
+func TestCleanJSON(t *testing.T) {
+	t.Parallel()
+	const in = "plain é ✓ 👩\u200d🚀 <&> \x1b[31m\x7f\u009b\u202e\u2028\U000e0001\n"
+	encoded, err := json.MarshalIndent(map[string]string{in: in}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cleaned := view.CleanJSON(encoded)
+	var back map[string]string
+	if err := json.Unmarshal(cleaned, &back); err != nil || back[in] != in {
+		t.Errorf("%s says %q: %v", cleaned, back, err)
+	}
+	for _, steers := range []string{"\x1b", "\x7f", "\u009b", "\u202e", "\u2028", "\U000e0001"} {
+		if bytes.Contains(cleaned, []byte(steers)) {
+			t.Errorf("%q is still in %q", steers, cleaned)
+		}
+	}
+	if !bytes.Contains(cleaned, []byte("é ✓ 👩\u200d🚀")) {
+		t.Errorf("more than needed is escaped: %s", cleaned)
 	}
 }
 

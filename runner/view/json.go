@@ -151,7 +151,7 @@ func (v *jsonView) line(x any) {
 }
 
 func (v *jsonView) flush() {
-	_, _ = v.out.Write(v.buf.Bytes()) // kept for Err
+	_, _ = v.out.Write(CleanJSON(v.buf.Bytes())) // kept for Err
 	v.buf.Reset()
 }
 

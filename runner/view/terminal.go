@@ -79,7 +79,7 @@ func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answe
 	later := runner.Answer{Verdict: runner.Later, By: t.by}
 	t.introduce(q)
 	if len(q.Approvers) > 0 && !slices.Contains(q.Approvers, t.by.User) {
-		t.say("Only %s can answer; %s cannot.\n", strings.Join(q.Approvers, " or "), t.by.User)
+		t.say("Only %s can answer; %s cannot.\n", OneLine(strings.Join(q.Approvers, " or ")), OneLine(t.by.User))
 		return later, nil
 	}
 	yes := Choice{"a", "approve"}
@@ -183,7 +183,7 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (runner.OnChec
 }
 
 // Say prints text to the person who is asked.
-func (t *Terminal) Say(text string) { t.say("%s", text) }
+func (t *Terminal) Say(text string) { t.say("%s", Clean(text)) }
 
 func (t *Terminal) say(format string, args ...any) {
 	if t.live { // there may be a status line

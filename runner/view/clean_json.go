@@ -1,0 +1,46 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// CleanJSON makes encoded JSON harmless on a terminal without changing what it
+// says: characters that steer one stand as escapes. encoding/json escapes only
+// those below U+0020.
+func CleanJSON(encoded []byte) []byte {
+	// Newlines stand between values only.
+	hidden := func(r rune) bool { return r >= ' ' && steers(r) }
+	if !bytes.ContainsFunc(encoded, hidden) {
+		return encoded
+	}
+	var b bytes.Buffer
+	for len(encoded) > 0 {
+		r, size := utf8.DecodeRune(encoded)
+		switch {
+		case !hidden(r):
+			b.Write(encoded[:size])
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		encoded = encoded[size:]
+	}
+	return b.Bytes()
+}
+
+// JSONCleaner is CleanJSON for a stream whose writes are whole values.
+type JSONCleaner struct{ W io.Writer }
+
+// Write implements io.Writer.
+func (c JSONCleaner) Write(b []byte) (int, error) {
+	if _, err := c.W.Write(CleanJSON(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
