@@ -116,6 +116,9 @@ func drawAct(t *rapid.T, h *history) act {
 		return drawBuild(t, h)
 	}
 	a.Pick = rapid.IntRange(0, 11).Draw(t, "pick")
+	if a.Do == "rollback" && rapid.IntRange(0, 2).Draw(t, "cut short") == 0 {
+		a.Kill = rapid.IntRange(1, 60).Draw(t, "kill")
+	}
 	if a.Do == "edit" {
 		a.Text = rapid.SampledFrom([]string{"0", "1", "2", "3", ""}).Draw(t, "text")
 	}

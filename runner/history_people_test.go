@@ -68,8 +68,9 @@ func (p *play) create() error {
 	return err
 }
 
-// rollback goes back to any checkpoint that is valid. That the files go back as
-// well is TestOperations' to prove: here they are taken as they are then.
+// rollback goes back to any checkpoint that is valid. A process that dies in it
+// has the next one finish it, unless nothing of it was begun. That the files go
+// back as well is TestOperations' to prove: here they are taken as they are then.
 func (p *play) rollback(a act) error {
 	if !p.m.session {
 		return nil
@@ -82,17 +83,42 @@ func (p *play) rollback(a act) error {
 	if len(valid) == 0 {
 		return nil
 	}
-	id := valid[a.Pick%len(valid)].ID
+	id, run, before := valid[a.Pick%len(valid)].ID, p.m.captured, p.seq
+	p.disk.left = a.Kill
 	err = p.locked(func(x *checkpoint.Session) error {
 		_, err := x.Rollback(context.Background(), p.files, checkpoint.RollbackOptions{To: id})
 		return err
 	})
+	if p.disk.dead {
+		if err = p.reopen(); err == nil {
+			err = p.locked(func(x *checkpoint.Session) error {
+				_, err := x.FinishRollback(context.Background(), p.files)
+				return err
+			})
+		}
+	}
+	p.disk.left = 0
 	if err = errors.Join(err, p.follow()); err != nil {
 		return err
 	}
-	p.m.jump(p.points[id])
-	p.m.tree = p.tree()
+	switch back, err := p.hasGoneBack(before); {
+	case err != nil:
+		return err
+	case back:
+		p.m.jump(p.points[id])
+		p.m.tree = p.tree()
+	default:
+		p.m.captured = run // what was kept before it is of no run
+	}
 	return p.same(p.m.tree)
+}
+
+// hasGoneBack reports whether a rollback was completed after a commit.
+func (p *play) hasGoneBack(after uint64) (bool, error) {
+	commits, err := p.commits()
+	return slices.ContainsFunc(commits, func(c checkpoint.Commit) bool {
+		return c.Seq > after && slices.ContainsFunc(c.Events, func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindRollbackCompleted })
+	}), err
 }
 
 // jump goes back to what was known at a checkpoint. What does not go back are

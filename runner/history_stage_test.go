@@ -162,7 +162,12 @@ func (s *stage) build(a act) (ending runner.Ending, err error) {
 		s.disk.left = 0
 		return ending, err
 	}
-	return ending, errors.Join(s.files.Close(), s.put(s.killed), s.open(s.disk.after))
+	return ending, s.reopen()
+}
+
+// reopen has another process go on where one was killed.
+func (s *stage) reopen() error {
+	return errors.Join(s.files.Close(), s.put(s.killed), s.open(s.disk.after))
 }
 
 // locked does something between builds.

@@ -58,6 +58,7 @@ type act struct {
 	Do   string `json:"do"`
 	Pick int    `json:"pick,omitempty"`
 	Text string `json:"text,omitempty"`
+	Kill int    `json:"kill,omitempty"` // of a build or a rollback: the process dies at the nth operation that writes
 
 	// Of a build:
 	KeepGoing bool              `json:"keep_going,omitempty"`
@@ -72,7 +73,6 @@ type act struct {
 	Rejects   []string          `json:"rejects,omitempty"`   // gates whose command fails
 	Answers   map[string]string `json:"answers,omitempty"`   // of a person at the terminal; nil: nobody is there
 	Interrupt int               `json:"interrupt,omitempty"` // a signal comes while the nth task runs
-	Kill      int               `json:"kill,omitempty"`      // the process dies at the nth operation that writes
 	Dies      int               `json:"dies,omitempty"`      // the process dies while the nth task runs
 }
 
