@@ -366,6 +366,29 @@ func TestCaptureCommits(t *testing.T) {
 	}
 }
 
+// TestCaptureBesideALockThatWasLeft: a git that was killed as it made a ref
+// leaves its lock, and nobody but us would make that ref. The next capture goes on
+// with another one, and takes nothing away.
+func TestCaptureBesideALockThatWasLeft(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []GitMode{GitCommit, GitRef} {
+		w, dir := gitKeeper(t, "", mode)
+		runGit(t, dir, "config", "user.name", "u")
+		runGit(t, dir, "config", "user.email", "u@localhost")
+		put(t, dir, "file", "text\n")
+		const lock = ".git/refs/runner/test/1.lock"
+		put(t, dir, lock, "")
+		c, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"**"}, Message: "step", When: time.Unix(1e9, 0), Ref: "refs/runner/test/1"})
+		must(t, err)
+		if kept := strings.TrimSpace(runGit(t, dir, "rev-parse", c.Ref)); kept != c.Commit || c.Ref != "refs/runner/test/1-2" {
+			t.Errorf("%s: %s keeps %s, not the capture's %s", mode, c.Ref, kept, c.Commit)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, lock)); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}
+
 // TestManyFiles captures and restores a large tree.
 func TestManyFiles(t *testing.T) {
 	t.Parallel()

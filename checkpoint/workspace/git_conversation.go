@@ -45,7 +45,7 @@ func (g *Git) converse(ctx context.Context, command Command) (*conversation, err
 	command.Stdin, command.Stdout = childIn, childOut
 	go func() {
 		defer close(c.ended)
-		c.err = g.commander.Run(ctx, command)
+		c.err = explainLock(g.commander.Run(ctx, command))
 		_ = childIn.Close()  // both were the child's
 		_ = childOut.Close() // and nothing is in them
 	}()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,13 +73,18 @@ func (g *Git) Refs(ctx context.Context, prefix string) (map[string]string, error
 	return refs, nil
 }
 
-// freeRef returns the name of a ref that does not exist: the wanted one, or it
-// with a number. One that exists may keep what somebody needs.
+// freeRef returns the name of a ref that can be made: the wanted one, or it
+// with a number. One that exists may keep what somebody needs, and one whose lock
+// was left by a git that was killed can't be made.
 func (g *Git) freeRef(ctx context.Context, wanted string) (string, error) {
 	for name, n := wanted, 2; ; name, n = fmt.Sprintf("%s-%d", wanted, n), n+1 {
 		taken, err := g.Refs(ctx, name)
-		if err != nil || len(taken) == 0 {
-			return name, err
+		if err != nil {
+			return "", err
+		}
+		_, locked := g.fs.Lstat(filepath.Join(g.commonDir, filepath.FromSlash(name)+".lock"))
+		if len(taken) == 0 && locked != nil {
+			return name, nil
 		}
 	}
 }
