@@ -154,7 +154,7 @@ func (m *model) asksVerify(name string) bool {
 func (m *model) dueOf(w histWork) string {
 	r, is := m.run, m.works[w.Name]
 	switch {
-	case is.status == checkpoint.Uncertain && m.reached(w.Name) && !r.halted && m.verifies(w.Name) && !m.asksVerify(w.Name):
+	case is.status == checkpoint.Uncertain && m.reached(w.Name) && !r.halted && !r.over[w.Name] && m.verifies(w.Name) && !m.asksVerify(w.Name):
 		return w.Name + " ought to be verified"
 	case r.over[w.Name] || is.status == checkpoint.Uncertain:
 		return ""
