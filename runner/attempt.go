@@ -28,7 +28,11 @@ func (l *loop) attemptNext(n *node) {
 	task := l.workstreamTask(n, inv)
 	rec := l.x.State().Workstream(n.ws.Name)
 	overwrites := isDone(rec) && len(rec.Artifacts) > 0
-	l.add(nil, checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest})
+	start := []checkpoint.Event{checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
+	if isDone(rec) { // a reason that the plan could not know yet is on record as others are
+		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
+	}
+	l.add(nil, start...)
 	if n.ws.Effect == pipeline.Once || overwrites {
 		// What must happen once must not have happened without a record, and
 		// what overwrites artifacts on record must not look like an edit.

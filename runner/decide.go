@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
@@ -16,6 +17,7 @@ type subject struct {
 
 	now       checkpoint.Digest // what it would be run from
 	known     bool              // whether now is known: everything upstream is settled
+	moved     func() []Change   // of its inputs, since the last run; nil: not known
 	broken    string            // why now can't be evaluated, "" when it can
 	conflicts []Conflict        // recorded artifacts that are missing or changed
 	choice    OnConflict        // what to do with changed ones: keep, restore, or undecided
@@ -91,7 +93,7 @@ func decidePending(s subject, step Step) Step {
 
 // decideDone decides what was completed, or whose work at least is done.
 func decideDone(s subject, step Step) Step {
-	if c := changes(s.record.Digest, s.now); len(c) > 0 && !s.record.Digest.Equal(s.now) && s.record.Digest.Definition != "" {
+	if c := changes(s.record.Digest, s.now, s.moved); len(c) > 0 && !s.record.Digest.Equal(s.now) && s.record.Digest.Definition != "" {
 		step.Changes = c
 		return again(s, step, "%s", describeChanges(c))
 	}
@@ -209,12 +211,13 @@ func statusOf(w *checkpoint.Workstream, g *pipeline.Gate) checkpoint.StepStatus 
 type gateSubject struct {
 	gate       *pipeline.Gate
 	record     *checkpoint.Gate
-	owner      []Step // of what it judges
-	definition string // of the gate now; "" when it can't be known yet
-	judged     string // of what it would judge; likewise
-	declared   bool   // whether all that it judges declares its files
-	unmoved    bool   // whether the workspace is as it was judged
-	moved      string // a file that is not, or why that is not known
+	owner      []Step   // of what it judges
+	definition string   // of the gate now; "" when it can't be known yet
+	judged     string   // of what it would judge; likewise
+	declared   bool     // whether all that it judges declares its files
+	unmoved    bool     // whether the workspace is as it was judged
+	moved      string   // a file that is not, or why that is not known
+	touched    []Change // of the files that it judges, since the last run
 	forced     string
 }
 
@@ -266,8 +269,10 @@ func decidePassed(s gateSubject, step Step) Step {
 		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
 		return step.with(Judge, "its definition changed")
 	case s.record.Judged != s.judged:
-		step.Changes = []Change{{Component: "judged", Old: s.record.Judged, New: s.judged}}
-		return step.with(Judge, "what it judged changed")
+		if step.Changes = s.touched; len(s.touched) == 0 {
+			step.Changes = []Change{{Component: "judged", Old: s.record.Judged, New: s.judged}}
+		}
+		return step.with(Judge, "what it %s", describeChanges(step.Changes))
 	case !s.declared && !s.unmoved && (s.gate.Kind == pipeline.GateCommand || s.gate.Kind == pipeline.GateApproval):
 		return step.with(Judge, "what it judges is not all declared, and %s", s.moved)
 	}
@@ -316,17 +321,26 @@ func asChanges(conflicts []Conflict) []Change {
 	return c
 }
 
-// describeChanges names the components that changed, and what of them.
-func describeChanges(c []Change) string {
-	first := c[0]
-	text := first.Component + " changed"
-	if first.Name != "" {
-		text = first.Component + " changed: " + string(first.Name)
+// describeChanges names each component that changed, with the first of what
+// changed of it.
+func describeChanges(all []Change) string {
+	var texts []string
+	for len(all) > 0 {
+		of := all[0].Component
+		n := slices.IndexFunc(all, func(c Change) bool { return c.Component != of })
+		if n < 0 {
+			n = len(all)
+		}
+		text := of + " changed"
+		if name := all[0].Name; name != "" {
+			text += ": " + string(name)
+		}
+		if n > 1 {
+			text += fmt.Sprintf(" and %d more", n-1)
+		}
+		texts, all = append(texts, text), all[n:]
 	}
-	if len(c) > 1 {
-		text += fmt.Sprintf(" and %d more", len(c)-1)
-	}
-	return text
+	return strings.Join(texts, "; ")
 }
 
 func messageOf(f *checkpoint.Failure) string {

@@ -91,28 +91,36 @@ func resultOf(w *checkpoint.Workstream, ws *pipeline.Workstream) string {
 	return digestOf(parts...)
 }
 
-// changes lists what differs between two digests, component by component.
-func changes(was, is checkpoint.Digest) []Change {
+// changes lists what differs between two digests, component by component. The
+// definition comes last, since a variable or an output in it explains more.
+// Moved tells which inputs have moved, where the digests don't (nil: not known).
+func changes(was, is checkpoint.Digest, moved func() []Change) []Change {
 	var c []Change
-	if was.Definition != is.Definition {
-		c = append(c, Change{Component: "definition", Old: was.Definition, New: is.Definition})
-	}
 	for _, name := range slices.Sorted(maps.Keys(union(was.Variables, is.Variables))) {
 		if was.Variables[name] != is.Variables[name] {
 			c = append(c, Change{Component: "variables", Name: checkpoint.Text(name), Old: was.Variables[name], New: is.Variables[name]})
 		}
 	}
 	if was.Inputs != is.Inputs {
-		c = append(c, changed("inputs", was.Inputs, is.Inputs, byPath(was.Files), byPath(is.Files))...)
+		of := changed("inputs", was.Inputs, is.Inputs, byPath(was.Files), byPath(is.Files))
+		if of[0].Name == "" && moved != nil {
+			if found := moved(); len(found) > 0 {
+				of = found
+			}
+		}
+		c = append(c, of...)
 	}
 	if was.Upstream != is.Upstream {
 		c = append(c, changed("upstream", was.Upstream, is.Upstream, was.Results, is.Results)...)
+	}
+	if was.Definition != is.Definition {
+		c = append(c, Change{Component: "definition", Old: was.Definition, New: is.Definition})
 	}
 	return c
 }
 
 // changed lists the members of one component that differ, or, where there
-// were too many to list, the component as a whole.
+// were too many to list, the component as a whole. It is never empty.
 func changed(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {

@@ -55,8 +55,9 @@ type surveyor struct {
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
-	ended    *workspace.Listing // the files at the end of the last run; nil: not known
-	since    map[string]string  // by the listing of an earlier capture: how ended differs from it
+	gone     []checkpoint.Artifact // that only running their workstream again brings back
+	ended    *workspace.Listing    // the files at the end of the last run; nil: not known
+	since    map[string]string     // by the listing of an earlier capture: how ended differs from it
 }
 
 func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
@@ -120,8 +121,14 @@ func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Work
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
-	f.inputs[ws.Name], f.makers[ws.Name] = inputs, s.own.makersBefore(ws, inputs)
+	f.inputs[ws.Name], f.makers[ws.Name] = inputs, s.own.makersBefore(ws, append(s.goneAmong(ws.Inputs), inputs...))
 	return nil
+}
+
+// goneAmong are the artifacts among what matches that are made again: whether
+// they change is known then.
+func (s *surveyor) goneAmong(patterns []string) []checkpoint.Artifact {
+	return slices.DeleteFunc(slices.Clone(s.gone), func(a checkpoint.Artifact) bool { return !matchesAny(patterns, string(a.Path)) })
 }
 
 // verify compares recorded artifacts with the files that are there.
@@ -184,12 +191,7 @@ func (s *surveyor) claims(st *checkpoint.State) {
 // and artifacts of its workstream, or of its phase's workstreams. Where these
 // declare none there is nothing to bind a verdict to.
 func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
-	patterns := g.Inputs
-	if len(patterns) == 0 {
-		for _, ws := range judgedBy(g) {
-			patterns = append(append(patterns, ws.Inputs...), ws.Artifacts...)
-		}
-	}
+	patterns := judgedFiles(g)
 	if len(patterns) == 0 {
 		f.judged[g.Label()] = ""
 		return nil
@@ -200,6 +202,17 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 	}
 	f.judged[g.Label()] = digestFiles(files)
 	return nil
+}
+
+// judgedFiles are the patterns of the files that a gate judges.
+func judgedFiles(g *pipeline.Gate) []string {
+	patterns := g.Inputs
+	if len(patterns) == 0 {
+		for _, ws := range judgedBy(g) {
+			patterns = append(append(patterns, ws.Inputs...), ws.Artifacts...)
+		}
+	}
+	return patterns
 }
 
 // declares reports whether the files that a gate judges are declared: by
@@ -256,7 +269,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 // will be put back before anything starts: what reads them finds them as they
 // are on record.
 func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State, choice OnConflict) error {
-	s.restores = make(map[string]checkpoint.Artifact)
+	s.restores, s.gone = make(map[string]checkpoint.Artifact), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			rec := recordOf(st, ws.Name)
@@ -270,8 +283,11 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 				continue // its files are judged as they are
 			}
 			for _, c := range f.conflicts[ws.Name] {
-				if c.Kept && (c.Found == "" || choice == ConflictRestore) {
+				switch {
+				case c.Kept && (c.Found == "" || choice == ConflictRestore):
 					s.restores[string(c.Path)] = *recordedArtifact(st, ws.Name, c.Path)
+				case c.Found == "":
+					s.gone = append(s.gone, *recordedArtifact(st, ws.Name, c.Path))
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
@@ -61,7 +62,7 @@ func (m *model) apply(e checkpoint.Event) error {
 func (m *model) applyWork(e checkpoint.Event) error {
 	switch e := e.(type) {
 	case checkpoint.WorkstreamInvalidated:
-		return m.takenBack(e.Workstream)
+		return m.takenBack(e.Workstream, string(e.Reason))
 	case checkpoint.WorkstreamStarted:
 		return m.started(e)
 	case checkpoint.WorkstreamAttemptFailed:
@@ -101,12 +102,40 @@ func (m *model) applyWork(e checkpoint.Event) error {
 	return errors.New("nobody expects it")
 }
 
-func (m *model) takenBack(name string) error {
+// takenBack takes in that work that was done is done no more, for a reason that
+// the plan knew, or that has come to be known now that its turn has come.
+func (m *model) takenBack(name, why string) (err error) {
 	w := m.works[name]
-	err := m.mustBe(m.run.takes[name], "there is no reason to take it back (%s)", w.status)
+	if !m.run.takes[name] {
+		err = errors.Join(m.mustBe(w.done(), "it is %s", w.status), m.mayStart(name), m.explained(name, why))
+	}
 	delete(m.run.takes, name)
 	m.reset(name)
 	return err
+}
+
+// explained compares the reason that is on record with what has changed: it
+// names each component, and the first of what changed of it.
+func (m *model) explained(name, why string) error {
+	if m.forced(name) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, c := range m.changes(name) {
+		component, of, _ := strings.Cut(c, " ")
+		if seen[component] {
+			continue
+		}
+		seen[component] = true
+		named := component + " changed"
+		if of != "" {
+			named += ": " + of
+		}
+		if !strings.Contains(why, named) {
+			return fmt.Errorf("it does not say %q", named)
+		}
+	}
+	return m.mustBe(why != "", "nobody knows why")
 }
 
 func (m *model) restored(e checkpoint.ArtifactsRestored) error {

@@ -208,10 +208,17 @@ func (m *model) reviewed() {
 	m.reviews = nil
 }
 
-func (m *model) voided(label string) error {
-	_, owner := m.gate(label)
+// voided takes in that a verdict is taken back, for a reason that the plan knew,
+// or that has come to be known now that it is the gate's turn.
+func (m *model) voided(label string) (err error) {
+	g, owner := m.gate(label)
 	is, r := m.gates[label], m.run
-	err := m.mustBe(r.takes[label] || is.status == checkpoint.Running && (r.signal || is.run != r.number), "its verdict holds")
+	switch {
+	case is.status == checkpoint.Passed && !r.takes[label]:
+		err = errors.Join(m.mayJudge(g, owner), m.mustBe(!m.holds(g, owner), "its verdict holds"))
+	default:
+		err = m.mustBe(r.takes[label] || is.status == checkpoint.Running && (r.signal || is.run != r.number), "its verdict holds")
+	}
 	delete(r.takes, label)
 	is.reset()
 	m.lower(owner)

@@ -57,12 +57,11 @@ func (m *model) changes(name string) []string {
 	if was.unknown {
 		return nil
 	}
-	var c []string
+	c := append(different("inputs ", was.saw, is.saw), different("upstream ", was.upstream, is.upstream)...)
 	if was.version != is.version || was.used != is.used || was.plain != is.plain {
 		c = append(c, "definition ")
 	}
-	c = append(c, different("inputs ", was.saw, is.saw)...)
-	return append(c, different("upstream ", was.upstream, is.upstream)...)
+	return c
 }
 
 func different(what string, was, is map[string]string) []string {

@@ -55,7 +55,7 @@ func (m *model) mayStart(name string) error {
 func (m *model) started(e checkpoint.WorkstreamStarted) error {
 	name := e.Workstream
 	w, r := m.works[name], m.run
-	err := m.mayStart(name)
+	err := errors.Join(m.mayStart(name), m.mustBe(!w.done(), "it is done, and nothing on record says why that no longer counts"))
 	if r.tries[name] > 0 {
 		err = errors.Join(err, m.mustBe(r.retries[name], "it was dealt with already"))
 	}

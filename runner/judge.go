@@ -105,6 +105,9 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 		return
 	}
 	l.enter()
+	if step.Decision == Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // a reason that the plan could not know yet
+		l.add(nil, checkpoint.GateVoided{Gate: g.Label(), Reason: step.Reason})
+	}
 	switch g.Kind {
 	case pipeline.GateCommand:
 		l.judgeByCommand(g, v, again, then)

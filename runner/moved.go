@@ -151,6 +151,29 @@ func captureBefore(st *checkpoint.State, g *checkpoint.Gate) *checkpoint.Capture
 	return last
 }
 
+// movedAmong are the files that match which are not as they were when the last
+// run ended. It names what a sum alone can't tell.
+func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
+	var all []Change
+	for _, m := range f.moved {
+		if !matchesAny(patterns, m.Path) || leaveOut(m.Path) {
+			continue
+		}
+		c := Change{Component: component, Name: checkpoint.Text(m.Path)}
+		if m.From != nil {
+			c.Old = m.From.Digest
+		}
+		if m.To != nil {
+			c.New = m.To.Digest
+		}
+		if m.From != nil && m.To != nil && c.Old == c.New {
+			c.Old, c.New = fmt.Sprintf("mode %04o", m.From.Mode), fmt.Sprintf("mode %04o", m.To.Mode)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
 // unmoved reports whether the workspace is what a gate that declares nothing
 // judged, and if not, why.
 func (f *Facts) unmoved(g *pipeline.Gate) (bool, string) {

@@ -22,6 +22,7 @@ type planner struct {
 	choice OnConflict
 	choose *chosen
 	run    pipeline.RunInfo
+	own    *ownership
 
 	steps map[string]Step // decided workstreams, by name
 }
@@ -30,7 +31,7 @@ func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnC
 	if st == nil {
 		st = &checkpoint.State{}
 	}
-	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, steps: make(map[string]Step)}
+	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, own: newOwnership(p), steps: make(map[string]Step)}
 }
 
 // workstream decides one workstream. Everything upstream of it in the same
@@ -39,6 +40,9 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 	s := subject{
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choice,
 		skip: skip, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws),
+		moved: func() []Change {
+			return pl.facts.movedAmong("inputs", ws.Inputs, func(p string) bool { return pl.own.foreign(ws, p) })
+		},
 	}
 	if s.forced == "" {
 		s.forced = pl.rejected(ws.Phase)
@@ -130,6 +134,9 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		v, diags = pl.verdict(g)
 		s.definition, s.judged, s.declared = v.Definition, v.Judged, declares(g)
 		s.unmoved, s.moved = pl.facts.unmoved(g)
+		if s.record.Judged != s.judged {
+			s.touched = pl.facts.movedAmong("judged", judgedFiles(g), func(p string) bool { return pl.own.later(g, p) })
+		}
 	}
 	return decideGate(s), diags
 }

@@ -96,9 +96,7 @@ func (v *plain) learn(p *runner.Plan, resumed bool) {
 			if s.Kind == runner.WorkstreamStep {
 				v.titles[s.Name] = s.Title
 			}
-			if resumed && s.Reason != "" {
-				v.told[s.Name] = true
-			}
+			v.told[s.Name] = resumed && again(s) && s.Decision != runner.Depends
 		}
 	}
 }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"prdrunner/runner"
@@ -67,18 +66,31 @@ func writeList(p *page, title string, lines []string, mark string) {
 // reasons lists the steps that are done once more although they were done, or
 // that a person must decide, each with its reason.
 func reasons(plan *runner.Plan) []string {
-	again := []runner.Decision{runner.Rerun, runner.Judge, runner.Uncertain}
 	var lines []string
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
-			// Work that is kept is not done again; its gate says why it is judged.
-			if !slices.Contains(again, s.Decision) || s.Kind == runner.WorkstreamStep && s.Decision == runner.Judge {
-				continue
+			if again(s) {
+				lines = append(lines, s.Name+" ("+string(s.Decision)+"): "+because(s))
 			}
-			lines = append(lines, s.Name+" ("+string(s.Decision)+"): "+because(s))
 		}
 	}
 	return lines
+}
+
+// again reports whether a step that was done may be done once more. Work that
+// is kept is not; its gate says why it is judged. Only work that was done
+// depends on what comes before it, while a gate may never have been judged.
+func again(s runner.Step) bool {
+	switch s.Decision {
+	case runner.Rerun, runner.Uncertain:
+		return true
+	case runner.Judge:
+		return s.Kind == runner.GateStep
+	case runner.Depends:
+		return s.Kind == runner.WorkstreamStep
+	case runner.Reuse, runner.Run, runner.Blocked, runner.Skipped:
+	}
+	return false
 }
 
 func because(s runner.Step) string {
