@@ -28,6 +28,7 @@ func (s *State) Apply(c Commit) error {
 
 // applyOne folds one event into the state.
 func (s *State) applyOne(seq uint64, at time.Time, e Event) error {
+	s.passOver(at, e)
 	if err := s.apply(seq, at, e); err != nil {
 		return fmt.Errorf("apply %s of commit %d: %w", e.Kind(), seq, err)
 	}
