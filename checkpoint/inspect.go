@@ -12,7 +12,7 @@ type Inspection struct {
 	File    *CheckpointFile // nil where neither its file nor the journal gives it
 	LeftOut []string        // sensitive files that its capture does not hold
 	// Unstable are files that it does not hold since they kept changing, and
-	// Special is what it does not since it could not be read, or is no file.
+	// Special is what it does not since it could not be read, or is no file, or too long a one.
 	Unstable, Special []string
 }
 

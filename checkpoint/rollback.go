@@ -228,7 +228,7 @@ func unrecorded(found, target *workspace.Listing) []workspace.Obstacle {
 	for _, e := range target.Entries {
 		if found.IsSpecial(e.Path) {
 			obstacles = append(obstacles, workspace.Obstacle{
-				Path: e.Path, Reason: "what is there may not be read, is no file, or is another repository, and so is in no checkpoint",
+				Path: e.Path, Reason: "what is there may not be read, is no file or one of more than 64 GiB, or is another repository, and so is in no checkpoint",
 			})
 		}
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -23,7 +22,7 @@ type finding struct {
 
 // logTail reads the last part of a log.
 func logTail(name string) string {
-	f, err := os.Open(name)
+	f, err := OpenLog(name)
 	if err != nil {
 		return ""
 	}

@@ -51,6 +51,8 @@ func (w *Workspace) look(at place, path string, withBlob func(size int64) bool) 
 	}
 	f := found{entry: Entry{Path: path, Mode: uint32(info.Mode().Perm()), Size: info.Size()}}
 	switch {
+	case info.Mode().IsRegular() && info.Size() > maxFile:
+		err = errTooLong
 	case info.Mode().IsRegular():
 		if s, ok := w.cache.get(path, statOf(info), withBlob(info.Size())); ok {
 			f.set(s)

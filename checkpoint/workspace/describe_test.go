@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -55,18 +56,23 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestDescribeEnds: a file of 1 TiB can be given up.
+// TestDescribeEnds: the longest file that is read can be given up, and one that
+// is longer is not begun.
 func TestDescribeEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "huge", "")
-	must(t, os.Truncate(filepath.Join(dir, "huge"), 1<<40))
+	must(t, os.Truncate(filepath.Join(dir, "huge"), maxFile))
 	w := open(t, Options{Dir: dir})
 	cause := errors.New("enough")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, cause)
 	defer cancel()
 	if _, err := w.Describe(ctx, "huge"); !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
+	}
+	must(t, os.Truncate(filepath.Join(dir, "huge"), maxFile+1))
+	if _, err := w.Describe(t.Context(), "huge"); !errors.Is(err, ErrNotRegular) || !strings.Contains(err.Error(), "longer than 64 GiB") {
+		t.Errorf("one that is too long: %v", err)
 	}
 }
 

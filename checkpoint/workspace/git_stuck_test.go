@@ -13,6 +13,23 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
+// TestGitFilesEndlessRules: git reads its rules whole, and says only that its
+// memory is at an end.
+func TestGitFilesEndlessRules(t *testing.T) {
+	t.Parallel()
+	root := repository(t)
+	write(t, root, "sub/.gitignore", "")
+	if err := os.Truncate(filepath.Join(root, "sub", ".gitignore"), 1<<40); err != nil {
+		t.Skipf("no sparse files here: %v", err)
+	}
+	// A git that passes over such a file lists what is there.
+	_, err := open(t, root).Files(t.Context())
+	var state *workspace.GitStateError
+	if err != nil && (!errors.As(err, &state) || state.Remedy == "" || !strings.Contains(err.Error(), "sub/.gitignore is longer than 100 MiB")) {
+		t.Errorf("got error %v", err)
+	}
+}
+
 // TestGitFilesNamedPipe: git waits for the writer of a pipe in the place of its
 // rules, and nobody would know why.
 func TestGitFilesNamedPipe(t *testing.T) {

@@ -30,6 +30,9 @@ func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader
 	if !before.Mode().IsRegular() {
 		return nil, ErrNotRegular
 	}
+	if before.Size() > maxFile {
+		return nil, errTooLong
+	}
 	// A file that grows as fast as it is read has an end, too.
 	counted := &countingReader{r: io.LimitReader(&contextReader{ctx: ctx, r: f}, before.Size()+1)}
 	err = consume(counted, before.Size())

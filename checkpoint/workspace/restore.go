@@ -249,6 +249,8 @@ func (r *restore) compareItem(ctx context.Context, c *cursor, i *item) error {
 // oddity says of an error what is at a path that no capture has: "" for others.
 func oddity(err error) string {
 	switch {
+	case errors.Is(err, errTooLong):
+		return "what is there " + errTooLong.Error()
 	case errors.Is(err, ErrNotRegular):
 		return "what is there " + ErrNotRegular.Error()
 	case errors.Is(err, fs.ErrPermission):

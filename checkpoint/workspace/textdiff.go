@@ -52,6 +52,8 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
 		err = ErrNotRegular
+	} else if err == nil && info.Size() > maxFile {
+		err = errTooLong
 	}
 	if err != nil {
 		return nil, errors.Join(failed(e.Path, err), f.Close())

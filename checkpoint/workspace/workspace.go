@@ -27,9 +27,25 @@ import (
 var (
 	// ErrNotRegular says that a path is something that has no content to record.
 	ErrNotRegular = errors.New("is neither a regular file nor a symbolic link")
+	// errTooLong is an ErrNotRegular of a file that is longer than any is read.
+	errTooLong = &tooLongError{}
 	// ErrUnstable says that a file changed while it was read.
 	ErrUnstable = errors.New("changed while it was read")
 )
+
+// maxFile is how long a file may be. A longer one is a disk image, or has
+// holes that would take hours to read and fill the disk as an object; no archive
+// could hold it either.
+const maxFile = 64 << 30
+
+type tooLongError struct{}
+
+func (*tooLongError) Error() string {
+	return fmt.Sprintf("is longer than %d GiB, and so is not read", maxFile>>30)
+}
+
+// Is implements errors.Is.
+func (*tooLongError) Is(target error) bool { return target == ErrNotRegular }
 
 // What Entry.Mode holds besides permission bits, as in a git tree.
 const (

@@ -183,7 +183,7 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 		fmt.Fprintf(env.stderr, "Warning: not exported, since it kept changing while it was captured: %s\n", view.OneLine(path))
 	}
 	for _, path := range l.Special {
-		fmt.Fprintf(env.stderr, "Warning: not exported, since it may not be read, is no file, or is another repository: %s\n", view.OneLine(path))
+		fmt.Fprintf(env.stderr, "Warning: not exported, since it may not be read, is no file or one of more than 64 GiB, or is another repository: %s\n", view.OneLine(path))
 	}
 	if st.Capture.Unlimited(l.Patterns) {
 		return

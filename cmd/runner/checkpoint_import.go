@@ -97,7 +97,7 @@ func openArchive(env *environment, name string) (io.ReadCloser, error) {
 		return io.NopCloser(env.stdin), nil
 	}
 	const hint = "name the archive that `runner checkpoint export` wrote"
-	f, err := os.Open(env.path(name))
+	f, err := os.OpenFile(env.path(name), os.O_RDONLY|workspace.NonBlock, 0) // of a pipe, it waits for nobody
 	if err != nil {
 		return nil, withHint(&usageError{err: err}, hint)
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -13,14 +13,11 @@ import (
 	"time"
 )
 
-// TestInputsThatAreNoFiles puts a pipe, a socket, a device and a sparse file of
-// 1 TiB in the place of every file that a command reads: each is refused by
-// name, at once, and nothing is written.
-func TestInputsThatAreNoFiles(t *testing.T) {
-	t.Parallel()
-	binary := buildBinary(t)
-	kinds := map[string]func(t *testing.T, path string){
-		"pipe": func(t *testing.T, path string) { must(syscall.Mkfifo(path, 0o600)) },
+// oddities are what can stand in a file's place and has no end, or none that
+// anybody would wait for.
+func oddities() map[string]func(t *testing.T, path string) {
+	return map[string]func(t *testing.T, path string){
+		"pipe": func(_ *testing.T, path string) { must(syscall.Mkfifo(path, 0o600)) },
 		"socket": func(t *testing.T, path string) {
 			t.Helper()
 			at, err := os.Getwd() // the name of a socket must be short
@@ -45,36 +42,126 @@ func TestInputsThatAreNoFiles(t *testing.T) {
 			}
 		},
 	}
+}
+
+// ends runs a command that must end within a minute and with little memory,
+// and returns its exit code and what it printed.
+func ends(t *testing.T, binary, dir string, command ...string) (code int, said string) {
+	t.Helper()
+	const enough = 256 << 20 // bytes of memory
+	var out bytes.Buffer
+	cmd := exec.Command(binary, command...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
+	must(cmd.Start())
+	hung := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // the exit code says the same
+	if !hung.Stop() {
+		t.Fatalf("runner %q hangs: %s", command, out.Bytes())
+	}
+	if used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; used > enough {
+		t.Errorf("runner %q used %d MiB", command, used>>20)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// TestInputsThatAreNoFiles puts a pipe, a socket, a device and a sparse file of
+// 1 TiB in the place of every file that a command reads: each is refused by
+// name, at once, and nothing is written.
+func TestInputsThatAreNoFiles(t *testing.T) {
+	t.Parallel()
+	binary := buildBinary(t)
 	for name, command := range map[string][]string{
 		"PRD-002.hcl": {"build", "PRD-002"},
 		"given.hcl":   {"validate", "-f", "given.hcl"},
+		"odd.hcl":     {"fmt", "odd.hcl"},
 		"vars.hcl":    {"build", "PRD-001", "--var-file", "vars.hcl"},
 		"plan.json":   {"build", "PRD-001", "--plan", "plan.json"},
 		"runner.yaml": {"status"},
 		"other.toml":  {"status", "--config", "other.toml"},
+		"archive.tgz": {"checkpoint", "import", "archive.tgz", "--dry-run"},
 	} {
-		for kind, put := range kinds {
+		for kind, put := range oddities() {
 			t.Run(name+" as "+kind, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				must(os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte("pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"b\" { command = [\"true\"] }\n  }\n}\n"), 0o600))
 				put(t, filepath.Join(dir, name))
-				var out bytes.Buffer
-				cmd := exec.Command(binary, command...)
-				cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
-				must(cmd.Start())
-				hung := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-				err := cmd.Wait()
-				if !hung.Stop() {
-					t.Fatalf("it hangs: %s", out.Bytes())
-				}
-				if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != exitUsage || !strings.Contains(out.String(), name) {
-					t.Errorf("%v: %s", err, out.Bytes())
+				code, said := ends(t, binary, dir, command...)
+				damaged := strings.HasPrefix(name, "archive") && code == exitDamaged
+				if code != exitUsage && !damaged || !strings.Contains(said, name) {
+					t.Errorf("exit code %d: %s", code, said)
 				}
 				if _, err := os.Lstat(filepath.Join(dir, ".runner")); err == nil {
 					t.Error("it wrote a state directory")
 				}
 			})
+		}
+	}
+}
+
+// TestWorkOnWhatIsNoFile puts the same in the place of what work reads, makes
+// and reports, with git and without: the run ends, says which it is where it
+// can't do without, and whatever looks at the session afterwards ends too.
+func TestWorkOnWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	binary := buildBinary(t)
+	type role struct {
+		name, at, body string
+		codes          map[string]int // of the build, by what is in the place
+	}
+	const failed = exitFailed
+	for _, r := range []role{
+		{"artifact", "thing", `artifacts = ["thing"]`, map[string]int{"pipe": failed, "socket": failed, "device": 0, "sparse": failed}},
+		{"artifact of a pattern", "gen/thing", `artifacts = ["gen/*"]`, map[string]int{"pipe": failed, "socket": failed, "device": 0, "sparse": failed}},
+		{"input", "thing", `inputs = ["thing"]`, nil},
+		{"document", "prd.md", "", nil},
+		{"file of the workspace", "thing", "", map[string]int{}},
+		{"ignored", ".gitignore", "", nil},
+		{"output", "thing", `script = "mv thing $RUNNER_OUTPUT"`, map[string]int{"pipe": failed, "socket": failed, "device": failed, "sparse": failed}},
+		{"log", "thing", `script = "echo error: no; mv thing .runner/PRD-001/logs/work.1.log; exit 1"`, map[string]int{"pipe": failed, "socket": failed, "device": failed}},
+	} {
+		for kind, put := range oddities() {
+			if r.name == "log" && kind == "sparse" {
+				continue // a log may be as long as it likes, and is printed to its end
+			}
+			for _, git := range []bool{false, true} {
+				t.Run(r.name+" as "+kind+map[bool]string{true: " in git"}[git], func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					if git {
+						must(exec.Command("git", "init", "-q", dir).Run())
+					}
+					body := r.body
+					if !strings.Contains(body, "script") {
+						body += "\n      command = [\"true\"]"
+					}
+					document := ""
+					if r.name == "document" {
+						document = `document = "prd.md"`
+					}
+					must(os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), fmt.Appendf(nil, "pipeline \"PRD-001\" {\n  %s\n  phase \"a\" {\n    workstream \"work\" {\n      %s\n    }\n  }\n}\n", document, body), 0o600))
+					must(os.WriteFile(filepath.Join(dir, "runner.yaml"), []byte("workspace:\n  include: [\"**\"]\n"), 0o600))
+					must(os.MkdirAll(filepath.Join(dir, filepath.Dir(r.at)), 0o755))
+					put(t, filepath.Join(dir, r.at))
+					code, said := ends(t, binary, dir, "build", "PRD-001")
+					want, known := r.codes[kind]
+					t.Logf("exit code %d: %s", code, said)
+					if r.codes != nil && (known && code != want || !known && code != 0) {
+						t.Errorf("exit code %d instead of %d: %s", code, want, said)
+					}
+					if code != 0 && !strings.Contains(said, filepath.Base(r.at)) && r.name != "output" && r.name != "log" {
+						t.Errorf("exit code %d, and it is not said why: %s", code, said)
+					}
+					for _, command := range []string{
+						"status PRD-001", "plan PRD-001 --resume", "logs PRD-001", "checkpoint diff PRD-001 0 workspace --files", "checkpoint create PRD-001",
+						"checkpoint export PRD-001 -o archive.tgz", "checkpoint rollback PRD-001 0 --yes", "build PRD-001 --resume", "build PRD-001 --fresh",
+					} {
+						if code, said := ends(t, binary, dir, strings.Fields(command)...); code < 0 || strings.Contains(said, "panic: ") {
+							t.Errorf("runner %s: exit code %d: %s", command, code, said)
+						}
+					}
+				})
+			}
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
+	"prdrunner/runner"
 	"prdrunner/runner/view"
 )
 
@@ -130,7 +131,7 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 		if n == 0 {
 			continue
 		}
-		f, err := os.Open(p.store.LogPath(p.prd, s.log, n))
+		f, err := runner.OpenLog(p.store.LogPath(p.prd, s.log, n))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // it had no process: a condition, a metric, an approval
 		}

@@ -215,7 +215,7 @@ func writeLeftAlone(b *strings.Builder, so string, l checkpoint.LeftAlone) {
 		fmt.Fprintf(b, "%s kept changing while it was captured: %s\n", so, view.OneLine(path))
 	}
 	for _, path := range l.Special {
-		fmt.Fprintf(b, "%s could not be captured (it may not be read, is no file, or is another repository): %s\n", so, view.OneLine(path))
+		fmt.Fprintf(b, "%s could not be captured (it may not be read, is no file or one of more than 64 GiB, or is another repository): %s\n", so, view.OneLine(path))
 	}
 	for _, path := range l.Sparse {
 		fmt.Fprintf(b, "%s was not checked out then: %s\n", so, view.OneLine(path))

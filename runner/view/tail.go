@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"prdrunner/runner"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // tail returns the last lines of a log, cleaned. A log that is not there has
 // none.
 func tail(path string) ([]string, error) {
-	f, err := os.Open(path)
+	f, err := runner.OpenLog(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
