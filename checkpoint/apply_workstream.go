@@ -14,6 +14,9 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		return fmt.Errorf("%w: unknown kind %q", ErrFold, e.Kind())
 	}
 	w := s.Workstream(name)
+	if u, ok := e.(WorkstreamUncertain); ok && w == nil && u.Attempt > 0 { // of an import
+		w = s.remember(&Workstream{Name: name, Once: true})
+	}
 	if w == nil {
 		return fmt.Errorf("%w: no workstream %q", ErrFold, name)
 	}

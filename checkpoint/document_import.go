@@ -161,6 +161,9 @@ func (s *State) check() error {
 			}
 		}
 	}
+	if slices.ContainsFunc(s.Gone, func(w *Workstream) bool { return w == nil || slices.Contains(w.Gates, nil) }) {
+		return errors.New("a workstream that is gone, or a gate of it, is null")
+	}
 	if slices.Contains(s.Checkpoints, nil) {
 		return errors.New("a checkpoint is null")
 	}

@@ -27,13 +27,15 @@ func (i *Import) uncertain(relation Relation, here *State) []WorkstreamUncertain
 		return nil
 	}
 	var events []WorkstreamUncertain
-	for _, p := range i.State.Phases {
-		for _, w := range p.Workstreams {
-			if had := here.Workstream(w.Name); had != nil && had.maybeAgain(w) {
-				events = append(events, WorkstreamUncertain{Workstream: w.Name, Attempt: had.Attempts, Error: Failure{
-					Workstream: w.Name, Outcome: "unknown", Message: "an import went back before it: it may have happened",
-				}})
-			}
+	for had := range here.records() {
+		w := i.State.Workstream(had.Name)
+		if w == nil { // the pipeline did not have it then
+			w = &Workstream{}
+		}
+		if had.maybeAgain(w) {
+			events = append(events, WorkstreamUncertain{Workstream: had.Name, Attempt: had.Attempts, Error: Failure{
+				Workstream: had.Name, Outcome: "unknown", Message: "an import went back before it: it may have happened",
+			}})
 		}
 	}
 	return events

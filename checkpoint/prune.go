@@ -283,11 +283,9 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 		for _, ref := range r.state.Checkpoints {
 			seen = append(seen, ref.CreatedAt)
 		}
-		for _, p := range r.state.Phases {
-			for _, w := range p.Workstreams {
-				if w.EndedAt != nil {
-					seen = append(seen, *w.EndedAt)
-				}
+		for w := range r.state.records() {
+			if w.EndedAt != nil {
+				seen = append(seen, *w.EndedAt)
 			}
 		}
 	}

@@ -132,14 +132,12 @@ func missingOf(t testing.TB, s *Store, state *State) string {
 func digestsOf(t testing.TB, s *Store, state *State) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
-	for _, p := range state.Phases {
-		for _, w := range p.Workstreams {
-			if max(w.WorkSeq, w.FilesSeq) <= state.EmptiedSeq { // their bytes were given up
-				continue
-			}
-			for _, a := range w.Artifacts {
-				all[a.Digest] = true
-			}
+	for w := range state.records() {
+		if max(w.WorkSeq, w.FilesSeq) <= state.EmptiedSeq { // their bytes were given up
+			continue
+		}
+		for _, a := range w.Artifacts {
+			all[a.Digest] = true
 		}
 	}
 	for _, c := range []*Capture{state.Capture, state.RunCapture} {

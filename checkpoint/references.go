@@ -122,11 +122,9 @@ func (c *Capture) shallowSize() int64 { return c.Bytes + listedBytes*int64(c.Fil
 // were not given up since.
 func artifactLists(s *State) [][]Artifact {
 	var lists [][]Artifact
-	for _, p := range s.Phases {
-		for _, w := range p.Workstreams {
-			if len(w.Artifacts) > 0 && !s.gaveUp(w) {
-				lists = append(lists, w.Artifacts)
-			}
+	for w := range s.records() {
+		if len(w.Artifacts) > 0 && !s.gaveUp(w) {
+			lists = append(lists, w.Artifacts)
 		}
 	}
 	return lists

@@ -186,31 +186,50 @@ func describeEvent(e Event) string {
 func (r *JournalRebuild) settle(old *salvaged) {
 	s := r.state
 	s.Seq = r.Seq
-	started := map[string]bool{}
+	started := r.begun(old)
+	for w := range s.records() {
+		if !w.Once || w.Status == Completed || w.Status == Succeeded || w.Status == Skipped || w.Status == Uncertain || !r.More && !started[w.Name] {
+			continue
+		}
+		if w.StartedAt == nil {
+			w.StartedAt = &s.UpdatedAt
+		}
+		w.Status = Uncertain
+		w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "what followed in the journal is lost: it may have happened"}
+		r.Uncertain = append(r.Uncertain, w.Name)
+	}
+}
+
+// begun names the workstreams that were started in what is lost, and takes over
+// the numbers of their attempts, which name logs.
+func (r *JournalRebuild) begun(old *salvaged) map[string]bool {
+	started, once := map[string]bool{}, map[string]bool{}
 	for _, c := range old.since(r.FromSeq) {
 		for _, e := range c.Events {
-			begun, ok := e.(WorkstreamStarted)
-			if !ok {
-				continue
-			}
-			started[begun.Workstream] = true
-			if w := s.Workstream(begun.Workstream); w != nil {
-				// Their numbers name logs.
-				w.Attempts = max(w.Attempts, begun.Attempt)
+			switch e := e.(type) {
+			case SessionResumed:
+				e.Shape.noteOnce(once)
+			case WorkstreamStarted:
+				started[e.Workstream] = true
+				w := r.state.Workstream(e.Workstream)
+				if w == nil { // the pipeline did not have it at that state
+					w = r.state.remember(&Workstream{Name: e.Workstream, Once: once[e.Workstream]})
+				}
+				w.Attempts = max(w.Attempts, e.Attempt)
 			}
 		}
 	}
+	return started
+}
+
+// noteOnce notes what of a shape must happen only once; there may be none.
+func (s *Shape) noteOnce(once map[string]bool) {
+	if s == nil {
+		return
+	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			if !w.Once || w.Status == Completed || w.Status == Succeeded || w.Status == Skipped || w.Status == Uncertain || !r.More && !started[w.Name] {
-				continue
-			}
-			if w.StartedAt == nil {
-				w.StartedAt = &s.UpdatedAt
-			}
-			w.Status = Uncertain
-			w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "what followed in the journal is lost: it may have happened"}
-			r.Uncertain = append(r.Uncertain, w.Name)
+			once[w.Name] = once[w.Name] || w.Once
 		}
 	}
 }

@@ -266,6 +266,9 @@ func TestRebuildJournalOnce(t *testing.T) {
 	commit(t, x)
 	must(t, x.WriteDerived(context.Background(), true))
 	commit(t, x, PauseAsked{By: by})
+	wider := Shape{Phases: append(slices.Clone(shape.Phases), PhaseShape{Name: "two", Workstreams: []WorkstreamShape{{Name: "tell", Once: true}}})}
+	commit(t, x, SessionResumed{Shape: &wider}) // which the pipeline did not have at the checkpoint
+	commit(t, x, WorkstreamStarted{Workstream: "tell", Attempt: 1})
 	commit(t, x, WorkstreamStarted{Workstream: "pay", Attempt: 3})
 	commit(t, x, WorkstreamStarted{Workstream: "build", Attempt: 2})
 	must(t, x.Close())
@@ -276,8 +279,8 @@ func TestRebuildJournalOnce(t *testing.T) {
 		journal   []byte
 		uncertain []string
 	}{
-		"all of it is readable": {bytes.Join(append(slices.Clone(lines[:2]), lines[3:]...), nil), []string{"pay"}},
-		"a start is unreadable": {flipped(whole, len(whole)-len(lines[5])-len(lines[4])/2), []string{"pay", "mail"}},
+		"all of it is readable": {bytes.Join(append(slices.Clone(lines[:2]), lines[3:]...), nil), []string{"tell", "pay"}},
+		"a start is unreadable": {flipped(whole, len(whole)-len(lines[7])-len(lines[6])/2), []string{"pay", "mail", "tell"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := f.copyTo(t)

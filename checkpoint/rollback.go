@@ -171,11 +171,9 @@ func (r *Rollback) compareState(now *State) {
 			r.Invalidates = append(r.Invalidates, ref.ID)
 		}
 	}
-	for _, p := range after.Phases {
-		for _, w := range p.Workstreams {
-			if had := now.Workstream(w.Name); w.Status == Uncertain && (had == nil || had.Status != Uncertain) {
-				r.Uncertain = append(r.Uncertain, w.Name)
-			}
+	for w := range after.records() {
+		if had := now.Workstream(w.Name); w.Status == Uncertain && (had == nil || had.Status != Uncertain) {
+			r.Uncertain = append(r.Uncertain, w.Name)
 		}
 	}
 }

@@ -98,20 +98,35 @@ func (s *State) carryOn(now *State) {
 			p.Attempt = max(p.Attempt, had.Attempt)
 		}
 		carryGates(p.Gates, now)
-		for _, w := range p.Workstreams {
-			carryGates(w.Gates, now)
-			had := now.Workstream(w.Name)
-			if had == nil {
-				continue
-			}
-			again := had.maybeAgain(w)
-			w.Attempts = max(w.Attempts, had.Attempts)
-			if again {
-				w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
-				w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "a rollback went back before it: it may have happened"}
-			}
+	}
+	for had := range now.records() {
+		w := s.Workstream(had.Name)
+		switch {
+		case w == nil && had.Attempts == 0:
+			continue
+		case w == nil:
+			w = s.remember(had)
+		}
+		carryGates(w.Gates, now)
+		again := had.maybeAgain(w)
+		w.Attempts = max(w.Attempts, had.Attempts)
+		if again {
+			w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
+			w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "a rollback went back before it: it may have happened"}
 		}
 	}
+}
+
+// remember takes in a workstream of which a state knows nothing, since the
+// pipeline did not have it then.
+func (s *State) remember(of *Workstream) *Workstream {
+	w := &Workstream{Name: of.Name, Title: of.Title, Batch: of.Batch, Once: of.Once, Status: Pending}
+	for _, g := range of.Gates {
+		w.Gates = append(w.Gates, &Gate{Label: g.Label, Status: Pending})
+	}
+	s.Gone = append(s.Gone, w)
+	s.indexed().add(nil, w)
+	return w
 }
 
 // maybeAgain reports whether a step that must happen only once may have happened
@@ -131,18 +146,12 @@ func carryGates(gates []*Gate, now *State) {
 
 // settle ends what was running at the checkpoint, since nothing runs now.
 func (s *State) settle() {
+	const judged = "it was being judged at the checkpoint that a rollback went back to"
 	for _, p := range s.Phases {
-		settleGates(p.Gates)
+		settleGates(p.Gates, judged)
 		for _, w := range p.Workstreams {
-			settleGates(w.Gates)
-			switch {
-			case w.Status != Running:
-			case w.Once:
-				w.Status = Uncertain
-				w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "it was running at the checkpoint that a rollback went back to"}
-			default:
-				w.Status = Interrupted
-			}
+			settleGates(w.Gates, judged)
+			w.settle("it was running at the checkpoint that a rollback went back to")
 		}
 	}
 	s.RunningAt, s.Requested = nil, nil
@@ -154,10 +163,21 @@ func (s *State) settle() {
 	}
 }
 
-func settleGates(gates []*Gate) {
+// settle ends a workstream that is on record as running and does not run.
+func (w *Workstream) settle(why Text) {
+	switch {
+	case w.Status != Running:
+	case w.Once:
+		w.Status, w.Error = Uncertain, &Failure{Workstream: w.Name, Outcome: "unknown", Message: why}
+	default:
+		w.Status = Interrupted
+	}
+}
+
+func settleGates(gates []*Gate, why Text) {
 	for _, g := range gates {
 		if g.Status == Running {
-			g.reset("it was being judged at the checkpoint that a rollback went back to")
+			g.reset(why)
 		}
 	}
 }

@@ -78,3 +78,33 @@ func TestOnceStepsThroughRollbacks(t *testing.T) {
 	back(t, x, undo)
 	wantStatus("undone", Completed)
 }
+
+// TestRollbackRemembersOnceStepsThatThePipelineDidNotHave: nor is a once step
+// forgotten by going back to before the pipeline had it, or to when it was gone.
+func TestRollbackRemembersOnceStepsThatThePipelineDidNotHave(t *testing.T) {
+	t.Parallel()
+	without, with := cashier(), cashier()
+	without.Phases = without.Phases[1:]
+	with.Phases[0].Workstreams[0].Once = true
+	f := inMemory(t)
+	x := f.lock()
+	must(t, x.Start(started("S1", without)))
+	before := manual(t, x)
+	commit(t, x, SessionResumed{Shape: &with})
+	commit(t, x, work("WS1", "schema-validation")...)
+	commit(t, x, SessionResumed{Shape: &without})
+	gone := manual(t, x)
+	commit(t, x, SessionResumed{Shape: &with})
+	commit(t, x, WorkstreamInvalidated{Workstream: "WS1"}, WorkstreamStarted{Workstream: "WS1", Attempt: 2})
+	for when, to := range map[string]string{"before it was there": before, "while it was gone": gone} {
+		undo := back(t, x, to)
+		commit(t, x, SessionResumed{Shape: &with})
+		must(t, x.Close())
+		x = f.lock()
+		if w := x.State().Workstream("WS1"); w.Status != Uncertain || w.Attempts != 2 || w.Phase() == nil {
+			t.Errorf("%s: it is %s after %d attempts, in %v", when, w.Status, w.Attempts, w.Phase())
+		}
+		back(t, x, undo)
+	}
+	must(t, x.Close())
+}

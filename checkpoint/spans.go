@@ -64,15 +64,14 @@ func (t *spans) observe(s *State, seq uint64, e Event) {
 	t.run = t.replaceCapture(t.run, s.RunCapture, seq)
 }
 
-// compare looks at every workstream, those that are gone included.
+// compare looks at every workstream, those of which nothing is on record any
+// more included.
 func (t *spans) compare(s *State, seq uint64) {
 	for name := range t.open {
 		t.replace(name, s.held(name), seq)
 	}
-	for _, p := range s.Phases {
-		for _, w := range p.Workstreams {
-			t.replace(w.Name, s.held(w.Name), seq)
-		}
+	for w := range s.records() {
+		t.replace(w.Name, s.held(w.Name), seq)
 	}
 }
 

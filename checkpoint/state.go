@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"iter"
 	"time"
 
 	"prdrunner/checkpoint/workspace"
@@ -41,25 +42,26 @@ const (
 // State is the fold of a journal: all that is known of a session after a
 // commit. It is plain data; Apply changes it, Clone copies it.
 type State struct {
-	FormatVersion string     `json:"format_version"`
-	Session       string     `json:"session"`
-	PRD           string     `json:"prd"`
-	Title         string     `json:"title"`
-	Type          string     `json:"type,omitempty"`
-	Seq           uint64     `json:"seq"` // of the last commit folded in
-	Status        Status     `json:"status"`
-	Abandoned     bool       `json:"abandoned,omitempty"`
-	CreatedAt     time.Time  `json:"created_at"`
-	UpdatedAt     time.Time  `json:"updated_at"`
-	Pipeline      FileRef    `json:"pipeline"`
-	Document      *FileRef   `json:"document,omitempty"`
-	Git           *Git       `json:"git,omitempty"`
-	CurrentPhase  int        `json:"current_phase"` // the last one entered, 1-based; 0 before the first
-	Phases        []*Phase   `json:"phases"`
-	Steps         int        `json:"steps"`                // completions so far
-	Resumes       int        `json:"resumes"`              // how often the session was resumed
-	ActiveMS      int64      `json:"active_ms"`            // time spent running, without the time it was down
-	RunningAt     *time.Time `json:"running_at,omitempty"` // since when it runs, nil while it does not
+	FormatVersion string        `json:"format_version"`
+	Session       string        `json:"session"`
+	PRD           string        `json:"prd"`
+	Title         string        `json:"title"`
+	Type          string        `json:"type,omitempty"`
+	Seq           uint64        `json:"seq"` // of the last commit folded in
+	Status        Status        `json:"status"`
+	Abandoned     bool          `json:"abandoned,omitempty"`
+	CreatedAt     time.Time     `json:"created_at"`
+	UpdatedAt     time.Time     `json:"updated_at"`
+	Pipeline      FileRef       `json:"pipeline"`
+	Document      *FileRef      `json:"document,omitempty"`
+	Git           *Git          `json:"git,omitempty"`
+	CurrentPhase  int           `json:"current_phase"` // the last one entered, 1-based; 0 before the first
+	Phases        []*Phase      `json:"phases"`
+	Gone          []*Workstream `json:"gone,omitempty"`       // records of workstreams that the pipeline has no more
+	Steps         int           `json:"steps"`                // completions so far
+	Resumes       int           `json:"resumes"`              // how often the session was resumed
+	ActiveMS      int64         `json:"active_ms"`            // time spent running, without the time it was down
+	RunningAt     *time.Time    `json:"running_at,omitempty"` // since when it runs, nil while it does not
 
 	Metrics  map[string]Metric `json:"metrics,omitempty"`
 	Baseline map[string]Metric `json:"baseline,omitempty"`
@@ -243,13 +245,15 @@ type index struct {
 // Phase returns the phase with the given name, or nil.
 func (s *State) Phase(name string) *Phase { return s.indexed().phases[name] }
 
-// Workstream returns the workstream with the given name, or nil.
+// Workstream returns the workstream with the given name, or nil. It may be one
+// that is gone from the pipeline.
 func (s *State) Workstream(name string) *Workstream { return s.indexed().workstreams[name] }
 
 // Gate returns the gate with the given label, or nil.
 func (s *State) Gate(label string) *Gate { return s.indexed().gates[label] }
 
-// Phase returns the phase that the workstream belongs to.
+// Phase returns the phase that the workstream belongs to, nil where it is gone
+// from the pipeline.
 func (w *Workstream) Phase() *Phase { return w.phase }
 
 // Owner returns the workstream that the gate belongs to, nil for a phase's
@@ -266,6 +270,9 @@ func (s *State) indexed() *index {
 		gates:       make(map[string]*Gate),
 		checkpoints: make(map[string]*CheckpointRef, len(s.Checkpoints)),
 	}
+	for _, w := range s.Gone { // what the pipeline has takes their names
+		ix.add(nil, w)
+	}
 	for _, p := range s.Phases {
 		ix.phases[p.Name] = p
 		for _, g := range p.Gates {
@@ -273,12 +280,7 @@ func (s *State) indexed() *index {
 			ix.gates[g.Label] = g
 		}
 		for _, w := range p.Workstreams {
-			w.phase = p
-			ix.workstreams[w.Name] = w
-			for _, g := range w.Gates {
-				g.phase, g.workstream = p, w
-				ix.gates[g.Label] = g
-			}
+			ix.add(p, w)
 		}
 	}
 	for _, c := range s.Checkpoints {
@@ -286,6 +288,34 @@ func (s *State) indexed() *index {
 	}
 	s.index = ix
 	return ix
+}
+
+func (ix *index) add(p *Phase, w *Workstream) {
+	w.phase = p
+	ix.workstreams[w.Name] = w
+	for _, g := range w.Gates {
+		g.phase, g.workstream = p, w
+		ix.gates[g.Label] = g
+	}
+}
+
+// records yields all workstreams of which something is on record: those that are
+// gone from the pipeline, and those that it has.
+func (s *State) records() iter.Seq[*Workstream] {
+	return func(yield func(*Workstream) bool) {
+		for _, w := range s.Gone {
+			if !yield(w) {
+				return
+			}
+		}
+		for _, p := range s.Phases {
+			for _, w := range p.Workstreams {
+				if !yield(w) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Clone returns a copy that shares only what is never changed in place:
@@ -297,6 +327,7 @@ func (s *State) Clone() *State {
 	for i, p := range s.Phases {
 		c.Phases[i] = p.clone()
 	}
+	c.Gone = cloneWorkstreams(s.Gone)
 	c.Metrics = cloneMap(s.Metrics)
 	c.Checkpoints = make([]*CheckpointRef, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {
@@ -309,14 +340,22 @@ func (s *State) Clone() *State {
 
 func (p *Phase) clone() *Phase {
 	c := *p
-	c.Workstreams = make([]*Workstream, len(p.Workstreams))
-	for i, w := range p.Workstreams {
-		cw := *w
-		cw.Gates = cloneGates(w.Gates)
-		c.Workstreams[i] = &cw
-	}
+	c.Workstreams = cloneWorkstreams(p.Workstreams)
 	c.Gates = cloneGates(p.Gates)
 	return &c
+}
+
+func cloneWorkstreams(all []*Workstream) []*Workstream {
+	if all == nil {
+		return nil
+	}
+	c := make([]*Workstream, len(all))
+	for i, w := range all {
+		cw := *w
+		cw.Gates = cloneGates(w.Gates)
+		c[i] = &cw
+	}
+	return c
 }
 
 func cloneGates(gates []*Gate) []*Gate {

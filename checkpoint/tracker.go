@@ -21,14 +21,12 @@ func newTracker() *tracker { return &tracker{known: map[Text]string{}, files: ma
 
 // adopt starts from a state of which no events are known.
 func (t *tracker) adopt(s *State) {
-	for _, p := range s.Phases {
-		for _, w := range p.Workstreams {
-			if w.Step > 0 && w.Step == s.Steps {
-				t.lastStep = w.Name
-			}
-			for _, a := range w.Artifacts {
-				t.known[a.Path] = a.Digest
-			}
+	for w := range s.records() {
+		if w.Step > 0 && w.Step == s.Steps {
+			t.lastStep = w.Name
+		}
+		for _, a := range w.Artifacts {
+			t.known[a.Path] = a.Digest
 		}
 	}
 }
@@ -65,7 +63,7 @@ func (t *tracker) cut(s *State, id string) Files {
 	for _, name := range t.touched {
 		w := s.Workstream(name)
 		if w == nil {
-			continue // gone from the pipeline since
+			continue // it went back to before the pipeline had it
 		}
 		for _, a := range w.Artifacts {
 			digest, had := t.known[a.Path]

@@ -31,7 +31,11 @@ func hasResult(w *checkpoint.Workstream) bool {
 
 // lastPassed is the gate that passed last, "" if its verdict holds no more.
 func lastPassed(st *checkpoint.State) string {
-	if g := st.Gate(st.LastGate); g == nil || g.Status != checkpoint.Passed {
+	g := st.Gate(st.LastGate)
+	if g == nil || g.Status != checkpoint.Passed {
+		return ""
+	}
+	if _, phase := g.Owner(); phase == nil { // it is gone from the pipeline
 		return ""
 	}
 	return st.LastGate

@@ -1,0 +1,66 @@
+package runner_test
+
+import (
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack: work that left the pipeline for
+// a while is neither lost nor believed: what it was run from decides, and its
+// artifacts must be there, or are put back.
+func TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	const end = `
+phase "two" {
+  workstream "end" { script = "exit 1" }
+}
+`
+	const without = `
+phase "one" {
+  workstream "other" { script = "echo other >> ran" }
+}
+` + end
+	const with = `
+phase "one" {
+  workstream "other" { script = "echo other >> ran" }
+  workstream "A" {
+    inputs    = ["in.txt"]
+    artifacts = ["out/a.txt"]
+    script    = "echo A >> ran; mkdir -p out; cp in.txt out/a.txt"
+
+    gate "check" { command = ["sh", "-c", "echo check >> ran"] }
+  }
+}
+` + end
+	b := newBench(t, with)
+	b.write("in.txt", "one")
+	b.must(checkpoint.StatusFailed)
+	b.wantRanSet("A", "check", "other")
+	away := func(meanwhile func()) {
+		t.Helper()
+		b.rewrite(without)
+		b.must(checkpoint.StatusFailed)
+		b.wantRan()
+		meanwhile()
+		b.rewrite(with)
+		b.must(checkpoint.StatusFailed)
+	}
+
+	away(func() { b.remove("out/a.txt") })
+	b.wantRan()
+	b.wantFile("out/a.txt", "one")
+	if got := b.decision("A"); got != runner.Reuse {
+		t.Errorf("A, of which nothing changed, was to %s", got)
+	}
+	away(func() { b.write("in.txt", "two") })
+	b.wantRan("A", "check")
+	b.wantFile("out/a.txt", "two")
+	if got := b.decision("A"); got != runner.Rerun {
+		t.Errorf("A, whose input changed, was to %s", got)
+	}
+	if got := b.state().Workstream("A").Attempts; got != 2 {
+		t.Errorf("A was attempted %d times", got)
+	}
+}
