@@ -264,7 +264,10 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 	case NotFound, NotExecutable:
 		f.Message = checkpoint.Text(res.Detail)
 	}
-	f.Message = checkpoint.Text(l.o.Mask(string(f.Message)))
+	f.Message = checkpoint.Text(shortened(l.o.Mask(string(f.Message))))
+	if len(f.File) > maxMessage { // no path is as long as a line may be
+		f.File, f.Line, f.Column = "", 0, 0
+	}
 	return f
 }
 

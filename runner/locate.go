@@ -7,10 +7,29 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxTail is how much of the end of a log is searched for what went wrong.
 const maxTail = 256 << 10
+
+// maxMessage is how many bytes of a line of output go on record as what went
+// wrong. A line may be as long as the log is.
+const maxMessage = 2000
+
+// shortened is a text of at most maxMessage bytes, which says so where it was
+// longer.
+func shortened(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	const mark = "…"
+	end := maxMessage - len(mark)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + mark
+}
 
 // finding is a message in a program's output that says where something is wrong.
 type finding struct {

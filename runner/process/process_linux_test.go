@@ -249,14 +249,30 @@ func TestRecoverSparesItsAncestors(t *testing.T) {
 
 // Row 52.
 func TestFiveHundredDoubleForks(t *testing.T) {
-	e := newExecutor(t, Options{})
+	e := newExecutor(t, Options{Mask: mask})
 	e.settle = 2 * time.Second
 	task := shell(t, `i=0; while [ $i -lt 250 ]; do (setsid sleep 300 &); (setsid true &); i=$((i+1)); done`)
+	task.Mask = true
+	run(t, e, command(t, "true")) // opens what stays open
+	before := openDescriptors(t)
 	got := run(t, e, task)
+	if after := openDescriptors(t); after != before {
+		t.Errorf("%d descriptors are open, and %d were before", after, before)
+	}
 	if !got.Succeeded() || len(got.Leftovers) != 250 {
 		t.Errorf("outcome %s, %d leftovers", got.Outcome, len(got.Leftovers))
 	}
 	noOrphans(t, e, task.Session)
+}
+
+// openDescriptors counts what this process has open.
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
 }
 
 // Row 53, beside TestOutcomes.

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+var (
+	treeFiles = flag.Int("tree.files", 200, "how many files TestALargeAndOddTree has made, kept and restored")
+	lineMiB   = flag.Int("line.mib", 64, "how long the line is that TestALineWithoutAnEnd has printed, in MiB")
+)
+
+// largePipeline makes many files, some of which are odd, and then fails.
+const largePipeline = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "make" {
+      inputs    = ["src/**"]
+      artifacts = ["gen/**"]
+      command   = ["cp", "-a", "src", "gen"]
+      gate "there" { command = ["test", "-d", "gen"] }
+    }
+  }
+  phase "two" {
+    workstream "mend" {
+      depends_on = [workstream.make]
+      command    = ["test", "-e", "ok"]
+    }
+  }
+}
+`
+
+// oddNames are legal names of files, and of one 300 directories deep.
+func oddNames() []string {
+	return []string{
+		"new\nline", "\n", "not\xffUTF-8", "\xc3(", " ", "-rf", "--", "a\\b", `"quoted"`, "'", "$(exit 9)", "*", "[a]", "{a,b}", "#", "!x", "a:b", "tab\tbed", "\x01\x7f", "\x1b[31m",
+		"\u202etxt", "é", "e\u0301", "A", "a", "HEAD", ".gitkeep", strings.Repeat("n", 255), strings.Repeat("d/", 300) + "deep", "con", "new\nline\xff/in\nside",
+	}
+}
+
+// plant makes the tree that largePipeline works on.
+func (p *place) plant() {
+	p.t.Helper()
+	for _, name := range oddNames() {
+		name = "src/" + name
+		if strings.HasPrefix(name, "src/new\nline\xff") || strings.HasSuffix(name, "deep") {
+			p.write(name, name)
+			continue
+		}
+		p.write(name, name)
+	}
+	for i := range *treeFiles {
+		p.write(fmt.Sprintf("src/many/%d/%d", i/100, i), strconv.Itoa(i%7))
+	}
+	if err := os.Symlink("new\nline", filepath.Join(p.ws, "src", "li\nnk\xff")); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// sums are what the files below a directory of the workspace hold.
+func (p *place) sums(dir string) map[string]string {
+	p.t.Helper()
+	all := map[string]string{}
+	root := filepath.Join(p.ws, dir)
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if e.Type() == fs.ModeSymlink {
+			all[name], err = os.Readlink(path)
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[name] = fmt.Sprintf("%x", sha256.Sum256(data))
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return all
+}
+
+// TestALargeAndOddTree takes many files, a path of 300 directories, and names
+// with newlines and bytes that are not UTF-8 through all that is done with
+// files: each is there afterwards, byte for byte, under its name.
+func TestALargeAndOddTree(t *testing.T) {
+	t.Parallel()
+	for name, git := range map[string]bool{"with git": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.write("PRD-001.hcl", largePipeline)
+			p.write("runner.yaml", "workspace:\n  include: [\"src/**\"]\n")
+			p.plant()
+			if git {
+				p.git("init", "-q")
+				p.git("add", "src/many", "src/new\nline")
+				p.git("commit", "-q", "-m", "one")
+			}
+			want := p.sums("src")
+			if len(want) != *treeFiles+len(oddNames())+1 {
+				t.Fatalf("%d files were planted", len(want))
+			}
+			same := func(when, dir string, in *place) {
+				t.Helper()
+				if what := moved(want, in.sums(dir)); len(what) > 0 {
+					t.Errorf("%s, of %s: %d differ, such as %.500q", when, dir, len(what), what[0])
+				}
+			}
+			p.run(1, "build", "PRD-001")
+			same("made", "gen", p)
+
+			p.remove("gen")
+			p.run(1, "build", "PRD-001", "--resume", "--on-conflict", "restore")
+			same("restored", "gen", p)
+
+			p.remove("src")
+			undo := p.undoOf(p.run(0, "checkpoint", "rollback", "PRD-001", "0", "--yes"))
+			same("rolled back", "src", p)
+			if left, err := filepath.Glob(filepath.Join(p.ws, "gen", "*")); err != nil || len(left) > 0 {
+				t.Errorf("rolled back, and %d of gen are there: %v", len(left), err)
+			}
+			p.run(0, "checkpoint", "rollback", "PRD-001", undo, "--yes", "--force")
+			same("undone", "gen", p)
+			if p.exists("src/many") {
+				t.Error("undone, and what was removed before is there")
+			}
+			p.run(0, "checkpoint", "rollback", "PRD-001", "0", "--yes", "--force")
+			p.run(1, "build", "PRD-001", "--resume")
+			p.run(0, "checkpoint", "validate", "PRD-001", "--deep")
+			q := carryings()["by an export"](p)
+			same("imported", "src", q)
+			same("imported", "gen", q)
+			q.write("ok", "")
+			if out := q.run(0, "build", "PRD-001", "--resume"); !strings.Contains(out, "make ✅") || strings.Contains(out, "✓ make") {
+				t.Errorf("elsewhere something runs again:\n%s", out)
+			}
+		})
+	}
+}
+
+// TestALineWithoutAnEnd has work print one line that is longer than any buffer,
+// as it is and with values to mask: the work is never blocked, the log has every
+// byte, and what is shown of it and the memory it takes are bounded.
+func TestALineWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	const enough = 128 << 20 // bytes of memory
+	for name, secret := range map[string]string{"as it is": "", "masked": "hunter2-Zq9x"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			env := ""
+			if secret != "" {
+				env = "env = { SECRET = var.secret }"
+			}
+			p.write("PRD-001.hcl", fmt.Sprintf(`
+variable "secret" {
+  default   = "unused-Zq9x"
+  sensitive = %v
+}
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "print" {
+      %s
+      script = "printf \"$SECRET\"; head -c %d /dev/zero | tr '\\0' x; printf \"$SECRET\"; exit 1"
+    }
+  }
+}
+`, secret != "", env, *lineMiB<<20))
+			p.environ = append(p.environ, "PRDRUNNER_VAR_secret="+secret, "SECRET=")
+			used := func(want int, discard bool, args ...string) string {
+				t.Helper()
+				cmd := p.command("runner", args...)
+				var out strings.Builder
+				if !discard {
+					cmd.Stdout, cmd.Stderr = &out, &out
+				}
+				_ = cmd.Run() // the exit code says the same
+				if code := cmd.ProcessState.ExitCode(); code != want {
+					t.Fatalf("runner %q: exit code %d\n%.2000s", args, code, out.String())
+				}
+				peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+				t.Logf("runner %q: %d MiB", args, peak>>20)
+				if peak > enough {
+					t.Errorf("runner %q used %d MiB", args, peak>>20)
+				}
+				if out.Len() > 64<<10 {
+					t.Errorf("runner %q shows %d bytes: %.200s", args, out.Len(), out.String())
+				}
+				return out.String()
+			}
+			used(1, false, "build", "PRD-001")
+			info, err := os.Stat(filepath.Join(p.ws, ".runner", "PRD-001", "logs", "print.1.log"))
+			masked := 2 * len("***")
+			if secret == "" {
+				masked = 0
+			}
+			if err != nil || info.Size() != int64(*lineMiB<<20+masked) {
+				t.Errorf("the log is %v: %v", info, err)
+			}
+			used(0, false, "status", "PRD-001")
+			used(0, false, "status", "PRD-001", "--json")
+			used(0, true, "logs", "PRD-001")
+			used(0, false, "checkpoint", "show", "PRD-001")
+			used(1, false, "build", "PRD-001", "--resume", "--output", "json")
+		})
+	}
+}
