@@ -1,0 +1,66 @@
+//go:build unix
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	secrets "prdrunner/runner/mask"
+)
+
+// TestValueSplitBetweenReads has a process print a sensitive value in two
+// writes, cut at each of its bytes, and write the second only when the first has
+// been read from the pipe and what could be shown of it is in the log.
+func TestValueSplitBetweenReads(t *testing.T) {
+	t.Parallel()
+	const value = "hunter2 'Zq9\nxé"
+	masker, err := secrets.New([]secrets.Secret{{Name: "token", Value: value}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newExecutor(t, Options{Mask: masker.Writer})
+	var script, want strings.Builder
+	for cut := range len(value) + 1 {
+		fmt.Fprintf(&script, "printf 'cut at %d\\n%%s' \"$A%d\"; read line <go; printf '%%s\\n' \"$B%d\"\n", cut, cut, cut)
+		fmt.Fprintf(&want, "cut at %d\n***\n", cut)
+	}
+	task := shell(t, script.String())
+	task.Mask, task.Env = true, map[string]string{"PATH": os.Getenv("PATH")}
+	for cut := range len(value) + 1 {
+		task.Env[fmt.Sprintf("A%d", cut)], task.Env[fmt.Sprintf("B%d", cut)] = value[:cut], value[cut:]
+	}
+	if err := syscall.Mkfifo(filepath.Join(task.Dir, "go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, result := background(context.Background(), t, e, task)
+	for cut := range len(value) + 1 {
+		awaitText(t, task.Log, fmt.Sprintf("cut at %d\n", cut))
+		if err := os.WriteFile(filepath.Join(task.Dir, "go"), []byte("go\n"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := result(); !got.Succeeded() {
+		t.Errorf("got %+v", got)
+	}
+	if got := logOf(t, task); got != want.String() {
+		t.Errorf("log: %q, want %q", got, want.String())
+	}
+}
+
+// awaitText waits until a file has a text in it.
+func awaitText(t *testing.T, path, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), text) {
+			return
+		}
+	}
+	t.Fatalf("%q did not come to be in %s", text, path)
+}
