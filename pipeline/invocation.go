@@ -53,6 +53,23 @@ func (w *Workstream) Enabled(r Results) (bool, hcl.Diagnostics) {
 	return w.def.scope.condition(w.def.block.when, w.frame(&r))
 }
 
+// WhenMetrics lists the metrics that `when` refers to.
+func (w *Workstream) WhenMetrics() []string { return w.def.block.when.metrics() }
+
+// metrics lists the metrics that an optional argument refers to.
+func (a *argument) metrics() []string {
+	if a == nil || a.kinds&kindMetric == 0 {
+		return nil
+	}
+	var names []string
+	for _, ref := range a.refs {
+		if ref.kind == kindMetric && ref.name != "" && !slices.Contains(names, ref.name) {
+			names = append(names, ref.name)
+		}
+	}
+	return names
+}
+
 // NeedsResults reports whether the process or `when` uses the result of
 // another workstream, or a metric.
 func (w *Workstream) NeedsResults() bool { return w.def.needsResults }

@@ -84,3 +84,6 @@ func (p *Phase) Enabled(r Results) (bool, hcl.Diagnostics) {
 	fr.results = &r
 	return p.when.scope.condition(p.when.condition, fr)
 }
+
+// WhenMetrics lists the metrics that `when` refers to.
+func (p *Phase) WhenMetrics() []string { return p.when.condition.metrics() }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -141,6 +142,9 @@ func TestConditions(t *testing.T) {
 		if ok, diags := enabled(r); !ok || diags.HasErrors() {
 			t.Error(name, ok, diags)
 		}
+	}
+	if got := p.Phases[1].WhenMetrics(); !slices.Equal(got, []string{"coverage"}) || len(p.Workstream("all").WhenMetrics()) > 0 {
+		t.Error("metrics", got)
 	}
 	r.Metrics["coverage"] = 79.0
 	if ok, diags := p.Phases[1].Enabled(r); ok || diags.HasErrors() {

@@ -22,7 +22,7 @@ type subject struct {
 	conflicts []Conflict        // recorded artifacts that are missing or changed
 	choice    OnConflict        // what to do with changed ones: keep, restore, or undecided
 
-	skip     string   // why it is not enabled, "" when it is
+	enabled  enabling // what its when, and that of its phase, say
 	forced   string   // why it was chosen to run again, "" when it was not
 	excluded string   // why it was chosen not to run, "" when it was not
 	rerun    []string // upstream workstreams that run first
@@ -43,13 +43,15 @@ func decideAlone(s subject) Step {
 	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
 	done := s.record != nil && (s.record.Status == checkpoint.Completed || s.record.Status == checkpoint.Succeeded)
 	switch {
-	case s.skip != "":
-		return step.with(Skipped, "%s", s.skip)
+	case s.enabled.skip != "":
+		return step.with(Skipped, "%s", s.enabled.skip)
 	case s.record != nil && s.record.Status == checkpoint.Uncertain:
 		return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
 	case len(s.blocked) > 0:
 		step.On = s.blocked
 		return step.with(Blocked, "needs %s", list(s.blocked))
+	case s.open():
+		return decideOpen(s, step, done)
 	case s.broken != "" && done:
 		return again(s, step, "%s", s.broken)
 	case s.broken != "":

@@ -26,6 +26,7 @@ func TestDecide(t *testing.T) {
 			w.Gates = []*checkpoint.Gate{{Label: "lint (A)", Status: status}}
 		})
 	}
+	open := enabling{open: []string{"Z"}}
 	tests := []struct {
 		name   string
 		s      subject
@@ -33,7 +34,14 @@ func TestDecide(t *testing.T) {
 		reason string
 	}{
 		{"unknown to the state", subject{known: true}, Run, "not run yet"},
-		{"not enabled", subject{skip: "its when is false"}, Skipped, "its when is false"},
+		{"not enabled", subject{enabled: enabling{skip: "its when is false"}}, Skipped, "its when is false"},
+		{"whether it is enabled depends on what runs", subject{enabled: open, record: completed(nil), now: same, known: true}, Depends, "whether it runs depends on what Z will give"},
+		{"likewise, never run", subject{enabled: open, known: true}, Depends, "whether it runs depends on what Z will give"},
+		{"likewise, skipped before", subject{enabled: open, record: &checkpoint.Workstream{Status: checkpoint.Skipped}, known: true}, Depends, "whether it runs depends on what Z will give"},
+		{"likewise, and chosen", subject{enabled: open, record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Rerun, "it was invalidated, if it is enabled"},
+		{"likewise, a once step, and chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, enabled: open, record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Depends, "whether it runs"},
+		{"likewise, a once step, and killed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, enabled: open, record: completed(func(w *checkpoint.Workstream) { w.Status = checkpoint.Running })}, Uncertain, "never recorded"},
+		{"likewise, and not chosen", subject{enabled: open, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"unchanged", subject{record: completed(nil), now: same, known: true}, Reuse, "nothing changed"},
 		{"definition changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true}, Rerun, "definition changed"},
 		{"variable changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d1", Variables: map[string]string{"v": "2"}}, known: true}, Rerun, "variables changed: v"},

@@ -103,12 +103,12 @@ func (l *loop) consider(n *node) {
 // decided does with a workstream what the deciding function says.
 func (l *loop) decided(n *node) {
 	enabled, diags := n.ws.Enabled(l.pl.results(n.ws.NeedsResults(), 0))
-	skip := ""
+	var e enabling
 	if !enabled {
-		skip = "its when is false"
+		e.skip = "its when is false"
 	}
 	if !diags.HasErrors() {
-		n.step, diags = l.pl.workstream(n.ws, skip)
+		n.step, diags = l.pl.workstream(n.ws, e)
 	}
 	if diags.HasErrors() {
 		l.failWorkstream(n, l.diagnosed(n.ws.Name, "", diags))

@@ -24,22 +24,24 @@ type planner struct {
 	run    pipeline.RunInfo
 	own    *ownership
 
-	steps map[string]Step // decided workstreams, by name
+	steps   map[string]Step // decided workstreams, by name
+	running []string        // those of a plan that run, in the order in which they were decided
 }
 
 func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *chosen) *planner {
 	if st == nil {
 		st = &checkpoint.State{}
 	}
-	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, own: newOwnership(p), steps: make(map[string]Step)}
+	run := pipeline.RunInfo{Session: st.Session, Resumed: st.Session != ""}
+	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: newOwnership(p), steps: make(map[string]Step)}
 }
 
 // workstream decides one workstream. Everything upstream of it in the same
 // phase must have been decided before.
-func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.Diagnostics) {
+func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Diagnostics) {
 	s := subject{
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choice,
-		skip: skip, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws),
+		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws),
 		moved: func() []Change {
 			return pl.facts.movedAmong("inputs", ws.Inputs, func(p string) bool { return pl.own.foreign(ws, p) })
 		},
@@ -48,9 +50,10 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 		s.forced = pl.rejected(ws.Phase)
 	}
 	s.rerun, s.blocked = pl.before(ws)
+	s.blocked = join(s.blocked, e.blocked)
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
-	if s.known && s.skip == "" {
+	if s.known && e.skip == "" {
 		if s.now, diags = pl.digest(ws); diags.HasErrors() {
 			s.broken = "it can't be evaluated: " + firstError(diags)
 		}
@@ -64,16 +67,11 @@ func (pl *planner) workstream(ws *pipeline.Workstream, skip string) (Step, hcl.D
 // what runs before it and what can't complete.
 func (pl *planner) before(ws *pipeline.Workstream) (rerun, blocked []string) {
 	for _, name := range ws.Upstream {
-		switch up := pl.steps[name]; up.Decision {
-		case Blocked, Uncertain:
+		switch runs, stuck := pl.upstream(name); {
+		case stuck:
 			blocked = append(blocked, name)
-		case Run, Rerun, Depends:
+		case runs:
 			rerun = append(rerun, name)
-		case Judge:
-			if len(pl.facts.conflicts[name]) > len(up.Restores) { // an edit is kept, so that its result is another one
-				rerun = append(rerun, name)
-			}
-		case Reuse, Skipped:
 		}
 	}
 	for _, name := range pl.facts.makers[ws.Name] {
@@ -86,6 +84,21 @@ func (pl *planner) before(ws *pipeline.Workstream) (rerun, blocked []string) {
 		}
 	}
 	return rerun, blocked
+}
+
+// upstream says of a workstream that was decided whether its result will be
+// another one, or can't be had.
+func (pl *planner) upstream(name string) (runs, blocked bool) {
+	switch up := pl.steps[name]; up.Decision {
+	case Blocked, Uncertain:
+		return false, true
+	case Run, Rerun, Depends:
+		return true, false
+	case Judge: // where an edit is kept its result is another one
+		return len(pl.facts.conflicts[name]) > len(up.Restores), false
+	case Reuse, Skipped:
+	}
+	return false, false
 }
 
 // rejected names the phase's own gate that a person rejected, "" if none: what
@@ -170,10 +183,10 @@ func (pl *planner) plan(now time.Time) *Plan {
 	}
 	for _, phase := range pl.p.Phases {
 		pp := PlanPhase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
-		skipPhase := pl.disabledPhase(phase)
+		enabled := pl.enabledPhase(phase)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
 		for _, ws := range inBatches(phase.Workstreams) {
-			own, steps, d := pl.withGates(ws, skipPhase)
+			own, steps, d := pl.withGates(ws, enabled)
 			plan.warn(d)
 			byWorkstream[ws.Name] = steps
 			plan.Conflicts = append(plan.Conflicts, pl.undecided(own)...)
@@ -229,11 +242,14 @@ func firstError(diags hcl.Diagnostics) string {
 // withGates decides a workstream and its gates. Work that is kept, but judged
 // again, is shown as such; own is what was decided of the work alone: that an
 // edit is judged does not decide whether it is kept.
-func (pl *planner) withGates(ws *pipeline.Workstream, skip string) (own Step, steps []Step, diags hcl.Diagnostics) {
-	if skip == "" {
-		skip = pl.disabled(ws)
+func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, steps []Step, diags hcl.Diagnostics) {
+	if e.skip == "" {
+		e = e.and(pl.enabled(ws))
 	}
-	own, diags = pl.workstream(ws, skip)
+	own, diags = pl.workstream(ws, e)
+	if runs, _ := pl.upstream(ws.Name); runs {
+		pl.running = append(pl.running, ws.Name)
+	}
 	steps = []Step{own}
 	for _, g := range ws.Gates {
 		step, d := pl.gate(g)
@@ -260,25 +276,6 @@ func (pl *planner) undecided(s Step) []Conflict {
 		return found
 	}
 	return nil
-}
-
-// disabled says why a workstream is not enabled. While that is not known yet
-// it counts as enabled; if it still can't be evaluated when its turn comes,
-// the loop reports it.
-func (pl *planner) disabled(ws *pipeline.Workstream) string {
-	enabled, diags := ws.Enabled(pl.results(ws.NeedsResults(), 0))
-	if diags.HasErrors() || enabled {
-		return ""
-	}
-	return "its when is false"
-}
-
-func (pl *planner) disabledPhase(phase *pipeline.Phase) string {
-	enabled, diags := phase.Enabled(pl.results(true, 0))
-	if diags.HasErrors() || enabled {
-		return ""
-	}
-	return "the when of its phase is false"
 }
 
 // stale compares what the session is about with what is there now.

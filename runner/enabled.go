@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// enabling is what a `when` says of a workstream or a phase before its turn has
+// come. Nothing is known of one that uses what will be made anew.
+type enabling struct {
+	skip    string   // why it is not enabled, "" when it is, or when that is not known
+	open    []string // workstreams that will give what the `when` uses
+	blocked []string // those of them that cannot complete
+}
+
+// and is what two conditions say of what both of them must enable.
+func (e enabling) and(o enabling) enabling {
+	if e.skip == "" {
+		e.skip = o.skip
+	}
+	e.open, e.blocked = join(e.open, o.open), join(e.blocked, o.blocked)
+	return e
+}
+
+// enabledPhase is what the `when` of a phase says.
+func (pl *planner) enabledPhase(phase *pipeline.Phase) enabling {
+	return pl.enabling(phase.Enabled, true, phase.WhenMetrics(), "the when of its phase is false")
+}
+
+// enabled is what the `when` of a workstream says.
+func (pl *planner) enabled(ws *pipeline.Workstream) enabling {
+	return pl.enabling(ws.Enabled, ws.NeedsResults(), ws.WhenMetrics(), "its when is false")
+}
+
+// enabling evaluates a `when`, and looks at whose results it uses. While one
+// can't be evaluated what it is of counts as enabled; if it still can't be when
+// its turn comes, the loop reports it.
+func (pl *planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, why string) (e enabling) {
+	r := pl.results(needsResults, 0)
+	if known := r.Workstream; known != nil {
+		r.Workstream = func(name string) (pipeline.Result, bool) {
+			e.uses(pl, name)
+			return known(name)
+		}
+	}
+	for _, name := range metrics {
+		if m, set := pl.st.Metrics[name]; set {
+			e.uses(pl, m.Workstream)
+		} else if len(pl.running) > 0 { // whichever sets it; one of them tells enough
+			e.uses(pl, pl.running[0])
+		}
+	}
+	enabled, diags := when(r)
+	if !enabled && !diags.HasErrors() && len(e.open)+len(e.blocked) == 0 {
+		e.skip = why
+	}
+	return e
+}
+
+// uses notes that a `when` uses a result of a workstream.
+func (e *enabling) uses(pl *planner, name string) {
+	switch runs, blocked := pl.upstream(name); {
+	case blocked:
+		e.blocked = join(e.blocked, []string{name})
+	case runs:
+		e.open = join(e.open, []string{name})
+	}
+}
+
+// join adds to a list what it does not have.
+func join(list, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(list, name) {
+			list = append(slices.Clip(list), name)
+		}
+	}
+	return list
+}
+
+// decideOpen decides a workstream of which nobody knows yet whether it is
+// enabled. That it was chosen to run again is certain: its record is taken back.
+func decideOpen(s subject, step Step, done bool) Step {
+	step.On = s.enabled.open
+	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
+		return step.with(Rerun, "%s, if it is enabled, which depends on what %s will give", s.forced, list(s.enabled.open))
+	}
+	return step.with(Depends, "whether it runs depends on what %s will give", list(s.enabled.open))
+}
+
+// open reports whether nobody knows yet whether a workstream is enabled, and
+// that matters: what may have happened already is asked about in any case.
+func (s subject) open() bool {
+	cut := s.record != nil && s.record.Status == checkpoint.Running && s.ws.Effect == pipeline.Once
+	return len(s.enabled.open) > 0 && !cut
+}

@@ -1,0 +1,213 @@
+package runner_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// preview is the plan of going on.
+func (b *bench) preview(with ...func(*runner.Options)) map[string]runner.Step {
+	b.t.Helper()
+	o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir}
+	for _, f := range with {
+		f(&o)
+	}
+	var st *checkpoint.State
+	if snap, err := b.store.Load("PRD-001"); err == nil {
+		st = snap.State
+	}
+	plan, err := runner.Preview(context.Background(), o, st)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	steps := make(map[string]runner.Step)
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			steps[s.Name] = s
+		}
+	}
+	return steps
+}
+
+// TestWhenIsNotDecidedOnResultsThatAreMadeAnew: a plan says of a workstream
+// whose when uses what will be made anew that it depends on that, and the build
+// decides it on what was made, whatever it was before.
+func TestWhenIsNotDecidedOnResultsThatAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	conditions := map[string]string{
+		"an output, in its phase": `
+phase "one" {
+  workstream "a" { script = A }
+  workstream "b" {
+    depends_on = [workstream.a]
+    when       = workstream.a.outputs.x == "1"
+    script     = "echo b >> ran"
+    gate "check" {
+      inputs  = ["in.txt"]
+      command = ["sh", "-c", "echo check >> ran"]
+    }
+  }
+}
+`,
+		"an output, of its phase": `
+phase "one" {
+  workstream "a" { script = A }
+}
+phase "two" {
+  when = workstream.a.outputs.x == "1"
+  workstream "b" {
+    script = "echo b >> ran"
+    gate "check" {
+      inputs  = ["in.txt"]
+      command = ["sh", "-c", "echo check >> ran"]
+    }
+  }
+}
+`,
+		"a metric": `
+phase "one" {
+  workstream "a" { script = A }
+}
+phase "two" {
+  workstream "b" {
+    when   = metric.x == 1
+    script = "echo b >> ran"
+    gate "check" {
+      inputs  = ["in.txt"]
+      command = ["sh", "-c", "echo check >> ran"]
+    }
+  }
+}
+`,
+	}
+	const end = `
+phase "last" {
+  workstream "end" { script = "exit 1" }
+}
+`
+	source := func(condition, x string) string {
+		return strings.Replace(condition, "A", `"echo a >> ran; echo x=`+x+` >> $RUNNER_OUTPUT; echo metric.x=`+x+` >> $RUNNER_OUTPUT"`, 1) + end
+	}
+	for name, condition := range conditions {
+		for _, was := range []string{"1", "2"} {
+			t.Run(name+", from "+was, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, source(condition, was))
+				wantDepends := func(when string) {
+					t.Helper()
+					steps := b.preview()
+					for step, on := range map[string]string{"b": "a", "check (b)": "b"} {
+						if s := steps[step]; s.Decision != runner.Depends || !slices.Equal(s.On, []string{on}) {
+							t.Errorf("%s, %s is to %s on %q (%s), want depends on %s", when, step, s.Decision, s.On, s.Reason, on)
+						}
+					}
+				}
+				ran := map[string][]string{"1": {"a", "b", "check"}, "2": {"a"}}
+				wantDepends("at first")
+				b.must(checkpoint.StatusFailed)
+				b.wantRan(ran[was]...)
+				if got, want := b.preview()["b"].Decision, map[string]runner.Decision{"1": runner.Reuse, "2": runner.Skipped}[was]; got != want {
+					t.Errorf("with nothing changed b is to %s, want %s", got, want)
+				}
+				now := map[string]string{"1": "2", "2": "1"}[was]
+				b.rewrite(source(condition, now))
+				wantDepends("with a changed")
+				b.must(checkpoint.StatusFailed)
+				b.wantRan(ran[now]...)
+				status := map[string]checkpoint.StepStatus{"1": checkpoint.Completed, "2": checkpoint.Skipped}[now]
+				if got := b.state().Workstream("b").Status; got != status {
+					t.Errorf("b is %s, want %s", got, status)
+				}
+			})
+		}
+	}
+}
+
+// TestPlanAndBuildAgreeOnWhatARunIs: a when that uses run is decided in a plan
+// as it is in the build.
+func TestPlanAndBuildAgreeOnWhatARunIs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" {
+    when   = run.resumed
+    script = "echo a >> ran"
+  }
+  workstream "b" { script = "exit 1" }
+}
+`)
+	for _, want := range []runner.Decision{runner.Skipped, runner.Run, runner.Reuse} {
+		if got := b.preview()["a"]; got.Decision != want {
+			t.Errorf("a is to %s (%s), want %s", got.Decision, got.Reason, want)
+		}
+		b.must(checkpoint.StatusFailed)
+		if got := b.decision("a"); got != want {
+			t.Errorf("in the build a was to %s, want %s", got, want)
+		}
+	}
+	b.wantRan("a")
+}
+
+// TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen: what was chosen to run
+// again is not forgotten because nobody knew whether it was still enabled.
+func TestInvalidatedWorkStaysInvalidatedWhileItsWhenIsOpen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "a" { script = "echo a >> ran; test ! -e broken; echo x=1 >> $RUNNER_OUTPUT" }
+  workstream "b" {
+    depends_on = [workstream.a]
+    when       = workstream.a.outputs.x == "1"
+    script     = "echo b >> ran"
+  }
+}
+phase "last" {
+  workstream "end" { script = "exit 1" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("a", "b")
+	b.write("broken", "")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"a"} })
+	b.wantRan("a")
+	if w := b.state().Workstream("b"); w.Status != checkpoint.Pending || w.Reason == "" {
+		t.Errorf("b is %s, %q", w.Status, w.Reason)
+	}
+	b.remove("broken")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("a", "b")
+}
+
+// TestWhenOnAMetricLooksAtWhoSetIt: what else runs before it is no reason not to
+// know.
+func TestWhenOnAMetricLooksAtWhoSetIt(t *testing.T) {
+	t.Parallel()
+	source := func(z string) string {
+		return `
+phase "one" {
+  workstream "a" { script = "echo metric.x=1 >> $RUNNER_OUTPUT" }
+  workstream "z" { script = "` + z + `" }
+}
+phase "two" {
+  workstream "b" {
+    when   = metric.x == 1
+    script = "true"
+  }
+}
+phase "last" {
+  workstream "end" { script = "exit 1" }
+}
+`
+	}
+	b := newBench(t, source("true"))
+	b.must(checkpoint.StatusFailed)
+	b.rewrite(source("true  "))
+	if s := b.preview()["b"]; s.Decision != runner.Reuse {
+		t.Errorf("b is to %s (%s)", s.Decision, s.Reason)
+	}
+}
