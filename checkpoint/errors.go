@@ -21,6 +21,9 @@ var ErrLockLost = store.ErrLockLost
 // ErrNotRegular says that something else is in the place of a file of the state.
 var ErrNotRegular = store.ErrNotRegular
 
+// ErrTooLong says that a file of the state is longer than any is.
+var ErrTooLong = store.ErrTooLong
+
 // UnknownCheckpointError says that nothing has an id, or one that begins so. It
 // is an ErrNoCheckpoint.
 type UnknownCheckpointError struct{ Ref string }

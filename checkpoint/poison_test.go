@@ -242,3 +242,15 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 		must(t, x.Close())
 	}
 }
+
+// TestCloseThatFails: what closing the journal says is not passed over, since
+// there are file systems on which only that tells that bytes were lost.
+func TestCloseThatFails(t *testing.T) {
+	t.Parallel()
+	bad := &faulty{FS: store.NewMemory(), op: "close", part: "PRD-009/journal.jsonl"}
+	x := on(t, bad, "/ws/.runner").run()
+	bad.on.Store(true)
+	if err := x.Close(); !errors.Is(err, errDisk) || bad.used.Load() != 1 {
+		t.Errorf("closed %d times: %v", bad.used.Load(), err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -181,6 +182,23 @@ func TestNoFile(t *testing.T) {
 		must(t, b.Commit(t.Context()))
 		p.expect(t, "in place of the link", data)
 	})
+}
+
+// TestHole: an object that somebody made 1 TiB long is damaged, and nobody reads
+// it to its end to know.
+func TestHole(t *testing.T) {
+	t.Parallel()
+	p := newPlace(store.OS(), filepath.Join(t.TempDir(), "objects"), objects.Options{})
+	data := []byte("data")
+	b := p.Begin()
+	_, err := b.Put(t.Context(), data)
+	must(t, err)
+	must(t, b.Commit(t.Context()))
+	must(t, os.Truncate(p.path(digestOf(data)), 1<<40))
+	var damaged *objects.DamagedError
+	if err := p.Verify(t.Context(), digestOf(data)); !errors.As(err, &damaged) || !strings.Contains(damaged.Detail, "longer than 64 GiB") {
+		t.Errorf("verify: %v", err)
+	}
 }
 
 // TestBomb: what a small file becomes is bounded for who asks for it, and

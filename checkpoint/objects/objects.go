@@ -54,6 +54,9 @@ func New(fsys store.FS, dir string, o Options) *Store {
 	}
 }
 
+// MaxSize is how long an object may be, in bytes.
+const MaxSize = 64 << 30
+
 // Ref names an object: Digest is "sha256:" and 64 hex digits, Size the length
 // of its bytes.
 type Ref struct {

@@ -37,6 +37,10 @@ func (s *Store) open(n name) (*reader, error) {
 	}
 	r := &reader{store: s, name: n, found: found, hash: sha256.New(), source: source{file: f}}
 	r.in = &r.source
+	if found.size > MaxSize { // to read what nobody put there could take hours
+		r.err = r.damaged(fmt.Sprintf("it is longer than %d GiB, which no object is", MaxSize>>30))
+		return r, nil
+	}
 	if !found.compressed {
 		return r, nil
 	}

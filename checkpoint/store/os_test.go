@@ -39,3 +39,15 @@ func TestLockOfAReplacedFile(t *testing.T) {
 	}
 	must(lock.Unlock())
 }
+
+// TestReadFileOfAHole: a file of 1 TiB is refused before its bytes are read.
+func TestReadFileOfAHole(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hole")
+	if err := errors.Join(os.WriteFile(path, []byte("{}"), 0o600), os.Truncate(path, 1<<40)); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := ReadFile(OS(), path); !errors.Is(err, ErrTooLong) {
+		t.Errorf("read %d bytes: %v", len(data), err)
+	}
+}

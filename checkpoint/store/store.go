@@ -27,6 +27,9 @@ var ErrLockLost = errors.New("the lock file was moved, deleted or replaced, so t
 // ErrNotRegular says that something else is in the place of a file.
 var ErrNotRegular = errors.New("not a regular file")
 
+// ErrTooLong says that a file is longer than one that is read whole can be.
+var ErrTooLong = errors.New("longer than 512 MiB, which no such file is")
+
 // FilePerm and DirPerm are the modes of everything that is created: state may
 // hold what is nobody else's business.
 const (

@@ -119,14 +119,19 @@ func WriteSymlink(fsys FS, target, path string) error {
 	return nil
 }
 
+// maxRead bounds what ReadFile reads: far more than any file that is read whole
+// holds, and less than would take a machine's memory.
+const maxRead = 512 << 20
+
 // ReadFile reads a regular file. Anything else under the name, such as a pipe
-// that would never end, is an error.
+// that would never end, is an error, and so is a file of more than 512 MiB:
+// ErrTooLong.
 func ReadFile(fsys FS, path string) ([]byte, error) {
 	f, err := OpenRegular(fsys, path)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(f)
+	data, err := readBounded(f)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -134,6 +139,21 @@ func ReadFile(fsys FS, path string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return data, nil
+}
+
+func readBounded(f File) ([]byte, error) {
+	info, err := f.Stat()
+	if err == nil && info.Size() > maxRead {
+		err = ErrTooLong
+	}
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
+	if err == nil && len(data) > maxRead { // it grew
+		err = ErrTooLong
+	}
+	return data, err
 }
 
 // OpenRegular opens a regular file for reading.

@@ -36,7 +36,7 @@ var (
 // maxFile is how long a file may be. A longer one is a disk image, or has
 // holes that would take hours to read and fill the disk as an object; no archive
 // could hold it either.
-const maxFile = 64 << 30
+const maxFile = objects.MaxSize
 
 type tooLongError struct{}
 

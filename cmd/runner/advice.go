@@ -19,7 +19,7 @@ func systemHint(env *environment, err error) string {
 	switch {
 	case errors.Is(err, checkpoint.ErrLockLost):
 		return "`runner status` shows what is at work now; what was reported as done is on record, and the next build goes on from there"
-	case errors.Is(err, checkpoint.ErrNotRegular):
+	case errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong):
 		return "move away what is in the place of that file, " + again
 	case diskFull(err):
 		return "make room on that disk, " + again
