@@ -18,6 +18,7 @@ import (
 
 var (
 	crashDepth = flag.Int("crash.depth", 0, "how many unsynced operations fare otherwise than the others in the states after a power cut that are tried; 0: a few states of each moment")
+	crashFew   = flag.Int("crash.few", 2, "how many states of a moment are tried where it takes long to look at one")
 	crashSeed  = flag.Uint64("crash.seed", 1, "of the states that are tried where these are few")
 )
 
@@ -62,7 +63,11 @@ func (c *cuts) take() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moments++
-	for sum, m := range afterCut(c.m, uint64(c.moments), fewStates) {
+	few := fewStates
+	if *crashDepth > 0 {
+		few = 0
+	}
+	for sum, m := range afterCut(c.m, uint64(c.moments), few) {
 		at := c.by[sum]
 		if at == nil {
 			at = &cut{Memory: m}
@@ -75,15 +80,16 @@ func (c *cuts) take() {
 }
 
 // afterCut yields what could be there after a power cut at a moment, each state
-// once, by its sum: what was synced and nothing else first. By default it is few.
+// once, by its sum: what was synced and nothing else first. few > 0: no more than
+// these.
 func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.Memory] {
 	var all []*store.Memory
 	for state := range m.CrashStates(cmp.Or(*crashDepth, fewOps)) {
-		if all = append(all, state); *crashDepth == 0 && len(all) == chosenOf {
+		if all = append(all, state); few > 0 && len(all) == chosenOf {
 			break
 		}
 	}
-	if *crashDepth == 0 {
+	if few > 0 {
 		random, others := rand.New(rand.NewPCG(*crashSeed, moment)), all[1:]
 		random.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 		all = all[:min(few, len(all))]
@@ -102,9 +108,8 @@ func afterCut(m *store.Memory, moment uint64, few int) iter.Seq2[string, *store.
 
 // afterCutAt is afterCut for what takes long to look at.
 func afterCutAt(m *store.Memory, n int64) []*store.Memory {
-	const few = 2
 	var all []*store.Memory
-	for _, left := range afterCut(m, uint64(n), few) {
+	for _, left := range afterCut(m, uint64(n), *crashFew) {
 		all = append(all, left)
 	}
 	return all

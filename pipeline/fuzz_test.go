@@ -4,8 +4,35 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
+
+// FuzzVarFile holds that no file with values of variables, in either notation,
+// makes the language panic, and that each value tells where it is from.
+func FuzzVarFile(f *testing.F) {
+	for _, seed := range []string{
+		"name = \"x\"\nn = 1\nlist = [1, {a = null}]\n", "a = b", "a = \"${1/0}\"", "a {}\n", "\xff = 1", "a = <<EOT\n", `{"a": [1, "${b}"], "b": null}`, `[1]`, `{"a": 1e999}`,
+	} {
+		f.Add([]byte(seed), false)
+		f.Add([]byte(seed), true)
+	}
+	f.Fuzz(func(t *testing.T, src []byte, inJSON bool) {
+		name := "fuzz.vars.hcl"
+		if inJSON {
+			name = "fuzz.json"
+		}
+		values, diags := ParseVarFile(src, name)
+		for variable, in := range values {
+			if !strings.HasPrefix(in.Origin, name+":") {
+				t.Errorf("%q is from %q", variable, in.Origin)
+			}
+		}
+		if err := WriteDiagnostics(io.Discard, nil, diags, 80, true); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
 
 // FuzzParse holds that no bytes make the language panic, and that a pipeline
 // comes out exactly where there are no errors.

@@ -39,10 +39,14 @@ func TestHistories(t *testing.T) {
 			}
 		})
 	}
-	if played, seed, err := playMany(t.TempDir(), *modelSeed, *modelHistories, time.Time{}, 1); err != nil {
+	played, seed, err := playMany(t.TempDir(), *modelSeed, *modelHistories, time.Time{}, 1)
+	if err != nil {
 		t.Errorf("history %d: %v", played, err)
 		shrinkHistory(t, seed)
+	} else if played != *modelHistories {
+		t.Errorf("%d histories were played, not %d", played, *modelHistories)
 	}
+	t.Logf("%d histories, with the seeds from %d on", played, *modelSeed)
 }
 
 // TestSoak plays histories with new seeds until its time is over.

@@ -1,8 +1,7 @@
 package workspace
 
 // Emptied returns the directories that lose their last file on the way from one
-// listing to another. One that was empty before
-// is not among them.
+// listing to another. One that was empty before is not among them.
 func Emptied(from, to *Listing) []string {
 	seen := map[string]bool{}
 	for _, e := range to.Entries {

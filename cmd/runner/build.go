@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -163,7 +162,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	if ending.Unwritten && isA[*checkpoint.DerivedError](closed) {
 		closed = nil // it has been told, and the configuration has decided
 	}
-	if err != nil && closed != nil && strings.Contains(err.Error(), closed.Error()) {
+	if isA[*checkpoint.PoisonedError](err) && isA[*checkpoint.PoisonedError](closed) {
 		closed = nil // a journal that fails ends the build, and can't be closed properly either
 	}
 	err = errors.Join(err, closed)

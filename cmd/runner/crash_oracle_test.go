@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,8 +22,12 @@ func (s *crashSite) try(fault string) {
 	ops := s.logged()
 	at := s.at()
 	hit := at <= len(ops)
-	if hit {
+	switch {
+	case hit:
 		s.hit = ops[at-1]
+		s.met++
+	case *crashAt != "" || slices.Contains(s.op.always, fault):
+		s.failf("there are only %d such operations", len(ops))
 	}
 	if hit && isKill(fault) != (r.code == -1) {
 		s.failf("it exits %d\n%s%s", r.code, r.stdout, r.told)

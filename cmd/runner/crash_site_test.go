@@ -34,6 +34,7 @@ type crashSite struct {
 	tree          tree // after the command
 	origin        *origin
 	fault, hit    string // what is tried, and the last operation it came to
+	met           int    // crash points so far
 	closely       bool   // all readers look at it, and every byte is checked
 }
 

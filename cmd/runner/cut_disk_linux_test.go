@@ -243,6 +243,7 @@ func (d *cutDisk) load(all diskImage, option string) {
 type cutRun struct {
 	code   int  // -1: killed
 	before bool // it had ended before the cut
+	took   time.Duration
 	stdout []byte
 	stderr string
 }
@@ -262,6 +263,7 @@ func (d *cutDisk) run(cmd *exec.Cmd, after time.Duration, flag uint32) cutRun {
 	cmd.WaitDelay = unmountTime
 	dir, err := os.Open(d.dir)
 	d.must(err)
+	began := time.Now()
 	d.must(cmd.Start())
 	var r cutRun
 	if after < 0 {
@@ -270,6 +272,7 @@ func (d *cutDisk) run(cmd *exec.Cmd, after time.Duration, flag uint32) cutRun {
 	} else {
 		r.before = d.cutAfter(cmd, after, flag, dir)
 	}
+	r.took = time.Since(began)
 	d.must(dir.Close())
 	r.code, r.stdout, r.stderr = cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.String()
 	if after < 0 && r.before {
