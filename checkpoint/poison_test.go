@@ -254,3 +254,27 @@ func TestCloseThatFails(t *testing.T) {
 		t.Errorf("closed %d times: %v", bad.used.Load(), err)
 	}
 }
+
+// TestWriteThatFailsLeavesNothing: neither a half-written file nor its
+// temporary one, and what was there stays.
+func TestWriteThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"open", "write", "sync", "close", "rename"} {
+		bad := &faulty{FS: store.NewMemory(), op: op, part: "PRD-009.json"}
+		must(t, store.MkdirAll(bad, "/ws"))
+		must(t, store.WriteFile(bad, "/ws/PRD-009.json", []byte("before")))
+		bad.on.Store(true)
+		if err := store.WriteFile(bad, "/ws/PRD-009.json", []byte("after")); !errors.Is(err, errDisk) {
+			t.Errorf("%s: %v", op, err)
+		}
+		bad.on.Store(false)
+		entries, err := bad.ReadDir("/ws")
+		must(t, err)
+		if len(entries) != 1 || entries[0].Name() != "PRD-009.json" {
+			t.Errorf("%s: left %v", op, entries)
+		}
+		if data, err := store.ReadFile(bad, "/ws/PRD-009.json"); err != nil || string(data) != "before" {
+			t.Errorf("%s: %q, %v", op, data, err)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type failing struct {
 	broken atomic.Bool
 	only   string         // the base name of the file whose syncs fail
 	when   *regexp.Regexp // fail from the write on that matches
+	during func()         // is what a sync that fails takes its time for
 }
 
 // event matches an event of a workstream in a line of the journal.
@@ -52,6 +53,9 @@ func (f *failingFile) Write(p []byte) (int, error) {
 
 func (f *failingFile) Sync() error {
 	if f.fs.broken.Load() {
+		if f.fs.during != nil {
+			f.fs.during()
+		}
 		return &os.PathError{Op: "sync", Path: f.fs.only, Err: syscall.EIO}
 	}
 	return f.File.Sync()

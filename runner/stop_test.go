@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/store"
@@ -47,6 +48,13 @@ phase "two" {
 }
 `)
 	fsys.when = event(checkpoint.KindWorkstreamStarted, "pay")
+	fsys.during = func() { // time enough for what must not begin yet
+		for over := time.Now().Add(500 * time.Millisecond); time.Now().Before(over); time.Sleep(5 * time.Millisecond) {
+			if ran, err := os.ReadFile(b.path("ran")); err == nil && strings.Contains(string(ran), "pay") {
+				return
+			}
+		}
+	}
 	b.write("broken", "")
 	_, err := b.build()
 	if !errors.Is(err, syscall.EIO) {
