@@ -148,7 +148,7 @@ func TestSecrecyOfDefaults(t *testing.T) {
 	}
 }
 
-func TestSecrets(t *testing.T) {
+func TestSensitiveValuesAreNamedWithTheirVariables(t *testing.T) {
 	t.Parallel()
 	p := build(t, `
 variable "object" {
