@@ -42,20 +42,28 @@ func (s *Store) readDocument(prd string) (*Document, error) {
 
 // claims returns what the document and the manifest of a session name. Where
 // one of them is damaged it claims nothing, since both are made again from the
-// journal. A manifest of a newer version is a *VersionError: making it again
-// would overwrite it.
+// journal; one that can't be read may claim anything, and is an error. A manifest
+// of a newer version is a *VersionError: making it again would overwrite it.
 func (s *Store) claims(prd, dir string, d *Document) ([]claim, error) {
 	var found []claim
 	if d != nil && d.Runner != nil && d.Intact() {
 		found = append(found, claim{s.documentPath(prd), d.Runner.Session, d.Runner.Seq})
 	}
-	m, err := s.readManifest(dir)
+	path := filepath.Join(dir, manifestName)
+	data, err := store.ReadFile(s.fs, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, nil
+	}
+	if err != nil { // it may name what the journal has lost
+		return nil, fmt.Errorf("read the index of the checkpoints, which is made again where it is missing: %w", err)
+	}
+	m, err := decodeManifest(path, data)
 	var newer *VersionError
 	switch {
 	case errors.As(err, &newer):
 		return nil, newer
 	case err == nil:
-		found = append(found, claim{filepath.Join(dir, manifestName), m.Session, m.Seq})
+		found = append(found, claim{path, m.Session, m.Seq})
 	}
 	return found, nil
 }

@@ -10,6 +10,7 @@ import (
 type Inspection struct {
 	Check   CheckpointCheck
 	File    *CheckpointFile // nil where neither its file nor the journal gives it
+	Unread  error           // why it is nil
 	LeftOut []string        // sensitive files that its capture does not hold
 	// Unstable are files that it does not hold since they kept changing, and
 	// Special is what it does not since it could not be read, or is no file, or too long a one.
@@ -49,8 +50,8 @@ func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *State, 
 		found.File, err = s.ReadFile(of, ref)
 	}
 	if err != nil {
-		found.File = nil
-		return found, nil //nolint:nilerr // the check says why
+		found.File, found.Unread = nil, err
+		return found, nil
 	}
 	if c := found.File.State.Capture; c != nil && c.LeftOut+c.Unstable+c.Special > 0 && w != nil {
 		if l, err := w.Load(ctx, c.Listing); err == nil { // else the check says it

@@ -41,6 +41,9 @@ func (l *loop) begin(plan *Plan) error {
 	for _, link := range l.facts.linksOut {
 		l.warn(behindLink(link))
 	}
+	if l.facts.unread != nil {
+		l.warn(l.facts.unread.Error())
+	}
 	l.tellEdits()
 	for _, c := range slices.Concat(before, commits) {
 		l.durable(c)

@@ -27,6 +27,7 @@ type Facts struct {
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 
 	linksOut   []string           // links in the place of declared directories that lead out of the workspace
+	unread     error              // why the last capture can't be read; nil where it can, or is not known any more
 	uncaptured string             // why no capture proves the workspace unchanged since the last run; "" where one does
 	moved      []workspace.Change // what is not as it was captured, or recorded, since
 	moving     map[string]string  // what changed in the last run after a gate that declares nothing passed, by its label

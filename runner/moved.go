@@ -2,7 +2,9 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -22,8 +24,8 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	if st == nil || st.RunCapture == nil {
 		return nil
 	}
-	was, err := s.filesAt(ctx, st, st.RunCapture)
-	if err != nil || was == nil {
+	was, unread, err := s.filesAt(ctx, st, st.RunCapture)
+	if f.unread = unread; err != nil || was == nil {
 		return err
 	}
 	is, err := s.files.Now(ctx, was.Patterns)
@@ -67,19 +69,23 @@ func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (strin
 }
 
 // filesAt are the files of a capture, with what was recorded since; nil where
-// they are not known any more. Then nothing is proved unchanged, which is no
-// reason not to go on.
-func (s *surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (*workspace.Listing, error) {
+// they are not known any more, or can't be read. Then nothing is proved
+// unchanged, which is no reason not to go on, though one to tell.
+func (s *surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (l *workspace.Listing, unread, err error) {
 	then := *st
 	then.Capture = c
-	l, known, err := checkpoint.FilesOf(ctx, s.files, &then)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	l, known, unread := checkpoint.FilesOf(ctx, s.files, &then)
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil, ctx.Err()
+	case errors.Is(unread, fs.ErrNotExist):
+		return nil, nil, nil
+	case unread != nil:
+		return nil, fmt.Errorf("what changed since the last run is not known: %w", unread), nil
+	case !known:
+		return nil, nil, nil
 	}
-	if err != nil || !known {
-		return nil, nil //nolint:nilnil // documented above
-	}
-	return l, nil
+	return l, nil, nil
 }
 
 // movedAfter finds out what changed between the last capture before a gate's
@@ -103,7 +109,7 @@ func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.Stat
 	}
 	moving, ok := s.since[before.Listing]
 	if !ok {
-		was, err := s.filesAt(ctx, st, before)
+		was, _, err := s.filesAt(ctx, st, before)
 		if err != nil {
 			return err
 		}

@@ -208,6 +208,9 @@ func (pl *planner) plan(now time.Time) *Plan {
 	for _, link := range pl.facts.linksOut {
 		plan.Warnings = append(plan.Warnings, checkpoint.Text(behindLink(link)))
 	}
+	if pl.facts.unread != nil {
+		plan.Warnings = append(plan.Warnings, checkpoint.Text(pl.facts.unread.Error()))
+	}
 	for _, c := range pl.facts.moved {
 		plan.Moved = append(plan.Moved, Moved{Path: checkpoint.Text(c.Path), Kind: c.Kind})
 	}

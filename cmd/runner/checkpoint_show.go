@@ -63,8 +63,7 @@ func runCheckpointShow(ctx context.Context, env *environment, o checkpointShowOp
 			return archivedHint(env, store, st.PRD, referenceHint(st.PRD, err))
 		}
 		if found.File == nil {
-			_, err := store.ReadCheckpoint(st.PRD, found.Check.Ref.ID)
-			return withHint(err, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
+			return withHint(found.Unread, "`runner checkpoint validate "+st.PRD+"` names the valid ones")
 		}
 		if o.json {
 			err = writeJSON(env.stdout, newShownCheckpoint(found))

@@ -172,7 +172,11 @@ func recoveryLines(r checkpoint.Recovery) []string {
 // validationLines say what a look at it came to, now.
 func validationLines(found *checkpoint.Inspection) []string {
 	c := &found.Check
-	lines := []string{"Checksum: " + orNone(c.Checksum, "none: it has no file yet, the journal holds it"), "Objects: " + mark(c.Objects)}
+	without := "none: it has no file yet, the journal holds it"
+	if c.File != checkpoint.FoundNone {
+		without = "unknown: its file cannot be read, the journal holds it"
+	}
+	lines := []string{"Checksum: " + orNone(c.Checksum, without), "Objects: " + mark(c.Objects)}
 	valid := "✓"
 	switch {
 	case c.Ref.Damage != nil:
@@ -183,6 +187,9 @@ func validationLines(found *checkpoint.Inspection) []string {
 		valid = "✗ discarded by rollback " + c.Ref.InvalidatedBy
 	}
 	lines = append(lines, "Valid: "+valid)
+	if !c.Whole() {
+		lines = append(lines, "Mend it: runner checkpoint rebuild "+found.File.PRD+" "+c.Ref.ID)
+	}
 	for _, note := range c.Notes {
 		lines = append(lines, "Note: "+note)
 	}
