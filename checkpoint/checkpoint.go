@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/text"
 )
 
 // defaultIDPattern is what a PRD id looks like where nothing is configured.
@@ -102,13 +103,13 @@ func (s *Store) checkDir(dir string) error {
 		if dir != s.dir {
 			return &DirError{dir, "it is a symbolic link, and what lies behind it is not touched; remove it, or put what it names in its place"}
 		}
-		return &DirError{dir, "it is a symbolic link; name the directory itself"}
+		return &DirError{dir, "it is a symbolic link; name the directory itself: set checkpoint.storage.location to what `readlink -f " + text.ShellWord(dir) + "` prints"}
 	case !info.IsDir():
 		return &DirError{dir, "it is not a directory"}
 	case isForeign(info):
-		return &DirError{dir, "it belongs to another user"}
+		return &DirError{dir, fmt.Sprintf("it belongs to another user, who could change what is in it; as root, chown -R %d %s makes it yours", os.Geteuid(), text.ShellWord(dir))}
 	case isWorldWritable(info):
-		return &DirError{dir, fmt.Sprintf("everybody may write to it; chmod o-w %s", dir)}
+		return &DirError{dir, "everybody may write to it; chmod o-w " + text.ShellWord(dir)}
 	}
 	return nil
 }
