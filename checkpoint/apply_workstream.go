@@ -54,7 +54,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
 		s.resetWorkstream(w, e.Reason)
 		if e.Resolution == ResolvedDone {
-			w.adopt(seq, e)
+			s.adoptWork(w, seq, at, e)
 		}
 	case WorkstreamSkipped:
 		s.resetWorkstream(w, e.Reason)
@@ -67,11 +67,16 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	return nil
 }
 
-// adopt takes work as done that nobody saw the end of. What it made is not
-// on record yet, and what an earlier run made does not count. What it was made
-// from is what was there when that was decided, whatever it was started from.
-func (w *Workstream) adopt(seq uint64, e WorkstreamResolved) {
-	w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs, w.Digest = Succeeded, seq, nil, nil, nil, Digest{}
+// adoptWork takes work as done that nobody saw the end of. What it made is not
+// on record yet, and what an earlier run made does not count, unless it is what
+// a rollback took back. What it was made from is what was there when that was
+// decided, whatever it was started from.
+func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamResolved) {
+	w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs = Succeeded, seq, nil, nil, nil
+	if e.Work != nil {
+		s.record(w, seq, at, *e.Work)
+	}
+	w.Digest = Digest{}
 	if e.Digest != nil {
 		w.Digest = *e.Digest
 	}

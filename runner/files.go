@@ -51,21 +51,8 @@ func keepArtifacts(ctx context.Context, w *workspace.Workspace, patterns []strin
 	if len(patterns) == 0 {
 		return nil, nil, nil
 	}
-	for _, pattern := range patterns {
-		paths, err := w.Glob(ctx, []string{pattern})
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(paths) > 0 {
-			continue
-		}
-		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
-			return nil, nil, fmt.Errorf("the declared artifact %q is a directory; %q names the files in it", pattern, pattern+"/**")
-		}
-		if link := w.LinkOut(pattern); link != "" && link != pattern {
-			return nil, nil, fmt.Errorf("the declared artifact %q does not exist: %s", pattern, behindLink(link))
-		}
-		return nil, nil, fmt.Errorf("the declared artifact %q does not exist", pattern)
+	if err := allThere(ctx, w, patterns); err != nil {
+		return nil, nil, err
 	}
 	paths, err := w.Glob(ctx, patterns)
 	if err != nil {
@@ -80,6 +67,27 @@ func keepArtifacts(ctx context.Context, w *workspace.Workspace, patterns []strin
 		kept[i].LeftOut = slices.Contains(leftOut, string(kept[i].Path))
 	}
 	return kept, leftOut, nil
+}
+
+// allThere refuses a pattern that matches nothing.
+func allThere(ctx context.Context, w *workspace.Workspace, patterns []string) error {
+	for _, pattern := range patterns {
+		paths, err := w.Glob(ctx, []string{pattern})
+		if err != nil {
+			return err
+		}
+		if len(paths) > 0 {
+			continue
+		}
+		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
+			return fmt.Errorf("the declared artifact %q is a directory; %q names the files in it", pattern, pattern+"/**")
+		}
+		if link := w.LinkOut(pattern); link != "" && link != pattern {
+			return fmt.Errorf("the declared artifact %q does not exist: %s", pattern, behindLink(link))
+		}
+		return fmt.Errorf("the declared artifact %q does not exist", pattern)
+	}
+	return nil
 }
 
 // hold keeps the bytes of artifacts as they are now.

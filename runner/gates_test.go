@@ -274,11 +274,12 @@ func (b *bench) resolve(name string, r checkpoint.Resolution) {
 	b.locked(func(x *checkpoint.Session) {
 		e := checkpoint.WorkstreamResolved{Workstream: name, Resolution: r}
 		if r == checkpoint.ResolvedDone {
-			var err error
 			o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir}
-			if e.Digest, err = runner.Origin(context.Background(), o, x.State(), name); err != nil {
+			a, err := runner.Adopt(context.Background(), o, x.State(), name)
+			if err != nil {
 				b.t.Fatal(err)
 			}
+			e.Digest, e.Work = a.Digest, a.Work
 		}
 		x.Add(e)
 	})

@@ -219,7 +219,7 @@ func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
 		err = errors.Join(err, m.mustBe(ran && !d.ok, "it is known to have happened"))
 	case w.status == checkpoint.Running: // the run before was killed
 	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // somebody was wrong
-		m.fail(name)
+		r.over[name], r.halted = true, r.halted || !r.act.KeepGoing
 	default:
 		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
 	}

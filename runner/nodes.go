@@ -247,14 +247,16 @@ func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
 }
 
 // failWorkstream ends a workstream with a failure. A once step whose work is
-// done becomes uncertain, since what has failed is tried again.
+// done becomes uncertain, since what has failed is tried again: that is for a
+// person, too.
 func (l *loop) failWorkstream(n *node, f checkpoint.Failure) {
 	l.enter()
-	var e checkpoint.Event = checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Error: f}
-	if status := l.x.State().Workstream(n.ws.Name).Status; n.ws.Effect == pipeline.Once && (status == checkpoint.Succeeded || status == checkpoint.Completed) {
-		e = checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f}
+	if n.ws.Effect == pipeline.Once && isDone(l.x.State().Workstream(n.ws.Name)) {
+		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+		l.leaveUncertain(n)
+		return
 	}
-	l.add(func() { l.end(n, false) }, e)
+	l.add(func() { l.end(n, false) }, checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Error: f})
 	l.fail(f)
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // A once step that a person called done, and whose artifact is not there, must
-// not be taken for one that failed: that would be tried again.
+// not be taken for one that failed: that would be tried again. It waits for a
+// person, as all that is uncertain does.
 func TestOnceWithoutItsArtifactStaysUncertain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `
@@ -29,12 +30,13 @@ phase "one" {
 	if err := session.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e := b.must(checkpoint.StatusFailed)
-	if want := `the declared artifact "out/*.txt" does not exist`; e.Error == nil || string(e.Error.Message) != want {
-		t.Errorf("error %+v, want %q", e.Error, want)
+	e := b.must(checkpoint.StatusPaused)
+	if e.Pause == nil || e.Pause.Reason != checkpoint.PauseUncertain {
+		t.Errorf("paused: %+v", e.Pause)
 	}
-	if got := b.state().Workstream("A").Status; got != checkpoint.Uncertain {
-		t.Errorf("A is %s", got)
+	w := b.state().Workstream("A")
+	if want := `the declared artifact "out/*.txt" does not exist`; w.Status != checkpoint.Uncertain || w.Error == nil || string(w.Error.Message) != want {
+		t.Errorf("A is %s: %+v, want %q", w.Status, w.Error, want)
 	}
 	b.must(checkpoint.StatusPaused)
 	b.wantRan()

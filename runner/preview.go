@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"prdrunner/checkpoint"
-	"prdrunner/pipeline"
 )
 
 // Preview makes the plan of a run without running it. It reads files and
@@ -16,40 +15,6 @@ func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error
 		return nil, err
 	}
 	return pl.plan(o.Now()), nil
-}
-
-// Origin returns what a workstream would be run from now, for who says that it
-// is done. What can't be known yet, since something before it has to run again,
-// or since the pipeline does not have it any more, is what its last attempt was
-// started from: nil where there was none. It changes nothing.
-func Origin(ctx context.Context, o Options, st *checkpoint.State, workstream string) (*checkpoint.Digest, error) {
-	ws := o.Pipeline.Workstream(workstream)
-	if ws == nil {
-		return lastOrigin(st.Workstream(workstream)), nil
-	}
-	o.Select = Selection{}
-	pl, err := look(ctx, o.withDefaults(), st)
-	if err != nil {
-		return nil, err
-	}
-	return pl.origin(ws), nil
-}
-
-// origin is what a workstream counts as run from that is said to be done.
-func (pl *planner) origin(ws *pipeline.Workstream) *checkpoint.Digest {
-	d, diags := pl.digest(ws)
-	if diags.HasErrors() {
-		return lastOrigin(pl.st.Workstream(ws.Name))
-	}
-	return &d
-}
-
-func lastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
-	if rec == nil || rec.Digest.Definition == "" {
-		return nil
-	}
-	last := rec.Digest // the record will be another one
-	return &last
 }
 
 // look gathers all that a plan is made from.

@@ -26,15 +26,25 @@ func (l *loop) uncertain(n *node) {
 	task.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	task.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	task.Env["RUNNER_ATTEMPT"] = strconv.Itoa(attempt)
+	had, err := l.o.Store.TakenBack(l.x.State(), n.ws.Name)
+	if err != nil {
+		l.warn(err.Error())
+	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		res, err := l.o.Executor.Run(within, task, &began{})
+		if err == nil && res.Succeeded() {
+			err = bringBack(context.WithoutCancel(within), l.sv.files, had)
+		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)
 			switch {
 			case err == nil && res.Succeeded():
-				l.verified(n, checkpoint.ResolvedDone)
+				l.verified(n, checkpoint.ResolvedDone, had)
+			case err != nil && res.Succeeded():
+				l.warn(n.ws.Name + " happened, and what it made could not be brought back: " + err.Error())
+				l.leaveUncertain(n)
 			case err == nil && res.Outcome == Exited && res.ExitCode == 1:
-				l.verified(n, checkpoint.ResolvedRerun)
+				l.verified(n, checkpoint.ResolvedRerun, nil)
 			default:
 				l.warn(n.ws.Name + ": its verify command could not tell whether it happened (see " + filepath.Base(task.Log) + ")")
 				l.leaveUncertain(n)
@@ -44,10 +54,11 @@ func (l *loop) uncertain(n *node) {
 }
 
 // verified goes on with what the verify command found out. What did not happen
-// has failed, if it was tried in this run; else it is tried now.
-func (l *loop) verified(n *node, r checkpoint.Resolution) {
+// has failed, if it was tried in this run; else it is tried now. Of what did, had
+// is what a rollback took back, nil for nothing.
+func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) {
 	last := l.x.State().Workstream(n.ws.Name).Error
-	e := checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true}
+	e := checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
 	if r == checkpoint.ResolvedDone {
 		e.Digest = l.pl.origin(n.ws)
 		if n.attempt > 0 {

@@ -29,7 +29,9 @@ never run again by itself. Look for yourself whether it happened, then say so.
 
 With --done it counts as made from what there is now: its declaration, its
 inputs, its variables and the results that it uses. When these change it is
-asked about again. So its pipeline is read, from the file that the session ran
+asked about again. Where it had completed and a rollback took that back, its
+artifacts, outputs and metrics come back as they were; else the artifacts that
+it declares must be there. So its pipeline is read, from the file that the session ran
 or that -f names, and takes its variables as ` + "`runner build`" + ` does.`,
 		Example: `  runner resolve PRD-009 WS3 --done -m "the mail went out"`,
 		Args:    arguments(2, 2),
@@ -85,6 +87,9 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		return fmt.Errorf("resolve %s: %w", o.workstream, err)
 	}
 	fmt.Fprintf(env.stdout, "Resolved %s of %s as %s\n", o.workstream, prd, r.request.Resolution)
+	if r.back {
+		fmt.Fprintln(env.stdout, "What it had made before the rollback is back on record: its artifacts, outputs and metrics")
+	}
 	if alone {
 		fmt.Fprintf(env.stdout, "Next: %s\n", env.command("build "+prd+" --resume"))
 	}
@@ -118,6 +123,7 @@ func checkUncertain(st *checkpoint.State, name string) error {
 type resolving struct {
 	request checkpoint.Request
 	engine  runner.Options // which looks at what it counts as made from; of one that is done
+	back    bool           // what a rollback had taken back of it is on record again
 }
 
 // look reads the pipeline. The function is to be called when the decision is
@@ -144,11 +150,16 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 		Workstream: r.request.Workstream, Resolution: r.request.Resolution, By: r.request.By, Reason: r.request.Comment,
 	}
 	if e.Resolution == checkpoint.ResolvedDone {
-		origin, err := runner.Origin(ctx, r.engine, st, e.Workstream)
+		adopted, err := runner.Adopt(ctx, r.engine, st, e.Workstream)
+		if isA[*runner.AbsentError](err) {
+			return withHint(usageErrorf("it can't count as done: %w", err),
+				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
+		}
 		if err != nil {
 			return err
 		}
-		e.Digest = origin
+		e.Digest, e.Work = adopted.Digest, adopted.Work
+		r.back = adopted.Work != nil
 	}
 	session.Add(e)
 	return session.Publish(ctx)

@@ -1,0 +1,104 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+)
+
+// AbsentError says that work can't count as done, since a file is not there
+// that it declares to have made.
+type AbsentError struct{ Err error }
+
+func (e *AbsentError) Error() string { return e.Err.Error() }
+
+func (e *AbsentError) Unwrap() error { return e.Err }
+
+// Adopted is what a workstream has on record that is said to be done.
+type Adopted struct {
+	Digest *checkpoint.Digest // what it counts as run from; nil is not known
+	Work   *checkpoint.Work   // what a rollback took back of it; nil: nothing
+}
+
+// Adopt finds out what a workstream counts as that is said to be done. It counts
+// as run from what there is now; what can't be known yet, since something before
+// it has to run again, or since the pipeline does not have it any more, is what
+// its last attempt was started from. What a rollback took back of it is brought
+// back, with those of its artifacts that are not there; nothing else changes.
+// It fails with an *AbsentError where a declared artifact is missing all the same.
+func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream string) (a Adopted, err error) {
+	if a.Work, err = o.Store.TakenBack(st, workstream); err != nil {
+		return a, err
+	}
+	ws := o.Pipeline.Workstream(workstream)
+	if ws == nil {
+		a.Digest = lastOrigin(st.Workstream(workstream))
+		return a, nil
+	}
+	o.Select = Selection{}
+	pl, err := look(ctx, o.withDefaults(), st)
+	if err != nil {
+		return a, err
+	}
+	a.Digest = pl.origin(ws)
+	files, done, err := o.files()
+	if err != nil {
+		return a, err
+	}
+	defer done()
+	if err := bringBack(ctx, files, a.Work); err != nil {
+		return a, err
+	}
+	if err := allThere(ctx, files, ws.Artifacts); err != nil {
+		return a, &AbsentError{err}
+	}
+	return a, nil
+}
+
+// origin is what a workstream counts as run from that is said to be done.
+func (pl *planner) origin(ws *pipeline.Workstream) *checkpoint.Digest {
+	d, diags := pl.digest(ws)
+	if diags.HasErrors() {
+		return lastOrigin(pl.st.Workstream(ws.Name))
+	}
+	return &d
+}
+
+func lastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
+	if rec == nil || rec.Digest.Definition == "" {
+		return nil
+	}
+	last := rec.Digest // the record will be another one
+	return &last
+}
+
+// bringBack restores those artifacts of work, nil for none, that are not there.
+// Where one is neither there nor kept they don't count as recorded: what is
+// there is recorded anew.
+func bringBack(ctx context.Context, w *workspace.Workspace, work *checkpoint.Work) error {
+	if work == nil {
+		return nil
+	}
+	var missing []checkpoint.Artifact
+	for _, a := range work.Artifacts {
+		if _, err := w.Lstat(string(a.Path)); err == nil {
+			continue // also where it is another one now: that is shown, and decided, as any edit is
+		} else if !workspace.IsAbsent(err) {
+			return err
+		}
+		kept, err := w.Kept(a.Digest)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			work.Artifacts = nil
+			return nil
+		}
+		missing = append(missing, a)
+	}
+	return putBack(ctx, w, uuid.NewString(), missing, func(string, string) bool { return false })
+}
