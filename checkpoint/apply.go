@@ -98,6 +98,7 @@ func (s *State) start(at time.Time, e SessionStarted) error {
 		Pipeline:      e.Pipeline,
 		Document:      e.Document,
 		Git:           e.Git,
+		Sensitive:     e.Sensitive,
 		Baseline:      e.Baseline,
 		RunningAt:     &at,
 		Checkpoints:   []*CheckpointRef{},
@@ -121,7 +122,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 		s.ActiveMS += max(0, s.UpdatedAt.Sub(*s.RunningAt).Milliseconds())
 	}
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
-	s.Pipeline, s.Document, s.Git = e.Pipeline, e.Document, e.Git
+	s.Pipeline, s.Document, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Git, e.Sensitive
 	s.RunningAt = &at
 	s.Resumes++
 	if s.CurrentPhase > 0 {

@@ -63,8 +63,9 @@ type SessionStarted struct {
 	Document      *FileRef          `json:"document,omitempty"`
 	Git           *Git              `json:"git,omitempty"`
 	Shape         Shape             `json:"shape"`
-	Baseline      map[string]Metric `json:"baseline,omitempty"` // metrics of the last complete session
-	Imported      *Document         `json:"imported,omitempty"` // the hand-written document it goes on from
+	Sensitive     []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
+	Baseline      map[string]Metric `json:"baseline,omitempty"`  // metrics of the last complete session
+	Imported      *Document         `json:"imported,omitempty"`  // the hand-written document it goes on from
 	By            Actor             `json:"by"`
 	Version       string            `json:"version"` // of the runner
 }
@@ -72,13 +73,14 @@ type SessionStarted struct {
 // SessionResumed goes on with a session. Shape is present when the pipeline
 // has another one now.
 type SessionResumed struct {
-	Pipeline FileRef  `json:"pipeline"`
-	Document *FileRef `json:"document,omitempty"`
-	Git      *Git     `json:"git,omitempty"`
-	Title    string   `json:"title,omitempty"`
-	Shape    *Shape   `json:"shape,omitempty"`
-	By       Actor    `json:"by"`
-	Version  string   `json:"version"`
+	Pipeline  FileRef  `json:"pipeline"`
+	Document  *FileRef `json:"document,omitempty"`
+	Git       *Git     `json:"git,omitempty"`
+	Title     string   `json:"title,omitempty"`
+	Shape     *Shape   `json:"shape,omitempty"`
+	Sensitive []string `json:"sensitive,omitempty"` // variables whose values must stay secret
+	By        Actor    `json:"by"`
+	Version   string   `json:"version"`
 }
 
 // PauseReason is why a session waits for a person.

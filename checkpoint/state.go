@@ -54,6 +54,7 @@ type State struct {
 	UpdatedAt     time.Time     `json:"updated_at"`
 	Pipeline      FileRef       `json:"pipeline"`
 	Document      *FileRef      `json:"document,omitempty"`
+	Sensitive     []string      `json:"sensitive,omitempty"` // variables whose values must stay secret, of the last run
 	Git           *Git          `json:"git,omitempty"`
 	CurrentPhase  int           `json:"current_phase"` // the last one entered, 1-based; 0 before the first
 	Phases        []*Phase      `json:"phases"`

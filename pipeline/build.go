@@ -109,7 +109,7 @@ func (b *builder) evaluateVariables() {
 func (v *variable) digest() string {
 	switch {
 	case v.sensitive:
-		return "sensitive"
+		return SensitiveVariable
 	case v.value.IsWhollyKnown():
 		return sumValue(v.value)
 	}

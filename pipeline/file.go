@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // maxFileSize bounds what Load reads and Parse accepts.
@@ -44,6 +45,21 @@ func (f *File) Sources() map[string][]byte { return map[string][]byte{f.name: f.
 
 // Diagnostics returns what Parse or Load found.
 func (f *File) Diagnostics() hcl.Diagnostics { return f.diags }
+
+// Sensitive names the variables that are declared sensitive, as far as the file
+// can be read: with mistakes in it rather too many than too few.
+func (f *File) Sensitive() []string {
+	var names []string
+	for _, v := range f.variables {
+		if v.sensitive == nil {
+			continue
+		}
+		if value, diags := v.sensitive.expr.Value(nil); diags.HasErrors() || !value.RawEquals(cty.False) {
+			names = append(names, v.name)
+		}
+	}
+	return names
+}
 
 // Load reads and parses the file at path. A file that can't be read is a
 // diagnostic. The result is never nil.

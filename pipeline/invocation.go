@@ -74,8 +74,12 @@ func (a *argument) metrics() []string {
 // another workstream, or a metric.
 func (w *Workstream) NeedsResults() bool { return w.def.needsResults }
 
+// SensitiveVariable stands for the value of a sensitive variable where others
+// have a digest.
+const SensitiveVariable = "sensitive"
+
 // Variables lists the variables behind what decides what the process does:
-// "sha256:…" of the value, or "sensitive". It must not be changed.
+// "sha256:…" of the value, or SensitiveVariable. It must not be changed.
 func (w *Workstream) Variables() map[string]string { return w.def.variables() }
 
 // frame is what the expressions of the workstream see.

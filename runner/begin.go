@@ -78,7 +78,7 @@ func (l *loop) goOn(plan *Plan, wasKilled bool) ([]checkpoint.Commit, error) {
 func (l *loop) start() error {
 	e := checkpoint.SessionStarted{
 		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p),
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p), Sensitive: sensitive(l.p),
 		Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
 	baseline, err := l.baseline()
@@ -144,7 +144,7 @@ func imported(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*c
 func (l *loop) resume(plan *Plan) {
 	st := l.x.State()
 	e := checkpoint.SessionResumed{
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, By: l.o.By, Version: l.o.Version,
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: sensitive(l.p), By: l.o.By, Version: l.o.Version,
 	}
 	if st.Title != l.p.Title {
 		e.Title = l.p.Title

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"slices"
+
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 )
@@ -69,4 +71,16 @@ func unlessEqual(title, name string) string {
 		return ""
 	}
 	return title
+}
+
+// sensitive names the variables that have a value which must stay secret, once
+// each.
+func sensitive(p *pipeline.Pipeline) []string {
+	var names []string
+	for _, s := range p.Secrets {
+		if !slices.Contains(names, s.Variable) {
+			names = append(names, s.Variable)
+		}
+	}
+	return names
 }

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"prdrunner/checkpoint/text"
 )
 
 // maskFreeText masks what a person writes for the record (-m TEXT), before the
 // command sees it: as guarded does for files, with the sensitive values that the
-// pipeline and the environment tell. Where these can't be known it says so.
+// pipeline, the environment and the command's own flags tell. Where there are
+// some that can't be known the text is refused: it might hold one.
 func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	var written []*pflag.Flag
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -28,10 +33,9 @@ func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return nil //nolint:nilerr // likewise
 	}
-	masker, err := knownSecrets(env, cfg, store, args[0])
+	masker, err := knownSecrets(env, cfg, store, named(args[0], cmd.Flags()))
 	if err != nil {
-		fmt.Fprintf(env.stderr, "Warning: the text is not searched for sensitive values, since what these are can't be known: %v\n", err)
-		return nil
+		return refuseText(env, cmd, args, written[0].Name, err)
 	}
 	if masker == nil {
 		return nil
@@ -42,4 +46,52 @@ func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// refuseText refuses a text that may hold what must not be on record.
+func refuseText(env *environment, cmd *cobra.Command, args []string, flag string, err error) error {
+	refused := usageErrorf("the text of --%s may hold what must not be on record: %w", flag, err)
+	without := fmt.Sprintf("`%s` does it without a text", env.command(wordless(cmd, args)))
+	var unknown *unknownSecretsError
+	switch {
+	case errors.As(err, &unknown) && unknown.file != "":
+		return withHint(refused, fmt.Sprintf("put the pipeline back at %s, or: %s", text.ShellWord(unknown.file), without))
+	case errors.As(err, &unknown) && len(unknown.names) > 0:
+		return withHint(refused, fmt.Sprintf("where a value is missing, set PRDRUNNER_VAR_%s to what the build was given; %s", unknown.names[0], without))
+	}
+	return withHint(refused, without)
+}
+
+// wordless is a command line as it was typed, without free text and without the
+// values of variables.
+func wordless(cmd *cobra.Command, args []string) string {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	words := []string{path}
+	for _, arg := range args {
+		words = append(words, text.ShellWord(arg))
+	}
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		placeholder, _ := pflag.UnquoteUsage(flag)
+		switch several, repeats := flag.Value.(pflag.SliceValue); {
+		case !flag.Changed, placeholder == freeText:
+		case flag.Value.Type() == "bool" && flag.Value.String() == "true":
+			words = append(words, "--"+flag.Name)
+		case repeats:
+			for _, value := range several.GetSlice() {
+				words = append(words, "--"+flag.Name, unvalued(flag.Name, value))
+			}
+		default:
+			words = append(words, "--"+flag.Name+"="+text.ShellWord(flag.Value.String()))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// unvalued is the value of a flag as it may be shown: of a variable, which may
+// be a sensitive one, its name.
+func unvalued(flag, value string) string {
+	if name, _, found := strings.Cut(value, "="); found && flag == "var" {
+		return text.ShellWord(name) + "=…"
+	}
+	return text.ShellWord(value)
 }

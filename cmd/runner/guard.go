@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
 	"prdrunner/runner/mask"
 )
 
@@ -16,7 +19,7 @@ import (
 // without building: as a build does, it leaves out files that hold the value of
 // a sensitive variable, as far as the pipeline and the environment
 // tell what these are: what a build was given by flags is not known here. Where
-// the pipeline can't be evaluated it says so. What the last capture left out is
+// there are some that can't be known it says so. What the last capture left out is
 // left out again in any case, until a build, which knows all values, finds that
 // it holds something else.
 func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string) (*workspace.Workspace, error) {
@@ -24,10 +27,10 @@ func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoi
 	if err != nil {
 		return nil, err
 	}
-	masker, err := knownSecrets(env, cfg, store, prd)
+	masker, err := knownSecrets(env, cfg, store, pipelineRef{prd: prd})
 	switch {
 	case err != nil:
-		fmt.Fprintf(env.stderr, "Warning: files are not searched for sensitive values, since what these are can't be known: %v\n", err)
+		fmt.Fprintf(env.stderr, "Warning: files are not searched for sensitive values, since %v\n", err)
 	case masker != nil && masker.Any():
 		w.Refuse(detector(masker))
 	}
@@ -39,24 +42,72 @@ func detector(masker *mask.Masker) func() workspace.Detector {
 	return func() workspace.Detector { return masker.Detector() }
 }
 
-// knownSecrets makes a masker of the sensitive values of a PRD's pipeline: of
-// the file that the session ran, where it is still there. nil: there is none.
-func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, prd string) (*mask.Masker, error) {
-	ref := pipelineRef{prd: prd}
-	if snap, err := store.Load(prd); err == nil && snap.State != nil {
-		ref.file = sessionFile(env, snap.State)
+// unknownSecretsError says that what sensitive variables hold can't be known.
+type unknownSecretsError struct {
+	names []string // of the variables; none where the session can't be read either
+	file  string   // of the pipeline, as the session has it; "" where it is there
+	err   error
+}
+
+func (e *unknownSecretsError) Error() string {
+	if len(e.names) == 0 {
+		return fmt.Sprintf("what is sensitive can't be known: %v", e.err)
+	}
+	return fmt.Sprintf("the sensitive values of %s can't be known: %v", strings.Join(e.names, ", "), e.err)
+}
+
+// Unwrap returns why.
+func (e *unknownSecretsError) Unwrap() error { return e.err }
+
+// knownSecrets makes a masker of the sensitive values of a pipeline: where no
+// file is named, of the one that the session ran, if it is still there. nil:
+// there are none. An unknownSecretsError: there are, or may be, as the file or the
+// session says, and they can't be known.
+func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
+	var names []string
+	unknown := &unknownSecretsError{}
+	snap, damaged := store.Load(ref.prd)
+	switch {
+	case errors.Is(damaged, checkpoint.ErrNoSession):
+		damaged = nil
+	case damaged == nil && snap.State != nil:
+		names = sensitiveVariables(snap.State)
+		if ref.file == "" {
+			unknown.file = string(snap.State.Pipeline.Path)
+			ref.file = sessionFile(env, snap.State)
+		}
 	}
 	read, err := readPipeline(env, cfg, ref)
-	var none *pipelineNotFoundError
-	switch {
-	case errors.As(err, &none):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case read.pipeline == nil || read.diagnostics.HasErrors():
-		return nil, fmt.Errorf("%s: %w", read.file, read.diagnostics)
+	if err == nil {
+		unknown.file = ""
+		if read.pipeline != nil && !read.diagnostics.HasErrors() {
+			return newMasker(read.pipeline)
+		}
+		names = append(names, read.sensitive...)
+		err = fmt.Errorf("%s: %w", read.file, read.diagnostics)
 	}
-	return newMasker(read.pipeline)
+	if len(names) == 0 && damaged == nil {
+		return nil, nil
+	}
+	slices.Sort(names)
+	unknown.names, unknown.err = slices.Compact(names), err
+	return nil, unknown
+}
+
+// sensitiveVariables are those that a session was given values of. One of an
+// earlier version names those only that decided what has been started.
+func sensitiveVariables(st *checkpoint.State) []string {
+	names := slices.Clone(st.Sensitive)
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			for name, sum := range w.Digest.Variables {
+				if sum == pipeline.SensitiveVariable {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
 }
 
 // sessionFile is the file of the pipeline that a session ran, "" where it is

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prdrunner/pipeline"
 )
@@ -35,6 +36,20 @@ func (r *pipelineRef) addFlags(cmd *cobra.Command) {
 func (r *pipelineRef) addVariableFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&r.vars, "var", nil, "set a variable, as `NAME=VALUE`; wins over --var-file and PRDRUNNER_VAR_NAME")
 	cmd.Flags().StringArrayVar(&r.varFiles, "var-file", nil, "set variables from `FILE`; wins over PRDRUNNER_VAR_NAME")
+}
+
+// named is the pipeline that a command line means, of the flags that the
+// command has.
+func named(prd string, flags *pflag.FlagSet) pipelineRef {
+	ref := pipelineRef{prd: prd}
+	if flags.Lookup("var") == nil {
+		return ref
+	}
+	// The command defines them so.
+	ref.file, _ = flags.GetString("file")
+	ref.vars, _ = flags.GetStringArray("var")
+	ref.varFiles, _ = flags.GetStringArray("var-file")
+	return ref
 }
 
 // pipelineNotFoundError says that there is no pipeline of a PRD.
@@ -67,6 +82,7 @@ func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pip
 type readResult struct {
 	file        string             // as it is shown
 	pipeline    *pipeline.Pipeline // nil where there are errors
+	sensitive   []string           // variables that are declared so, also where there are errors
 	diagnostics hcl.Diagnostics
 	sources     map[string][]byte // for the snippets
 }
@@ -92,7 +108,7 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 	}
 	file, _ := pipeline.Parse(source, env.display(path))
 	p, more := file.Pipeline(pipeline.Inputs{Variables: inputs, Workspace: env.workdir, IDPattern: cfg.IDPattern})
-	result := &readResult{file: file.Name(), pipeline: p, diagnostics: append(diags, more...), sources: file.Sources()}
+	result := &readResult{file: file.Name(), pipeline: p, sensitive: file.Sensitive(), diagnostics: append(diags, more...), sources: file.Sources()}
 	if p != nil && ref.prd != "" && p.ID != ref.prd {
 		result.diagnostics = append(result.diagnostics, &hcl.Diagnostic{
 			Severity: hcl.DiagError,

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +138,55 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretsGivenByFlags holds that no command puts a sensitive value on record
+// that only the command lines of builds and of some others tell: a text that may
+// hold it is masked where the command's own flags tell the value, and else
+// refused with what to type instead, also when the pipeline is gone.
+func TestSecretsGivenByFlags(t *testing.T) {
+	t.Parallel()
+	const value = "hunter2-Zq9x"
+	s := newSecretRun(t, buildBinary(t), value, false)
+	for _, name := range []string{"PRDRUNNER_VAR_token=", "PRDRUNNER_VAR_outer=", "DEPLOY_TOKEN="} {
+		s.env = slices.DeleteFunc(s.env, func(entry string) bool { return strings.HasPrefix(entry, name) })
+	}
+	file := filepath.Join(t.TempDir(), "values.hcl")
+	if err := os.WriteFile(file, []byte("outer = \"before-"+value+"-after\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := "because of " + value
+	runner := func(exit int, given bool, args ...string) {
+		t.Helper()
+		if given {
+			args = append(args, "--var", "token="+value, "--var-file", file)
+		}
+		s.run(s.command(s.binary, args...), exit)
+	}
+	runner(1, true, "build", "PRD-001", "--keep-going")
+	runner(0, true, "resolve", "PRD-001", "once", "--rerun", "-m", said)
+	runner(1, true, "build", "PRD-001", "--keep-going", "--resume")
+	refused := func() {
+		t.Helper()
+		for _, line := range []string{
+			"resolve PRD-001 once --done", "resolve PRD-001 once --rerun", "approve PRD-001", "reject PRD-001", "pause PRD-001", "abandon PRD-001",
+			"checkpoint create PRD-001", "checkpoint pin PRD-001 latest", "checkpoint rollback PRD-001 1 --yes", "checkpoint archive PRD-001", "checkpoint delete PRD-001 1 --yes",
+		} {
+			runner(2, false, append(strings.Fields(line), "-m", said)...)
+		}
+	}
+	refused()
+	runner(0, true, "resolve", "PRD-001", "once", "--done", "-m", said)
+	runner(1, true, "build", "PRD-001", "--keep-going", "--resume")
+	if err := os.Rename(filepath.Join(s.dir, "PRD-001.hcl"), filepath.Join(s.dir, "moved.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	refused()
+	s.searchFiles()
+	journal, err := os.ReadFile(filepath.Join(s.dir, ".runner", "PRD-001", "journal.jsonl"))
+	if n := bytes.Count(journal, []byte(`"reason":"because of ***"`)); err != nil || n != 2 {
+		t.Errorf("the journal holds %d masked reasons, want 2: %v", n, err)
+	}
+}
+
 // secretRun is a workspace in which a value must stay secret.
 type secretRun struct {
 	t           *testing.T
@@ -239,6 +289,19 @@ func (s *secretRun) everyCommand() {
 // search looks through every byte that was written, as it is and unpacked.
 func (s *secretRun) search() {
 	s.t.Helper()
+	s.searchFiles()
+	s.betrayed()
+	if s.git {
+		all, err := s.command("git", "cat-file", "--batch-all-objects", "--batch").Output()
+		if err != nil || len(all) == 0 {
+			s.t.Fatalf("read git's objects: %d bytes, %v", len(all), err)
+		}
+		s.look("git's objects", all)
+	}
+}
+
+func (s *secretRun) searchFiles() {
+	s.t.Helper()
 	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -263,14 +326,6 @@ func (s *secretRun) search() {
 	})
 	if err != nil {
 		s.t.Fatal(err)
-	}
-	s.betrayed()
-	if s.git {
-		all, err := s.command("git", "cat-file", "--batch-all-objects", "--batch").Output()
-		if err != nil || len(all) == 0 {
-			s.t.Fatalf("read git's objects: %d bytes, %v", len(all), err)
-		}
-		s.look("git's objects", all)
 	}
 }
 
