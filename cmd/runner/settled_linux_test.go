@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDirectoriesOfArtifactsAreDurableFirst has the sync of a directory that
+// artifacts are in, or of one above it, fail, and a process die at it: the fault
+// is told and stops the run, and neither way is the artifact on record, whose
+// name a power cut may take.
+func TestDirectoriesOfArtifactsAreDurableFirst(t *testing.T) {
+	t.Parallel()
+	binary := filepath.Join(t.TempDir(), "runner")
+	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
+	}
+	const source = `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "makes" {
+      artifacts = ["made/below/**"]
+      script    = "mkdir -p made/below; echo it > made/below/it"
+    }
+    workstream "uses" {
+      depends_on = [workstream.makes]
+      script     = "touch used"
+    }
+  }
+}
+`
+	for _, dir := range []string{"made", "below"} {
+		for _, action := range []string{"EIO", "kill"} {
+			t.Run(action+" "+dir, func(t *testing.T) {
+				t.Parallel()
+				work := t.TempDir()
+				if err := os.WriteFile(filepath.Join(work, "PRD-001.hcl"), []byte(source), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				cmd := exec.Command(binary, "build", "PRD-001")
+				cmd.Dir, cmd.Env = work, append(os.Environ(), "RUNNER_FAILPOINT="+action+"@1:syncdir/"+dir)
+				out, err := cmd.CombinedOutput()
+				if err == nil {
+					t.Errorf("it went on:\n%s", out)
+				}
+				if told := strings.Contains(string(out), "make files durable"); told != (action == "EIO") {
+					t.Errorf("the fault is told: %v\n%s", told, out)
+				}
+				journal, err := os.ReadFile(filepath.Join(work, ".runner", "PRD-001", "journal.jsonl"))
+				if err != nil || strings.Contains(string(journal), "made/below/it") || !strings.Contains(string(journal), `"session.started"`) {
+					t.Errorf("the journal holds the artifact: %v\n%s", err, journal)
+				}
+				if _, err := os.Stat(filepath.Join(work, "used")); err == nil {
+					t.Error("what depends on it was started")
+				}
+			})
+		}
+	}
+}
