@@ -3,10 +3,13 @@
 package runner_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
+	"time"
 
 	"prdrunner/checkpoint/store"
 )
@@ -26,6 +29,29 @@ type mortal struct {
 	dead  bool
 	after *store.Memory // what the next process finds
 	died  func()
+
+	dying func() bool   // the process is about to die in a task that begins
+	ended chan struct{} // closed when it is dead
+}
+
+// holdStart bounds how long a start is held back from the journal for the death
+// of the process in what starts. What waits for the start to be durable begins
+// only after that time; whatever else begins does so at once.
+const holdStart = 50 * time.Millisecond
+
+// hold has a process that is to die in a task do so before the start of it is
+// in the journal, unless the task waits for that: which of both comes first is
+// else chance.
+func (m *mortal) hold(name string, line []byte) {
+	if filepath.Base(name) != "journal.jsonl" || !bytes.Contains(line, []byte(`.started"`)) || !m.dying() {
+		return
+	}
+	bound := time.NewTimer(holdStart)
+	defer bound.Stop()
+	select {
+	case <-m.ended:
+	case <-bound.C:
+	}
 }
 
 func (m *mortal) step() error {
@@ -48,6 +74,7 @@ func (m *mortal) step() error {
 func (m *mortal) die() {
 	m.dead, m.after = true, m.Crash()
 	m.died()
+	close(m.ended)
 }
 
 // kill ends the process now, unless it is dead already.
@@ -69,7 +96,7 @@ func (m *mortal) OpenFile(name string, flag int, perm fs.FileMode) (store.File, 
 	if err != nil {
 		return nil, err
 	}
-	return mortalFile{f, m}, nil
+	return mortalFile{f, m, name}, nil
 }
 
 func (m *mortal) Rename(from, to string) error {
@@ -89,9 +116,11 @@ func (m *mortal) SyncDir(name string) error {
 type mortalFile struct {
 	store.File
 	disk *mortal
+	name string
 }
 
 func (f mortalFile) Write(p []byte) (int, error) {
+	f.disk.hold(f.name, p)
 	if err := f.disk.step(); err != nil {
 		return 0, err
 	}

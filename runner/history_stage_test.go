@@ -65,8 +65,13 @@ func newStage(h *history, below string) (*stage, error) {
 
 // open begins a process on a disk.
 func (s *stage) open(disk *store.Memory) (err error) {
-	s.disk = &mortal{Memory: disk}
+	s.disk = &mortal{Memory: disk, ended: make(chan struct{})}
 	s.disk.died = func() { s.killed = s.tree() }
+	s.disk.dying = func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.act.Dies > 0 && s.tasks == s.act.Dies-1
+	}
 	s.store, err = checkpoint.OpenStore(filepath.Join(s.dir, ".runner"), checkpoint.Options{
 		FS: s.disk, Now: func() time.Time { return s.now }, RescueDir: filepath.Join(s.dir, ".rescue"),
 	})
