@@ -26,15 +26,18 @@ type Adopted struct {
 
 // Adopt finds out what a workstream counts as that is said to be done. It counts
 // as run from what there is now; what can't be known yet, since something before
-// it has to run again, or since the pipeline does not have it any more, is what
-// its last attempt was started from. What a rollback took back of it is brought
+// it has to run again, or since the pipeline does not have it any more or is not
+// known (nil), is what its last attempt was started from. What a rollback took back of it is brought
 // back, with those of its artifacts that are not there; nothing else changes.
 // It fails with an *AbsentError where a declared artifact is missing all the same.
 func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream string) (a Adopted, err error) {
 	if a.Work, err = o.Store.TakenBack(st, workstream); err != nil {
 		return a, err
 	}
-	ws := o.Pipeline.Workstream(workstream)
+	var ws *pipeline.Workstream
+	if o.Pipeline != nil {
+		ws = o.Pipeline.Workstream(workstream)
+	}
 	if ws == nil {
 		a.Digest = lastOrigin(st.Workstream(workstream))
 		return a, nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -272,9 +274,29 @@ type advised struct {
 // End implements runner.View.
 func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
-		e.Next = newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{State: st}).Next
+		s := newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{State: st})
+		s.given = a.build.given(st.Sensitive)
+		e.Next = checkpoint.Texts(s.next(a.build.env))
 	}
 	a.View.End(e)
+}
+
+// given are the flags that gave the pipeline its variables, as a person types
+// them: of sensitive ones the names only.
+func (b *build) given(sensitive []string) string {
+	var flags strings.Builder
+	for _, file := range b.options.pipeline.varFiles {
+		flags.WriteString(" --var-file " + text.ShellWord(file))
+	}
+	for _, assignment := range b.options.pipeline.vars {
+		name, _, _ := strings.Cut(assignment, "=")
+		if slices.Contains(sensitive, name) {
+			flags.WriteString(" --var " + name + "=…")
+		} else {
+			flags.WriteString(" --var " + text.ShellWord(b.masker.String(assignment)))
+		}
+	}
+	return flags.String()
 }
 
 func (b *build) view() view.View {

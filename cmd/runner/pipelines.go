@@ -78,6 +78,19 @@ func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pip
 	return read.pipeline, nil
 }
 
+// evaluated is loadPipeline for a command that can do without: what is wrong is
+// the error, and nothing is printed.
+func evaluated(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pipeline, error) {
+	read, err := readPipeline(env, cfg, ref)
+	if err != nil {
+		return nil, err
+	}
+	if read.diagnostics.HasErrors() {
+		return nil, fmt.Errorf("%s: %w", read.file, read.diagnostics)
+	}
+	return read.pipeline, nil
+}
+
 // readResult is a pipeline that was read, with everything wrong about it.
 type readResult struct {
 	file        string             // as it is shown

@@ -32,7 +32,9 @@ inputs, its variables and the results that it uses. When these change it is
 asked about again. Where it had completed and a rollback took that back, its
 artifacts, outputs and metrics come back as they were; else the artifacts that
 it declares must be there. So its pipeline is read, from the file that the session ran
-or that -f names, and takes its variables as ` + "`runner build`" + ` does.`,
+or that -f names, and takes its variables as ` + "`runner build`" + ` does. Where the
+pipeline is gone or lacks a value, and neither -f nor a variable is named here,
+it counts as made from what its last attempt was started from.`,
 		Example: `  runner resolve PRD-009 WS3 --done -m "the mail went out"`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,6 +64,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		return err
 	}
 	r := resolving{
+		env: env, store: store, pipeline: o.pipeline,
 		request: checkpoint.Request{
 			PRD: prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: checkpoint.ResolvedRerun,
 			Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
@@ -69,14 +72,6 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	}
 	if o.done {
 		r.request.Resolution = checkpoint.ResolvedDone
-		if o.pipeline.file == "" {
-			o.pipeline.file = sessionFile(env, st)
-		}
-		done, err := r.look(ctx, env, o.pipeline)
-		if err != nil {
-			return err
-		}
-		defer done()
 	}
 	alone := false
 	err = ask(ctx, env, store, r.request, func(session *checkpoint.Session, _ *finished) error {
@@ -121,20 +116,11 @@ func checkUncertain(st *checkpoint.State, name string) error {
 
 // resolving is a decision about an uncertain workstream on its way to the journal.
 type resolving struct {
-	request checkpoint.Request
-	engine  runner.Options // which looks at what it counts as made from; of one that is done
-	back    bool           // what a rollback had taken back of it is on record again
-}
-
-// look reads the pipeline. The function is to be called when the decision is
-// on record.
-func (r *resolving) look(ctx context.Context, env *environment, ref pipelineRef) (func(), error) {
-	on, err := setUp(ctx, env, ref)
-	if err != nil {
-		return nil, err
-	}
-	r.engine = on.looking(env)
-	return on.close, nil
+	env      *environment
+	store    *checkpoint.Store
+	back     bool // what a rollback had taken back of it is on record again
+	request  checkpoint.Request
+	pipeline pipelineRef // as the command line names it
 }
 
 // record is for a session that nobody owns.
@@ -150,7 +136,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 		Workstream: r.request.Workstream, Resolution: r.request.Resolution, By: r.request.By, Reason: r.request.Comment,
 	}
 	if e.Resolution == checkpoint.ResolvedDone {
-		adopted, err := runner.Adopt(ctx, r.engine, st, e.Workstream)
+		adopted, err := r.adopt(ctx, st)
 		if isA[*runner.AbsentError](err) {
 			return withHint(usageErrorf("it can't count as done: %w", err),
 				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
@@ -163,4 +149,33 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 	}
 	session.Add(e)
 	return session.Publish(ctx)
+}
+
+// adopt finds out what the workstream counts as: made from what there is now, or,
+// where the pipeline does not tell that and nobody said how it would, what its
+// last attempt was started from.
+func (r *resolving) adopt(ctx context.Context, st *checkpoint.State) (runner.Adopted, error) {
+	cfg, err := loadConfig(r.env)
+	if err != nil {
+		return runner.Adopted{}, err
+	}
+	ref := r.pipeline
+	if ref.file == "" {
+		ref.file = sessionFile(r.env, st)
+	}
+	p, err := evaluated(r.env, cfg, ref)
+	last := "what its last attempt was started from"
+	switch {
+	case err != nil && (r.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
+		return runner.Adopted{}, withHint(&usageError{err: err}, "without -f, --var and --var-file it counts as made from "+last)
+	case err != nil:
+		fmt.Fprintf(r.env.stderr, "The pipeline does not tell what there is now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
+		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream)
+	}
+	on, err := setUpFor(ctx, r.env, cfg, p)
+	if err != nil {
+		return runner.Adopted{}, err
+	}
+	defer on.close()
+	return runner.Adopt(ctx, on.looking(r.env), st, r.request.Workstream)
 }

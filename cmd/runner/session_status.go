@@ -48,6 +48,7 @@ type sessionStatus struct {
 	Next        []checkpoint.Text           `json:"next"`
 
 	pipeline string // its path
+	given    string // flags that give it its variables, as a person types them
 }
 
 // owner is the process that runs a session.
@@ -299,7 +300,7 @@ func (s sessionStatus) answers(env *environment) []string {
 	}
 	for _, name := range s.Uncertain {
 		resolve := env.command("resolve " + s.PRD + " " + text.ShellWord(name))
-		answers = append(answers, resolve+" --done", resolve+" --rerun")
+		answers = append(answers, resolve+" --done"+s.given, resolve+" --rerun")
 	}
 	return answers
 }

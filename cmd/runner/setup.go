@@ -30,6 +30,11 @@ func setUp(ctx context.Context, env *environment, ref pipelineRef) (*setup, erro
 	if err != nil {
 		return nil, err
 	}
+	return setUpFor(ctx, env, cfg, p)
+}
+
+// setUpFor is setUp for a pipeline that was read.
+func setUpFor(ctx context.Context, env *environment, cfg *config, p *pipeline.Pipeline) (*setup, error) {
 	masker, err := newMasker(p)
 	if err != nil {
 		return nil, err
