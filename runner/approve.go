@@ -171,7 +171,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 		case diags.HasErrors() || v != q.verdict:
 			l.closeQuestion(label)
 			reply(fmt.Errorf("what %s asks about has changed; it is asked again", label))
-			l.surveyed(q.gate, false, q.then)
+			l.takeMended(q.gate, func(err error) { l.judged(q.gate, err, false, q.then) })
 		default:
 			l.approved(q, answer, reply)
 		}
@@ -187,6 +187,7 @@ func (l *loop) shown(q *question) checkpoint.Verdict {
 func (l *loop) approved(q *question, answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	l.closeQuestion(label)
+	l.standing.pass(label, l.facts.judging[label])
 	l.add(nil, checkpoint.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
 	l.checkpoint(checkpoint.TriggerGatePassed, label)
 	l.add(func() { reply(nil); q.then(true) })

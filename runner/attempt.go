@@ -182,6 +182,7 @@ func (l *loop) succeeded(n *node, r performed) {
 		work.Outputs[name] = checkpoint.Text(l.o.Mask(value))
 	}
 	delete(l.facts.conflicts, n.ws.Name)
+	l.standing.make(n.ws, r.artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return

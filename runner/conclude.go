@@ -17,6 +17,7 @@ type ending struct {
 	reviews   []string // gates that passed and wait for review
 	uncertain []string // workstreams
 	meanwhile []string // workstreams whose artifacts were edited while the run was under way
+	edits     []edit   // of what others rely on, made while the run was under way
 	stuck     []string // what keeps the artifacts of workstreams that are done from being put back
 	requested bool     // a pause was asked for
 	excluded  bool     // by --only
@@ -84,6 +85,8 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 	case len(l.cause.meanwhile) > 0:
 		message := "artifacts of " + list(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
 		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
+	case len(l.cause.edits) > 0:
+		return paused(checkpoint.PauseRequested, l.describeEdits(), nil), checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.stuck) > 0:
 		message := strings.Join(l.cause.stuck, "; ") + "; going on tries again"
 		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused

@@ -25,6 +25,7 @@ type Facts struct {
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
 	partial   map[string][]checkpoint.Artifact // recorded artifacts that a stopped workstream wrote over, as on record, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
+	judging   map[string][]checkpoint.Artifact // these files, likewise
 
 	linksOut   []string           // links in the place of declared directories that lead out of the workspace
 	unread     error              // why the last capture can't be read; nil where it can, or is not known any more
@@ -42,6 +43,11 @@ func (f *Facts) merge(found *Facts) {
 		f.current[name] = found.current[name]
 		f.partial[name] = found.partial[name]
 	}
+}
+
+// look takes in what was found of what a gate judges.
+func (f *Facts) look(g *pipeline.Gate, found *Facts) {
+	f.judged[g.Label()], f.judging[g.Label()] = found.judged[g.Label()], found.judging[g.Label()]
 }
 
 // surveyor gathers facts.
@@ -73,6 +79,7 @@ func newFacts() *Facts {
 		current:   make(map[string][]checkpoint.Artifact),
 		partial:   make(map[string][]checkpoint.Artifact),
 		judged:    make(map[string]string),
+		judging:   make(map[string][]checkpoint.Artifact),
 		moving:    make(map[string]string),
 	}
 }
@@ -194,14 +201,14 @@ func (s *surveyor) claims(st *checkpoint.State) {
 func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 	patterns := judgedFiles(g)
 	if len(patterns) == 0 {
-		f.judged[g.Label()] = ""
+		f.judged[g.Label()], f.judging[g.Label()] = "", nil
 		return nil
 	}
 	files, err := s.describeAll(ctx, patterns, func(p string) bool { return s.own.later(g, p) })
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
-	f.judged[g.Label()] = digestFiles(files)
+	f.judged[g.Label()], f.judging[g.Label()] = digestFiles(files), files
 	return nil
 }
 

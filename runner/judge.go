@@ -47,16 +47,19 @@ func (l *loop) judgePhase(phase *pipeline.Phase) bool {
 // judge reaches a verdict on one gate. What the gate judges is looked at
 // first, so that the verdict is bound to it.
 func (l *loop) judge(g *pipeline.Gate, then func(bool)) {
-	l.survey(g, func(err error) {
-		switch {
-		case l.cut():
-			then(false)
-		case err != nil:
-			l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
-		default:
-			l.surveyed(g, false, then)
-		}
-	})
+	l.survey(g, func(err error) { l.judged(g, err, false, then) })
+}
+
+// judged goes on with a gate once what it judges was looked at, if it could be.
+func (l *loop) judged(g *pipeline.Gate, err error, again bool, then func(bool)) {
+	switch {
+	case l.cut():
+		then(false)
+	case err != nil:
+		l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))}, then)
+	default:
+		l.surveyed(g, again, then)
+	}
 }
 
 // survey looks at what a gate judges.
@@ -71,7 +74,7 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 			err := l.sv.gate(within, found, g)
 			return func() {
 				if err == nil {
-					l.facts.judged[g.Label()] = found.judged[g.Label()]
+					l.facts.look(g, found)
 				}
 				then(err)
 			}
@@ -89,12 +92,17 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	}
 	switch step.Decision {
 	case Reuse:
+		l.standing.pass(g.Label(), l.facts.judging[g.Label()])
 		l.reviewOr(g, then)
 		return
 	case Skipped:
 		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
 	case Run, Rerun, Judge:
+		if !l.asLeft(g) {
+			then(false)
+			return
+		}
 	case Depends, Blocked, Uncertain:
 		then(false)
 		return
@@ -151,8 +159,8 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 			case after.judged[g.Label()] == before:
 				l.passGate(g, v, nil, took, then)
 			case !again:
-				l.facts.judged[g.Label()] = after.judged[g.Label()]
-				l.surveyed(g, true, then)
+				l.facts.look(g, after)
+				l.takeMended(g, func(err error) { l.judged(g, err, true, then) })
 			default:
 				l.failGate(g, v, nil, took, checkpoint.Failure{
 					Outcome: "result", Message: "what it judges changed while it was judged, twice",
@@ -199,6 +207,7 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.
 
 // passGate records that a gate has passed, and stops for review where that is asked for.
 func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
+	l.standing.pass(g.Label(), l.facts.judging[g.Label()])
 	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
 	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
 	l.reviewOr(g, then)

@@ -43,6 +43,8 @@ type loop struct {
 
 	shapes func() *shapes // of what went wrong in an output; compiled with the first failure of the run
 
+	standing *standing // what steps to come may rely on
+
 	kept   map[string]string // digests of the edits that a checkpoint holds, by path: they may be overwritten
 	keptIn string            // that checkpoint
 

@@ -125,6 +125,10 @@ func (l *loop) decided(n *node) {
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
 			return
 		}
+		if edits := l.standing.among(n.ws.Inputs, l.facts.inputs[n.ws.Name], func(p string) bool { return l.sv.own.foreign(n.ws, p) }); l.stopFor(edits) {
+			l.end(n, false)
+			return
+		}
 		l.enter()
 		l.attemptNext(n)
 	case Uncertain:
@@ -158,6 +162,10 @@ func (l *loop) keep(n *node) {
 	case len(n.step.Restores) > 0:
 		l.restoreThen(n, func() { l.keep(n) })
 		return
+	case len(l.pl.undecided(n.step)) > 0: // nobody could decide: it was made since the plan was
+		l.stopFor(conflicting(n.ws.Name, edited(changed)))
+		l.end(n, false)
+		return
 	case len(changed) > 0:
 		l.takeEdits(n, changed)
 		return
@@ -187,11 +195,17 @@ func (l *loop) takeEdits(n *node, changed []Conflict) {
 				paths[i] = checkpoint.Text(c.Path)
 			}
 			l.enter()
-			l.add(nil, checkpoint.WorkstreamEdited{Workstream: n.ws.Name, Artifacts: sortedByPath(slices.Concat(current, partial)), Edited: paths})
-			delete(l.facts.conflicts, n.ws.Name)
+			l.recordEdited(n.ws, sortedByPath(slices.Concat(current, partial)), paths)
 			l.judgeWorkstream(n)
 		}
 	})
+}
+
+// recordEdited puts artifacts on record as they are now.
+func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
+	l.standing.make(ws, artifacts)
+	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
+	delete(l.facts.conflicts, ws.Name)
 }
 
 func sortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {
@@ -211,7 +225,7 @@ func (l *loop) adopt(n *node) {
 				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error()))})
 			default:
 				l.enter()
-				l.add(nil, checkpoint.WorkstreamEdited{Workstream: n.ws.Name, Artifacts: artifacts})
+				l.recordEdited(n.ws, artifacts, nil)
 				l.judgeWorkstream(n)
 			}
 		}

@@ -34,7 +34,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	}
 	if !enabled {
 		l.skipPhase(phase)
-		return true
+		return l.recheck(phase)
 	}
 	nodes := l.enterPhase(phase)
 	// The roots are found before any is dealt with, since that may set others free.
@@ -42,7 +42,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 		l.ready(n)
 	}
 	l.cycle(func() bool { return l.phase.open == 0 })
-	if !settled(nodes) || l.cut() || !l.judgePhase(phase) {
+	if !settled(nodes) || l.cut() || !l.judgePhase(phase) || !l.recheck(phase) {
 		return false
 	}
 	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return n.step.Decision != Skipped }) {

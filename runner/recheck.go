@@ -1,0 +1,244 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+)
+
+// A verdict holds for what was judged, and a record for what was made. People
+// and processes can edit files at any moment of a run, so both are compared
+// again before what uses them starts, before a phase is left, and before the
+// session is complete. What is found then stops the run, and nothing else:
+// going on judges it, or has somebody decide.
+
+// carryOver takes in what stands from the runs before.
+func (l *loop) carryOver(plan *Plan) {
+	st := l.x.State()
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			switch {
+			case s.Kind == GateStep && s.Decision == Reuse:
+				l.standing.pass(s.Name, l.facts.judging[s.Name])
+			case s.Kind == WorkstreamStep && isDone(st.Workstream(s.Name)):
+				l.standing.claim(s.Name, slices.DeleteFunc(slices.Clone(st.Workstream(s.Name).Artifacts), func(a checkpoint.Artifact) bool {
+					owner := l.sv.latest[string(a.Path)]
+					return owner != "" && owner != s.Name
+				}))
+			}
+		}
+	}
+}
+
+// stopFor stops the run because of edits, if any of them is one. What a
+// workstream that has begun and is not done does to its artifacts is not.
+func (l *loop) stopFor(edits []edit) bool {
+	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.underWay(e.path) })
+	for _, e := range edits {
+		if !slices.Contains(l.cause.edits, e) {
+			l.cause.edits = append(l.cause.edits, e)
+		}
+	}
+	if len(edits) > 0 {
+		l.halt(stopPause)
+	}
+	return len(edits) > 0
+}
+
+func (l *loop) underWay(path string) bool {
+	for maker := range l.sv.own.makers(path) {
+		if rec := l.x.State().Workstream(maker.Name); rec.Attempts > 0 && !isDone(rec) && rec.Status != checkpoint.Skipped {
+			return true
+		}
+	}
+	return false
+}
+
+// asLeft reports whether what a gate is to judge is as others left or judged
+// it. Its own verdict is what is reached anew.
+func (l *loop) asLeft(g *pipeline.Gate) bool {
+	l.standing.void(g.Label())
+	return !l.stopFor(l.standing.among(judgedFiles(g), l.facts.judging[g.Label()], func(p string) bool { return l.sv.own.later(g, p) }))
+}
+
+// takeMended puts on record what somebody made of the artifacts of a workstream
+// while its own gate was judging them, or asking about them: it judges them as
+// they are, and they are no edit of work that is done.
+func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
+	if g.Workstream == nil {
+		then(nil)
+		return
+	}
+	ws, now := g.Workstream, byPathOf(l.facts.judging[g.Label()])
+	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
+	var mended []checkpoint.Artifact
+	for i, a := range artifacts {
+		e, differs := l.standing.differs(string(a.Path), now[string(a.Path)])
+		if differs && e.gate == "" && e.maker == ws.Name && now[string(a.Path)] != nil {
+			artifacts[i] = *now[string(a.Path)]
+			artifacts[i].LeftOut = a.LeftOut
+			mended = append(mended, artifacts[i])
+		}
+	}
+	if len(mended) == 0 {
+		then(nil)
+		return
+	}
+	l.spawn("survey "+ws.Name, gateSlot, func(within context.Context) func() {
+		err := hold(within, l.sv.files, mended)
+		return func() {
+			if err == nil && !l.cut() {
+				l.recordEdited(ws, artifacts, pathsOf(mended))
+			}
+			then(err)
+		}
+	})
+}
+
+func pathsOf(files []checkpoint.Artifact) []checkpoint.Text {
+	paths := make([]checkpoint.Text, len(files))
+	for i, a := range files {
+		paths[i] = a.Path
+	}
+	return paths
+}
+
+// recheck looks once more at what was judged and made in a phase, and in all
+// phases when the last is about to be left. It reports whether all of it stands.
+func (l *loop) recheck(phase *pipeline.Phase) bool {
+	phases := []*pipeline.Phase{phase}
+	if phase.Number == len(l.p.Phases) {
+		phases = l.p.Phases
+	}
+	gates, artifacts := l.relied(phases)
+	if len(gates)+len(artifacts) == 0 {
+		return true
+	}
+	ended, same := false, false
+	l.urgent = append(l.urgent, func() {
+		l.spawn("survey "+phase.Name, gateSlot, func(within context.Context) func() {
+			found := newFacts()
+			now, err := l.sv.again(within, found, gates, artifacts)
+			return func() {
+				ended = true
+				switch {
+				case l.cut():
+				case err != nil:
+					l.fail(checkpoint.Failure{Workstream: phase.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))})
+				default:
+					same = !l.stopFor(l.compare(gates, found, artifacts, now))
+				}
+			}
+		})
+	})
+	l.cycle(func() bool { return ended })
+	return same
+}
+
+// relied are the gates of phases that have passed and judge files, and the
+// artifacts on record there.
+func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
+	passed := func(all []*pipeline.Gate) {
+		for _, g := range all {
+			if _, ok := l.standing.files[g.Label()]; ok && len(judgedFiles(g)) > 0 {
+				gates = append(gates, g)
+			}
+		}
+	}
+	for _, phase := range phases {
+		passed(phase.Gates)
+		for _, ws := range phase.Workstreams {
+			passed(ws.Gates)
+			for _, a := range l.x.State().Workstream(ws.Name).Artifacts {
+				if m, ok := l.standing.made.at(string(a.Path)); ok && m.by == ws.Name {
+					artifacts = append(artifacts, string(a.Path))
+				}
+			}
+		}
+	}
+	return gates, artifacts
+}
+
+// again looks at what gates judge, and at artifacts as they are now.
+func (s *surveyor) again(ctx context.Context, f *Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
+	for _, g := range gates {
+		if err := s.gate(ctx, f, g); err != nil {
+			return nil, err
+		}
+	}
+	now := make(map[string]*checkpoint.Artifact, len(artifacts))
+	for _, path := range artifacts {
+		a, err := describe(ctx, s.files, path)
+		switch {
+		case err == nil:
+			now[path] = &a
+		case errors.Is(err, workspace.ErrNotRegular):
+			now[path] = &checkpoint.Artifact{Digest: "not a file"}
+		case !workspace.IsAbsent(err):
+			return nil, fmt.Errorf("look at artifacts again: %w", err)
+		}
+	}
+	return now, nil
+}
+
+func (l *loop) compare(gates []*pipeline.Gate, found *Facts, artifacts []string, now map[string]*checkpoint.Artifact) []edit {
+	var edits []edit
+	for _, path := range artifacts {
+		if e, differs := l.standing.differs(path, now[path]); differs {
+			edits = append(edits, e)
+		}
+	}
+	for _, g := range gates {
+		edits = append(edits, l.standing.since(g.Label(), found.judging[g.Label()])...)
+	}
+	return edits
+}
+
+// conflicting are conflicts as edits.
+func conflicting(workstream string, conflicts []Conflict) []edit {
+	edits := make([]edit, len(conflicts))
+	for i, c := range conflicts {
+		edits[i] = edit{path: string(c.Path), maker: workstream, how: "changed"}
+	}
+	return edits
+}
+
+// describeEdits says what was edited, and what a person can do.
+func (l *loop) describeEdits() string {
+	var after []string
+	files := make(map[string][]string)
+	edited, restored := false, false
+	for _, e := range l.cause.edits {
+		what := "after " + e.gate + " judged it"
+		if e.gate == "" {
+			what = "after " + e.maker + " made it"
+		}
+		if !slices.Contains(after, what) {
+			after = append(after, what)
+		}
+		files[what] = append(files[what], e.path+" was "+e.how)
+		edited = edited || e.maker != "" && e.how == "changed"
+		restored = restored || e.maker != ""
+	}
+	texts := make([]string, len(after))
+	for i, what := range after {
+		texts[i] = list(files[what]) + " " + what
+	}
+	next := l.o.Command("build " + l.p.ID + " --resume")
+	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "
+	switch {
+	case edited:
+		text += fmt.Sprintf("`%[1]s --on-conflict keep` goes on with the edit, `%[1]s --on-conflict restore` with what was made", next)
+	case restored:
+		text += fmt.Sprintf("`%s` puts it back", next)
+	default:
+		text += fmt.Sprintf("`%s` judges it again", next)
+	}
+	return l.o.Mask(text)
+}

@@ -1,0 +1,421 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// onceOnRecord waits until something is on record, and then does what it is told to.
+func onceOnRecord(record, edit string) string {
+	return "until grep -q '" + record + "' .runner/PRD-001/journal.jsonl; do :; done; " + edit
+}
+
+const (
+	good    = `script = "echo good > notes.md"`
+	checked = `gate "ok" {
+      inputs = ["notes.*"]
+      script = "echo ok >> ran; test -e notes.md"
+    }`
+	publishes = `workstream "pub" {
+    effect = "once"
+    inputs = ["notes.*"]
+    script = "cat notes.md > published; echo pub >> ran"
+  }`
+)
+
+// TestEditOfWhatWasJudgedOrMadeStopsTheRun: what somebody edits after a gate
+// judged it or a workstream made it is in nothing that the same run builds on
+// it, and the run says so. Going on judges it again, or has somebody decide.
+func TestEditOfWhatWasJudgedOrMadeStopsTheRun(t *testing.T) {
+	t.Parallel()
+	judged := func(edit string) string {
+		return `phase "one" {
+  workstream "notes" {
+    ` + good + "\n" + checked + `
+  }
+  workstream "slow" { script = "` + onceOnRecord("gate.passed", edit) + `" }
+}
+phase "two" {
+  ` + publishes + `
+}
+`
+	}
+	cases := map[string]struct {
+		pipeline string
+		ran      []string
+		message  string
+		resumed  []string // what runs then
+		failed   bool     // how that ends
+	}{
+		"a judged file is changed":     {judged("echo evil > notes.md"), []string{"ok"}, "notes.md was changed after ok (notes) judged it", []string{"ok", "pub"}, false},
+		"the mode of a judged file":    {judged("chmod 755 notes.md"), []string{"ok"}, "notes.md was changed after ok (notes) judged it", []string{"ok", "pub"}, false},
+		"a judged file is deleted":     {judged("rm notes.md"), []string{"ok"}, "notes.md was deleted after ok (notes) judged it", []string{"ok"}, true},
+		"a file to be judged is added": {judged("echo evil > notes.more"), []string{"ok"}, "notes.more was added after ok (notes) judged it", []string{"ok", "pub"}, false},
+		"before a step of another phase": {`phase "one" {
+  workstream "notes" {
+    ` + good + "\n" + checked + `
+  }
+}
+phase "two" {
+  workstream "slow" { script = "echo evil > notes.md" }
+}
+phase "three" {
+  ` + publishes + `
+}
+`, []string{"ok"}, "notes.md was changed after ok (notes) judged it", []string{"ok", "pub"}, false},
+		"deleted before a step of another phase": {`phase "one" {
+  workstream "notes" {
+    ` + good + "\n" + checked + `
+  }
+}
+phase "two" {
+  workstream "slow" { script = "rm notes.md" }
+}
+phase "three" {
+  ` + publishes + `
+}
+`, []string{"ok"}, "notes.md was deleted after ok (notes) judged it", []string{"ok"}, true},
+		"before a gate of another phase": {`phase "one" {
+  workstream "notes" {
+    ` + good + "\n" + checked + `
+  }
+}
+phase "two" {
+  workstream "slow" { script = "echo evil > notes.md" }
+  gate "again" {
+    inputs = ["notes.md"]
+    script = "echo again >> ran"
+  }
+}
+phase "three" {
+  workstream "last" { script = "echo last >> ran" }
+}
+`, []string{"ok"}, "notes.md was changed after ok (notes) judged it", []string{"ok", "again", "last"}, false},
+		"before the session is complete": {`phase "one" {
+  workstream "notes" {
+    ` + good + "\n" + checked + `
+  }
+}
+phase "two" {
+  workstream "slow" { script = "echo slow >> ran; echo evil > notes.md" }
+}
+`, []string{"ok", "slow"}, "notes.md was changed after ok (notes) judged it", []string{"ok"}, false},
+		"and the last phase is skipped": {`phase "one" {
+  workstream "notes" {
+    ` + good + "\n" + checked + `
+  }
+}
+phase "two" {
+  workstream "slow" { script = "echo slow >> ran; echo evil > notes.md" }
+}
+phase "three" {
+  when = false
+  workstream "never" { script = "echo never >> ran" }
+}
+`, []string{"ok", "slow"}, "notes.md was changed after ok (notes) judged it", []string{"ok"}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, c.pipeline)
+			e := b.must(checkpoint.StatusPaused)
+			b.wantRan(c.ran...)
+			want := c.message + ", while the run was under way; nothing more was started; `runner build PRD-001 --resume` judges it again"
+			if e.Pause == nil || string(e.Pause.Message) != want {
+				t.Errorf("pause %+v, want %q", e.Pause, want)
+			}
+			if _, err := os.Stat(b.path("published")); err == nil {
+				t.Error("it was published")
+			}
+			status := checkpoint.StatusComplete
+			if c.failed {
+				status = checkpoint.StatusFailed
+			}
+			b.must(status)
+			b.wantRan(c.resumed...)
+		})
+	}
+}
+
+// TestEditAfterAnApprovalStopsTheRun: what somebody approved is what is
+// published, or somebody is asked again.
+func TestEditAfterAnApprovalStopsTheRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `phase "one" {
+  workstream "notes" {
+    `+good+`
+    gate "sign-off" {
+      inputs = ["notes.md"]
+      approval { message = "Publish?" }
+    }
+  }
+  workstream "slow" { script = "`+onceOnRecord("gate.approved", "echo evil > notes.md")+`" }
+}
+phase "two" {
+  `+publishes+`
+}
+`)
+	approve := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (notes)", By: checkpoint.Actor{User: "ann"}}
+	answered := make(chan error, 1)
+	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+		go func() {
+			answered <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+		}()
+	})
+	e := b.must(checkpoint.StatusPaused, asked)
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	b.wantRan()
+	if e.Pause == nil || e.Pause.Reason != checkpoint.PauseRequested || !strings.HasPrefix(string(e.Pause.Message), "notes.md was changed after sign-off (notes) judged it") {
+		t.Errorf("pause %+v", e.Pause)
+	}
+	if e := b.must(checkpoint.StatusPaused); e.Pause.Reason != checkpoint.PauseApproval {
+		t.Errorf("pause %+v, want it to ask again", e.Pause)
+	}
+	b.wantRan()
+}
+
+// TestEditOfAnArtifactStopsTheRun: an artifact of a workstream that is done and
+// that somebody edits in the same run is neither read nor recorded as if the
+// workstream had made it, whether or not a gate judged it.
+func TestEditOfAnArtifactStopsTheRun(t *testing.T) {
+	t.Parallel()
+	const makes = good + "\n artifacts = [\"notes.md\"]\n"
+	edits := func(record, before string) string {
+		return `phase "one" {
+  workstream "notes" {
+    ` + before + `
+  }
+  workstream "slow" { script = "` + onceOnRecord(record, "echo evil > notes.md") + `" }
+}
+phase "two" {
+  ` + publishes + `
+}
+`
+	}
+	for name, c := range map[string]struct{ pipeline, message string }{
+		"that nobody judged": {edits(`workstream.completed`, makes), "notes.md was changed after notes made it"},
+		"that was judged":    {edits(`gate.passed`, makes+checked), "notes.md was changed after ok (notes) judged it"},
+		"before a step of its phase": {`phase "one" {
+  workstream "notes" {
+    ` + makes + `
+  }
+  workstream "slow" {
+    depends_on = [workstream.notes]
+    script     = "echo evil > notes.md"
+  }
+  ` + strings.Replace(publishes, `effect = "once"`, `effect = "once"
+    depends_on = [workstream.slow, workstream.notes]`, 1) + `
+}
+`, "notes.md was changed after notes made it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, c.pipeline)
+			e := b.must(checkpoint.StatusPaused)
+			if slices.Contains(b.ran(), "pub") {
+				t.Error("it was published")
+			}
+			if e.Pause == nil || !strings.HasPrefix(string(e.Pause.Message), c.message) || !strings.Contains(string(e.Pause.Message), "`runner build PRD-001 --resume --on-conflict keep`") {
+				t.Errorf("pause %+v, want %q and how to go on", e.Pause, c.message)
+			}
+			if _, err := b.build(); !errors.Is(err, runner.ErrConflict) {
+				t.Errorf("error %v, want a decision to be asked for", err)
+			}
+			b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+			b.wantFile("published", "good")
+		})
+	}
+}
+
+// TestEditBeforeItsTurnIsNotTaken: an artifact that is edited between the plan
+// and the turn of its workstream is an edit like any other: nobody decided that
+// it is kept.
+func TestEditBeforeItsTurnIsNotTaken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "Z" {
+    inputs = ["in"]
+    script = "if test -e again; then echo evil > out; fi"
+  }
+}
+phase "two" {
+  workstream "A" {
+    artifacts = ["out"]
+    script    = "echo A >> ran; echo a > out"
+  }
+}
+phase "three" {
+  workstream "C" { script = "test -e mended" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A")
+	b.write("again", "")
+	b.write("mended", "")
+	b.write("in", "other")
+	if e := b.must(checkpoint.StatusPaused); e.Pause == nil || !strings.HasPrefix(string(e.Pause.Message), "out was changed after A made it") {
+		t.Errorf("pause %+v", e.Pause)
+	}
+	if edited := b.state().Workstream("A").Edited; len(edited) > 0 {
+		t.Errorf("%q was taken as it is", edited)
+	}
+}
+
+// TestDeclaredRewriteIsNoEdit: a workstream that declares what it writes may
+// make what another made or a gate judged anew, or take it away.
+func TestDeclaredRewriteIsNoEdit(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"an artifact is made anew": "cp out/a out/b; echo later > out/a",
+		"an artifact is deleted":   "mv out/a out/b",
+		"a judged file":            "echo later > out/judged; echo > out/b",
+		"a judged file is deleted": "rm out/judged; echo > out/b",
+		"and fails before it does": "test -e out/once || { cp out/a out/once; echo later > out/a; exit 1; }; cat out/a > out/b",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/a"]
+    script    = "mkdir -p out; echo a > out/a; echo judged > out/judged"
+    gate "ok" {
+      inputs = ["out/a", "out/judged"]
+      script = "cat out/a"
+    }
+  }
+}
+phase "two" {
+  workstream "B" {
+    depends_on = [workstream.A]
+    artifacts  = ["out/*"]
+    script     = "`+script+`"
+    retry {
+      attempts         = 2
+      initial_interval = "1ms"
+    }
+  }
+}
+phase "three" {
+  workstream "C" {
+    inputs = ["out/*"]
+    script = "echo C >> ran"
+  }
+}
+`)
+			b.must(checkpoint.StatusComplete)
+			b.wantRan("C")
+		})
+	}
+}
+
+// TestRewriteUnderWayIsNoEdit: while a workstream is at its artifacts, what
+// starts beside it does not take them for edited.
+func TestRewriteUnderWayIsNoEdit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/a"]
+    script    = "mkdir -p out; echo a > out/a"
+  }
+}
+phase "two" {
+  workstream "B" {
+    artifacts = ["out/*"]
+    script    = "echo later > out/a; touch begun; until test -e done; do :; done"
+    timeout   = "10s"
+  }
+  workstream "C" { script = "until test -e begun; do :; done" }
+  workstream "D" {
+    depends_on = [workstream.C]
+    inputs     = ["out/a"]
+    script     = "echo D >> ran; touch done"
+  }
+}
+`)
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("D")
+}
+
+// TestEditWhileAnApprovalIsAskedForIsWhatIsApproved: an artifact that somebody
+// edits while its own gate asks is asked about as it is then, and is on record
+// so once it is approved.
+func TestEditWhileAnApprovalIsAskedForIsWhatIsApproved(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out"]
+    script    = "echo raw > out"
+    gate "sign-off" {
+      approval { message = "Publish?" }
+    }
+  }
+}
+phase "two" {
+  workstream "B" {
+    inputs = ["out"]
+    script = "cat out >> ran"
+  }
+}
+`)
+	approve := checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbApprove, Gate: "sign-off (A)", By: checkpoint.Actor{User: "ann"}}
+	answers, times := make(chan error, 2), 0
+	asked := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindGateAsked }, func() {
+		if times++; times == 1 {
+			b.write("out", "edited")
+		}
+		go func() {
+			answers <- b.store.Ask(context.Background(), approve, func(*checkpoint.Session) error { return errors.New("nobody runs it") })
+		}()
+	})
+	b.must(checkpoint.StatusComplete, asked, func(o *runner.Options) { o.Asker = silent{asked: func() {}} })
+	var refused *checkpoint.RefusedError
+	if err := <-answers; !errors.As(err, &refused) {
+		t.Errorf("the first answer: %v, want a refusal", err)
+	}
+	if err := <-answers; err != nil {
+		t.Errorf("the second answer: %v", err)
+	}
+	b.wantRan("edited")
+	if edited := b.state().Workstream("A").Edited; !slices.Equal(edited, []checkpoint.Text{"out"}) {
+		t.Errorf("edited %q", edited)
+	}
+}
+
+// TestGateThatMendsWhatItJudges: what the own gate of a workstream makes of its
+// artifacts is judged again, and is what is on record then.
+func TestGateThatMendsWhatItJudges(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out"]
+    script    = "echo raw > out"
+    gate "format" { script = "echo formatted > out" }
+  }
+}
+phase "two" {
+  workstream "B" {
+    inputs = ["out"]
+    script = "cat out >> ran"
+  }
+}
+`)
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("formatted")
+	if edited := b.state().Workstream("A").Edited; !slices.Equal(edited, []checkpoint.Text{"out"}) {
+		t.Errorf("edited %q", edited)
+	}
+}

@@ -1,0 +1,209 @@
+package runner
+
+import (
+	"iter"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// standing is what whoever builds on files may rely on, path by path: that an
+// artifact is as its workstream left it, and that what a gate judged is as it
+// judged it. What a workstream that declares it has made since is on record
+// itself, and no edit.
+type standing struct {
+	made   index                            // artifacts, by the workstream that recorded them last
+	judged index                            // by the gate that judged them last
+	files  map[string][]checkpoint.Artifact // what each verdict that holds is about, by the label of its gate
+}
+
+// stand is a file as somebody found or left it.
+type stand struct {
+	file checkpoint.Artifact
+	by   string
+}
+
+func newStanding() *standing {
+	return &standing{made: index{}, judged: index{}, files: make(map[string][]checkpoint.Artifact)}
+}
+
+// make takes in what a workstream has made. What lay under its patterns before
+// is what it was to make, too, so that nothing of that stands any more.
+func (s *standing) make(ws *pipeline.Workstream, artifacts []checkpoint.Artifact) {
+	for _, of := range []index{s.made, s.judged} {
+		for p := range of.matching(ws.Artifacts) {
+			of.remove(p)
+		}
+	}
+	s.claim(ws.Name, artifacts)
+}
+
+// claim takes in artifacts that stand beside all others.
+func (s *standing) claim(workstream string, artifacts []checkpoint.Artifact) {
+	for _, a := range artifacts {
+		s.made.put(string(a.Path), stand{a, workstream})
+	}
+}
+
+// pass takes in what a gate that has passed judged.
+func (s *standing) pass(label string, files []checkpoint.Artifact) {
+	s.void(label)
+	s.files[label] = files
+	for _, a := range files {
+		s.judged.put(string(a.Path), stand{a, label})
+	}
+}
+
+// void takes a verdict back: nobody relies on it while it is judged anew.
+func (s *standing) void(label string) {
+	for _, a := range s.files[label] {
+		if j, ok := s.judged.at(string(a.Path)); ok && j.by == label {
+			s.judged.remove(string(a.Path))
+		}
+	}
+	delete(s.files, label)
+}
+
+// edit is a file that is not as somebody relies on it.
+type edit struct {
+	path  string
+	gate  string // that judged it, "" if none did
+	maker string // the workstream that made it, likewise
+	how   string
+}
+
+// differs compares a file with what stands for it; nil where there is none now.
+func (s *standing) differs(p string, now *checkpoint.Artifact) (edit, bool) {
+	e := edit{path: p, how: howDiffers(now)}
+	if j, ok := s.judged.at(p); ok && (now == nil || digestFiles([]checkpoint.Artifact{j.file}) != digestFiles([]checkpoint.Artifact{*now})) {
+		e.gate = j.by
+	}
+	if m, ok := s.made.at(p); ok && m.file.Digest != "" && (now == nil || now.Digest != m.file.Digest) {
+		e.maker = m.by
+	}
+	return e, e.gate != "" || e.maker != ""
+}
+
+func howDiffers(now *checkpoint.Artifact) string {
+	if now == nil {
+		return "deleted"
+	}
+	return "changed"
+}
+
+// among compares what was found under patterns with what stands for it.
+func (s *standing) among(patterns []string, found []checkpoint.Artifact, leaveOut func(string) bool) []edit {
+	var edits []edit
+	there := make(map[string]bool, len(found))
+	for i, a := range found {
+		there[string(a.Path)] = true
+		if e, ok := s.differs(string(a.Path), &found[i]); ok {
+			edits = append(edits, e)
+		}
+	}
+	for _, of := range []index{s.made, s.judged} {
+		for p := range of.matching(patterns) {
+			if there[p] || leaveOut(p) {
+				continue
+			}
+			if e, ok := s.differs(p, nil); ok {
+				there[p] = true
+				edits = append(edits, e)
+			}
+		}
+	}
+	return edits
+}
+
+// since compares what a gate would judge now with what it judged.
+func (s *standing) since(label string, now []checkpoint.Artifact) []edit {
+	files := byPathOf(now)
+	var edits []edit
+	was := byPathOf(s.files[label])
+	for _, a := range s.files[label] {
+		if e, ok := s.differs(string(a.Path), files[string(a.Path)]); ok {
+			edits = append(edits, e)
+		}
+	}
+	for _, a := range now {
+		if _, made := s.made.at(string(a.Path)); was[string(a.Path)] == nil && !made {
+			edits = append(edits, edit{path: string(a.Path), gate: label, how: "added"})
+		}
+	}
+	return edits
+}
+
+func byPathOf(files []checkpoint.Artifact) map[string]*checkpoint.Artifact {
+	m := make(map[string]*checkpoint.Artifact, len(files))
+	for i := range files {
+		m[string(files[i].Path)] = &files[i]
+	}
+	return m
+}
+
+// index holds files by directory and name, so that what a pattern may match is
+// found without a look at all the others.
+type index map[string]map[string]stand
+
+func (x index) at(p string) (stand, bool) {
+	s, ok := x[path.Dir(p)][path.Base(p)]
+	return s, ok
+}
+
+func (x index) put(p string, s stand) {
+	dir := path.Dir(p)
+	if x[dir] == nil {
+		x[dir] = make(map[string]stand)
+	}
+	x[dir][path.Base(p)] = s
+}
+
+func (x index) remove(p string) {
+	dir := path.Dir(p)
+	if delete(x[dir], path.Base(p)); len(x[dir]) == 0 {
+		delete(x, dir)
+	}
+}
+
+// matching yields the paths that match one of the patterns, some more than
+// once. The one that is yielded may be removed.
+func (x index) matching(patterns []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, pattern := range patterns {
+			if p := path.Clean(pattern); !strings.ContainsAny(p, `*?[{\`) {
+				if _, ok := x.at(p); ok && !yield(p) {
+					return
+				}
+				continue
+			}
+			for dir := range x.dirs(pattern) {
+				for name := range x[dir] {
+					p := path.Join(dir, name)
+					if ok, err := doublestar.Match(path.Clean(pattern), p); err == nil && ok && !yield(p) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// dirs yields the directories in which files may match the pattern.
+func (x index) dirs(pattern string) iter.Seq[string] {
+	base, rest := doublestar.SplitPattern(path.Clean(pattern))
+	if !strings.Contains(rest, "/") && rest != "**" {
+		return slices.Values([]string{base})
+	}
+	return func(yield func(string) bool) {
+		for dir := range x {
+			if (base == "." || dir == base || strings.HasPrefix(dir, base+"/")) && !yield(dir) {
+				return
+			}
+		}
+	}
+}
