@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,6 +51,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 			w.Attempts, w.StartedAt = e.Attempt, &at
 		}
 		w.Status, w.EndedAt, w.Error = Uncertain, &at, &e.Error
+		w.SameAs = cmp.Or(e.SameAs, w.SameAs)
 	case WorkstreamResolved:
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
 		s.resetWorkstream(w, e.Reason)
@@ -68,8 +70,8 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 }
 
 // adoptWork takes work as done that nobody saw the end of. What it made is not
-// on record yet, and what an earlier run made does not count, unless it is what
-// a rollback took back. What it was made from is what was there when that was
+// on record yet, and what an earlier run made does not count, unless that is
+// said. What it was made from is what was there when that was
 // decided, whatever it was started from.
 func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamResolved) {
 	w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs = Succeeded, seq, nil, nil, nil

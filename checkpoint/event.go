@@ -222,8 +222,11 @@ type WorkstreamUncertain struct {
 	Workstream string `json:"workstream"`
 	// Attempt is how often a session had started it that was imported over by
 	// an earlier one of its own: this one. 0: the attempts on record are all.
-	Attempt int     `json:"attempt,omitempty"`
-	Error   Failure `json:"error"`
+	Attempt int `json:"attempt,omitempty"`
+	// SameAs names the workstream that it may be, where that is not in the
+	// pipeline any more: it may have happened under that name.
+	SameAs string  `json:"same_as,omitempty"`
+	Error  Failure `json:"error"`
 }
 
 // Resolution decides an uncertain workstream.
@@ -243,7 +246,7 @@ type WorkstreamResolved struct {
 	By         Actor      `json:"by"`
 	Verified   bool       `json:"verified,omitempty"` // by the verify command
 	Digest     *Digest    `json:"digest,omitempty"`   // of one that is done: what it counts as run from; nil is not known
-	Work       *Work      `json:"work,omitempty"`     // likewise: what a rollback took back of it, nil: nothing
+	Work       *Work      `json:"work,omitempty"`     // likewise: what it had on record earlier, nil: nothing
 	Reason     Text       `json:"reason,omitempty"`
 }
 

@@ -27,7 +27,7 @@ func (i *Import) uncertain(relation Relation, here *State) []WorkstreamUncertain
 		return nil
 	}
 	var events []WorkstreamUncertain
-	for had := range here.records() {
+	for had := range here.Records() {
 		w := i.State.Workstream(had.Name)
 		if w == nil { // the pipeline did not have it then
 			w = &Workstream{}

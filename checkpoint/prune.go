@@ -283,7 +283,7 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 		for _, ref := range r.state.Checkpoints {
 			seen = append(seen, ref.CreatedAt)
 		}
-		for w := range r.state.records() {
+		for w := range r.state.Records() {
 			if w.EndedAt != nil {
 				seen = append(seen, *w.EndedAt)
 			}

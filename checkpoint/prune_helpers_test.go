@@ -132,7 +132,7 @@ func missingOf(t testing.TB, s *Store, state *State) string {
 func digestsOf(t testing.TB, s *Store, state *State) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
-	for w := range state.records() {
+	for w := range state.Records() {
 		if max(w.WorkSeq, w.FilesSeq) <= state.EmptiedSeq { // their bytes were given up
 			continue
 		}

@@ -122,7 +122,7 @@ func (c *Capture) shallowSize() int64 { return c.Bytes + listedBytes*int64(c.Fil
 // were not given up since.
 func artifactLists(s *State) [][]Artifact {
 	var lists [][]Artifact
-	for w := range s.records() {
+	for w := range s.Records() {
 		if len(w.Artifacts) > 0 && !s.gaveUp(w) {
 			lists = append(lists, w.Artifacts)
 		}

@@ -187,7 +187,7 @@ func (r *JournalRebuild) settle(old *salvaged) {
 	s := r.state
 	s.Seq = r.Seq
 	started := r.begun(old)
-	for w := range s.records() {
+	for w := range s.Records() {
 		if !w.Once || w.Status == Completed || w.Status == Succeeded || w.Status == Skipped || w.Status == Uncertain || !r.More && !started[w.Name] {
 			continue
 		}

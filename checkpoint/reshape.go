@@ -54,7 +54,7 @@ func reshapeWorkstream(old *index, ws WorkstreamShape) *Workstream {
 // of those to which nothing ever happened.
 func (s *State) without(has map[string]bool) []*Workstream {
 	var gone []*Workstream
-	for w := range s.records() {
+	for w := range s.Records() {
 		nothing := w.Attempts == 0 && (w.Status == Pending || w.Status == Skipped)
 		if has[w.Name] || nothing {
 			continue

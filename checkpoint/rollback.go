@@ -171,7 +171,7 @@ func (r *Rollback) compareState(now *State) {
 			r.Invalidates = append(r.Invalidates, ref.ID)
 		}
 	}
-	for w := range after.records() {
+	for w := range after.Records() {
 		if had := now.Workstream(w.Name); w.Status == Uncertain && (had == nil || had.Status != Uncertain) {
 			r.Uncertain = append(r.Uncertain, w.Name)
 		}

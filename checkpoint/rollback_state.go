@@ -99,7 +99,7 @@ func (s *State) carryOn(now *State) {
 		}
 		carryGates(p.Gates, now)
 	}
-	for had := range now.records() {
+	for had := range now.Records() {
 		w := s.Workstream(had.Name)
 		switch {
 		case w == nil && had.Attempts == 0:

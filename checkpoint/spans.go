@@ -70,7 +70,7 @@ func (t *spans) compare(s *State, seq uint64) {
 	for name := range t.open {
 		t.replace(name, s.held(name), seq)
 	}
-	for w := range s.records() {
+	for w := range s.Records() {
 		t.replace(w.Name, s.held(w.Name), seq)
 	}
 }

@@ -122,6 +122,7 @@ type Workstream struct {
 	Reason     Text            `json:"reason,omitempty"` // why it is skipped or pending again
 	Imported   bool            `json:"imported,omitempty"`
 	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
+	SameAs     string          `json:"same_as,omitempty"` // the workstream, gone from the pipeline, that it was taken for
 	Gates      []*Gate         `json:"gates,omitempty"`
 
 	phase *Phase
@@ -300,9 +301,9 @@ func (ix *index) add(p *Phase, w *Workstream) {
 	}
 }
 
-// records yields all workstreams of which something is on record: those that are
+// Records yields all workstreams of which something is on record: those that are
 // gone from the pipeline, and those that it has.
-func (s *State) records() iter.Seq[*Workstream] {
+func (s *State) Records() iter.Seq[*Workstream] {
 	return func(yield func(*Workstream) bool) {
 		for _, w := range s.Gone {
 			if !yield(w) {

@@ -21,7 +21,7 @@ func newTracker() *tracker { return &tracker{known: map[Text]string{}, files: ma
 
 // adopt starts from a state of which no events are known.
 func (t *tracker) adopt(s *State) {
-	for w := range s.records() {
+	for w := range s.Records() {
 		if w.Step > 0 && w.Step == s.Steps {
 			t.lastStep = w.Name
 		}

@@ -21,17 +21,17 @@ func (e *AbsentError) Unwrap() error { return e.Err }
 // Adopted is what a workstream has on record that is said to be done.
 type Adopted struct {
 	Digest *checkpoint.Digest // what it counts as run from; nil is not known
-	Work   *checkpoint.Work   // what a rollback took back of it; nil: nothing
+	Work   *checkpoint.Work   // what it had on record earlier; nil: nothing
 }
 
 // Adopt finds out what a workstream counts as that is said to be done. It counts
 // as run from what there is now; what can't be known yet, since something before
 // it has to run again, or since the pipeline does not have it any more or is not
-// known (nil), is what its last attempt was started from. What a rollback took back of it is brought
-// back, with those of its artifacts that are not there; nothing else changes.
-// It fails with an *AbsentError where a declared artifact is missing all the same.
+// known (nil), is what its last attempt was started from. What it had on record
+// earlier is brought back, with those of its artifacts that are not there; nothing
+// else changes. It fails with an *AbsentError where a declared artifact is missing all the same.
 func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream string) (a Adopted, err error) {
-	if a.Work, err = o.Store.TakenBack(st, workstream); err != nil {
+	if a.Work, err = o.Store.EarlierWork(st, workstream); err != nil {
 		return a, err
 	}
 	var ws *pipeline.Workstream

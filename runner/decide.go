@@ -22,6 +22,8 @@ type subject struct {
 	conflicts []Conflict        // recorded artifacts that are missing or changed
 	choice    OnConflict        // what to do with changed ones: keep, restore, or undecided
 
+	formerly *checkpoint.Workstream // of another name, which it may be; nil: none
+
 	enabled  enabling // what its when, and that of its phase, say
 	forced   string   // why it was chosen to run again, "" when it was not
 	excluded string   // why it was chosen not to run, "" when it was not
@@ -72,6 +74,9 @@ func decidePending(s subject, step Step) Step {
 	if len(s.rerun) > 0 {
 		step.On = s.rerun
 	}
+	if s.formerly != nil {
+		return step.with(Uncertain, "%s, which is no longer declared, %s; is %s the same?", s.formerly.Name, happened(s.formerly), s.ws.Name)
+	}
 	if s.record == nil || s.record.Attempts == 0 && s.record.Reason == "" {
 		return step.with(Run, "not run yet")
 	}
@@ -91,6 +96,14 @@ func decidePending(s subject, step Step) Step {
 		}
 		return step.with(Run, "not run yet")
 	}
+}
+
+// happened says what is known of a step that must happen only once.
+func happened(w *checkpoint.Workstream) string {
+	if isDone(w) {
+		return "completed"
+	}
+	return "may have happened"
 }
 
 // decideDone decides what was completed, or whose work at least is done.

@@ -134,9 +134,13 @@ func (l *loop) decided(n *node) {
 	case Uncertain:
 		l.enter()
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Uncertain {
-			l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: checkpoint.Failure{
+			e := checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: checkpoint.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
-			}})
+			}}
+			if of := l.pl.formerly(n.ws, rec); of != nil {
+				e.SameAs = of.Name
+			}
+			l.add(nil, e)
 		}
 		l.uncertain(n)
 	case Blocked, Depends:

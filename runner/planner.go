@@ -58,9 +58,40 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			s.broken = "it can't be evaluated: " + firstError(diags)
 		}
 	}
+	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else it is decided when its turn has come
+		s.formerly = pl.formerly(ws, s.record)
+	}
 	step := decide(s)
 	pl.steps[ws.Name] = step
 	return step, diags
+}
+
+// formerly finds the record of a step that must happen only once, that has left
+// the pipeline and may have happened, and that was declared as one is now of
+// which nothing is on record: that may be the same under another name. It is
+// asked about only once. Nil: there is none.
+func (pl *planner) formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Workstream {
+	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Status != checkpoint.Pending || rec.SameAs != "") {
+		return nil
+	}
+	definition := ""
+	for w := range pl.st.Records() {
+		maybe := isDone(w) || w.Status == checkpoint.Uncertain || w.Status == checkpoint.Running
+		if !w.Once || !maybe || w.Digest.Definition == "" || pl.p.Workstream(w.Name) != nil {
+			continue
+		}
+		if definition == "" {
+			inv, diags := ws.Invocation(pl.results(ws.NeedsResults(), 0))
+			if diags.HasErrors() {
+				return nil
+			}
+			definition = inv.Definition
+		}
+		if w.Digest.Definition == definition {
+			return w
+		}
+	}
+	return nil
 }
 
 // before sorts what a workstream depends on, or reads the artifacts of, into

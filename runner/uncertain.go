@@ -26,7 +26,7 @@ func (l *loop) uncertain(n *node) {
 	task.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	task.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	task.Env["RUNNER_ATTEMPT"] = strconv.Itoa(attempt)
-	had, err := l.o.Store.TakenBack(l.x.State(), n.ws.Name)
+	had, err := l.o.Store.EarlierWork(l.x.State(), n.ws.Name)
 	if err != nil {
 		l.warn(err.Error())
 	}
@@ -55,7 +55,7 @@ func (l *loop) uncertain(n *node) {
 
 // verified goes on with what the verify command found out. What did not happen
 // has failed, if it was tried in this run; else it is tried now. Of what did, had
-// is what a rollback took back, nil for nothing.
+// is what was on record earlier, nil for nothing.
 func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) {
 	last := l.x.State().Workstream(n.ws.Name).Error
 	e := checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}

@@ -29,12 +29,13 @@ never run again by itself. Look for yourself whether it happened, then say so.
 
 With --done it counts as made from what there is now: its declaration, its
 inputs, its variables and the results that it uses. When these change it is
-asked about again. Where it had completed and a rollback took that back, its
-artifacts, outputs and metrics come back as they were; else the artifacts that
-it declares must be there. So its pipeline is read, from the file that the session ran
-or that -f names, and takes its variables as ` + "`runner build`" + ` does. Where the
-pipeline is gone or lacks a value, and neither -f nor a variable is named here,
-it counts as made from what its last attempt was started from.`,
+asked about again. Where it had completed and a rollback took that back, or where
+it completed under another name, its artifacts, outputs and metrics come back as
+they were; else the artifacts that it declares must be there. So its pipeline is
+read, from the file that the session ran or that -f names, and takes its variables
+as ` + "`runner build`" + ` does. Where the pipeline is gone or lacks a value, and
+neither -f nor a variable is named here, it counts as made from what its last
+attempt was started from.`,
 		Example: `  runner resolve PRD-009 WS3 --done -m "the mail went out"`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,7 +84,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	}
 	fmt.Fprintf(env.stdout, "Resolved %s of %s as %s\n", o.workstream, prd, r.request.Resolution)
 	if r.back {
-		fmt.Fprintln(env.stdout, "What it had made before the rollback is back on record: its artifacts, outputs and metrics")
+		fmt.Fprintln(env.stdout, "What it had made is back on record: its artifacts, outputs and metrics")
 	}
 	if alone {
 		fmt.Fprintf(env.stdout, "Next: %s\n", env.command("build "+prd+" --resume"))
@@ -118,7 +119,7 @@ func checkUncertain(st *checkpoint.State, name string) error {
 type resolving struct {
 	env      *environment
 	store    *checkpoint.Store
-	back     bool // what a rollback had taken back of it is on record again
+	back     bool // what it had made earlier is on record again
 	request  checkpoint.Request
 	pipeline pipelineRef // as the command line names it
 }

@@ -6,15 +6,27 @@ import (
 	"slices"
 )
 
-// TakenBack returns the work that a step which must happen only once had on
-// record, and that a rollback took back: nil where the step is not uncertain,
-// where its last attempt had not completed, and where the record is lost. It is
-// read off the checkpoints that undo rollbacks.
-func (s *Store) TakenBack(st *State, workstream string) (*Work, error) {
+// EarlierWork returns the work that an uncertain workstream has had on record:
+// under another name, or in its last attempt, before a rollback took that back.
+// It is nil where there was none, and where its record is lost.
+func (s *Store) EarlierWork(st *State, workstream string) (*Work, error) {
 	w := st.Workstream(workstream)
 	if w == nil || w.Status != Uncertain {
 		return nil, nil //nolint:nilnil // documented above
 	}
+	if of := st.Workstream(w.SameAs); of != nil && w.Attempts == 0 {
+		if !of.worked() {
+			return nil, nil //nolint:nilnil // documented above
+		}
+		work := st.workOf(of)
+		work.Attempt = w.Attempts
+		return work, nil
+	}
+	return s.takenBack(st, w)
+}
+
+// takenBack reads it off the checkpoints that undo rollbacks.
+func (s *Store) takenBack(st *State, w *Workstream) (*Work, error) {
 	for _, past := range slices.Backward(st.Rollbacks) {
 		ref := st.indexed().checkpoints[past.Safety]
 		if ref == nil || past.Error != "" {
@@ -26,17 +38,22 @@ func (s *Store) TakenBack(st *State, workstream string) (*Work, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look for what a rollback took back of %s: %w", workstream, err)
+			return nil, fmt.Errorf("look for what a rollback took back of %s: %w", w.Name, err)
 		}
-		had := file.State.Workstream(workstream)
+		had := file.State.Workstream(w.Name)
 		switch {
 		case had == nil || had.Attempts != w.Attempts: // it was started again since
 			return nil, nil //nolint:nilnil // documented above
-		case had.WorkSeq > 0 && (had.Status == Completed || had.Status == Succeeded):
+		case had.worked():
 			return file.State.workOf(had), nil
 		}
 	}
 	return nil, nil //nolint:nilnil // documented above
+}
+
+// worked reports whether work is on record that was done.
+func (w *Workstream) worked() bool {
+	return w.WorkSeq > 0 && (w.Status == Completed || w.Status == Succeeded)
 }
 
 // workOf is what a workstream has on record, as the event had it that recorded it.
