@@ -41,6 +41,12 @@ func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
 			if name != "child" && !isAlive(pid) {
 				t.Fatal("it died with its runner, and the test proves nothing")
 			}
+			if shown := launch(t, dir, "status", "PRD-001"); name != "child" {
+				shown.exits(0)
+				if want := fmt.Sprintf("(pid %d)", pid); !strings.Contains(shown.stdout.String(), "Still running:") || !strings.Contains(shown.stdout.String(), want) {
+					t.Errorf("the status does not tell of %s:\n%s", want, shown.stdout.String())
+				}
+			}
 			replace(t, dir+"/escape.sh", []byte("kill -0 $(cat orphan) 2> /dev/null && ! grep -q '^State:.Z' /proc/$(cat orphan)/status && echo > together; exit 0\n"))
 			l = launch(t, dir, "build", "PRD-001", "--resume")
 			said := l.exits(0)
@@ -66,3 +72,44 @@ pipeline "PRD-001" {
     workstream "WS1" { command = ["sh", "escape.sh"] }
   }
 }`
+
+// TestStatusAfterAKillSaysWhatIsUncertain: what must happen only once and was cut
+// off by a kill is uncertain as soon as somebody looks, and can be decided at once.
+func TestStatusAfterAKillSaysWhatIsUncertain(t *testing.T) {
+	t.Parallel()
+	for answer, sent := range map[string]int{"--done": 1, "--rerun": 2} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			dir := newWorkspace(t, `
+pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" {
+      effect = "once"
+      script = "echo sent >> sent; test -e again && exit 0; echo > ready; sleep 300"
+    }
+  }
+}`)
+			l := launch(t, dir, "build", "PRD-001")
+			awaitFile(t, dir, "ready")
+			refused := launch(t, dir, "resolve", "PRD-001", "WS1", answer)
+			if said := refused.exits(2); !strings.Contains(said, "once the run has ended") {
+				t.Errorf("while it runs it says %q", said)
+			}
+			l.signal(syscall.SIGKILL)
+			l.exits(-1)
+			status := launch(t, dir, "status", "PRD-001")
+			status.exits(0)
+			for _, want := range []string{"uncertain", "runner resolve PRD-001 WS1 --done", "runner resolve PRD-001 WS1 --rerun"} {
+				if !strings.Contains(status.stdout.String(), want) {
+					t.Errorf("no %q in\n%s", want, status.stdout.String())
+				}
+			}
+			replace(t, dir+"/again", nil)
+			launch(t, dir, "resolve", "PRD-001", "WS1", answer).exits(0)
+			launch(t, dir, "build", "PRD-001", "--resume").exits(0)
+			if n := lines(t, dir, "sent"); n != sent {
+				t.Errorf("it was sent %d times, not %d", n, sent)
+			}
+		})
+	}
+}

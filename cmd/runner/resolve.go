@@ -108,7 +108,8 @@ func checkUncertain(st *checkpoint.State, name string) error {
 		}
 		return err
 	}
-	if w.Status != checkpoint.Uncertain {
+	cutOff := w.Status == checkpoint.Running && w.Once // by a kill, or else its owner refuses
+	if w.Status != checkpoint.Uncertain && !cutOff {
 		return withHint(usageErrorf("%s is not uncertain: it is %s", name, w.Status),
 			fmt.Sprintf("`runner build %s --resume --invalidate %s` runs it again", st.PRD, text.ShellWord(name)))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
+	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
 
@@ -30,6 +31,7 @@ type sessionStatus struct {
 	Counts         stepCounts                `json:"workstreams"`
 	Phases         []*checkpoint.Phase       `json:"phases"`
 	Running        []runningStep             `json:"running"`
+	Alive          []aliveProcess            `json:"alive"` // what a runner that was killed has left running
 	Waiting        []waitingGate             `json:"waiting"`
 	Uncertain      []string                  `json:"uncertain"`
 	Error          *checkpoint.Failure       `json:"error,omitempty"`
@@ -71,6 +73,25 @@ type stepCounts struct {
 type runningStep struct {
 	Name  string     `json:"name"`
 	Since *time.Time `json:"since,omitempty"`
+}
+
+// aliveProcess is a process on this machine that has outlived its runner.
+type aliveProcess struct {
+	PID        int    `json:"pid"`
+	Workstream string `json:"workstream,omitempty"`
+}
+
+// outlived are the processes that have outlived the runner of a session.
+func outlived(session string) []aliveProcess {
+	all := []aliveProcess{}
+	for _, p := range process.Alive(session) {
+		all = append(all, aliveProcess{PID: p.PID, Workstream: p.Task})
+	}
+	return all
+}
+
+func (p aliveProcess) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s (pid %d)", p.Workstream, p.PID))
 }
 
 // waitingGate is a gate that waits for a person.
@@ -149,7 +170,7 @@ func damagedStatus(env *environment, prd string, err error) sessionStatus {
 func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionStatus {
 	s := sessionStatus{
 		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: checkpoint.Text(snap.RescuePath),
-		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Waiting: []waitingGate{}, Uncertain: []string{},
+		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Alive: []aliveProcess{}, Waiting: []waitingGate{}, Uncertain: []string{},
 	}
 	if h := snap.Owner; h != nil {
 		s.Owner = &owner{User: h.User, Host: h.Host, PID: h.PID, Since: h.Since}
@@ -175,7 +196,7 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 	s.Killed = s.Owner == nil && killed(st)
 	s.Phases = resultless(st.Phases)
 	if s.Killed {
-		s.Phases = resultless(cutOff(st))
+		s.Phases, s.Alive = resultless(cutOff(st)), outlived(st.Session)
 	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
 	if s.Owner == nil { // who else carries it out
@@ -192,7 +213,7 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 }
 
 // cutOff are the phases of a session whose runner was killed: what is on record
-// as running does not run.
+// as running does not run, and nobody knows the end of what must happen only once.
 func cutOff(st *checkpoint.State) []*checkpoint.Phase {
 	phases := st.Clone().Phases
 	gates := func(list []*checkpoint.Gate) {
@@ -204,7 +225,11 @@ func cutOff(st *checkpoint.State) []*checkpoint.Phase {
 	}
 	for _, p := range phases {
 		for _, w := range p.Workstreams {
-			if w.Status == checkpoint.Running {
+			switch {
+			case w.Status != checkpoint.Running:
+			case w.Once:
+				w.Status = checkpoint.Uncertain
+			default:
 				w.Status = checkpoint.Interrupted
 			}
 			gates(w.Gates)
@@ -275,9 +300,7 @@ func (s sessionStatus) next(env *environment) []string {
 		return []string{env.command(rollbackCommand(s.PRD, r.To, r.Scope)), resume}
 	}
 	switch s.Status {
-	case checkpoint.StatusInitialized, checkpoint.StatusInProgress:
-		return []string{resume}
-	case checkpoint.StatusPaused:
+	case checkpoint.StatusInitialized, checkpoint.StatusInProgress, checkpoint.StatusPaused:
 		return append(s.answers(env), resume)
 	case checkpoint.StatusFailed:
 		if e := s.Error; e != nil && e.Log != "" && e.Workstream != "" {

@@ -28,6 +28,8 @@ func TestNextAction(t *testing.T) {
 	failed.Error = &checkpoint.Failure{Workstream: `service["a"]`, Log: "x.log"}
 	killed := with(checkpoint.StatusInProgress, checkpoint.Running)
 	killed.RunningAt = &past
+	once := killed.Clone()
+	once.Phases[0].Workstreams[0].Once = true
 	tests := []struct {
 		name  string
 		snap  checkpoint.Snapshot
@@ -37,6 +39,8 @@ func TestNextAction(t *testing.T) {
 		{"initialized", checkpoint.Snapshot{State: with(checkpoint.StatusInitialized, checkpoint.Pending)}, "initialized", []string{resume}},
 		{"running", checkpoint.Snapshot{State: killed, Owner: &checkpoint.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
 		{"killed", checkpoint.Snapshot{State: killed}, "in_progress (was running, killed)", []string{resume}},
+		{"killed in what must happen only once", checkpoint.Snapshot{State: once}, "in_progress (was running, killed)",
+			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"paused", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Pending)}, "paused", []string{resume}},
 		{"waiting", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Succeeded, asked(nil))}, "paused",
 			[]string{"runner approve PRD-009 'sign-off (WS1)'", resume}},

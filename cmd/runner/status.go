@@ -233,6 +233,13 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	if s.Killed {
 		add("Runner", "was running, killed")
 	}
+	if len(s.Alive) > 0 {
+		alive := make([]string, len(s.Alive))
+		for i, p := range s.Alive {
+			alive[i] = p.String()
+		}
+		add("Still running", strings.Join(alive, ", ")+": the next command that changes the session ends it first")
+	}
 	running := make([]string, len(s.Running))
 	for i, r := range s.Running {
 		running[i] = r.Name

@@ -47,6 +47,33 @@ func (e *Executor) Recover(ctx context.Context, session string) ([]runner.Leftov
 	}
 }
 
+// Alive returns the processes of a session that are alive on this machine and
+// belong to our user, but this program and those it descends from: what Recover
+// would end. What can't be seen is not told.
+func Alive(session string) []runner.Leftover {
+	pids, err := allProcesses()
+	if err != nil || session == "" {
+		return nil
+	}
+	var alive []runner.Leftover
+	spared := ancestors()
+	for _, pid := range pids {
+		if spared[pid] {
+			continue
+		}
+		h, ok := openHandle(pid, sessionVariable, session)
+		if !ok {
+			continue
+		}
+		workstream, _ := lookUpEnviron(h.environ, workstreamVariable)
+		if !h.info.zombie {
+			alive = append(alive, runner.Leftover{PID: pid, Command: "[" + h.info.name + "]", Task: workstream})
+		}
+		h.close()
+	}
+	return alive
+}
+
 // recovery is one call of Recover.
 type recovery struct {
 	executor *Executor
