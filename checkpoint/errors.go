@@ -18,6 +18,11 @@ var ErrNoCheckpoint = errors.New("no such checkpoint")
 // which stopped for that reason. It comes within a *PoisonedError.
 var ErrLockLost = store.ErrLockLost
 
+// ErrJournalChanged says that somebody else moved, deleted, replaced or wrote to
+// the journal of this runner, which stopped for that reason. It comes within a
+// *PoisonedError.
+var ErrJournalChanged = store.ErrLogChanged
+
 // ErrNotRegular says that something else is in the place of a file of the state.
 var ErrNotRegular = store.ErrNotRegular
 

@@ -93,6 +93,8 @@ func (x *Session) Acknowledge(a Ack) (Commit, error) {
 	switch {
 	case x.bad != nil:
 		return Commit{}, x.bad
+	case errors.Is(a.Err, store.ErrLogChanged) && x.owns() != nil: // who took the lock changed it
+		return Commit{}, x.bad
 	case a.Err != nil:
 		x.poison(a.Err)
 		return Commit{}, x.bad

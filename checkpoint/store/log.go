@@ -18,6 +18,10 @@ const MaxRecord = 64 << 20
 // earlier append failed.
 var ErrClosed = errors.New("the log takes no more records")
 
+// ErrLogChanged says that a log is not as it was left: what is appended to it
+// would be lost with its name, or stand behind what somebody else wrote.
+var ErrLogChanged = errors.New("the file was moved, deleted, replaced or written to by somebody else")
+
 // Log is an append log of records; a record is a line.
 //
 // What Append has returned nil for is there after a power cut, and so is all
@@ -25,7 +29,9 @@ var ErrClosed = errors.New("the log takes no more records")
 // is on disk, so that a Log must take nothing more: every later Append gives
 // an error that is ErrClosed.
 type Log interface {
-	// Append adds one record, whose last byte must be its only newline.
+	// Append adds one record, whose last byte must be its only newline. It is
+	// ErrLogChanged where the log has lost its name, or is longer or shorter
+	// than it was left, before the record is in it or by the time it is.
 	Append(record []byte) error
 	// Records yields what is in the log, from its beginning. Only the last one
 	// can be without its newline. A log that does not exist is empty. The
@@ -53,6 +59,8 @@ type fileLog struct {
 	fs   FS
 	path string
 	file File
+	size int64       // that it has, once it is open or was replaced
+	made fs.FileInfo // what it was replaced with; nil if it was not
 	bad  error
 }
 
@@ -73,12 +81,19 @@ func (l *fileLog) append(record []byte) error {
 			return err
 		}
 	}
+	if err := l.check(); err != nil {
+		return err
+	}
 	if n, err := l.file.Write(record); err != nil {
 		return err
 	} else if n < len(record) {
 		return io.ErrShortWrite
 	}
-	return l.file.Sync()
+	l.size += int64(len(record))
+	if err := l.file.Sync(); err != nil {
+		return err
+	}
+	return l.check()
 }
 
 func (l *fileLog) open() error {
@@ -87,7 +102,30 @@ func (l *fileLog) open() error {
 		return err
 	}
 	l.file = f
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case l.made == nil:
+		l.size = info.Size()
+	case !Same(l.made, info):
+		return ErrLogChanged
+	}
 	return l.fs.SyncDir(filepath.Dir(l.path))
+}
+
+// check is ErrLogChanged once the open file is not what was left under the
+// name. It costs two looks at the file's description.
+func (l *fileLog) check() error {
+	held, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := l.fs.Lstat(l.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!Same(held, named) || held.Size() != l.size) {
+		return ErrLogChanged
+	}
+	return err
 }
 
 // fail closes the log for good. The descriptor is closed without another sync,
@@ -148,6 +186,10 @@ func (l *fileLog) replace(records iter.Seq2[Record, error]) error {
 	if err == nil {
 		err = f.Sync()
 	}
+	var made fs.FileInfo
+	if err == nil {
+		made, err = f.Stat()
+	}
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -165,6 +207,7 @@ func (l *fileLog) replace(records iter.Seq2[Record, error]) error {
 	if err := l.fs.Rename(temp, l.path); err != nil {
 		return err
 	}
+	l.made, l.size = made, made.Size()
 	return l.fs.SyncDir(filepath.Dir(l.path))
 }
 

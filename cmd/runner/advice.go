@@ -19,6 +19,8 @@ func systemHint(env *environment, err error) string {
 	switch {
 	case errors.Is(err, checkpoint.ErrLockLost):
 		return "`runner status` shows what is at work now; what was reported as done is on record, and the next build goes on from there"
+	case errors.Is(err, checkpoint.ErrJournalChanged):
+		return "find out what did that; `runner status` says what is left of the session, and which command mends it"
 	case errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong):
 		return "move away what is in the place of that file, " + again
 	case diskFull(err):

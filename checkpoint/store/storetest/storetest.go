@@ -272,6 +272,32 @@ func TestLog(t *testing.T, open func(t *testing.T, name string) store.Log) {
 		expect(t, "append after a failed replacement", l.Append([]byte("x\n")), store.ErrClosed)
 		must(t, l.Close())
 	})
+	t.Run("changed", func(t *testing.T) {
+		one := func(yield func(store.Record, error) bool) { yield(store.Record{Data: []byte("one\n")}, nil) }
+		begin := map[string]func(l store.Log) error{
+			"appended to": func(l store.Log) error { return l.Append([]byte("one\n")) },
+			"replaced":    func(l store.Log) error { return l.Replace(one) },
+		}
+		for was, begin := range begin {
+			for how, change := range map[string]func(l store.Log) error{
+				"appended to": func(l store.Log) error { return l.Append([]byte("two\n")) },
+				"replaced":    func(l store.Log) error { return l.Replace(one) },
+			} {
+				name := "changed " + was + how
+				l, other := open(t, name), open(t, name)
+				must(t, begin(l))
+				must(t, change(other))
+				before := records(t, other)
+				expect(t, "append to a log that somebody "+how+" after it was "+was, l.Append([]byte("three\n")), store.ErrLogChanged)
+				if got := records(t, other); !slices.Equal(got, before) {
+					t.Errorf("records %q, want %q", got, before)
+				}
+				expect(t, "append once more", l.Append([]byte("three\n")), store.ErrClosed)
+				must(t, l.Close())
+				must(t, other.Close())
+			}
+		}
+	})
 	t.Run("torn", func(t *testing.T) {
 		l := open(t, "torn")
 		must(t, l.Append([]byte("whole\n")))

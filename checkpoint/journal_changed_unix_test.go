@@ -1,0 +1,88 @@
+//go:build unix
+
+package checkpoint
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// journalChanges are what somebody may do to a journal that an owner writes to.
+func journalChanges(t *testing.T) map[string]func(path string) {
+	t.Helper()
+	return map[string]func(path string){
+		"deleted": func(path string) { must(t, os.Remove(path)) },
+		"made anew": func(path string) {
+			data, err := os.ReadFile(path)
+			must(t, err)
+			must(t, os.Rename(path, path+".old"))
+			must(t, os.WriteFile(path, data, store.FilePerm))
+		},
+		"appended to": func(path string) {
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+			must(t, err)
+			_, err = f.WriteString("{}\n")
+			must(t, err)
+			must(t, f.Close())
+		},
+		"cut": func(path string) {
+			info, err := os.Stat(path)
+			must(t, err)
+			must(t, os.Truncate(path, info.Size()-1))
+		},
+	}
+}
+
+// TestOwnerStopsWhenItsJournalIsChanged: what would be lost with a file that
+// has no name any more, or stand behind what somebody else wrote, is neither
+// written there nor acknowledged, whether that happens before the line is
+// written or meanwhile. It is in a rescue copy.
+func TestOwnerStopsWhenItsJournalIsChanged(t *testing.T) {
+	t.Parallel()
+	for how, change := range journalChanges(t) {
+		for _, meanwhile := range []bool{false, true} {
+			name := how + " before a commit"
+			if meanwhile {
+				name = how + " during a commit"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				fsys := &seizing{FS: store.OS()}
+				f := on(t, fsys, filepath.Join(t.TempDir(), ".runner"))
+				x := f.run()
+				acknowledged := x.Durable()
+				path := filepath.Join(f.dir, "PRD-009", "journal.jsonl")
+				var before []byte
+				do := func() {
+					fsys.seize = nil
+					change(path)
+					before, _ = os.ReadFile(path)
+				}
+				if meanwhile {
+					fsys.seize = do
+				} else {
+					do()
+				}
+				x.Add(PauseAsked{By: by, Reason: "late"})
+				commits, err := x.Drain(t.Context())
+				var poisoned *PoisonedError
+				if !errors.As(err, &poisoned) || !errors.Is(err, ErrJournalChanged) || len(commits) != 0 || x.Durable() != acknowledged {
+					t.Fatalf("acknowledged %d commits: %v", len(commits), err)
+				}
+				if _, err := os.Stat(poisoned.Rescue); err != nil {
+					t.Errorf("the rescue copy: %v", err)
+				}
+				if after, _ := os.ReadFile(path); !meanwhile && string(after) != string(before) {
+					t.Error("the journal was written to all the same")
+				}
+				if err := x.Close(); !errors.Is(err, ErrJournalChanged) {
+					t.Errorf("close: %v", err)
+				}
+			})
+		}
+	}
+}
