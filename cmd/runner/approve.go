@@ -11,12 +11,13 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
+	"prdrunner/runner"
 )
 
 type answerOptions struct {
-	prd     string
-	gate    string
-	message string
+	pipeline pipelineRef
+	gate     string
+	message  string
 }
 
 func newApproveCommand(env *environment) *cobra.Command {
@@ -26,28 +27,35 @@ func newApproveCommand(env *environment) *cobra.Command {
 		Short: "Approve what a gate asks about",
 		Long: `Approve answers a gate that waits for a person, also while another process runs
 the session. The answer holds for exactly what was asked about: if that changes,
-the gate asks again. GATE may be left out where only one waits.`,
+the gate asks again. GATE may be left out where only one waits.
+
+What has changed since it was asked about is not approved. While nothing runs
+that is found out with the pipeline, which is read from the file that the
+session ran or that -f names, and takes its variables as ` + "`runner build`" + ` does.`,
 		Example: `  runner approve PRD-009
   runner approve PRD-009 'sign-off (services)' -m "checked on staging"`,
 		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd, o.gate = args[0], first(args[1:])
+			o.pipeline.prd, o.gate = args[0], first(args[1:])
 			return runAnswer(cmd.Context(), env, o, checkpoint.VerbApprove)
 		},
 	}
+	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&o.message, "message", "m", "", "record `TEXT` with the answer")
+	o.pipeline.addFlags(cmd)
 	return cmd
 }
 
 // runAnswer hands a person's answer to the owner of the session, or records it
 // itself where nobody owns it.
 func runAnswer(ctx context.Context, env *environment, o answerOptions, verb checkpoint.Verb) error {
-	store, st, err := loadState(env, o.prd)
+	prd := o.pipeline.prd
+	store, st, err := loadState(env, prd)
 	if err != nil {
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	a := &answer{env: env, prd: o.prd, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message)}
+	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message)}
 	g, err := waiting(st, o.gate)
 	if err != nil {
 		return err
@@ -57,7 +65,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	}
 	a.gate, a.definition, a.judged = g.Label, g.Definition, g.Judged
 	request := checkpoint.Request{
-		PRD: o.prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.now(),
+		PRD: prd, Verb: verb, Gate: a.gate, Definition: a.definition, Judged: a.judged, Comment: a.comment, By: a.by, At: env.now(),
 	}
 	alone := false
 	err = ask(ctx, env, store, request, func(session *checkpoint.Session, _ *finished) error {
@@ -73,11 +81,12 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 
 // answer is a person's answer to one gate.
 type answer struct {
-	env     *environment
-	prd     string
-	verb    checkpoint.Verb
-	by      checkpoint.Actor
-	comment checkpoint.Text
+	env      *environment
+	prd      string
+	pipeline pipelineRef // as the command line names it
+	verb     checkpoint.Verb
+	by       checkpoint.Actor
+	comment  checkpoint.Text
 
 	gate               string
 	definition, judged string // what it was when the person was shown it
@@ -112,8 +121,47 @@ func (a *answer) record(ctx context.Context, session *checkpoint.Session) error 
 	if err := a.check(g); err != nil {
 		return err
 	}
+	if a.verb == checkpoint.VerbApprove && g.Status == checkpoint.Waiting {
+		if err := a.compare(ctx, st, g); err != nil {
+			return err
+		}
+	}
 	session.Add(a.event(g))
 	return session.Publish(ctx)
+}
+
+// compare refuses to approve what is not what was asked about any more. Where
+// the pipeline does not tell what that is, the next run compares, and it is said.
+func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoint.Gate) error {
+	cfg, err := loadConfig(a.env)
+	if err != nil {
+		return err
+	}
+	ref := a.pipeline
+	if ref.file == "" {
+		ref.file = sessionFile(a.env, st)
+	}
+	p, err := evaluated(a.env, cfg, ref)
+	switch {
+	case err != nil && (a.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
+		return &usageError{err: err}
+	case err != nil:
+		fmt.Fprintf(a.env.stderr, "The pipeline does not tell what %s asks about now, so the next build compares that: %v\n", g.Label, err)
+		return nil
+	}
+	on, err := setUpFor(ctx, a.env, cfg, p)
+	if err != nil {
+		return err
+	}
+	defer on.close()
+	same, err := runner.StillAsked(ctx, on.looking(a.env), st, g)
+	if err != nil {
+		return fmt.Errorf("look at what it asks about: %w", err)
+	}
+	if !same {
+		return withHint(usageErrorf("what it asks about has changed since it asked"), fmt.Sprintf("`runner build %s --resume` asks about what is there now", a.prd))
+	}
+	return nil
 }
 
 // event is the answer as the journal keeps it, bound to what was asked.

@@ -16,7 +16,7 @@ again when the session goes on. GATE may be left out where only one waits.`,
 		Example: `  runner reject PRD-009 -m "the totals are wrong"`,
 		Args:    arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.prd, o.gate = args[0], first(args[1:])
+			o.pipeline.prd, o.gate = args[0], first(args[1:])
 			return runAnswer(cmd.Context(), env, o, checkpoint.VerbReject)
 		},
 	}

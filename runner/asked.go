@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// StillAsked reports whether what an approval asked about is still what it was
+// when it was asked for, for who answers while nothing runs. It reads files and
+// changes nothing. A pipeline that is the same file may have been given other
+// variables: then only the files count.
+func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *checkpoint.Gate) (bool, error) {
+	o = o.withDefaults()
+	g := gateOf(o.Pipeline, gate.Label)
+	if g == nil {
+		return false, nil
+	}
+	w, done, err := o.files()
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	facts := newFacts()
+	if err := newSurveyor(o, w).gate(ctx, facts, g); err != nil {
+		return false, err
+	}
+	v, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, &chosen{}).verdict(g)
+	if diags.HasErrors() {
+		return false, fmt.Errorf("find out what %s asks about: %w", gate.Label, diags)
+	}
+	same := v.Definition == gate.Definition || o.Pipeline.Digest == st.Pipeline.Digest
+	return same && v.Judged == gate.Judged, nil
+}
+
+// gateOf is the gate of a label; nil where the pipeline has none.
+func gateOf(p *pipeline.Pipeline, label string) *pipeline.Gate {
+	of := func(gates []*pipeline.Gate) *pipeline.Gate {
+		if i := slices.IndexFunc(gates, func(g *pipeline.Gate) bool { return g.Label() == label }); i >= 0 {
+			return gates[i]
+		}
+		return nil
+	}
+	for _, phase := range p.Phases {
+		if g := of(phase.Gates); g != nil {
+			return g
+		}
+		for _, ws := range phase.Workstreams {
+			if g := of(ws.Gates); g != nil {
+				return g
+			}
+		}
+	}
+	return nil
+}
