@@ -79,12 +79,12 @@ func TestACheckpointThatCannotBeWrittenIsNotPassedOver(t *testing.T) {
 // named, where it is not even opened.
 func (d *desk) again(file string) {
 	d.t.Helper()
-	if file == "PRD-001.json" || file == "PRD-001/checkpoints" {
+	if file != "PRD-001/latest" {
 		d.build(5)
 		if !strings.Contains(d.out, file+": ") {
 			d.t.Errorf("it does not say what is in the way:\n%s", d.out)
 		}
-		if file == "PRD-001.json" && !strings.Contains(d.out, "hint: move away") {
+		if file != "PRD-001/checkpoints" && !strings.Contains(d.out, "hint: move away") {
 			d.t.Errorf("it does not say what to do:\n%s", d.out)
 		}
 	} else {
