@@ -49,10 +49,13 @@ func (s *Store) storeLockPath() string { return filepath.Join(s.dir, locksDir, "
 
 func (s *Store) inboxPath(prd string) string { return filepath.Join(s.prdDir(prd), inboxDir) }
 
+// LogsDir returns the directory of the logs of a PRD's session.
+func (s *Store) LogsDir(prd string) string { return filepath.Join(s.prdDir(prd), logsDir) }
+
 // LogPath returns the path of the log of an attempt at a workstream, a gate or
 // a hook.
 func (s *Store) LogPath(prd, name string, attempt int) string {
-	return filepath.Join(s.prdDir(prd), logsDir, fmt.Sprintf("%s.%d.log", encodeName(name), attempt))
+	return filepath.Join(s.LogsDir(prd), fmt.Sprintf("%s.%d.log", encodeName(name), attempt))
 }
 
 // OutputPath returns a path for what an attempt reports. Its directory exists

@@ -11,6 +11,7 @@ import (
 type Snapshot struct {
 	State      *State         // nil where there is only a document written by hand
 	Owner      *Holder        // nil: nobody holds the lock
+	Logs       string         // the directory of its logs
 	Document   *Document      // nil: not written yet
 	TornBytes  int            // of a write that was cut short, or, with an owner, goes on right now
 	RescuePath string         // "": there is no rescue copy that continues this journal
@@ -30,7 +31,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap.Owner = owner
+	snap.Owner, snap.Logs = owner, s.LogsDir(prd)
 	snap.Import, err = s.PendingImport(prd)
 	return snap, err
 }

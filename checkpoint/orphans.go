@@ -7,8 +7,9 @@ import (
 
 // EndOrphans ends every process of a session that is still alive on this
 // machine, though the runner that started it is gone, and returns a description
-// of each once all of them are. An error says that some may be left.
-type EndOrphans func(ctx context.Context, session string) ([]Process, error)
+// of each once all of them are. Logs is the directory that their output went
+// into. An error says that some may be left.
+type EndOrphans func(ctx context.Context, session, logs string) ([]Process, error)
 
 // endOrphans ends what a killed runner left running, before its session is
 // captured, taken back or put away: whatever was running would go on to write
@@ -18,7 +19,7 @@ func (s *Store) endOrphans(ctx context.Context, st *State, unclean bool) ([]Proc
 	if s.o.EndOrphans == nil || st == nil || !unclean && st.RunningAt == nil {
 		return nil, nil
 	}
-	ended, err := s.o.EndOrphans(ctx, st.Session)
+	ended, err := s.o.EndOrphans(ctx, st.Session, s.LogsDir(st.PRD))
 	if err != nil {
 		return ended, fmt.Errorf("end what a killed run of %s left running: %w", st.PRD, err)
 	}

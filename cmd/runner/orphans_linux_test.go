@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +24,8 @@ func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
 		"ignores SIGTERM":        `setsid sh -c 'trap "" TERM; echo $$ > orphan.tmp; mv orphan.tmp orphan; while :; do sleep 0.02; done' &`,
 		"stopped":                `setsid sh -c 'echo $$ > orphan.tmp; mv orphan.tmp orphan; kill -STOP $$' &`,
 		"little environment":     `setsid env -i RUNNER_SESSION="$RUNNER_SESSION" PATH="$PATH" ` + orphan + " &",
+		"cleared environment":    `setsid env -i PATH="$PATH" ` + orphan + " &",
+		"cleared, with errors":   `setsid env -i PATH="$PATH" ` + orphan + " > /dev/null &",
 		"elsewhere":              `here=$PWD; (cd / && exec setsid sh -c 'echo $$ > "$0/orphan.tmp"; mv "$0/orphan.tmp" "$0/orphan"; while :; do sleep 0.02; done' "$here") &`,
 		"child of one that left": "setsid sh -c \"" + strings.ReplaceAll(strings.ReplaceAll(orphan, `$`, `\$`), `"`, `\"`) + "; echo\" &",
 	} {
@@ -47,11 +52,15 @@ func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
 					t.Errorf("the status does not tell of %s:\n%s", want, shown.stdout.String())
 				}
 			}
+			reader := readLog(t, dir)
 			replace(t, dir+"/escape.sh", []byte("kill -0 $(cat orphan) 2> /dev/null && ! grep -q '^State:.Z' /proc/$(cat orphan)/status && echo > together; exit 0\n"))
 			l = launch(t, dir, "build", "PRD-001", "--resume")
 			said := l.exits(0)
 			if isAlive(pid) {
 				t.Error("it is alive")
+			}
+			if !isAlive(reader) {
+				t.Error("who read a log was ended, too")
 			}
 			if lines(t, dir, "together") != 0 {
 				t.Error("work began while it was alive")
@@ -64,6 +73,26 @@ func TestOrphanIsEndedBeforeAnythingStarts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readLog starts a process that reads a log, as people do.
+func readLog(t *testing.T, dir string) (pid int) {
+	t.Helper()
+	log, err := os.Open(filepath.Join(dir, ".runner", "PRD-001", "logs", "WS1.1.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.Command("sleep", "300")
+	cmd.Stdin, cmd.Stdout = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
+	return cmd.Process.Pid
 }
 
 const escapePipeline = `

@@ -82,9 +82,9 @@ type aliveProcess struct {
 }
 
 // outlived are the processes that have outlived the runner of a session.
-func outlived(session string) []aliveProcess {
+func outlived(session, logs string) []aliveProcess {
 	all := []aliveProcess{}
-	for _, p := range process.Alive(session) {
+	for _, p := range process.Alive(session, logs) {
 		all = append(all, aliveProcess{PID: p.PID, Workstream: p.Task})
 	}
 	return all
@@ -177,7 +177,7 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	}
 	switch {
 	case snap.State != nil:
-		s.fill(snap.State)
+		s.fill(snap.State, snap.Logs)
 	case snap.Document != nil:
 		s.HandWritten, s.Title, s.Status, s.CurrentPhase = true, snap.Document.Title, snap.Document.Status, snap.Document.CurrentPhase
 	}
@@ -188,7 +188,7 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	return s
 }
 
-func (s *sessionStatus) fill(st *checkpoint.State) {
+func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
 	s.pipeline = string(st.Pipeline.Path)
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
@@ -196,7 +196,7 @@ func (s *sessionStatus) fill(st *checkpoint.State) {
 	s.Killed = s.Owner == nil && killed(st)
 	s.Phases = resultless(st.Phases)
 	if s.Killed {
-		s.Phases, s.Alive = resultless(cutOff(st)), outlived(st.Session)
+		s.Phases, s.Alive = resultless(cutOff(st)), outlived(st.Session, logs)
 	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
 	if s.Owner == nil { // who else carries it out

@@ -32,8 +32,8 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		Late: func(err error) {
 			env.warn(fmt.Errorf("what was asked for is done, but not all was written behind it: %w", err))
 		},
-		EndOrphans: func(ctx context.Context, session string) ([]checkpoint.Process, error) {
-			return endOrphans(ctx, env, session)
+		EndOrphans: func(ctx context.Context, session, logs string) ([]checkpoint.Process, error) {
+			return endOrphans(ctx, env, session, logs)
 		},
 	})
 }
@@ -41,13 +41,13 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 // endOrphans ends what a killed runner of a session left running, and says so.
 // Command lines may hold sensitive values: only a build, which knows them, shows
 // those.
-func endOrphans(ctx context.Context, env *environment, session string) (ended []checkpoint.Process, err error) {
+func endOrphans(ctx context.Context, env *environment, session, logs string) (ended []checkpoint.Process, err error) {
 	executor, err := process.New(process.Options{Logger: env.logger().Named("process")})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, executor.Close()) }()
-	left, err := executor.Recover(ctx, session)
+	left, err := executor.Recover(ctx, session, logs)
 	pids := make([]string, len(left))
 	for i, p := range left {
 		pids[i] = strconv.Itoa(p.PID)

@@ -219,7 +219,7 @@ func (t *task) askStragglers() map[int]bool {
 		if group, err := unix.Getpgid(pid); err != nil || group == t.pid {
 			continue
 		}
-		h, ok := openHandle(pid, tokenVariable, t.token)
+		h, ok := openHandle(pid, mark{name: tokenVariable, value: t.token})
 		if !ok {
 			continue
 		}

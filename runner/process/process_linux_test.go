@@ -197,13 +197,13 @@ func TestRunnerIsKilled(t *testing.T) {
 	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(hold), Events: unix.POLLIN}}, 20_000); err != nil || n != 1 {
 		t.Fatalf("the task's main process outlived the runner: %d, %v", n, err)
 	}
-	if got, err := e.Recover(context.Background(), session+"-not"); err != nil || len(got) != 0 {
+	if got, err := e.Recover(context.Background(), session+"-not", ""); err != nil || len(got) != 0 {
 		t.Errorf("another session: %+v, %v", got, err)
 	}
 	if !alive(escaped) {
 		t.Fatal("the process that escaped is gone: there is nothing to find")
 	}
-	found, err := e.Recover(context.Background(), session)
+	found, err := e.Recover(context.Background(), session, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestRunnerIsKilled(t *testing.T) {
 	if info, ok := readProc(escaped); ok && !info.zombie {
 		t.Errorf("alive after Recover: %+v", info)
 	}
-	if got, err := e.Recover(context.Background(), session); err != nil || len(got) != 0 {
+	if got, err := e.Recover(context.Background(), session, ""); err != nil || len(got) != 0 {
 		t.Errorf("again: %+v, %v", got, err)
 	}
 }
@@ -233,14 +233,14 @@ func TestRecoverSparesItsAncestors(t *testing.T) {
 		t.Errorf("spared: %v", spared)
 	}
 	e := newExecutor(t, Options{})
-	if _, err := e.Recover(context.Background(), ""); err == nil {
+	if _, err := e.Recover(context.Background(), "", ""); err == nil {
 		t.Error("an empty session was accepted")
 	}
 	task := command(t, "sleep", "300")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	pid, result := background(ctx, t, e, task)
-	if got, err := e.Recover(ctx, task.Session); err != nil || len(got) != 0 || !alive(pid) {
+	if got, err := e.Recover(ctx, task.Session, ""); err != nil || len(got) != 0 || !alive(pid) {
 		t.Errorf("what is running under supervision was taken for left over: %+v, %v", got, err)
 	}
 	cancel()
@@ -427,9 +427,9 @@ func TestKernelWithoutPidfds(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It shows its environment a moment after it has started.
-	h, ok := openHandle(cmd.Process.Pid, sessionVariable, "no-pidfd")
+	h, ok := openHandle(cmd.Process.Pid, mark{name: sessionVariable, value: "no-pidfd"})
 	for deadline := time.Now().Add(20 * time.Second); !ok && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		h, ok = openHandle(cmd.Process.Pid, sessionVariable, "no-pidfd")
+		h, ok = openHandle(cmd.Process.Pid, mark{name: sessionVariable, value: "no-pidfd"})
 	}
 	if !ok {
 		t.Fatal("not found", cmd.Process.Kill(), cmd.Wait())
@@ -448,7 +448,7 @@ func TestKernelWithoutPidfds(t *testing.T) {
 	if err := cmd.Wait(); err == nil || !h.gone() {
 		t.Errorf("gone %v, %v", h.gone(), err)
 	}
-	if _, ok := openHandle(os.Getpid(), sessionVariable, "no-pidfd"); ok {
+	if _, ok := openHandle(os.Getpid(), mark{name: sessionVariable, value: "no-pidfd"}); ok {
 		t.Error("found in a process without that session")
 	}
 }

@@ -98,8 +98,10 @@ func (e *Executor) collect(t *task) (ending, error) {
 func (t *task) askStragglers() map[int]bool { return nil }
 
 // Alive finds nothing, for the same reason as Recover.
-func Alive(string) []runner.Leftover { return nil }
+func Alive(string, string) []runner.Leftover { return nil }
 
 // Recover finds nothing: there is no way here to tell the processes of a
 // session from others. It returns nil, nil.
-func (e *Executor) Recover(context.Context, string) ([]runner.Leftover, error) { return nil, nil }
+func (e *Executor) Recover(context.Context, string, string) ([]runner.Leftover, error) {
+	return nil, nil
+}

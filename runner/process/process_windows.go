@@ -173,8 +173,10 @@ func explain(cause error, dir string) *startFailure {
 }
 
 // Alive finds nothing, for the same reason as Recover.
-func Alive(string) []runner.Leftover { return nil }
+func Alive(string, string) []runner.Leftover { return nil }
 
 // Recover finds nothing: jobs end with the program that made them. It returns
 // nil, nil.
-func (e *Executor) Recover(context.Context, string) ([]runner.Leftover, error) { return nil, nil }
+func (e *Executor) Recover(context.Context, string, string) ([]runner.Leftover, error) {
+	return nil, nil
+}

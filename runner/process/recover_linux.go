@@ -1,11 +1,11 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -18,13 +18,14 @@ import (
 // Recover ends every process of the session on this machine that belongs to our
 // user, but this program, those it descends from and what this executor runs:
 // SIGTERM, Options.RecoverGrace, SIGKILL. It returns a description of each when
-// all are gone. Processes that cleared or overwrote their environment are not
-// found.
-func (e *Executor) Recover(ctx context.Context, session string) ([]runner.Leftover, error) {
+// all are gone. They are known by RUNNER_SESSION, or by their output, if it still
+// goes into the directory of the session's logs ("": not by that). Who cleared
+// the environment and writes elsewhere is not found.
+func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.Leftover, error) {
 	if session == "" {
 		return nil, errors.New("end the processes of a session: the session has no id")
 	}
-	r := &recovery{executor: e, session: session, spared: ancestors(), killAt: time.Now().Add(e.options.RecoverGrace)}
+	r := &recovery{executor: e, mark: ofSession(session, logs), spared: ancestors(), killAt: time.Now().Add(e.options.RecoverGrace)}
 	defer r.close()
 	// In an instant of exec a process shows no environment: look twice.
 	quiet := 0
@@ -50,18 +51,18 @@ func (e *Executor) Recover(ctx context.Context, session string) ([]runner.Leftov
 // Alive returns the processes of a session that are alive on this machine and
 // belong to our user, but this program and those it descends from: what Recover
 // would end. What can't be seen is not told.
-func Alive(session string) []runner.Leftover {
+func Alive(session, logs string) []runner.Leftover {
 	pids, err := allProcesses()
 	if err != nil || session == "" {
 		return nil
 	}
 	var alive []runner.Leftover
-	spared := ancestors()
+	spared, mark := ancestors(), ofSession(session, logs)
 	for _, pid := range pids {
 		if spared[pid] {
 			continue
 		}
-		h, ok := openHandle(pid, sessionVariable, session)
+		h, ok := openHandle(pid, mark)
 		if !ok {
 			continue
 		}
@@ -77,7 +78,7 @@ func Alive(session string) []runner.Leftover {
 // recovery is one call of Recover.
 type recovery struct {
 	executor *Executor
-	session  string
+	mark     mark
 	spared   map[int]bool
 	killAt   time.Time
 	handles  []*handle
@@ -95,7 +96,7 @@ func (r *recovery) round() (alive int, err error) {
 		if r.spared[pid] || r.knows(pid) {
 			continue
 		}
-		h, ok := openHandle(pid, sessionVariable, r.session)
+		h, ok := openHandle(pid, r.mark)
 		if !ok {
 			continue
 		}
@@ -165,16 +166,52 @@ type handle struct {
 	fd      int // a pidfd; -1: the kernel has none, and the start time has to do
 }
 
+// mark is what a process is known by.
+type mark struct {
+	name, value string // a variable of its environment
+	logs        string // or a directory that its output goes into, "": none
+}
+
+// ofSession is the mark of all processes of a session.
+func ofSession(session, logs string) mark {
+	if real, err := filepath.EvalSymlinks(logs); err == nil && logs != "" {
+		return mark{sessionVariable, session, real}
+	}
+	return mark{sessionVariable, session, ""}
+}
+
+// isOn reports whether a process has the mark.
+func (m mark) isOn(pid int, environ []byte) bool {
+	value, ok := lookUpEnviron(environ, m.name)
+	return ok && value == m.value || m.logs != "" && writesInto(pid, m.logs)
+}
+
+// writesInto reports whether a process has its standard output or error open for
+// writing in a directory. Who reads a log is nobody's leftover.
+func writesInto(pid int, dir string) bool {
+	for _, fd := range []string{"1", "2"} {
+		path, err := os.Readlink(procPath(pid, "fd/"+fd))
+		if err != nil || filepath.Dir(path) != dir {
+			continue
+		}
+		// The link itself has the permissions that the file was opened with.
+		if info, err := os.Lstat(procPath(pid, "fd/"+fd)); err == nil && info.Mode()&0o200 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // openHandle succeeds if the process is alive, belongs to our user and has the
-// variable with that value. The value is looked up through an open handle: had
-// the pid changed hands before, the signal would go to the one that is gone.
-func openHandle(pid int, name, value string) (*handle, bool) {
+// mark. It is looked for through an open handle: had the pid changed hands
+// before, the signal would go to the one that is gone.
+func openHandle(pid int, m mark) (*handle, bool) {
 	var stat unix.Stat_t
 	if unix.Stat(procPath(pid, ""), &stat) != nil || int(stat.Uid) != os.Geteuid() {
 		return nil, false
 	}
 	// Most processes of a machine are not ours: look before anything is opened.
-	if !bytes.Contains(readEnviron(pid), []byte(name+"="+value)) {
+	if !m.isOn(pid, readEnviron(pid)) {
 		return nil, false
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -187,7 +224,7 @@ func openHandle(pid int, name, value string) (*handle, bool) {
 	h := &handle{environ: readEnviron(pid), fd: fd}
 	var alive bool
 	h.info, alive = readProc(pid)
-	if got, ok := lookUpEnviron(h.environ, name); !alive || !ok || got != value {
+	if !alive || !m.isOn(pid, h.environ) {
 		h.close()
 		return nil, false
 	}
