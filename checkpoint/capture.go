@@ -37,7 +37,7 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 		if err != nil {
 			return workspace.Captured{}, err
 		}
-		o.Ref = captureRef(s, id, x.handed+1)
+		o.Ref = captureRef(s, id, x.next())
 	}
 	c, err := w.Capture(ctx, o)
 	if err != nil {

@@ -93,6 +93,54 @@ func fits(c *Commit, line []byte) error {
 	return nil
 }
 
+// maxEvents is how many bytes the events of one commit may have: what a line
+// holds besides has a few hundred.
+const maxEvents = store.MaxRecord - 1<<10
+
+// eventRoom is what an event takes at most besides its own fields: its kind, when it
+// happened, and what stands between two events.
+const eventRoom = 128
+
+// TooLargeError says that something can't be recorded, since no line of a journal
+// holds it.
+type TooLargeError struct {
+	Kind  Kind
+	Bytes int // as it would be recorded
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s has %d bytes as it is recorded; at most %d are possible", e.Kind, e.Bytes, maxEvents)
+}
+
+// Recordable returns a *TooLargeError of an event that no journal can hold.
+func Recordable(event Event) error {
+	_, err := eventSize(event)
+	return err
+}
+
+// eventSize returns how many bytes an event has in a commit, at most.
+func eventSize(event Event) (int, error) {
+	var n counter
+	enc := json.NewEncoder(&n)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(event); err != nil {
+		return 0, fmt.Errorf("encode %s: %w", event.Kind(), err)
+	}
+	size := int(n) + eventRoom
+	if size > maxEvents {
+		return 0, &TooLargeError{Kind: event.Kind(), Bytes: size}
+	}
+	return size, nil
+}
+
+// counter counts what is written to it.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
 func (e *encoder) body(c *Commit) error {
 	if c.State != nil {
 		e.buf.WriteString(`,"state":`)

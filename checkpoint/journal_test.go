@@ -201,16 +201,18 @@ func TestJournalMissing(t *testing.T) {
 	}
 }
 
-// TestOversizedCommit: what could not be read back is not written.
-func TestOversizedCommit(t *testing.T) {
+// TestOversizedEvent: what could not be read back is not written, neither into the
+// journal nor into a rescue copy, and does not keep the next owner out.
+func TestOversizedEvent(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	before := f.read("PRD-009/journal.jsonl")
-	x.Add(PauseAsked{Reason: Text(strings.Repeat("x", store.MaxRecord))})
+	before, durable := f.read("PRD-009/journal.jsonl"), x.State().Clone()
+	x.Add(PauseAsked{Reason: Text(strings.Repeat("\x01", store.MaxRecord/6))})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
-	if !errors.As(err, &poisoned) {
+	var large *TooLargeError
+	if !errors.As(err, &poisoned) || !errors.As(err, &large) || poisoned.Rescue != "" {
 		t.Errorf("drain: %v", err)
 	}
 	if !bytes.Equal(f.read("PRD-009/journal.jsonl"), before) {
@@ -219,6 +221,9 @@ func TestOversizedCommit(t *testing.T) {
 	if err := x.Close(); err == nil {
 		t.Error("closed cleanly")
 	}
+	x = f.lock()
+	same(t, "state of the next owner", x.State(), durable)
+	must(t, x.Close())
 }
 
 func TestNewerVersionIsRefused(t *testing.T) {
@@ -347,4 +352,73 @@ func TestCompaction(t *testing.T) {
 func signed(body []byte) []byte {
 	sum := sealSum(body)
 	return []byte(string(body) + sumField + sum + "\"}\n")
+}
+
+// TestCommitsAreSplitAtTheLimit: however much becomes ready together, no line is
+// longer than it may be, and each event stands in one.
+func TestCommitsAreSplitAtTheLimit(t *testing.T) {
+	t.Parallel()
+	const room = 24 << 10
+	third := Text(strings.Repeat("\x01", 1<<10)) // of which JSON makes six times as much
+	event := func(reason Text) Event { return PauseAsked{By: by, Reason: reason} }
+	for name, add := range map[string]func(x *Session){
+		"one after the other": func(x *Session) {
+			for range 7 {
+				x.Add(event(third))
+			}
+		},
+		"at once": func(x *Session) {
+			x.Add(event(third), event(third), event(third), event(third), event(third), event(third), event(third))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := inMemory(t)
+			x := f.run()
+			x.room = room
+			first := x.Durable()
+			add(x)
+			x.Checkpoint(TriggerManual, "", nil)
+			commits, err := x.Drain(context.Background())
+			must(t, err)
+			events := 0
+			for i, c := range commits {
+				events += len(c.Events)
+				if want := first + uint64(i) + 1; c.Seq != want {
+					t.Errorf("commit %d of %d, want %d", i, c.Seq, want)
+				}
+			}
+			if len(commits) != 3 || events != 8 {
+				t.Errorf("%d events in %d commits", events, len(commits))
+			}
+			want := x.State().Clone()
+			must(t, x.Close())
+			for line := range bytes.Lines(f.read("PRD-009/journal.jsonl")) {
+				if len(line) > room+1<<10 {
+					t.Errorf("a line has %d bytes", len(line))
+				}
+			}
+			x = f.lock()
+			same(t, "state read back", x.State(), want)
+			must(t, x.Close())
+		})
+	}
+}
+
+// TestTogetherStaysTogether: what is added together is not split as long as a line
+// holds it, though no more than a part of it fits behind what was there before.
+func TestTogetherStaysTogether(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	x.room = 24 << 10
+	large := PauseAsked{By: by, Reason: Text(strings.Repeat("x", 9<<10))}
+	x.Add(large)
+	x.Add(large, large)
+	commits, err := x.Drain(context.Background())
+	must(t, err)
+	if len(commits) != 2 || len(commits[0].Events) != 1 || len(commits[1].Events) != 2 {
+		t.Errorf("%d commits", len(commits))
+	}
+	must(t, x.Close())
 }

@@ -210,6 +210,29 @@ func TestForeignRescueIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestRescueWithALineTooLongIsLeftAlone: a line that no journal may hold is not
+// adopted, since nobody could read the journal any more.
+func TestRescueWithALineTooLongIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.run()
+	want := x.State().Clone()
+	c := Commit{Seq: x.Durable() + 1, Time: clock()(), Prev: x.sum, Events: []Event{
+		PauseAsked{By: by, Reason: Text(strings.Repeat("x", store.MaxRecord))},
+	}}
+	path, err := x.store.writeRescue("PRD-009", want.Session, "", []*Commit{&c})
+	must(t, err)
+	must(t, x.Close())
+	for range 2 {
+		x = f.lock()
+		same(t, "state", x.State(), want)
+		must(t, x.Close())
+	}
+	if _, err := f.fs.Lstat(path); err != nil {
+		t.Errorf("the rescue copy is gone: %v", err)
+	}
+}
+
 func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ op, part string }{

@@ -22,7 +22,7 @@ func (s *Store) rescuePath(prd, session string, n int) string {
 }
 
 // writeRescue puts commits that the journal could not take into another
-// directory. An earlier rescue copy of somebody else's making is left alone;
+// directory; the first of them continues it. An earlier rescue copy of somebody else's making is left alone;
 // own is the one this session made before.
 func (s *Store) writeRescue(prd, session, own string, commits []*Commit) (string, error) {
 	path := own
@@ -41,7 +41,10 @@ func (s *Store) writeRescue(prd, session, own string, commits []*Commit) (string
 	}
 	var data []byte
 	e := newEncoder()
-	for _, c := range commits {
+	for i, c := range commits {
+		if i > 0 {
+			c.Prev = commits[i-1].Sum
+		}
 		line, err := e.line(c)
 		if err != nil {
 			return "", err
@@ -91,10 +94,10 @@ func (s *Store) findRescue(prd, session string, t tail) (path string, lines [][]
 
 // continuing returns the lines from the one that follows the end of the
 // journal, if the chain fits; what the failing write still brought to disk is
-// in the journal already. had reports that the journal ends with the last one.
+// in the journal already. A line that no journal may hold continues nothing. had reports that the journal ends with the last one.
 func continuing(data []byte, t tail) (lines [][]byte, had bool) {
 	for line := range bytes.Lines(data) {
-		next, err := t.next(store.Record{Data: line, Torn: !bytes.HasSuffix(line, []byte("\n"))})
+		next, err := t.next(store.Record{Data: line, Torn: len(line) > store.MaxRecord || !bytes.HasSuffix(line, []byte("\n"))})
 		if err != nil {
 			if len(lines) > 0 {
 				return nil, false

@@ -32,11 +32,14 @@ type Session struct {
 	encoder *encoder
 	live    *fold
 	durable *State
-	sum     string  // of the last line handed to the writer
-	handed  uint64  // seq of the last line handed to the writer
-	pending Commit  // what is added and not handed over
-	flight  *Commit // what the writer has
-	wanted  bool    // Flush was called while the writer was busy
+	sum     string    // of the last line handed to the writer
+	handed  uint64    // seq of the last line handed to the writer
+	pending Commit    // what is added and not handed over
+	size    int       // of its events
+	room    int       // for the events of a commit: maxEvents
+	full    []*Commit // before it: what is not handed over either, and takes no more
+	flight  *Commit   // what the writer has
+	wanted  bool      // Flush was called while the writer was busy
 
 	groups  map[retention.Group][]string // ids of the kept checkpoints where their number is limited
 	needed  map[string]string            // ids that must not go at this moment, and why
@@ -56,7 +59,7 @@ type Ack struct {
 }
 
 func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log) (*Session, error) {
-	x := &Session{store: s, prd: prd, holder: holder, encoder: newEncoder(), unclean: r.unclean}
+	x := &Session{store: s, prd: prd, holder: holder, encoder: newEncoder(), room: maxEvents, unclean: r.unclean}
 	x.derived.reset()
 	x.writer = newWriter(log)
 	if r.fold.state == nil {
@@ -72,7 +75,7 @@ func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log
 // begin makes a fold the session's state, all of it durable.
 func (x *Session) begin(f *fold, seq uint64, sum string) {
 	x.live, x.durable, x.handed, x.sum = f, f.state.Clone(), seq, sum
-	x.pending = Commit{}
+	x.pending, x.size, x.full = Commit{}, 0, nil
 	x.groups = map[retention.Group][]string{}
 	for _, ref := range f.state.Checkpoints {
 		g := groupOf(ref.Trigger, ref.Phase)
@@ -226,7 +229,7 @@ func (x *Session) Close() error {
 func (x *Session) at() (time.Time, int64) {
 	now := x.store.now()
 	if len(x.pending.Events) == 0 {
-		x.pending = Commit{Seq: x.handed + 1, Time: now}
+		x.pending = Commit{Seq: x.next(), Time: now}
 	}
 	after := max(0, now.Sub(x.pending.Time).Milliseconds())
 	return x.pending.Time.Add(time.Duration(after) * time.Millisecond), after

@@ -9,29 +9,53 @@ import (
 )
 
 // Add applies events to the state at once. They, and all that was added before,
-// are durable with the commit of the returned sequence number. What does not fit the state poisons
-// the session, which shows when it is drained or acknowledged.
+// are durable with the commit of the returned sequence number. Events that are added together stand
+// in one commit as far as a line of the journal holds them. What does not fit the state, or no line,
+// poisons the session, which shows when it is drained or acknowledged.
 func (x *Session) Add(events ...Event) uint64 {
-	for _, e := range events {
+	sizes, total := x.sizes(events)
+	if x.bad == nil && x.size+total > x.room && total <= x.room {
+		x.fill()
+	}
+	for i, e := range events {
 		if x.bad != nil {
 			break
 		}
-		x.add(e)
+		x.add(e, sizes[i])
 	}
 	if !x.Pending() {
 		return x.handed
 	}
-	return x.handed + 1
+	return x.next()
 }
 
-func (x *Session) add(e Event) {
+// sizes measures events, none of which may be too large for a line.
+func (x *Session) sizes(events []Event) (sizes []int, total int) {
+	sizes = make([]int, len(events))
+	for i, e := range events {
+		size, err := eventSize(e)
+		if err != nil {
+			x.poison(err)
+			return nil, 0
+		}
+		sizes[i] = size
+		total += size
+	}
+	return sizes, total
+}
+
+func (x *Session) add(e Event, size int) {
 	if x.live == nil {
 		x.poison(fmt.Errorf("add %s: %w", e.Kind(), errNoStart))
 		return
 	}
+	if x.size+size > x.room {
+		x.fill()
+	}
 	_, after := x.at()
 	c := &x.pending
 	c.Events = append(c.Events, e)
+	x.size += size
 	if after != 0 || c.AfterMS != nil {
 		for len(c.AfterMS) < len(c.Events)-1 {
 			c.AfterMS = append(c.AfterMS, 0)
@@ -44,14 +68,27 @@ func (x *Session) add(e Event) {
 	}
 }
 
+// next is the sequence number of what is added next.
+func (x *Session) next() uint64 { return x.handed + uint64(len(x.full)) + 1 }
+
+// fill closes the pending commit, which no more fits into: what comes stands in the next one.
+func (x *Session) fill() {
+	if len(x.pending.Events) == 0 {
+		return
+	}
+	c := x.pending
+	x.full = append(x.full, &c)
+	x.pending, x.size = Commit{}, 0
+}
+
 // Pending reports whether something is added that the writer does not have.
-func (x *Session) Pending() bool { return len(x.pending.Events) > 0 }
+func (x *Session) Pending() bool { return len(x.pending.Events) > 0 || len(x.full) > 0 }
 
 // Unacknowledged reports whether something is not known to be durable.
 func (x *Session) Unacknowledged() bool { return x.Pending() || x.flight != nil }
 
-// Flush hands all that was added to the writer as one commit. If the writer is
-// busy, that happens as soon as it no longer is.
+// Flush hands all that was added to the writer, as one commit where a line holds
+// it. If the writer is busy, that happens as soon as it no longer is.
 func (x *Session) Flush() {
 	if x.bad != nil {
 		x.writer.tell(Ack{Err: x.bad})
@@ -67,19 +104,22 @@ func (x *Session) Flush() {
 	if x.owns() != nil {
 		return
 	}
-	x.wanted = false
-	c := x.pending
+	if len(x.full) == 0 {
+		x.fill()
+	}
+	c := x.full[0]
 	c.Prev = x.sum
-	line, err := x.encoder.line(&c)
+	line, err := x.encoder.line(c)
 	if err == nil {
-		err = fits(&c, line)
+		err = fits(c, line)
 	}
 	if err != nil {
 		x.poison(err)
 		return
 	}
-	x.pending = Commit{}
-	x.flight, x.handed, x.sum = &c, c.Seq, c.Sum
+	x.full = x.full[1:]
+	x.flight, x.handed, x.sum = c, c.Seq, c.Sum
+	x.wanted = x.Pending()
 	x.writer.write(c.Seq, line)
 }
 
@@ -180,16 +220,13 @@ func (x *Session) poison(cause error) {
 // unsaved returns what is not durable, as commits that continue the journal.
 func (x *Session) unsaved() []*Commit {
 	var commits []*Commit
-	prev := x.sum
+	x.fill()
 	if x.flight != nil {
 		commits = append(commits, x.flight)
-		prev = x.flight.Sum
+	} else if len(x.full) > 0 {
+		x.full[0].Prev = x.sum
 	}
-	if x.Pending() {
-		c := x.pending
-		c.Prev = prev
-		commits = append(commits, &c)
-	}
+	commits = append(commits, x.full...)
 	return commits
 }
 

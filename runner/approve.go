@@ -45,6 +45,10 @@ func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 		at := now.Add(g.Approval.Timeout)
 		e.ExpiresAt = &at
 	}
+	if err := checkpoint.Recordable(e); err != nil {
+		l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
+		return
+	}
 	l.add(func() { l.wait(q, e.ExpiresAt) }, e)
 }
 

@@ -150,9 +150,14 @@ func maskMetric(value any, mask func(string) string) any {
 // attempted deals with the end of an attempt.
 func (l *loop) attempted(n *node, r performed) {
 	l.reportLeftovers(n.ws.Name, r.result.Leftovers)
+	var work checkpoint.Work
+	if r.failure == nil {
+		work = l.work(n, r)
+		r.failure = l.unrecordable(n, work)
+	}
 	switch {
 	case r.failure == nil:
-		l.succeeded(n, r)
+		l.succeeded(n, work, r.leftOut)
 	case n.ws.Effect == pipeline.Once && r.began:
 		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: *r.failure})
 		l.uncertain(n)
@@ -163,10 +168,8 @@ func (l *loop) attempted(n *node, r performed) {
 	}
 }
 
-func (l *loop) succeeded(n *node, r performed) {
-	for _, path := range r.leftOut {
-		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
-	}
+// work is what goes on record of a successful attempt.
+func (l *loop) work(n *node, r performed) checkpoint.Work {
 	work := checkpoint.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
 		Metrics: r.outputs.metrics, Artifacts: r.artifacts,
@@ -181,8 +184,29 @@ func (l *loop) succeeded(n *node, r performed) {
 		}
 		work.Outputs[name] = checkpoint.Text(l.o.Mask(value))
 	}
+	return work
+}
+
+// unrecordable is the failure of a workstream that says more of its result than a
+// line of the journal holds, which escapes many a byte: nil where it is not.
+func (l *loop) unrecordable(n *node, work checkpoint.Work) *checkpoint.Failure {
+	err := checkpoint.Recordable(checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
+	if err == nil {
+		return nil
+	}
+	log := l.o.Store.LogPath(l.p.ID, n.ws.Name, n.attempt)
+	return &checkpoint.Failure{
+		Workstream: n.ws.Name, Outcome: "result", Log: checkpoint.Text(filepath.Base(log)),
+		Message: checkpoint.Text("record its outputs and its list of artifacts: " + err.Error()),
+	}
+}
+
+func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
+	for _, path := range leftOut {
+		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
+	}
 	delete(l.facts.conflicts, n.ws.Name)
-	l.standing.make(n.ws, r.artifacts)
+	l.standing.make(n.ws, work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
