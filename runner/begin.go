@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,7 +23,7 @@ func (l *loop) begin(plan *Plan) error {
 	} else {
 		var err error
 		if before, err = l.goOn(plan, killed(previous)); err != nil {
-			return fmt.Errorf("go on with the session: %w", err)
+			return l.refused(fmt.Errorf("go on with the session: %w", err))
 		}
 	}
 	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
@@ -62,18 +63,42 @@ func (l *loop) begin(plan *Plan) error {
 	return l.fatal
 }
 
-// goOn resumes the session: what is overwritten is kept first. It returns what
-// is durable, for views that have begun.
+// goOn resumes the session: what is overwritten is kept first. What may refuse to
+// go on does so before the session is on record as running again, where it is not
+// yet. It returns what is durable, for views that have begun.
 func (l *loop) goOn(plan *Plan, wasKilled bool) ([]checkpoint.Commit, error) {
 	kept, err := l.keepEdits()
 	if err != nil {
 		return nil, err
 	}
-	l.resume(plan)
 	if wasKilled {
+		l.resume(plan)
 		l.keepPartial()
 	}
-	return kept, l.restorePlanned(plan)
+	restored, err := l.restorePlanned(plan)
+	if err != nil {
+		return nil, err
+	}
+	if !wasKilled {
+		l.resume(plan)
+	}
+	l.x.Add(restored...)
+	return kept, nil
+}
+
+// refused records that a run ended before it could begin, where the session would
+// read as running for ever.
+func (l *loop) refused(err error) error {
+	if !killed(l.x.State()) {
+		return err
+	}
+	l.x.Add(checkpoint.SessionFailed{Error: checkpoint.Failure{
+		Workstream: "checkpoint", Outcome: "error", Message: checkpoint.Text(shortened(l.o.Mask(err.Error()))),
+	}})
+	if _, unrecorded := l.x.Drain(l.ctx); unrecorded != nil && !errors.Is(err, unrecorded) {
+		return errors.Join(err, unrecorded)
+	}
+	return err
 }
 
 func (l *loop) start() error {

@@ -15,8 +15,8 @@ import (
 )
 
 // restorePlanned puts back, before anything starts, the artifacts that the
-// plan says are restored.
-func (l *loop) restorePlanned(plan *Plan) error {
+// plan says are restored, and returns what is to go on record of it.
+func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 	var wanted []checkpoint.Artifact
 	var events []checkpoint.Event
 	for _, phase := range plan.Phases {
@@ -34,13 +34,9 @@ func (l *loop) restorePlanned(plan *Plan) error {
 	}
 	l.sv.restores = nil
 	if len(wanted) == 0 {
-		return nil
+		return nil, nil
 	}
-	if err := putBack(l.ctx, l.sv.files, uuid.NewString(), wanted, l.isKept); err != nil {
-		return err
-	}
-	l.x.Add(events...)
-	return nil
+	return events, putBack(l.ctx, l.sv.files, uuid.NewString(), wanted, l.isKept)
 }
 
 // restoreThen puts back artifacts of a workstream that is reused, and goes on.

@@ -40,7 +40,7 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 			p := prepared(t, (*place).killed)
 			p.changeNote(change)
 			before := p.standing()
-			if text := p.run(0, "status", "PRD-001"); !strings.Contains(text, "in_progress (was running, killed)") || strings.Contains(text, "running  ") || strings.Contains(text, "Running:") {
+			if text := p.run(0, "status", "PRD-001"); !strings.Contains(text, "in_progress (was running; how it ended is not on record)") || strings.Contains(text, "running  ") || strings.Contains(text, "Running:") {
 				t.Errorf("the status is\n%s", text)
 			}
 			var status struct {

@@ -283,7 +283,7 @@ func (s sessionStatus) words() string {
 	case s.Rollback != nil:
 		return string(s.Status) + " (a rollback was cut short)"
 	case s.Killed:
-		return string(s.Status) + " (was running, killed)"
+		return string(s.Status) + " (was running; how it ended is not on record)"
 	case s.Interrupted != "" && s.Status == checkpoint.StatusPaused:
 		return "paused (interrupted)"
 	}

@@ -38,8 +38,8 @@ func TestNextAction(t *testing.T) {
 	}{
 		{"initialized", checkpoint.Snapshot{State: with(checkpoint.StatusInitialized, checkpoint.Pending)}, "initialized", []string{resume}},
 		{"running", checkpoint.Snapshot{State: killed, Owner: &checkpoint.Holder{}}, "in_progress", []string{"runner logs PRD-009 -f"}},
-		{"killed", checkpoint.Snapshot{State: killed}, "in_progress (was running, killed)", []string{resume}},
-		{"killed in what must happen only once", checkpoint.Snapshot{State: once}, "in_progress (was running, killed)",
+		{"killed", checkpoint.Snapshot{State: killed}, "in_progress (was running; how it ended is not on record)", []string{resume}},
+		{"killed in what must happen only once", checkpoint.Snapshot{State: once}, "in_progress (was running; how it ended is not on record)",
 			[]string{`runner resolve PRD-009 'service["a"]' --done`, `runner resolve PRD-009 'service["a"]' --rerun`, resume}},
 		{"paused", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Pending)}, "paused", []string{resume}},
 		{"waiting", checkpoint.Snapshot{State: with(checkpoint.StatusPaused, checkpoint.Succeeded, asked(nil))}, "paused",

@@ -271,7 +271,7 @@ func (s *starter) tell(st *checkpoint.State) {
 	case st.Status == checkpoint.StatusFailed && st.Error != nil:
 		fmt.Fprintf(s.env.stderr, "%s failed: %s; going on\n", s.prd, view.Summary(*st.Error))
 	case killed(st):
-		fmt.Fprintf(s.env.stderr, "%s was running when its runner was killed; going on\n", s.prd)
+		fmt.Fprintf(s.env.stderr, "%s was running, and how it ended is not on record; going on\n", s.prd)
 	case st.Status == checkpoint.StatusPaused && lastPassed(st) != "":
 		fmt.Fprintf(s.env.stderr, "Last gate passed: %s\n", view.OneLine(lastPassed(st)))
 	}

@@ -231,7 +231,7 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		add("Runner", fmt.Sprintf("pid %d on %s, since %s", s.Owner.PID, s.Owner.Host, s.Owner.Since.UTC().Format(time.DateTime)))
 	}
 	if s.Killed {
-		add("Runner", "was running, killed")
+		add("Runner", "was running; how it ended is not on record")
 	}
 	if len(s.Alive) > 0 {
 		alive := make([]string, len(s.Alive))
