@@ -60,6 +60,8 @@ type DamagedError struct {
 	Line   int // 0: the file as a whole
 	Detail string
 	Remedy string // a command, or what to do by hand
+	// Lost says of a journal that nothing is left to begin it anew from.
+	Lost bool
 	// Checkpoint is the id of the checkpoint that cannot be read because of
 	// it, "" where it is not a matter of one checkpoint alone.
 	Checkpoint string

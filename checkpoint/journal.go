@@ -104,6 +104,11 @@ func abandonRemedy(prd string) string {
 	return fmt.Sprintf("nothing was changed; `runner checkpoint rebuild %[1]s --journal` begins it anew from what is proved, `runner abandon %[1]s` sets all of it aside under %[2]s/", prd, failedDir)
 }
 
+// lostRemedy is abandonRemedy where there is nothing to begin anew from.
+func lostRemedy(prd string) string {
+	return fmt.Sprintf("nothing was changed; nothing is left either that it could be begun anew from: put back a copy of its directory, or `runner abandon %[1]s` sets what is left aside under %[2]s/, and `runner build %[1]s` starts a new session", prd, failedDir)
+}
+
 // fold is a state that follows a journal, and what else is known from it.
 type fold struct {
 	state *State

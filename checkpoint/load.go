@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"prdrunner/checkpoint/store"
 )
@@ -119,11 +120,27 @@ func (s *Store) journalMissing(prd string, d *Document, claims []claim) error {
 	if len(claims) == 0 {
 		return nil
 	}
-	return &DamagedError{
+	damage := &DamagedError{
 		Path:   s.journalPath(prd),
 		Detail: fmt.Sprintf("it is missing or empty, but %s names commit %d of it", claims[0].path, claims[0].seq),
 		Remedy: abandonRemedy(prd),
 	}
+	if damage.Lost = s.nothingLeft(prd); damage.Lost {
+		damage.Remedy = lostRemedy(prd)
+	}
+	return damage
+}
+
+// nothingLeft reports whether a PRD without a journal has nothing either that it
+// could be begun anew from: no checkpoint file, and no journal that it was compacted from.
+func (s *Store) nothingLeft(prd string) bool {
+	dir := s.prdDir(prd)
+	ids, unlisted := s.checkpointsIn(dir).ids()
+	journals, unread := s.journals(dir)
+	if errors.Is(unread, fs.ErrNotExist) { // the directory is gone
+		return true
+	}
+	return unlisted == nil && unread == nil && len(ids) == 0 && len(journals) == 1
 }
 
 func (s *Store) replay(prd string, visit func(Commit) error) (tail, error) {

@@ -64,6 +64,9 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	} else if !errors.As(err, &r.Damage) {
 		return nil, err
 	}
+	if r.Damage.Lost {
+		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, r.Damage)
+	}
 	if err := s.refuseNewer(prd); err != nil {
 		return nil, err
 	}

@@ -154,6 +154,9 @@ func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCh
 }
 
 func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *checkpoint.CheckpointRef) []suggestion {
+	if s.Journal != nil && s.Journal.Lost {
+		return []suggestion{{"abandon " + s.PRD, "set what is left aside, and start over"}}
+	}
 	if s.Journal != nil {
 		return []suggestion{
 			{"checkpoint rebuild " + s.PRD + " --journal", "begin the journal anew with the newest state that is proved"},
