@@ -114,7 +114,7 @@ type SessionFailed struct {
 
 // SessionInterrupted ends a run because a signal asked for it.
 type SessionInterrupted struct {
-	Signal string `json:"signal"` // "SIGINT", "SIGTERM", "SIGHUP"
+	Signal string `json:"signal"` // "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"
 	RanMS  int64  `json:"ran_ms,omitempty"`
 }
 

@@ -21,6 +21,7 @@ const (
 	exitDamaged         = 5
 	exitAlreadyComplete = 6
 	exitInterrupted     = 130
+	exitQuit            = 131
 	exitTerminated      = 143
 )
 
@@ -40,6 +41,7 @@ func exitCodeTable() []exitCodeMeaning {
 		{exitDamaged, "checkpoint damaged, or the session cannot be resumed without a decision"},
 		{exitAlreadyComplete, "already complete (with --resume only)"},
 		{exitInterrupted, "interrupted (Ctrl+C)"},
+		{exitQuit, "ended at once (Ctrl+\\)"},
 		{exitTerminated, "terminated (SIGTERM, or SIGHUP when its terminal goes away)"},
 	}
 }
@@ -119,6 +121,8 @@ func endedCode(e *endedError) int {
 	switch {
 	case e.signal == "SIGTERM", e.signal == "SIGHUP":
 		return exitTerminated
+	case e.signal == "SIGQUIT":
+		return exitQuit
 	case e.signal != "":
 		return exitInterrupted
 	}

@@ -10,7 +10,7 @@ import (
 // signals passes the signals that end a run on to it, by name.
 type signals struct {
 	// names delivers each of them: the first asks for a graceful stop, the
-	// second for one at once.
+	// second for one at once. SIGQUIT counts as two.
 	names chan string
 	stop  func()
 	first atomic.Value // the first name
@@ -20,7 +20,7 @@ type signals struct {
 // asks to stop at once.
 func catchSignals(second func()) *signals {
 	caught := make(chan os.Signal, 4)
-	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	// A terminal that goes away is no reason to kill what runs. One who ignores
 	// that, as nohup does, wants the run to go on.
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -39,9 +39,10 @@ func catchSignals(second func()) *signals {
 			select {
 			case sig := <-caught:
 				s.first.CompareAndSwap(nil, signalName(sig))
-				select {
-				case s.names <- signalName(sig):
-				default: // it has been told twice already
+				s.tell(sig)
+				if sig == syscall.SIGQUIT {
+					s.tell(sig)
+					continue
 				}
 				if count == 2 {
 					second()
@@ -60,12 +61,22 @@ func catchSignals(second func()) *signals {
 	return s
 }
 
+// tell delivers a signal, unless two are waiting already.
+func (s *signals) tell(sig os.Signal) {
+	select {
+	case s.names <- signalName(sig):
+	default:
+	}
+}
+
 func signalName(sig os.Signal) string {
 	switch sig {
 	case syscall.SIGTERM:
 		return "SIGTERM"
 	case syscall.SIGHUP:
 		return "SIGHUP"
+	case syscall.SIGQUIT:
+		return "SIGQUIT"
 	default:
 		return "SIGINT"
 	}

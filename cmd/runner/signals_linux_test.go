@@ -69,6 +69,29 @@ func TestSignalStopsARunGracefully(t *testing.T) {
 	}
 }
 
+// TestQuitStopsAtOnce: what Ctrl+\ sends ends what runs without a grace, and is on
+// record as what interrupted the run; nothing of the program itself is shown.
+func TestQuitStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := newWorkspace(t, stubbornPipeline)
+	if err := os.WriteFile(filepath.Join(dir, "runner.yaml"), []byte("grace: 1h\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := launch(t, dir, "build", "PRD-001")
+	child := awaitPID(t, dir, "pid")
+	l.signal(syscall.SIGQUIT)
+	l.exits(exitQuit)
+	if shown := l.stdout.String() + l.stderr.String(); !strings.Contains(shown, "PRD-001 interrupted by SIGQUIT") || strings.Contains(shown, "goroutine") {
+		t.Errorf("it showed %q", shown)
+	}
+	if isAlive(child) {
+		t.Error("what it ran is alive")
+	}
+	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
+		t.Errorf("the status is\n%s", status)
+	}
+}
+
 // wantInterrupted holds a session to having been stopped gracefully.
 func wantInterrupted(t *testing.T, dir string, child int) {
 	t.Helper()
