@@ -1,6 +1,8 @@
 package checkpoint
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -166,8 +168,14 @@ func (s *Store) makePRDLayout(prd string) error {
 	return nil
 }
 
+// maxEncoded is how long a name may be in that of a file. It leaves a file system
+// that takes names of 255 bytes room for what stands around it, at most in the
+// temporary file of a checkpoint.
+const maxEncoded = 160
+
 // encodeName makes a name fit for a file: what is not a letter, a digit, ".",
-// "_" or "-" is percent-encoded, and so is a "." at the beginning.
+// "_" or "-" is percent-encoded, and so is a "." at the beginning. One that gets too
+// long is cut off, and ends with its digest, so that no two names get the same file.
 func encodeName(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -179,5 +187,10 @@ func encodeName(name string) string {
 			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
-	return b.String()
+	if b.Len() <= maxEncoded {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(name))
+	digest := "-" + hex.EncodeToString(sum[:16])
+	return b.String()[:maxEncoded-len(digest)] + digest
 }

@@ -129,3 +129,27 @@ func TestLinkedAuditLog(t *testing.T) {
 		t.Errorf("outside there is %q, %v", data, err)
 	}
 }
+
+// TestNamesOfFilesFit: whatever something is called, a file can be named after it,
+// and no other one is.
+func TestNamesOfFilesFit(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ü", 250)
+	seen := map[string]string{}
+	for _, name := range []string{
+		"player", ".player", `service["player"]`, strings.Repeat("x", maxEncoded), strings.Repeat("x", maxEncoded+1), strings.Repeat("x", maxEncoded+2),
+		long, long + "a", long + "b", "a" + long,
+	} {
+		got := encodeName(name)
+		if len(got) > maxEncoded || strings.Trim(got, phaseChars) != "" {
+			t.Errorf("%q becomes %q", name, got)
+		}
+		if other, taken := seen[got]; taken {
+			t.Errorf("%q and %q both become %q", name, other, got)
+		}
+		seen[got] = name
+		if len(name) <= maxEncoded && strings.Trim(name, phaseChars) == "" && name[0] != '.' && got != name {
+			t.Errorf("%q becomes %q", name, got)
+		}
+	}
+}
