@@ -40,7 +40,7 @@ func TestSystemHint(t *testing.T) {
 		if found != (test.want != "") || !strings.Contains(hint, test.want) {
 			t.Errorf("%s: %q", name, stderr.String())
 		}
-		if exitCode(test.err) != exitFailed {
+		if exitCode(test.err) != exitDamaged {
 			t.Errorf("%s: exit code %d", name, exitCode(test.err))
 		}
 	}

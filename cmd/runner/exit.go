@@ -38,7 +38,7 @@ func exitCodeTable() []exitCodeMeaning {
 		{exitUsage, "usage, configuration or pipeline invalid, reference not found, declined"},
 		{exitPaused, "paused: something waits for a person"},
 		{exitLocked, "locked by another runner"},
-		{exitDamaged, "checkpoint damaged, or the session cannot be resumed without a decision"},
+		{exitDamaged, "checkpoint damaged, the session cannot be resumed without a decision, or what is needed cannot be read or written"},
 		{exitAlreadyComplete, "already complete (with --resume only)"},
 		{exitInterrupted, "interrupted (Ctrl+C)"},
 		{exitQuit, "ended at once (Ctrl+\\)"},
@@ -106,8 +106,8 @@ func exitCode(err error) int {
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, checkpoint.ErrNoCheckpoint):
 		return exitUsage
-	default:
-		return exitFailed
+	default: // the system refused something; no work has failed
+		return exitDamaged
 	}
 }
 

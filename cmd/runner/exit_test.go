@@ -17,7 +17,7 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{nil, exitComplete},
-		{errors.New("anything else"), exitFailed},
+		{errors.New("anything else"), exitDamaged},
 		{&endedError{status: checkpoint.StatusFailed}, exitFailed},
 		{&endedError{status: checkpoint.StatusPaused}, exitPaused},
 		{&endedError{status: checkpoint.StatusPaused, signal: "SIGINT"}, exitInterrupted},
