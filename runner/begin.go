@@ -15,6 +15,7 @@ import (
 // begin starts or resumes the session, and tells the views once that is durable.
 func (l *loop) begin(plan *Plan) error {
 	previous := l.previous()
+	uncaptured := previous != nil && previous.Pause != nil && previous.Pause.Reason == checkpoint.PauseCheckpoint
 	var before []checkpoint.Commit
 	if previous == nil {
 		if err := l.start(); err != nil {
@@ -50,14 +51,17 @@ func (l *loop) begin(plan *Plan) error {
 	for _, c := range slices.Concat(before, commits) {
 		l.durable(c)
 	}
-	if previous == nil {
+	switch {
+	case previous == nil:
 		l.capture()
 		if l.sv.files.CommitsToBranch() {
 			l.readGit()
 		}
 		l.checkpoint(checkpoint.TriggerStart, "")
-	} else if len(l.kept) > 0 {
+	case len(l.kept) > 0:
 		l.endConflict()
+	case uncaptured:
+		l.captureAgain()
 	}
 	l.settle()
 	return l.fatal
@@ -84,6 +88,44 @@ func (l *loop) goOn(plan *Plan, wasKilled bool) ([]checkpoint.Commit, error) {
 	}
 	l.x.Add(restored...)
 	return kept, nil
+}
+
+// captureAgain makes the capture, with a checkpoint of it, that could not be made when
+// the run before came to it: nothing has run since.
+func (l *loop) captureAgain() {
+	last := captureSeq(l.x.State())
+	l.capture()
+	if l.fatal != nil || captureSeq(l.x.State()) == last {
+		return // it was made when the run ended, or fails again
+	}
+	if l.sv.files.CommitsToBranch() {
+		l.readGit()
+	}
+	trigger := checkpoint.TriggerPhaseTransition
+	if !begun(l.x.State()) {
+		trigger = checkpoint.TriggerStart
+	}
+	l.checkpoint(trigger, "its files could not be captured at first")
+}
+
+// captureSeq tells captures apart.
+func captureSeq(st *checkpoint.State) uint64 {
+	if st.Capture == nil {
+		return 0
+	}
+	return st.Capture.Seq
+}
+
+// begun reports whether anything of a session has run.
+func begun(st *checkpoint.State) bool {
+	for _, p := range st.Phases {
+		for _, w := range p.Workstreams {
+			if w.Attempts > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refused records that a run ended before it could begin, where the session would
