@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -54,6 +55,25 @@ type Plan struct {
 	Selection     Selection         `json:"selection,omitzero"` // what was chosen to run again, or only
 	OnConflict    OnConflict        `json:"on_conflict,omitempty"`
 	Facts         string            `json:"facts"` // digest of everything the plan was made from
+}
+
+// Nothing is the plan of leaving a complete session as it is, whatever has changed
+// since: nothing of it is looked at, and nothing runs.
+func (p *Plan) Nothing() *Plan {
+	nothing := *p
+	nothing.ResumeFrom, nothing.Phases, nothing.Stale, nothing.Conflicts = 0, slices.Clone(p.Phases), []Stale{}, []Conflict{}
+	for i := range nothing.Phases {
+		phase := &nothing.Phases[i]
+		phase.Steps = slices.Clone(phase.Steps)
+		for k, s := range phase.Steps {
+			left := Step{Kind: s.Kind, Name: s.Name, Title: s.Title, Decision: Reuse, Reason: "the session is complete"}
+			if s.Decision == Run || s.Decision == Skipped { // the pipeline has it since, or it never ran
+				left.Decision = Skipped
+			}
+			phase.Steps[k] = left
+		}
+	}
+	return &nothing
 }
 
 // PlanPhase is a phase of a plan.

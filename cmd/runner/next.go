@@ -38,11 +38,13 @@ func suggestAbandon(st *checkpoint.State, purpose string) []suggestion {
 	return []suggestion{{"abandon " + st.PRD, purpose}}
 }
 
-// resumeCommand goes on with a session. A pipeline that is in no usual place is
-// named.
-func resumeCommand(prd, pipeline string) string {
+// resumeCommand goes on with a session.
+func resumeCommand(prd, pipeline string) string { return startCommand(prd, pipeline) + " --resume" }
+
+// startCommand begins a session. A pipeline that is in no usual place is named.
+func startCommand(prd, pipeline string) string {
 	if slices.Contains([]string{"", prd + ".hcl", "pipelines/" + prd + ".hcl"}, pipeline) {
-		return "build " + prd + " --resume"
+		return "build " + prd
 	}
-	return "build " + prd + " -f " + text.ShellWord(pipeline) + " --resume"
+	return "build " + prd + " -f " + text.ShellWord(pipeline)
 }

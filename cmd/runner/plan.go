@@ -66,9 +66,20 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
+	complete := st != nil && st.Status == checkpoint.StatusComplete && !chosen(o.selection)
+	if complete {
+		tellOutdated(ctx, env, options, st)
+		if o.resume == resumeNamed || o.out != "" {
+			return alreadyComplete(p.ID)
+		}
+		fmt.Fprintf(env.stderr, "%s already complete\n", p.ID)
+	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
 		return buildError(env, st, p.ID, err)
+	}
+	if complete {
+		plan = plan.Nothing()
 	}
 	if o.out != "" {
 		if err := writePlan(env.path(o.out), plan); err != nil {
@@ -119,8 +130,6 @@ func planState(ctx context.Context, env *environment, o *runner.Options, resume 
 		return nil, nil
 	case st == nil:
 		return nil, nil
-	case st.Status == checkpoint.StatusComplete && resume == resumeNamed && !chosen(o.Select):
-		return nil, fmt.Errorf("%s: %w", prd, errAlreadyComplete)
 	case resume != "":
 		return st, nil
 	case st.Status != checkpoint.StatusComplete:

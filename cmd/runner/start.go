@@ -44,6 +44,7 @@ type starter struct {
 	fresh  bool
 	yes    bool
 
+	looking   func() runner.Options // of an engine that only looks
 	selection runner.Selection
 	finished  *finished // before anything was decided
 }
@@ -115,6 +116,9 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 		}
 		if s.resume != "" && chosen(s.selection) {
 			return start{resume: true}, nil // a part of it runs again
+		}
+		if s.resume != "" {
+			tellOutdated(ctx, s.env, s.looking(), snap.State)
 		}
 		return s.complete()
 	case s.fresh:
@@ -203,9 +207,14 @@ func (s *starter) complete() (start, error) {
 		fmt.Fprintf(s.env.stderr, "%s already complete\n", s.prd)
 		return start{done: true}, nil
 	case resumeNamed:
-		return start{}, withHint(fmt.Errorf("%s: %w", s.prd, errAlreadyComplete), fmt.Sprintf("`runner build %s` starts a new session", s.prd))
+		return start{}, alreadyComplete(s.prd)
 	}
 	return start{fresh: true}, s.refuseAgain()
+}
+
+// alreadyComplete says that there is nothing to go on with, and nothing to plan.
+func alreadyComplete(prd string) error {
+	return withHint(fmt.Errorf("%s: %w", prd, errAlreadyComplete), fmt.Sprintf("`runner build %s` starts a new session", prd))
 }
 
 // chosen reports whether something was chosen to run again, or only.
