@@ -25,6 +25,18 @@ func IsTempOf(name, base string) bool {
 	return strings.HasPrefix(filepath.Base(name), tempPrefix+base+"-")
 }
 
+// IsLeftover reports whether a name can be nothing but that of a temporary file of
+// WriteFile or CreateTemp: what lies in the workspace may be called .tmp- too.
+func IsLeftover(name string) bool {
+	at := strings.LastIndexByte(name, '-')
+	return IsTemp(name) && at >= len(tempPrefix) && isRandom(name[at+1:])
+}
+
+// isRandom reports whether a text could be one of rand.Text.
+func isRandom(s string) bool {
+	return len(s) == len(rand.Text()) && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
 // RemoveTempsOf removes the temporary files that were to become path and that
 // nobody has written to since a moment. No lock tells that nobody will: whoever
 // is that slow fails when the file gets its name.

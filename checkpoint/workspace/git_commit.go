@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -78,8 +79,8 @@ func (g *Git) ready(ctx context.Context) error {
 	return nil
 }
 
-// stage adds everything to the index. Another repository would become a
-// submodule that nobody declared.
+// stage adds everything to the index but what is unfinished. Another repository would
+// become a submodule that nobody declared.
 func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 	files, err := g.Files(ctx)
 	if err != nil {
@@ -91,7 +92,7 @@ func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 		switch {
 		case f.Gitlink && f.Tracked:
 			submodules[f.Path] = true
-		case f.Gitlink:
+		case f.Gitlink, !f.Tracked && slices.ContainsFunc(strings.Split(f.Path, "/"), isUnfinished):
 			specs = append(specs, ":(exclude,literal)"+f.Path)
 		}
 	}

@@ -18,7 +18,7 @@ func TestGlob(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{
 		"a", "r/s/f.go", "r/s/.hidden", "r/x.go", "r/y.md", "new\nline", "-dash", `qu"o'te`, "sp ace/f.go",
-		"bad\xff/f\xfe.go", ".git/config", "r/.git/config", "state/object", "states", "[odd]", "r/" + tempPrefix + "1-1",
+		"bad\xff/f\xfe.go", ".git/config", "r/.git/config", "state/object", "states", "[odd]", "r/" + tempPrefix + "1-1", "r/.tmp-out-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 		strings.Repeat("d/", 300) + "deep.go",
 	} {
 		put(t, dir, path, path)

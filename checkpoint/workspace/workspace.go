@@ -148,10 +148,17 @@ const gitDir = ".git"
 // tempPrefix begins the names of the files that Restore has not finished.
 const tempPrefix = ".runner-restore-"
 
-// excluded reports whether a path is never part of the workspace.
+// isUnfinished reports whether a name is that of a file that a restore or an export has not
+// finished, or never will.
+func isUnfinished(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) || store.IsLeftover(name)
+}
+
+// excluded reports whether a path is never part of the workspace: it is git's own, or
+// unfinished.
 func (w *Workspace) excluded(path string) bool {
 	for element := range strings.SplitSeq(path, "/") {
-		if strings.EqualFold(element, gitDir) || strings.HasPrefix(element, tempPrefix) {
+		if strings.EqualFold(element, gitDir) || isUnfinished(element) {
 			return true
 		}
 	}
