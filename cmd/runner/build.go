@@ -331,6 +331,15 @@ func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *c
 	return o
 }
 
+// decideConflict is the command that decides about edited artifacts.
+func decideConflict(st *checkpoint.State, prd, choice string) string {
+	file := ""
+	if st != nil {
+		file = string(st.Pipeline.Path)
+	}
+	return "`runner " + resumeCommand(prd, file) + " --on-conflict " + choice + "`"
+}
+
 // buildError makes an error of the engine one of the command line: expressions
 // that can't be evaluated are diagnostics, and what waits for a decision comes
 // with the flag that gives it.
@@ -354,10 +363,10 @@ func buildError(env *environment, st *checkpoint.State, prd string, err error) e
 		return withHint(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
 		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
-		return withHint(err, "add --on-conflict restore (its files are made again, and a checkpoint keeps the edit)")
+		return withHint(err, decideConflict(st, prd, "restore")+" makes its files again, and a checkpoint keeps the edit")
 	case errors.As(err, &conflict):
 		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
-		return withHint(err, "add --on-conflict keep (take the files as they are) or --on-conflict restore (put them back as they were)")
+		return withHint(err, decideConflict(st, prd, "keep")+" takes the files as they are, "+decideConflict(st, prd, "restore")+" puts them back as they were")
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, err)
 	case isA[*workspace.ObstructedError](err):
