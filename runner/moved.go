@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -32,8 +33,20 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
-	s.ended, f.moved = was, workspace.Diff(was, is)
+	var unknown []string
+	s.ended = was
+	f.moved = slices.DeleteFunc(workspace.Diff(was, is), func(c workspace.Change) bool {
+		leftOut := c.From == nil && slices.Contains(was.LeftOut, c.Path)
+		if leftOut { // it was there: whether it changed is not known
+			unknown = append(unknown, c.Path)
+		}
+		return leftOut
+	})
 	if !st.RunCapture.Whole(was.Patterns) {
+		return nil
+	}
+	if len(unknown) > 0 {
+		f.uncaptured = "captures leave out " + list(unknown)
 		return nil
 	}
 	blind, err := s.blind(ctx, was, is)

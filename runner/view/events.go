@@ -86,6 +86,10 @@ func (v *plain) workstream(at time.Time, e checkpoint.Event) bool {
 			v.passed("  ", v.name(e.Workstream)+" will run again", string(e.Reason))
 		}
 	case checkpoint.WorkstreamEdited:
+		if len(e.Edited) == 0 { // nobody saw what it made
+			v.passed("  ", "artifacts of "+v.name(e.Workstream)+" are recorded as they are", recorded(e.Artifacts)...)
+			break
+		}
 		v.passed("  ", v.name(e.Workstream)+" keeps edited artifacts", paths(e.Edited)...)
 	default:
 		return false
@@ -217,6 +221,18 @@ func paths(list []checkpoint.Text) []string {
 	s := make([]string, len(list))
 	for i, p := range list {
 		s[i] = string(p)
+	}
+	return s
+}
+
+// recorded are the paths of artifacts, where these are few.
+func recorded(list []checkpoint.Artifact) []string {
+	if len(list) > 5 {
+		return []string{fmt.Sprintf("%d files", len(list))}
+	}
+	s := make([]string, len(list))
+	for i, a := range list {
+		s[i] = string(a.Path)
 	}
 	return s
 }
