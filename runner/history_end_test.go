@@ -17,10 +17,10 @@ import (
 func (m *model) end(e checkpoint.Event, status checkpoint.Status) error {
 	r := m.run
 	err := m.mustBe(r.ended == "", "the run ended before, with %s", r.ended)
-	r.halted = r.halted || m.reviewing()
+	r.halted = r.halted || m.reviewing(false)
 	m.status, r.ended = status, e.Kind()
 	due := m.due()
-	want := m.verdictOfRun(false, false)
+	want := m.verdictOfRun(anew{})
 	is := string(e.Kind())
 	if p, ok := e.(checkpoint.SessionPaused); ok {
 		is += " " + string(p.Reason)
@@ -36,32 +36,39 @@ func (m *model) end(e checkpoint.Event, status checkpoint.Status) error {
 }
 
 // cutShort reports whether a run that was stopped may end so. It need not have
-// come to what was asked or uncertain before it began.
+// come to what was uncertain, asked or to be looked at before it began.
 func (m *model) cutShort(is string) bool {
-	return is == m.verdictOfRun(true, true) || is == m.verdictOfRun(true, false) || is == m.verdictOfRun(false, true)
+	for n := range 8 {
+		if is == m.verdictOfRun(anew{uncertain: n&1 != 0, asked: n&2 != 0, reviewed: n&4 != 0}) {
+			return true
+		}
+	}
+	return false
 }
 
-// verdictOfRun is how the run must end: where only what has become uncertain in
-// it counts, or only what was asked in it.
-func (m *model) verdictOfRun(uncertainAnew, askedAnew bool) string {
+// anew is of what only that counts which has come up in the run at hand.
+type anew struct{ uncertain, asked, reviewed bool }
+
+// verdictOfRun is how the run must end.
+func (m *model) verdictOfRun(only anew) string {
 	r := m.run
 	waiting := false
 	for label := range m.gates {
 		g, owner := m.gate(label)
-		waiting = waiting || m.waits(g, owner) && m.mayJudge(g, owner) == nil && (!askedAnew || m.current(m.gates[label]))
+		waiting = waiting || m.waits(g, owner) && m.mayJudge(g, owner) == nil && (!only.asked || m.current(m.gates[label]))
 	}
 	switch {
 	case r.signal:
 		return string(checkpoint.KindSessionInterrupted)
 	case len(r.failures) > 0:
 		return string(checkpoint.KindSessionFailed)
-	case m.stuck(uncertainAnew):
+	case m.stuck(only.uncertain):
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseUncertain)
 	case waiting:
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseApproval)
-	case m.reviewing():
+	case m.reviewing(only.reviewed):
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseReview)
-	case m.complete():
+	case m.complete() && !m.pausedBefore():
 		return string(checkpoint.KindSessionCompleted)
 	case r.excluded, r.asked:
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseRequested)
@@ -88,11 +95,11 @@ func (m *model) anyReview() bool {
 }
 
 // reviewing reports whether somebody is to look at a gate that the run has come
-// to.
-func (m *model) reviewing() bool {
+// to, or that was judged in it.
+func (m *model) reviewing(anew bool) bool {
 	for label, is := range m.gates {
 		g, owner := m.gate(label)
-		if is.review && m.holds(g, owner) && (m.current(is) || m.comesTo(owner)) {
+		if is.review && m.holds(g, owner) && (m.current(is) || !anew && m.comesTo(owner)) {
 			return true
 		}
 	}
@@ -108,6 +115,10 @@ func (m *model) comesTo(owner string) bool {
 	chosen := m.run.allowed == nil || m.run.allowed[owner] || m.settled(owner)
 	return chosen && m.works[owner].done() && m.reached(owner) && len(m.reasons(owner)) == 0
 }
+
+// pausedBefore reports whether a pause kept the run from its last phase: also
+// where all of that is done, nobody has looked whether it is so still.
+func (m *model) pausedBefore() bool { return m.run.asked && m.run.phase < len(m.h.Phases)-1 }
 
 func (m *model) complete() bool {
 	for p := range m.h.Phases {

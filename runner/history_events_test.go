@@ -164,7 +164,7 @@ func (m *model) phaseSettled(p int) bool {
 func (m *model) enter(name string) error {
 	for p := range m.h.Phases {
 		if phaseName(p) == name {
-			m.phases[p] = checkpoint.Running
+			m.phases[p], m.run.phase = checkpoint.Running, p
 			return nil
 		}
 		if !m.left(p) || !m.phaseSettled(p) {

@@ -34,6 +34,14 @@ func (m *model) gate(label string) (g histGate, owner string) {
 
 // mayJudge says why a gate may not be judged now.
 func (m *model) mayJudge(g histGate, owner string) error {
+	if m.phaseOf(owner) >= 0 && m.run.tries[owner] == 0 && m.run.allowed != nil && !m.run.allowed[owner] {
+		return errors.New("its workstream was not chosen")
+	}
+	return m.turn(g, owner)
+}
+
+// turn says why it is not the turn of a gate.
+func (m *model) turn(g histGate, owner string) error {
 	p, gates := m.phaseOf(owner), []histGate{}
 	if p >= 0 {
 		gates = m.work(owner).Gates
@@ -41,9 +49,6 @@ func (m *model) mayJudge(g histGate, owner string) error {
 			return err
 		}
 		if m.run.tries[owner] == 0 {
-			if m.run.allowed != nil && !m.run.allowed[owner] {
-				return errors.New("its workstream was not chosen")
-			}
 			if err := m.mustBe(m.reached(owner) && len(m.reasons(owner)) == 0, "it is not its turn"); err != nil {
 				return err
 			}
@@ -215,7 +220,7 @@ func (m *model) voided(label string) (err error) {
 	is, r := m.gates[label], m.run
 	switch {
 	case is.status == checkpoint.Passed && !r.takes[label]:
-		err = errors.Join(m.mayJudge(g, owner), m.mustBe(!m.holds(g, owner), "its verdict holds"))
+		err = errors.Join(m.turn(g, owner), m.mustBe(!m.holds(g, owner), "its verdict holds"))
 	default:
 		err = m.mustBe(r.takes[label] || is.status == checkpoint.Running && (r.signal || is.run != r.number), "its verdict holds")
 	}

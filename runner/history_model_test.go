@@ -81,6 +81,7 @@ type modelRun struct {
 	retries  map[string]bool
 	verified map[string]checkpoint.Resolution
 	why      map[string]reason // of what the plan must do
+	phase    int               // that was entered last
 	asked    bool              // a pause was asked for
 	failures []string
 	halted   bool

@@ -199,7 +199,7 @@ func (m *model) interrupted(e checkpoint.WorkstreamInterrupted) error {
 	err := errors.Join(m.mustBe(w.status == checkpoint.Running, "it is %s", w.status),
 		m.mustBe(m.work(e.Workstream).Effect != "once" || r.tries[e.Workstream] > 0 && !ran, "it may have happened"))
 	if r.tries[e.Workstream] > 0 { // else the run before was killed
-		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing()), "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
+		err = errors.Join(err, m.mustBe(r.signal || retried || !ran && (r.halted || m.reviewing(false)), "nothing interrupted it"), m.mustBe(!ran || d.cancelled || retried, "it ran to its end"))
 		r.over[e.Workstream] = true
 	}
 	w.status = checkpoint.Interrupted

@@ -116,6 +116,11 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	if step.Decision == Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // a reason that the plan could not know yet
 		l.add(nil, checkpoint.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
+	if g.Workstream != nil && l.pl.choose.excluded(g.Workstream) != "" { // as the plan would have said, had it known
+		l.cause.excluded = true
+		then(false)
+		return
+	}
 	switch g.Kind {
 	case pipeline.GateCommand:
 		l.judgeByCommand(g, v, again, then)
