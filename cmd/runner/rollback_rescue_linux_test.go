@@ -83,15 +83,6 @@ func cutBefore(data []byte, text string) (before, from []byte, found bool) {
 	return data[:begin], data[begin:], true
 }
 
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 func replace(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"testing"
 )
 
 // standing describes all that is below a directory, by its name there: its kind
@@ -59,4 +60,14 @@ func moved(before, after map[string]string) []string {
 	}
 	slices.Sort(what)
 	return what
+}
+
+// read is what a file holds.
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
