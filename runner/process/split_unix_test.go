@@ -39,10 +39,16 @@ func TestValueSplitBetweenReads(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(task.Dir, "go"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// Open for both, so that what is written waits for whoever reads next.
+	goOn, err := os.OpenFile(filepath.Join(task.Dir, "go"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = goOn.Close() }()
 	_, result := background(context.Background(), t, e, task)
 	for cut := range len(value) + 1 {
 		awaitText(t, task.Log, fmt.Sprintf("cut at %d\n", cut))
-		if err := os.WriteFile(filepath.Join(task.Dir, "go"), []byte("go\n"), 0); err != nil {
+		if _, err := goOn.WriteString("go\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
