@@ -59,7 +59,7 @@ func TestADeadRunnerIsNeverRunning(t *testing.T) {
 			if !status.Killed || string(status.Owner) != "null" || len(status.Next) != 1 || status.Next[0] != "runner build PRD-001 --resume" {
 				t.Errorf("as JSON the status is %+v, with the owner %s", status, status.Owner)
 			}
-			if text := p.run(0, "status"); !strings.Contains(text, "killed") {
+			if text := p.run(0, "status"); !strings.Contains(text, "(was running; ") {
 				t.Errorf("the status of all is\n%s", text)
 			}
 			p.run(2, "logs", "PRD-001", "-f", "nothing")

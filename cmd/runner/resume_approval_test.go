@@ -260,26 +260,27 @@ func TestAnApprovalDoesNotOutliveWhatItApproved(t *testing.T) {
 		name   string
 		change func(d *desk) []string // returns what else to type
 		voided bool
+		seen   bool     // it differs at once from what was asked about
 		ran    []string // besides B where nothing is asked
 	}{
-		{"an input of the work", write("in.txt"), true, []string{"A"}},
-		{"an input of the gate", write("seen.txt"), true, nil},
-		{"an artifact, kept as edited", write("out.txt", "--on-conflict", "keep"), true, nil},
-		{"what the work depends on", write("up.txt"), true, []string{"up", "A"}},
-		{"what the work depends on, invalidated", func(*desk) []string { return []string{"--invalidate", "up"} }, true, []string{"up", "A"}},
-		{"the work, invalidated", func(*desk) []string { return []string{"--invalidate", "A"} }, true, []string{"A"}},
-		{"the work, from its phase on", func(*desk) []string { return []string{"--from", "one"} }, true, []string{"A"}},
-		{"the definition of the work", edit("cat in.txt", "cat  in.txt"), true, []string{"A"}},
-		{"the message", edit("Ship it?", "Ship it now?"), true, nil},
-		{"the approvers", edit(`approvers = []`, `approvers = ["ann"]`), true, nil},
-		{"what is judged", edit(`inputs = ["seen.txt", `, `inputs = [`), true, nil},
-		{"the name of the gate", edit(`"sign-off"`, `"sign-off2"`), true, nil},
-		{"the document, and nobody decides", write("prd.md"), true, nil},
-		{"the document, and that is accepted", write("prd.md", "--on-stale", "proceed"), false, nil},
-		{"a title", edit(`title = "First"`, `title = "Second"`), false, nil},
-		{"a file that nothing names", write("notes.txt"), false, nil},
-		{"an artifact that is put back", write("out.txt", "--on-conflict", "restore"), false, nil},
-		{"the work that stands behind it", edit("test -e good", "test  -e good"), false, nil},
+		{"an input of the work", write("in.txt"), true, true, []string{"A"}},
+		{"an input of the gate", write("seen.txt"), true, true, nil},
+		{"an artifact, kept as edited", write("out.txt", "--on-conflict", "keep"), true, true, nil},
+		{"what the work depends on", write("up.txt"), true, false, []string{"up", "A"}},
+		{"what the work depends on, invalidated", func(*desk) []string { return []string{"--invalidate", "up"} }, true, false, []string{"up", "A"}},
+		{"the work, invalidated", func(*desk) []string { return []string{"--invalidate", "A"} }, true, false, []string{"A"}},
+		{"the work, from its phase on", func(*desk) []string { return []string{"--from", "one"} }, true, false, []string{"A"}},
+		{"the definition of the work", edit("cat in.txt", "cat  in.txt"), true, false, []string{"A"}},
+		{"the message", edit("Ship it?", "Ship it now?"), true, true, nil},
+		{"the approvers", edit(`approvers = []`, `approvers = ["ann"]`), true, true, nil},
+		{"what is judged", edit(`inputs = ["seen.txt", `, `inputs = [`), true, true, nil},
+		{"the name of the gate", edit(`"sign-off"`, `"sign-off2"`), true, true, nil},
+		{"the document, and nobody decides", write("prd.md"), true, false, nil},
+		{"the document, and that is accepted", write("prd.md", "--on-stale", "proceed"), false, false, nil},
+		{"a title", edit(`title = "First"`, `title = "Second"`), false, false, nil},
+		{"a file that nothing names", write("notes.txt"), false, false, nil},
+		{"an artifact that is put back", write("out.txt", "--on-conflict", "restore"), false, true, nil},
+		{"the work that stands behind it", edit("test -e good", "test  -e good"), false, false, nil},
 	}
 	for _, place := range []string{"GATE_OF_A", "GATE_OF_PHASE"} {
 		for _, when := range []string{"after", "before"} {
@@ -299,10 +300,20 @@ func TestAnApprovalDoesNotOutliveWhatItApproved(t *testing.T) {
 						d.ran("B")
 					}
 					args := c.change(d)
-					if when == "before" {
+					refused := when == "before" && c.seen
+					switch {
+					case refused:
+						d.runs(2, "approve", "PRD-001")
+					case when == "before":
 						d.runs(0, "approve", "PRD-001")
 					}
 					switch {
+					case refused && !c.voided:
+						d.build(3, args...)
+						d.ran()
+						d.runs(0, "approve", "PRD-001")
+						d.build(1)
+						d.ran("B")
 					case !c.voided:
 						d.build(1, args...)
 						d.ran("B")
