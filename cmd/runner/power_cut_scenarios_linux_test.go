@@ -326,7 +326,7 @@ func (c *cutter) pruned(r cutRun) {
 		c.t.Fatalf("%s: it was said that checkpoints were removed, and all %d are there", c.what, left)
 	}
 	out, err := c.command().CombinedOutput()
-	if err != nil && c.unlock(out) {
+	for err != nil && c.unlock(out) { // git locks all that it deletes together
 		out, err = c.command().CombinedOutput()
 	}
 	if err != nil {
