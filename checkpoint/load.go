@@ -10,7 +10,7 @@ import (
 
 // Snapshot is what can be known of a PRD without a lock.
 type Snapshot struct {
-	State      *State         // nil where there is only a document written by hand
+	State      *State         // what the next owner goes on from, with a rescue copy; nil: there is only a document written by hand
 	Owner      *Holder        // nil: nobody holds the lock
 	Logs       string         // the directory of its logs
 	Document   *Document      // nil: not written yet
@@ -87,9 +87,11 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 		return nil, fmt.Errorf("load %s: %w: its journal holds nothing whole", prd, ErrNoSession)
 	}
 	path, lines, err := s.findRescue(prd, f.state.Session, t)
-	if len(lines) > 0 {
-		snap.RescuePath = path
+	if err != nil || len(lines) == 0 {
+		return snap, err
 	}
+	err = f.adopt(prd, path, &t, lines)
+	snap.State, snap.RescuePath = f.state, path
 	return snap, err
 }
 

@@ -125,6 +125,7 @@ func TestPoisonedJournal(t *testing.T) {
 			if snap.RescuePath != poisoned.Rescue {
 				t.Errorf("rescue %q, want %q", snap.RescuePath, poisoned.Rescue)
 			}
+			same(t, "state that readers see", snap.State, want)
 			x = f.lock()
 			if !x.Unclean() {
 				t.Error("a poisoned end counts as clean")

@@ -98,15 +98,8 @@ func (s *Store) adoptRescue(r *recordedSession, f *fold, t tail) error {
 		return err
 	}
 	r.state = f.state.Clone()
-	for _, line := range lines {
-		c, err := t.next(store.Record{Data: line})
-		if err == nil {
-			err = f.apply(c)
-		}
-		if err != nil {
-			return explain(r.prd, path, 0, err)
-		}
-		t.accept(c, len(line))
+	if err := f.adopt(r.prd, path, &t, lines); err != nil {
+		return err
 	}
 	r.rescued, r.then = lines, f.state
 	return nil

@@ -155,15 +155,8 @@ func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	if r.rescue == "" {
 		return nil
 	}
-	for _, line := range r.lines {
-		c, err := r.tail.next(store.Record{Data: line})
-		if err == nil {
-			err = r.fold.apply(c)
-		}
-		if err != nil {
-			return explain(prd, r.rescue, 0, err)
-		}
-		r.tail.accept(c, len(line))
+	if err := r.fold.adopt(prd, r.rescue, &r.tail, r.lines); err != nil {
+		return err
 	}
 	return s.removeDurably(r.rescue)
 }

@@ -111,6 +111,21 @@ func continuing(data []byte, t tail) (lines [][]byte, had bool) {
 	return lines, had
 }
 
+// adopt folds the lines of the rescue copy at path, which follow the tail.
+func (f *fold) adopt(prd, path string, t *tail, lines [][]byte) error {
+	for _, line := range lines {
+		c, err := t.next(store.Record{Data: line})
+		if err == nil {
+			err = f.apply(c)
+		}
+		if err != nil {
+			return explain(prd, path, 0, err)
+		}
+		t.accept(c, len(line))
+	}
+	return nil
+}
+
 // endsWith reports whether a line is the last one of a journal.
 func endsWith(line []byte, t tail) bool {
 	f, err := parseFrame(bytes.TrimSuffix(line, []byte("\n")))
