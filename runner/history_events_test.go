@@ -89,15 +89,7 @@ func (m *model) applyWork(e checkpoint.Event) error {
 	case checkpoint.WorkstreamEdited:
 		return m.editKept(e)
 	case checkpoint.WorkstreamResolved:
-		w := m.works[e.Workstream]
-		err := errors.Join(m.mustBe(w.status == checkpoint.Uncertain, "it is %s", w.status), m.verified(e))
-		m.reset(e.Workstream)
-		if e.Resolution == checkpoint.ResolvedDone {
-			m.identify(w)
-			w.status, w.made, w.value, w.from = checkpoint.Succeeded, nil, "", m.adoptedFrom(e)
-			w.claimed = m.work(e.Workstream).Makes
-		}
-		return err
+		return m.resolved(e)
 	}
 	return errors.New("nobody expects it")
 }

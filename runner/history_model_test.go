@@ -46,6 +46,15 @@ type modelWork struct {
 	once     bool              // it was started, ever
 	claimed  bool              // somebody said that it happened, and nobody has looked at what it made
 	ended    bool              // it was completed, and not taken back
+	had      *modelRecord      // of a once step: what a rollback took back last
+}
+
+// modelRecord is what was on record of an attempt.
+type modelRecord struct {
+	attempt int
+	made    map[string]string
+	value   string
+	metric  bool
 }
 
 // basis is what a workstream was run from.

@@ -130,8 +130,12 @@ func (m *model) jump(to known) {
 		m.status = checkpoint.StatusPaused
 	}
 	for name, w := range m.works {
-		since := was.works[name].attempts > w.attempts
-		w.attempts = max(w.attempts, was.works[name].attempts)
+		had := was.works[name]
+		if w.had = had.had; had.done() {
+			w.had = &modelRecord{attempt: had.attempts, made: had.made, value: had.value, metric: had.metric}
+		}
+		since := had.attempts > w.attempts
+		w.attempts = max(w.attempts, had.attempts)
 		switch once := m.work(name).Effect == "once"; {
 		case once && (since || w.status == checkpoint.Running):
 			w.status = checkpoint.Uncertain

@@ -230,6 +230,33 @@ func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
 	return err
 }
 
+// resolved takes in that somebody, or a verify command, knows whether it
+// happened. What a rollback took back of it is then on record again, and there.
+func (m *model) resolved(e checkpoint.WorkstreamResolved) error {
+	w := m.works[e.Workstream]
+	err := errors.Join(m.mustBe(w.status == checkpoint.Uncertain, "it is %s", w.status), m.verified(e))
+	m.reset(e.Workstream)
+	if e.Resolution != checkpoint.ResolvedDone {
+		return err
+	}
+	m.identify(w)
+	w.status, w.made, w.value, w.from = checkpoint.Succeeded, nil, "", m.adoptedFrom(e)
+	w.claimed = m.work(e.Workstream).Makes
+	if !e.Verified || w.had == nil || w.had.attempt != w.attempts {
+		return errors.Join(err, m.mustBe(e.Work == nil, "nothing was on record"))
+	}
+	w.made, w.value, w.metric, w.claimed = w.had.made, w.had.value, w.had.metric, w.claimed && len(w.had.made) == 0
+	for path, text := range w.made {
+		if _, there := m.tree[path]; !there {
+			m.tree[path] = text
+		}
+	}
+	if e.Work == nil {
+		return errors.Join(err, errors.New("what was on record is not brought back"))
+	}
+	return errors.Join(err, sameArtifacts(w.made, e.Work.Artifacts), m.mustBe(string(e.Work.Outputs["value"]) == w.value, "its output is not %q", w.value))
+}
+
 // verified holds what a verify command found out to what it said: exit 0, it
 // happened; 1, it did not; anything else, or none, leaves it open.
 func (m *model) verified(e checkpoint.WorkstreamResolved) error {
