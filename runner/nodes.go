@@ -152,6 +152,7 @@ func (l *loop) decided(n *node) {
 func (l *loop) skipWorkstream(n *node) {
 	if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Skipped {
 		l.enter()
+		l.standing.release(rec)
 		l.add(nil, checkpoint.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.member(n.ws, false)

@@ -108,6 +108,9 @@ func (l *loop) skipPhase(phase *pipeline.Phase) {
 // that of each of its workstreams.
 func (l *loop) recordSkipped(phase *pipeline.Phase, reason checkpoint.Text) {
 	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Skipped {
+		for _, ws := range phase.Workstreams {
+			l.standing.release(l.x.State().Workstream(ws.Name))
+		}
 		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: reason})
 	}
 }

@@ -50,6 +50,16 @@ func (s *standing) claim(workstream string, artifacts []checkpoint.Artifact) {
 	}
 }
 
+// release forgets the artifacts of a workstream that is skipped: from then on
+// they are files as any other.
+func (s *standing) release(w *checkpoint.Workstream) {
+	for _, a := range w.Artifacts {
+		if m, ok := s.made.at(string(a.Path)); ok && m.by == w.Name {
+			s.made.remove(string(a.Path))
+		}
+	}
+}
+
 // pass takes in what a gate that has passed judged.
 func (s *standing) pass(label string, files []checkpoint.Artifact) {
 	s.void(label)
