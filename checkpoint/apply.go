@@ -174,8 +174,7 @@ func (s *State) applyPhase(at time.Time, e Event) error {
 		}
 		p.Status = Skipped
 		for _, w := range p.Workstreams {
-			s.resetWorkstream(w, e.Reason)
-			w.skip(e.Reason)
+			s.Skip(w, e.Reason)
 		}
 		for _, g := range p.Gates {
 			g.reset(e.Reason)

@@ -23,7 +23,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	}
 	switch e := e.(type) {
 	case WorkstreamStarted:
-		s.resetWorkstream(w, "")
+		s.resetWorkstream(w, "", "runs again")
 		w.Status, w.StartedAt, w.EndedAt = Running, &at, nil
 		w.Attempts, w.Digest = e.Attempt, e.Digest
 	case WorkstreamAttemptFailed:
@@ -47,22 +47,21 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		w.Status, w.EndedAt = Interrupted, &at
 	case WorkstreamUncertain:
 		if e.Attempt > 0 {
-			s.resetWorkstream(w, "")
+			s.resetWorkstream(w, "", "runs again")
 			w.Attempts, w.StartedAt = e.Attempt, &at
 		}
 		w.Status, w.EndedAt, w.Error = Uncertain, &at, &e.Error
 		w.SameAs = cmp.Or(e.SameAs, w.SameAs)
 	case WorkstreamResolved:
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
-		s.resetWorkstream(w, e.Reason)
+		s.resetWorkstream(w, e.Reason, "was resolved as "+string(e.Resolution))
 		if e.Resolution == ResolvedDone {
 			s.adoptWork(w, seq, at, e)
 		}
 	case WorkstreamSkipped:
-		s.resetWorkstream(w, e.Reason)
-		w.skip(e.Reason)
+		s.Skip(w, e.Reason)
 	case WorkstreamInvalidated:
-		s.resetWorkstream(w, e.Reason)
+		s.resetWorkstream(w, e.Reason, "runs again")
 	case WorkstreamEdited:
 		w.Artifacts, w.Edited, w.FilesSeq = e.Artifacts, e.Edited, seq
 	}
@@ -106,8 +105,9 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 // resetWorkstream makes a workstream pending, and its gates. A completed one
 // loses its step and the metrics it set, so that no stale number can satisfy a
 // gate; its outputs and artifacts stay on record until it has run again, since
-// they tell whose the files are.
-func (s *State) resetWorkstream(w *Workstream, reason Text) {
+// they tell whose the files are. What has become of it tells why the gates of
+// its phase are judged again.
+func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	for _, name := range w.Metrics {
 		if s.Metrics[name].Workstream == w.Name { // another may have set it since
 			delete(s.Metrics, name)
@@ -124,12 +124,14 @@ func (s *State) resetWorkstream(w *Workstream, reason Text) {
 	}
 	for _, g := range w.phase.Gates { // they judged what is not there any more
 		if g.Status != Pending {
-			g.reset(Text(w.Name + " runs again"))
+			g.reset(Text(w.Name + " " + become))
 		}
 	}
 }
 
-func (w *Workstream) skip(reason Text) {
+// Skip makes a workstream of the state skipped, as its event does.
+func (s *State) Skip(w *Workstream, reason Text) {
+	s.resetWorkstream(w, reason, "is skipped")
 	w.Status, w.Reason = Skipped, reason
 	w.Step, w.WorkSeq, w.Outputs, w.Artifacts = 0, 0, nil, nil
 	for _, g := range w.Gates {

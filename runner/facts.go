@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -287,8 +289,8 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 			if err := s.verify(ctx, f, rec); err != nil {
 				return err
 			}
-			if unsatisfied(ws, rec) != "" {
-				continue // its files are judged as they are
+			if len(f.conflicts[ws.Name]) == 0 || unsatisfied(ws, rec) != "" || off(ws, st) {
+				continue // nothing is put back, or its files are judged as they are
 			}
 			for _, c := range f.conflicts[ws.Name] {
 				switch {
@@ -301,6 +303,17 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 		}
 	}
 	return nil
+}
+
+// off reports whether a workstream is not enabled, as far as what is on record tells.
+func off(ws *pipeline.Workstream, st *checkpoint.State) bool {
+	r := results(st, pipeline.RunInfo{Session: st.Session, Resumed: true})
+	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
+		if enabled, diags := when(r); !enabled && !diags.HasErrors() {
+			return true
+		}
+	}
+	return false
 }
 
 func isDone(rec *checkpoint.Workstream) bool {

@@ -80,11 +80,7 @@ func (m *model) applyWork(e checkpoint.Event) error {
 	case checkpoint.WorkstreamSkipped:
 		w := m.works[e.Workstream]
 		err := m.mustBe(m.v.off[e.Workstream] && w.status != checkpoint.Skipped, "it is not to be skipped")
-		m.reset(e.Workstream)
-		w.status, w.made, w.value = checkpoint.Skipped, nil, ""
-		for _, g := range m.work(e.Workstream).Gates {
-			m.gates[g.label(e.Workstream)].status = checkpoint.Skipped
-		}
+		m.skip(e.Workstream)
 		return err
 	case checkpoint.WorkstreamEdited:
 		return m.editKept(e)

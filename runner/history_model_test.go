@@ -187,6 +187,16 @@ func (m *model) reset(name string) {
 	}
 }
 
+// skip forgets a workstream that is to be left out, and what judged it.
+func (m *model) skip(name string) {
+	m.reset(name)
+	w := m.works[name]
+	w.status, w.made, w.value = checkpoint.Skipped, nil, ""
+	for _, g := range m.work(name).Gates {
+		m.gates[g.label(name)].status = checkpoint.Skipped
+	}
+}
+
 // identify makes it another run than any before.
 func (m *model) identify(w *modelWork) {
 	m.runs++

@@ -14,10 +14,15 @@ import (
 // What a plan must say.
 
 // outlook is what a plan must say of every workstream and gate. It is made of
-// the files as they will be once artifacts are put back.
+// the files as they will be once artifacts are put back, and without what is skipped.
 func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
-	was := m.tree
-	m.tree = maps.Clone(was)
+	was, known := m.tree, m.known
+	m.tree, m.known = maps.Clone(was), known.clone()
+	for name, w := range m.works {
+		if m.v.off[name] && w.status != checkpoint.Skipped {
+			m.skip(name)
+		}
+	}
 	for name, w := range m.works {
 		missing, edited := m.touched(name)
 		if m.unsatisfied(name) != "" {
@@ -46,7 +51,7 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 			all[g.label(phaseName(i))] = m.outlookOfGate(g, phaseName(i), all)
 		}
 	}
-	m.tree = was
+	m.tree, m.known = was, known
 	return all
 }
 

@@ -25,6 +25,7 @@ type planner struct {
 	own    *ownership
 
 	steps   map[string]Step // decided workstreams, by name
+	ahead   bool            // while everything is decided: st is what it will be, and a copy
 	running []string        // those of a plan that run, in the order in which they were decided
 }
 
@@ -206,6 +207,7 @@ func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostic
 
 // plan decides everything.
 func (pl *planner) plan(now time.Time) *Plan {
+	defer func(now *checkpoint.State) { pl.st, pl.ahead = now, false }(pl.st)
 	plan := &Plan{
 		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
@@ -219,6 +221,9 @@ func (pl *planner) plan(now time.Time) *Plan {
 		for _, ws := range inBatches(phase.Workstreams) {
 			own, steps, d := pl.withGates(ws, enabled)
 			plan.warn(d)
+			if own.Decision == Skipped {
+				pl.skip(own)
+			}
 			byWorkstream[ws.Name] = steps
 			plan.Conflicts = append(plan.Conflicts, pl.undecided(own)...)
 		}
@@ -252,6 +257,18 @@ func (pl *planner) plan(now time.Time) *Plan {
 // behindLink says what becomes of files that are somewhere else.
 func behindLink(link string) string {
 	return link + " is a link that leads out of the workspace, or nowhere: what is behind it counts as not there"
+}
+
+// skip has what comes later decided from what the state will be by then: who
+// is skipped gives others nothing, and its phase is judged without it.
+func (pl *planner) skip(own Step) {
+	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == checkpoint.Skipped {
+		return
+	}
+	if !pl.ahead {
+		pl.st, pl.ahead = pl.st.Clone(), true
+	}
+	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
 }
 
 // warn takes in what can't be evaluated. That is no reason not to run
