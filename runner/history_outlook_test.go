@@ -23,6 +23,11 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 			m.skip(name)
 		}
 	}
+	for label, g := range known.gates { // what was rejected runs again, also where a part of it is skipped
+		if m.gates[label].status == checkpoint.Pending && g.status == checkpoint.Rejected {
+			m.gates[label] = g
+		}
+	}
 	for name, w := range m.works {
 		missing, edited := m.touched(name)
 		if m.unsatisfied(name) != "" {

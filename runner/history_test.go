@@ -73,7 +73,7 @@ func playMany(below string, first, most int, until time.Time, failures int) (pla
 	var all []string
 	var workers sync.WaitGroup
 	histories := histories()
-	for range runtime.GOMAXPROCS(0) {
+	for range 4 * runtime.GOMAXPROCS(0) { // each waits a while whenever its disk dies
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,9 +25,9 @@ type planner struct {
 	run    pipeline.RunInfo
 	own    *ownership
 
-	steps   map[string]Step // decided workstreams, by name
-	ahead   bool            // while everything is decided: st is what it will be, and a copy
-	running []string        // those of a plan that run, in the order in which they were decided
+	steps   map[string]Step   // decided workstreams, by name
+	began   *checkpoint.State // while everything is decided: what st was before anything was skipped
+	running []string          // those of a plan that run, in the order in which they were decided
 }
 
 func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *chosen) *planner {
@@ -134,10 +135,10 @@ func (pl *planner) upstream(name string) (runs, blocked bool) {
 }
 
 // rejected names the phase's own gate that a person rejected, "" if none: what
-// such a gate judged runs again.
+// such a gate judged runs again, also where a part of that is skipped now.
 func (pl *planner) rejected(phase *pipeline.Phase) string {
 	for _, g := range phase.Gates {
-		if rec := pl.st.Gate(g.Label()); rec != nil && rec.Status == checkpoint.Rejected {
+		if rec := cmp.Or(pl.began, pl.st).Gate(g.Label()); rec != nil && rec.Status == checkpoint.Rejected {
 			return g.Label() + " was rejected"
 		}
 	}
@@ -207,7 +208,8 @@ func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostic
 
 // plan decides everything.
 func (pl *planner) plan(now time.Time) *Plan {
-	defer func(now *checkpoint.State) { pl.st, pl.ahead = now, false }(pl.st)
+	pl.began = pl.st
+	defer func() { pl.st, pl.began = pl.began, nil }()
 	plan := &Plan{
 		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
@@ -265,8 +267,8 @@ func (pl *planner) skip(own Step) {
 	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == checkpoint.Skipped {
 		return
 	}
-	if !pl.ahead {
-		pl.st, pl.ahead = pl.st.Clone(), true
+	if pl.st == pl.began {
+		pl.st = pl.st.Clone()
 	}
 	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
 }
