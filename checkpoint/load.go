@@ -82,16 +82,12 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if err := t.verify(prd, s.journalPath(prd), f.state, claims); err != nil {
 		return nil, err
 	}
-	snap := &Snapshot{State: f.state, Document: d, TornBytes: len(t.torn)}
+	snap := &Snapshot{Document: d, TornBytes: len(t.torn)}
 	if f.state == nil {
 		return nil, fmt.Errorf("load %s: %w: its journal holds nothing whole", prd, ErrNoSession)
 	}
-	path, lines, err := s.findRescue(prd, f.state.Session, t)
-	if err != nil || len(lines) == 0 {
-		return snap, err
-	}
-	err = f.adopt(prd, path, &t, lines)
-	snap.State, snap.RescuePath = f.state, path
+	snap.RescuePath, err = s.rescued(prd, f.state.Session, &t, f.apply)
+	snap.State = f.state
 	return snap, err
 }
 

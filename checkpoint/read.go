@@ -109,8 +109,8 @@ func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
 	return made, err
 }
 
-// rebuild folds the journal, and what was compacted away from it, and hands
-// over each of the given checkpoints as its commit is reached. The state in it
+// rebuild folds the journal, with what a rescue copy adds, and what was compacted
+// away from it, and hands over each of the given checkpoints as its commit is reached. The state in it
 // is valid only during the call. It returns the ones it found.
 func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
 	return s.rebuildIn(prd, s.prdDir(prd), ids, made)
@@ -128,7 +128,10 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(Checkp
 		}
 		for _, path := range paths {
 			k := collector{fold: newFold(), ids: ids, found: found, made: made}
-			_, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
+			t, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
+			if err == nil && path == s.journalPath(prd) && k.fold.state != nil {
+				_, err = s.rescued(prd, k.fold.state.Session, &t, k.visit)
+			}
 			if err != nil || len(found) == len(ids) {
 				return found, err
 			}

@@ -98,7 +98,7 @@ func (s *Store) adoptRescue(r *recordedSession, f *fold, t tail) error {
 		return err
 	}
 	r.state = f.state.Clone()
-	if err := f.adopt(r.prd, path, &t, lines); err != nil {
+	if err := adopt(r.prd, path, &t, lines, f.apply); err != nil {
 		return err
 	}
 	r.rescued, r.then = lines, f.state
@@ -158,15 +158,8 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 			return v.fold(f, c)
 		}
 		t, err := replay(r.prd, path, store.OpenLog(s.fs, path), fold)
-		for _, line := range r.rescued {
-			if err != nil || i > 0 {
-				break
-			}
-			var c Commit
-			if c, err = t.next(store.Record{Data: line}); err == nil {
-				t.accept(c, len(line))
-				err = fold(c)
-			}
+		if err == nil && i == 0 {
+			err = adopt(r.prd, path, &t, r.rescued, fold)
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)

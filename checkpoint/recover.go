@@ -155,7 +155,7 @@ func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
 	if r.rescue == "" {
 		return nil
 	}
-	if err := r.fold.adopt(prd, r.rescue, &r.tail, r.lines); err != nil {
+	if err := adopt(prd, r.rescue, &r.tail, r.lines, r.fold.apply); err != nil {
 		return err
 	}
 	return s.removeDurably(r.rescue)

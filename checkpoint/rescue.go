@@ -111,12 +111,23 @@ func continuing(data []byte, t tail) (lines [][]byte, had bool) {
 	return lines, had
 }
 
-// adopt folds the lines of the rescue copy at path, which follow the tail.
-func (f *fold) adopt(prd, path string, t *tail, lines [][]byte) error {
+// rescued visits the commits of a rescue copy that the next owner adds to the
+// journal of a session, which ends with t. It returns the copy's path, "" where
+// there is none.
+func (s *Store) rescued(prd, session string, t *tail, visit func(Commit) error) (string, error) {
+	path, lines, err := s.findRescue(prd, session, *t)
+	if err != nil || len(lines) == 0 {
+		return "", err
+	}
+	return path, adopt(prd, path, t, lines, visit)
+}
+
+// adopt visits the lines of the rescue copy at path, which follow the tail.
+func adopt(prd, path string, t *tail, lines [][]byte, visit func(Commit) error) error {
 	for _, line := range lines {
 		c, err := t.next(store.Record{Data: line})
 		if err == nil {
-			err = f.apply(c)
+			err = visit(c)
 		}
 		if err != nil {
 			return explain(prd, path, 0, err)
