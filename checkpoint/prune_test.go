@@ -227,35 +227,54 @@ func (c *scene) loseCheckpoint(content string) {
 	c.write(name, []byte(content))
 }
 
-// TestRescuedIsNeeded: what the next owner adopts is needed before it does.
+// TestRescuedIsNeeded: what the next owner adopts is needed before it does, in
+// its checkpoints too, and what the journal stands at is needed as well: the
+// rescue copy may be gone by then.
 func TestRescuedIsNeeded(t *testing.T) {
 	t.Parallel()
-	bad := &faulty{FS: store.NewMemory(), op: "write", part: "PRD-009/journal.jsonl"}
-	c := newScene(t, bad)
-	s := c.open()
-	x := lockPRD(t, s, "PRD-009")
-	a := put(t, s, "new", "only the rescue copy knows it")
-	bad.on.Store(true)
-	x.Add(WorkstreamStarted{Workstream: "w1", Attempt: 1}, WorkstreamCompleted{Workstream: "w1", Work: &Work{Attempt: 1, Artifacts: []Artifact{a}}})
-	if _, err := x.Drain(context.Background()); err == nil {
-		t.Fatal("the journal took it")
+	for name, adopted := range map[string]bool{"adopted": true, "gone": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad := &faulty{FS: store.NewMemory(), op: "write", part: "PRD-009/journal.jsonl"}
+			c := newScene(t, bad)
+			s := c.open()
+			x := lockPRD(t, s, "PRD-009")
+			of := map[string]Artifact{}
+			for _, when := range []string{"before", "checkpoint", "head"} {
+				of[when] = put(t, s, "new", "only that of the "+when)
+			}
+			produce(t, x, "w1", of["before"])
+			bad.on.Store(true)
+			x.Add(WorkstreamStarted{Workstream: "w1", Attempt: 2}, WorkstreamCompleted{Workstream: "w1", Work: &Work{Attempt: 2, Artifacts: []Artifact{of["checkpoint"]}}})
+			id, _ := x.Checkpoint(TriggerManual, "", nil)
+			x.Flush()
+			x.Add(WorkstreamStarted{Workstream: "w1", Attempt: 3}, WorkstreamCompleted{Workstream: "w1", Work: &Work{Attempt: 3, Artifacts: []Artifact{of["head"]}}})
+			if _, err := x.Drain(context.Background()); err == nil {
+				t.Fatal("the journal took it")
+			}
+			_ = x.Close()
+			bad.on.Store(false)
+			_, err := s.Collect(context.Background(), nil)
+			must(t, err)
+			if got := has(t, s, of["before"], of["checkpoint"], of["head"]); got != "111" {
+				t.Errorf("left %s", got)
+			}
+			if !adopted {
+				must(t, bad.Remove(s.rescuePath("PRD-009", "S1", 0)))
+			}
+			x = lockPRD(t, s, "PRD-009")
+			if got := x.State().indexed().checkpoints[id] != nil; got != adopted {
+				t.Errorf("the checkpoint of the rescue copy is there: %v", got)
+			}
+			must(t, x.Close())
+			needsWhole(t, s, "PRD-009")
+		})
 	}
-	_ = x.Close()
-	bad.on.Store(false)
-	_, err := s.Collect(context.Background(), nil)
-	must(t, err)
-	if has(t, s, a) != "1" {
-		t.Error("collected what the next owner needs")
-	}
-	x = lockPRD(t, s, "PRD-009")
-	if got := x.State().Workstream("w1"); len(got.Artifacts) != 1 {
-		t.Errorf("w1 %+v", got)
-	}
-	must(t, x.Close())
 }
 
 // TestWhereItStands: after a rollback the checkpoint gone back to stays, though
-// the one that undoes the rollback is newer and valid.
+// the one that undoes the rollback is newer and valid, and neither of them is
+// deleted unforced.
 func TestWhereItStands(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
@@ -270,38 +289,51 @@ func TestWhereItStands(t *testing.T) {
 	if current := snap.State.CurrentCheckpoint(); current == nil || current.ID != c.ids[0] {
 		t.Errorf("it stands at %+v", current)
 	}
+	for _, id := range []string{c.ids[0], snap.State.newestUsable().ID} {
+		_, err := c.open().PlanDelete(context.Background(), "PRD-009", DeleteOptions{References: []string{id}})
+		if kept := (*KeptError)(nil); !errors.As(err, &kept) || kept.ID != id || !kept.Newest {
+			t.Errorf("delete %s: %v", id, err)
+		}
+	}
 }
 
 // TestUnfinishedRollback: what it needs is neither pruned, nor deleted, nor
-// collected.
+// collected, though it is neither what the session stands at nor the newest.
 func TestUnfinishedRollback(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	c := newScene(t, store.NewMemory())
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
+	produce(t, x, "w0", put(t, s, "out", "version 3"))
+	c.artifacts = append(c.artifacts, x.State().Workstream("w0").Artifacts[0])
 	safety := mark(t, x, TriggerPreRollback)
 	commit(t, x, RollbackStarted{ID: "R1", To: c.ids[1], ToSeq: 5, Safety: safety, Scope: RollbackState, By: by})
-	if _, err := x.Delete(ctx, DeleteOptions{References: []string{c.ids[1]}, Force: true}); err == nil || !strings.Contains(err.Error(), "rollback") {
-		t.Errorf("delete: %v", err)
+	produce(t, x, "w0")
+	mark(t, x, TriggerManual)
+	for _, id := range []string{c.ids[1], safety} {
+		if _, err := x.Delete(ctx, DeleteOptions{References: []string{id}, Force: true}); err == nil || !strings.Contains(err.Error(), "rollback") {
+			t.Errorf("delete %s: %v", id, err)
+		}
 	}
 	if _, err := x.Archive(ctx, by, ""); !isUnfinished(err) {
 		t.Errorf("archive: %v", err)
 	}
-	p, err := x.Prune(ctx, PruneOptions{})
+	c.clock.at = c.clock.at.Add(time.Hour)
+	p, err := x.Prune(ctx, PruneOptions{OlderThan: time.Minute})
 	must(t, err)
-	if !slices.Equal(p.removed(), c.ids[:1]) {
-		t.Errorf("removed %v of %v", p.removed(), c.ids)
+	if want := []string{c.ids[0], c.ids[2]}; !slices.Equal(p.removed(), want) {
+		t.Errorf("removed %v, want %v", p.removed(), want)
 	}
-	commit(t, x, CheckpointsRemoved{IDs: []string{c.ids[1]}}) // as an earlier version might
+	commit(t, x, CheckpointsRemoved{IDs: []string{c.ids[1], safety}}) // as an earlier version might
 	must(t, x.Close())
 	if err := s.DeleteSession(ctx, "PRD-009", by); !isUnfinished(err) {
 		t.Errorf("delete the session: %v", err)
 	}
-	if _, err := s.Collect(ctx, nil); err != nil && !strings.Contains(err.Error(), c.ids[1]) {
+	if _, err := s.Collect(ctx, nil); err != nil && !strings.Contains(err.Error(), c.ids[1]) && !strings.Contains(err.Error(), safety) {
 		t.Errorf("collect: %v", err)
 	}
-	if got := has(t, s, c.artifacts...); got[1:] != "11" {
+	if got := has(t, s, c.artifacts[1], c.artifacts[3]); got != "11" {
 		t.Errorf("left %s", got)
 	}
 }
@@ -338,6 +370,49 @@ func TestPrunedSessions(t *testing.T) {
 	must(t, err)
 	if has(t, s, c.artifacts...) != "000" || isThere(t, s, s.trashPath()) || got.Objects != 3 {
 		t.Errorf("collected %+v", got)
+	}
+}
+
+// TestCollectKeepsWhatIsOnTheWay: a session that a crash left on the way to
+// another place needs what it needs, and so does the history beside it, whether
+// or not an owner has put it into its place yet.
+func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]struct {
+		dirOf func(s *Store) string
+		want  string // of the objects of the history, and of the session's own
+	}{
+		"archiving": {func(s *Store) string { return s.archivingPath("PRD-009") }, "1111"},
+		"importing": {func(s *Store) string { return s.importingPath("PRD-009") }, "1111"},
+		"deleting":  {func(s *Store) string { return s.deletingPath("PRD-009") }, "1110"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := store.NewMemory()
+			c := newScene(t, m)
+			s := c.open()
+			x := lockPRD(t, s, "PRD-009")
+			commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+			must(t, x.Start(startedOf("PRD-009", "S2", 1))) // S1 is in its history
+			commit(t, x, PhaseStarted{Phase: "all"})
+			own := put(t, s, "out", "of the second session")
+			produce(t, x, "w0", own)
+			mark(t, x, TriggerManual)
+			must(t, x.Close())
+			must(t, m.Remove(s.documentPath("PRD-009")))
+			must(t, m.Rename(s.prdDir("PRD-009"), way.dirOf(s)))
+			if name == "importing" { // one has no history, and finds one
+				must(t, store.MkdirAll(m, s.prdDir("PRD-009")))
+				must(t, m.Rename(filepath.Join(way.dirOf(s), historyDir), s.historyPath("PRD-009")))
+			}
+			_, err := s.Collect(context.Background(), nil)
+			must(t, err)
+			if got := has(t, s, append(slices.Clone(c.artifacts), own)...); got != way.want {
+				t.Errorf("left %s, not %s", got, way.want)
+			}
+			must(t, lockPRD(t, s, "PRD-009").Close())
+			needsWhole(t, s, "PRD-009")
+		})
 	}
 }
 
