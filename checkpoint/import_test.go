@@ -271,6 +271,36 @@ func TestHostileArchives(t *testing.T) {
 	must(t, err)
 }
 
+// TestImportRefusesWhatIsNotComplete takes each object out of an archive: the
+// listings, and what is named by them and by nothing else.
+func TestImportRefusesWhatIsNotComplete(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	good := p.export()
+	tried := 0
+	for name := range unpack(t, good).members {
+		if !strings.HasPrefix(name, objectsDir+"/") {
+			continue
+		}
+		tried++
+		a := unpack(t, good)
+		delete(a.members, name)
+		here := inMemory(t)
+		_, err := takeIn(here.open(), a.pack(t), true)
+		var damaged *bundle.DamagedError
+		if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "missing") {
+			t.Errorf("without %s: %v", name, err)
+		}
+		if isThere(t, here.open(), here.dir) {
+			t.Errorf("without %s: something was made of it", name)
+		}
+	}
+	if tried < 2 {
+		t.Errorf("only %d objects", tried)
+	}
+}
+
 // TestImportUnderOthers: who holds the session keeps it, and so does a session
 // of a newer version.
 func TestImportUnderOthers(t *testing.T) {

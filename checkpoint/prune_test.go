@@ -606,6 +606,36 @@ func TestTidy(t *testing.T) {
 	}
 }
 
+// TestTidyLeavesWhatOthersMayNeed: while somebody else is at work nothing is
+// collected, since what they refer to again may not be on record yet; the next
+// one who is alone does it.
+func TestTidyLeavesWhatOthersMayNeed(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	s := c.open()
+	other := lockPRD(t, s, "PRD-010")
+	must(t, other.Start(startedOf("PRD-010", "T1", 1)))
+	x := lockPRD(t, s, "PRD-009")
+	produce(t, x, "w0", put(t, s, "out", "version 3"))
+	mark(t, x, TriggerWorkstreamComplete) // lets go of the three before it
+	again := put(t, s, "out", "version 0")
+	done, err := x.Tidy(context.Background(), nil)
+	must(t, err)
+	if done.Collected.Objects != 0 || has(t, s, c.artifacts...) != "111" {
+		t.Errorf("collected beside a writer: %+v", done.Collected)
+	}
+	commit(t, other, PhaseStarted{Phase: "all"})
+	produce(t, other, "w0", again)
+	must(t, other.Close())
+	must(t, x.Close())
+	_, err = s.Collect(context.Background(), nil)
+	must(t, err)
+	if got := has(t, s, c.artifacts...); got != "100" {
+		t.Errorf("left %s", got)
+	}
+	needsWhole(t, s, "PRD-010")
+}
+
 func TestDeleteSession(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -320,6 +320,8 @@ func TestLimits(t *testing.T) {
 		lie := table(strings.Replace(lines[0], ":5,", ":"+size+",", 1), lines[1])
 		refused(t, forge(t, part{tableName, lie, nil}), Limits{}, "too long a member")
 		refused(t, forge(t, part{tableName, lie, nil}), Limits{Member: 1<<63 - 1}, "too many bytes")
+		later := table(lines[0], strings.Replace(lines[1], ":5,", ":"+size+",", 1)) // the sum of both must not overflow
+		refused(t, forge(t, part{tableName, later, nil}), Limits{Member: 1<<63 - 1}, "too many bytes")
 	}
 }
 

@@ -157,3 +157,29 @@ func TestHandOverRefuses(t *testing.T) {
 		t.Error("git has the value")
 	}
 }
+
+// TestKeepRefusesWhatCameLater: so is one that comes before the file is made an
+// object of.
+func TestKeepRefusesWhatCameLater(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	put(t, dir, "f", "nothing")
+	put(t, dir, "other", "other")
+	s, err := w.survey(t.Context(), []string{"*"})
+	must(t, err)
+	put(t, dir, "f", "by now "+refusedWord)
+	refusing(w)
+	c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
+	must(t, c.keep(t.Context(), func(*surveyed) bool { return true }))
+	must(t, c.batch.Commit(t.Context()))
+	s.dropLost()
+	if len(s.files) != 1 || s.files[0].entry.Path != "other" || !slices.Equal(s.unstable, []string{"f"}) {
+		t.Errorf("kept %+v, left out %q", s.files, s.unstable)
+	}
+	for o, err := range w.o.Objects.All(t.Context()) {
+		must(t, err)
+		if data, err := w.o.Objects.Get(t.Context(), o.Digest, 1<<20); err != nil || strings.Contains(string(data), refusedWord) {
+			t.Errorf("an object holds %q, %v", data, err)
+		}
+	}
+}
