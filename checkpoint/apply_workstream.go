@@ -129,17 +129,6 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	}
 }
 
-// Skip makes a workstream of the state skipped, as its event does.
-func (s *State) Skip(w *Workstream, reason Text) {
-	s.resetWorkstream(w, reason, "is skipped")
-	w.Status, w.Reason = Skipped, reason
-	w.Step, w.WorkSeq, w.Outputs, w.Artifacts = 0, 0, nil, nil
-	for _, g := range w.Gates {
-		g.reset(reason)
-		g.Status = Skipped
-	}
-}
-
 func workstreamOf(e Event) (string, bool) {
 	switch e := e.(type) {
 	case WorkstreamStarted:

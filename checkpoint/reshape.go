@@ -1,5 +1,13 @@
 package checkpoint
 
+// Reshaped returns what the state is once a session goes on with a pipeline of
+// the shape. The state itself is left as it is.
+func (s *State) Reshaped(shape Shape) *State {
+	c := s.Clone()
+	c.reshape(shape)
+	return c
+}
+
 // reshape makes the state's phases, workstreams and gates those of the shape.
 // What keeps its name keeps its record. The record of a workstream that is gone
 // from the pipeline is kept beside it until that has it again: what must happen

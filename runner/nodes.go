@@ -150,7 +150,7 @@ func (l *loop) decided(n *node) {
 }
 
 func (l *loop) skipWorkstream(n *node) {
-	if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Skipped {
+	if rec := l.x.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.enter()
 		l.standing.release(rec)
 		l.add(nil, checkpoint.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})

@@ -105,9 +105,9 @@ func (l *loop) skipPhase(phase *pipeline.Phase) {
 }
 
 // recordSkipped records that nothing of a phase runs: its own when says so, or
-// that of each of its workstreams.
+// that of each of its workstreams. What was added to it since that was recorded is to be recorded, too.
 func (l *loop) recordSkipped(phase *pipeline.Phase, reason checkpoint.Text) {
-	if rec := l.x.State().Phase(phase.Name); rec == nil || rec.Status != checkpoint.Skipped {
+	if !l.x.State().Phase(phase.Name).AllSkipped() {
 		for _, ws := range phase.Workstreams {
 			l.standing.release(l.x.State().Workstream(ws.Name))
 		}

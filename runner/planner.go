@@ -26,7 +26,7 @@ type planner struct {
 	own    *ownership
 
 	steps   map[string]Step   // decided workstreams, by name
-	began   *checkpoint.State // while everything is decided: what st was before anything was skipped
+	began   *checkpoint.State // while everything is decided: what st was before it became what the run will make of it
 	running []string          // those of a plan that run, in the order in which they were decided
 }
 
@@ -210,6 +210,9 @@ func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostic
 func (pl *planner) plan(now time.Time) *Plan {
 	pl.began = pl.st
 	defer func() { pl.st, pl.began = pl.began, nil }()
+	if !sameShape(pl.st, pl.p) { // what is new is on record by the time anything is decided in a run
+		pl.st = pl.st.Reshaped(shapeOf(pl.p))
+	}
 	plan := &Plan{
 		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,

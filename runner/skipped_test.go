@@ -1,0 +1,154 @@
+package runner_test
+
+import (
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// TestWhatIsAddedToSkippedWorkIsSkippedToo: what joins a phase or a workstream
+// that was skipped before is on record as skipped with it, so that the session
+// can complete.
+func TestWhatIsAddedToSkippedWorkIsSkippedToo(t *testing.T) {
+	t.Parallel()
+	const last = `
+phase "two" {
+  workstream "f" { script = "test -e mended" }
+}
+`
+	phase := func(inside string) string { return `phase "one" {` + "\n when = false\n" + inside + "\n}\n" + last }
+	const a, b, check = `workstream "a" { script = "echo a >> ran" }`, `workstream "b" { script = "echo b >> ran" }`, `gate "check" { command = ["false"] }`
+	own := func(gate string) string {
+		return `phase "one" {
+  workstream "a" {
+    when   = false
+    script = "echo a >> ran"
+    ` + gate + `
+  }
+  ` + b + `
+}
+` + last
+	}
+	for name, was := range map[string]struct{ before, after, added string }{
+		"a workstream":                  {phase(a), phase(a + "\n" + b), "b"},
+		"an instance of one":            {phase(each(`"k"`)), phase(each(`"k", "l"`)), `e["l"]`},
+		"a gate of the phase":           {phase(a), phase(a + "\n" + check), "check (one)"},
+		"a gate of a workstream in it":  {phase(a), phase("workstream \"a\" {\n script = \"true\"\n" + check + "\n}"), "check (a)"},
+		"a gate of a workstream itself": {own(""), own(check), "check (a)"},
+		"a gate of the only workstream": {only(""), only(check), "check (a)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, was.before)
+			b.must(checkpoint.StatusFailed)
+			b.ran()
+			b.rewrite(was.after)
+			if s := b.preview()[was.added]; s.Decision != runner.Skipped {
+				t.Errorf("%s is to %s (%s), want skipped", was.added, s.Decision, s.Reason)
+			}
+			b.write("mended", "")
+			b.must(checkpoint.StatusComplete)
+			b.wantRan()
+		})
+	}
+}
+
+func each(keys string) string {
+	return "workstream \"e\" {\n for_each = toset([" + keys + "])\n script = \"echo e >> ran\"\n}\n"
+}
+
+// only is a pipeline in which nothing of the first phase is enabled.
+func only(gate string) string {
+	return `
+phase "one" {
+  workstream "a" {
+    when   = false
+    script = "echo a >> ran"
+    ` + gate + `
+  }
+}
+phase "two" {
+  workstream "f" { script = "test -e mended" }
+}
+`
+}
+
+// TestWorkThatMovesIntoASkippedPhaseIsSkipped: it counts as done no more, and
+// what depends on it runs again once.
+func TestWorkThatMovesIntoASkippedPhaseIsSkipped(t *testing.T) {
+	t.Parallel()
+	const y = `workstream "y" { script = "echo y >> ran" }`
+	source := func(one, two string) string {
+		return `
+phase "one" {
+  when = false
+  workstream "a" { script = "true" }
+  ` + one + `
+}
+phase "two" {
+  ` + two + `
+  workstream "z" { script = "true" }
+}
+phase "three" {
+  workstream "d" {
+    depends_on = [workstream.y]
+    script     = "echo d >> ran"
+  }
+}
+phase "last" {
+  workstream "f" { script = "test -e mended" }
+}
+`
+	}
+	b := newBench(t, source("", y))
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("y", "d")
+	b.rewrite(source(y, ""))
+	steps := b.preview()
+	if y, d := steps["y"], steps["d"]; y.Decision != runner.Skipped || d.Decision != runner.Rerun {
+		t.Errorf("y is to %s (%s), d to %s (%s), want skipped and rerun", y.Decision, y.Reason, d.Decision, d.Reason)
+	}
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("d")
+	if got := b.state().Workstream("y").Status; got != checkpoint.Skipped {
+		t.Errorf("y is %s, want skipped", got)
+	}
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan()
+}
+
+// TestWhenReadsWhatIsAddedToASkippedPhase: a when finds of a workstream that is
+// new in a phase which was skipped before what it finds of any that is skipped.
+func TestWhenReadsWhatIsAddedToASkippedPhase(t *testing.T) {
+	t.Parallel()
+	source := func(added, when string) string {
+		return `
+phase "one" {
+  when = false
+  workstream "a" { script = "true" }
+  ` + added + `
+}
+phase "two" {
+  workstream "w" {
+    when   = ` + when + `
+    script = "echo w >> ran"
+  }
+}
+phase "last" {
+  workstream "f" { script = "test -e mended" }
+}
+`
+	}
+	b := newBench(t, source("", "true"))
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("w")
+	b.rewrite(source(`workstream "n" { script = "true" }`, `length(workstream.n.artifacts) > 0`))
+	if s := b.preview()["w"]; s.Decision != runner.Skipped {
+		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
+	}
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan()
+}
