@@ -106,7 +106,7 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 // loses its step and the metrics it set, so that no stale number can satisfy a
 // gate; its outputs and artifacts stay on record until it has run again, since
 // they tell whose the files are. What has become of it tells why the gates of
-// its phase are judged again.
+// its phase are judged again; "" leaves their verdicts.
 func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	for _, name := range w.Metrics {
 		if s.Metrics[name].Workstream == w.Name { // another may have set it since
@@ -119,7 +119,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	for _, g := range w.Gates {
 		g.reset(reason)
 	}
-	if w.phase == nil {
+	if w.phase == nil || become == "" {
 		return
 	}
 	for _, g := range w.phase.Gates { // they judged what is not there any more

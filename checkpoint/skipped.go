@@ -2,9 +2,14 @@ package checkpoint
 
 import "slices"
 
-// Skip makes a workstream of the state skipped, as its event does.
+// Skip makes a workstream of the state skipped, as its event does. Where no work
+// of it is on record, the gates of its phase judged none, and keep their verdicts.
 func (s *State) Skip(w *Workstream, reason Text) {
-	s.resetWorkstream(w, reason, "is skipped")
+	become := ""
+	if w.WorkSeq > 0 || w.Status == Completed || w.Status == Succeeded {
+		become = "is skipped"
+	}
+	s.resetWorkstream(w, reason, become)
 	w.Status, w.Reason = Skipped, reason
 	w.Step, w.WorkSeq, w.Outputs, w.Artifacts = 0, 0, nil, nil
 	for _, g := range w.Gates {

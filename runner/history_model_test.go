@@ -174,11 +174,7 @@ func (g *modelGate) reset() {
 // reset makes a workstream pending, with its gates; those of its phase judged
 // what is not there any more.
 func (m *model) reset(name string) {
-	w := m.works[name]
-	w.status, w.id, w.metric, w.ended, w.claimed = checkpoint.Pending, "", false, false, false
-	for _, g := range m.work(name).Gates {
-		m.gates[g.label(name)].reset()
-	}
+	m.forget(name)
 	p := m.phaseOf(name)
 	for _, g := range m.h.Phases[p].Gates {
 		if is := m.gates[g.label(phaseName(p))]; is.status != checkpoint.Pending {
@@ -187,10 +183,23 @@ func (m *model) reset(name string) {
 	}
 }
 
+// forget makes a workstream pending, with its gates.
+func (m *model) forget(name string) {
+	w := m.works[name]
+	w.status, w.id, w.metric, w.ended, w.claimed = checkpoint.Pending, "", false, false, false
+	for _, g := range m.work(name).Gates {
+		m.gates[g.label(name)].reset()
+	}
+}
+
 // skip forgets a workstream that is to be left out, and what judged it.
 func (m *model) skip(name string) {
-	m.reset(name)
 	w := m.works[name]
+	if w.id != "" {
+		m.reset(name)
+	} else { // nothing of it was judged
+		m.forget(name)
+	}
 	w.status, w.made, w.value = checkpoint.Skipped, nil, ""
 	for _, g := range m.work(name).Gates {
 		m.gates[g.label(name)].status = checkpoint.Skipped

@@ -1,6 +1,8 @@
 package runner_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"prdrunner/checkpoint"
@@ -151,4 +153,68 @@ phase "last" {
 	b.write("mended", "")
 	b.must(checkpoint.StatusComplete)
 	b.wantRan()
+}
+
+// TestVerdictsOutliveWorkThatIsSkippedFromTheStart: a workstream that never ran
+// gave the gates of its phase nothing that they judged, so that they are not
+// judged, and nobody is asked, again because it is skipped.
+func TestVerdictsOutliveWorkThatIsSkippedFromTheStart(t *testing.T) {
+	t.Parallel()
+	source := func(added string) string {
+		return `
+phase "one" {
+  workstream "a" {
+    inputs = ["in.txt"]
+    script = "echo a >> ran"
+  }
+  ` + added + `
+  gate "check" {
+    inputs  = ["in.txt"]
+    command = ["sh", "-c", "echo check >> ran"]
+  }
+  gate "person" {
+    inputs = ["in.txt"]
+    approval { message = "good?" }
+  }
+}
+phase "two" {
+  workstream "f" { script = "test -e mended" }
+}
+`
+	}
+	const skipped = "workstream \"n\" {\n when = false\n script = \"echo n >> ran\"\n %s}\n"
+	for name, added := range map[string]string{
+		"a workstream":        strings.ReplaceAll(skipped, "%s", ""),
+		"and, then, its gate": strings.ReplaceAll(skipped, "%s", "gate \"own\" { command = [\"false\"] }\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, source(""))
+			b.write("in.txt", "1")
+			b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Asker = approving{} })
+			b.wantRan("a", "check")
+			if name != "a workstream" {
+				b.rewrite(source(strings.ReplaceAll(skipped, "%s", "")))
+				b.must(checkpoint.StatusFailed)
+			}
+			b.rewrite(source(added))
+			for gate, s := range b.preview() {
+				if strings.HasSuffix(gate, "(one)") && s.Decision != runner.Reuse {
+					t.Errorf("%s is to %s (%s), want reuse", gate, s.Decision, s.Reason)
+				}
+			}
+			b.must(checkpoint.StatusFailed)
+			b.wantRan()
+			b.write("mended", "")
+			b.must(checkpoint.StatusComplete)
+			b.wantRan()
+		})
+	}
+}
+
+// approving is an Asker whose person approves of everything.
+type approving struct{ silent }
+
+func (approving) Approve(context.Context, runner.Question) (runner.Answer, error) {
+	return runner.Answer{Verdict: runner.Approve, By: checkpoint.Actor{User: "ann"}}, nil
 }
