@@ -202,10 +202,11 @@ type Results struct {
 	Run     RunInfo
 }
 
-// Result is what a completed workstream left behind.
+// Result is what a completed workstream left behind, or a skipped one: nothing.
 type Result struct {
 	Outputs   map[string]string
 	Artifacts []string // paths, sorted
+	Skipped   bool
 }
 
 // RunInfo is what `run.*` refers to. It never takes part in a digest.

@@ -229,7 +229,7 @@ func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Di
 		return cty.NilVal, &hcl.Diagnostic{
 			Severity: hcl.DiagError,
 			Summary:  "Result not available",
-			Detail:   fmt.Sprintf("The workstream %s has no result: it has not completed, or was skipped.", w.Name),
+			Detail:   fmt.Sprintf("The workstream %s has no result: it has not completed.", w.Name),
 			Subject:  ref.rng.Ptr(),
 		}
 	}
@@ -276,13 +276,16 @@ func (s *scope) missingOutputs(a *argument, fr frame) hcl.Diagnostics {
 		if _, set := result.Outputs[name]; !ok || set {
 			continue
 		}
-		diags = append(diags, &hcl.Diagnostic{
-			Severity: hcl.DiagError,
-			Summary:  "Missing output",
-			Detail: fmt.Sprintf("The workstream %s completed without the output %q.%s It set: %s. An output is set by writing %s=VALUE to the file that RUNNER_OUTPUT names.",
-				ws.Name, name, didYouMean(name, maps.Keys(result.Outputs)), listing(maps.Keys(result.Outputs)), name),
-			Subject: ref.rng.Ptr(),
-		})
+		diags = append(diags, missingOutput(ws.Name, name, result, ref))
 	}
 	return diags
+}
+
+func missingOutput(workstream, name string, result Result, ref reference) *hcl.Diagnostic {
+	detail := fmt.Sprintf("The workstream %s completed without the output %q.%s It set: %s. An output is set by writing %s=VALUE to the file that RUNNER_OUTPUT names.",
+		workstream, name, didYouMean(name, maps.Keys(result.Outputs)), listing(maps.Keys(result.Outputs)), name)
+	if result.Skipped {
+		detail = fmt.Sprintf("The workstream %s was skipped, and has no output %q. try(…, VALUE) gives another value then.", workstream, name)
+	}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Missing output", Detail: detail, Subject: ref.rng.Ptr()}
 }

@@ -191,18 +191,21 @@ func TestResultDiagnostics(t *testing.T) {
 	t.Parallel()
 	p := build(t, withResults, Inputs{})
 	empty := Results{Workstream: func(string) (Result, bool) { return Result{}, true }}
+	skipped := Results{Workstream: func(string) (Result, bool) { return Result{Skipped: true}, true }}
 	for _, test := range []struct {
 		name, ws string
 		results  Results
 		want     string
+		detail   string
 	}{
-		{"no results at all", "last", Results{}, "Result not available"},
-		{"no such output", `service["visit"]`, empty, "Missing output"},
+		{"no results at all", "last", Results{}, "Result not available", "it has not completed"},
+		{"no such output", `service["visit"]`, empty, "Missing output", "completed without the output"},
+		{"skipped", `service["visit"]`, skipped, "Missing output", "was skipped, and has no output"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			inv, diags := p.Workstream(test.ws).Invocation(test.results)
-			if len(diags) == 0 || diags[0].Summary != test.want || inv.Command != nil {
+			if len(diags) == 0 || diags[0].Summary != test.want || !strings.Contains(diags[0].Detail, test.detail) || inv.Command != nil {
 				t.Error(inv, diags)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 	"prdrunner/pipeline"
 )
 
-// results gives expressions what the state knows of completed workstreams.
+// results gives expressions what the state knows of workstreams that completed or were skipped.
 func results(st *checkpoint.State, run pipeline.RunInfo) pipeline.Results {
 	metrics := make(map[string]any, len(st.Metrics))
 	for name, m := range st.Metrics {
@@ -24,7 +24,7 @@ func results(st *checkpoint.State, run pipeline.RunInfo) pipeline.Results {
 			if w == nil || w.Status != checkpoint.Completed && w.Status != checkpoint.Succeeded && w.Status != checkpoint.Skipped {
 				return pipeline.Result{}, false
 			}
-			r := pipeline.Result{Outputs: make(map[string]string, len(w.Outputs))}
+			r := pipeline.Result{Outputs: make(map[string]string, len(w.Outputs)), Skipped: w.Status == checkpoint.Skipped}
 			for k, v := range w.Outputs {
 				r.Outputs[k] = string(v)
 			}
