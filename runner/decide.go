@@ -54,9 +54,11 @@ func decideAlone(s subject) Step {
 		return step.with(Blocked, "needs %s", list(s.blocked))
 	case s.open():
 		return decideOpen(s, step, done)
+	case s.enabled.broken != "" && !s.cut():
+		return decideBroken(s, step, done)
 	case s.broken != "" && done:
 		return again(s, step, "%s", s.broken)
-	case s.broken != "":
+	case s.broken != "" && !s.cut():
 		return step.with(Run, "%s", s.broken)
 	case !done:
 		return decidePending(s, step)
@@ -82,7 +84,7 @@ func decidePending(s subject, step Step) Step {
 	}
 	switch s.record.Status {
 	case checkpoint.Running, checkpoint.Interrupted:
-		if s.ws.Effect == pipeline.Once && s.record.Status == checkpoint.Running {
+		if s.cut() {
 			return step.with(Uncertain, "attempt %d was started, and its end was never recorded", s.record.Attempts)
 		}
 		return step.with(Run, "attempt %d was interrupted", s.record.Attempts)

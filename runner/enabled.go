@@ -12,15 +12,17 @@ import (
 // enabling is what a `when` says of a workstream or a phase before its turn has
 // come. Nothing is known of one that uses what will be made anew.
 type enabling struct {
-	skip    string   // why it is not enabled, "" when it is, or when that is not known
-	open    []string // workstreams that will give what the `when` uses
-	blocked []string // those of them that cannot complete
+	skip    string          // why it is not enabled, "" when it is, or when that is not known
+	broken  string          // why that can't be evaluated, whatever will be made; "" when it can
+	diags   hcl.Diagnostics // likewise
+	open    []string        // workstreams that will give what the `when` uses
+	blocked []string        // those of them that cannot complete
 }
 
 // and is what two conditions say of what both of them must enable.
 func (e enabling) and(o enabling) enabling {
-	if e.skip == "" {
-		e.skip = o.skip
+	if e.skip == "" && e.broken == "" {
+		e.skip, e.broken, e.diags = o.skip, o.broken, o.diags
 	}
 	e.open, e.blocked = join(e.open, o.open), join(e.blocked, o.blocked)
 	return e
@@ -28,18 +30,18 @@ func (e enabling) and(o enabling) enabling {
 
 // enabledPhase is what the `when` of a phase says.
 func (pl *planner) enabledPhase(phase *pipeline.Phase) enabling {
-	return pl.enabling(phase.Enabled, true, phase.WhenMetrics(), "the when of its phase is false")
+	return pl.enabling(phase.Enabled, true, phase.WhenMetrics(), "the when of its phase")
 }
 
 // enabled is what the `when` of a workstream says.
 func (pl *planner) enabled(ws *pipeline.Workstream) enabling {
-	return pl.enabling(ws.Enabled, ws.NeedsResults(), ws.WhenMetrics(), "its when is false")
+	return pl.enabling(ws.Enabled, ws.NeedsResults(), ws.WhenMetrics(), "its when")
 }
 
-// enabling evaluates a `when`, and looks at whose results it uses. While one
-// can't be evaluated what it is of counts as enabled; if it still can't be when
-// its turn comes, the loop reports it.
-func (pl *planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, why string) (e enabling) {
+// enabling evaluates a `when`, and looks at whose results it uses. One that
+// can't be evaluated fails the run when its turn comes, unless what will be made
+// until then helps.
+func (pl *planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, what string) (e enabling) {
 	r := pl.results(needsResults, 0)
 	if known := r.Workstream; known != nil {
 		r.Workstream = func(name string) (pipeline.Result, bool) {
@@ -47,18 +49,31 @@ func (pl *planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics),
 			return known(name)
 		}
 	}
+	certain := true
 	for _, name := range metrics {
 		if m, set := pl.st.Metrics[name]; set {
 			e.uses(pl, m.Workstream)
 		} else if len(pl.running) > 0 { // whichever sets it; one of them tells enough
 			e.uses(pl, pl.running[0])
+		} else if pl.stuck {
+			certain = false
 		}
 	}
 	enabled, diags := when(r)
-	if !enabled && !diags.HasErrors() && len(e.open)+len(e.blocked) == 0 {
-		e.skip = why
+	if certain = certain && len(e.open)+len(e.blocked) == 0; certain {
+		e.judge(what, enabled, diags)
 	}
 	return e
+}
+
+// judge takes in what a `when` comes to for certain.
+func (e *enabling) judge(what string, enabled bool, diags hcl.Diagnostics) {
+	switch {
+	case diags.HasErrors():
+		e.broken, e.diags = what+" can't be evaluated: "+firstError(diags), diags
+	case !enabled:
+		e.skip = what + " is false"
+	}
 }
 
 // uses notes that a `when` uses a result of a workstream.
@@ -91,9 +106,22 @@ func decideOpen(s subject, step Step, done bool) Step {
 	return step.with(Depends, "whether it runs depends on what %s will give", list(s.enabled.open))
 }
 
+// decideBroken decides a workstream whose `when` can't be evaluated: that fails
+// when its turn comes, and what is on record of it stays. That it was chosen to
+// run again is certain here, too.
+func decideBroken(s subject, step Step, done bool) Step {
+	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
+		return step.with(Rerun, "%s, but %s", s.forced, s.enabled.broken)
+	}
+	return step.with(Run, "%s", s.enabled.broken)
+}
+
 // open reports whether nobody knows yet whether a workstream is enabled, and
 // that matters: what may have happened already is asked about in any case.
-func (s subject) open() bool {
-	cut := s.record != nil && s.record.Status == checkpoint.Running && s.ws.Effect == pipeline.Once
-	return len(s.enabled.open) > 0 && !cut
+func (s subject) open() bool { return len(s.enabled.open) > 0 && !s.cut() }
+
+// cut reports whether a step that must happen only once was started, and its
+// end never recorded.
+func (s subject) cut() bool {
+	return s.record != nil && s.record.Status == checkpoint.Running && s.ws.Effect == pipeline.Once
 }

@@ -104,14 +104,10 @@ func (l *loop) consider(n *node) {
 func (l *loop) decided(n *node) {
 	enabled, diags := n.ws.Enabled(l.pl.results(n.ws.NeedsResults(), 0))
 	var e enabling
-	if !enabled {
-		e.skip = "its when is false"
-	}
-	if !diags.HasErrors() {
-		n.step, diags = l.pl.workstream(n.ws, e)
-	}
-	if diags.HasErrors() {
-		l.failWorkstream(n, l.diagnosed(n.ws.Name, "", diags))
+	e.judge("its when", enabled, diags)
+	n.step, diags = l.pl.workstream(n.ws, e)
+	if diags = append(e.diags, diags...); diags.HasErrors() {
+		l.unevaluated(n, diags)
 		return
 	}
 	switch n.step.Decision {
@@ -146,6 +142,27 @@ func (l *loop) decided(n *node) {
 	case Blocked, Depends:
 		l.cause.excluded = l.cause.excluded || l.pl.choose.excluded(n.ws) != ""
 		l.end(n, false)
+	}
+}
+
+// unevaluated ends a workstream of which an expression can't be evaluated. What
+// is done stays done where that only says whether it is enabled, and what may
+// have happened stays uncertain.
+func (l *loop) unevaluated(n *node, diags hcl.Diagnostics) {
+	f := l.diagnosed(n.ws.Name, "", diags)
+	rec := l.x.State().Workstream(n.ws.Name)
+	switch {
+	case n.step.Decision == Blocked: // it was not chosen
+		l.cause.excluded = l.cause.excluded || l.pl.choose.excluded(n.ws) != ""
+		l.end(n, false)
+	case rec.Status == checkpoint.Uncertain:
+		l.warn(n.ws.Name + ": " + string(f.Message))
+		l.leaveUncertain(n)
+	case n.step.Decision == Run && isDone(rec):
+		l.fail(f)
+		l.end(n, false)
+	default:
+		l.failWorkstream(n, f)
 	}
 }
 

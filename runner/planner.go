@@ -27,6 +27,7 @@ type planner struct {
 
 	steps   map[string]Step   // decided workstreams, by name
 	began   *checkpoint.State // while everything is decided: what st was before it became what the run will make of it
+	stuck   bool              // whether something of a plan can't complete
 	running []string          // those of a plan that run, in the order in which they were decided
 }
 
@@ -55,7 +56,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 	s.blocked = join(s.blocked, e.blocked)
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
-	if s.known && e.skip == "" {
+	if s.known && e.skip == "" && e.broken == "" {
 		if s.now, diags = pl.digest(ws); diags.HasErrors() {
 			s.broken = "it can't be evaluated: " + firstError(diags)
 		}
@@ -222,6 +223,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 	for _, phase := range pl.p.Phases {
 		pp := PlanPhase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
 		enabled := pl.enabledPhase(phase)
+		plan.warn(enabled.diags)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
 		for _, ws := range inBatches(phase.Workstreams) {
 			own, steps, d := pl.withGates(ws, enabled)
@@ -299,13 +301,17 @@ func firstError(diags hcl.Diagnostics) string {
 // again, is shown as such; own is what was decided of the work alone: that an
 // edit is judged does not decide whether it is kept.
 func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, steps []Step, diags hcl.Diagnostics) {
-	if e.skip == "" {
+	if e.skip == "" && e.broken == "" {
 		e = e.and(pl.enabled(ws))
+		diags = e.diags
 	}
-	own, diags = pl.workstream(ws, e)
-	if runs, _ := pl.upstream(ws.Name); runs {
+	own, d := pl.workstream(ws, e)
+	diags = append(diags, d...)
+	runs, stuck := pl.upstream(ws.Name)
+	if runs {
 		pl.running = append(pl.running, ws.Name)
 	}
+	pl.stuck = pl.stuck || stuck
 	steps = []Step{own}
 	for _, g := range ws.Gates {
 		step, d := pl.gate(g)

@@ -1,0 +1,160 @@
+package runner_test
+
+import (
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// whenOfSkipped is a pipeline with a `when` of a phase, W, or of a workstream in
+// it, V, that may use what a gives, unless that is skipped.
+const whenOfSkipped = `variable "on" { default = true }
+---
+phase "one" {
+  workstream "a" {
+    when   = var.on
+    script = "echo a >> ran; echo o=1 >> $RUNNER_OUTPUT; echo metric.m=1 >> $RUNNER_OUTPUT"
+  }
+}
+phase "two" {
+  W
+  workstream "w" {
+    V
+    script = "echo w >> ran"
+    gate "check" { command = ["sh", "-c", "echo check >> ran"] }
+  }
+}
+phase "last" {
+  workstream "f" { script = "test -e mended" }
+}
+`
+
+// TestPlanSaysThatAWhenWillFail: a when that can't be evaluated, whatever the run
+// makes, is in the plan, and what is on record of its work outlives that.
+func TestPlanSaysThatAWhenWillFail(t *testing.T) {
+	t.Parallel()
+	const output, metric = `when = workstream.a.outputs.o == "1"`, `when = metric.m == 1`
+	for name, test := range map[string]struct{ phase, own, reason string }{
+		"an output, of a phase":       {output, "", "the when of its phase can't be evaluated: Missing output"},
+		"a metric, of a phase":        {metric, "", "the when of its phase can't be evaluated: Metric not available"},
+		"of a phase with nothing on":  {output, "when = !run.resumed", "the when of its phase can't be evaluated: Missing output"},
+		"an output, of a workstream":  {"", output, "its when can't be evaluated: Missing output"},
+		"a metric, of a workstream":   {"", metric, "its when can't be evaluated: Metric not available"},
+		"of both, that of the phase ": {output, metric, "the when of its phase can't be evaluated: Missing output"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, strings.NewReplacer("W\n", test.phase+"\n", "V\n", test.own+"\n").Replace(whenOfSkipped))
+			b.must(checkpoint.StatusFailed)
+			b.wantRan("a", "w", "check")
+			b.vars["on"] = "false"
+			steps := b.preview()
+			if s := steps["w"]; s.Decision != runner.Run || string(s.Reason) != test.reason {
+				t.Errorf("w is to %s (%s), want run (%s)", s.Decision, s.Reason, test.reason)
+			}
+			if s := steps["check (w)"]; s.Decision != runner.Depends {
+				t.Errorf("check is to %s (%s), want depends", s.Decision, s.Reason)
+			}
+			e := b.must(checkpoint.StatusFailed)
+			if _, summary, _ := strings.Cut(test.reason, ": "); e.Error == nil || !strings.HasPrefix(string(e.Error.Message), summary) {
+				t.Errorf("the session failed with %+v, want %s", e.Error, test.reason)
+			}
+			b.wantRan()
+			if got := b.state().Workstream("w").Status; got != checkpoint.Completed {
+				t.Errorf("w is %s, want completed", got)
+			}
+		})
+	}
+}
+
+// TestWhenCanCatchWhatIsSkipped: what is skipped gives no outputs, which try
+// catches, and the error says why they are not there.
+func TestWhenCanCatchWhatIsSkipped(t *testing.T) {
+	t.Parallel()
+	const output = `workstream.a.outputs.o == "1"`
+	b := newBench(t, strings.NewReplacer("W\n", "when = try("+output+", true)\n", "V\n", "\n").Replace(whenOfSkipped))
+	b.vars["on"] = "false"
+	if s := b.preview()["w"]; s.Decision != runner.Run || s.Reason != "not run yet" {
+		t.Errorf("w is to %s (%s), want run", s.Decision, s.Reason)
+	}
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("w", "check")
+	b.rewrite(strings.NewReplacer("W\n", "when = "+output+"\n", "V\n", "\n").Replace(whenOfSkipped))
+	e := b.must(checkpoint.StatusFailed)
+	if want := `The workstream a was skipped, and has no output "o".`; e.Error == nil || !strings.Contains(string(e.Error.Message), want) {
+		t.Errorf("the session failed with %+v, want %s", e.Error, want)
+	}
+}
+
+// TestWhenOverABlockSeesItsNewInstances: a plan knows of instances that are new
+// in a block and skipped what the run will know of them.
+func TestWhenOverABlockSeesItsNewInstances(t *testing.T) {
+	t.Parallel()
+	source := func(keys, when string) string {
+		return `
+phase "one" {
+  workstream "b" {
+    for_each = toset([` + keys + `])
+    when     = false
+    script   = "echo o=1 >> $RUNNER_OUTPUT"
+  }
+}
+phase "two" {
+  when = ` + when + `
+  workstream "w" { script = "echo w >> ran" }
+}
+phase "last" {
+  workstream "f" { script = "exit 1" }
+}
+`
+	}
+	const all = `join(",", [for k, v in workstream.b : v.outputs.o]) != "1"`
+	b := newBench(t, source(`"a"`, "try("+all+", false)"))
+	b.must(checkpoint.StatusFailed)
+	b.rewrite(source(`"c", "d"`, "try("+all+", false)"))
+	if s := b.preview()["w"]; s.Decision != runner.Skipped {
+		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
+	}
+	b.must(checkpoint.StatusFailed)
+	b.wantRan()
+	b.rewrite(source(`"e"`, all))
+	if s := b.preview()["w"]; s.Decision != runner.Run || !strings.HasPrefix(string(s.Reason), "the when of its phase can't be evaluated") {
+		t.Errorf("w is to %s (%s), want run, since its when can't be evaluated", s.Decision, s.Reason)
+	}
+	b.must(checkpoint.StatusFailed)
+	b.wantRan()
+}
+
+// TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated: an expression
+// that fails for a while is no reason to do again what must happen only once.
+func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]string{
+		"its when":    "when = metric.m == 1\n script = \"echo once >> ran; exit 1\"",
+		"its command": "script = \"echo ${metric.m} >> ran; exit 1\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := func(inside string) string {
+				return "phase \"one\" {\n workstream \"A\" {\n effect = \"once\"\n" + inside + "\n}\n}\n"
+			}
+			b := newBench(t, source(`script = "echo once >> ran; exit 1"`))
+			b.must(checkpoint.StatusPaused)
+			b.wantRan("once")
+			b.rewrite(source(broken))
+			for range 2 {
+				if s := b.preview()["A"]; s.Decision != runner.Uncertain {
+					t.Errorf("A is to %s (%s), want uncertain", s.Decision, s.Reason)
+				}
+				e := b.must(checkpoint.StatusPaused)
+				if got := b.state().Workstream("A").Status; got != checkpoint.Uncertain || e.Pause.Reason != checkpoint.PauseUncertain {
+					t.Errorf("A is %s, and the session paused %+v, want uncertain", got, e.Pause)
+				}
+				b.rewrite(source(`script = "echo once >> ran; exit 1"`))
+			}
+			b.wantRan()
+		})
+	}
+}
