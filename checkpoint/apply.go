@@ -52,6 +52,9 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	case SessionInterrupted:
 		s.stop(at, StatusPaused, e.RanMS)
 		s.Interrupted = e.Signal
+		if e.Uncaptured != "" {
+			s.Pause = &Pause{Reason: PauseCheckpoint, Message: e.Uncaptured}
+		}
 	case SessionCompleted:
 		s.stop(at, StatusComplete, e.RanMS)
 	case SessionAbandoned:

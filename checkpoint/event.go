@@ -115,7 +115,9 @@ type SessionFailed struct {
 // SessionInterrupted ends a run because a signal asked for it.
 type SessionInterrupted struct {
 	Signal string `json:"signal"` // "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"
-	RanMS  int64  `json:"ran_ms,omitempty"`
+	// Uncaptured says that the files were not captured since, and what to do.
+	Uncaptured Text  `json:"uncaptured,omitempty"`
+	RanMS      int64 `json:"ran_ms,omitempty"`
 }
 
 // SessionCompleted ends a session: everything passed or was skipped.

@@ -88,7 +88,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		r.failure = &checkpoint.Failure{Workstream: ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error()))}
 		return r
 	}
-	ctx = context.WithoutCancel(ctx) // what has ended is recorded, even while stopping
+	ctx = l.grace // what has ended is recorded, even while stopping, but not at once
 	r.outputs, err = readOutputs(task.Env["RUNNER_OUTPUT"])
 	if !res.Succeeded() {
 		r.failure = l.describe(ws.Name, "", task, res)
@@ -100,7 +100,11 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	if err == nil {
 		err = l.leak(r)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		r.result.Outcome = Cancelled
+		r.failure = l.describe(ws.Name, "", task, r.result)
+	case err != nil:
 		r.failure = &checkpoint.Failure{
 			Workstream: ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error())), Log: checkpoint.Text(filepath.Base(task.Log)),
 		}

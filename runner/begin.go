@@ -15,7 +15,7 @@ import (
 // begin starts or resumes the session, and tells the views once that is durable.
 func (l *loop) begin(plan *Plan) error {
 	previous := l.previous()
-	uncaptured := previous != nil && previous.Pause != nil && previous.Pause.Reason == checkpoint.PauseCheckpoint
+	uncaptured := previous != nil && unwrittenThen(previous)
 	var before []checkpoint.Commit
 	if previous == nil {
 		if err := l.start(); err != nil {
@@ -23,7 +23,7 @@ func (l *loop) begin(plan *Plan) error {
 		}
 	} else {
 		var err error
-		if before, err = l.goOn(plan, killed(previous)); err != nil {
+		if before, err = l.goOn(plan, endedUnseen(previous)); err != nil {
 			return l.refused(fmt.Errorf("go on with the session: %w", err))
 		}
 	}
@@ -70,20 +70,22 @@ func (l *loop) begin(plan *Plan) error {
 // goOn resumes the session: what is overwritten is kept first. What may refuse to
 // go on does so before the session is on record as running again, where it is not
 // yet. It returns what is durable, for views that have begun.
-func (l *loop) goOn(plan *Plan, wasKilled bool) ([]checkpoint.Commit, error) {
+func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
 	kept, err := l.keepEdits()
 	if err != nil {
 		return nil, err
 	}
-	if wasKilled {
+	if unseen {
 		l.resume(plan)
-		l.keepPartial()
+		if l.keepPartial(); l.cause.signal != "" {
+			return nil, errGivenUp
+		}
 	}
 	restored, err := l.restorePlanned(plan)
 	if err != nil {
 		return nil, err
 	}
-	if !wasKilled {
+	if !unseen {
 		l.resume(plan)
 	}
 	l.x.Add(restored...)
@@ -131,12 +133,20 @@ func begun(st *checkpoint.State) bool {
 // refused records that a run ended before it could begin, where the session would
 // read as running for ever.
 func (l *loop) refused(err error) error {
-	if !killed(l.x.State()) {
-		return err
+	givenUp := errors.Is(err, errGivenUp)
+	if givenUp {
+		err = &InterruptedError{Signal: l.cause.signal}
 	}
-	l.x.Add(checkpoint.SessionFailed{Error: checkpoint.Failure{
-		Workstream: "checkpoint", Outcome: "error", Message: checkpoint.Text(shortened(l.o.Mask(err.Error()))),
-	}})
+	switch {
+	case !killed(l.x.State()):
+		return err
+	case givenUp:
+		l.x.Add(interrupted(l.cause.signal, true))
+	default:
+		l.x.Add(checkpoint.SessionFailed{Error: checkpoint.Failure{
+			Workstream: "checkpoint", Outcome: "error", Message: checkpoint.Text(shortened(l.o.Mask(err.Error()))),
+		}})
+	}
 	if _, unrecorded := l.x.Drain(l.ctx); unrecorded != nil && !errors.Is(err, unrecorded) {
 		return errors.Join(err, unrecorded)
 	}

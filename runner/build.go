@@ -28,6 +28,8 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	// From here on everything is recorded: being asked to stop is an event,
 	// not an error.
 	l.ctx, l.stop = context.WithoutCancel(ctx), ctx.Done()
+	l.grace, l.hurry = context.WithCancel(l.ctx)
+	defer l.hurry()
 	if err := l.begin(plan); err != nil {
 		return Ending{}, err
 	}

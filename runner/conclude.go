@@ -36,7 +36,10 @@ func (l *loop) conclude() (Ending, error) {
 	if l.fatal == nil {
 		l.capture()
 		l.readGit() // a capture may be a commit
-		if completes(event) && l.cause.derived != nil {
+		switch {
+		case l.uncaptured && l.cause.signal != "": // which may have come only now
+			event, trigger, hook = l.verdictOfRun()
+		case completes(event) && l.cause.derived != nil:
 			event, trigger, hook = l.pausedForCheckpoint()
 		}
 		l.add(nil, timed(event, l.o.Now().Sub(l.ran)))
@@ -72,7 +75,7 @@ func (l *loop) conclude() (Ending, error) {
 func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.HookEvent) {
 	switch {
 	case l.cause.signal != "":
-		return checkpoint.SessionInterrupted{Signal: l.cause.signal}, checkpoint.TriggerUserInterrupt, pipeline.HookInterrupted
+		return interrupted(l.cause.signal, l.uncaptured), checkpoint.TriggerUserInterrupt, pipeline.HookInterrupted
 	case len(l.cause.failures) > 0:
 		return checkpoint.SessionFailed{Error: l.cause.failures[0]}, checkpoint.TriggerFailure, pipeline.HookFailed
 	case l.status == stopTimeout:
@@ -106,6 +109,16 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 	default: // it must not happen, and must never look like success
 		return paused(checkpoint.PauseRequested, "there is work left that could not be started", nil), checkpoint.TriggerPause, pipeline.HookPaused
 	}
+}
+
+// interrupted is the verdict on a run that a signal has ended. Where the files are
+// not captured, it says so, so that going on captures them.
+func interrupted(signal string, uncaptured bool) checkpoint.SessionInterrupted {
+	e := checkpoint.SessionInterrupted{Signal: signal}
+	if uncaptured {
+		e.Uncaptured = checkpoint.Text("the files are not captured, since " + signal + " came before they were, and going on captures them")
+	}
+	return e
 }
 
 // pausedForCheckpoint is the verdict on a run of which a checkpoint could not

@@ -79,21 +79,33 @@ func (l *loop) writeDerived(force bool) bool {
 }
 
 // capture records the files of the workspace, for the checkpoint that comes
-// next. Nothing runs now.
+// next. Nothing runs now. A signal gives it up, and none is begun again in a run
+// that one has ended so, or that is to end at once.
 func (l *loop) capture() {
 	l.drain() // so that no record is older than the files that it belongs to
 	if l.fatal != nil || !l.o.Store.Captures() {
 		return
 	}
-	l.persist(unwritten{
+	if l.atOnce || l.uncaptured && l.cause.signal != "" {
+		l.uncaptured = true
+		return
+	}
+	givenUp := false
+	made := l.persist(unwritten{
 		what: "the workspace could not be captured",
 		try: func() error {
-			c, err := l.x.Capture(l.ctx, l.sv.files, l.scope())
+			var c workspace.Captured
+			err := l.untilSignal(func(ctx context.Context) (err error) {
+				c, err = l.x.Capture(ctx, l.sv.files, l.scope())
+				return err
+			})
+			givenUp = errors.Is(err, errGivenUp)
 			l.tellLeftOut(c)
 			return err
 		},
 		skip: func() []string { return nil },
 	})
+	l.uncaptured = !made && (givenUp || l.onUnwritten != CheckpointErrorSkip)
 }
 
 // scope is what a capture takes in, besides what git knows: what the pipeline
@@ -179,15 +191,18 @@ func (l *loop) persist(u unwritten) bool {
 		return false
 	}
 	first := !l.unwritten
-	if err != nil && first {
+	if err != nil && first && !errors.Is(err, errGivenUp) {
 		failed := err
 		if l.onUnwritten, err = l.tryAgain(u, err); err == nil {
 			// A disk that fails now and then may soon fail for good.
 			l.warn(fmt.Sprintf("%s at first (%v), and was written when it was tried again", u.what, failed))
 		}
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return true
+	case errors.Is(err, errGivenUp): // nothing is wrong with it
+		return false
 	}
 	l.unwritten = true
 	if l.onUnwritten == CheckpointErrorSkip {
@@ -227,7 +242,9 @@ func (l *loop) tryAgain(u unwritten, err error) (OnCheckpointError, error) {
 			return CheckpointErrorPause, err
 		}
 		pause = min(2*pause, derivedMost)
-		err = u.try()
+		if err = u.try(); errors.Is(err, errGivenUp) {
+			return "", err
+		}
 	}
 	return "", nil
 }
@@ -292,8 +309,7 @@ func (l *loop) pauseFor(d time.Duration) bool {
 				return false
 			}
 		case <-l.stop:
-			l.stop = nil
-			l.interrupt("SIGTERM")
+			l.stopped()
 			if l.over {
 				return false
 			}

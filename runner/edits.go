@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,12 @@ func (l *loop) keepEdits() ([]checkpoint.Commit, error) {
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
-	id, kept, err := l.x.KeepOverwritten(l.ctx, l.sv.files, l.scope(), paths)
+	var id string
+	var kept map[string]string
+	err := l.untilSignal(func(ctx context.Context) (err error) {
+		id, kept, err = l.x.KeepOverwritten(ctx, l.sv.files, l.scope(), paths)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("keep %s, which was edited, before it is overwritten: %w", list(paths), err)
 	}

@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -48,8 +46,10 @@ type loop struct {
 	kept   map[string]string // digests of the edits that a checkpoint holds, by path: they may be overwritten
 	keptIn string            // that checkpoint
 
-	ctx  context.Context // for what is started: it is ended through tasks, not through ctx
-	stop <-chan struct{} // ends when the caller wants no more of it
+	ctx   context.Context    // for what is started: it is ended through tasks, not through ctx
+	grace context.Context    // for what is finished although the run is being stopped: ends when that must be at once
+	hurry context.CancelFunc // ends grace
+	stop  <-chan struct{}    // ends when the caller wants no more of it
 
 	phase    *phaseRun
 	urgent   []func()             // gates of work that is done
@@ -72,6 +72,7 @@ type loop struct {
 	over         bool                // the end of the run is being recorded
 	unwritten    bool                // something derived could not be written; that has been dealt with
 	onUnwritten  OnCheckpointError   // how
+	uncaptured   bool                // the capture that was due last is not made, and nobody has decided to pass over it
 	settling     bool                // views wait for what is derived from the commits
 	held         []checkpoint.Commit // what they wait for
 	toldLeftOut  bool                // what captures leave out has been named
@@ -129,9 +130,7 @@ func (l *loop) cycle(finished func() bool) {
 		case <-inbox.C:
 			l.requests()
 		case <-l.stop:
-			l.stop = nil
-			l.interrupt("SIGTERM")
-			l.interrupt("SIGTERM")
+			l.stopped()
 		}
 		l.derive()
 	}
@@ -264,21 +263,6 @@ func (l *loop) halt(reason stopReason) {
 		}
 	}
 	l.cancelRetries()
-}
-
-// interrupt stops gracefully the first time, and at once the second.
-func (l *loop) interrupt(name string) {
-	if l.cause.signal == "" {
-		l.cause.signal = name
-		l.halt(stopSignal)
-		return
-	}
-	l.atOnce = true
-	if c, ok := l.o.Executor.(io.Closer); ok {
-		if err := c.Close(); err != nil {
-			l.warn(fmt.Sprintf("what runs could not be ended: %v", err))
-		}
-	}
 }
 
 // slot is what something holds while it runs: one of all, and, if it belongs

@@ -10,11 +10,12 @@ import (
 
 // partialWork tells what workstreams that were stopped did to the artifacts of
 // others from what somebody edited since. The workspace is captured when a run
-// ends: what is as it was then is partial work. Where a runner was killed there
-// is no such capture, and what was running accounts for all under its patterns.
+// ends: what is as it was then is partial work. Where a runner was killed, or a signal
+// came before that, there is no such capture, and what was running accounts for all
+// under its patterns.
 type partialWork struct {
 	patterns []string          // of workstreams that were begun and not completed
-	running  []string          // those of them that ran when a runner was killed
+	running  []string          // those of them that ran when a run ended without a capture
 	then     map[string]string // digests at the end of the last run, by path; nil: they are not known
 }
 
@@ -32,7 +33,7 @@ func (s *surveyor) stopped(ctx context.Context, st *checkpoint.State) error {
 	s.partial = partialWork{}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			s.partial.add(ws, recordOf(st, ws.Name), killed(st))
+			s.partial.add(ws, recordOf(st, ws.Name), endedUnseen(st))
 		}
 	}
 	if len(s.partial.patterns) == 0 || st.RunCapture == nil {
@@ -52,7 +53,7 @@ func (s *surveyor) stopped(ctx context.Context, st *checkpoint.State) error {
 	return nil
 }
 
-func (p *partialWork) add(ws *pipeline.Workstream, rec *checkpoint.Workstream, killed bool) {
+func (p *partialWork) add(ws *pipeline.Workstream, rec *checkpoint.Workstream, unseen bool) {
 	if rec == nil {
 		return
 	}
@@ -60,7 +61,7 @@ func (p *partialWork) add(ws *pipeline.Workstream, rec *checkpoint.Workstream, k
 	if cut || rec.Status == checkpoint.Failed || rec.Status == checkpoint.Uncertain {
 		p.patterns = append(p.patterns, ws.Artifacts...)
 	}
-	if cut && killed {
+	if cut && unseen {
 		p.running = append(p.running, ws.Artifacts...)
 	}
 }
@@ -68,8 +69,20 @@ func (p *partialWork) add(ws *pipeline.Workstream, rec *checkpoint.Workstream, k
 // killed reports whether the end of the last run was never recorded.
 func killed(st *checkpoint.State) bool { return st != nil && st.RunningAt != nil }
 
-// keepPartial keeps what is about to be taken back after a runner was killed:
-// nobody can tell whether somebody edited it since.
+// endedUnseen reports whether the files were not captured when what ran in the last
+// run ended: its runner was killed, or a signal gave up the capture.
+func endedUnseen(st *checkpoint.State) bool {
+	return killed(st) || st != nil && st.Interrupted != "" && unwrittenThen(st)
+}
+
+// unwrittenThen reports whether a capture or a file of a checkpoint is to be made when
+// a session is gone on with.
+func unwrittenThen(st *checkpoint.State) bool {
+	return st.Pause != nil && st.Pause.Reason == checkpoint.PauseCheckpoint
+}
+
+// keepPartial keeps what is about to be taken back after a run ended without a
+// capture: nobody can tell whether somebody edited it since.
 func (l *loop) keepPartial() {
 	var paths []string
 	for _, all := range l.facts.partial {
@@ -81,7 +94,9 @@ func (l *loop) keepPartial() {
 		return
 	}
 	slices.Sort(paths)
-	l.capture()
+	if l.capture(); l.uncaptured {
+		return // nothing is taken back in this run
+	}
 	l.checkpoint(checkpoint.TriggerManual, "before partial work is taken back: "+list(paths))
-	l.warn(list(paths) + " is taken for partial work of the run that was killed; how it was found is in a checkpoint")
+	l.warn(list(paths) + " is taken for partial work of the run that was cut short; how it was found is in a checkpoint")
 }

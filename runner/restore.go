@@ -36,7 +36,9 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	return events, putBack(l.ctx, l.sv.files, uuid.NewString(), wanted, l.isKept)
+	return events, l.untilSignal(func(ctx context.Context) error {
+		return putBack(ctx, l.sv.files, uuid.NewString(), wanted, l.isKept)
+	})
 }
 
 // restoreThen puts back artifacts of a workstream that is reused, and goes on.

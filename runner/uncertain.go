@@ -33,7 +33,7 @@ func (l *loop) uncertain(n *node) {
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		res, err := l.o.Executor.Run(within, task, &began{})
 		if err == nil && res.Succeeded() {
-			err = bringBack(context.WithoutCancel(within), l.sv.files, had)
+			err = bringBack(l.grace, l.sv.files, had)
 		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,6 +93,60 @@ func TestQuitStopsAtOnce(t *testing.T) {
 	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
 		t.Errorf("the status is\n%s", status)
 	}
+}
+
+// TestSignalEndsACapture: a run whose files take long to capture ends as soon as it
+// is asked to, whatever asks, and the next build makes the capture.
+func TestSignalEndsACapture(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		signal syscall.Signal
+		name   string
+		code   int
+	}{
+		{syscall.SIGINT, "SIGINT", exitInterrupted},
+		{syscall.SIGTERM, "SIGTERM", exitTerminated},
+		{syscall.SIGQUIT, "SIGQUIT", exitQuit},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := newWorkspace(t, politePipeline)
+			big := filepath.Join(dir, "big")
+			write(t, dir, "big")
+			// What is written of it is nothing much, should nobody stop it.
+			config := "workspace:\n  include: [big]\ncheckpoint:\n  storage:\n    compress: true\n"
+			if err := errors.Join(os.Truncate(big, 60<<30), os.WriteFile(filepath.Join(dir, "runner.yaml"), []byte(config), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			l := launch(t, dir, "build", "PRD-001")
+			await(t, "the capture has begun", func() bool { return holds(l.cmd.Process.Pid, big) })
+			l.signal(tt.signal)
+			l.exits(tt.code)
+			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+tt.name) || !strings.Contains(shown, "the files are not captured") {
+				t.Errorf("it showed %q", shown)
+			}
+			if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
+				t.Errorf("the status is\n%s", status)
+			}
+			if err := os.Truncate(big, 1); err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, "go")
+			run(t, dir, 0, "build", "PRD-001", "--resume")
+			if list := run(t, dir, 0, "checkpoint", "list", "PRD-001"); strings.Count(list, " start ") != 2 {
+				t.Errorf("the checkpoints are\n%s", list)
+			}
+		})
+	}
+}
+
+// holds reports whether a process has a file open.
+func holds(pid int, file string) bool {
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return err == nil && slices.ContainsFunc(fds, func(fd string) bool {
+		target, err := os.Readlink(fd)
+		return err == nil && target == file
+	})
 }
 
 // wantInterrupted holds a session to having been stopped gracefully.

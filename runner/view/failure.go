@@ -85,6 +85,9 @@ func (v *plain) end(e runner.Ending) {
 		v.endFailed(e, took)
 	case e.Signal != "":
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" interrupted by "+e.Signal), took)
+		if e.Pause != nil {
+			v.page.printf("  %s\n", Waits(*e.Pause))
+		}
 	case e.Status == checkpoint.StatusPaused:
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" paused"), took)
 		if e.Pause != nil {

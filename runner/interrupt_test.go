@@ -1,0 +1,268 @@
+package runner_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
+	"prdrunner/runner"
+)
+
+// slow is a file system that keeps no more than the beginning of what is written
+// to an object, and tells when there is more.
+type slow struct {
+	store.FS
+	mu    sync.Mutex
+	begun func() // called once with each object that is large
+}
+
+const large = 1 << 20
+
+func (f *slow) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	file, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil || flag&os.O_CREATE == 0 || !strings.Contains(name, "objects") {
+		return file, err
+	}
+	return &slowFile{File: file, fs: f}, nil
+}
+
+type slowFile struct {
+	store.File
+	fs   *slow
+	size int
+}
+
+func (f *slowFile) Write(p []byte) (int, error) {
+	before := f.size
+	if f.size += len(p); f.size <= large {
+		return f.File.Write(p)
+	}
+	if before <= large {
+		f.fs.mu.Lock()
+		defer f.fs.mu.Unlock()
+		f.fs.begun()
+	}
+	return len(p), nil
+}
+
+// stopped is a bench with a file that nothing can read to its end in the time of
+// a test, and the signals that come when a copy of it has begun.
+type stopped struct {
+	*bench
+	signals chan string
+	copies  int
+}
+
+func newStopped(t *testing.T, src string, names ...string) *stopped {
+	t.Helper()
+	s := &stopped{signals: make(chan string, 2)}
+	disk := &slow{FS: store.OS(), begun: func() {
+		s.copies++
+		for _, name := range names {
+			s.signals <- name
+		}
+	}}
+	s.bench = newBenchOn(t, disk, src)
+	var err error
+	o := checkpoint.Options{FS: disk, RescueDir: t.TempDir(), Include: []string{"big"}}
+	if s.store, err = checkpoint.OpenStore(filepath.Join(s.dir, ".runner"), o); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// grow makes the large file, which is there only when it is whole.
+func (s *stopped) grow() {
+	s.write("big.tmp", "")
+	if err := os.Truncate(s.path("big.tmp"), 60<<30); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(s.path("big.tmp"), s.path("big")); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// interrupted builds, and holds the run to having been stopped by signals that
+// came before its files were captured.
+func (s *stopped) interrupted(signal string, with ...func(*runner.Options)) {
+	s.t.Helper()
+	defer func() {
+		for len(s.signals) > 0 { // the second may have come too late
+			<-s.signals
+		}
+	}()
+	e := s.must(checkpoint.StatusPaused, append(with, func(o *runner.Options) { o.Interrupts = s.signals })...)
+	st := s.state()
+	if e.Signal != signal || st.Interrupted != signal || st.Pause == nil || st.Pause.Reason != checkpoint.PauseCheckpoint {
+		s.t.Fatalf("ended by %q, on record as %q, %+v", e.Signal, st.Interrupted, st.Pause)
+	}
+	if last := st.Checkpoints[len(st.Checkpoints)-1]; last.Trigger != checkpoint.TriggerUserInterrupt {
+		s.t.Errorf("the last checkpoint is %+v", last)
+	}
+	if len(s.warned) > 0 {
+		s.t.Errorf("warnings %q", s.warned)
+	}
+	s.wantNothingHalfMade()
+}
+
+// wantNothingHalfMade holds the objects to being without what was given up.
+func (s *stopped) wantNothingHalfMade() {
+	s.t.Helper()
+	err := filepath.WalkDir(s.path(".runner"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if info, err := d.Info(); err != nil || info.Size() > large/2 {
+			s.t.Errorf("%s is left: %v, %v", path, info, err)
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// TestSignalGivesUpACapture: whenever a capture is made, a signal ends it and the
+// run, which is on record as interrupted; going on makes the capture, and what is
+// left to do.
+func TestSignalGivesUpACapture(t *testing.T) {
+	t.Parallel()
+	done := func(name string) func(checkpoint.Event) bool {
+		return func(e checkpoint.Event) bool {
+			switch e := e.(type) {
+			case checkpoint.WorkstreamCompleted:
+				return e.Workstream == name
+			case checkpoint.WorkstreamFailed:
+				return e.Workstream == name
+			}
+			return false
+		}
+	}
+	for name, tt := range map[string]struct {
+		after     string // the workstream with which the large file comes
+		ran, rest []string
+		trigger   checkpoint.Trigger
+	}{
+		"at the start":   {"", nil, []string{"A", "B"}, checkpoint.TriggerStart},
+		"between phases": {"A", []string{"A"}, []string{"B"}, checkpoint.TriggerPhaseTransition},
+		"at the end":     {"B", []string{"A", "B"}, nil, checkpoint.TriggerPhaseTransition},
+		"of a failure":   {"B", []string{"A", "B"}, []string{"B"}, checkpoint.TriggerPhaseTransition},
+	} {
+		for signals, names := range map[string][]string{"once": {"SIGTERM"}, "twice": {"SIGINT", "SIGINT"}} {
+			t.Run(name+", "+signals, func(t *testing.T) {
+				t.Parallel()
+				s := newStopped(t, `
+phase "one" {
+  workstream "A" { script = "echo A >> ran" }
+}
+phase "two" {
+  workstream "B" { script = "echo B >> ran; test ! -e broken" }
+}
+`, names...)
+				var with []func(*runner.Options)
+				if tt.after == "" {
+					s.grow()
+				} else {
+					with = append(with, onEvent(done(tt.after), s.grow))
+				}
+				if name == "of a failure" {
+					s.write("broken", "")
+				}
+				s.interrupted(names[0], with...)
+				s.wantRan(tt.ran...)
+				if tt.after == "" { // else the files are compared first
+					s.interrupted(names[0])
+					s.wantRan()
+					s.copies--
+				}
+				if s.copies != 1 {
+					t.Errorf("%d captures were begun in a run that a signal stopped", s.copies)
+				}
+				s.write("small", "")
+				if err := os.Rename(s.path("small"), s.path("big")); err != nil {
+					t.Fatal(err)
+				}
+				if name == "of a failure" {
+					s.remove("broken")
+				}
+				s.must(checkpoint.StatusComplete)
+				s.wantRan(tt.rest...)
+				again := func(r *checkpoint.CheckpointRef) bool {
+					return r.Trigger == tt.trigger && r.Capture != nil && strings.Contains(string(r.Reason), "could not be captured at first")
+				}
+				if refs := s.state().Checkpoints; !slices.ContainsFunc(refs, again) {
+					t.Errorf("the capture was not made when the session was gone on with: %+v", refs)
+				}
+			})
+		}
+	}
+}
+
+// TestStopAtOnceBeginsNoCapture: a run that is to end at once does not read all
+// files first, and what it leaves half done is no edit when it is gone on with.
+func TestStopAtOnceBeginsNoCapture(t *testing.T) {
+	t.Parallel()
+	s := newStopped(t, `
+phase "one" {
+  workstream "A" {
+    script    = "echo A >> ran; echo 1 > shared.txt"
+    artifacts = ["shared.txt"]
+  }
+}
+phase "two" {
+  workstream "B" {
+    script    = "echo B >> ran; echo 2 > shared.txt; echo > begun; test -e ok || exec sleep 300"
+    artifacts = ["shared.txt"]
+  }
+}
+`)
+	stop := context.AfterFunc(fileExists(t, s.path("begun")), func() {
+		s.grow()
+		s.signals <- "SIGQUIT"
+		s.signals <- "SIGQUIT"
+	})
+	defer stop()
+	s.interrupted("SIGQUIT")
+	s.wantRan("A", "B")
+	if s.copies > 0 {
+		t.Error("the large file was captured")
+	}
+	s.remove("big")
+	s.write("ok", "")
+	s.must(checkpoint.StatusComplete)
+	s.wantRan("B")
+	s.wantFile("shared.txt", "2")
+}
+
+// TestStopAtOnceGivesUpArtifacts: the second signal does not wait until large
+// artifacts are kept either, and their workstream runs again.
+func TestStopAtOnceGivesUpArtifacts(t *testing.T) {
+	t.Parallel()
+	s := newStopped(t, `
+phase "one" {
+  workstream "A" {
+    script    = "echo A >> ran; until test -e big; do :; done"
+    artifacts = ["big"]
+  }
+}
+`, "SIGINT", "SIGINT")
+	started := onEvent(func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkstreamStarted }, s.grow)
+	s.interrupted("SIGINT", started)
+	s.wantRan("A")
+	if got := s.state().Workstream("A").Status; got != checkpoint.Interrupted {
+		t.Errorf("A is %s", got)
+	}
+	s.write("small", "")
+	if err := os.Rename(s.path("small"), s.path("big")); err != nil {
+		t.Fatal(err)
+	}
+	s.must(checkpoint.StatusComplete)
+	s.wantRan("A")
+}
