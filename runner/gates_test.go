@@ -377,3 +377,37 @@ phase "one" {
 		t.Errorf("A is %s, want its work done and not complete", got)
 	}
 }
+
+// TestReviewThatAnEarlierRunLeftIsNotPassedOver: a gate that passed, and waits for
+// somebody to look, stops the next run also where nothing of it is to be judged, since
+// something else ended the run in which it passed.
+func TestReviewThatAnEarlierRunLeftIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    script = "echo A >> ran"
+    gate "look" {
+      command = ["true"]
+      inputs  = ["in.txt"]
+      pause   = true
+    }
+  }
+  workstream "broken" { script = "until grep -q gate.passed .runner/PRD-001/journal.jsonl; do :; done; test -e ok" }
+}
+phase "two" {
+  workstream "B" { script = "echo B >> ran" }
+}
+`)
+	b.write("in.txt", "1")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A")
+	b.write("ok", "")
+	e := b.must(checkpoint.StatusPaused)
+	if e.Pause.Reason != checkpoint.PauseReview {
+		t.Errorf("pause %+v", e.Pause)
+	}
+	b.wantRan()
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("B")
+}
