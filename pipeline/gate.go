@@ -280,6 +280,24 @@ func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
 	return h.sum(), nil
 }
 
+// Metrics lists the metrics that its verdict is bound to.
+func (g *Gate) Metrics() []string {
+	switch g.Kind {
+	case GateCommand:
+		var names []string
+		for _, a := range g.def.process.arguments() {
+			names = append(names, a.metrics()...)
+		}
+		return names
+	case GateCondition:
+		return g.def.block.condition.metrics()
+	case GateMetric:
+		return []string{g.Metric.Name}
+	case GateApproval:
+	}
+	return nil
+}
+
 // hasher begins a digest with what all kinds of gate have.
 func (g *Gate) hasher() *hasher {
 	h := newHasher()

@@ -229,6 +229,8 @@ type gateSubject struct {
 	gate       *pipeline.Gate
 	record     *checkpoint.Gate
 	owner      []Step   // of what it judges
+	open       []string // workstreams that will make anew what its verdict is bound to beside that
+	stuck      []string // those that cannot complete, likewise
 	definition string   // of the gate now; "" when it can't be known yet
 	judged     string   // of what it would judge; likewise
 	declared   bool     // whether all that it judges declares its files
@@ -282,6 +284,12 @@ func decidePassed(s gateSubject, step Step) Step {
 		return step.with(Judge, "%s", s.forced)
 	case s.record.Definition == "": // from a hand-written document
 		return step.with(Reuse, "passed according to the PRD document")
+	case len(s.stuck) > 0:
+		step.On = s.stuck
+		return step.with(Blocked, "needs %s", list(s.stuck))
+	case len(s.open) > 0:
+		step.On = s.open
+		return step.with(Depends, "whether its verdict holds depends on what %s will give", list(s.open))
 	case s.record.Definition != s.definition:
 		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
 		return step.with(Judge, "its definition changed")

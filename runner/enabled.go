@@ -42,28 +42,37 @@ func (pl *planner) enabled(ws *pipeline.Workstream) enabling {
 // can't be evaluated fails the run when its turn comes, unless what will be made
 // until then helps.
 func (pl *planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, what string) (e enabling) {
-	r := pl.results(needsResults, 0)
-	if known := r.Workstream; known != nil {
-		r.Workstream = func(name string) (pipeline.Result, bool) {
-			e.uses(pl, name)
-			return known(name)
-		}
-	}
-	certain := true
+	enabled, diags := when(pl.watched(needsResults, metrics, func(name string) { e.uses(pl, name) }))
+	certain := len(e.open)+len(e.blocked) == 0
 	for _, name := range metrics {
-		if m, set := pl.st.Metrics[name]; set {
-			e.uses(pl, m.Workstream)
-		} else if len(pl.running) > 0 { // whichever sets it; one of them tells enough
-			e.uses(pl, pl.running[0])
-		} else if pl.stuck {
+		if _, set := pl.st.Metrics[name]; !set && len(pl.running) == 0 && pl.stuck {
 			certain = false
 		}
 	}
-	enabled, diags := when(r)
-	if certain = certain && len(e.open)+len(e.blocked) == 0; certain {
+	if certain {
 		e.judge(what, enabled, diags)
 	}
 	return e
+}
+
+// watched are results that tell whose of them an expression uses, in the
+// moment in which it does; of the metrics that it refers to they do so at once.
+func (pl *planner) watched(needed bool, metrics []string, uses func(workstream string)) pipeline.Results {
+	r := pl.results(needed, 0)
+	if known := r.Workstream; known != nil {
+		r.Workstream = func(name string) (pipeline.Result, bool) {
+			uses(name)
+			return known(name)
+		}
+	}
+	for _, name := range metrics {
+		if m, set := pl.st.Metrics[name]; set {
+			uses(m.Workstream)
+		} else if len(pl.running) > 0 { // whichever sets it; one of them tells enough
+			uses(pl.running[0])
+		}
+	}
+	return r
 }
 
 // judge takes in what a `when` comes to for certain.

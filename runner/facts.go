@@ -28,6 +28,7 @@ type Facts struct {
 	partial   map[string][]checkpoint.Artifact // recorded artifacts that a stopped workstream wrote over, as on record, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 	judging   map[string][]checkpoint.Artifact // these files, likewise
+	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
 
 	linksOut   []string           // links in the place of declared directories that lead out of the workspace
 	unread     error              // why the last capture can't be read; nil where it can, or is not known any more
@@ -82,6 +83,7 @@ func newFacts() *Facts {
 		partial:   make(map[string][]checkpoint.Artifact),
 		judged:    make(map[string]string),
 		judging:   make(map[string][]checkpoint.Artifact),
+		judgedOf:  make(map[string][]string),
 		moving:    make(map[string]string),
 	}
 }
@@ -131,7 +133,8 @@ func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Work
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
-	f.inputs[ws.Name], f.makers[ws.Name] = inputs, s.own.makersBefore(ws, append(s.goneAmong(ws.Inputs), inputs...))
+	f.inputs[ws.Name] = inputs
+	f.makers[ws.Name] = s.own.makersAmong(append(s.goneAmong(ws.Inputs), inputs...), func(maker *pipeline.Workstream) bool { return s.own.precedes(maker, ws) })
 	return nil
 }
 
@@ -211,6 +214,7 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
 	f.judged[g.Label()], f.judging[g.Label()] = digestFiles(files), files
+	f.judgedOf[g.Label()] = s.own.makersAmong(append(s.goneAmong(patterns), files...), func(maker *pipeline.Workstream) bool { return s.own.judgeable(maker, g) })
 	return nil
 }
 

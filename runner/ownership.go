@@ -61,13 +61,13 @@ func (o *ownership) foreign(ws *pipeline.Workstream, file string) bool {
 	return other && !before
 }
 
-// makersBefore names the workstreams that run before one and among whose
-// artifacts its inputs are: what these hold is known when those have run.
-func (o *ownership) makersBefore(ws *pipeline.Workstream, inputs []checkpoint.Artifact) []string {
+// makersAmong names the workstreams that have run by then, and among whose
+// artifacts the files are: what these hold is known when those have run.
+func (o *ownership) makersAmong(files []checkpoint.Artifact, hasRun func(maker *pipeline.Workstream) bool) []string {
 	var names []string
-	for _, a := range inputs {
+	for _, a := range files {
 		for maker := range o.makers(string(a.Path)) {
-			if !slices.Contains(names, maker.Name) && o.precedes(maker, ws) {
+			if !slices.Contains(names, maker.Name) && hasRun(maker) {
 				names = append(names, maker.Name)
 			}
 		}
@@ -80,13 +80,20 @@ func (o *ownership) makersBefore(ws *pipeline.Workstream, inputs []checkpoint.Ar
 func (o *ownership) later(g *pipeline.Gate, file string) bool {
 	later := false
 	for maker := range o.makers(file) {
-		if g.Workstream == nil && maker.Phase.Number <= g.Phase.Number ||
-			g.Workstream != nil && (maker == g.Workstream || o.precedes(maker, g.Workstream)) {
+		if o.judgeable(maker, g) {
 			return false
 		}
 		later = true
 	}
 	return later
+}
+
+// judgeable reports whether a workstream has always ended when the gate is judged.
+func (o *ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool {
+	if g.Workstream == nil {
+		return maker.Phase.Number <= g.Phase.Number
+	}
+	return maker == g.Workstream || o.precedes(maker, g.Workstream)
 }
 
 // makers yields the workstreams among whose artifacts the path is.

@@ -166,47 +166,6 @@ func (pl *planner) results(needed bool, attempt int) pipeline.Results {
 	return results(pl.st, run)
 }
 
-// gate decides one gate, after all that it judges.
-func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
-	s := gateSubject{gate: g, record: pl.st.Gate(g.Label())}
-	for _, ws := range judgedBy(g) {
-		s.owner = append(s.owner, pl.steps[ws.Name])
-	}
-	if g.Workstream == nil {
-		s.forced = pl.choose.phases[g.Phase.Name]
-	}
-	var diags hcl.Diagnostics
-	if s.record != nil && s.record.Status == checkpoint.Passed {
-		var v checkpoint.Verdict
-		v, diags = pl.verdict(g)
-		s.definition, s.judged, s.declared = v.Definition, v.Judged, declares(g)
-		s.unmoved, s.moved = pl.facts.unmoved(g)
-		if s.record.Judged != s.judged {
-			s.touched = pl.facts.movedAmong("judged", judgedFiles(g), func(p string) bool { return pl.own.later(g, p) })
-		}
-	}
-	return decideGate(s), diags
-}
-
-// verdict is what a judgement of the gate would be bound to now: its
-// definition, the files it judges, the runs that made them, and metrics.
-func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
-	definition, diags := g.Definition(pl.results(true, 0))
-	if diags.HasErrors() {
-		return checkpoint.Verdict{}, diags
-	}
-	parts := []string{pl.facts.judged[g.Label()]}
-	for _, ws := range judgedBy(g) {
-		if w := pl.st.Workstream(ws.Name); w != nil && w.Status != checkpoint.Skipped {
-			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
-		}
-	}
-	if g.Metric != nil { // what a condition refers to is part of its definition
-		parts = append(parts, fmt.Sprintf("%v", pl.st.Metrics[g.Metric.Name].Value))
-	}
-	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...)}, diags
-}
-
 // plan decides everything.
 func (pl *planner) plan(now time.Time) *Plan {
 	pl.began = pl.st
@@ -317,12 +276,24 @@ func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, ste
 		step, d := pl.gate(g)
 		diags = append(diags, d...)
 		if steps[0].Decision == Reuse && step.active() && len(pl.undecided(own)) == 0 {
-			steps[0] = steps[0].with(Judge, "the work is kept; %s is judged", step.Name)
+			steps[0] = steps[0].with(Judge, "the work is kept; %s", judging(step))
 			pl.steps[ws.Name] = steps[0]
 		}
 		steps = append(steps, step)
 	}
 	return own, steps, diags
+}
+
+// judging says what comes of a gate of work that is kept.
+func judging(gate Step) string {
+	switch gate.Decision {
+	case Depends:
+		return fmt.Sprintf("%s may be judged, which depends on what %s will give", gate.Name, list(gate.On))
+	case Blocked:
+		return fmt.Sprintf("%s needs %s", gate.Name, list(gate.On))
+	case Run, Rerun, Judge, Uncertain, Reuse, Skipped:
+	}
+	return gate.Name + " is judged"
 }
 
 // undecided are the edits that nobody has decided. An edit can be kept only

@@ -1,0 +1,78 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// gate decides one gate, after all that it judges.
+func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
+	s := gateSubject{gate: g, record: pl.st.Gate(g.Label())}
+	for _, ws := range judgedBy(g) {
+		s.owner = append(s.owner, pl.steps[ws.Name])
+	}
+	if g.Workstream == nil {
+		s.forced = pl.choose.phases[g.Phase.Name]
+	}
+	var diags hcl.Diagnostics
+	if s.record != nil && s.record.Status == checkpoint.Passed {
+		var v checkpoint.Verdict
+		if v, diags = pl.foreseen(g, &s); len(s.open)+len(s.stuck) > 0 {
+			diags = nil // it is evaluated when what it uses is there
+		}
+		s.definition, s.judged, s.declared = v.Definition, v.Judged, declares(g)
+		s.unmoved, s.moved = pl.facts.unmoved(g)
+		if s.record.Judged != s.judged {
+			s.touched = pl.facts.movedAmong("judged", judgedFiles(g), func(p string) bool { return pl.own.later(g, p) })
+		}
+	}
+	return decideGate(s), diags
+}
+
+// foreseen is the verdict of a gate as far as it is known, with what it is bound
+// to and will be made anew. When the loop has come to the gate, all of it is there.
+func (pl *planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdict, hcl.Diagnostics) {
+	if pl.began == nil {
+		return pl.verdict(g)
+	}
+	uses := func(name string) {
+		switch pl.steps[name].Decision {
+		case Run, Rerun, Depends:
+			s.open = join(s.open, []string{name})
+		case Blocked, Uncertain:
+			s.stuck = join(s.stuck, []string{name})
+		case Reuse, Judge, Skipped: // an edit that is kept changes no output
+		}
+	}
+	for _, name := range pl.facts.judgedOf[g.Label()] {
+		uses(name)
+	}
+	return pl.verdictOn(g, pl.watched(true, g.Metrics(), uses))
+}
+
+// verdict is what a judgement of the gate would be bound to now: its
+// definition, the files it judges, the runs that made them, and metrics.
+func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
+	return pl.verdictOn(g, pl.results(true, 0))
+}
+
+func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results) (checkpoint.Verdict, hcl.Diagnostics) {
+	definition, diags := g.Definition(r)
+	if diags.HasErrors() {
+		return checkpoint.Verdict{}, diags
+	}
+	parts := []string{pl.facts.judged[g.Label()]}
+	for _, ws := range judgedBy(g) {
+		if w := pl.st.Workstream(ws.Name); w != nil && w.Status != checkpoint.Skipped {
+			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
+		}
+	}
+	if g.Metric != nil { // what a condition refers to is part of its definition
+		parts = append(parts, fmt.Sprintf("%v", pl.st.Metrics[g.Metric.Name].Value))
+	}
+	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...)}, diags
+}
