@@ -237,6 +237,7 @@ type gateSubject struct {
 	unmoved    bool     // whether the workspace is as it was judged
 	moved      string   // a file that is not, or why that is not known
 	touched    []Change // of the files that it judges, since the last run
+	review     bool     // whether the run stops for review where the verdict holds
 	forced     string
 }
 
@@ -300,6 +301,9 @@ func decidePassed(s gateSubject, step Step) Step {
 		return step.with(Judge, "what it %s", describeChanges(step.Changes))
 	case !s.declared && !s.unmoved && (s.gate.Kind == pipeline.GateCommand || s.gate.Kind == pipeline.GateApproval):
 		return step.with(Judge, "what it judges is not all declared, and %s", s.moved)
+	}
+	if step.Review = s.review; s.review {
+		return step.with(Reuse, "passed, and the build stops for its review")
 	}
 	return step.with(Reuse, "passed, and nothing changed since")
 }

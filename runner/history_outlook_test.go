@@ -47,7 +47,7 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 			for _, g := range w.Gates {
 				d := m.outlookOfGate(g, w.Name, all)
 				all[g.label(w.Name)] = d
-				if all[w.Name] == runner.Reuse && d != runner.Reuse && d != runner.Skipped {
+				if all[w.Name] == runner.Reuse && (d != runner.Reuse && d != runner.Skipped || m.reviewDue(g.label(w.Name))) {
 					all[w.Name] = runner.Judge
 				}
 			}
@@ -172,6 +172,12 @@ func (m *model) outlookOfGate(g histGate, owner string, all map[string]runner.De
 		return runner.Run
 	}
 	return runner.Judge
+}
+
+// reviewDue reports whether a gate is still to be reviewed. Going on after a run
+// has stopped for that is the review.
+func (m *model) reviewDue(label string) bool {
+	return m.gates[label].review && !slices.Contains(m.reviews, label)
 }
 
 // refuses reports whether a build must not begin, since artifacts were edited

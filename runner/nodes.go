@@ -33,22 +33,15 @@ type node struct {
 }
 
 // ready deals with a workstream whose upstream is settled. What is known to be
-// unchanged since the plan was made is decided at once, unless somebody is
-// still to look at a gate of it; anything else takes a slot, since its files
-// must be looked at.
+// unchanged since the plan was made is decided at once; anything else takes a
+// slot, since its files must be looked at.
 func (l *loop) ready(n *node) {
-	if step, ok := l.pl.steps[n.ws.Name]; ok && !l.dirty && step.Decision == Reuse && len(step.Restores) == 0 && !l.reviewDue(n.ws) {
+	if step, ok := l.pl.steps[n.ws.Name]; ok && !l.dirty && step.Decision == Reuse && len(step.Restores) == 0 {
 		l.member(n.ws, false)
 		l.end(n, true)
 		return
 	}
 	l.queue = append(l.queue, queued{n, func() { l.consider(n) }})
-}
-
-// reviewDue reports whether a gate of a workstream has passed and waits for
-// review: the run in which it passed ended for another reason.
-func (l *loop) reviewDue(ws *pipeline.Workstream) bool {
-	return slices.ContainsFunc(ws.Gates, func(g *pipeline.Gate) bool { return l.x.State().Gate(g.Label()).Review })
 }
 
 // end ends a workstream for this run. Its dependents may start, or can't.

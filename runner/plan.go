@@ -94,6 +94,7 @@ type Step struct {
 	Changes  []Change          `json:"changes,omitempty"`  // what changed, for a rerun
 	On       []string          `json:"on,omitempty"`       // what it depends or is blocked on
 	Restores []checkpoint.Text `json:"restores,omitempty"` // artifacts that are put back from objects
+	Review   bool              `json:"review,omitempty"`   // a gate's verdict stands, and the build stops for its review
 }
 
 // Change is one difference that makes a step run again.

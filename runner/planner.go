@@ -287,11 +287,13 @@ func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, ste
 // judging says what comes of a gate of work that is kept.
 func judging(gate Step) string {
 	switch gate.Decision {
+	case Reuse:
+		return gate.Name + " is still to be reviewed"
 	case Depends:
 		return fmt.Sprintf("%s may be judged, which depends on what %s will give", gate.Name, list(gate.On))
 	case Blocked:
 		return fmt.Sprintf("%s needs %s", gate.Name, list(gate.On))
-	case Run, Rerun, Judge, Uncertain, Reuse, Skipped:
+	case Run, Rerun, Judge, Uncertain, Skipped:
 	}
 	return gate.Name + " is judged"
 }
@@ -320,8 +322,8 @@ func (pl *planner) stale(plan *Plan) {
 	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: is.Path, Old: was.Digest, New: is.Digest})
 }
 
-// active reports whether the step has something to do.
-func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skipped }
+// active reports whether the step has something to do, or the build stops at it.
+func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skipped || s.Review }
 
 // digest covers all that a plan was made from and all that it decided, but
 // not when it was made.

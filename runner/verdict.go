@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -25,12 +26,21 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 			diags = nil // it is evaluated when what it uses is there
 		}
 		s.definition, s.judged, s.declared = v.Definition, v.Judged, declares(g)
+		s.review = pl.reviewDue(s.record)
 		s.unmoved, s.moved = pl.facts.unmoved(g)
 		if s.record.Judged != s.judged {
 			s.touched = pl.facts.movedAmong("judged", judgedFiles(g), func(p string) bool { return pl.own.later(g, p) })
 		}
 	}
 	return decideGate(s), diags
+}
+
+// reviewDue reports whether a gate that has passed is still to be reviewed: the
+// run in which it passed ended for another reason, or is to come again. Going
+// on after a run has stopped for that is the review.
+func (pl *planner) reviewDue(g *checkpoint.Gate) bool {
+	stopped := pl.st.Pause != nil && pl.st.Pause.Reason == checkpoint.PauseReview && slices.Contains(pl.st.Pause.Gates, g.Label)
+	return g.Review && !stopped
 }
 
 // foreseen is the verdict of a gate as far as it is known, with what it is bound
