@@ -51,6 +51,7 @@ type Plan struct {
 	Warnings      []checkpoint.Text `json:"warnings"`
 	Stale         []Stale           `json:"stale"`              // what the session was about has changed
 	Conflicts     []Conflict        `json:"conflicts"`          // artifacts that someone edited
+	Refused       checkpoint.Text   `json:"refused,omitempty"`  // why a build refuses it, where nobody can be asked
 	Moved         []Moved           `json:"moved"`              // files that changed since the last run ended
 	Selection     Selection         `json:"selection,omitzero"` // what was chosen to run again, or only
 	OnConflict    OnConflict        `json:"on_conflict,omitempty"`
@@ -61,6 +62,7 @@ type Plan struct {
 // since: nothing of it is looked at, and nothing runs.
 func (p *Plan) Nothing() *Plan {
 	nothing := *p
+	nothing.Refused = ""
 	nothing.ResumeFrom, nothing.Phases, nothing.Stale, nothing.Conflicts = 0, slices.Clone(p.Phases), []Stale{}, []Conflict{}
 	for i := range nothing.Phases {
 		phase := &nothing.Phases[i]
@@ -94,6 +96,7 @@ type Step struct {
 	Changes  []Change          `json:"changes,omitempty"`  // what changed, for a rerun
 	On       []string          `json:"on,omitempty"`       // what it depends or is blocked on
 	Restores []checkpoint.Text `json:"restores,omitempty"` // artifacts that are put back from objects
+	Refused  checkpoint.Text   `json:"refused,omitempty"`  // why a build does not begin with it, where nobody can be asked
 	Review   bool              `json:"review,omitempty"`   // a gate's verdict stands, and the build stops for its review
 }
 
@@ -118,8 +121,8 @@ type Conflict struct {
 	Path       checkpoint.Text `json:"path"`
 	Workstream string          `json:"workstream"`
 	Recorded   string          `json:"recorded"`
-	Found      string          `json:"found"`          // "" when the file is missing
-	Kept       bool            `json:"kept,omitempty"` // its bytes are an object, so that it can be put back
+	Found      string          `json:"found"`                // "" when the file is missing
+	Kept       bool            `json:"restorable,omitempty"` // its recorded bytes are an object, so that it can be put back
 	// Difference is what was edited, line by line, or in words where it is not
 	// text. It is there when somebody has to decide.
 	Difference checkpoint.Text `json:"difference,omitempty"`

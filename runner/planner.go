@@ -187,11 +187,13 @@ func (pl *planner) plan(now time.Time) *Plan {
 		for _, ws := range inBatches(phase.Workstreams) {
 			own, steps, d := pl.withGates(ws, enabled)
 			plan.warn(d)
+			conflicts := pl.undecided(own)
+			steps[0].Refused = pl.refused(conflicts)
 			if own.Decision == Skipped {
 				pl.skip(own)
 			}
 			byWorkstream[ws.Name] = steps
-			plan.Conflicts = append(plan.Conflicts, pl.undecided(own)...)
+			plan.Conflicts = append(plan.Conflicts, conflicts...)
 		}
 		for _, ws := range phase.Workstreams {
 			pp.Steps = append(pp.Steps, byWorkstream[ws.Name]...)
@@ -207,6 +209,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 		plan.Phases = append(plan.Phases, pp)
 	}
 	pl.stale(plan)
+	plan.Refused = pl.refused(plan.Conflicts)
 	for _, link := range pl.facts.linksOut {
 		plan.Warnings = append(plan.Warnings, checkpoint.Text(behindLink(link)))
 	}
@@ -311,6 +314,23 @@ func (pl *planner) undecided(s Step) []Conflict {
 		return found
 	}
 	return nil
+}
+
+// refused says why a build does not begin with edits that nobody has decided,
+// "" where there are none.
+func (pl *planner) refused(conflicts []Conflict) checkpoint.Text {
+	if len(conflicts) == 0 {
+		return ""
+	}
+	edits := make([]checkpoint.Text, len(conflicts))
+	for i, c := range conflicts {
+		edits[i] = c.Path
+	}
+	why := "nobody has decided about the edit of " + list(edits)
+	if pl.choice == ConflictKeep {
+		why = "the edit of " + list(edits) + " can't be kept where it is made anew"
+	}
+	return checkpoint.Text(why)
 }
 
 // stale compares what the session is about with what is there now.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -146,7 +144,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 			return err
 		}
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, person: s.person, start: begin, saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, person: s.person, start: begin, saved: saved, options: o}
 	session, err := s.lock(ctx, snap)
 	if err != nil {
 		return err
@@ -224,6 +222,7 @@ type build struct {
 	store    *checkpoint.Store
 	files    *workspace.Workspace
 	masker   *mask.Masker
+	given    string // flags that give the pipeline its variables
 	person   *view.Terminal
 	start    start
 	saved    *runner.Plan
@@ -276,28 +275,10 @@ type advised struct {
 func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
 		s := newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{State: st})
-		s.given = a.build.given(st.Sensitive)
+		s.given = a.build.given
 		e.Next = checkpoint.Texts(s.next(a.build.env))
 	}
 	a.View.End(e)
-}
-
-// given are the flags that gave the pipeline its variables, as a person types
-// them: of sensitive ones the names only.
-func (b *build) given(sensitive []string) string {
-	var flags strings.Builder
-	for _, file := range b.options.pipeline.varFiles {
-		flags.WriteString(" --var-file " + text.ShellWord(file))
-	}
-	for _, assignment := range b.options.pipeline.vars {
-		name, _, _ := strings.Cut(assignment, "=")
-		if slices.Contains(sensitive, name) {
-			flags.WriteString(" --var " + name + "=…")
-		} else {
-			flags.WriteString(" --var " + text.ShellWord(b.masker.String(assignment)))
-		}
-	}
-	return flags.String()
 }
 
 func (b *build) view() view.View {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -92,10 +94,31 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err := view.WritePlan(env.stdout.raw, plan, env.color(env.stdout)); err != nil {
 		return err
 	}
-	if o.out != "" {
-		fmt.Fprintf(env.stdout, "\nApply it: runner build %s --plan %s\n", p.ID, text.ShellWord(o.out))
+	build := startCommand(p.ID, o.pipeline.file) + on.given
+	switch {
+	case plan.Refused != "":
+		tellChoices(env, plan, build+" --resume")
+	case o.out != "":
+		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.command(build+" --plan "+text.ShellWord(o.out)))
 	}
 	return nil
+}
+
+// tellChoices says how to decide about edits on which a build does not begin.
+func tellChoices(env *environment, plan *runner.Plan, resume string) {
+	anew := false
+	for _, phase := range plan.Phases {
+		anew = anew || slices.ContainsFunc(phase.Steps, func(s runner.Step) bool { return s.Refused != "" && s.Decision == runner.Rerun })
+	}
+	choices := []suggestion{{resume + " --on-conflict restore", "puts them back as they were"}}
+	if anew {
+		choices[0].purpose = "makes them again, and a checkpoint keeps the edit"
+	} else {
+		choices = append(choices, suggestion{resume + " --on-conflict keep", "takes them as they are"})
+	}
+	var b strings.Builder
+	writeSuggestions(&b, env, choices...)
+	fmt.Fprintf(env.stdout, "\nDecide about them:\n%s", b.String())
 }
 
 // planState is what a plan goes on from: nothing without --resume. A document

@@ -17,6 +17,7 @@ type setup struct {
 	store    *checkpoint.Store
 	files    *workspace.Workspace
 	masker   *mask.Masker
+	given    string // flags that give the pipeline its variables, as a person types them again
 }
 
 // setUp reads a pipeline and opens what it is run on. Files that hold a
@@ -30,7 +31,11 @@ func setUp(ctx context.Context, env *environment, ref pipelineRef) (*setup, erro
 	if err != nil {
 		return nil, err
 	}
-	return setUpFor(ctx, env, cfg, p)
+	on, err := setUpFor(ctx, env, cfg, p)
+	if err == nil {
+		on.given = ref.given(sensitive(p), on.masker.String)
+	}
+	return on, err
 }
 
 // setUpFor is setUp for a pipeline that was read.

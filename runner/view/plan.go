@@ -24,13 +24,16 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 	}
 	for _, phase := range plan.Phases {
 		p.printf("\n%s\n", p.paint(bold, fmt.Sprintf("Phase %d: %s", phase.Number, Named(phase.Name, phase.Title))))
-		if err := writeSteps(&p, phase.Steps); err != nil {
+		if err := writeSteps(&p, phase.Steps, plan.OnConflict); err != nil {
 			return err
 		}
 	}
 	writeMoved(&p, plan.Moved)
 	for _, c := range plan.Conflicts {
 		p.printf("\n%s %s of %s was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
+	}
+	if plan.Refused != "" {
+		p.printf("\n%s A build %s to begin: %s\n", p.paint(yellow, "!"), refuses(plan.OnConflict), plan.Refused)
 	}
 	for _, s := range plan.Stale {
 		p.printf("\n%s %s (%s) changed: %s → %s\n", p.paint(yellow, "!"), s.What, s.Path, ShortDigest(s.Old), ShortDigest(s.New))
@@ -41,6 +44,14 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 	p.printf("\n%s\n", Counts(plan))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// refuses says what a build does about edits that nobody has decided.
+func refuses(choice runner.OnConflict) string {
+	if choice == runner.ConflictAsk {
+		return "asks, or refuses"
+	}
+	return "refuses"
 }
 
 // writeMoved lists the files that changed since the last run ended, which is
@@ -66,7 +77,7 @@ func found(c runner.Conflict) string {
 	return ShortDigest(c.Found)
 }
 
-func writeSteps(p *page, steps []runner.Step) error {
+func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
 	// Colour would count as width: the decision is the word itself.
 	tw := tabwriter.NewWriter(&p.Buffer, 0, 0, 2, ' ', 0)
 	for _, s := range steps {
@@ -77,6 +88,9 @@ func writeSteps(p *page, steps []runner.Step) error {
 		reason := string(s.Reason)
 		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
 			reason = strings.TrimSpace(reason + " on " + strings.Join(s.On, ", "))
+		}
+		if s.Refused != "" {
+			reason += "; a build " + refuses(choice)
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%s\n", s.Decision, OneLine(name), OneLine(reason))
 		for _, c := range s.Changes {
