@@ -29,7 +29,12 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	l.phase = &phaseRun{phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
 	enabled, diags := phase.Enabled(l.pl.results(true, 0))
 	if diags.HasErrors() {
-		l.fail(l.diagnosed(phase.Name, "", diags))
+		chosen := func(ws *pipeline.Workstream) bool { return l.pl.choose.excluded(ws) == "" }
+		if slices.ContainsFunc(phase.Workstreams, chosen) {
+			l.fail(l.diagnosed(phase.Name, "", diags))
+		} else {
+			l.cause.excluded = true
+		}
 		return false
 	}
 	if !enabled {

@@ -158,3 +158,26 @@ func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.
 		})
 	}
 }
+
+// TestAWhenOfWhatWasNotChosenFailsNothing: what is not chosen is left for later,
+// as the plan says, also where nobody can tell whether it is enabled.
+func TestAWhenOfWhatWasNotChosenFailsNothing(t *testing.T) {
+	t.Parallel()
+	const output = `when = workstream.a.outputs.o == "1"`
+	for name, broken := range map[string][]string{"of a phase": {output, ""}, "of a workstream": {"", output}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, strings.NewReplacer("W\n", broken[0]+"\n", "V\n", broken[1]+"\n").Replace(whenOfSkipped))
+			b.vars["on"] = "false"
+			only := func(o *runner.Options) { o.Select.Only = []string{"a"} }
+			if s := b.preview(only)["w"]; s.Decision != runner.Blocked {
+				t.Errorf("w is to %s (%s), want blocked", s.Decision, s.Reason)
+			}
+			if e := b.must(checkpoint.StatusPaused, only); e.Pause.Message != "only some workstreams were chosen" {
+				t.Errorf("paused: %+v", e.Pause)
+			}
+			b.must(checkpoint.StatusFailed)
+			b.wantRan()
+		})
+	}
+}
