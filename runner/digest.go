@@ -10,11 +10,23 @@ import (
 	"prdrunner/pipeline"
 )
 
+// metric is a metric on record. One of a workstream that has left the pipeline
+// counts for nothing: it would satisfy gates with a number that nothing gives.
+func metric(st *checkpoint.State, p *pipeline.Pipeline, name string) (checkpoint.Metric, bool) {
+	m, ok := st.Metrics[name]
+	if !ok || p.Workstream(m.Workstream) == nil {
+		return checkpoint.Metric{}, false
+	}
+	return m, true
+}
+
 // results gives expressions what the state knows of workstreams that completed or were skipped.
-func results(st *checkpoint.State, run pipeline.RunInfo) pipeline.Results {
+func results(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
 	metrics := make(map[string]any, len(st.Metrics))
-	for name, m := range st.Metrics {
-		metrics[name] = m.Value
+	for name := range st.Metrics {
+		if m, ok := metric(st, p, name); ok {
+			metrics[name] = m.Value
+		}
 	}
 	return pipeline.Results{
 		Metrics: metrics,

@@ -45,7 +45,7 @@ func (pl *planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics),
 	enabled, diags := when(pl.watched(needsResults, metrics, func(name string) { e.uses(pl, name) }))
 	certain := len(e.open)+len(e.blocked) == 0
 	for _, name := range metrics {
-		if _, set := pl.st.Metrics[name]; !set && len(pl.running) == 0 && pl.stuck {
+		if _, set := metric(pl.st, pl.p, name); !set && len(pl.running) == 0 && pl.stuck {
 			certain = false
 		}
 	}
@@ -66,7 +66,7 @@ func (pl *planner) watched(needed bool, metrics []string, uses func(workstream s
 		}
 	}
 	for _, name := range metrics {
-		if m, set := pl.st.Metrics[name]; set {
+		if m, set := metric(pl.st, pl.p, name); set {
 			uses(m.Workstream)
 		} else if len(pl.running) > 0 { // whichever sets it; one of them tells enough
 			uses(pl.running[0])

@@ -293,7 +293,7 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 			if err := s.verify(ctx, f, rec); err != nil {
 				return err
 			}
-			if len(f.conflicts[ws.Name]) == 0 || unsatisfied(ws, rec) != "" || off(ws, st) {
+			if len(f.conflicts[ws.Name]) == 0 || unsatisfied(ws, rec) != "" || s.off(ws, st) {
 				continue // nothing is put back, or its files are judged as they are
 			}
 			for _, c := range f.conflicts[ws.Name] {
@@ -310,8 +310,8 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 }
 
 // off reports whether a workstream is not enabled, as far as what is on record tells.
-func off(ws *pipeline.Workstream, st *checkpoint.State) bool {
-	r := results(st, pipeline.RunInfo{Session: st.Session, Resumed: true})
+func (s *surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
+	r := results(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
 		if enabled, diags := when(r); !enabled && !diags.HasErrors() {
 			return true

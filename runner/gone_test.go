@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"strings"
 	"testing"
 
 	"prdrunner/checkpoint"
@@ -63,4 +64,49 @@ phase "one" {
 	if got := b.state().Workstream("A").Attempts; got != 2 {
 		t.Errorf("A was attempted %d times", got)
 	}
+}
+
+// TestMetricsOfGoneWorkSatisfyNothing: a number of work that has left the
+// pipeline is no number any more, for a gate that has passed on it neither;
+// with the work it comes back.
+func TestMetricsOfGoneWorkSatisfyNothing(t *testing.T) {
+	t.Parallel()
+	const later = `
+phase "two" {
+  workstream "report" {
+    when   = metric.coverage > 80
+    script = "echo report >> ran"
+  }
+  gate "coverage" {
+    metric = "coverage"
+    min    = 80
+  }
+}
+phase "three" {
+  workstream "end" { script = "test -e go" }
+}
+`
+	const with = `
+phase "one" {
+  workstream "tests" { script = "echo tests >> ran; echo metric.coverage=90 >> $RUNNER_OUTPUT" }
+}
+` + later
+	const without = `
+phase "one" {
+  workstream "lint" { script = "echo lint >> ran" }
+}
+` + later
+	b := newBench(t, with)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("tests", "report")
+	b.write("go", "")
+	b.rewrite(without)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("lint")
+	if got := string(b.state().Error.Message); !strings.Contains(got, `No workstream has set the metric "coverage"`) {
+		t.Errorf("it failed since %s", got)
+	}
+	b.rewrite(with)
+	b.must(checkpoint.StatusComplete)
+	b.wantRan("report") // its when could not be evaluated
 }

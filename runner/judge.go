@@ -189,7 +189,7 @@ func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then fun
 }
 
 func (l *loop) judgeByMetric(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
-	m, ok := l.x.State().Metrics[g.Metric.Name]
+	m, ok := metric(l.x.State(), l.p, g.Metric.Name)
 	if !ok {
 		l.failGate(g, v, nil, 0, l.inPipeline(g, "metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)), then)
 		return

@@ -163,7 +163,7 @@ func (pl *planner) results(needed bool, attempt int) pipeline.Results {
 	if !needed {
 		return pipeline.Results{Run: run}
 	}
-	return results(pl.st, run)
+	return results(pl.st, pl.p, run)
 }
 
 // plan decides everything.

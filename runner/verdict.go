@@ -82,7 +82,8 @@ func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results) (checkpoint.V
 		}
 	}
 	if g.Metric != nil { // what a condition refers to is part of its definition
-		parts = append(parts, fmt.Sprintf("%v", pl.st.Metrics[g.Metric.Name].Value))
+		m, _ := metric(pl.st, pl.p, g.Metric.Name)
+		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
 	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...)}, diags
 }
