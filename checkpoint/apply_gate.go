@@ -35,6 +35,7 @@ func (s *State) applyGate(at time.Time, e Event) error {
 	case GateRejected:
 		g.decide(at, Rejected, e.Verdict)
 		g.By, g.Comment = &e.By, e.Reason
+		g.rejectWork()
 		s.answered(g.Label, "rejected by "+e.By.User, e.Reason)
 	case GateSkipped:
 		g.reset(e.Reason)
@@ -70,6 +71,20 @@ func (s *State) answered(name, how string, why Text) {
 func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
 	g.reset("")
 	g.Status, g.At, g.Definition, g.Judged = status, &at, v.Definition, v.Judged
+}
+
+// rejectWork has what the gate judged run again. That is on record of the work:
+// the gate may be judged anew, renamed or gone before all of it has run.
+func (g *Gate) rejectWork() {
+	judged := []*Workstream{g.workstream}
+	if g.workstream == nil {
+		judged = g.phase.Workstreams
+	}
+	for _, w := range judged {
+		if w.Status == Completed || w.Status == Succeeded {
+			w.Rejected = g.Label
+		}
+	}
 }
 
 // reset makes a gate pending, without anything of an earlier verdict.

@@ -114,7 +114,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 		}
 	}
 	w.Metrics = nil
-	w.Status, w.Step, w.WorkSeq, w.Imported, w.Adopted = Pending, 0, 0, false, ""
+	w.Status, w.Step, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, 0, "", false, ""
 	w.Error, w.Reason = nil, reason
 	for _, g := range w.Gates {
 		g.reset(reason)

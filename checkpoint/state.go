@@ -118,8 +118,9 @@ type Workstream struct {
 	Edited     []Text          `json:"edited,omitempty"`  // artifacts that a person changed afterwards
 	Summary    Text            `json:"summary,omitempty"`
 	Location   Text            `json:"location,omitempty"`
-	Error      *Failure        `json:"error,omitempty"`  // of the last attempt, where it failed
-	Reason     Text            `json:"reason,omitempty"` // why it is skipped or pending again
+	Error      *Failure        `json:"error,omitempty"`    // of the last attempt, where it failed
+	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
+	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
 	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
 	SameAs     string          `json:"same_as,omitempty"` // the workstream, gone from the pipeline, that it was taken for

@@ -25,7 +25,7 @@ type subject struct {
 	formerly *checkpoint.Workstream // of another name, which it may be; nil: none
 
 	enabled  enabling // what its when, and that of its phase, say
-	forced   string   // why it was chosen to run again, "" when it was not
+	forced   string   // why it was chosen to run again, or what it gave was rejected; "" when neither
 	excluded string   // why it was chosen not to run, "" when it was not
 	rerun    []string // upstream workstreams that run first
 	blocked  []string // upstream workstreams that cannot complete
@@ -33,11 +33,19 @@ type subject struct {
 
 // decide is the one deciding function for workstreams.
 func decide(s subject) Step {
-	step := decideAlone(s)
-	if s.excluded != "" && step.Decision != Reuse && step.Decision != Skipped && step.Decision != Uncertain {
-		return step.with(Blocked, "%s", s.excluded)
+	if s.forced == "" && s.record != nil && s.record.Rejected != "" {
+		s.forced = s.record.Rejected + " was rejected"
 	}
-	return step
+	step := decideAlone(s)
+	if s.excluded == "" || step.Decision == Reuse || step.Decision == Skipped || step.Decision == Uncertain && s.unknown() {
+		return step
+	}
+	return step.with(Blocked, "%s", s.excluded)
+}
+
+// unknown reports whether nobody knows whether it happened.
+func (s subject) unknown() bool {
+	return s.record != nil && (s.record.Status == checkpoint.Uncertain || s.record.Status == checkpoint.Running)
 }
 
 // decideAlone decides a workstream whether or not it was chosen.
@@ -115,10 +123,7 @@ func decideDone(s subject, step Step) Step {
 		return again(s, step, "%s", describeChanges(c))
 	}
 	for _, g := range s.ws.Gates { // with --keep-going each of them may have been judged
-		switch status := statusOf(s.record, g); {
-		case status == checkpoint.Rejected:
-			return again(s, step, "%s was rejected", g.Label())
-		case status == checkpoint.Failed && s.ws.RerunOnGateFailure:
+		if statusOf(s.record, g) == checkpoint.Failed && s.ws.RerunOnGateFailure {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", g.Label())
 		}
 	}

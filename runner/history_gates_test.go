@@ -110,9 +110,7 @@ func (m *model) applyGate(e checkpoint.Event) error {
 		return m.answered(e.Gate, "approve", checkpoint.Passed)
 	case checkpoint.GateRejected:
 		err := m.answered(e.Gate, "reject", checkpoint.Rejected)
-		if m.run != nil {
-			m.fail(e.Gate)
-		}
+		m.reject(e.Gate)
 		return err
 	case checkpoint.GateSkipped:
 		_, owner := m.gate(e.Gate)
@@ -192,6 +190,21 @@ func (m *model) answered(label, answer string, status checkpoint.StepStatus) err
 		m.mustBe(is.definition == definition && is.judged == judged, "it was asked about something else"))
 	m.decide(g, owner, status)
 	return err
+}
+
+// reject has what a gate judged run again, whatever becomes of the gate.
+func (m *model) reject(label string) {
+	in := 0
+	if m.run != nil {
+		m.fail(label)
+		in = m.run.number
+	}
+	_, owner := m.gate(label)
+	for _, name := range m.judges(owner) {
+		if w := m.works[name]; w.done() {
+			w.rejected, w.rejectedIn = true, in
+		}
+	}
 }
 
 // mustReview takes in whether somebody is to look at what a gate has passed:

@@ -36,17 +36,19 @@ type known struct {
 }
 
 type modelWork struct {
-	status   checkpoint.StepStatus
-	attempts int
-	from     basis             // of the last attempt
-	made     map[string]string // its artifacts on record
-	value    string            // its output
-	metric   bool              // its metric is on record
-	id       string            // which run of it this is; "" where it is not done
-	once     bool              // it was started, ever
-	claimed  bool              // somebody said that it happened, and nobody has looked at what it made
-	ended    bool              // it was completed, and not taken back
-	had      *modelRecord      // of a once step: what a rollback took back last
+	status     checkpoint.StepStatus
+	attempts   int
+	from       basis             // of the last attempt
+	made       map[string]string // its artifacts on record
+	value      string            // its output
+	metric     bool              // its metric is on record
+	id         string            // which run of it this is; "" where it is not done
+	once       bool              // it was started, ever
+	claimed    bool              // somebody said that it happened, and nobody has looked at what it made
+	ended      bool              // it was completed, and not taken back
+	rejected   bool              // a gate that judged it was rejected, and it has not run again
+	rejectedIn int               // which run; 0: between two
+	had        *modelRecord      // of a once step: what a rollback took back last
 }
 
 // modelRecord is what was on record of an attempt.
@@ -186,7 +188,7 @@ func (m *model) reset(name string) {
 // forget makes a workstream pending, with its gates.
 func (m *model) forget(name string) {
 	w := m.works[name]
-	w.status, w.id, w.metric, w.ended, w.claimed = checkpoint.Pending, "", false, false, false
+	w.status, w.id, w.metric, w.ended, w.claimed, w.rejected = checkpoint.Pending, "", false, false, false, false
 	for _, g := range m.work(name).Gates {
 		m.gates[g.label(name)].reset()
 	}

@@ -23,11 +23,6 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 			m.skip(name)
 		}
 	}
-	for label, g := range known.gates { // what was rejected runs again, also where a part of it is skipped
-		if m.gates[label].status == checkpoint.Pending && g.status == checkpoint.Rejected {
-			m.gates[label] = g
-		}
-	}
 	for name, w := range m.works {
 		missing, edited := m.touched(name)
 		if m.unsatisfied(name) != "" {
@@ -86,7 +81,9 @@ func (r reason) check(s runner.Step) error {
 
 func (m *model) outlookOf(name string, choice runner.OnConflict, now map[string]string, all map[string]runner.Decision) runner.Decision {
 	d := m.outlookAlone(name, choice, now, all)
-	if m.run.allowed != nil && !m.run.allowed[name] && d != runner.Reuse && d != runner.Skipped && d != runner.Uncertain {
+	status := m.works[name].status
+	unknown := d == runner.Uncertain && (status == checkpoint.Uncertain || status == checkpoint.Running)
+	if m.run.allowed != nil && !m.run.allowed[name] && d != runner.Reuse && d != runner.Skipped && !unknown {
 		return runner.Blocked
 	}
 	return d

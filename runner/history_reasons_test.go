@@ -132,8 +132,6 @@ func (m *model) reasons(name string) []string {
 	for _, g := range m.work(name).Gates {
 		switch is := m.gates[g.label(name)]; {
 		case m.current(is): // the next run does something about it
-		case is.status == checkpoint.Rejected:
-			return []string{"rejected"}
 		case is.status == checkpoint.Failed && m.work(name).Rerun:
 			return []string{"on_gate_failure"}
 		}
@@ -149,11 +147,8 @@ func (m *model) forced(name string) bool {
 	if m.run != nil && m.run.forced[name] && m.run.tries[name] == 0 && m.run.verified[name] == "" {
 		return true
 	}
-	p := m.phaseOf(name)
-	return slices.ContainsFunc(m.h.Phases[p].Gates, func(g histGate) bool {
-		is := m.gates[g.label(phaseName(p))]
-		return is.status == checkpoint.Rejected && !m.current(is)
-	})
+	w := m.works[name]
+	return w.rejected && (m.run == nil || w.rejectedIn != m.run.number) // the next run does something about it
 }
 
 // settled reports whether a workstream is done with, so that what depends on

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -48,9 +47,6 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 		moved: func() []Change {
 			return pl.facts.movedAmong("inputs", ws.Inputs, func(p string) bool { return pl.own.foreign(ws, p) })
 		},
-	}
-	if s.forced == "" {
-		s.forced = pl.rejected(ws.Phase)
 	}
 	s.rerun, s.blocked = pl.before(ws)
 	s.blocked = join(s.blocked, e.blocked)
@@ -133,17 +129,6 @@ func (pl *planner) upstream(name string) (runs, blocked bool) {
 	case Reuse, Skipped:
 	}
 	return false, false
-}
-
-// rejected names the phase's own gate that a person rejected, "" if none: what
-// such a gate judged runs again, also where a part of that is skipped now.
-func (pl *planner) rejected(phase *pipeline.Phase) string {
-	for _, g := range phase.Gates {
-		if rec := cmp.Or(pl.began, pl.st).Gate(g.Label()); rec != nil && rec.Status == checkpoint.Rejected {
-			return g.Label() + " was rejected"
-		}
-	}
-	return ""
 }
 
 // digest is what a workstream would be run from now.

@@ -138,6 +138,53 @@ phase "one" {
 	}
 }
 
+// TestARejectionHoldsWhateverElseRuns: what was rejected stays so until it has
+// run again, also where something else of its phase runs first, is skipped, or
+// is all that was chosen, and where the gate has another name by then.
+func TestARejectionHoldsWhateverElseRuns(t *testing.T) {
+	t.Parallel()
+	const source = `
+variable "on" { default = true }
+---
+phase "one" {
+  workstream "A" { script = "echo A >> ran" }
+  workstream "B" { script = "echo B >> ran" }
+  workstream "C" {
+    when   = var.on
+    script = "echo C >> ran"
+  }
+  workstream "mail" {
+    effect = "once"
+    script = "echo mail >> ran"
+  }
+  gate "sign-off" {
+    approval { message = "Good?" }
+  }
+}`
+	for name, meanwhile := range map[string]func(d *desk){
+		"another was chosen":        func(d *desk) { d.build(3, "--only", "A"); d.ran("A") },
+		"another is skipped":        func(d *desk) { d.build(3, "--var", "on=false", "--only", "C"); d.ran() },
+		"the gate has another name": func(d *desk) { d.pipeline(strings.Replace(source, "sign-off", "approval", 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, source)
+			d.runs(3, "build", "PRD-001")
+			d.runs(0, "reject", "PRD-001")
+			d.hasRun()
+			meanwhile(d)
+			d.build(3, "--var", "on=false")
+			if ran := d.hasRun(); !slices.Contains(ran, "B") || slices.Contains(ran, "mail") {
+				t.Errorf("after a rejection ran %q", ran)
+			}
+			d.runs(0, "status", "PRD-001")
+			if !d.says("runner resolve PRD-001 mail --done") {
+				t.Errorf("nobody is asked whether mail happens again:\n%s", d.out)
+			}
+		})
+	}
+}
+
 // dependents is a graph behind A: directly, through what depends on it, through
 // an output only, through each instance of a for_each, through files only, in
 // the same phase and in later ones. Nothing leads from A to "apart".
