@@ -20,9 +20,11 @@ func (s *State) passOver(at time.Time, e Event) {
 
 // onlyInRun reports whether nothing but a run records such an event.
 func onlyInRun(e Event) bool {
-	switch e.(type) {
+	switch e := e.(type) {
+	case ProcessesEnded:
+		return e.Workstream != "" // else they were left behind by an earlier run
 	case CheckpointCreated, CheckpointsRemoved, CheckpointSkipped, CheckpointPinned, CheckpointUnpinned, CheckpointDamaged, CheckpointRebuilt,
-		WorkspaceCaptured, RollbackStarted, RollbackCompleted, RollbackFailed, ProcessesEnded,
+		WorkspaceCaptured, RollbackStarted, RollbackCompleted, RollbackFailed,
 		SessionAbandoned, PauseAsked, GateApproved, GateRejected, GateReviewed, WorkstreamResolved:
 		return false
 	}

@@ -5,6 +5,22 @@ import (
 	"time"
 )
 
+// TestLeftProcessesOfAStepAreOfTheRun: that a step left processes behind is
+// recorded by the run that it is of, which was active until then.
+func TestLeftProcessesOfAStepAreOfTheRun(t *testing.T) {
+	t.Parallel()
+	s, now := &State{}, time.UnixMilli(1_000_000).UTC()
+	for i, e := range []Event{started("S1", cashier()), WorkstreamStarted{Workstream: "WS2", Attempt: 1}, ProcessesEnded{Workstream: "WS2"}, SessionResumed{}} {
+		must(t, s.Apply(Commit{Seq: uint64(i) + 1, Time: now, Events: []Event{e}}))
+		if now = now.Add(time.Minute); i == 2 {
+			now = now.Add(time.Hour) // it was killed
+		}
+	}
+	if want := 2 * time.Minute.Milliseconds(); s.ActiveMS != want {
+		t.Errorf("it was active for %d ms, want %d", s.ActiveMS, want)
+	}
+}
+
 // TestWhatComesAfterAKillIsNoTimeOfTheRun: whatever is recorded long after a
 // runner was killed, until another goes on, the session has been active for as
 // long as that one was.

@@ -24,16 +24,22 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 		return false, err
 	}
 	defer done()
-	facts := newFacts()
-	if err := newSurveyor(o, w).gate(ctx, facts, g); err != nil {
+	facts, sv := newFacts(), newSurveyor(o, w)
+	if err := sv.gate(ctx, facts, g); err != nil {
 		return false, err
+	}
+	if !declares(g) {
+		if err := sv.moved(ctx, facts, st); err != nil {
+			return false, err
+		}
 	}
 	v, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, &chosen{}).verdict(g)
 	if diags.HasErrors() {
 		return false, fmt.Errorf("find out what %s asks about: %w", gate.Label, diags)
 	}
 	same := v.Definition == gate.Definition || o.Pipeline.Digest == st.Pipeline.Digest
-	return same && v.Judged == gate.Judged, nil
+	unmoved, _ := facts.unmoved(g)
+	return same && v.Judged == gate.Judged && (declares(g) || unmoved), nil
 }
 
 // gateOf is the gate of a label; nil where the pipeline has none.
