@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -17,6 +18,10 @@ import (
 
 func TestMain(m *testing.M) {
 	helperProcess()
+	// What is random is the same in every run, unless a flag says otherwise.
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,13 @@ import (
 	"prdrunner/runner/process"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// What is random is the same in every run, unless a flag says otherwise.
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // bench is a workspace with a pipeline, in which real processes run. Scripts
 // append a word to the file "ran", so that a test can tell what has run.

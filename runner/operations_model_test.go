@@ -510,7 +510,7 @@ func (w *world) judgeBuild(was, is *checkpoint.State, plan *runner.Plan, ending 
 			continue
 		}
 		before := was.Workstream(s.name)
-		if before.Status == checkpoint.Completed && ran && !w.hasReason(s, was, again, plan) {
+		if before.Status == checkpoint.Completed && ran && !w.hasReason(s, was, is, again, plan) {
 			t.Fatalf("%s was completed, and ran again without a reason; decision %s", s.name, decided(plan, s.name))
 		}
 		open := []checkpoint.StepStatus{checkpoint.Pending, checkpoint.Failed, checkpoint.Interrupted}
@@ -539,7 +539,7 @@ func resultOf(rec *checkpoint.Workstream) string {
 
 // hasReason reports whether a completed workstream had to run again: its input
 // is another than it ran with, or something that it depends on is another.
-func (w *world) hasReason(s step, was *checkpoint.State, again map[string]bool, plan *runner.Plan) bool {
+func (w *world) hasReason(s step, was, is *checkpoint.State, again map[string]bool, plan *runner.Plan) bool {
 	before := was.Workstream(s.name)
 	if d := decided(plan, s.name); d != runner.Rerun && d != runner.Depends {
 		return false
@@ -555,7 +555,8 @@ func (w *world) hasReason(s step, was *checkpoint.State, again map[string]bool, 
 		result, known := before.Digest.Results[on]
 		return known && w.results[result] != resultOf(was.Workstream(on))
 	}
-	return slices.ContainsFunc(s.on, func(on string) bool { return again[on] || based(on) }) || len(before.Edited) > 0
+	kept := func(on string) bool { return resultOf(is.Workstream(on)) != resultOf(was.Workstream(on)) } // an edit, or what a rollback of files put there
+	return slices.ContainsFunc(s.on, func(on string) bool { return again[on] || based(on) || kept(on) }) || len(before.Edited) > 0
 }
 
 // madeOf reports whether an artifact came of a run with the given input.

@@ -218,7 +218,7 @@ func (w *world) wentBack(id string, is *checkpoint.State) {
 	to := w.points[id]
 	if to.tree != nil {
 		w.sameFiles("a rollback to "+id, to.tree)
-	} else {
+	} else if to.state.Checkpoints[len(to.state.Checkpoints)-1].Trigger != checkpoint.TriggerConflictStart { // that one keeps edits
 		w.artifactsOf(to)
 	}
 	w.sameSummary("a rollback to "+id, summaryOf(is), to.summary, is)
