@@ -222,8 +222,10 @@ func TestStateDirectory(t *testing.T) {
 
 func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Log("only root can give a directory away")
-		return
+		if os.Getenv("CI") == "true" {
+			t.Fatal("only root can give a directory away")
+		}
+		t.Skip("only root can give a directory away")
 	}
 	dir := t.TempDir()
 	must(t, os.Chown(dir, 12345, -1))
