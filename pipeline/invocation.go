@@ -48,6 +48,9 @@ func (w *Workstream) Verify(r Results) (Invocation, bool, hcl.Diagnostics) {
 	return invocation, !diags.HasErrors(), diags
 }
 
+// Verifies reports whether there is such a command.
+func (w *Workstream) Verifies() bool { return w.def.verify != nil }
+
 // Enabled evaluates `when`: false means that the workstream is skipped.
 func (w *Workstream) Enabled(r Results) (bool, hcl.Diagnostics) {
 	return w.def.scope.condition(w.def.block.when, w.frame(&r))

@@ -259,6 +259,9 @@ func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, ste
 		pl.running = append(pl.running, ws.Name)
 	}
 	pl.stuck = pl.stuck || stuck
+	if own.Decision == Uncertain && ws.Verifies() && pl.choose.excluded(ws) == "" {
+		own.Reason += "; its verify command is asked first"
+	}
 	steps = []Step{own}
 	for _, g := range ws.Gates {
 		step, d := pl.gate(g)
