@@ -58,6 +58,7 @@ type surveyor struct {
 	files *workspace.Workspace
 	p     *pipeline.Pipeline
 	own   *ownership
+	plan  string              // the file of the plan, which is nothing that moved
 	mask  func(string) string // of names, which are recorded
 
 	latest  map[string]string // path → the completed workstream that recorded it last
@@ -71,7 +72,7 @@ type surveyor struct {
 }
 
 func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
-	return &surveyor{files: w, p: o.Pipeline, own: newOwnership(o.Pipeline), mask: o.Mask}
+	return &surveyor{files: w, p: o.Pipeline, own: newOwnership(o.Pipeline), plan: o.PlanFile, mask: o.Mask}
 }
 
 func newFacts() *Facts {

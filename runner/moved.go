@@ -36,6 +36,9 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	var unknown []string
 	s.ended = was
 	f.moved = slices.DeleteFunc(workspace.Diff(was, is), func(c workspace.Change) bool {
+		if c.Path == s.plan {
+			return true
+		}
 		leftOut := c.From == nil && slices.Contains(was.LeftOut, c.Path)
 		if leftOut { // it was there: whether it changed is not known
 			unknown = append(unknown, c.Path)
@@ -75,6 +78,7 @@ func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (strin
 	if err != nil {
 		return "", fmt.Errorf("look at the workspace: %w", err)
 	}
+	ignored = slices.DeleteFunc(ignored, func(path string) bool { return path == s.plan })
 	if len(ignored) > 0 {
 		return "captures leave out " + list(ignored) + ", which git ignores", nil
 	}

@@ -55,7 +55,8 @@ type Options struct {
 	KeepGoing         bool
 	PauseAtGates      bool // stop for review after every gate
 	Select            Selection
-	Saved             *Plan // apply exactly this plan, or ErrPlanMoved
+	Saved             *Plan  // apply exactly this plan, or ErrPlanMoved
+	PlanFile          string // where the plan lies in the workspace, relative with slashes: it is nothing that moved; "": nowhere
 	OnConflict        OnConflict
 	OnStale           OnStale
 	OnCheckpointError OnCheckpointError

@@ -75,7 +75,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", verb, a.gate, err)
 	}
-	a.report(alone)
+	a.report(alone, st)
 	return nil
 }
 
@@ -176,14 +176,14 @@ func (a *answer) event(g *checkpoint.Gate) checkpoint.Event {
 	return checkpoint.GateApproved{Verdict: verdict, By: a.by, Comment: a.comment}
 }
 
-func (a *answer) report(alone bool) {
+func (a *answer) report(alone bool, st *checkpoint.State) {
 	word := "Approved"
 	if a.verb == checkpoint.VerbReject {
 		word = "Rejected"
 	}
 	fmt.Fprintf(a.env.stdout, "%s %s of %s\n", word, a.gate, a.prd)
 	if alone {
-		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.command("build "+a.prd+" --resume"))
+		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.command(resumeCommand(a.prd, string(st.Pipeline.Path)))+a.pipeline.given(st.Sensitive))
 	}
 }
 

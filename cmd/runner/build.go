@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -120,13 +121,13 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection,
+	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection, given: on.given,
 		looking: func() runner.Options { return on.looking(env) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
 	if err := s.refuseUnfinished(p, saved); err != nil {
-		return buildError(env, nil, p.ID, err)
+		return buildError(env, nil, p.ID, on.given, err)
 	}
 	if err := s.goBack(ctx); err != nil {
 		return err
@@ -178,7 +179,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		b.env.logger().Warn("the audit log could not be written", "error", audited)
 	}
 	if err != nil {
-		return buildError(b.env, session.State(), b.pipeline.ID, err)
+		return buildError(b.env, session.State(), b.pipeline.ID, b.given, err)
 	}
 	if ending.Status == checkpoint.StatusComplete {
 		return nil
@@ -249,6 +250,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, caught.names
 	o.Fresh, o.Imported, o.Saved, o.Select = b.start.fresh, b.start.imported, b.saved, b.options.selection
+	o.PlanFile = b.env.inWorkspace(b.options.plan)
 	if b.person != nil && b.env.options.output != string(view.JSON) {
 		o.Asker = b.person
 	}
@@ -313,22 +315,23 @@ func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *c
 }
 
 // decideConflict is the command that decides about edited artifacts.
-func decideConflict(st *checkpoint.State, prd, choice string) string {
-	file := ""
-	if st != nil {
-		file = string(st.Pipeline.Path)
-	}
-	return "`runner " + resumeCommand(prd, file) + " --on-conflict " + choice + "`"
+func decideConflict(resume, choice string) string {
+	return "`runner " + resume + " --on-conflict " + choice + "`"
 }
 
 // buildError makes an error of the engine one of the command line: expressions
 // that can't be evaluated are diagnostics, and what waits for a decision comes
 // with the flag that gives it.
-func buildError(env *environment, st *checkpoint.State, prd string, err error) error {
+func buildError(env *environment, st *checkpoint.State, prd, given string, err error) error {
 	var missing *workspace.MissingError
 	var diags hcl.Diagnostics
 	var selection *runner.SelectionError
 	var conflict *runner.ConflictError
+	file := ""
+	if st != nil {
+		file = string(st.Pipeline.Path)
+	}
+	resume := resumeCommand(prd, file) + given
 	switch {
 	case errors.As(err, &diags):
 		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
@@ -339,27 +342,27 @@ func buildError(env *environment, st *checkpoint.State, prd string, err error) e
 	case isA[*runner.ImportError](err):
 		return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json, or `runner build %s --fresh` starts without it", prd, prd))
 	case errors.Is(err, runner.ErrStale):
-		return withHint(err, fmt.Sprintf("`runner build %s --resume --on-stale proceed` goes on all the same", prd))
+		return withHint(err, fmt.Sprintf("`runner %s --on-stale proceed` goes on all the same", resume))
 	case isA[*runner.UnkeptError](err):
 		return withHint(err, "move it away; what is missing is restored, or made again")
 	case errors.As(err, &conflict) && conflict.Rerun:
 		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
-		return withHint(err, decideConflict(st, prd, "restore")+" makes its files again, and a checkpoint keeps the edit")
+		return withHint(err, decideConflict(resume, "restore")+" makes its files again, and a checkpoint keeps the edit")
 	case errors.As(err, &conflict):
 		err = errors.Join(err, view.WriteConflicts(env.stderr.raw, conflict.Conflicts, env.color(env.stderr)))
-		return withHint(err, decideConflict(st, prd, "keep")+" takes the files as they are, "+decideConflict(st, prd, "restore")+" puts them back as they were")
+		return withHint(err, decideConflict(resume, "keep")+" takes the files as they are, "+decideConflict(resume, "restore")+" puts them back as they were")
 	case errors.As(err, &missing):
-		return makeAgain(st, missing, err)
+		return makeAgain(st, missing, resume, err)
 	case isA[*workspace.ObstructedError](err):
-		return withHint(err, fmt.Sprintf("move away what is in the way, then `runner build %s --resume`", prd))
+		return withHint(err, fmt.Sprintf("move away what is in the way, then `runner %s`", resume))
 	case errors.Is(err, runner.ErrPlanMoved):
-		return withHint(err, fmt.Sprintf("`runner plan %s --resume` shows what there is now", prd))
+		return withHint(err, fmt.Sprintf("`runner %s` shows what there is now", "plan"+strings.TrimPrefix(resume, "build")))
 	}
 	return err
 }
 
 // makeAgain says how to come by files that can't be restored: by what made them.
-func makeAgain(st *checkpoint.State, missing *workspace.MissingError, err error) error {
+func makeAgain(st *checkpoint.State, missing *workspace.MissingError, resume string, err error) error {
 	if st == nil {
 		return err
 	}
@@ -371,7 +374,7 @@ func makeAgain(st *checkpoint.State, missing *workspace.MissingError, err error)
 	if len(makers) == 0 {
 		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s --deep` names the checkpoints that have it", st.PRD))
 	}
-	command := resumeCommand(st.PRD, string(st.Pipeline.Path))
+	command := resume
 	for _, name := range makers {
 		command += " --invalidate " + text.ShellWord(name)
 	}

@@ -104,6 +104,15 @@ func (e *environment) path(name string) string {
 	return filepath.Join(e.workdir, name)
 }
 
+// inWorkspace is a file as the workspace names it, "" where it is outside.
+func (e *environment) inWorkspace(name string) string {
+	rel, err := filepath.Rel(e.workdir, e.path(name))
+	if name == "" || err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
 // display is the short form of a path for messages: relative to the workspace
 // where it is inside it.
 func (e *environment) display(path string) string {

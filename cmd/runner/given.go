@@ -10,7 +10,7 @@ import (
 
 // given are the flags that gave a pipeline its variables, as a person types
 // them again: of sensitive ones the names only.
-func (r *pipelineRef) given(sensitive []string, mask func(string) string) string {
+func (r *pipelineRef) given(sensitive []string) string {
 	var flags strings.Builder
 	for _, file := range r.varFiles {
 		flags.WriteString(" --var-file " + text.ShellWord(file))
@@ -20,7 +20,7 @@ func (r *pipelineRef) given(sensitive []string, mask func(string) string) string
 		if slices.Contains(sensitive, name) {
 			flags.WriteString(" --var " + name + "=…")
 		} else {
-			flags.WriteString(" --var " + text.ShellWord(mask(assignment)))
+			flags.WriteString(" --var " + text.ShellWord(assignment))
 		}
 	}
 	return flags.String()

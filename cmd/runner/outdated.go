@@ -13,7 +13,7 @@ import (
 
 // tellOutdated warns of what of a complete session would not be taken over any
 // more, which no resume of it looks at, with the commands that do it again.
-func tellOutdated(ctx context.Context, env *environment, o runner.Options, st *checkpoint.State) {
+func tellOutdated(ctx context.Context, env *environment, o runner.Options, st *checkpoint.State, given string) {
 	plan, err := outlook(ctx, o, st)
 	if err != nil {
 		fmt.Fprintf(env.stderr, "Warning: whether anything has changed since %s was complete can't be told: %v\n", st.PRD, err)
@@ -28,7 +28,7 @@ func tellOutdated(ctx context.Context, env *environment, o runner.Options, st *c
 		fmt.Fprintf(env.stderr, "  %s\n", view.OneLine(line))
 	}
 	for _, s := range old.commands(st) {
-		fmt.Fprintf(env.stderr, "  %s   %s\n", env.command(s.command), s.purpose)
+		fmt.Fprintf(env.stderr, "  %s   %s\n", env.command(s.command)+given, s.purpose)
 	}
 }
 

@@ -59,8 +59,12 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	}
 	defer on.close()
 	p, options := on.pipeline, on.looking(env)
-	options.Select = o.selection
+	options.Select, options.PlanFile = o.selection, env.inWorkspace(o.out)
 	if namesCheckpoint(o.resume) {
+		if o.out != "" {
+			return withHint(usageErrorf("a plan of going back to a checkpoint first can't be written: until it has gone back nobody knows what will be there"),
+				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
+		}
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
 		return runRollback(ctx, env, on.cfg, on.store, on.files, nil, rollback)
 	}
@@ -70,7 +74,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	}
 	complete := st != nil && st.Status == checkpoint.StatusComplete && !chosen(o.selection)
 	if complete {
-		tellOutdated(ctx, env, options, st)
+		tellOutdated(ctx, env, options, st, on.given)
 		if o.resume == resumeNamed || o.out != "" {
 			return alreadyComplete(p.ID)
 		}
@@ -78,7 +82,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
-		return buildError(env, st, p.ID, err)
+		return buildError(env, st, p.ID, on.given, err)
 	}
 	if complete {
 		plan = plan.Nothing()
@@ -97,7 +101,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	build := startCommand(p.ID, o.pipeline.file) + on.given
 	switch {
 	case plan.Refused != "":
-		tellChoices(env, plan, build+" --resume")
+		tellChoices(env, plan, resumeCommand(p.ID, o.pipeline.file)+on.given)
 	case o.out != "":
 		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.command(build+" --plan "+text.ShellWord(o.out)))
 	}

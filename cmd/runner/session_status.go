@@ -292,7 +292,7 @@ func (s sessionStatus) words() string {
 
 // next is what to type next, for each status.
 func (s sessionStatus) next(env *environment) []string {
-	resume := env.command(resumeCommand(s.PRD, s.pipeline))
+	resume := env.command(resumeCommand(s.PRD, s.pipeline)) + s.given
 	if s.Owner != nil {
 		return append(s.answers(env), env.command("logs "+s.PRD+" -f"))
 	}

@@ -33,7 +33,7 @@ func setUp(ctx context.Context, env *environment, ref pipelineRef) (*setup, erro
 	}
 	on, err := setUpFor(ctx, env, cfg, p)
 	if err == nil {
-		on.given = ref.given(sensitive(p), on.masker.String)
+		on.given = on.masker.String(ref.given(sensitive(p)))
 	}
 	return on, err
 }

@@ -46,6 +46,7 @@ type starter struct {
 
 	looking   func() runner.Options // of an engine that only looks
 	selection runner.Selection
+	given     string    // flags that give the pipeline its variables
 	finished  *finished // before anything was decided
 }
 
@@ -118,7 +119,7 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 			return start{resume: true}, nil // a part of it runs again
 		}
 		if s.resume != "" {
-			tellOutdated(ctx, s.env, s.looking(), snap.State)
+			tellOutdated(ctx, s.env, s.looking(), snap.State, s.given)
 		}
 		return s.complete()
 	case s.fresh:
