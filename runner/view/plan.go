@@ -87,7 +87,7 @@ func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
 		}
 		reason := string(s.Reason)
 		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
-			reason = strings.TrimSpace(reason + " on " + strings.Join(s.On, ", "))
+			reason += "; after " + strings.Join(s.On, ", ")
 		}
 		if s.Refused != "" {
 			reason += "; a build " + refuses(choice)
