@@ -70,7 +70,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		return s.applyCheckpoint(seq, at, e)
 	case WorkspaceCaptured:
 		s.Capture = &Capture{Capture: e.Capture, Seq: seq, At: at}
-		if s.RunningAt != nil {
+		if s.RunningAt != nil && !e.Aside {
 			s.RunCapture = s.Capture
 		}
 	case RollbackStarted, RollbackCompleted, RollbackFailed:

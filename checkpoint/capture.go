@@ -44,7 +44,7 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 		return c, err
 	}
 	if c.Changed {
-		x.Add(WorkspaceCaptured{Capture: c.Capture})
+		x.Add(WorkspaceCaptured{Capture: c.Capture, Aside: s.RunningAt != nil && !x.runs})
 	}
 	return c, nil
 }

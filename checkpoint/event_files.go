@@ -6,6 +6,10 @@ import "prdrunner/checkpoint/workspace"
 // follow are of these files, until the next one.
 type WorkspaceCaptured struct {
 	workspace.Capture
+
+	// Aside says that a run has no end on record, and that it did not make this
+	// capture: what has been edited since it was killed is in it.
+	Aside bool `json:"aside,omitempty"`
 }
 
 // ArtifactsRestored says that recorded artifacts were put back from objects.

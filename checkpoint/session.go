@@ -46,6 +46,7 @@ type Session struct {
 	derived derived
 
 	unclean bool
+	runs    bool      // a run began or went on in it
 	late    bool      // it was told what could not be written behind what is done
 	orphans []Process // that were ended when it was locked
 	bad     *PoisonedError
@@ -142,6 +143,7 @@ func (x *Session) Start(e SessionStarted) error {
 		return x.bad
 	}
 	x.begin(f, c.Seq, c.Sum)
+	x.runs = true
 	x.derived.reset()
 	x.derived.begin(x.durable)
 	return nil

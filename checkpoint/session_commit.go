@@ -62,6 +62,9 @@ func (x *Session) add(e Event, size int) {
 		}
 		c.AfterMS = append(c.AfterMS, after)
 	}
+	if e.Kind() == KindSessionResumed {
+		x.runs = true
+	}
 	if err := x.live.applyEvent(c.Seq, c, len(c.Events)-1, e); err != nil {
 		c.Events = c.Events[:len(c.Events)-1]
 		x.poison(err)
