@@ -109,9 +109,10 @@ func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
 	return made, err
 }
 
-// rebuild folds the journal, with what a rescue copy adds, and what was compacted
-// away from it, and hands over each of the given checkpoints as its commit is reached. The state in it
-// is valid only during the call. It returns the ones it found.
+// rebuild folds the journal, with what a rescue copy adds, and what was
+// compacted away from it, and hands over each of the given checkpoints as its
+// commit is reached. The state in it is valid only during the call. It returns
+// the ones it found.
 func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
 	return s.rebuildIn(prd, s.prdDir(prd), ids, made)
 }
