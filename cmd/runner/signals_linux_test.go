@@ -34,7 +34,8 @@ pipeline "PRD-001" {
     workstream "WS1" {
       script = <<-EOT
         trap "echo asked > asked" TERM
-        echo $$ > pid.tmp; mv pid.tmp pid
+        echo $$ > pid.tmp
+        mv pid.tmp pid || : # which may be ended itself once the file is there
         while :; do sleep 0.02 || :; done
       EOT
     }
