@@ -30,6 +30,7 @@ func (l *loop) begin(plan *Plan) error {
 	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
 	l.pl.st = l.x.State()
 	l.carryOver(plan)
+	l.pl.choose.leave(l.p, plan)
 	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
 	beginning := Beginning{
 		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || l.o.Imported != nil, Plan: plan, Parallel: l.o.Parallel,

@@ -14,6 +14,7 @@ type chosen struct {
 	forced  map[string]string // workstream → reason
 	phases  map[string]string // phase whose own gates are judged again → reason
 	allowed map[string]bool   // nil: everything may run
+	left    map[string]bool   // what the plan says is blocked for not being among these
 
 	selection Selection
 }
@@ -141,6 +142,28 @@ func (c *chosen) excluded(ws *pipeline.Workstream) string {
 		return ""
 	}
 	return "it was not chosen by --only"
+}
+
+// leave has a run leave alone what its plan says is blocked for not being chosen,
+// also where it turns out that there is nothing to do, or that it is not enabled:
+// what it stands on would be judged, asked about and completed.
+func (c *chosen) leave(p *pipeline.Pipeline, plan *Plan) {
+	if c.allowed == nil {
+		return
+	}
+	c.left = make(map[string]bool)
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			if s.Kind == WorkstreamStep && s.Decision == Blocked && c.excluded(p.Workstream(s.Name)) != "" {
+				c.left[s.Name] = true
+			}
+		}
+	}
+}
+
+// leaves reports whether a run leaves alone a workstream of a phase.
+func (c *chosen) leaves(phase *pipeline.Phase) bool {
+	return slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool { return c.left[ws.Name] })
 }
 
 // resolveNames finds the workstreams of an option; the label of a for_each

@@ -27,6 +27,7 @@ type subject struct {
 	enabled  enabling // what its when, and that of its phase, say
 	forced   string   // why it was chosen to run again, or what it gave was rejected; "" when neither
 	excluded string   // why it was chosen not to run, "" when it was not
+	left     bool     // whether the plan says that it is blocked for that
 	rerun    []string // upstream workstreams that run first
 	blocked  []string // upstream workstreams that cannot complete
 }
@@ -37,7 +38,10 @@ func decide(s subject) Step {
 		s.forced = s.record.Rejected + " was rejected"
 	}
 	step := decideAlone(s)
-	if s.excluded == "" || step.Decision == Reuse || step.Decision == Skipped || step.Decision == Uncertain && s.unknown() {
+	switch {
+	case s.excluded == "", step.Decision == Uncertain && s.unknown():
+		return step
+	case (step.Decision == Reuse || step.Decision == Skipped) && !s.left:
 		return step
 	}
 	return step.with(Blocked, "%s", s.excluded)

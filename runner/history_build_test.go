@@ -27,6 +27,7 @@ func (p *play) build(a act) error {
 	}
 	m.plan(a, p.builds)
 	want := m.outlook(a.Conflict)
+	m.run.left = m.leftOut(want)
 	refusal := m.refusal(a, want)
 	ending, err := p.stage.build(a)
 	dead := p.killed != nil
@@ -61,21 +62,29 @@ func (p *play) build(a act) error {
 	return p.concluded(ending)
 }
 
+// leftOut are the workstreams that a plan has blocked for not being chosen: a
+// build leaves them and what judges them alone, whatever it finds.
+func (m *model) leftOut(want map[string]runner.Decision) map[string]bool {
+	left := map[string]bool{}
+	for _, w := range m.h.works() {
+		left[w.Name] = m.run.allowed != nil && !m.run.allowed[w.Name] && want[w.Name] == runner.Blocked
+	}
+	return left
+}
+
 // plan works out what a build was asked for.
 func (m *model) plan(a act, number int) {
 	r := &modelRun{act: a, number: number, forced: map[string]bool{}, tries: map[string]int{}, over: map[string]bool{}, retries: map[string]bool{}, takes: map[string]bool{},
 		verified: map[string]checkpoint.Resolution{}, asking: map[string]bool{}, why: map[string]reason{}}
 	m.run = r
-	from := false
+	from, invalidated := false, map[string]bool{}
 	for i, phase := range m.h.Phases {
 		from = from || a.Select.From == phaseName(i)
 		r.forced[phaseName(i)] = from
 		for _, w := range phase.Works {
-			r.forced[w.Name] = from || slices.Contains(a.Select.Invalidate, w.Name) ||
-				slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].ended
-			for _, up := range w.On {
-				r.forced[w.Name] = r.forced[w.Name] || !from && len(a.Select.Invalidate) > 0 && r.forced[up]
-			}
+			invalidated[w.Name] = slices.Contains(a.Select.Invalidate, w.Name) ||
+				slices.ContainsFunc(w.On, func(up string) bool { return invalidated[up] })
+			r.forced[w.Name] = from || invalidated[w.Name] || slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].ended
 		}
 	}
 	for _, name := range a.Select.Only {

@@ -150,12 +150,14 @@ func drawBuild(t *rapid.T, h *history) act {
 		}
 		a.verdicts(t, phase.Gates, fmt.Sprintf("p%d", p))
 	}
-	switch rapid.IntRange(0, 11).Draw(t, "select") {
-	case 0:
+	choice := rapid.IntRange(0, 11).Draw(t, "select") // 3 and 4 are two of them at once
+	if choice == 0 || choice == 3 {
 		a.Select.From = fmt.Sprintf("p%d", rapid.IntRange(0, len(h.Phases)-1).Draw(t, "from"))
-	case 1:
+	}
+	if choice == 1 || choice == 3 || choice == 4 {
 		a.Select.Only = []string{rapid.SampledFrom(works).Draw(t, "only").Name}
-	case 2:
+	}
+	if choice == 2 || choice == 4 {
 		a.Select.Invalidate = []string{rapid.SampledFrom(works).Draw(t, "invalidate").Name}
 	}
 	switch rapid.IntRange(0, 9).Draw(t, "cut short") {

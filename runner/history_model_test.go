@@ -86,6 +86,7 @@ type modelRun struct {
 	log      map[string]deed
 	forced   map[string]bool // workstreams, and phases whose gates are judged again
 	allowed  map[string]bool // nil: all
+	left     map[string]bool // the plan says that it is blocked, since it was not chosen
 	moved    bool            // a file is not what it was when the last run ended
 	tries    map[string]int  // attempts at a workstream
 	over     map[string]bool // workstreams that were dealt with

@@ -39,13 +39,7 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 	for i, p := range m.h.Phases {
 		for _, w := range p.Works {
 			all[w.Name] = m.outlookOf(w.Name, choice, was, all)
-			for _, g := range w.Gates {
-				d := m.outlookOfGate(g, w.Name, all)
-				all[g.label(w.Name)] = d
-				if all[w.Name] == runner.Reuse && (d != runner.Reuse && d != runner.Skipped || m.reviewDue(g.label(w.Name))) {
-					all[w.Name] = runner.Judge
-				}
-			}
+			m.outlookOfGates(&w, all)
 		}
 		for _, g := range p.Gates {
 			all[g.label(phaseName(i))] = m.outlookOfGate(g, phaseName(i), all)
@@ -138,6 +132,25 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 		return runner.Judge
 	}
 	return runner.Reuse
+}
+
+// outlookOfGates takes in the gates of a workstream, with what they make of its
+// own step: where it was not chosen nothing of it is judged.
+func (m *model) outlookOfGates(w *histWork, all map[string]runner.Decision) {
+	kept, chosen := all[w.Name] == runner.Reuse, m.run.allowed == nil || m.run.allowed[w.Name]
+	for _, g := range w.Gates {
+		label := g.label(w.Name)
+		all[label] = m.outlookOfGate(g, w.Name, all)
+		judged := all[label] != runner.Reuse && all[label] != runner.Skipped
+		switch {
+		case kept && judged && !chosen:
+			all[w.Name] = runner.Blocked
+			m.outlookOfGates(w, all)
+			return
+		case kept && (judged || m.reviewDue(label)):
+			all[w.Name] = runner.Judge
+		}
+	}
 }
 
 func (m *model) outlookOfGate(g histGate, owner string, all map[string]runner.Decision) runner.Decision {

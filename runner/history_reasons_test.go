@@ -157,6 +157,9 @@ func (m *model) settled(name string) bool {
 	if m.v.off[name] {
 		return m.works[name].status == checkpoint.Skipped
 	}
+	if m.run != nil && m.run.left[name] {
+		return false
+	}
 	missing, edited := m.touched(name)
 	return m.works[name].status == checkpoint.Completed && len(m.reasons(name)) == 0 && len(missing)+len(edited) == 0 &&
 		!slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool { return !m.holds(g, name) })

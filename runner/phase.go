@@ -37,7 +37,11 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 		}
 		return false
 	}
-	if !enabled {
+	switch {
+	case !enabled && l.pl.choose.leaves(phase):
+		l.cause.excluded = true
+		return false
+	case !enabled:
 		l.skipPhase(phase)
 		return l.recheck(phase)
 	}

@@ -43,7 +43,7 @@ func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnC
 func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Diagnostics) {
 	s := subject{
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choice,
-		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws),
+		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws), left: pl.choose.left[ws.Name],
 		moved: func() []Change {
 			return pl.facts.movedAmong("inputs", ws.Inputs, func(p string) bool { return pl.own.foreign(ws, p) })
 		},
@@ -262,6 +262,16 @@ func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, ste
 	if own.Decision == Uncertain && ws.Verifies() && pl.choose.excluded(ws) == "" {
 		own.Reason += "; its verify command is asked first"
 	}
+	if steps, d = pl.gates(ws, own); pl.unjudged(ws, own, steps) {
+		pl.steps[ws.Name] = own.with(Blocked, "%s", pl.choose.excluded(ws))
+		steps, d = pl.gates(ws, pl.steps[ws.Name])
+		pl.stuck = true
+	}
+	return own, steps, append(diags, d...)
+}
+
+// gates decides the gates of a workstream, and what they make of its own step.
+func (pl *planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
 	steps = []Step{own}
 	for _, g := range ws.Gates {
 		step, d := pl.gate(g)
@@ -272,7 +282,14 @@ func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, ste
 		}
 		steps = append(steps, step)
 	}
-	return own, steps, diags
+	return steps, diags
+}
+
+// unjudged reports whether a gate of work that is kept would be judged, had the
+// work been chosen.
+func (pl *planner) unjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
+	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
+	return own.Decision == Reuse && pl.choose.excluded(ws) != "" && slices.ContainsFunc(steps, judged)
 }
 
 // judging says what comes of a gate of work that is kept.

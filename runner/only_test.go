@@ -1,0 +1,144 @@
+package runner_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// aloneThen is a pipeline in which nothing depends on what a does but on what it
+// gives, which stands in a file; B is what b is declared with beside that, P and
+// Q the gates of both phases, W what the second phase is declared with, and G what w is.
+const aloneThen = `
+phase "one" {
+  workstream "a" {
+    effect = "pure"
+    script = "echo a >> ran; cat given >> $RUNNER_OUTPUT"
+  }
+  workstream "b" {
+    depends_on = [workstream.a]
+    script     = "echo b >> ran"
+    B
+  }
+  P
+}
+phase "two" {
+  W
+  workstream "w" {
+    script = "echo w >> ran"
+    G
+  }
+  Q
+}
+`
+
+// TestOnlyLeavesWhatThePlanSaysIsBlocked: what was not chosen, and what waits for
+// that, is left alone where the plan says so, also where it turns out that
+// nothing of what it depends on has changed.
+func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
+	t.Parallel()
+	const asks = `gate "ok" {
+    approval { message = "Go on?" }
+  }`
+	command := func(name string) string {
+		return `gate "` + name + `" { command = ["sh", "-c", "echo ` + name + ` >> ran"] }`
+	}
+	const output = `workstream.a.outputs.o == "1"`
+	const same = "gate \"same\" {\n condition = workstream.a.outputs.o != \"3\"\n error_message = \"It is 3.\"\n}"
+	onlyA := runner.Selection{Only: []string{"a"}}
+	for name, test := range map[string]struct {
+		with    []string // for the letters of aloneThen
+		given   string   // by a, when it runs again
+		choice  runner.Selection
+		blocked []string
+	}{
+		"a gate of the phase":                    {[]string{"P", command("check")}, "o=1", onlyA, []string{"b", "check (one)"}},
+		"an approval of the phase":               {[]string{"P", asks}, "o=1", onlyA, []string{"b", "ok (one)"}},
+		"where another result is given":          {[]string{"P", command("check")}, "o=2", onlyA, []string{"b", "check (one)"}},
+		"a when that turns out false":            {[]string{"B", "when = " + output}, "o=2", onlyA, []string{"b"}},
+		"a when that stays true":                 {[]string{"B", "when = " + output}, "o=1", onlyA, []string{"b"}},
+		"the when of a phase":                    {[]string{"W", "when = " + output, "B", "when = false", "Q", command("last")}, "o=2", onlyA, []string{"w", "last (two)"}},
+		"the when of a phase that stays true":    {[]string{"W", "when = " + output, "B", "when = false", "Q", command("last")}, "o=1", onlyA, []string{"w", "last (two)"}},
+		"a gate of what was not chosen":          {[]string{"G", same, "B", "when = false"}, "o=1", onlyA, []string{"w", "same (w)"}},
+		"such a gate, where it is another":       {[]string{"G", same, "B", "when = false"}, "o=2", onlyA, []string{"w", "same (w)"}},
+		"and all runs again from its phase on":   {[]string{"P", command("check")}, "o=1", runner.Selection{Only: []string{"a"}, From: "one"}, []string{"b", "check (one)", "w"}},
+		"and all runs again from another phase":  {[]string{"P", command("check"), "Q", asks}, "o=1", runner.Selection{Only: []string{"a"}, From: "two"}, []string{"b", "check (one)", "w", "ok (two)"}},
+		"and it is invalidated":                  {[]string{"P", command("check")}, "o=1", runner.Selection{Only: []string{"a"}, Invalidate: []string{"a"}}, []string{"b", "check (one)"}},
+		"and another is invalidated":             {[]string{"P", command("check")}, "o=1", runner.Selection{Only: []string{"a"}, Invalidate: []string{"b"}}, []string{"b", "check (one)"}},
+		"and one of another phase is, which has": {[]string{"Q", asks, "B", "when = false"}, "o=1", runner.Selection{Only: []string{"a"}, Invalidate: []string{"w"}}, []string{"w", "ok (two)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := aloneThen
+			for _, letter := range []string{"B", "P", "W", "G", "Q"} {
+				with := ""
+				if i := slices.Index(test.with, letter); i >= 0 {
+					with = test.with[i+1]
+				}
+				source = strings.Replace(source, " "+letter+"\n", " "+with+"\n", 1)
+			}
+			b := newBench(t, source)
+			approve := func(o *runner.Options) { o.Asker = approving{} }
+			b.write("given", "o=1\n")
+			b.must(checkpoint.StatusComplete, approve)
+			b.ran()
+			before := b.state()
+			b.write("given", test.given+"\n")
+			choose := func(o *runner.Options) { o.Select = test.choice }
+			planned := blockedIn(b.preview(choose))
+			if want := slices.Sorted(slices.Values(test.blocked)); !slices.Equal(planned, want) {
+				t.Errorf("blocked is %q, want %q", planned, want)
+			}
+			if e := b.must(checkpoint.StatusPaused, choose, approve); e.Pause.Message != "only some workstreams were chosen" {
+				t.Errorf("paused: %+v", e.Pause)
+			}
+			b.wantRan("a")
+			for _, name := range planned {
+				if was, is := recordIn(t, before, name), recordIn(t, b.state(), name); !is.leftAs(was) {
+					t.Errorf("the plan says that %s is blocked, and on record of it is %+v, which was %+v", name, is, was)
+				}
+			}
+			b.must(checkpoint.StatusComplete, approve)
+		})
+	}
+}
+
+// blockedIn are the steps of a plan that are blocked.
+func blockedIn(steps map[string]runner.Step) (names []string) {
+	for name, s := range steps {
+		if s.Decision == runner.Blocked {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// onRecord is what a state has of a workstream or a gate.
+type onRecord struct {
+	status   checkpoint.StepStatus
+	attempts int
+	at       string // when it ended, or its verdict was given
+}
+
+func recordIn(t *testing.T, st *checkpoint.State, name string) onRecord {
+	t.Helper()
+	if w := st.Workstream(name); w != nil {
+		return onRecord{w.Status, w.Attempts, fmt.Sprint(w.WorkSeq)}
+	}
+	g := st.Gate(name)
+	if g == nil {
+		t.Fatalf("%s is not on record", name)
+	}
+	return onRecord{g.Status, g.Attempts, g.Judged}
+}
+
+// leftAs reports whether nothing was done about it since: a verdict may have been
+// taken back with what it was about.
+func (r onRecord) leftAs(was onRecord) bool {
+	return r == was || r == onRecord{checkpoint.Pending, was.attempts, ""}
+}
