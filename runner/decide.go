@@ -29,6 +29,7 @@ type subject struct {
 	excluded string   // why it was chosen not to run, "" when it was not
 	left     bool     // whether the plan says that it is blocked for that
 	rerun    []string // upstream workstreams that run first
+	asked    []string // those of them of which a verify command is asked whether they happened
 	blocked  []string // upstream workstreams that cannot complete
 }
 
@@ -64,6 +65,8 @@ func decideAlone(s subject) Step {
 	case len(s.blocked) > 0:
 		step.On = s.blocked
 		return step.with(Blocked, "needs %s", list(s.blocked))
+	case len(s.asked) > 0 && !s.cut():
+		return decideAsked(s, step, done)
 	case s.open():
 		return decideOpen(s, step, done)
 	case s.enabled.broken != "" && !s.cut():
@@ -81,6 +84,17 @@ func decideAlone(s subject) Step {
 		return step.with(Depends, "on what %s will give", list(s.rerun))
 	}
 	return decideDone(s, step)
+}
+
+// decideAsked decides a workstream that runs once a verify command knows that
+// what it depends on happened, or that has run again. That it was chosen to run
+// again is certain: its record is taken back.
+func decideAsked(s subject, step Step, done bool) Step {
+	step.On = s.asked
+	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
+		return step.with(Rerun, "%s, after %s, whose verify command is asked first", s.forced, list(s.asked))
+	}
+	return step.with(Depends, "on %s, whose verify command is asked first", list(s.asked))
 }
 
 // decidePending decides what has not been completed.
@@ -321,12 +335,11 @@ func decidePassed(s gateSubject, step Step) Step {
 // all, and what runs before it.
 func owners(steps []Step) (waits, running []string) {
 	for _, o := range steps {
-		switch o.Decision {
-		case Blocked, Uncertain:
+		if o.stuck() {
 			waits = append(waits, o.Name)
-		case Run, Rerun, Depends:
+		}
+		if o.anew() {
 			running = append(running, o.Name)
-		case Reuse, Judge, Skipped:
 		}
 	}
 	return waits, running

@@ -95,10 +95,16 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 	case w.status == checkpoint.Uncertain:
 		return runner.Uncertain
 	}
-	var on, blocked []string
+	var on, asked, blocked []string
 	for _, up := range m.work(name).On {
 		switch all[up] {
-		case runner.Blocked, runner.Uncertain:
+		case runner.Uncertain:
+			if m.asksFirst(up, all) {
+				asked = append(asked, up)
+			} else {
+				blocked = append(blocked, up)
+			}
+		case runner.Blocked:
 			blocked = append(blocked, up)
 		case runner.Run, runner.Rerun, runner.Depends:
 			on = append(on, up)
@@ -116,6 +122,11 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 	switch {
 	case w.status == checkpoint.Running && again == runner.Uncertain: // it was killed
 		return runner.Uncertain
+	case len(asked) > 0 && w.done() && m.forced(name) && again == runner.Rerun:
+		return again
+	case len(asked) > 0:
+		m.run.why[name] = reason{on: asked}
+		return runner.Depends
 	case !w.done():
 		return runner.Run
 	case m.forced(name):
@@ -157,7 +168,13 @@ func (m *model) outlookOfGate(g histGate, owner string, all map[string]runner.De
 	var on, blocked []string
 	for _, name := range m.judges(owner) {
 		switch all[name] {
-		case runner.Blocked, runner.Uncertain:
+		case runner.Uncertain:
+			if m.asksFirst(name, all) {
+				on = append(on, name)
+			} else {
+				blocked = append(blocked, name)
+			}
+		case runner.Blocked:
 			blocked = append(blocked, name)
 		case runner.Run, runner.Rerun, runner.Depends:
 			on = append(on, name)
@@ -182,6 +199,14 @@ func (m *model) outlookOfGate(g histGate, owner string, all map[string]runner.De
 		return runner.Run
 	}
 	return runner.Judge
+}
+
+// asksFirst reports whether of what is uncertain a verify command is asked when
+// its turn comes, so that what depends on it may go on.
+func (m *model) asksFirst(name string, all map[string]runner.Decision) bool {
+	return m.verifies(name) && !slices.ContainsFunc(m.work(name).On, func(up string) bool {
+		return all[up] == runner.Blocked || all[up] == runner.Uncertain && !m.asksFirst(up, all)
+	})
 }
 
 // reviewDue reports whether a gate is still to be reviewed. Going on after a run

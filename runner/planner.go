@@ -48,7 +48,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			return pl.facts.movedAmong("inputs", ws.Inputs, func(p string) bool { return pl.own.foreign(ws, p) })
 		},
 	}
-	s.rerun, s.blocked = pl.before(ws)
+	s.rerun, s.asked, s.blocked = pl.before(ws)
 	s.blocked = join(s.blocked, e.blocked)
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
@@ -94,41 +94,45 @@ func (pl *planner) formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream)
 }
 
 // before sorts what a workstream depends on, or reads the artifacts of, into
-// what runs before it and what can't complete.
-func (pl *planner) before(ws *pipeline.Workstream) (rerun, blocked []string) {
+// what runs before it, with those among it that only a verify command may know
+// of, and what can't complete.
+func (pl *planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
 	for _, name := range ws.Upstream {
-		switch runs, stuck := pl.upstream(name); {
-		case stuck:
+		runs, stuck := pl.upstream(name)
+		if stuck {
 			blocked = append(blocked, name)
-		case runs:
+		}
+		if runs {
 			rerun = append(rerun, name)
+		}
+		if runs && pl.steps[name].Verify {
+			asked = append(asked, name)
 		}
 	}
 	for _, name := range pl.facts.makers[ws.Name] {
-		switch pl.steps[name].Decision {
-		case Run, Rerun, Depends:
-			if !slices.Contains(rerun, name) {
-				rerun = append(rerun, name)
-			}
-		case Blocked, Uncertain, Judge, Reuse, Skipped: // an edit that is kept shows in the inputs
+		if pl.steps[name].anew() { // an edit that is kept shows in the inputs
+			rerun = join(rerun, []string{name})
 		}
 	}
-	return rerun, blocked
+	return rerun, asked, blocked
+}
+
+// anew reports whether a step will give another result, as far as is known.
+func (s Step) anew() bool {
+	return s.Decision == Run || s.Decision == Rerun || s.Decision == Depends || s.Decision == Uncertain && s.Verify
+}
+
+// stuck reports whether a step can't complete.
+func (s Step) stuck() bool {
+	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
 }
 
 // upstream says of a workstream that was decided whether its result will be
 // another one, or can't be had.
 func (pl *planner) upstream(name string) (runs, blocked bool) {
-	switch up := pl.steps[name]; up.Decision {
-	case Blocked, Uncertain:
-		return false, true
-	case Run, Rerun, Depends:
-		return true, false
-	case Judge: // where an edit is kept its result is another one
-		return len(pl.facts.conflicts[name]) > len(up.Restores), false
-	case Reuse, Skipped:
-	}
-	return false, false
+	up := pl.steps[name]
+	kept := up.Decision == Judge && len(pl.facts.conflicts[name]) > len(up.Restores) // an edit: its result is another one
+	return up.anew() || kept, up.stuck()
 }
 
 // digest is what a workstream would be run from now.
@@ -254,20 +258,29 @@ func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, ste
 	}
 	own, d := pl.workstream(ws, e)
 	diags = append(diags, d...)
+	if own.Decision == Uncertain && ws.Verifies() && pl.choose.excluded(ws) == "" && !pl.waits(ws, e) {
+		own = own.with(Uncertain, "%s; its verify command is asked first", own.Reason)
+		own.Verify = true
+		pl.steps[ws.Name] = own
+	}
 	runs, stuck := pl.upstream(ws.Name)
 	if runs {
 		pl.running = append(pl.running, ws.Name)
 	}
 	pl.stuck = pl.stuck || stuck
-	if own.Decision == Uncertain && ws.Verifies() && pl.choose.excluded(ws) == "" {
-		own.Reason += "; its verify command is asked first"
-	}
 	if steps, d = pl.gates(ws, own); pl.unjudged(ws, own, steps) {
 		pl.steps[ws.Name] = own.with(Blocked, "%s", pl.choose.excluded(ws))
 		steps, d = pl.gates(ws, pl.steps[ws.Name])
 		pl.stuck = true
 	}
 	return own, steps, append(diags, d...)
+}
+
+// waits reports whether the turn of a workstream does not come, since what it
+// waits for can't complete.
+func (pl *planner) waits(ws *pipeline.Workstream, e enabling) bool {
+	_, _, blocked := pl.before(ws)
+	return len(blocked)+len(e.blocked) > 0
 }
 
 // gates decides the gates of a workstream, and what they make of its own step.

@@ -50,12 +50,11 @@ func (pl *planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdic
 		return pl.verdict(g)
 	}
 	uses := func(name string) {
-		switch pl.steps[name].Decision {
-		case Run, Rerun, Depends:
+		if pl.steps[name].anew() { // an edit that is kept changes no output
 			s.open = join(s.open, []string{name})
-		case Blocked, Uncertain:
+		}
+		if pl.steps[name].stuck() {
 			s.stuck = join(s.stuck, []string{name})
-		case Reuse, Judge, Skipped: // an edit that is kept changes no output
 		}
 	}
 	for _, name := range pl.facts.judgedOf[g.Label()] {
