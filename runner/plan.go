@@ -59,8 +59,9 @@ type Plan struct {
 }
 
 // Nothing is the plan of leaving a complete session as it is, whatever has changed
-// since: nothing of it is looked at, and nothing runs.
-func (p *Plan) Nothing() *Plan {
+// since: nothing of it is looked at, and nothing runs. What is on record of it is
+// what each step is.
+func (p *Plan) Nothing(st *checkpoint.State) *Plan {
 	nothing := *p
 	nothing.Refused = ""
 	nothing.ResumeFrom, nothing.Phases, nothing.Stale, nothing.Conflicts = 0, slices.Clone(p.Phases), []Stale{}, []Conflict{}
@@ -68,14 +69,30 @@ func (p *Plan) Nothing() *Plan {
 		phase := &nothing.Phases[i]
 		phase.Steps = slices.Clone(phase.Steps)
 		for k, s := range phase.Steps {
-			left := Step{Kind: s.Kind, Name: s.Name, Title: s.Title, Decision: Reuse, Reason: "the session is complete"}
-			if s.Decision == Run || s.Decision == Skipped { // the pipeline has it since, or it never ran
-				left.Decision = Skipped
-			}
-			phase.Steps[k] = left
+			phase.Steps[k] = s.asRecorded(st)
 		}
 	}
 	return &nothing
+}
+
+// asRecorded is a step of a complete session that is left as it is.
+func (s Step) asRecorded(st *checkpoint.State) Step {
+	left := Step{Kind: s.Kind, Name: s.Name, Title: s.Title}
+	status := checkpoint.Pending
+	if w := st.Workstream(s.Name); s.Kind == WorkstreamStep && w != nil {
+		status = w.Status
+	}
+	if g := st.Gate(s.Name); s.Kind == GateStep && g != nil {
+		status = g.Status
+	}
+	switch status {
+	case checkpoint.Completed, checkpoint.Passed:
+		return left.with(Reuse, "the session is complete")
+	case checkpoint.Skipped:
+		return left.with(Skipped, "it was skipped, and the session is complete")
+	default:
+		return left.with(Skipped, "the pipeline has it since the session was complete")
+	}
 }
 
 // PlanPhase is a phase of a plan.

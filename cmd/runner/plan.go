@@ -85,7 +85,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		return buildError(env, st, p.ID, on.given, err)
 	}
 	if complete {
-		plan = plan.Nothing()
+		plan = plan.Nothing(st)
 	}
 	if o.out != "" {
 		if err := writePlan(env.path(o.out), plan); err != nil {
