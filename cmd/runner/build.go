@@ -121,6 +121,9 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := refusePlanFile(env, on, o.plan); err != nil {
+		return err
+	}
 	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection, given: on.given,
 		looking: func() runner.Options { return on.looking(env) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {

@@ -58,6 +58,9 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		return err
 	}
 	defer on.close()
+	if err := refusePlanFile(env, on, o.out); err != nil {
+		return err
+	}
 	p, options := on.pipeline, on.looking(env)
 	options.Select, options.PlanFile = o.selection, env.inWorkspace(o.out)
 	if namesCheckpoint(o.resume) {
@@ -163,6 +166,22 @@ func planState(ctx context.Context, env *environment, o *runner.Options, resume 
 		fmt.Fprintf(env.stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans going on with it.\n", prd)
 	}
 	return nil, nil
+}
+
+// refusePlanFile refuses a file for a plan that the pipeline takes in: each plan
+// that is written there would change what it is a plan of. The state directory is
+// never taken in.
+func refusePlanFile(env *environment, on *setup, name string) error {
+	file := env.inWorkspace(name)
+	rel, err := filepath.Rel(on.store.Dir(), env.path(name))
+	if file == "" || err == nil && filepath.IsLocal(rel) {
+		return nil
+	}
+	if of := runner.Claims(on.pipeline, file); of != "" {
+		return withHint(usageErrorf("%s is among %s, so that a plan in it would change what it is a plan of", file, of),
+			"name a file outside the workspace, or one that no pattern of the pipeline matches")
+	}
+	return nil
 }
 
 // writePlan writes a plan so that there is never half of one.

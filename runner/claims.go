@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"path"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"prdrunner/pipeline"
+)
+
+// Claims names what of a pipeline a file of the workspace would belong to, such
+// as "the inputs of WS1"; "" for nothing. A plan that is written there is no longer
+// the plan of what is there.
+func Claims(p *pipeline.Pipeline, file string) string {
+	for _, phase := range p.Phases {
+		for _, ws := range phase.Workstreams {
+			switch {
+			case claimed(ws.Inputs, file):
+				return "the inputs of " + ws.Name
+			case claimed(ws.Artifacts, file):
+				return "the artifacts of " + ws.Name
+			}
+			if g := judges(ws.Gates, file); g != nil {
+				return "what " + g.Label() + " judges"
+			}
+		}
+		if g := judges(phase.Gates, file); g != nil {
+			return "what " + g.Label() + " judges"
+		}
+	}
+	return ""
+}
+
+// judges is the first of the gates among whose inputs a file is, nil for none.
+func judges(gates []*pipeline.Gate, file string) *pipeline.Gate {
+	for _, g := range gates {
+		if claimed(g.Inputs, file) {
+			return g
+		}
+	}
+	return nil
+}
+
+func claimed(patterns []string, file string) bool {
+	for _, pattern := range patterns {
+		if ok, err := doublestar.Match(path.Clean(pattern), file); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
