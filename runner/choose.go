@@ -63,7 +63,10 @@ func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, e
 	}
 	dependents := dependentsOf(p)
 	for _, name := range again {
-		c.force(dependents, name, "it was invalidated")
+		c.forced[name] = "it was invalidated"
+	}
+	for _, name := range again {
+		c.follow(dependents, name, "it depends on "+name+", which was invalidated")
 	}
 	if err := refuseUncertain(st, "--invalidate", again); err != nil {
 		return nil, err
@@ -109,12 +112,13 @@ func (c *chosen) from(p *pipeline.Pipeline, name string) error {
 	return nil
 }
 
-// force makes a workstream run again, and all that depends on it.
-func (c *chosen) force(dependents map[string][]*pipeline.Workstream, name, reason string) {
-	c.forced[name] = reason
+// follow makes all that depends on a workstream run again: also through one that
+// is skipped, which does not itself.
+func (c *chosen) follow(dependents map[string][]*pipeline.Workstream, name, reason string) {
 	for _, ws := range dependents[name] {
 		if _, ok := c.forced[ws.Name]; !ok {
-			c.force(dependents, ws.Name, "it depends on "+name+", which runs again")
+			c.forced[ws.Name] = reason
+			c.follow(dependents, ws.Name, reason)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func changes(was, is checkpoint.Digest, moved func() []Change) []Change {
 		}
 	}
 	if was.Inputs != is.Inputs {
-		of := changed("inputs", was.Inputs, is.Inputs, byPath(was.Files), byPath(is.Files))
+		of := changed("inputs", was.Inputs, is.Inputs, filesOf(was), filesOf(is))
 		if of[0].Name == "" && moved != nil {
 			if found := moved(); len(found) > 0 {
 				of = found
@@ -131,8 +131,9 @@ func changes(was, is checkpoint.Digest, moved func() []Change) []Change {
 	return c
 }
 
-// changed lists the members of one component that differ, or, where there
-// were too many to list, the component as a whole. It is never empty.
+// changed lists the members of one component that differ, or, where there are
+// too many to list on either side (nil), the component as a whole. What has no
+// sum has no members. It is never empty.
 func changed(component, was, is string, old, now map[string]string) []Change {
 	var c []Change
 	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
@@ -140,15 +141,20 @@ func changed(component, was, is string, old, now map[string]string) []Change {
 			c = append(c, Change{Component: component, Name: checkpoint.Text(name), Old: old[name], New: now[name]})
 		}
 	}
-	if len(c) == 0 || old == nil || now == nil {
+	if unlisted := was != "" && old == nil || is != "" && now == nil; len(c) == 0 || unlisted {
 		return []Change{{Component: component, Old: was, New: is}}
 	}
 	return c
 }
 
-func byPath(files []checkpoint.FileRef) map[string]string {
-	m := make(map[string]string, len(files))
-	for _, f := range files {
+// filesOf are the digests of inputs by their paths, nil where there are too many
+// to list.
+func filesOf(d checkpoint.Digest) map[string]string {
+	if len(d.Files) == 0 && d.Inputs != digestFiles(nil) {
+		return nil
+	}
+	m := make(map[string]string, len(d.Files))
+	for _, f := range d.Files {
 		m[string(f.Path)] = f.Digest
 	}
 	return m

@@ -34,6 +34,7 @@ type Facts struct {
 	unread     error              // why the last capture can't be read; nil where it can, or is not known any more
 	uncaptured string             // why no capture proves the workspace unchanged since the last run; "" where one does
 	moved      []workspace.Change // what is not as it was captured, or recorded, since
+	restored   map[string]bool    // what of it is put back before anything starts
 	moving     map[string]string  // what changed in the last run after a gate that declares nothing passed, by its label
 }
 
@@ -261,6 +262,10 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	}
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
+	}
+	f.restored = make(map[string]bool, len(s.restores))
+	for path := range s.restores {
+		f.restored[path] = true
 	}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {

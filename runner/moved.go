@@ -174,12 +174,12 @@ func captureBefore(st *checkpoint.State, g *checkpoint.Gate) *checkpoint.Capture
 	return last
 }
 
-// movedAmong are the files that match which are not as they were when the last
-// run ended. It names what a sum alone can't tell.
+// movedAmong are the files that match which will not be as they were when the
+// last run ended. It names what a sum alone can't tell.
 func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
 	var all []Change
 	for _, m := range f.moved {
-		if !matchesAny(patterns, m.Path) || leaveOut(m.Path) {
+		if !matchesAny(patterns, m.Path) || leaveOut(m.Path) || f.restored[m.Path] {
 			continue
 		}
 		c := Change{Component: component, Name: checkpoint.Text(m.Path)}

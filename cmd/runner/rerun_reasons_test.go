@@ -173,7 +173,7 @@ func TestEveryRerunIsExplained(t *testing.T) {
 		{"a workstream that is removed", func(d *desk) []string { sed(d, `workstream "apart" { script = "echo apart >> ran" }`, ""); return nil }, redone{}},
 		{"a workstream that is renamed", func(d *desk) []string { sed(d, `workstream "apart"`, `workstream "beside"`); return nil }, redone{ran: []string{"apart"}}},
 		{"--invalidate", func(*desk) []string { return []string{"--invalidate", "A"} }, redone{
-			planned: map[string]string{"A": "it was invalidated", "B": "it depends on A, which runs again", "R": "on what A will give"}, ran: []string{"A", "B"},
+			planned: map[string]string{"A": "it was invalidated", "B": "it depends on A, which was invalidated", "R": "on what A will give"}, ran: []string{"A", "B"},
 		}},
 		{"--from", func(*desk) []string { return []string{"--from", "three"} }, redone{
 			planned: map[string]string{"S": "everything from three on runs again"}, ran: []string{"S"}, asks: true,
