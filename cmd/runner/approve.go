@@ -55,7 +55,8 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message)}
+	a := &answer{env: env, prd: prd, pipeline: o.pipeline, verb: verb, by: env.actor(), comment: checkpoint.Text(o.message),
+		resume: resumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)}
 	g, err := waiting(st, o.gate)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func runAnswer(ctx context.Context, env *environment, o answerOptions, verb chec
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", verb, a.gate, err)
 	}
-	a.report(alone, st)
+	a.report(alone)
 	return nil
 }
 
@@ -87,6 +88,7 @@ type answer struct {
 	verb     checkpoint.Verb
 	by       checkpoint.Actor
 	comment  checkpoint.Text
+	resume   string // the command that goes on
 
 	gate               string
 	definition, judged string // what it was when the person was shown it
@@ -99,7 +101,7 @@ func (a *answer) check(g *checkpoint.Gate) error {
 	}
 	if g.ExpiresAt != nil && !a.env.now().Before(*g.ExpiresAt) {
 		return withHint(usageErrorf("%s: the time to answer ended at %s", g.Label, g.ExpiresAt.UTC().Format("2006-01-02 15:04:05")),
-			fmt.Sprintf("`runner build %s --resume` asks again", a.prd))
+			fmt.Sprintf("`runner %s` asks again", a.resume))
 	}
 	return nil
 }
@@ -159,7 +161,7 @@ func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoin
 		return fmt.Errorf("look at what it asks about: %w", err)
 	}
 	if !same {
-		return withHint(usageErrorf("what it asks about has changed since it asked"), fmt.Sprintf("`runner build %s --resume` asks about what is there now", a.prd))
+		return withHint(usageErrorf("what it asks about has changed since it asked"), fmt.Sprintf("`runner %s` asks about what is there now", a.resume))
 	}
 	return nil
 }
@@ -176,14 +178,14 @@ func (a *answer) event(g *checkpoint.Gate) checkpoint.Event {
 	return checkpoint.GateApproved{Verdict: verdict, By: a.by, Comment: a.comment}
 }
 
-func (a *answer) report(alone bool, st *checkpoint.State) {
+func (a *answer) report(alone bool) {
 	word := "Approved"
 	if a.verb == checkpoint.VerbReject {
 		word = "Rejected"
 	}
 	fmt.Fprintf(a.env.stdout, "%s %s of %s\n", word, a.gate, a.prd)
 	if alone {
-		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.command(resumeCommand(a.prd, string(st.Pipeline.Path)))+a.pipeline.given(st.Sensitive))
+		fmt.Fprintf(a.env.stdout, "Next: %s\n", a.env.command(a.resume))
 	}
 }
 

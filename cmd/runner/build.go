@@ -124,13 +124,13 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection, given: on.given,
+	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection, given: on.given, command: on.command,
 		looking: func() runner.Options { return on.looking(env) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
 	if err := s.refuseUnfinished(p, saved); err != nil {
-		return buildError(env, nil, p.ID, on.given, err)
+		return buildError(env, nil, p.ID, on.command, err)
 	}
 	if err := s.goBack(ctx); err != nil {
 		return err
@@ -148,7 +148,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 			return err
 		}
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, person: s.person, start: begin, saved: saved, options: o}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, command: on.command, person: s.person, start: begin, saved: saved, options: o}
 	session, err := s.lock(ctx, snap)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 		b.env.logger().Warn("the audit log could not be written", "error", audited)
 	}
 	if err != nil {
-		return buildError(b.env, session.State(), b.pipeline.ID, b.given, err)
+		return buildError(b.env, session.State(), b.pipeline.ID, b.command, err)
 	}
 	if ending.Status == checkpoint.StatusComplete {
 		return nil
@@ -226,7 +226,8 @@ type build struct {
 	store    *checkpoint.Store
 	files    *workspace.Workspace
 	masker   *mask.Masker
-	given    string // flags that give the pipeline its variables
+	given    string                    // flags that give the pipeline its variables
+	command  func(flags string) string // that is typed, with more flags
 	person   *view.Terminal
 	start    start
 	saved    *runner.Plan
@@ -325,16 +326,12 @@ func decideConflict(resume, choice string) string {
 // buildError makes an error of the engine one of the command line: expressions
 // that can't be evaluated are diagnostics, and what waits for a decision comes
 // with the flag that gives it.
-func buildError(env *environment, st *checkpoint.State, prd, given string, err error) error {
+func buildError(env *environment, st *checkpoint.State, prd string, command func(flags string) string, err error) error {
 	var missing *workspace.MissingError
 	var diags hcl.Diagnostics
 	var selection *runner.SelectionError
 	var conflict *runner.ConflictError
-	file := ""
-	if st != nil {
-		file = string(st.Pipeline.Path)
-	}
-	resume := resumeCommand(prd, file) + given
+	resume := command(" --resume")
 	switch {
 	case errors.As(err, &diags):
 		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
@@ -343,7 +340,7 @@ func buildError(env *environment, st *checkpoint.State, prd, given string, err e
 	case errors.As(err, &selection):
 		return &usageError{err: err}
 	case isA[*runner.ImportError](err):
-		return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json, or `runner build %s --fresh` starts without it", prd, prd))
+		return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json, or `runner %s` starts without it", prd, command(" --fresh")))
 	case errors.Is(err, runner.ErrStale):
 		return withHint(err, fmt.Sprintf("`runner %s --on-stale proceed` goes on all the same", resume))
 	case isA[*runner.UnkeptError](err):

@@ -163,7 +163,7 @@ func (d *deletion) show(w io.Writer, p *checkpoint.Pruned) error {
 	}
 	var b strings.Builder
 	writePruned(&b, p, d.o.dryRun)
-	for _, s := range suggestResume(d.state, "") {
+	for _, s := range suggestResume(d.state, "", "") {
 		if d.o.force {
 			fmt.Fprintf(&b, "The session can still be resumed, from its journal: %s\n", d.env.command(s.command))
 		}

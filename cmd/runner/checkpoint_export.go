@@ -230,7 +230,7 @@ func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *ch
 		writePaths(&b, "-", checkpoint.Texts(done.LeftOut))
 	}
 	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
-	for _, s := range suggestResume(st, "") {
+	for _, s := range suggestResume(st, "", "") {
 		fmt.Fprintf(&b, "  runner %s\n", s.command)
 	}
 	fmt.Fprintf(&b, "%s\n", rule)

@@ -295,7 +295,7 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 	if r.Kept != "" {
 		var b strings.Builder
 		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show where it stands"})
-		writeSuggestions(&b, env, suggestResume(r.State(), "go on from there")...)
+		writeSuggestions(&b, env, suggestResume(r.State(), "", "go on from there")...)
 		fmt.Fprintf(out, "What was there is kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
 	}
 }

@@ -24,6 +24,7 @@ type checkpointRollbackOptions struct {
 	yes       bool
 	json      bool
 	reason    string
+	given     string // flags that give the pipeline its variables, where a build goes back first
 }
 
 func newCheckpointRollbackCommand(env *environment) *cobra.Command {
@@ -186,7 +187,7 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 		return errors.Join(err, session.Close())
 	})
 	if err != nil {
-		return rollbackFailed(env, st, err)
+		return rollbackFailed(env, o.given, st, err)
 	}
 	return showRolledBack(env, o, st, done)
 }
@@ -195,7 +196,7 @@ func showRolledBack(env *environment, o checkpointRollbackOptions, st *checkpoin
 	if o.json {
 		return writeJSON(env.stdout, newRollbackResult(o.prd, st, done))
 	}
-	return writeRolledBack(env.stdout, env, st, done)
+	return writeRolledBack(env.stdout, env, o.given, st, done)
 }
 
 // rollbackHint adds what to type next to why a rollback is refused.
@@ -229,7 +230,7 @@ func rollbackHint(prd string, err error) error {
 }
 
 // rollbackFailed shows where a failed rollback leaves things.
-func rollbackFailed(env *environment, st *checkpoint.State, err error) error {
+func rollbackFailed(env *environment, given string, st *checkpoint.State, err error) error {
 	var failed *checkpoint.RollbackError
 	if !errors.As(err, &failed) {
 		return rollbackHint(st.PRD, err)
@@ -252,7 +253,7 @@ func rollbackFailed(env *environment, st *checkpoint.State, err error) error {
 	writeSuggestions(&b, env,
 		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "go past what can't be restored"},
 		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --manual", "print the commands that do it by hand"})
-	writeSuggestions(&b, env, suggestResume(st, "go on from where it stands")...)
+	writeSuggestions(&b, env, suggestResume(st, given, "go on from where it stands")...)
 	writeSuggestions(&b, env, suggestAbandon(st, "give the session up")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	fmt.Fprint(env.stderr, b.String())

@@ -68,5 +68,5 @@ func damageCommands(st *checkpoint.State, id string, last *checkpoint.Checkpoint
 		commands = append(commands, suggestion{"checkpoint rollback " + st.PRD + " " + last.ID, "roll back to the last valid one"})
 	}
 	commands = append(commands, suggestion{"checkpoint delete " + st.PRD + " " + id, "do without it"})
-	return append(commands, suggestResume(st, "go on; the checkpoint cannot be gone back to")...)
+	return append(commands, suggestResume(st, "", "go on; the checkpoint cannot be gone back to")...)
 }

@@ -21,12 +21,13 @@ func writeSuggestions(b *strings.Builder, env *environment, list ...suggestion) 
 }
 
 // suggestResume suggests to go on with a session. With one that is complete
-// there is nothing to go on with, but to finish a rollback that was cut short.
-func suggestResume(st *checkpoint.State, purpose string) []suggestion {
+// there is nothing to go on with, but to finish a rollback that was cut short. Given
+// are the flags that gave the pipeline its variables.
+func suggestResume(st *checkpoint.State, given, purpose string) []suggestion {
 	if st == nil || st.Status == checkpoint.StatusComplete && st.Rollback == nil {
 		return nil
 	}
-	return []suggestion{{resumeCommand(st.PRD, string(st.Pipeline.Path)), purpose}}
+	return []suggestion{{resumeCommand(st.PRD, string(st.Pipeline.Path)) + given, purpose}}
 }
 
 // suggestAbandon suggests to give a session up, which only an unfinished one

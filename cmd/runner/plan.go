@@ -71,7 +71,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
 		return runRollback(ctx, env, on.cfg, on.store, on.files, nil, rollback)
 	}
-	st, err := planState(ctx, env, &options, o.resume)
+	st, err := planState(ctx, env, on, &options, o.resume)
 	if err != nil {
 		return err
 	}
@@ -79,13 +79,13 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if complete {
 		tellOutdated(ctx, env, options, st, on.given)
 		if o.resume == resumeNamed || o.out != "" {
-			return alreadyComplete(p.ID)
+			return alreadyComplete(p.ID, on.command(""))
 		}
 		fmt.Fprintf(env.stderr, "%s already complete\n", p.ID)
 	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
-		return buildError(env, st, p.ID, on.given, err)
+		return buildError(env, st, p.ID, on.command, err)
 	}
 	if complete {
 		plan = plan.Nothing(st)
@@ -101,12 +101,11 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err := view.WritePlan(env.stdout.raw, plan, env.color(env.stdout)); err != nil {
 		return err
 	}
-	build := startCommand(p.ID, o.pipeline.file) + on.given
 	switch {
 	case plan.Refused != "":
-		tellChoices(env, plan, resumeCommand(p.ID, o.pipeline.file)+on.given)
+		tellChoices(env, plan, on.command(" --resume"))
 	case o.out != "":
-		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.command(build+" --plan "+text.ShellWord(o.out)))
+		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.command(on.command("")+" --plan "+text.ShellWord(o.out)))
 	}
 	return nil
 }
@@ -130,12 +129,12 @@ func tellChoices(env *environment, plan *runner.Plan, resume string) {
 
 // planState is what a plan goes on from: nothing without --resume. A document
 // that was written by hand goes into the options, as it does for a build.
-func planState(ctx context.Context, env *environment, o *runner.Options, resume string) (*checkpoint.State, error) {
+func planState(ctx context.Context, env *environment, on *setup, o *runner.Options, resume string) (*checkpoint.State, error) {
 	prd := o.Pipeline.ID
 	snap, err := o.Store.Load(prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
 		if resume == resumeNamed {
-			return nil, nothingToResume(o.Store, prd)
+			return nil, nothingToResume(o.Store, prd, on.command(""))
 		}
 		return nil, nil
 	}
@@ -152,7 +151,7 @@ func planState(ctx context.Context, env *environment, o *runner.Options, resume 
 	switch {
 	case snap.Import != nil && snap.Owner == nil && resume != "":
 		return nil, withHint(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
-			importAgain(snap.Import)+fmt.Sprintf(", or `runner build %s --resume`, or any command that changes it, finishes that first", prd))
+			importAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", on.command(" --resume")))
 	case st != nil && st.Rollback != nil && resume != "":
 		return nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
 	case st == nil && resume != "":

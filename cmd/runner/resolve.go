@@ -61,11 +61,12 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		return err
 	}
 	st = stateFinished(ctx, store, st)
-	if err := checkUncertain(st, o.workstream); err != nil {
+	resume := resumeCommand(prd, string(st.Pipeline.Path)) + o.pipeline.given(st.Sensitive)
+	if err := checkUncertain(st, o.workstream, resume); err != nil {
 		return err
 	}
 	r := resolving{
-		env: env, store: store, pipeline: o.pipeline,
+		env: env, store: store, pipeline: o.pipeline, resume: resume,
 		request: checkpoint.Request{
 			PRD: prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: checkpoint.ResolvedRerun,
 			Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
@@ -87,13 +88,14 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		fmt.Fprintln(env.stdout, "What it had made is back on record: its artifacts, outputs and metrics")
 	}
 	if alone {
-		fmt.Fprintf(env.stdout, "Next: %s\n", env.command("build "+prd+" --resume"))
+		fmt.Fprintf(env.stdout, "Next: %s\n", env.command(resume))
 	}
 	return nil
 }
 
-// checkUncertain refuses workstreams about which there is nothing to decide.
-func checkUncertain(st *checkpoint.State, name string) error {
+// checkUncertain refuses workstreams about which there is nothing to decide. Resume
+// is the command that goes on with the session.
+func checkUncertain(st *checkpoint.State, name, resume string) error {
 	w := st.Workstream(name)
 	if w == nil {
 		var names []string
@@ -111,7 +113,7 @@ func checkUncertain(st *checkpoint.State, name string) error {
 	cutOff := w.Status == checkpoint.Running && w.Once // by a kill, or else its owner refuses
 	if w.Status != checkpoint.Uncertain && !cutOff {
 		return withHint(usageErrorf("%s is not uncertain: it is %s", name, w.Status),
-			fmt.Sprintf("`runner build %s --resume --invalidate %s` runs it again", st.PRD, text.ShellWord(name)))
+			fmt.Sprintf("`runner %s --invalidate %s` runs it again", resume, text.ShellWord(name)))
 	}
 	return nil
 }
@@ -123,6 +125,7 @@ type resolving struct {
 	back     bool // what it had made earlier is on record again
 	request  checkpoint.Request
 	pipeline pipelineRef // as the command line names it
+	resume   string      // the command that goes on with the session
 }
 
 // record is for a session that nobody owns.
@@ -131,7 +134,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 	if st == nil {
 		return fmt.Errorf("its session is gone: %w", checkpoint.ErrNoSession)
 	}
-	if err := checkUncertain(st, r.request.Workstream); err != nil {
+	if err := checkUncertain(st, r.request.Workstream, r.resume); err != nil {
 		return err
 	}
 	e := checkpoint.WorkstreamResolved{

@@ -263,7 +263,7 @@ func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.Rolled
 	}
 }
 
-func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *checkpoint.RolledBack) error {
+func writeRolledBack(w io.Writer, env *environment, given string, st *checkpoint.State, done *checkpoint.RolledBack) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.Steps)
 	if done.Scope != checkpoint.RollbackFiles {
@@ -280,7 +280,7 @@ func writeRolledBack(w io.Writer, env *environment, st *checkpoint.State, done *
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))
 	}
 	fmt.Fprintf(&b, "\nInvalidated: %s.\n\nCommands:\n", view.Plural(len(done.Invalidated), "later checkpoint"))
-	writeSuggestions(&b, env, suggestResume(st, "go on from here")...)
+	writeSuggestions(&b, env, suggestResume(st, given, "go on from here")...)
 	writeSuggestions(&b, env,
 		suggestion{"checkpoint rollback " + st.PRD + " " + done.Safety, "undo this rollback"},
 		suggestion{"checkpoint list " + st.PRD, "list the checkpoints"})

@@ -17,6 +17,7 @@ type setup struct {
 	store    *checkpoint.Store
 	files    *workspace.Workspace
 	masker   *mask.Masker
+	file     string // of the pipeline, as it was named; "" where it was looked for
 	given    string // flags that give the pipeline its variables, as a person types them again
 }
 
@@ -33,6 +34,7 @@ func setUp(ctx context.Context, env *environment, ref pipelineRef) (*setup, erro
 	}
 	on, err := setUpFor(ctx, env, cfg, p)
 	if err == nil {
+		on.file = ref.file
 		on.given = on.masker.String(ref.given(sensitive(p)))
 	}
 	return on, err
@@ -60,6 +62,12 @@ func setUpFor(ctx context.Context, env *environment, cfg *config, p *pipeline.Pi
 
 // close lets go of the files.
 func (on *setup) close() { _ = on.files.Close() }
+
+// command builds the pipeline, as a person types it: with more flags, and those that
+// were given to name it and for its variables.
+func (on *setup) command(flags string) string {
+	return startCommand(on.pipeline.ID, on.file) + flags + on.given
+}
 
 // looking are the options of an engine that only looks.
 func (on *setup) looking(env *environment) runner.Options {

@@ -46,8 +46,9 @@ type starter struct {
 
 	looking   func() runner.Options // of an engine that only looks
 	selection runner.Selection
-	given     string    // flags that give the pipeline its variables
-	finished  *finished // before anything was decided
+	given     string                    // flags that give the pipeline its variables
+	command   func(flags string) string // that is typed, with more flags
+	finished  *finished                 // before anything was decided
 }
 
 // load reads what there is. No session at all is an empty snapshot.
@@ -90,7 +91,7 @@ func (s *starter) goBack(ctx context.Context) error {
 	if !namesCheckpoint(s.resume) {
 		return nil
 	}
-	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes}
+	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given}
 	if err := runRollback(ctx, s.env, s.cfg, s.store, s.files, s.person, o); err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (s *starter) nothing() (start, error) {
 	if s.resume != resumeNamed {
 		return start{}, s.refuseAgain()
 	}
-	return start{}, nothingToResume(s.store, s.prd)
+	return start{}, nothingToResume(s.store, s.prd, s.command(""))
 }
 
 // lastArchived is the newest session of a PRD that was set aside, nil if there
@@ -162,10 +163,10 @@ func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSessio
 	return nil, nil
 }
 
-// nothingToResume says what there is instead.
-func nothingToResume(store *checkpoint.Store, prd string) error {
+// nothingToResume says what there is instead, with the command that starts a session.
+func nothingToResume(store *checkpoint.Store, prd, start string) error {
 	err := usageErrorf("there is no session of %s to resume", prd)
-	hint := fmt.Sprintf("`runner build %s` starts one", prd)
+	hint := fmt.Sprintf("`runner %s` starts one", start)
 	if prds, listErr := store.PRDs(); listErr == nil && len(prds) > 0 {
 		hint = fmt.Sprintf("there are sessions of %s; %s", strings.Join(prds, ", "), hint)
 	}
@@ -198,7 +199,7 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 		return closed
 	}
 	return withHint(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
-		fmt.Sprintf("once that can be written, `runner build %s --resume` does it; with on_checkpoint_error = \"skip\" it is passed over", s.prd))
+		fmt.Sprintf("once that can be written, `runner %s` does it; with on_checkpoint_error = \"skip\" it is passed over", s.command(" --resume")))
 }
 
 // complete decides where the session is complete.
@@ -208,14 +209,14 @@ func (s *starter) complete() (start, error) {
 		fmt.Fprintf(s.env.stderr, "%s already complete\n", s.prd)
 		return start{done: true}, nil
 	case resumeNamed:
-		return start{}, alreadyComplete(s.prd)
+		return start{}, alreadyComplete(s.prd, s.command(""))
 	}
 	return start{fresh: true}, s.refuseAgain()
 }
 
 // alreadyComplete says that there is nothing to go on with, and nothing to plan.
-func alreadyComplete(prd string) error {
-	return withHint(fmt.Errorf("%s: %w", prd, errAlreadyComplete), fmt.Sprintf("`runner build %s` starts a new session", prd))
+func alreadyComplete(prd, start string) error {
+	return withHint(fmt.Errorf("%s: %w", prd, errAlreadyComplete), fmt.Sprintf("`runner %s` starts a new session", start))
 }
 
 // chosen reports whether something was chosen to run again, or only.
@@ -227,7 +228,7 @@ func (s *starter) refuseAgain() error {
 		return nil
 	}
 	return withHint(usageErrorf("--from and --invalidate run something again, and this would be a new session"),
-		fmt.Sprintf("`runner build %s --resume` with them goes on with the one there is", s.prd))
+		fmt.Sprintf("`runner %s` with them goes on with the one there is", s.command(" --resume")))
 }
 
 // document decides where there is only a document, written by hand.
@@ -253,7 +254,7 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 // undecided names both flags.
 func (s *starter) undecided(what string) error {
 	return withHint(usageErrorf(what, s.prd),
-		fmt.Sprintf("`runner build %[1]s --resume` goes on with it, `runner build %[1]s --fresh` archives it and starts over", s.prd))
+		fmt.Sprintf("`runner %s` goes on with it, `runner %s` archives it and starts over", s.command(" --resume"), s.command(" --fresh")))
 }
 
 // goOn decides for --resume of an unfinished session. A person is asked where
