@@ -14,9 +14,10 @@
 //
 // An ACTION is kill (SIGKILL before the operation), torn (of a write the first
 // half happens before that), cut1 and cut2 (the file system is shut down by
-// EXT4_IOC_SHUTDOWN with this flag, and then SIGKILL), delay=DURATION, or the
-// name of an error: EIO, ENOSPC, EDQUOT, EROFS, EMFILE. With such a one a
-// write is short: its first half happens.
+// EXT4_IOC_SHUTDOWN with this flag, and then SIGKILL), delay=DURATION, a signal
+// that asks the process to end (SIGINT, SIGTERM; after SIGQUIT no operation
+// follows), or the name of an error: EIO, ENOSPC, EDQUOT, EROFS, EMFILE. With
+// such a one a write is short: its first half happens.
 package failpoint
 
 // Op is a kind of operation.

@@ -5,6 +5,7 @@ package failpoint
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -72,7 +73,7 @@ func parse(s string) (*point, error) {
 		return p, err
 	}
 	switch action {
-	case "kill", "torn", "cut1", "cut2":
+	case "kill", "torn", "cut1", "cut2", "SIGINT", "SIGTERM", "SIGQUIT":
 		return p, nil
 	}
 	named, p.err = true, errorNamed(action)
@@ -125,6 +126,13 @@ func (p *point) before(op Op, name string, half func()) error {
 		cut(2)
 	case "delay":
 		time.Sleep(p.delay)
+	case "SIGINT":
+		ask(syscall.SIGINT)
+	case "SIGTERM":
+		ask(syscall.SIGTERM)
+	case "SIGQUIT":
+		ask(syscall.SIGQUIT)
+		select {} // the caller holds the count
 	}
 	return p.err
 }
@@ -138,6 +146,22 @@ func (p *point) counts(op Op) bool {
 		return false
 	}
 	return true
+}
+
+// ask sends this process a signal that asks it to end, and returns when that
+// has been delivered.
+func ask(sig syscall.Signal) {
+	delivered := make(chan os.Signal, 1)
+	signal.Notify(delivered, sig)
+	defer signal.Stop(delivered)
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(sig)
+	}
+	if err != nil {
+		panic(err)
+	}
+	<-delivered
 }
 
 // kill ends this process as SIGKILL does. No other operation begins meanwhile:

@@ -247,22 +247,21 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 	defer cancel()
 	// The engine acts on both signals. That the second cancels is for what
 	// comes before its loop, such as reading many files.
-	caught := catchSignals(cancel)
-	defer caught.stop()
+	names, back := b.env.signals.handOver(cancel)
+	defer back()
+	if err := ctx.Err(); err != nil { // one came before
+		return runner.Ending{}, err
+	}
 
 	shown := b.view()
 	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
-	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, caught.names
+	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
 	o.Fresh, o.Imported, o.Saved, o.Select = b.start.fresh, b.start.imported, b.saved, b.options.selection
 	o.PlanFile = b.env.inWorkspace(b.options.plan)
 	if b.person != nil && b.env.options.output != string(view.JSON) {
 		o.Asker = b.person
 	}
 	ending, err = runner.Build(ctx, o)
-	if name, ok := caught.first.Load().(string); ok && errors.Is(err, context.Canceled) {
-		fmt.Fprintf(b.env.stderr, "Interrupted by %s\n", name)
-		err = &endedError{signal: name}
-	}
 	if lost := shown.Err(); lost != nil && !readerGone(lost) {
 		b.env.logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
 	}

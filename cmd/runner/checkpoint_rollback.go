@@ -25,6 +25,9 @@ type checkpointRollbackOptions struct {
 	json      bool
 	reason    string
 	given     string // flags that give the pipeline its variables, where a build goes back first
+	// again is the command that does it once more, given the checkpoint's id: what
+	// is named by its place among the others has another one then.
+	again func(id string) string
 }
 
 func newCheckpointRollbackCommand(env *environment) *cobra.Command {
@@ -42,6 +45,7 @@ captured had it been there, stay as they are.`,
 		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd, o.reference = args[0], args[1]
+			o.again = func(id string) string { return wordless(cmd, []string{o.prd, id}) }
 			return runCheckpointRollback(cmd.Context(), env, o)
 		},
 	}
@@ -103,6 +107,7 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 		return refusedRollback(ctx, env, cfg, store, w, o, plan.Target.ID, err)
 	}
 	o.reference = plan.Target.ID
+	env.signals.does(env.command(o.again(o.reference)))
 	sayRestoring(env, len(plan.Changes), o.json)
 	session, first, err := lockFinished(ctx, env, cfg, store, o.prd, w)
 	if err != nil {
@@ -232,7 +237,7 @@ func rollbackHint(prd string, err error) error {
 // rollbackFailed shows where a failed rollback leaves things.
 func rollbackFailed(env *environment, given string, st *checkpoint.State, err error) error {
 	var failed *checkpoint.RollbackError
-	if !errors.As(err, &failed) {
+	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
 		return rollbackHint(st.PRD, err)
 	}
 	var b strings.Builder

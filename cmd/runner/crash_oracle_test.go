@@ -32,11 +32,15 @@ func (s *crashSite) try(fault string) {
 	if hit && isKill(fault) != (r.code == -1) {
 		s.failf("it exits %d\n%s%s", r.code, r.stdout, r.told)
 	}
-	if hit && r.code != -1 {
+	switch {
+	case !hit:
+	case isSignal(fault):
+		s.endedAsAsked(r)
+	case r.code != -1:
 		s.notRetried(ops, at)
-	}
-	if hit && r.code == s.op.code && !tellsFault(r) {
-		s.notOnRecord()
+		if r.code == s.op.code && !tellsFault(r) {
+			s.notOnRecord()
+		}
 	}
 	s.acknowledged(r)
 	l := s.look("after it")
@@ -54,6 +58,25 @@ func (s *crashSite) try(fault string) {
 	s.op.again(s)
 	s.settled("done again")
 	s.noneAgain(done)
+}
+
+// endedAsAsked checks how a command ended that a signal asked to end: with the
+// signal's exit code and one line that says so and what to type next, unless all
+// was done by then. After SIGQUIT it does nothing more.
+func (s *crashSite) endedAsAsked(r ran) {
+	s.t.Helper()
+	name, _, _ := strings.Cut(s.fault, "@")
+	if r.code == s.op.code && name != "SIGQUIT" {
+		return
+	}
+	s.ended++
+	if want := endedCode(&endedError{signal: name}); r.code != want {
+		s.failf("it exits %d, want %d\n%s%s", r.code, want, r.stdout, r.told)
+	}
+	again := "`runner " + strings.Join(s.op.args[:2], " ")
+	if strings.Count(r.told, "Interrupted by "+name) != 1 || !strings.Contains(r.told, again) || strings.Contains(r.told, "goroutine ") || strings.Contains(r.told, "Error") {
+		s.failf("it says\n%s", r.told)
+	}
 }
 
 // at is the number of the operation that fails first.

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	crashEvery = flag.Int("crash.every", 0, "have it killed at every operation and torn in every write, and have each n-th operation fail; 0: a few of each command")
+	crashEvery = flag.Int("crash.every", 0, "have it killed at every operation and torn in every write, and have each n-th operation fail, or it asked to end there; 0: a few of each command")
 	crashSeed  = flag.Int("crash.seed", 1, "which of n operations fail, and where all readers look")
 	crashAt    = flag.String("crash.at", "", "only this fault, as a failure prints it")
 )
@@ -22,14 +22,15 @@ var (
 const crashClosely = 5
 
 // TestCrashPoints kills the real program before the nth operation that changes
-// a disk, or in the middle of a write, and has operations fail, once and from
-// then on, for each n of each command that changes something. After that,
+// a disk, or in the middle of a write, asks it to end by a signal, and has
+// operations fail, once and from then on, for each n of each command that changes
+// something. After that,
 // commands that only look must work, change nothing and show one boundary; what
 // was shown is on record; the command again, or the next one, brings state and
 // files to where they are without a fault; all of it is whole, nothing is left
 // over, and nothing that was done has run again.
 //
-// With -crash.every it is killed at every n. Which operations fail, and after
+// With -crash.every it is killed at every n. At which it is asked to end, which operations fail, and after
 // which faults all readers look, and not only some, is chosen by -crash.seed.
 //
 // What is written by other processes is not counted: git, and the workstreams
@@ -62,7 +63,7 @@ func TestCrashPoints(t *testing.T) {
 				})
 			}
 			sum.Add(int64(s.met))
-			t.Logf("%d operations, %d crash points met", len(s.ops), s.met)
+			t.Logf("%d operations, %d crash points met, ended by a signal at %d", len(s.ops), s.met, s.ended)
 			if s.met < len(faults)*9/10 { // some operations come in one run and not in the next
 				t.Errorf("%d of %d crash points were met", s.met, len(faults))
 			}
@@ -81,6 +82,9 @@ func (s *crashSite) faults() (all []string) {
 		for i, fault := range []string{"kill", "torn", "EIO"} {
 			all = append(all, fmt.Sprintf("%s@%d", fault, 1+(2*i+1)*n/8))
 		}
+		for i := range askingSignals() {
+			all = append(all, s.asked(1+(2*i+1)*n/6, i)...)
+		}
 		return append(all, lasting(1+7*n/8))
 	}
 	for at := 1; at <= n; at++ {
@@ -97,9 +101,25 @@ func (s *crashSite) faults() (all []string) {
 		if (at+*crashSeed)%(3**crashEvery) == 0 { // it ends a command early: what differs is where it begins
 			all = append(all, lasting(at))
 		}
+		if round := at + *crashSeed; round%(2**crashEvery) == 0 {
+			all = append(all, s.asked(at, round/(2**crashEvery))...)
+		}
 	}
 	return all
 }
+
+// asked has a signal ask the command to end. A run acts on signals by itself.
+func (s *crashSite) asked(at, which int) []string {
+	if s.op.runs {
+		return nil
+	}
+	all := askingSignals()
+	return []string{fmt.Sprintf("%s@%d", all[which%len(all)], at)}
+}
+
+func askingSignals() []string { return []string{"SIGINT", "SIGTERM", "SIGQUIT"} }
+
+func isSignal(fault string) bool { return strings.HasPrefix(fault, "SIG") }
 
 func isKill(fault string) bool {
 	return strings.HasPrefix(fault, "kill") || strings.HasPrefix(fault, "torn")

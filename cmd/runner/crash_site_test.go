@@ -35,6 +35,7 @@ type crashSite struct {
 	origin        *origin
 	fault, hit    string // what is tried, and the last operation it came to
 	met           int    // crash points so far
+	ended         int    // of these, where it ended because a signal asked it to
 	closely       bool   // all readers look at it, and every byte is checked
 }
 

@@ -34,6 +34,7 @@ type environment struct {
 	flags   *pflag.FlagSet // of the command that runs
 	running bool           // the command line was understood, its command runs
 	workdir string         // absolute; the workspace
+	signals signals        // that ask this process to end
 
 	config   *config      // what loadConfig made
 	log      hclog.Logger // what logger made

@@ -74,7 +74,7 @@ func wordless(cmd *cobra.Command, args []string) string {
 		placeholder, _ := pflag.UnquoteUsage(flag)
 		switch several, repeats := flag.Value.(pflag.SliceValue); {
 		case !flag.Changed, placeholder == freeText:
-		case flag.Value.Type() == "bool" && flag.Value.String() == "true":
+		case flag.NoOptDefVal != "" && flag.Value.String() == flag.NoOptDefVal: // a bool, or --resume
 			words = append(words, "--"+flag.Name)
 		case repeats:
 			for _, value := range several.GetSlice() {

@@ -53,7 +53,7 @@ func (p *logPrinter) follow(ctx context.Context, st *checkpoint.State, steps []l
 				return err
 			}
 		case err := <-ended:
-			return errors.Join(err, p.more(open))
+			return errors.Join(err, p.more(open), ctx.Err())
 		}
 	}
 }

@@ -17,7 +17,15 @@ import (
 )
 
 func main() {
-	os.Exit(execute(context.Background(), processEnvironment()))
+	env := processEnvironment()
+	// Whatever is cut off by that is taken for killed, and finished by the next command.
+	ctx, stop := env.signals.catch(context.Background(), func(name string) {
+		env.signals.tell(env, name, "")
+		os.Exit(endedCode(&endedError{signal: name}))
+	})
+	code := execute(ctx, env)
+	stop()
+	os.Exit(code)
 }
 
 // execute runs one command line and returns its exit code.
@@ -33,6 +41,7 @@ func execute(ctx context.Context, env *environment) int {
 	for _, warning := range env.warnings {
 		fmt.Fprintln(env.stderr, "Warning:", warning)
 	}
+	err = env.signals.interrupted(env, err)
 	reportError(env, err)
 	return exitCode(err)
 }

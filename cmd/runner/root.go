@@ -33,6 +33,7 @@ was proved done.
 			if err := env.begin(cmd.Flags()); err != nil {
 				return err
 			}
+			env.signals.does(env.command(wordless(cmd, args)))
 			return maskFreeText(env, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

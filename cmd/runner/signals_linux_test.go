@@ -141,6 +141,102 @@ func TestSignalEndsACapture(t *testing.T) {
 	}
 }
 
+// TestSignalEndsACommand: a command that is asked to end in the middle of a file
+// that takes hours to read ends soon, whatever asks, says in one line what does
+// the rest, and has done nothing by halves; the same command then does it.
+func TestSignalEndsACommand(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"checkpoint", "create", "PRD-001"},
+		{"checkpoint", "rollback", "PRD-001", "0", "--yes"},
+		{"plan", "PRD-001", "--resume"},
+		{"build", "PRD-001", "--resume=0", "--yes"},
+	} {
+		for sig, code := range map[syscall.Signal]int{
+			syscall.SIGINT: exitInterrupted, syscall.SIGTERM: exitTerminated, syscall.SIGHUP: exitTerminated, syscall.SIGQUIT: exitQuit,
+		} {
+			t.Run(strings.Join(args, " ")+" "+signalName(sig), func(t *testing.T) {
+				t.Parallel()
+				dir := newWorkspace(t, `pipeline "PRD-001" {
+  phase "one" {
+    workstream "WS1" { script = "test -e go" }
+  }
+}`)
+				big := filepath.Join(dir, "big")
+				write(t, dir, "big")
+				if err := os.WriteFile(filepath.Join(dir, "runner.yaml"), []byte("workspace:\n  include: [big]\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				run(t, dir, 1, "build", "PRD-001")
+				write(t, dir, "go")
+				before := run(t, dir, 0, "checkpoint", "list", "PRD-001")
+				if err := os.Truncate(big, 60<<30); err != nil {
+					t.Fatal(err)
+				}
+				l := launch(t, dir, args...)
+				await(t, "the file is being read", func() bool { return holds(l.cmd.Process.Pid, big) })
+				l.signal(sig)
+				told := l.exits(code)
+				again := "`runner " + strings.Join(args, " ") + "` again does what is left to do\n"
+				if strings.Count(told, "Interrupted by "+signalName(sig)) != 1 || !strings.HasSuffix(told, again) || strings.Contains(told, "goroutine ") {
+					t.Errorf("it says %q", told)
+				}
+				if err := os.Truncate(big, 1); err != nil {
+					t.Fatal(err)
+				}
+				if after := run(t, dir, 0, "checkpoint", "list", "PRD-001"); after != before {
+					t.Errorf("the checkpoints are\n%s\nand were\n%s", after, before)
+				}
+				run(t, dir, 0, args...)
+				run(t, dir, 0, "checkpoint", "validate", "PRD-001", "--deep")
+			})
+		}
+	}
+}
+
+// TestSignalsEndWhatWaits: what waits for a stream, where it can't be told of the first
+// signal, ends with the second.
+func TestSignalsEndWhatWaits(t *testing.T) {
+	t.Parallel()
+	from := newWorkspace(t, politePipeline)
+	config, large := []byte("workspace:\n  include: [large]\n"), make([]byte, 1<<20)
+	if err := errors.Join(os.WriteFile(filepath.Join(from, "runner.yaml"), config, 0o600), os.WriteFile(filepath.Join(from, "large"), large, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, from, "go")
+	run(t, from, 0, "build", "PRD-001")
+	run(t, from, 0, "checkpoint", "export", "PRD-001", "-o", "it.tar")
+	archive, err := os.ReadFile(filepath.Join(from, "it.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signals := range [][]syscall.Signal{{syscall.SIGINT, syscall.SIGINT}, {syscall.SIGTERM, syscall.SIGTERM}, {syscall.SIGQUIT}} {
+		last := signals[len(signals)-1]
+		t.Run(fmt.Sprint(len(signals), " ", signalName(last)), func(t *testing.T) {
+			t.Parallel()
+			in, out, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = out.Close() })
+			cmd := exec.CommandContext(t.Context(), "runner", "checkpoint", "import", "-")
+			cmd.Stdin = in
+			l := launchCommand(t, t.TempDir(), cmd)
+			_ = in.Close()                                                 // it has its own
+			if _, err := out.Write(archive[:len(archive)/2]); err != nil { // more than a pipe holds: it is reading
+				t.Fatal(err)
+			}
+			for _, sig := range signals {
+				l.signal(sig)
+			}
+			code := endedCode(&endedError{signal: signalName(last)})
+			if told := l.exits(code); !strings.HasPrefix(told, "Interrupted by "+signalName(last)) || !strings.Contains(told, ": `runner checkpoint import -` again") {
+				t.Errorf("it says %q", told)
+			}
+		})
+	}
+}
+
 // holds reports whether a process has a file open.
 func holds(pid int, file string) bool {
 	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))

@@ -91,7 +91,8 @@ func (s *starter) goBack(ctx context.Context) error {
 	if !namesCheckpoint(s.resume) {
 		return nil
 	}
-	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given}
+	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given,
+		again: func(id string) string { return "build " + s.prd + " --resume=" + id + s.given }}
 	if err := runRollback(ctx, s.env, s.cfg, s.store, s.files, s.person, o); err != nil {
 		return err
 	}
