@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,14 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"pgregory.net/rapid"
 )
+
+func TestMain(m *testing.M) {
+	// What is random is the same in every run, unless a flag says otherwise.
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 func globsOverlap(a, b string) bool {
 	for _, x := range compileGlob(a) {

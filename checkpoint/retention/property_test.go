@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"flag"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
+
+func TestMain(m *testing.M) {
+	// What is random is the same in every run, unless a flag says otherwise.
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // drawn is a session, a policy and a pass as rapid draws them.
 type drawn struct {

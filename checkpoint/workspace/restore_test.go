@@ -5,6 +5,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -174,6 +175,10 @@ func (d dying) Err() error {
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		os.Exit(dieRestoring(dir))
+	}
+	// What is random is the same in every run, unless a flag says otherwise.
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

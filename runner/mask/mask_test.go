@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/url"
@@ -14,6 +15,14 @@ import (
 
 	"pgregory.net/rapid"
 )
+
+func TestMain(m *testing.M) {
+	// What is random is the same in every run, unless a flag says otherwise.
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 const (
 	password = `p@ss/w"rd+ü<1>`

@@ -3,6 +3,7 @@ package view_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,14 @@ import (
 
 	"prdrunner/runner/view"
 )
+
+func TestMain(m *testing.M) {
+	// What is random is the same in every run, unless a flag says otherwise.
+	if err := flag.Set("rapid.seed", "1"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 func TestClean(t *testing.T) {
 	t.Parallel()
