@@ -5,8 +5,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,10 +38,7 @@ func TestCrashPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}
-	binary := filepath.Join(t.TempDir(), "runner")
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
-	}
+	binary := buildBinary(t, "failpoint")
 	var sum atomic.Int64
 	t.Cleanup(func() { t.Logf("%d crash points met, seed %d", sum.Load(), *crashSeed) })
 	for _, op := range crashOperations() {

@@ -373,10 +373,7 @@ func TestReadOnlyInMidRun(t *testing.T) {
 // the owner at work.
 func TestSlowSync(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "runner")
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
-	}
+	binary := buildBinary(t, "failpoint")
 	f := &faulty{what: "slow sync", rescue: t.TempDir()}
 	f.rollbackKiller = rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
 	f.state = filepath.Join(f.dir, ".runner")

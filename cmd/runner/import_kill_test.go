@@ -3,21 +3,23 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestKillImport kills imports with SIGKILL while their files are restored.
-// Readers tell of it, and the next command that changes the session brings the
-// rest.
+// TestKillImport kills imports with SIGKILL at moments that are spread over all
+// that they do. Readers tell of what is missing, and the next command that changes the
+// session, or the import again where there is no session yet, brings the rest.
 func TestKillImport(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}
-	binary := buildBinary(t)
+	binary := buildBinary(t, "failpoint")
 	from := &rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
 	from.write("PRD-001.hcl", rollbackPipeline, 0o644)
 	from.write("runner.yaml", "workspace:\n  include: [\"**\"]\n", 0o644)
@@ -26,46 +28,72 @@ func TestKillImport(t *testing.T) {
 	from.create()
 	archive := filepath.Join(t.TempDir(), "it.tar")
 	from.exits(0, "checkpoint", "export", "PRD-001", "-o", archive)
-	want := from.tree()
-	partly := 0
-	for range 5 {
-		r := &rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
-		r.killImport(archive)
-		if missing := len(want) - len(r.tree()); missing > 0 {
-			partly++
-			t.Logf("killed with %d files missing", missing)
-			if _, told := r.run(0, "checkpoint", "list", "PRD-001"); !strings.Contains(told, "was cut short: files may be missing") {
-				t.Errorf("files are missing, and a reader is told only %q", told)
-			}
-		}
-		r.create()
-		if diff := r.tree().diff(want); diff != "" {
-			t.Fatalf("after the next command: %s", diff)
+	k := &importKiller{archive: archive, want: from.tree()}
+	whole := &rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
+	ops := k.importUntil(whole, "EIO@1000000000") // which it never comes to
+	changes := slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return !strings.Contains(op, " change ") })
+	kills, missing := max(3, *killCount/10), map[int]bool{}
+	for i := range kills {
+		for kinds, all := range map[string]int{"": len(ops), ":change": len(changes)} { // of anything, and of the workspace
+			r := &rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
+			moment := fmt.Sprintf("kill@%d%s", 1+(2*i+1)*all/(2*kills), kinds)
+			k.importUntil(r, moment)
+			left := k.recover(r)
+			t.Logf("%s of %d: %d files missing", moment, all, left)
+			missing[left] = true
 		}
 	}
-	if partly == 0 {
-		t.Error("no import was killed in its middle: nothing was proved")
+	if len(missing) <= kills {
+		t.Errorf("the kills left %d different workspaces: they are not spread over the import", len(missing))
 	}
 }
 
-// killImport kills an import when its session is in place.
-func (r *rollbackKiller) killImport(archive string) {
+// importKiller kills imports of one archive.
+type importKiller struct {
+	archive string
+	want    tree
+}
+
+// importUntil imports into a workspace with a failpoint, and returns the
+// operations that were counted.
+func (k *importKiller) importUntil(r *rollbackKiller, failpoint string) []string {
 	r.t.Helper()
-	cmd := exec.Command(r.binary, "-C", r.dir, "checkpoint", "import", archive)
-	r.must(cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for {
-		if _, err := os.Lstat(r.path(".runner/PRD-001/journal.jsonl")); err == nil {
-			_ = cmd.Process.Kill() // it may have ended
-			<-ended
-			return
-		}
-		select {
-		case err := <-ended:
-			r.must(err)
-			return
-		default:
+	log := filepath.Join(r.t.TempDir(), "ops")
+	cmd := exec.Command(r.binary, "-C", r.dir, "checkpoint", "import", k.archive)
+	cmd.Env = append(os.Environ(), "RUNNER_FAILPOINT="+failpoint, "RUNNER_FAILPOINT_LOG="+log)
+	out, err := cmd.CombinedOutput()
+	if killed := cmd.ProcessState.ExitCode() == -1; killed != strings.HasPrefix(failpoint, "kill") {
+		r.t.Fatalf("with %s: %v\n%s", failpoint, err, out)
+	}
+	ops, err := os.ReadFile(log)
+	r.must(err)
+	return slices.Collect(strings.Lines(string(ops)))
+}
+
+// recover has a killed import finished, and returns how many files it had left out.
+func (k *importKiller) recover(r *rollbackKiller) int {
+	r.t.Helper()
+	missing, found := 0, r.tree()
+	for name, content := range k.want {
+		if found[name] != content {
+			missing++
 		}
 	}
+	switch _, err := os.Lstat(r.path(".runner/PRD-001/journal.jsonl")); {
+	case err != nil && missing < len(k.want):
+		r.t.Fatalf("there is no session, and %d files are missing, not %d", missing, len(k.want))
+	case err != nil:
+		r.exits(0, "checkpoint", "import", k.archive)
+	case missing > 0:
+		if _, told := r.run(0, "checkpoint", "list", "PRD-001"); !strings.Contains(told, "was cut short: files may be missing") {
+			r.t.Errorf("files are missing, and a reader is told only %q", told)
+		}
+		r.create()
+	default:
+		r.create()
+	}
+	if diff := r.tree().diff(k.want); diff != "" {
+		r.t.Fatalf("after the next command: %s", diff)
+	}
+	return missing
 }

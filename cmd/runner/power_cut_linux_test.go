@@ -76,10 +76,7 @@ func TestPowerCutAtOperations(t *testing.T) {
 	}
 	points, seed := max(1, *cutPoints), chosenCutSeed()
 	t.Logf("-cut.points=%d -cut.seed=%d", points, seed)
-	binary := filepath.Join(t.TempDir(), "runner")
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
-	}
+	binary := buildBinary(t, "failpoint")
 	for _, s := range cutScenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,10 +31,7 @@ func TestReadFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}
-	binary := filepath.Join(t.TempDir(), "runner")
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
-	}
+	binary := buildBinary(t, "failpoint")
 	for _, args := range readFaults() {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()

@@ -14,10 +14,7 @@ import (
 // name a power cut may take.
 func TestDirectoriesOfArtifactsAreDurableFirst(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "runner")
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
-	}
+	binary := buildBinary(t, "failpoint")
 	const source = `
 pipeline "PRD-001" {
   phase "one" {

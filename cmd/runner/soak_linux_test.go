@@ -4,8 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,10 +18,7 @@ func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}
-	s := &soaking{t: t, failpoints: filepath.Join(t.TempDir(), "runner")}
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", s.failpoints, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build the command with failpoints: %v\n%s", err, out)
-	}
+	s := &soaking{t: t, failpoints: buildBinary(t, "failpoint")}
 	if *soak == 0 { // one binary is enough
 		s.binary = s.failpoints
 		s.cut(cutScenarios()[0], 1)
