@@ -74,6 +74,7 @@ type loggedStep struct {
 	label    string // for people
 	log      string
 	attempts int // 0: it has not begun
+	gate     bool
 }
 
 // loggedSteps lists what has a log, in the order of the pipeline: everything,
@@ -83,12 +84,12 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 	addGates := func(owner string, list []*checkpoint.Gate) {
 		for _, g := range list {
 			bare, _, _ := strings.Cut(g.Label, " (")
-			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts})
+			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, true})
 		}
 	}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
-			all = append(all, loggedStep{w.Name, w.Name, w.Attempts})
+			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, false})
 			addGates(w.Name, w.Gates)
 		}
 		addGates(p.Name, p.Gates)
@@ -123,6 +124,7 @@ type logPrinter struct {
 
 func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 	printed := false
+	var absent []string
 	for _, s := range steps {
 		n := attempt
 		if n == 0 {
@@ -133,7 +135,10 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 		}
 		f, err := runner.OpenLog(p.store.LogPath(p.prd, s.log, n))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it had no process: a condition, a metric, an approval
+			if !s.gate && n <= s.attempts { // a gate may have had no process: a condition, a metric, an approval
+				absent = append(absent, fmt.Sprintf("attempt %d of %s", n, s.label))
+			}
+			continue
 		}
 		if err != nil {
 			return fmt.Errorf("read log: %w", err)
@@ -146,11 +151,24 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 	if printed {
 		return nil
 	}
-	what := "no workstream has begun"
-	if p.named {
+	return p.nothing(steps, absent)
+}
+
+// nothing says why no log was printed: those that are absent were there once, where
+// the session has been.
+func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
+	what, hint := "no workstream has begun", fmt.Sprintf("`runner status %s` shows where it stands", p.prd)
+	switch {
+	case len(absent) > 0:
+		what = "the log of " + absent[0] + " is not here"
+		if more := len(absent) - 1; more > 0 {
+			what += fmt.Sprintf(", nor %d more", more)
+		}
+		hint = fmt.Sprintf("what was exported elsewhere brings logs only where `runner checkpoint export %s --logs` took them along", p.prd)
+	case p.named:
 		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, times(steps[0].attempts))
 	}
-	return withHint(usageErrorf("%s", what), fmt.Sprintf("`runner status %s` shows where it stands", p.prd))
+	return withHint(usageErrorf("%s", what), hint)
 }
 
 func times(n int) string {
