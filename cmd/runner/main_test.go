@@ -37,6 +37,8 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
+			// Else each command that is run with the race detector sleeps for a second.
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.MkdirAll(env.WorkDir+"/home", 0o755)
 		},
 	})
