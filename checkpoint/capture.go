@@ -40,6 +40,7 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 		o.Ref = captureRef(s, id, x.next())
 	}
 	c, err := w.Capture(ctx, o)
+	x.uncaptured = err != nil
 	if err != nil {
 		return c, err
 	}

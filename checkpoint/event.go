@@ -390,6 +390,9 @@ type CheckpointCreated struct {
 	Modified int      `json:"modified,omitempty"` // files changed since the checkpoint before
 	Git      *Git     `json:"git,omitempty"`
 	Removes  []string `json:"removes,omitempty"` // what retention drops because of it
+	// Uncaptured says that the files were to be captured for it, and could not be:
+	// those of the last capture before it come back.
+	Uncaptured bool `json:"uncaptured,omitempty"`
 }
 
 // CheckpointsRemoved drops checkpoints that retention or a person no longer keeps.

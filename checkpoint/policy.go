@@ -77,6 +77,18 @@ func (p Policy) wants(t Trigger) bool {
 	return on || !listed
 }
 
+// captures reports whether the files are captured for a checkpoint of the trigger,
+// while nothing runs.
+func (t Trigger) captures() bool {
+	switch t {
+	case TriggerStart, TriggerPhaseTransition, TriggerPause, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd,
+		TriggerComplete, TriggerPreRollback:
+		return true
+	case TriggerManual, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed, TriggerConflictStart, TriggerConflictResolved:
+	}
+	return false
+}
+
 // isMandatory reports whether the trigger cannot be switched off by itself.
 func (t Trigger) isMandatory() bool {
 	switch t {

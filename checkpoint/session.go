@@ -45,12 +45,13 @@ type Session struct {
 	needed  map[string]string            // ids that must not go at this moment, and why
 	derived derived
 
-	unclean bool
-	runs    bool      // a run began or went on in it
-	late    bool      // it was told what could not be written behind what is done
-	orphans []Process // that were ended when it was locked
-	bad     *PoisonedError
-	closed  bool
+	unclean    bool
+	runs       bool      // a run began or went on in it
+	late       bool      // it was told what could not be written behind what is done
+	uncaptured bool      // the last capture failed
+	orphans    []Process // that were ended when it was locked
+	bad        *PoisonedError
+	closed     bool
 }
 
 // Ack tells that a commit is durable, or why none ever will be again.

@@ -26,6 +26,7 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 		Reason:   Text(reason),
 		Git:      git,
 	}
+	e.Uncaptured = x.uncaptured && t.captures()
 	// The place in the commit tells apart two of one trigger in one commit.
 	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, x.pending.Seq, t, len(x.pending.Events))
 	phase := e.Phase

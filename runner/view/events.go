@@ -154,7 +154,11 @@ func frequent(t checkpoint.Trigger) bool {
 func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
 	v.files += e.Created + e.Modified
 	if v.verbose || !frequent(e.Trigger) {
-		v.page.printf("%s checkpoint %s (%s)\n", v.page.paint(green, "✓"), e.ID, contents(v.files, e))
+		mark := v.page.paint(green, "✓")
+		if e.Uncaptured {
+			mark = v.page.paint(yellow, "!")
+		}
+		v.page.printf("%s checkpoint %s (%s)\n", mark, e.ID, contents(v.files, e))
 		v.files = 0
 	}
 }
@@ -163,6 +167,9 @@ func contents(files int, e checkpoint.CheckpointCreated) string {
 	s := Plural(files, "file")
 	if e.Git != nil && e.Git.Commit != "" {
 		s += ", git " + ShortCommit(e.Git.Commit)
+	}
+	if e.Uncaptured {
+		s += "; the workspace is not captured with it"
 	}
 	return s
 }
