@@ -22,8 +22,8 @@ pipeline "PRD-001" {
       script = <<-EOT
         trap "echo asked > asked; exit 1" TERM
         test ! -e go || exit 0
-        echo $$ > pid.tmp; mv pid.tmp pid
-        until test -e go; do sleep 0.02; done
+        echo $$ > pid.tmp; mv pid.tmp pid || :
+        until test -e go; do sleep 0.02 || :; done
       EOT
     }
   }
@@ -108,10 +108,17 @@ func TestSignalEndsACapture(t *testing.T) {
 		{syscall.SIGINT, "SIGINT", exitInterrupted},
 		{syscall.SIGTERM, "SIGTERM", exitTerminated},
 		{syscall.SIGQUIT, "SIGQUIT", exitQuit},
+		{syscall.SIGTERM, "SIGTERM in git", exitTerminated},
+		{syscall.SIGQUIT, "SIGQUIT in git", exitQuit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := newWorkspace(t, politePipeline)
+			if strings.HasSuffix(tt.name, " in git") {
+				if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", dir).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}
 			big := filepath.Join(dir, "big")
 			write(t, dir, "big")
 			// What is written of it is nothing much, should nobody stop it.
@@ -120,10 +127,13 @@ func TestSignalEndsACapture(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := launch(t, dir, "build", "PRD-001")
-			await(t, "the capture has begun", func() bool { return holds(l.cmd.Process.Pid, big) })
+			await(t, "the capture has begun", func() bool { return isHeld(big) })
 			l.signal(tt.signal)
 			l.exits(tt.code)
-			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+tt.name) || !strings.Contains(shown, "the files are not captured") {
+			if isHeld(big) {
+				t.Error("the file is still being read")
+			}
+			if shown := l.stdout.String(); !strings.Contains(shown, "PRD-001 interrupted by "+signalName(tt.signal)) || !strings.Contains(shown, "the files are not captured") {
 				t.Errorf("it showed %q", shown)
 			}
 			if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "paused (interrupted)") {
@@ -174,7 +184,7 @@ func TestSignalEndsACommand(t *testing.T) {
 					t.Fatal(err)
 				}
 				l := launch(t, dir, args...)
-				await(t, "the file is being read", func() bool { return holds(l.cmd.Process.Pid, big) })
+				await(t, "the file is being read", func() bool { return isHeld(big) })
 				l.signal(sig)
 				told := l.exits(code)
 				again := "`runner " + strings.Join(args, " ") + "` again does what is left to do\n"
@@ -237,9 +247,9 @@ func TestSignalsEndWhatWaits(t *testing.T) {
 	}
 }
 
-// holds reports whether a process has a file open.
-func holds(pid int, file string) bool {
-	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+// isHeld reports whether a process has a file open, be it git.
+func isHeld(file string) bool {
+	fds, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	return err == nil && slices.ContainsFunc(fds, func(fd string) bool {
 		target, err := os.Readlink(fd)
 		return err == nil && target == file
