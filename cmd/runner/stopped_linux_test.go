@@ -40,6 +40,7 @@ func TestEndWithoutARecordIsUnknown(t *testing.T) {
 			l := launch(t, dir, "build", "PRD-001")
 			child := awaitPID(t, dir, "pid")
 			l.signal(syscall.SIGSTOP)
+			await(t, "it has stopped", func() bool { return processState(t, l.cmd.Process.Pid) == "T" })
 			write(t, dir, "go")
 			awaitZombie(t, child)
 			l.signal(syscall.SIGKILL)
