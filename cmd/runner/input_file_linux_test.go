@@ -52,13 +52,14 @@ func ends(t *testing.T, binary, dir string, command ...string) (code int, said s
 	var out bytes.Buffer
 	cmd := exec.Command(binary, command...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, time.Second
+	memory := measured(t, cmd)
 	must(cmd.Start())
 	hung := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	_ = cmd.Wait() // the exit code says the same
 	if !hung.Stop() {
 		t.Fatalf("runner %q hangs: %s", command, out.Bytes())
 	}
-	if used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; used > enough {
+	if used := memory(); used > enough {
 		t.Errorf("runner %q used %d MiB", command, used>>20)
 	}
 	return cmd.ProcessState.ExitCode(), out.String()

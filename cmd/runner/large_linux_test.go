@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -187,14 +186,14 @@ pipeline "PRD-001" {
 				if !discard {
 					cmd.Stdout, cmd.Stderr = &out, &out
 				}
+				memory := measured(t, cmd)
 				_ = cmd.Run() // the exit code says the same
 				if code := cmd.ProcessState.ExitCode(); code != want {
 					t.Fatalf("runner %q: exit code %d\n%.2000s", args, code, out.String())
 				}
-				peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-				t.Logf("runner %q: %d MiB", args, peak>>20)
-				if peak > enough {
-					t.Errorf("runner %q used %d MiB", args, peak>>20)
+				t.Logf("runner %q: %d MiB", args, memory()>>20)
+				if memory() > enough {
+					t.Errorf("runner %q used %d MiB", args, memory()>>20)
 				}
 				if out.Len() > 64<<10 {
 					t.Errorf("runner %q shows %d bytes: %.200s", args, out.Len(), out.String())
