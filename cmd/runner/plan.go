@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,7 +59,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		return err
 	}
 	defer on.close()
-	if err := refusePlanFile(env, on, o.out); err != nil {
+	if err := errors.Join(refuseReplacing(env, o.out), refusePlanFile(env, on, o.out)); err != nil {
 		return err
 	}
 	p, options := on.pipeline, on.looking(env)
@@ -183,6 +184,19 @@ func refusePlanFile(env *environment, on *setup, name string) error {
 	return nil
 }
 
+// refuseReplacing refuses a file for a plan that holds something else, the
+// pipeline for one: a plan replaces plans alone.
+func refuseReplacing(env *environment, name string) error {
+	if name == "" {
+		return nil
+	}
+	data, err := readRegular(env.path(name))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (len(data) == 0 || holdsPlan(data)) {
+		return nil
+	}
+	return withHint(usageErrorf("%s is there, and is no plan that a new one could replace", name), "name another file, or remove it")
+}
+
 // writePlan writes a plan so that there is never half of one.
 func writePlan(path string, plan *runner.Plan) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
@@ -203,6 +217,19 @@ func writePlan(path string, plan *runner.Plan) (err error) {
 	return nil
 }
 
+// planHead is what tells a plan from other JSON, and one plan from another.
+type planHead struct {
+	FormatVersion string `json:"format_version"`
+	PRD           string `json:"prd"`
+	Facts         string `json:"facts"`
+}
+
+// holdsPlan reports whether a file holds a plan, of whatever version.
+func holdsPlan(data []byte) bool {
+	var head planHead
+	return json.Unmarshal(data, &head) == nil && head.FormatVersion != "" && head.Facts != ""
+}
+
 // readPlan reads the plan that --plan names, nil without one.
 func readPlan(env *environment, name, prd string) (*runner.Plan, error) {
 	if name == "" {
@@ -212,10 +239,7 @@ func readPlan(env *environment, name, prd string) (*runner.Plan, error) {
 	if err != nil {
 		return nil, usageErrorf("read plan: %w", err)
 	}
-	var head struct {
-		FormatVersion string `json:"format_version"`
-		PRD           string `json:"prd"`
-	}
+	var head planHead
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, usageErrorf("%s is no plan: %w", name, err)
 	}
