@@ -43,7 +43,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 		g.records = append(g.records, r)
 		err := x.store.glanceAt(ctx, g, r, x.live.spans)
 		if ctx.Err() != nil {
-			return nil, err
+			return nil, ctx.Err()
 		}
 		if err != nil {
 			g.warnings = append(g.warnings, fmt.Sprintf("what %s holds is not known: %v", filepath.FromSlash(p.id), err))

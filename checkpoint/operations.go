@@ -56,8 +56,10 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	return nil
 }
 
-// commit makes everything durable, and what is derived from it too.
+// commit makes everything durable, and what is derived from it too. It does so
+// although ctx may be done: Close would do it in any case, and nobody would know.
 func (x *Session) commit(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
 	if _, err := x.Drain(ctx); err != nil {
 		return err
 	}
@@ -67,6 +69,7 @@ func (x *Session) commit(ctx context.Context) error {
 // Publish is commit where the first is all that was asked for: it is done even
 // if what is derived from it can't be written, which Options.Late is told then.
 func (x *Session) Publish(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
 	if _, err := x.Drain(ctx); err != nil {
 		return err
 	}

@@ -606,6 +606,27 @@ func TestTidy(t *testing.T) {
 	}
 }
 
+// TestTidyGivesUp: one who wants no more of it is told so, and the session is as it was.
+func TestTidyGivesUp(t *testing.T) {
+	t.Parallel()
+	c := newScene(t, store.NewMemory())
+	x := lockPRD(t, c.open(), "PRD-009")
+	produce(t, x, "w0", put(t, c.open(), "out", "version 3"))
+	mark(t, x, TriggerWorkstreamComplete)
+	commit(t, x)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := x.Tidy(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	done, err := x.Tidy(context.Background(), nil)
+	must(t, err)
+	must(t, x.Close())
+	if done.Collected.Objects != 3 {
+		t.Errorf("the next one lets go of %+v", done)
+	}
+}
+
 // TestTidyLeavesWhatOthersMayNeed: while somebody else is at work nothing is
 // collected, since what they refer to again may not be on record yet; the next
 // one who is alone does it.

@@ -125,10 +125,7 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		ID: uuid.NewString(), To: plan.Target.ID, ToSeq: plan.Target.Seq, ToStep: plan.Target.Step, Safety: safety,
 		Scope: plan.Scope, Force: o.Force, Reason: Text(o.Reason), By: o.By,
 	})
-	if _, err := x.Drain(ctx); err != nil {
-		return err
-	}
-	return x.WriteDerived(ctx, true)
+	return x.commit(ctx)
 }
 
 // safetyPatterns are the patterns of the capture that undoes a rollback: those
@@ -195,7 +192,7 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 	}
 	valid := x.State().validIDs()
 	x.Add(e)
-	if _, err := x.Drain(ctx); err != nil {
+	if _, err := x.Drain(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
 	now := x.State()
@@ -316,8 +313,5 @@ func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, inte
 		return failed
 	}
 	x.Add(RollbackFailed{ID: intent.ID, Error: Text(cause.Error())})
-	if _, err := x.Drain(ctx); err != nil {
-		return errors.Join(failed, err)
-	}
-	return errors.Join(failed, x.WriteDerived(ctx, true))
+	return errors.Join(failed, x.commit(ctx))
 }

@@ -2,30 +2,34 @@ package runner
 
 import (
 	"path"
+	"path/filepath"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"prdrunner/pipeline"
 )
 
-// Claims names what of a pipeline a file of the workspace would belong to, such
-// as "the inputs of WS1"; "" for nothing. A plan that is written there is no longer
+// Claims says what a file of the workspace would be to a pipeline, such as "among
+// the inputs of WS1"; "" for nothing. A plan that is written there is no longer
 // the plan of what is there.
 func Claims(p *pipeline.Pipeline, file string) string {
+	if p.Document != "" && file == path.Clean(filepath.ToSlash(p.Document)) {
+		return "the document of " + p.ID
+	}
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			switch {
 			case claimed(ws.Inputs, file):
-				return "the inputs of " + ws.Name
+				return "among the inputs of " + ws.Name
 			case claimed(ws.Artifacts, file):
-				return "the artifacts of " + ws.Name
+				return "among the artifacts of " + ws.Name
 			}
 			if g := judges(ws.Gates, file); g != nil {
-				return "what " + g.Label() + " judges"
+				return "among what " + g.Label() + " judges"
 			}
 		}
 		if g := judges(phase.Gates, file); g != nil {
-			return "what " + g.Label() + " judges"
+			return "among what " + g.Label() + " judges"
 		}
 	}
 	return ""

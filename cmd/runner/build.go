@@ -160,7 +160,9 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error {
 	ending, err := b.run(ctx, session)
 	if err == nil && !ending.Unwritten {
-		err = b.tidy(ctx, session)
+		if err = b.tidy(ctx, session); errors.Is(err, context.Canceled) {
+			err = nil // the run has ended as it has: what it no longer needs, the next one lets go of
+		}
 	}
 	saveCache(b.env, b.files)
 	closed := session.Close()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -129,6 +130,12 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err := confirm(ctx, d.env.terminal(), d.o.yes, question); err != nil {
 		return err
 	}
+	// A name such as latest~1 means another one when this one is gone.
+	options.References = nil
+	for _, c := range plan.Checkpoints {
+		options.References = append(options.References, c.ID)
+	}
+	d.env.signals.does(d.env.command("checkpoint delete " + text.ShellWord(d.o.prd) + " " + strings.Join(options.References, " ")))
 	session, err := lockSession(ctx, d.env, d.cfg, d.store, d.o.prd, d.files)
 	if err != nil {
 		return err
@@ -137,6 +144,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 	if err != nil {
 		return d.hint(err)
 	}
+	d.env.signals.does(d.env.command("checkpoint prune " + text.ShellWord(d.o.prd)))
 	if err := collect(ctx, d.env, d.store, d.files, &d.objects); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 	if err != nil {
 		return err
 	}
-	in, err := openArchive(env, o.file)
+	in, err := openArchive(ctx, env, o.file)
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 }
 
 // openArchive opens the file that is imported.
-func openArchive(env *environment, name string) (io.ReadCloser, error) {
+func openArchive(ctx context.Context, env *environment, name string) (io.ReadCloser, error) {
 	if name == standardStream {
-		return io.NopCloser(env.stdin), nil
+		return io.NopCloser(env.input(ctx)), nil
 	}
 	const hint = "name the archive that `runner checkpoint export` wrote"
 	f, err := os.OpenFile(env.path(name), os.O_RDONLY|workspace.NonBlock, 0) // of a pipe, it waits for nobody

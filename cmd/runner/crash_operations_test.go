@@ -54,9 +54,10 @@ type crashOperation struct {
 	args     []string
 	code     int // of the command without a fault
 	runs     bool
-	validity int  // exit code of validate --deep after it: the session of an older version has no objects
-	steps    bool // it makes more than one step: in between, readers show neither end
-	undoes   bool // where it fails it takes back what it did, or says that another command will
+	validity int    // exit code of validate --deep after it: the session of an older version has no objects
+	steps    bool   // it makes more than one step: in between, readers show neither end
+	undoes   bool   // where it fails it takes back what it did, or says that another command will
+	record   string // the kind of event that is all that was asked for; "": there is none
 	prepare  func(*crashSite)
 	again    func(*crashSite)         // after it failed
 	shown    func(*crashSite, string) // holds of what was printed before it was killed
@@ -100,12 +101,12 @@ func crashOperations() []crashOperation {
 		},
 		{
 			name: "create", args: []string{"checkpoint", "create", "PRD-001", "--json"},
-			prepare: (*crashSite).failed, again: repeated(0), shown: (*crashSite).isListed,
+			prepare: (*crashSite).failed, again: repeated(0), shown: (*crashSite).isListed, record: "checkpoint.created",
 			always: []string{"EIO@1:sync", "EIO@2:sync", "EIO@3:sync", "EIO@4:sync"},
 		},
 		{
 			name: "create in git", args: []string{"checkpoint", "create", "PRD-001", "--json"},
-			prepare: (*crashSite).changedInGit, again: repeated(0), shown: (*crashSite).isListed,
+			prepare: (*crashSite).changedInGit, again: repeated(0), shown: (*crashSite).isListed, record: "checkpoint.created",
 		},
 		{
 			name: "prune", args: []string{"checkpoint", "prune", "PRD-001", "--older-than", "1ms", "--yes"},
@@ -119,7 +120,7 @@ func crashOperations() []crashOperation {
 			prepare: (*crashSite).failedBeforeOnce, again: goOn(1)},
 		{name: "archive", args: []string{"checkpoint", "archive", "PRD-001"}, prepare: (*crashSite).failed, again: repeated(0, 2)},
 		{name: "abandon", args: []string{"abandon", "PRD-001", "--yes"}, prepare: (*crashSite).failed, again: repeated(0, 2)},
-		{name: "delete", args: []string{"checkpoint", "delete", "PRD-001", "0", "--yes"}, prepare: (*crashSite).complete, again: repeated(0, 2), steps: true},
+		{name: "delete", args: []string{"checkpoint", "delete", "PRD-001", "0", "--yes"}, prepare: (*crashSite).complete, again: repeated(0, 2), steps: true, record: "checkpoints.removed"},
 		{
 			name: "delete a session", args: []string{"checkpoint", "delete", "PRD-001", "--session", "--yes"},
 			prepare: (*crashSite).failed, again: repeated(0, 2), steps: true,
@@ -133,8 +134,8 @@ func crashOperations() []crashOperation {
 			prepare: (*crashSite).damagedJournal, again: repeated(0, 2), steps: true,
 		},
 		{name: "migrate", prd: "PRD-010", validity: 5, args: []string{"checkpoint", "migrate", "PRD-010"}, prepare: (*crashSite).old, again: repeated(0), steps: true},
-		{name: "pin", args: []string{"checkpoint", "pin", "PRD-001", "0"}, prepare: (*crashSite).failed, again: repeated(0)},
-		{name: "approve", args: []string{"approve", "PRD-001", "sign-off"}, prepare: (*crashSite).paused, again: repeated(0, 2)},
+		{name: "pin", args: []string{"checkpoint", "pin", "PRD-001", "0"}, prepare: (*crashSite).failed, again: repeated(0), record: "checkpoint.pinned"},
+		{name: "approve", args: []string{"approve", "PRD-001", "sign-off"}, prepare: (*crashSite).paused, again: repeated(0, 2), record: "gate.approved"},
 	}
 }
 

@@ -29,6 +29,7 @@ type crashSite struct {
 	op     crashOperation
 
 	ops           []string // of the command, without a fault: kind and name
+	recorded      int      // how much of what it is to put on record was there before
 	before, after looked
 	treeBefore    tree
 	tree          tree // after the command
@@ -91,6 +92,7 @@ func (s *crashSite) prepare() {
 	if data, err := os.ReadFile(s.path("ran")); err == nil {
 		s.must(os.WriteFile(s.path("kept-ran"), data, 0o600))
 	}
+	s.recorded = s.records()
 	s.before, s.treeBefore = s.look("before it"), readTree(s.t, s.path("w"))
 	if r := s.run("", s.op.args...); r.code != s.op.code {
 		s.failf("it exits %d, want %d\n%s%s", r.code, s.op.code, r.stdout, r.told)

@@ -77,38 +77,45 @@ func (e *endedError) Error() string {
 
 // exitCode is the one place where an error becomes an exit code.
 func exitCode(err error) int {
+	if code, known := knownCode(err); known {
+		return code
+	}
+	return exitDamaged // the system refused something; no work has failed
+}
+
+// knownCode is the code of an error that this program knows.
+func knownCode(err error) (code int, known bool) {
 	var ended *endedError
 	var early *runner.InterruptedError
 	switch {
 	case err == nil:
-		return exitComplete
+		return exitComplete, true
 	case errors.As(err, &ended):
-		return endedCode(ended)
+		return endedCode(ended), true
 	case errors.As(err, &early):
-		return endedCode(&endedError{signal: early.Signal})
+		return endedCode(&endedError{signal: early.Signal}), true
 	case errors.Is(err, errWouldChange):
-		return exitFailed
+		return exitFailed, true
 	case errors.Is(err, errAlreadyComplete):
-		return exitAlreadyComplete
+		return exitAlreadyComplete, true
 	case errors.Is(err, errUnwritten):
-		return exitPaused
+		return exitPaused, true
 	case isA[*checkpoint.LockedError](err), errors.Is(err, checkpoint.ErrLockLost):
-		return exitLocked
+		return exitLocked, true
 	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
 		isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err), isA[*workspace.VersionError](err),
 		isA[*checkpoint.LackingError](err), isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
 		errors.Is(err, errDamageShown), isA[*checkpoint.UnfinishedRollbackError](err), isA[*checkpoint.HeadMovedError](err), isA[*keptError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
 		errors.Is(err, runner.ErrStale), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
-		return exitDamaged
+		return exitDamaged, true
 	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err),
 		isA[*workspace.GitStateError](err), isA[*workspace.ObstructedError](err),
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, checkpoint.ErrNoCheckpoint):
-		return exitUsage
-	default: // the system refused something; no work has failed
-		return exitDamaged
+		return exitUsage, true
 	}
+	return 0, false
 }
 
 // isA reports whether an error of type E is in the chain.

@@ -23,12 +23,11 @@ type fmtOptions struct {
 	check  bool
 	diff   bool
 	env    *environment
-	stdin  io.Reader
 	stdout io.Writer
 }
 
 func newFmtCommand(env *environment) *cobra.Command {
-	o := fmtOptions{env: env, stdin: env.stdin, stdout: env.stdout}
+	o := fmtOptions{env: env, stdout: env.stdout}
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR|-]...",
 		Short: "Give pipeline files their canonical layout",
@@ -46,14 +45,14 @@ writes standard output.`,
 	return cmd
 }
 
-func runFmt(_ context.Context, o fmtOptions) error {
+func runFmt(ctx context.Context, o fmtOptions) error {
 	files, err := o.files()
 	if err != nil {
 		return err
 	}
 	var changed, invalid bool
 	for _, file := range files {
-		one, err := o.format(file)
+		one, err := o.format(ctx, file)
 		if errors.Is(err, errDiagnosed) {
 			invalid = true
 			continue
@@ -116,8 +115,8 @@ func (o fmtOptions) files() ([]string, error) {
 }
 
 // format brings one file into its layout and reports whether that changes it.
-func (o fmtOptions) format(path string) (bool, error) {
-	source, name, err := o.read(path)
+func (o fmtOptions) format(ctx context.Context, path string) (bool, error) {
+	source, name, err := o.read(ctx, path)
 	if err != nil {
 		return false, err
 	}
@@ -151,12 +150,12 @@ func (o fmtOptions) format(path string) (bool, error) {
 }
 
 // read returns a text and the name under which it is shown.
-func (o fmtOptions) read(path string) ([]byte, string, error) {
+func (o fmtOptions) read(ctx context.Context, path string) ([]byte, string, error) {
 	if path != standardInput {
 		source, err := readSource(path)
 		return source, o.env.display(path), err
 	}
-	source, err := io.ReadAll(o.stdin)
+	source, err := io.ReadAll(o.env.input(ctx))
 	if err != nil {
 		return nil, "", fmt.Errorf("read standard input: %w", err)
 	}

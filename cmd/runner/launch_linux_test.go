@@ -57,7 +57,10 @@ func launch(t *testing.T, dir string, args ...string) *launched {
 func launchCommand(t *testing.T, dir string, cmd *exec.Cmd) *launched {
 	t.Helper()
 	l := &launched{t: t, cmd: cmd, ended: make(chan struct{})}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &l.stdout, &l.stderr
+	cmd.Dir, cmd.Stdout = dir, &l.stdout
+	if cmd.Stderr == nil {
+		cmd.Stderr = &l.stderr
+	}
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "HOME="+dir)
 	cmd.WaitDelay = patience
 	if err := cmd.Start(); err != nil {

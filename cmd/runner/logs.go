@@ -51,6 +51,7 @@ control characters are made harmless, unless --raw is given.`,
 }
 
 func runLogs(ctx context.Context, env *environment, o logsOptions) error {
+	env.signals.does("") // it changes nothing
 	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err

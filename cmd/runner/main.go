@@ -19,13 +19,8 @@ import (
 func main() {
 	env := processEnvironment()
 	// Whatever is cut off by that is taken for killed, and finished by the next command.
-	ctx, stop := env.signals.catch(context.Background(), func(name string) {
-		env.signals.tell(env, name, "")
-		os.Exit(endedCode(&endedError{signal: name}))
-	})
-	code := execute(ctx, env)
-	stop()
-	os.Exit(code)
+	ctx := env.signals.catch(context.Background(), func(name, what string) { endAtOnce(env, name, what) })
+	os.Exit(execute(ctx, env))
 }
 
 // execute runs one command line and returns its exit code.

@@ -59,7 +59,10 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		return err
 	}
 	defer on.close()
-	if err := errors.Join(refuseReplacing(env, o.out), refusePlanFile(env, on, o.out)); err != nil {
+	if err := refuseReplacing(env, o.out); err != nil {
+		return err
+	}
+	if err := refusePlanFile(env, on, o.out); err != nil {
 		return err
 	}
 	p, options := on.pipeline, on.looking(env)
@@ -168,20 +171,39 @@ func planState(ctx context.Context, env *environment, on *setup, o *runner.Optio
 	return nil, nil
 }
 
-// refusePlanFile refuses a file for a plan that the pipeline takes in: each plan
-// that is written there would change what it is a plan of. The state directory is
-// never taken in.
+// refusePlanFile refuses a file for a plan that has another meaning: each plan
+// that is written to what the pipeline takes in would change what it is a plan of.
 func refusePlanFile(env *environment, on *setup, name string) error {
-	file := env.inWorkspace(name)
-	rel, err := filepath.Rel(on.store.Dir(), env.path(name))
-	if file == "" || err == nil && filepath.IsLocal(rel) {
+	if name == "" {
 		return nil
 	}
-	if of := runner.Claims(on.pipeline, file); of != "" {
-		return withHint(usageErrorf("%s is among %s, so that a plan in it would change what it is a plan of", file, of),
-			"name a file outside the workspace, or one that no pattern of the pipeline matches")
+	const hint = "name a file outside the workspace, or one that no pattern of the pipeline matches"
+	path := withoutLinks(env.path(name))
+	if rel, err := filepath.Rel(withoutLinks(on.store.Dir()), path); err == nil && filepath.IsLocal(rel) {
+		return withHint(usageErrorf("%s is in the directory of the state, where a plan would be taken for part of it", name), hint)
+	}
+	base := withoutLinks(filepath.Join(env.workdir, "runner"))
+	if slices.ContainsFunc(configExtensions(), func(extension string) bool { return path == base+extension }) {
+		return withHint(usageErrorf("%s would be taken for the configuration", name), hint)
+	}
+	rel, err := filepath.Rel(withoutLinks(env.workdir), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	if of := runner.Claims(on.pipeline, filepath.ToSlash(rel)); of != "" {
+		return withHint(usageErrorf("%s is %s, so that a plan in it would change what it is a plan of", name, of), hint)
 	}
 	return nil
+}
+
+// withoutLinks is a path with the links in its directory followed, as far as that
+// is there.
+func withoutLinks(path string) string {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(dir, filepath.Base(path))
 }
 
 // refuseReplacing refuses a file for a plan that holds something else, the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +10,17 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"prdrunner/checkpoint"
 )
 
-// unwindGrace is how long a command may take, once it is asked to end, to take
-// back what it has begun. What it leaves then, the next command finishes.
-const unwindGrace = 5 * time.Second
+const (
+	// unwindGrace is how long a command may take, once it is asked to end, to
+	// take back what it has begun. What it leaves then, the next command finishes.
+	unwindGrace = 5 * time.Second
+	// tellGrace is how long it may take to say so, where nobody may be reading.
+	tellGrace = time.Second
+)
 
 // signals asks what a command does to end, when a signal asks the process to:
 // the first time with the context that catch returns, and at once the second
@@ -23,11 +28,11 @@ const unwindGrace = 5 * time.Second
 // itself. The zero value hears of none.
 type signals struct {
 	mu     sync.Mutex
-	first  string             // the name of the first, "": there was none
-	doing  string             // the command that does what is left
-	cancel context.CancelFunc // nil: it has been called
-	atOnce func(name string)  // ends the process
-	run    *runSignals        // nil: no run is on
+	first  string                  // the name of the first, "": there was none
+	doing  string                  // the command that does what is left
+	cancel context.CancelFunc      // nil: it has been called
+	atOnce func(name, what string) // says what is interrupted, and ends the process
+	run    *runSignals             // nil: no run is on
 }
 
 // runSignals are those that come while a run is on.
@@ -39,8 +44,9 @@ type runSignals struct {
 	second func()
 }
 
-// catch begins to catch the signals that ask a process to end.
-func (s *signals) catch(ctx context.Context, atOnce func(name string)) (_ context.Context, stop func()) {
+// catch begins to catch the signals that ask a process to end, and goes on until
+// it has ended.
+func (s *signals) catch(ctx context.Context, atOnce func(name, what string)) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	s.cancel, s.atOnce = cancel, atOnce
 	caught := make(chan os.Signal, 4)
@@ -50,24 +56,12 @@ func (s *signals) catch(ctx context.Context, atOnce func(name string)) (_ contex
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(caught, syscall.SIGHUP)
 	}
-	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(ended)
-		for {
-			select {
-			case sig := <-caught:
-				s.take(sig)
-			case <-done:
-				return
-			}
+		for sig := range caught {
+			s.take(sig)
 		}
 	}()
-	return ctx, func() {
-		signal.Stop(caught)
-		close(done)
-		<-ended
-		cancel()
-	}
+	return ctx
 }
 
 // take acts on a signal.
@@ -82,28 +76,28 @@ func (s *signals) take(sig os.Signal) {
 	case s.run != nil:
 		s.run.take(name)
 	case s.cancel == nil || name == "SIGQUIT":
-		s.atOnce(name)
+		s.atOnce(name, s.said(name, ""))
 	default:
 		s.cancel()
 		s.cancel = nil
-		time.AfterFunc(unwindGrace, func() { s.set(func() { s.atOnce(name) }) })
+		time.AfterFunc(unwindGrace, func() { s.set(func() { s.atOnce(name, s.said(name, "")) }) })
 	}
 }
 
 // take delivers a signal to a run, unless two are waiting already.
 func (r *runSignals) take(name string) {
+	before := r.count
 	r.count++
-	tell := func() {
+	if name == "SIGQUIT" {
+		r.count++
+	}
+	for range r.count - before {
 		select {
 		case r.names <- name:
 		default:
 		}
 	}
-	tell()
-	switch {
-	case name == "SIGQUIT":
-		tell()
-	case r.count == 2:
+	if before < 2 && r.count >= 2 {
 		r.second()
 	}
 }
@@ -123,7 +117,8 @@ func (s *signals) handOver(second func()) (names <-chan string, back func()) {
 	}
 }
 
-// does says which command does what is left, should this one be interrupted.
+// does says which command does what is left, should this one be interrupted; ""
+// where nothing is.
 func (s *signals) does(command string) { s.set(func() { s.doing = command }) }
 
 func (s *signals) set(change func()) {
@@ -136,18 +131,65 @@ func (s *signals) set(change func()) {
 // and that has been shown.
 func (s *signals) interrupted(env *environment, err error) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.first == "" || silent(err) || !errors.Is(err, context.Canceled) {
+	name := s.first
+	what := s.said(name, env.localize(unwound(err)))
+	s.mu.Unlock()
+	if name == "" || !fromSignal(err) {
 		return err
 	}
-	what := strings.ReplaceAll(strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()), "\n", "; ")
-	s.tell(env, s.first, " ("+env.localize(what)+")")
-	return &endedError{signal: s.first}
+	fmt.Fprintln(env.stderr, what)
+	return &endedError{signal: name}
 }
 
-// tell tells of an interruption in one line. The caller holds s.mu.
-func (s *signals) tell(env *environment, name, what string) {
-	fmt.Fprintf(env.stderr, "Interrupted by %s%s: `%s` again does what is left to do\n", name, what, cmp.Or(s.doing, "runner"))
+// fromSignal reports whether a signal, which came, can be why a command failed.
+// What the command found to be wrong, or left so, is to be known all the same.
+func fromSignal(err error) bool {
+	var rollback *checkpoint.RollbackError
+	switch {
+	case silent(err), isA[*checkpoint.PoisonedError](err), errors.As(err, &rollback) && !rollback.Undone:
+		return false
+	case errors.Is(err, context.Canceled):
+		return true
+	}
+	// A terminal sends its signals to git, too, which then says anything.
+	_, known := knownCode(err)
+	return !known
+}
+
+// unwound is what an error says of where a command was interrupted.
+func unwound(err error) string {
+	if err == nil {
+		return ""
+	}
+	canceled := context.Canceled.Error()
+	what := strings.ReplaceAll(strings.ReplaceAll(err.Error(), ": "+canceled, ""), "\n", "; ")
+	if what == canceled {
+		return ""
+	}
+	return " (" + what + ")"
+}
+
+// said tells of an interruption in one line. The caller holds s.mu.
+func (s *signals) said(name, where string) string {
+	line := "Interrupted by " + name + where
+	if s.doing != "" {
+		line += fmt.Sprintf(": `%s` does what is left to do", s.doing)
+	}
+	return line
+}
+
+// endAtOnce ends the process, having said why, if anybody listens.
+func endAtOnce(env *environment, name, what string) {
+	told := make(chan struct{})
+	go func() {
+		fmt.Fprintln(env.stderr, what)
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-time.After(tellGrace):
+	}
+	os.Exit(endedCode(&endedError{signal: name}))
 }
 
 func signalName(sig os.Signal) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // politePipeline has a workstream that ends when it is asked to, and says so;
@@ -187,7 +188,7 @@ func TestSignalEndsACommand(t *testing.T) {
 				await(t, "the file is being read", func() bool { return isHeld(big) })
 				l.signal(sig)
 				told := l.exits(code)
-				again := "`runner " + strings.Join(args, " ") + "` again does what is left to do\n"
+				again := "`runner " + strings.Join(args, " ") + "` does what is left to do\n"
 				if strings.Count(told, "Interrupted by "+signalName(sig)) != 1 || !strings.HasSuffix(told, again) || strings.Contains(told, "goroutine ") {
 					t.Errorf("it says %q", told)
 				}
@@ -204,9 +205,8 @@ func TestSignalEndsACommand(t *testing.T) {
 	}
 }
 
-// TestSignalsEndWhatWaits: what waits for a stream, where it can't be told of the first
-// signal, ends with the second.
-func TestSignalsEndWhatWaits(t *testing.T) {
+// TestSignalEndsWhatWaits: what waits for its standard input ends with the first signal.
+func TestSignalEndsWhatWaits(t *testing.T) {
 	t.Parallel()
 	from := newWorkspace(t, politePipeline)
 	config, large := []byte("workspace:\n  include: [large]\n"), make([]byte, 1<<20)
@@ -220,29 +220,76 @@ func TestSignalsEndWhatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, signals := range [][]syscall.Signal{{syscall.SIGINT, syscall.SIGINT}, {syscall.SIGTERM, syscall.SIGTERM}, {syscall.SIGQUIT}} {
+	for _, tt := range []struct {
+		name, doing string
+		args        []string
+	}{
+		{"import", "`runner checkpoint import -` does what is left to do", []string{"checkpoint", "import", "-"}},
+		{"fmt", "`runner fmt -` does what is left to do", []string{"fmt", "-"}},
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT} {
+			t.Run(tt.name+" "+signalName(sig), func(t *testing.T) {
+				t.Parallel()
+				in, out, err := os.Pipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = out.Close() })
+				cmd := exec.CommandContext(t.Context(), "runner", tt.args...)
+				cmd.Stdin = in
+				l := launchCommand(t, t.TempDir(), cmd)
+				_ = in.Close()                                                 // it has its own
+				if _, err := out.Write(archive[:len(archive)/2]); err != nil { // more than a pipe holds: it is reading
+					t.Fatal(err)
+				}
+				l.signal(sig)
+				told := l.exits(endedCode(&endedError{signal: signalName(sig)}))
+				if !strings.HasPrefix(told, "Interrupted by "+signalName(sig)) || !strings.Contains(told, tt.doing) {
+					t.Errorf("it says %q", told)
+				}
+			})
+		}
+	}
+}
+
+// TestNobodyReadsOfAnInterruption: a command whose standard error is full, and
+// read by nobody, ends all the same.
+func TestNobodyReadsOfAnInterruption(t *testing.T) {
+	t.Parallel()
+	for _, signals := range [][]syscall.Signal{{syscall.SIGTERM, syscall.SIGTERM}, {syscall.SIGQUIT}} {
 		last := signals[len(signals)-1]
 		t.Run(fmt.Sprint(len(signals), " ", signalName(last)), func(t *testing.T) {
 			t.Parallel()
-			in, out, err := os.Pipe()
+			dir := newWorkspace(t, politePipeline)
+			big := filepath.Join(dir, "big")
+			write(t, dir, "go")
+			write(t, dir, "big")
+			if err := os.WriteFile(filepath.Join(dir, "runner.yaml"), []byte("workspace:\n  include: [big]\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			run(t, dir, 0, "build", "PRD-001")
+			if err := os.Truncate(big, 60<<30); err != nil {
+				t.Fatal(err)
+			}
+			read, full, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = out.Close() })
-			cmd := exec.CommandContext(t.Context(), "runner", "checkpoint", "import", "-")
-			cmd.Stdin = in
-			l := launchCommand(t, t.TempDir(), cmd)
-			_ = in.Close()                                                 // it has its own
-			if _, err := out.Write(archive[:len(archive)/2]); err != nil { // more than a pipe holds: it is reading
+			t.Cleanup(func() { _ = read.Close() })
+			if err := full.SetWriteDeadline(time.Now()); err != nil {
 				t.Fatal(err)
 			}
+			for err == nil {
+				_, err = full.Write(make([]byte, 1<<10))
+			}
+			cmd := exec.CommandContext(t.Context(), "runner", "checkpoint", "create", "PRD-001")
+			cmd.Stderr = full
+			l := launchCommand(t, dir, cmd)
+			await(t, "the file is being read", func() bool { return isHeld(big) })
 			for _, sig := range signals {
 				l.signal(sig)
 			}
-			code := endedCode(&endedError{signal: signalName(last)})
-			if told := l.exits(code); !strings.HasPrefix(told, "Interrupted by "+signalName(last)) || !strings.Contains(told, ": `runner checkpoint import -` again") {
-				t.Errorf("it says %q", told)
-			}
+			l.exits(endedCode(&endedError{signal: signalName(last)}))
 		})
 	}
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"prdrunner/checkpoint"
+)
+
+// TestDamageOutranksASignal: a command that a signal ended says so by its exit
+// code, unless it leaves something that is worse, or knew better why it failed.
+func TestDamageOutranksASignal(t *testing.T) {
+	t.Parallel()
+	canceled := fmt.Errorf("read a: %w", context.Canceled)
+	undone := &checkpoint.RollbackError{Err: canceled, Undone: true}
+	left := &checkpoint.RollbackError{Err: canceled, UndoFail: errors.New("input/output error")}
+	for name, tt := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"given up":                       {canceled, true},
+		"taken back":                     {undone, true},
+		"git got the signal":             {errors.New("run git: ended by a signal"), true},
+		"files of neither moment":        {left, false},
+		"a journal that fails":           {errors.Join(canceled, &checkpoint.PoisonedError{Err: errors.New("input/output error")}), false},
+		"a mistake in the command line":  {usageErrorf("no such flag"), false},
+		"a session that is not there":    {checkpoint.ErrNoSession, false},
+		"all was done":                   {nil, false},
+		"a run, which has said it":       {&endedError{signal: "SIGINT"}, false},
+		"damage, and nothing was undone": {errors.Join(left, canceled), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := fromSignal(tt.err); got != tt.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// TestUnwound: what is shown of an interruption names where it came, and no
+// error of the program's own.
+func TestUnwound(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{context.Canceled, ""},
+		{fmt.Errorf("read a: %w", context.Canceled), " (read a)"},
+		{errors.Join(fmt.Errorf("run git: %w: git: ended by a signal", context.Canceled), errors.New("b")), " (run git: git: ended by a signal; b)"},
+	} {
+		if got := unwound(tt.err); got != tt.want {
+			t.Errorf("%v: got %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
