@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
 )
 
 // systemHint is what to do about an error of the operating system that can
@@ -33,6 +34,8 @@ func systemHint(env *environment, err error) string {
 		return "raise the limit on open files, which `ulimit -n` shows, " + again
 	case diskFailed(err):
 		return "see what the log of the system tells of that disk, " + again
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at) && store.IsTemp(at.Path):
+		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(at.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // written under another name at first
 		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(derived.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):

@@ -27,6 +27,9 @@ func TestSystemHint(t *testing.T) {
 		"quota":     {at(syscall.EDQUOT), "make room on that disk"},
 		"read only": {at(syscall.EROFS), "make that disk one that can be written to"},
 		"forbidden": {at(syscall.EACCES), "read and write .runner/PRD-001, then"},
+		"forbidden, before it has its name": {
+			fmt.Errorf("rewrite it: %w", &fs.PathError{Op: "open", Path: "/ws/.runner/PRD-001/.tmp-journal.jsonl-ABC", Err: syscall.EACCES}), "write in .runner/PRD-001, then",
+		},
 		"too large": {at(syscall.EFBIG), "ulimit -f` shows, then give the command again"},
 		"too many":  {at(syscall.EMFILE), "ulimit -n` shows, then give the command again"},
 		"broken":    {at(syscall.EIO), "the log of the system tells of that disk, then"},
