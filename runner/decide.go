@@ -145,19 +145,22 @@ func decideDone(s subject, step Step) Step {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", g.Label())
 		}
 	}
-	if label := unsatisfied(s.ws, s.record); label != "" {
-		// People mend by hand what a gate found, also by removing files: the
-		// gate judges what is there.
-		return step.with(Judge, "%s; %s comes next", howDone(s.record), label)
-	}
 	if gone := missing(s.conflicts); !allKept(gone) {
 		step.Changes = asChanges(gone)
 		return again(s, step, "its artifact %s is missing", gone[0].Path)
 	}
+	next := unsatisfied(s.ws, s.record)
 	if len(s.conflicts) > 0 {
-		if step = decideConflicts(s, step); len(step.Restores) < len(s.conflicts) || s.record.Status == checkpoint.Completed {
+		step = decideConflicts(s, step)
+		if step.Decision == Reuse && next != "" { // it is judged as it is put back, or as somebody decides
+			return step.with(Judge, "%s; %s comes next", step.Reason, next)
+		}
+		if len(step.Restores) < len(s.conflicts) || s.record.Status == checkpoint.Completed {
 			return step
 		}
+	}
+	if next != "" {
+		return step.with(Judge, "%s; %s comes next", howDone(s.record), next)
 	}
 	if s.record.Status == checkpoint.Succeeded {
 		return step.with(Judge, "%s, but its completion is not on record", howDone(s.record))
@@ -192,13 +195,22 @@ func decideConflicts(s subject, step Step) Step {
 	case len(changed) == 0:
 		return step.with(Reuse, "%s is missing, and is restored", list(step.Restores))
 	case s.choice == ConflictKeep:
-		return step.with(Judge, "%s was edited, and the edit is kept", changed[0].Path)
+		return decideKept(s, step, changed[0].Path)
 	case s.choice == ConflictRestore && allKept(changed):
 		return step.with(Reuse, "%s was edited, and is restored", changed[0].Path)
 	case s.choice == ConflictRestore:
 		return again(s, step, "%s was edited, and is made again", changed[0].Path)
 	}
 	return step.with(Reuse, "proved done, but %s was edited since", changed[0].Path)
+}
+
+// decideKept keeps an edit. That it is how somebody mended what a gate found is
+// said, since nobody may have decided it.
+func decideKept(s subject, step Step, path checkpoint.Text) Step {
+	if label := failed(s.record); label != "" {
+		return step.with(Judge, "%s was edited since %s failed; the edit is kept, and judged", path, label)
+	}
+	return step.with(Judge, "%s was edited, and the edit is kept", path)
 }
 
 // restorable are the artifacts that are put back for a workstream that does
@@ -232,6 +244,19 @@ func unsatisfied(ws *pipeline.Workstream, w *checkpoint.Workstream) (label strin
 	for _, g := range ws.Gates {
 		if status := statusOf(w, g); status != checkpoint.Passed && status != checkpoint.Skipped {
 			return g.Label()
+		}
+	}
+	return ""
+}
+
+// failed is the first gate of a workstream that has failed, "" where none has.
+func failed(w *checkpoint.Workstream) (label string) {
+	if w == nil {
+		return ""
+	}
+	for _, g := range w.Gates {
+		if g.Status == checkpoint.Failed {
+			return g.Label
 		}
 	}
 	return ""

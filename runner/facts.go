@@ -299,8 +299,8 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 			if err := s.verify(ctx, f, rec); err != nil {
 				return err
 			}
-			if len(f.conflicts[ws.Name]) == 0 || unsatisfied(ws, rec) != "" || s.off(ws, st) {
-				continue // nothing is put back, or its files are judged as they are
+			if len(f.conflicts[ws.Name]) == 0 || s.off(ws, st) {
+				continue
 			}
 			for _, c := range f.conflicts[ws.Name] {
 				switch {

@@ -25,9 +25,6 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 	}
 	for name, w := range m.works {
 		missing, edited := m.touched(name)
-		if m.unsatisfied(name) != "" {
-			continue // the gate judges what is there
-		}
 		if choice != runner.ConflictRestore {
 			edited = nil
 		}
@@ -225,13 +222,19 @@ func (m *model) refuses(choice runner.OnConflict, all map[string]runner.Decision
 		switch all[w.Name] {
 		case runner.Rerun:
 			return true
-		case runner.Reuse, runner.Depends, runner.Blocked:
-			return choice == runner.ConflictFail
-		case runner.Judge:
-			return choice == runner.ConflictFail && m.unsatisfied(w.Name) == "" // people mend what a gate found
+		case runner.Reuse, runner.Judge, runner.Depends, runner.Blocked:
+			return !m.keeps(w.Name, choice)
 		case runner.Run, runner.Uncertain, runner.Skipped:
 		}
 		return false
+	})
+}
+
+// keeps reports whether an edit of what a workstream made is taken: where that was
+// chosen, or where nothing was and a gate of it has failed, since so people mend it.
+func (m *model) keeps(name string, choice runner.OnConflict) bool {
+	return choice == runner.ConflictKeep || choice == "" && slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool {
+		return m.gates[g.label(name)].status == checkpoint.Failed
 	})
 }
 

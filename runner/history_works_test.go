@@ -303,8 +303,8 @@ func (m *model) editKept(e checkpoint.WorkstreamEdited) error {
 	w := m.works[name]
 	missing, edited := m.touched(name)
 	adopted := w.claimed
-	err := m.mustBe(len(missing)+len(edited) == len(e.Edited) && (len(e.Edited) > 0 || adopted), "%v are edited, and %v are gone", edited, missing)
-	err = errors.Join(err, m.mustBe(adopted || m.unsatisfied(name) != "" || m.run.act.Conflict == runner.ConflictKeep, "nobody decided to keep it"),
+	err := m.mustBe(len(missing) == 0 && len(edited) == len(e.Edited) && (len(e.Edited) > 0 || adopted), "%v are edited, and %v are gone", edited, missing)
+	err = errors.Join(err, m.mustBe(adopted || m.keeps(name, m.run.act.Conflict), "nobody decided to keep it"),
 		m.mustBe(len(m.reasons(name)) == 0, "it must run again"))
 	w.made, w.claimed = map[string]string{}, false
 	if m.work(name).Makes {

@@ -42,7 +42,7 @@ func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnC
 // phase must have been decided before.
 func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Diagnostics) {
 	s := subject{
-		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choice,
+		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choiceFor(ws.Name),
 		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws), left: pl.choose.left[ws.Name],
 		moved: func() []Change {
 			return pl.facts.movedAmong("inputs", ws.Inputs, func(p string) bool { return pl.own.foreign(ws, p) })
@@ -319,17 +319,29 @@ func judging(gate Step) string {
 	return gate.Name + " is judged"
 }
 
+// choiceFor is what is done with edits of a workstream's artifacts. Where nobody
+// has chosen, and a gate of it has failed, they are how people mend what it found.
+func (pl *planner) choiceFor(workstream string) OnConflict {
+	if pl.choice == "" && failed(pl.st.Workstream(workstream)) != "" {
+		return ConflictKeep
+	}
+	return pl.choice
+}
+
 // undecided are the edits that nobody has decided. An edit can be kept only
 // where its workstream does not run again: what runs makes its files anew.
 func (pl *planner) undecided(s Step) []Conflict {
-	found := edited(pl.facts.conflicts[s.Name])
-	switch {
-	case pl.choice == ConflictRestore:
-		return nil
-	case s.Decision == Rerun:
-		return found
-	case (s.Decision == Reuse || s.Decision == Depends || s.Decision == Blocked) && pl.choice != ConflictKeep: // blocked may turn out not to be
-		return found
+	found, choice := edited(pl.facts.conflicts[s.Name]), pl.choiceFor(s.Name)
+	switch s.Decision {
+	case Rerun:
+		if choice != ConflictRestore {
+			return found
+		}
+	case Reuse, Judge, Depends, Blocked: // blocked may turn out not to be
+		if choice != ConflictRestore && choice != ConflictKeep {
+			return found
+		}
+	case Run, Uncertain, Skipped:
 	}
 	return nil
 }

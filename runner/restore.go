@@ -27,7 +27,7 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 			}
 			found, event := l.recorded(*s)
 			wanted, events = append(wanted, found...), append(events, event)
-			l.restored(s.Name, s.Restores)
+			l.restored(s.Name, found)
 			s.Restores = nil
 			l.pl.steps[s.Name] = *s
 		}
@@ -44,7 +44,6 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 // restoreThen puts back artifacts of a workstream that is reused, and goes on.
 func (l *loop) restoreThen(n *node, then func()) {
 	wanted, event := l.recorded(n.step)
-	paths := n.step.Restores
 	n.step.Restores = nil
 	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := putBack(within, l.sv.files, uuid.NewString(), wanted, l.isKept)
@@ -64,7 +63,7 @@ func (l *loop) restoreThen(n *node, then func()) {
 			default:
 				l.enter()
 				l.add(nil, event)
-				l.restored(n.ws.Name, paths)
+				l.restored(n.ws.Name, wanted)
 				then()
 			}
 		}
@@ -91,11 +90,17 @@ func (l *loop) recorded(s Step) ([]checkpoint.Artifact, checkpoint.Event) {
 	return wanted, event
 }
 
-// restored takes out of the facts what is no conflict any more.
-func (l *loop) restored(workstream string, paths []checkpoint.Text) {
+// restored takes out of the facts what is no conflict any more, but is there as
+// it is on record.
+func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
+	back := byPathOf(artifacts)
 	l.facts.conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.conflicts[workstream]), func(c Conflict) bool {
-		return slices.Contains(paths, c.Path)
+		return back[string(c.Path)] != nil
 	})
+	as := slices.DeleteFunc(slices.Clone(l.facts.current[workstream]), func(a checkpoint.Artifact) bool {
+		return back[string(a.Path)] != nil
+	})
+	l.facts.current[workstream] = append(as, artifacts...)
 }
 
 // overwritten are the artifacts of completed workstreams that lie under the

@@ -55,9 +55,9 @@ type Options struct {
 	KeepGoing         bool
 	PauseAtGates      bool // stop for review after every gate
 	Select            Selection
-	Saved             *Plan  // apply exactly this plan, or ErrPlanMoved
-	PlanFile          string // where the plan lies in the workspace, relative with slashes: it is nothing that moved; "": nowhere
-	OnConflict        OnConflict
+	Saved             *Plan      // apply exactly this plan, or ErrPlanMoved
+	PlanFile          string     // where the plan lies in the workspace, relative with slashes: it is nothing that moved; "": nowhere
+	OnConflict        OnConflict // "": ask, but for edits after a gate failed, which are kept
 	OnStale           OnStale
 	OnCheckpointError OnCheckpointError
 	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s

@@ -29,7 +29,7 @@ type config struct {
 	Parallel          int                      `mapstructure:"parallel"`  // 0: number of CPUs
 	KeepGoing         bool                     `mapstructure:"keep_going"`
 	PauseAtGates      bool                     `mapstructure:"pause_at_gates"`
-	OnConflict        runner.OnConflict        `mapstructure:"on_conflict"`
+	OnConflict        runner.OnConflict        `mapstructure:"on_conflict"` // "": nobody has chosen
 	OnStale           runner.OnStale           `mapstructure:"on_stale"`
 	OnCheckpointError runner.OnCheckpointError `mapstructure:"on_checkpoint_error"`
 	Grace             time.Duration            `mapstructure:"grace"`
@@ -151,6 +151,9 @@ func mergeLayers(layers []layer, problems *configError) (*config, error) {
 		problems.addf(sources["id_pattern"], "id_pattern is not a regular expression: %v", err)
 	}
 	cfg.IDPattern = pattern
+	if sources["on_conflict"] == "default" {
+		cfg.OnConflict = "" // nobody has chosen, which leaves edits after a gate failed to that gate
+	}
 	for _, k := range configKeys() {
 		cfg.settings = append(cfg.settings, setting{Key: k.name, Value: v.Get(k.name), Source: checkpoint.Text(sources[k.name])})
 	}

@@ -48,7 +48,7 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 
 // refuses says what a build does about edits that nobody has decided.
 func refuses(choice runner.OnConflict) string {
-	if choice == runner.ConflictAsk {
+	if choice == runner.ConflictAsk || choice == "" {
 		return "asks, or refuses"
 	}
 	return "refuses"

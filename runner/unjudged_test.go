@@ -1,0 +1,228 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// unjudged is a way in which work stands whose gate has not passed.
+type unjudged struct {
+	name, gate string
+	leave      func(b *bench) // the gate has been come to, and has not passed
+	pass       func(b *bench, o *runner.Options)
+	taken      bool // whether an edit is taken where nobody has chosen
+}
+
+// unjudgedWork are all of them. The pipeline makes out/a.txt and out/b.txt once,
+// and B sees what is there when the gate has passed.
+func unjudgedWork() []unjudged {
+	const command = `gate "check" { script = "test -e ok" }`
+	mend := func(b *bench, _ *runner.Options) { b.write("ok", "") }
+	return []unjudged{
+		{"red", command, func(b *bench) { b.must(checkpoint.StatusFailed) }, mend, true},
+		{"waiting", `gate "check" {
+		  approval { message = "fine?" }
+		}`, func(b *bench) { b.must(checkpoint.StatusPaused) }, func(_ *bench, o *runner.Options) { o.Asker = deciding{} }, false},
+		{"killed", command, func(b *bench) {
+			b.must(checkpoint.StatusFailed)
+			b.locked(func(x *checkpoint.Session) {
+				x.Add(checkpoint.SessionResumed{}, checkpoint.GateStarted{Gate: "check (A)", Attempt: 2})
+			})
+		}, mend, false},
+	}
+}
+
+func (u unjudged) bench(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out/*.txt"]
+    script    = "echo A >> ran; mkdir -p out; echo a > out/a.txt; echo b > out/b.txt"
+    `+u.gate+`
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    script     = "echo B >> ran; cat out/a.txt out/b.txt > seen"
+  }
+}
+`)
+	u.leave(b)
+	b.wantRan("A")
+	return b
+}
+
+// deciding is an Asker whose person approves, and decides about edits.
+type deciding struct {
+	approving
+	choice runner.OnConflict
+}
+
+func (d deciding) Resolve(context.Context, []runner.Conflict) (runner.OnConflict, error) {
+	return d.choice, nil
+}
+
+// TestArtifactsGoneBeforeTheirGateArePutBack: what work has made is there when
+// its gate is judged, and what depends on it sees it, whoever removed it and
+// whatever is said about edits.
+func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
+	t.Parallel()
+	for _, u := range unjudgedWork() {
+		for _, choice := range []runner.OnConflict{"", runner.ConflictAsk, runner.ConflictFail, runner.ConflictRestore, runner.ConflictKeep} {
+			for _, gone := range [][]string{{"out/a.txt"}, {"out/a.txt", "out/b.txt"}} {
+				t.Run(u.name+" "+string(choice)+" "+gone[len(gone)-1], func(t *testing.T) {
+					t.Parallel()
+					b := u.bench(t)
+					for _, path := range gone {
+						b.remove(path)
+					}
+					chosen := func(o *runner.Options) { o.OnConflict = choice }
+					if step := b.preview(chosen)["A"]; step.Decision != runner.Judge || len(step.Restores) != len(gone) || step.Refused != "" {
+						t.Errorf("the plan for A is %+v", step)
+					}
+					b.must(checkpoint.StatusComplete, chosen, func(o *runner.Options) { u.pass(b, o) })
+					b.wantRan("B")
+					b.wantFile("seen", "a\nb")
+					if a := b.state().Workstream("A"); len(a.Artifacts) != 2 || len(a.Edited) > 0 {
+						t.Errorf("on record are %+v, edited %q", a.Artifacts, a.Edited)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestArtifactsGoneBeforeTheirGateArePutBackInGit: also where git knows them.
+func TestArtifactsGoneBeforeTheirGateArePutBackInGit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    artifacts = ["out.txt"]
+    script    = "echo A >> ran; echo a > out.txt"
+    gate "check" { script = "test -e ok" }
+  }
+}
+`)
+	git := b.inGit()
+	b.must(checkpoint.StatusFailed, git)
+	b.remove("out.txt")
+	b.write("ok", "")
+	b.must(checkpoint.StatusComplete, git)
+	b.wantRan("A")
+	b.wantFile("out.txt", "a")
+}
+
+// TestLostArtifactsOfUnjudgedWorkAreMadeAgain: where nothing has the bytes, the
+// work runs again before it is judged, or a person is asked.
+func TestLostArtifactsOfUnjudgedWorkAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []string{"idempotent", "once"} {
+		for _, u := range unjudgedWork() {
+			t.Run(effect+" "+u.name, func(t *testing.T) {
+				t.Parallel()
+				u.gate += "\n effect = \"" + effect + "\""
+				b := u.bench(t)
+				b.remove("out/a.txt")
+				if err := os.RemoveAll(filepath.Join(b.dir, ".runner", "objects")); err != nil {
+					t.Fatal(err)
+				}
+				if effect == "once" {
+					e := b.must(checkpoint.StatusPaused, func(o *runner.Options) { u.pass(b, o) })
+					if b.wantRan(); e.Pause.Reason != checkpoint.PauseUncertain {
+						t.Errorf("paused for %+v", e.Pause)
+					}
+					return
+				}
+				b.must(checkpoint.StatusComplete, func(o *runner.Options) { u.pass(b, o) })
+				b.wantRan("A", "B")
+				b.wantFile("seen", "a\nb")
+			})
+		}
+	}
+}
+
+// TestEditsBeforeTheirGateAreDecided: an edit of what has yet to be judged is
+// decided as any other. Where nobody has chosen, and a gate has failed, it is
+// how people mend what that found.
+func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name           string
+		choice, answer runner.OnConflict
+		want           string // of the artifact that B sees; "": it is refused
+	}{
+		{name: "keep", choice: runner.ConflictKeep, want: "edited"},
+		{name: "restore", choice: runner.ConflictRestore, want: "a"},
+		{name: "fail", choice: runner.ConflictFail},
+		{name: "ask nobody", choice: runner.ConflictAsk},
+		{name: "ask and keep", choice: runner.ConflictAsk, answer: runner.ConflictKeep, want: "edited"},
+		{name: "ask and restore", choice: runner.ConflictAsk, answer: runner.ConflictRestore, want: "a"},
+		{name: "not chosen"},
+	}
+	for _, u := range unjudgedWork() {
+		for _, test := range tests {
+			t.Run(u.name+" "+test.name, func(t *testing.T) {
+				t.Parallel()
+				b := u.bench(t)
+				b.write("out/a.txt", "edited\n")
+				if test.choice == "" && u.taken {
+					test.want = "edited"
+				}
+				chosen := func(o *runner.Options) { o.OnConflict = test.choice }
+				step := b.preview(chosen)["A"]
+				if refused := test.want == "" || test.answer != ""; step.Decision != runner.Judge || refused != (step.Refused != "") {
+					t.Errorf("the plan for A is %+v", step)
+				}
+				asked := func(o *runner.Options) {
+					if test.answer != "" {
+						o.Asker = deciding{choice: test.answer}
+					}
+				}
+				if test.want == "" {
+					_, err := b.build(chosen)
+					if !errors.Is(err, runner.ErrConflict) {
+						t.Errorf("it ended with %v, want a conflict", err)
+					}
+					b.wantRan()
+					b.wantFile("out/a.txt", "edited")
+					return
+				}
+				b.must(checkpoint.StatusComplete, chosen, func(o *runner.Options) { u.pass(b, o) }, asked)
+				b.wantRan("B")
+				b.wantFile("seen", test.want+"\nb")
+				a := b.state().Workstream("A")
+				if kept := slices.Equal(a.Edited, []checkpoint.Text{"out/a.txt"}); len(a.Artifacts) != 2 || kept != (test.want == "edited") {
+					t.Errorf("on record are %+v, edited %q", a.Artifacts, a.Edited)
+				}
+				inCheckpoint := slices.ContainsFunc(b.state().Checkpoints, func(c *checkpoint.CheckpointRef) bool { return c.Trigger == checkpoint.TriggerConflictStart })
+				if inCheckpoint != (test.want == "a") {
+					t.Errorf("that the edit is in a checkpoint is %t", inCheckpoint)
+				}
+			})
+		}
+	}
+}
+
+// TestEditIsKeptBesideWhatIsPutBack: of work whose artifacts are in part gone and
+// in part edited, both is on record.
+func TestEditIsKeptBesideWhatIsPutBack(t *testing.T) {
+	t.Parallel()
+	for _, u := range unjudgedWork() {
+		b := u.bench(t)
+		b.remove("out/b.txt")
+		b.write("out/a.txt", "edited\n")
+		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep }, func(o *runner.Options) { u.pass(b, o) })
+		b.wantFile("seen", "edited\nb")
+		if a := b.state().Workstream("A"); len(a.Artifacts) != 2 {
+			t.Errorf("%s: on record are %+v", u.name, a.Artifacts)
+		}
+	}
+}
