@@ -399,3 +399,84 @@ phase "one" {
 	}
 	t.Error("no checkpoint was made before partial work was taken back")
 }
+
+// What is edited while a run is under way is in no checkpoint: also where it was
+// decided that edits are put back, that one is not overwritten.
+func TestEditDuringARunIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "Z" {
+    inputs = ["in"]
+    script = "if test -e again; then echo meanwhile > out/a; fi"
+  }
+}
+phase "two" {
+  workstream "A" {
+    artifacts = ["out/a"]
+    script    = "mkdir -p out; echo a > out/a"
+  }
+}
+phase "three" {
+  workstream "C" { script = "test -e mended" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.write("again", "")
+	b.write("in", "other")
+	restore := func(o *runner.Options) { o.OnConflict = runner.ConflictRestore }
+	b.must(checkpoint.StatusPaused, restore)
+	b.wantFile("out/a", "meanwhile")
+	if st := b.state(); st.Workstream("A").Status != checkpoint.Completed || !strings.Contains(string(st.Pause.Message), "artifacts of A were edited") {
+		t.Errorf("%+v, %+v, want it to be done, and named", st.Workstream("A"), st.Pause)
+	}
+	b.remove("again")
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete, restore)
+	b.wantFile("out/a", "a")
+	var triggers []checkpoint.Trigger
+	for _, ref := range b.state().Checkpoints {
+		triggers = append(triggers, ref.Trigger)
+	}
+	if !slices.Contains(triggers, checkpoint.TriggerConflictStart) {
+		t.Errorf("checkpoints %v, want one of the edit", triggers)
+	}
+}
+
+// What is in the way of an artifact undoes no work: its workstream stays done,
+// also one that must not run twice, and the run waits for somebody.
+func TestObstacleOfAnArtifactUndoesNoWork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "Z" {
+    inputs = ["in"]
+    script = "if test -e again; then rm -r out; echo obstacle > out; fi"
+  }
+}
+phase "two" {
+  workstream "A" {
+    effect    = "once"
+    artifacts = ["out/a"]
+    script    = "echo A >> ran; mkdir -p out; echo a > out/a"
+  }
+}
+phase "three" {
+  workstream "C" { script = "test -e mended" }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("A")
+	b.write("again", "")
+	b.write("in", "other")
+	b.must(checkpoint.StatusPaused)
+	if st := b.state(); st.Workstream("A").Status != checkpoint.Completed || !strings.Contains(string(st.Pause.Message), "the artifacts of A are not put back") {
+		t.Errorf("%+v, %+v, want it to be done, and named", st.Workstream("A"), st.Pause)
+	}
+	b.remove("again")
+	b.remove("out")
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("out/a", "a")
+	b.wantRan()
+}
