@@ -619,6 +619,13 @@ func TestTidyGivesUp(t *testing.T) {
 	if _, err := x.Tidy(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+	nothing := inMemory(t) // in which there is nothing to look at
+	y := nothing.lock()
+	must(t, y.Start(started("S1", wide(1))))
+	if _, err := y.Tidy(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	must(t, y.Close())
 	done, err := x.Tidy(context.Background(), nil)
 	must(t, err)
 	must(t, x.Close())
