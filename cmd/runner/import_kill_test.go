@@ -43,7 +43,7 @@ func TestKillImport(t *testing.T) {
 			missing[left] = true
 		}
 	}
-	if len(missing) < 3 { // before the files are placed, in their midst, and later in it
+	if len(missing) < 3 { // none of the files placed, some, and more
 		t.Errorf("the kills left %d different workspaces: they are not spread over the import", len(missing))
 	}
 }
