@@ -59,43 +59,59 @@ was proved done.
 	return root
 }
 
-// addCommands adds every command, in the groups of `runner --help`.
+// addCommands adds every command, in the groups of `runner --help`. One that the
+// command line begins with is all that is added: to make the others takes longer
+// than most commands run.
 func addCommands(root *cobra.Command, env *environment) {
+	type entry struct {
+		name string
+		make func(env *environment) *cobra.Command
+	}
 	groups := []struct {
 		id, title string
-		commands  []*cobra.Command
+		commands  []entry
 	}{
-		{"run", "Run pipelines:", []*cobra.Command{
-			newBuildCommand(env), newPlanCommand(env), newStatusCommand(env), newLogsCommand(env), newPauseCommand(env), newAbandonCommand(env),
+		{"run", "Run pipelines:", []entry{
+			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"logs", newLogsCommand},
+			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
-		{"decide", "Decide what waits for a person:", []*cobra.Command{
-			newApproveCommand(env), newRejectCommand(env), newResolveCommand(env),
+		{"decide", "Decide what waits for a person:", []entry{
+			{"approve", newApproveCommand}, {"reject", newRejectCommand}, {"resolve", newResolveCommand},
 		}},
-		{"state", "Look at what is kept:", []*cobra.Command{
-			newCheckpointCommand(env),
+		{"state", "Look at what is kept:", []entry{
+			{"checkpoint", newCheckpointCommand},
 		}},
-		{"write", "Write pipelines:", []*cobra.Command{
-			newInitCommand(env), newValidateCommand(env), newFmtCommand(env), newGraphCommand(env),
-			newConfigCommand(env),
+		{"write", "Write pipelines:", []entry{
+			{"init", newInitCommand}, {"validate", newValidateCommand}, {"fmt", newFmtCommand}, {"graph", newGraphCommand},
+			{"config", newConfigCommand},
 		}},
-		{"other", "Other commands:", []*cobra.Command{
-			newVersionCommand(env),
-			newCompletionCommand(env),
-			newHelpCommand(),
+		{"other", "Other commands:", []entry{
+			{"version", newVersionCommand},
 		}},
+	}
+	for _, g := range groups {
+		for _, c := range g.commands {
+			if len(env.args) > 0 && env.args[0] == c.name {
+				root.AddCommand(c.make(env))
+				return
+			}
+		}
 	}
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
-			c.GroupID = g.id
-			if c.Name() == "help" {
-				root.SetHelpCommand(c)
-				root.SetHelpCommandGroupID(g.id)
-				continue
-			}
-			root.AddCommand(c)
+			cmd := c.make(env)
+			cmd.GroupID = g.id
+			root.AddCommand(cmd)
 		}
 	}
+	completion := newCompletionCommand(env)
+	completion.GroupID = "other"
+	root.AddCommand(completion)
+	help := newHelpCommand()
+	help.GroupID = "other"
+	root.SetHelpCommand(help)
+	root.SetHelpCommandGroupID("other")
 }
 
 func addGlobalFlags(root *cobra.Command, o *globalOptions) {
