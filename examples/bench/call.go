@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+// program is a command that runs in a directory, or why there is none.
+func program(argv ...string) (run func(dir string) *exec.Cmd, missing string) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, argv[0] + " is not installed"
+	}
+	return func(dir string) *exec.Cmd {
+		cmd := exec.Command(path, argv[1:]...)
+		cmd.Dir = dir
+		return cmd
+	}, ""
+}
+
+// call runs a command that is not measured.
+func call(dir string, argv ...string) error {
+	run, missing := program(argv...)
+	if missing != "" {
+		return errors.New(missing)
+	}
+	cmd := run(dir)
+	if shown, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, tail(string(shown)))
+	}
+	return nil
+}
+
+// calls runs one after the other.
+func calls(dir string, commands ...[]string) error {
+	for _, argv := range commands {
+		if err := call(dir, argv...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildToFailure runs a pipeline whose last phase fails, and nothing else of it.
+func buildToFailure(dir string) error {
+	err := call(dir, "runner", "build", "PRD-001", "--output", "quiet")
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil
+	}
+	return fmt.Errorf("the last phase should have failed: %w", err)
+}

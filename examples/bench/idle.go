@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// idle are the contests of finding out that there is nothing to do, and of
+// starting at all.
+func idle(n sizes) []contest {
+	return []contest{unchangedSteps(n), unchangedInputs(n), reading(n), starting(n)}
+}
+
+// unchangedSteps is the contest of planning what was all done before. Each has a
+// directory of its own.
+func unchangedSteps(n sizes) contest {
+	g := wide(n.wide)
+	g.again = true
+	known := tools()
+	files := func(dir string) error { return touch(dir, g) }
+	entries := []struct {
+		name, tool string
+		plan       []string
+		done       func(dir string) error // has all steps done
+	}{
+		{"runner, for_each", "runner, for_each", []string{"runner", "plan", "PRD-001", "--resume"}, buildToFailure},
+		{"runner", "runner", []string{"runner", "plan", "PRD-001", "--resume"}, buildToFailure},
+		{"make", "make", []string{"make", "--question", "all"}, files},
+		// It keeps a record of what was made by which command.
+		{"ninja", "ninja", known["ninja"].run, func(dir string) error { return call(dir, known["ninja"].run...) }},
+		{"snakemake", "snakemake", []string{"snakemake", "--quiet", "all", "--dry-run", "--rerun-triggers", "mtime"}, files},
+	}
+	c := contest{name: planDone, rounds: n.rounds}
+	for _, e := range entries {
+		run, missing := program(e.plan...)
+		c.contestants = append(c.contestants, contestant{name: e.name, missing: missing, command: func(dir string) *exec.Cmd {
+			return run(filepath.Join(dir, e.name))
+		}})
+	}
+	c.shared = func(dir string) error {
+		for i, e := range entries {
+			if c.contestants[i].missing != "" {
+				continue
+			}
+			own := filepath.Join(dir, e.name)
+			if err := os.Mkdir(own, 0o755); err != nil {
+				return err
+			}
+			if err := known[e.tool].lay(own, g); err != nil {
+				return err
+			}
+			if err := e.done(own); err != nil {
+				return fmt.Errorf("%s: %w", e.name, err)
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+// touch makes the files that the steps of a graph would have made.
+func touch(dir string, g graph) error {
+	for _, name := range g.names() {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unchangedInputs is the contest of finding that no input has changed.
+func unchangedInputs(n sizes) contest {
+	plan, missing := program("runner", "plan", "PRD-001", "--resume")
+	status, noGit := program("git", "status", "--porcelain")
+	return contest{
+		name: planInputs, rounds: n.rounds,
+		shared: func(dir string) error {
+			const src = `pipeline "PRD-001" {
+  phase "all" {
+    workstream "reads" {
+      command = ["true"]
+      inputs  = ["files/**"]
+    }
+  }
+` + failingPhase + "}\n"
+			if err := (tree{files: n.inputs, size: 100}).write(filepath.Join(dir, "files")); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(src), 0o644); err != nil {
+				return err
+			}
+			if err := buildToFailure(dir); err != nil || noGit != "" {
+				return err
+			}
+			return calls(dir, []string{"git", "init", "--quiet"}, []string{"git", "add", "--all"}, []string{"git", "status"})
+		},
+		contestants: []contestant{
+			{name: "runner", missing: missing, command: plan},
+			{name: "git status", missing: noGit, command: status},
+		},
+	}
+}
+
+// reading is the contest of reading a long pipeline.
+func reading(n sizes) contest {
+	runner := func(name, prd string) contestant {
+		run, missing := program("runner", "validate", prd)
+		return contestant{name: name, missing: missing, command: run}
+	}
+	return contest{
+		name: validateLong, rounds: n.rounds,
+		shared: func(dir string) error {
+			g := wide(n.wide)
+			if err := tools()["runner"].lay(dir, g); err != nil {
+				return err
+			}
+			var src bytes.Buffer
+			writeForEach(&src, g)
+			return os.WriteFile(filepath.Join(dir, "PRD-002.hcl"), bytes.ReplaceAll(src.Bytes(), []byte("PRD-001"), []byte("PRD-002")), 0o644)
+		},
+		contestants: []contestant{runner("runner", "PRD-001"), runner("runner, for_each", "PRD-002"), parseAlone("PRD-001.hcl")},
+	}
+}
+
+// starting is the contest of doing next to nothing.
+func starting(n sizes) contest {
+	version, missing := program("runner", "version")
+	validate, _ := program("runner", "validate", "PRD-009")
+	bare, noBare := program("bare")
+	return contest{
+		name: start, rounds: 4*n.rounds + 1,
+		shared: copyCashier,
+		contestants: []contestant{
+			{name: "runner version", missing: missing, command: inTree(version)},
+			{name: "runner validate", missing: missing, command: inTree(validate)},
+			{name: "its imports", missing: noBare, command: inTree(bare)},
+		},
+	}
+}

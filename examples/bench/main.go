@@ -1,0 +1,168 @@
+// Command bench races Runner against what people would use instead, on equal
+// workloads, in turns, on this machine: GNU Make, ninja, go-task and Snakemake
+// on graphs of commands that do nothing; restic and git on trees of files; the
+// cashier example against its own commands typed by hand. It prints medians and
+// ratios, and writes them as JSON. Who is not installed is left out by name.
+//
+// Run it in the root of the repository:
+//
+//	go run ./examples/bench
+//
+// Only ratios mean something elsewhere: times are of this machine, on this day.
+// What is written lies below -dir, on a file system of the kind that counts.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+)
+
+// sizes are how much of everything there is.
+type sizes struct {
+	wide, few, many int // steps that wait for nothing
+	chain           int // steps of graphs in which some wait
+	inputs          int // files that a step reads
+	files           tree
+	changed         int // of these
+	checkpoints     int
+	rounds          int
+	fewRounds       int // of contests that take minutes
+}
+
+// full are the sizes that the targets are about.
+func full() sizes {
+	return sizes{
+		wide: 10_000, few: 1_000, many: 100_000, chain: 2_000,
+		inputs: 50_000, files: tree{files: 5_000, size: 20 << 10, big: 512 << 20}, changed: 50,
+		checkpoints: 10_000, rounds: 5, fewRounds: 3,
+	}
+}
+
+// small are sizes that show that everything runs, and nothing else.
+func small() sizes {
+	return sizes{
+		wide: 40, few: 10, many: 60, chain: 30,
+		inputs: 100, files: tree{files: 40, size: 2 << 10, big: 1 << 20}, changed: 5,
+		checkpoints: 50, rounds: 1, fewRounds: 1,
+	}
+}
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == floorCommand {
+		n, err := strconv.Atoi(os.Args[2])
+		exit(errors.Join(err, runFloor(n)))
+	}
+	if len(os.Args) == 3 && os.Args[1] == parseCommand {
+		exit(parseFile(os.Args[2]))
+	}
+	var o options
+	flag.BoolVar(&o.small, "small", false, "run everything once at a small size, which shows that it works")
+	flag.StringVar(&o.only, "only", "", "run the contests whose name matches `REGEXP`")
+	flag.StringVar(&o.dir, "dir", "", "work below `DIR`, and not in the directory for temporary files")
+	flag.StringVar(&o.json, "json", "", "write the figures to `FILE`, too")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit(bench(ctx, o, os.Stdout, os.Stderr))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+type options struct {
+	small           bool
+	only, dir, json string
+}
+
+func bench(ctx context.Context, o options, out, log io.Writer) error {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(o.dir, "bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }() // what is left of it is in the way of nobody
+	if err := equip(work); err != nil {
+		return err
+	}
+	n := full()
+	if o.small {
+		n = small()
+	}
+	r := report{Machine: thisMachine(work), Small: o.small}
+	for i, c := range contests(n) {
+		if !only.MatchString(c.name) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		results, err := c.hold(filepath.Join(work, strconv.Itoa(i)), log)
+		if err != nil {
+			return err
+		}
+		r.Contests = append(r.Contests, contestReport{Name: c.name, Results: results})
+	}
+	r.Targets = r.measure(targets(n))
+	r.print(out)
+	if o.json == "" {
+		return nil
+	}
+	return r.write(o.json)
+}
+
+// contests are all there are.
+func contests(n sizes) []contest {
+	var all []contest
+	all = append(all, runs(n)...)
+	all = append(all, idle(n)...)
+	all = append(all, backups(n)...)
+	all = append(all, checkpoints(n)...)
+	return append(all, cashier(n))
+}
+
+// hold races in a directory of its own, which is gone afterwards.
+func (c contest) hold(dir string, log io.Writer) ([]result, error) {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	results, err := c.race(dir, log)
+	return results, errors.Join(err, os.RemoveAll(dir))
+}
+
+// equip builds what races, and has the commands that are called find it; those of
+// peers see no settings of the user.
+func equip(work string) error {
+	bin := filepath.Join(work, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/runner", "./examples/bench/bare")
+	if shown, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, shown)
+	}
+	return errors.Join(
+		os.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")),
+		os.Setenv("RESTIC_PASSWORD", "bench"),
+		os.Setenv("RESTIC_CACHE_DIR", filepath.Join(work, "restic-cache")),
+		os.Setenv("GIT_CONFIG_GLOBAL", os.DevNull),
+		os.Setenv("GIT_CONFIG_SYSTEM", os.DevNull),
+	)
+}

@@ -1,0 +1,23 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// peakMemory is the most that a process, or the largest that it waited for, had in
+// memory, in bytes. On Linux a process counts what the one that started it had,
+// which is some megabytes here.
+func peakMemory(p *os.ProcessState) int64 {
+	usage, ok := p.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+		return usage.Maxrss
+	}
+	return int64(usage.Maxrss) * 1024 // which are wider elsewhere
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+)
+
+// report is what a run of the program found.
+type report struct {
+	Machine  machine         `json:"machine"`
+	Small    bool            `json:"small"` // the sizes say nothing but that everything runs
+	Contests []contestReport `json:"contests"`
+	Targets  []measured      `json:"targets"`
+}
+
+type contestReport struct {
+	Name    string   `json:"name"`
+	Results []result `json:"results"`
+}
+
+// median is that of some figure of one contestant in one contest; ok is false
+// where it did not take part.
+func (r report) median(of func(sample) float64, contest, who string) (figure float64, ok bool) {
+	for _, c := range r.Contests {
+		for _, result := range c.Results {
+			if c.Name == contest && result.Name == who && len(result.Samples) > 0 {
+				return result.median(of), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// print shows a table of each contest, in which what took part first is 1, and
+// one of the targets.
+func (r report) print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(cells ...string) { _, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) }
+	_, _ = fmt.Fprintf(w, "%s\nMedians; ratios to the first of each contest.\n", r.Machine)
+	for _, c := range r.Contests {
+		_, _ = fmt.Fprintf(w, "\n%s, rounds: %d\n", c.Name, c.rounds())
+		line("", "time", "ratio", "CPU", "memory")
+		first := 0.0
+		for _, result := range c.Results {
+			if result.Missing != "" {
+				line(result.Name, "left out: "+result.Missing)
+				continue
+			}
+			took := result.median(seconds)
+			if first == 0 {
+				first = took
+			}
+			line(result.Name, fmt.Sprintf("%.3f s", took), fmt.Sprintf("%.2f", took/first),
+				fmt.Sprintf("%.3f s", result.median(cpu)), fmt.Sprintf("%.0f MB", result.median(megabytes)))
+		}
+		_ = t.Flush() // of a terminal or a pipe: nobody is left to tell
+	}
+	if len(r.Targets) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintln(w, "\ntargets")
+	line("", "is", "at most", "")
+	for _, m := range r.Targets {
+		line(m.What, fmt.Sprintf("%.2f%s", m.Is, m.Unit), fmt.Sprintf("%g%s", m.AtMost, m.Unit), m.verdict(r.Small))
+	}
+	_ = t.Flush()
+}
+
+// verdict is nothing where the sizes are not those that a target is about.
+func (m measured) verdict(small bool) string {
+	switch {
+	case small:
+		return ""
+	case m.Is <= m.AtMost:
+		return "met"
+	default:
+		return "missed"
+	}
+}
+
+func (c contestReport) rounds() int {
+	most := 0
+	for _, r := range c.Results {
+		most = max(most, len(r.Samples))
+	}
+	return most
+}
+
+// write writes it as JSON.
+func (r report) write(file string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(data, '\n'), 0o644)
+}

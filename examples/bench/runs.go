@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+)
+
+// runs are the contests of running commands that do nothing.
+func runs(n sizes) []contest {
+	first := newRun(wide(n.wide), n.fewRounds, "runner, for_each", "runner", "make", "ninja", "go-task")
+	first.contestants = append(first.contestants, floor(n.wide))
+	contests := []contest{
+		first,
+		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake"),
+		newRun(wide(n.many), 1, "runner, for_each", "make"),
+	}
+	for _, shape := range []func(int) graph{deep, diamond, random} {
+		contests = append(contests, newRun(shape(n.chain), n.fewRounds, "runner", "make", "ninja", "go-task"))
+	}
+	return contests
+}
+
+// newRun is the contest of running a graph.
+func newRun(g graph, rounds int, names ...string) contest {
+	c := contest{name: runName(g.shape, len(g.steps)), rounds: rounds}
+	known := tools()
+	for _, name := range names {
+		t := known[name]
+		run, missing := program(t.run...)
+		who := contestant{name: name, missing: missing, command: run, prepare: func(dir string) error { return t.lay(dir, g) }}
+		if t.run[0] == "runner" {
+			who.check = func(dir, _ string) error { return completed(dir, len(g.steps)) }
+		}
+		c.contestants = append(c.contestants, who)
+	}
+	return c
+}
+
+func runName(shape string, n int) string { return fmt.Sprintf("run %s %d", shape, n) }
+
+// completed is nil when the session in a directory has so many workstreams, and
+// all of them are done.
+func completed(dir string, n int) error {
+	cmd := exec.Command("runner", "status", "PRD-001", "--json")
+	cmd.Dir = dir
+	shown, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("status: %w", err)
+	}
+	var status struct{ Workstreams struct{ Total, Done int } }
+	if err := json.Unmarshal(shown, &status); err != nil {
+		return fmt.Errorf("status: %w", err)
+	}
+	if w := status.Workstreams; w.Total != n || w.Done != n {
+		return fmt.Errorf("%d of %d workstreams are done, want %d", w.Done, w.Total, n)
+	}
+	return nil
+}

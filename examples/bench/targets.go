@@ -1,0 +1,104 @@
+package main
+
+// target is a ratio, a time, or an amount of memory that Runner is held to, at
+// full size.
+type target struct {
+	what   string
+	unit   string
+	atMost float64
+	is     func(r report) (float64, bool)
+}
+
+// measured is a target, and what was found.
+type measured struct {
+	What   string  `json:"what"`
+	Unit   string  `json:"unit,omitempty"` // nothing: it is a ratio
+	Is     float64 `json:"is"`
+	AtMost float64 `json:"at_most"`
+}
+
+// measure is what was found for each target whose contest was held.
+func (r report) measure(all []target) []measured {
+	var found []measured
+	for _, t := range all {
+		if is, ok := t.is(r); ok {
+			found = append(found, measured{What: t.what, Unit: t.unit, Is: is, AtMost: t.atMost})
+		}
+	}
+	return found
+}
+
+func targets(n sizes) []target {
+	run, more, chain := runName("wide", n.wide), runName("wide", n.many), runName("deep", n.chain)
+	const each = "runner, for_each"
+	return []target{
+		{"commands from for_each, to make", "", 1.25, ratio(run, each, run, "make")},
+		{"commands from blocks, to make", "", 1.35, ratio(run, "runner", run, "make")},
+		{"commands in a chain, to make", "", 1.3, ratio(chain, "runner", chain, "make")},
+		{"ten times as many, to these", "", 11, ratio(more, each, run, each)},
+		{"memory of as many", " MB", 600, figure(megabytes, more, each)},
+		{"memory, for_each", " MB", 80, figure(megabytes, run, each)},
+		{"memory, blocks", " MB", 170, figure(megabytes, run, "runner")},
+		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(run, each, n.wide)},
+		{"plan of done workstreams, for_each", " s", 0.25, figure(seconds, planDone, each)},
+		{"plan of done workstreams, blocks", " s", 0.6, figure(seconds, planDone, "runner")},
+		{"plan with unchanged inputs, to git status", "", 2, ratio(planInputs, "runner", planInputs, "git status")},
+		{"validate blocks, to hclsyntax", "", 1.6, ratio(validateLong, "runner", validateLong, "hclsyntax")},
+		{"validate for_each", " s", 0.2, figure(seconds, validateLong, each)},
+		{"version, to its imports", "", 1.3, ratio(start, "runner version", start, "its imports")},
+		{"validate the cashier example, to its imports", "", 3, ratio(start, "runner validate", start, "its imports")},
+		{"first capture, to restic", "", 0.35, ratio(captureFirst, "runner", captureFirst, "restic")},
+		{"unchanged capture, to git status", "", 2, ratio(captureUnchanged, "runner", captureUnchanged, "git")},
+		{"restore, to restic", "", 0.4, ratio(restore, "runner", restore, "restic")},
+		{"checkpoint list, above version", " s", 0.05, difference(listCheckpoints, "runner", "runner version")},
+		{"checkpoint prune", " s", 1, figure(seconds, pruneCheckpoints, "runner")},
+		{"the cashier example, to by hand", "", 1.05, ratio(cashierName, "runner", cashierName, "by hand")},
+	}
+}
+
+// ratio is that of the times of two contestants.
+func ratio(contest, who, otherContest, other string) func(r report) (float64, bool) {
+	return func(r report) (float64, bool) {
+		a, ok := r.median(seconds, contest, who)
+		b, there := r.median(seconds, otherContest, other)
+		return a / b, ok && there
+	}
+}
+
+func figure(of func(sample) float64, contest, who string) func(r report) (float64, bool) {
+	return func(r report) (float64, bool) { return r.median(of, contest, who) }
+}
+
+func difference(contest, who, other string) func(r report) (float64, bool) {
+	return func(r report) (float64, bool) {
+		a, ok := r.median(seconds, contest, who)
+		b, there := r.median(seconds, contest, other)
+		return a - b, ok && there
+	}
+}
+
+// aboveFloor is the CPU time that a contestant takes above the floor for each of
+// so many steps, in microseconds.
+func aboveFloor(contest, who string, steps int) func(r report) (float64, bool) {
+	return func(r report) (float64, bool) {
+		a, ok := r.median(cpu, contest, who)
+		b, there := r.median(cpu, contest, floorName)
+		return (a - b) / float64(steps) * 1e6, ok && there
+	}
+}
+
+// The names of contests, and of a contestant, that targets are about.
+const (
+	planDone         = "plan done"
+	planInputs       = "plan inputs"
+	validateLong     = "validate"
+	start            = "start"
+	captureFirst     = "capture first"
+	captureUnchanged = "capture unchanged"
+	captureChanged   = "capture changed"
+	restore          = "restore"
+	listCheckpoints  = "list checkpoints"
+	pruneCheckpoints = "prune checkpoints"
+	cashierName      = "cashier"
+	floorName        = "floor"
+)
