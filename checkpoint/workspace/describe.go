@@ -137,15 +137,11 @@ func (w *Workspace) wantsBlob(size int64) bool { return w.Git() != nil && size <
 
 // Describe looks at one file: fs.ErrNotExist, ErrNotRegular, ErrUnstable.
 func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
-	f, err := w.describe(ctx, path, w.wantsBlob)
-	if err != nil {
-		return Entry{}, err
-	}
-	return f.entry, nil
+	f, err := w.describe(ctx, w.place(path), path, w.wantsBlob)
+	return f.entry, err
 }
 
-func (w *Workspace) describe(ctx context.Context, path string, withBlob func(size int64) bool) (found, error) {
-	at := w.place(path)
+func (w *Workspace) describe(ctx context.Context, at place, path string, withBlob func(size int64) bool) (found, error) {
 	f, err := w.look(at, path, withBlob)
 	if err == nil && !f.known() {
 		err = w.hash(ctx, at, &f, withBlob)
@@ -173,12 +169,13 @@ func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut
 		paths = kept
 	}
 	entries := make([]Entry, len(paths))
-	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *cursor, i int) error {
-		e, err := w.Describe(ctx, paths[i])
+	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, c *cursor, i int) error {
+		c.links = true // as the patterns that matched these did
+		f, err := w.describeIn(ctx, c, paths[i])
 		if absent(err) {
 			return nil
 		}
-		entries[i] = e
+		entries[i] = f.entry
 		return err
 	})
 	if err != nil {
@@ -191,6 +188,14 @@ func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut
 		}
 	}
 	return all, nil
+}
+
+func (w *Workspace) describeIn(ctx context.Context, c *cursor, path string) (found, error) {
+	dir, name, err := c.at(path)
+	if err != nil {
+		return found{}, failed(path, w.outward(path, err))
+	}
+	return w.describe(ctx, place{dir, native(name)}, path, w.wantsBlob)
 }
 
 // chunkSize is how many files one of several workers takes at once.

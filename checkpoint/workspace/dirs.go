@@ -28,13 +28,15 @@ func absent(err error) bool {
 // also because there is a file or a link where a directory above it was.
 func IsAbsent(err error) bool { return absent(err) }
 
-// cursor opens the directories of paths, following no link on the way: what
-// looks like a path below a link is somewhere else. It keeps the last one open,
-// so that sorted paths cost little. It belongs to one goroutine.
+// cursor opens the directories of paths. It follows no link on the way, since
+// what looks like a path below a link is somewhere else, unless it is told to. It
+// keeps the last one open, so that sorted paths cost little. It belongs to one
+// goroutine.
 type cursor struct {
-	base *os.Root
-	dir  string   // "" for the base
-	open *os.Root // of dir; nil for the base
+	base  *os.Root
+	links bool     // follow those that stay inside
+	dir   string   // "" for the base
+	open  *os.Root // of dir; nil for the base
 }
 
 // at returns the directory that a path lies in, and its name there. The
@@ -47,6 +49,9 @@ func (c *cursor) at(path string) (*os.Root, string, error) {
 
 // enter returns a directory, "" for the base.
 func (c *cursor) enter(dir string) (*os.Root, error) {
+	if c.links {
+		return c.follow(dir)
+	}
 	rest := dir
 	if c.dir != "" && c.dir != dir {
 		if below, ok := strings.CutPrefix(dir, c.dir+"/"); ok {
@@ -69,6 +74,22 @@ func (c *cursor) enter(dir string) (*os.Root, error) {
 	}
 	c.dir = dir
 	return c.current(), nil
+}
+
+func (c *cursor) follow(dir string) (*os.Root, error) {
+	if dir == c.dir {
+		return c.current(), nil
+	}
+	c.close()
+	if dir == "" {
+		return c.base, nil
+	}
+	next, err := c.base.OpenRoot(native(dir))
+	if err != nil {
+		return nil, err
+	}
+	c.open, c.dir = next, dir
+	return next, nil
 }
 
 func (c *cursor) current() *os.Root {

@@ -128,7 +128,7 @@ func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := f.ReadDir(-1)
+	entries, err := entriesOf(f)
 	return entries, errors.Join(err, f.Close())
 }
 

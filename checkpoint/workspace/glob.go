@@ -158,7 +158,7 @@ func (w *Workspace) readDir(dir string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := f.ReadDir(-1)
+	entries, err := entriesOf(f)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -33,7 +33,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 			continue
 		}
 		f := surveyed{found: at(e.Path), index: index[e.Path]}
-		if f.found, err = w.describe(ctx, e.Path, f.wantsBlob(w)); err != nil && !absent(err) && !errors.Is(err, ErrUnstable) {
+		if f.found, err = w.describe(ctx, w.place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !absent(err) && !errors.Is(err, ErrUnstable) {
 			return nil, fmt.Errorf("look for sensitive values: %w", err)
 		}
 		if err == nil {

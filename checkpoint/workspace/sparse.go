@@ -69,7 +69,7 @@ func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing)
 		if !l.IsSparse(e.Path) || e.isDir() {
 			continue
 		}
-		f, err := w.describe(ctx, e.Path, func(int64) bool { return true })
+		f, err := w.describe(ctx, w.place(e.Path), e.Path, func(int64) bool { return true })
 		if absent(err) {
 			continue
 		}
