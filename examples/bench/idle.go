@@ -71,14 +71,49 @@ func touch(dir string, g graph) error {
 	return nil
 }
 
-// unchangedInputs is the contest of finding that no input has changed.
+// unchangedInputs is the contest of finding that no input has changed: where git
+// tracks the files, and where there is no git.
 func unchangedInputs(n sizes) contest {
-	plan, missing := program("runner", "plan", "PRD-001", "--resume")
-	status, noGit := program("git", "status", "--porcelain")
+	const bare, tracked = "bare", "tracked"
+	in := func(sub string, argv ...string) (func(dir string) *exec.Cmd, string) {
+		run, missing := program(argv...)
+		return func(dir string) *exec.Cmd { return run(filepath.Join(dir, sub)) }, missing
+	}
+	plan := []string{"runner", "plan", "PRD-001", "--resume"}
+	trackedPlan, missing := in(tracked, plan...)
+	barePlan, _ := in(bare, plan...)
+	status, noGit := in(tracked, "git", "status", "--porcelain")
 	return contest{
 		name: planInputs, rounds: n.rounds,
 		shared: func(dir string) error {
-			const src = `pipeline "PRD-001" {
+			for _, sub := range []string{bare, tracked} {
+				own := filepath.Join(dir, sub)
+				if err := layInputs(own, n.inputs); err != nil {
+					return err
+				}
+				if sub == tracked && noGit == "" {
+					if err := calls(own, []string{"git", "init", "--quiet"}, []string{"git", "add", "--all"},
+						[]string{"git", "-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "--quiet", "--message", "all"}); err != nil {
+						return err
+					}
+				}
+				if err := buildToFailure(own); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		contestants: []contestant{
+			{name: "runner", missing: missing, command: trackedPlan},
+			{name: "runner, no git", missing: missing, command: barePlan},
+			{name: "git status", missing: noGit, command: status},
+		},
+	}
+}
+
+// layInputs lays out a pipeline that reads so many files.
+func layInputs(dir string, files int) error {
+	const src = `pipeline "PRD-001" {
   phase "all" {
     workstream "reads" {
       command = ["true"]
@@ -86,22 +121,10 @@ func unchangedInputs(n sizes) contest {
     }
   }
 ` + failingPhase + "}\n"
-			if err := (tree{files: n.inputs, size: 100}).write(filepath.Join(dir, "files")); err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(src), 0o644); err != nil {
-				return err
-			}
-			if err := buildToFailure(dir); err != nil || noGit != "" {
-				return err
-			}
-			return calls(dir, []string{"git", "init", "--quiet"}, []string{"git", "add", "--all"}, []string{"git", "status"})
-		},
-		contestants: []contestant{
-			{name: "runner", missing: missing, command: plan},
-			{name: "git status", missing: noGit, command: status},
-		},
+	if err := (tree{files: files, size: 100}).write(filepath.Join(dir, "files")); err != nil {
+		return err
 	}
+	return os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(src), 0o644)
 }
 
 // reading is the contest of reading a long pipeline.
