@@ -21,6 +21,7 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	}
 	defer done()
 	l := newLoop(o, w)
+	defer close(l.crew)
 	plan, err := l.interruptible(ctx)
 	if err != nil {
 		return Ending{}, err
@@ -52,7 +53,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	window.Stop()
 	return &loop{
 		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: newFacts(), began: o.Now(),
-		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*question),
+		window: window, events: make(chan func(), 256), crew: make(chan func()), tasks: make(map[string]func()), asked: make(map[string]*question),
 		shapes: sync.OnceValue(newShapes), standing: newStanding(),
 	}
 }

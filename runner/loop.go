@@ -60,6 +60,7 @@ type loop struct {
 	asked    map[string]*question // by the label of the gate
 	backlog  []continuation       // in the order of seq
 	events   chan func()          // what goroutines report
+	crew     chan func()          // work for those of them that have nothing to do
 	window   *time.Timer          // open while a commit waits for company
 	windowed bool
 
@@ -287,7 +288,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 	if l.cut() && !l.over {
 		cancel() // it came too late to be started
 	}
-	go func() {
+	l.beside(func() {
 		then := work(within)
 		l.events <- func() {
 			cancel()
@@ -298,5 +299,20 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 			}
 			then()
 		}
-	}()
+	})
+}
+
+// beside runs work on a goroutine that has nothing to do, whose stack has grown
+// to what such work takes, or else on a new one. They end with the crew.
+func (l *loop) beside(work func()) {
+	select {
+	case l.crew <- work:
+	default:
+		go func() {
+			work()
+			for next := range l.crew {
+				next()
+			}
+		}()
+	}
 }
