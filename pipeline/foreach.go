@@ -6,11 +6,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// noEach is the each of everything outside of for_each.
-var noEach = cty.NilVal
+// each is what each.key and each.value mean in an instance. The object is made
+// when an expression refers to it: not many do, and there may be many instances.
+type each struct {
+	key, value cty.Value
+}
 
-func eachValue(key, value cty.Value) cty.Value {
-	return cty.ObjectVal(map[string]cty.Value{"key": key, "value": value})
+// noEach is the each of everything outside of for_each.
+var noEach *each
+
+func (e *each) object() cty.Value {
+	return cty.ObjectVal(map[string]cty.Value{"key": e.key, "value": e.value})
 }
 
 // expand makes the instances of a workstream block.
@@ -37,13 +43,13 @@ func (b *builder) expand(def *workstreamDef) {
 			continue
 		}
 		name := def.block.name + "[" + strconv.Quote(key.AsString()) + "]"
-		def.byKey[key.AsString()] = def.add(b, name, key.AsString(), eachValue(key, elem))
+		def.byKey[key.AsString()] = def.add(b, name, key.AsString(), &each{key, elem})
 	}
 }
 
 // add makes one instance.
-func (def *workstreamDef) add(b *builder, name, key string, each cty.Value) *Workstream {
-	ws := &Workstream{Name: name, Block: def.block.name, Key: key, Phase: def.phase.phase, Range: def.block.block.DefRange, def: def, each: each}
+func (def *workstreamDef) add(b *builder, name, key string, e *each) *Workstream {
+	ws := &Workstream{Name: name, Block: def.block.name, Key: key, Phase: def.phase.phase, Range: def.block.block.DefRange, def: def, each: e}
 	def.instances = append(def.instances, ws)
 	if b.pipeline.byName[name] == nil {
 		b.pipeline.byName[name] = ws

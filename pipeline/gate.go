@@ -205,11 +205,11 @@ func (b *builder) checkDeferred(a *argument, fr frame, want cty.Type, pos positi
 
 // frame is what the expressions of the gate see.
 func (g *Gate) frame(r *Results) frame {
-	each := noEach
+	e := noEach
 	if g.Workstream != nil && g.def.each {
-		each = g.Workstream.each
+		e = g.Workstream.each
 	}
-	fr := deferredFrame(each)
+	fr := deferredFrame(e)
 	fr.results = r
 	return fr
 }

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Pipeline is a validated pipeline. It is immutable and safe for concurrent use.
@@ -95,8 +94,8 @@ type Workstream struct {
 	Range              hcl.Range
 
 	def  *workstreamDef
-	each cty.Value // the object each, NilVal without for_each
-	deps []target  // what DependsOn means, shared between instances
+	each *each    // noEach without for_each
+	deps []target // what DependsOn means, shared between instances
 }
 
 // Effect says what running a workstream twice does.

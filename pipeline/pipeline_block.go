@@ -64,17 +64,17 @@ var headerFrame = frame{allow: kindVar | kindLocal}
 
 // constantFrame is what arguments that must be known before anything runs may
 // refer to, with each where there is a for_each.
-func constantFrame(each cty.Value) frame {
-	fr := frame{allow: kindVar | kindLocal | kindPipeline, each: each}
-	if each != cty.NilVal {
+func constantFrame(e *each) frame {
+	fr := frame{allow: kindVar | kindLocal | kindPipeline, each: e}
+	if e != noEach {
 		fr.allow |= kindEach
 	}
 	return fr
 }
 
 // deferredFrame is what arguments that are evaluated while running may refer to.
-func deferredFrame(each cty.Value) frame {
-	fr := constantFrame(each)
+func deferredFrame(e *each) frame {
+	fr := constantFrame(e)
 	fr.allow |= kindDeferred
 	return fr
 }

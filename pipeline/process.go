@@ -3,7 +3,9 @@ package pipeline
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -64,6 +66,9 @@ func (p *process) arguments() []*argument {
 type processDef struct {
 	process
 	scope *scope
+	// fixed evaluates what means the same at all times and in all instances, once.
+	// nil: it may not.
+	fixed func() (*evaluation, hcl.Diagnostics)
 }
 
 // newProcessDef takes the shell from the defaults where a script has none.
@@ -71,7 +76,19 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 	if p.script != nil && p.shell == nil {
 		p.shell = defaults.shell
 	}
-	return &processDef{process: p, scope: b.scope}
+	def := &processDef{process: p, scope: b.scope}
+	if p.isFixed() {
+		def.fixed = sync.OnceValues(func() (*evaluation, hcl.Diagnostics) { return def.evaluateIn(constantFrame(noEach)) })
+	}
+	return def
+}
+
+// isFixed reports whether a process means the same at all times and in all
+// instances. What a function gives may depend on files.
+func (p *process) isFixed() bool {
+	return !slices.ContainsFunc(p.arguments(), func(a *argument) bool {
+		return a.kinds&(kindEach|kindDeferred) != 0 || len(a.calls) > 0
+	})
 }
 
 // evaluation is an evaluated process, with what its digest needs.
@@ -117,8 +134,15 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 	}
 }
 
-// evaluate reads the whole process.
+// evaluate reads the whole process. The evaluation must not be changed.
 func (p *processDef) evaluate(fr frame) (*evaluation, hcl.Diagnostics) {
+	if p.fixed != nil {
+		return p.fixed()
+	}
+	return p.evaluateIn(fr)
+}
+
+func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	ev := &evaluation{}
 	p.read(ev, p.command, fr, &diags, func(v cty.Value) (err error) { ev.command, err = commandOf(v); return err })

@@ -162,10 +162,10 @@ func (s *scope) sensitiveNames(a *argument) []string {
 
 // frame is what an expression sees beside the values of the file.
 type frame struct {
-	allow    kinds     // what it may refer to
-	each     cty.Value // NilVal outside of for_each
-	results  *Results  // nil: results are unknown
-	nullable bool      // null is a value, not an error
+	allow    kinds    // what it may refer to
+	each     *each    // noEach outside of for_each
+	results  *Results // nil: results are unknown
+	nullable bool     // null is a value, not an error
 }
 
 // context is the evaluation context of one expression in one view.
@@ -189,8 +189,8 @@ func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Di
 		}
 		ctx.Variables["local"] = cty.ObjectVal(values)
 	}
-	if needs&kindEach != 0 && fr.each != cty.NilVal {
-		ctx.Variables["each"] = fr.each
+	if needs&kindEach != 0 && fr.each != noEach {
+		ctx.Variables["each"] = fr.each.object()
 	}
 	return ctx, s.addResults(ctx, a, fr, v)
 }

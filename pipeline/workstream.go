@@ -119,7 +119,7 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 	if len(def.instances) == 0 {
 		// There is nothing to run, but there may be mistakes to report.
 		stand := &Workstream{Name: block.name, Block: block.name, Phase: def.phase.phase, Range: block.block.DefRange, def: def,
-			each: eachValue(cty.UnknownVal(cty.String), cty.DynamicVal)}
+			each: &each{cty.UnknownVal(cty.String), cty.DynamicVal}}
 		stand.deps = b.dependencies(def, stand)
 		b.workstream(def, stand, defaults)
 	}
