@@ -175,7 +175,7 @@ func (b *builder) evaluateConstant(a *argument, fr frame, want cty.Type) (cty.Va
 		b.add(hcl.Diagnostics{sensitiveNotAllowed(fmt.Sprintf("the argument %q", a.name), a.rng())})
 		return value, false
 	}
-	if !value.IsWhollyKnown() {
+	if !value.IsKnown() || !fr.partial && !value.IsWhollyKnown() {
 		return value, false // it depends on something that was reported
 	}
 	if value.IsNull() && !fr.nullable {

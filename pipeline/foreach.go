@@ -25,25 +25,17 @@ func (b *builder) expand(def *workstreamDef) {
 		def.add(b, def.block.name, "", noEach)
 		return
 	}
-	def.byKey = map[string]*Workstream{}
-	value, ok := b.forEach(def.block.forEach)
-	if !ok {
-		def.unknownKeys = true
-		return
-	}
-	isSet := value.Type().IsSetType()
-	for it := value.ElementIterator(); it.Next(); {
-		key, elem := it.Element()
-		if isSet {
-			key = elem
-		}
-		if key.IsNull() || key.AsString() == "" {
+	instances, ok := b.forEach(def.block.forEach)
+	def.byKey, def.unknownKeys = make(map[string]*Workstream, len(instances)), !ok
+	for _, e := range instances {
+		if e.key.IsNull() || e.key.AsString() == "" {
 			b.errorf("Invalid for_each key", def.block.forEach.rng(), "A key of for_each is null or empty; keys name the instances.")
 			def.unknownKeys = true
 			continue
 		}
-		name := def.block.name + "[" + strconv.Quote(key.AsString()) + "]"
-		def.byKey[key.AsString()] = def.add(b, name, key.AsString(), &each{key, elem})
+		key := e.key.AsString()
+		name := def.block.name + "[" + strconv.Quote(key) + "]"
+		def.byKey[key] = def.add(b, name, key, e)
 	}
 }
 
@@ -57,30 +49,47 @@ func (def *workstreamDef) add(b *builder, name, key string, e *each) *Workstream
 	return ws
 }
 
-// forEach evaluates a for_each to a map, an object or a set of strings.
-func (b *builder) forEach(a *argument) (cty.Value, bool) {
+// forEach evaluates a for_each to its elements, in order. It goes over a set only
+// once, since that sorts it. It is false where there is no value.
+func (b *builder) forEach(a *argument) ([]*each, bool) {
 	fr := constantFrame(noEach)
-	fr.nullable = true
+	fr.nullable, fr.partial = true, true
 	value, ok := b.constant(a, fr, cty.DynamicPseudoType)
 	if !ok {
-		return value, false
+		return nil, false
 	}
 	typ := value.Type()
-	invalid := func(detail string) (cty.Value, bool) {
-		b.errorf("Invalid for_each", a.rng(), "%s", detail)
-		return value, false
+	if mistake := unfitForEach(value); mistake != "" {
+		b.errorf("Invalid for_each", a.rng(), "%s", mistake)
+		return nil, false
 	}
+	elements := make([]*each, 0, value.LengthInt())
+	for it := value.ElementIterator(); it.Next(); {
+		key, elem := it.Element()
+		if typ.IsSetType() {
+			key = elem
+		}
+		if !elem.IsWhollyKnown() {
+			return nil, false // it depends on something that was reported
+		}
+		elements = append(elements, &each{key, elem})
+	}
+	return elements, true
+}
+
+// unfitForEach says why a value is neither a map, an object nor a set of strings,
+// "" where it is.
+func unfitForEach(value cty.Value) string {
+	typ := value.Type()
 	switch {
 	case value.IsNull():
-		return invalid("for_each must be a map or a set of strings, not null.")
+		return "for_each must be a map or a set of strings, not null."
 	case typ.IsMapType(), typ.IsObjectType():
-		return value, true
-	case typ.IsSetType() && typ.ElementType() == cty.String:
-		return value, true
-	case typ.IsSetType() && value.LengthInt() == 0:
-		return value, true // toset([])
+		return ""
+	case typ.IsSetType() && (typ.ElementType() == cty.String || value.LengthInt() == 0): // the latter is toset([])
+		return ""
 	case typ.IsListType(), typ.IsTupleType():
-		return invalid("for_each must be a map or a set of strings, not a list, because a list has no keys to name the instances by. For a list of strings write toset(…).")
+		return "for_each must be a map or a set of strings, not a list, because a list has no keys to name the instances by. For a list of strings write toset(…)."
 	}
-	return invalid("for_each must be a map or a set of strings, not " + typ.FriendlyName() + ".")
+	return "for_each must be a map or a set of strings, not " + typ.FriendlyName() + "."
 }

@@ -166,6 +166,7 @@ type frame struct {
 	each     *each    // noEach outside of for_each
 	results  *Results // nil: results are unknown
 	nullable bool     // null is a value, not an error
+	partial  bool     // who asks looks for unknown elements
 }
 
 // context is the evaluation context of one expression in one view.
