@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -38,6 +37,8 @@ type Commit struct {
 	State   *State
 	Prev    string // the sum of the line before
 	Sum     string
+
+	fields [][]byte // what fieldsOf made of each event, where it was called; nil: nowhere
 }
 
 // At returns when the i-th event happened.
@@ -50,16 +51,10 @@ func (c *Commit) At(i int) time.Time {
 
 // encoder turns commits into lines. It keeps one buffer.
 type encoder struct {
-	buf  bytes.Buffer
-	json *json.Encoder
+	buf bytes.Buffer
 }
 
-func newEncoder() *encoder {
-	e := &encoder{}
-	e.json = json.NewEncoder(&e.buf)
-	e.json.SetEscapeHTML(false)
-	return e
-}
+func newEncoder() *encoder { return &encoder{} }
 
 // line returns the commit as a line with its newline, and sets its Sum. The
 // bytes are valid until the next call. The line may be longer than a reader
@@ -114,37 +109,29 @@ func (e *TooLargeError) Error() string {
 
 // Recordable returns a *TooLargeError of an event that no journal can hold.
 func Recordable(event Event) error {
-	_, err := eventSize(event)
+	_, err := fieldsOf(event)
 	return err
 }
 
-// eventSize returns how many bytes an event has in a commit, at most.
-func eventSize(event Event) (int, error) {
-	var n counter
-	enc := json.NewEncoder(&n)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(event); err != nil {
-		return 0, fmt.Errorf("encode %s: %w", event.Kind(), err)
+// fieldsOf returns the fields of an event as a JSON object, or a *TooLargeError. With
+// eventRoom, that is what it takes of a commit.
+func fieldsOf(event Event) ([]byte, error) {
+	fields, err := marshal(event)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", event.Kind(), err)
 	}
-	size := int(n) + eventRoom
-	if size > maxEvents {
-		return 0, &TooLargeError{Kind: event.Kind(), Bytes: size}
+	if size := len(fields) + eventRoom; size > maxEvents {
+		return nil, &TooLargeError{Kind: event.Kind(), Bytes: size}
 	}
-	return size, nil
-}
-
-// counter counts what is written to it.
-type counter int
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
+	return fields, nil
 }
 
 func (e *encoder) body(c *Commit) error {
 	if c.State != nil {
 		e.buf.WriteString(`,"state":`)
-		return e.value(c.State)
+		state, err := marshal(c.State)
+		e.buf.Write(state)
+		return err
 	}
 	e.buf.WriteString(`,"events":[`)
 	for i, event := range c.Events {
@@ -155,51 +142,43 @@ func (e *encoder) body(c *Commit) error {
 		if i < len(c.AfterMS) {
 			after = c.AfterMS[i]
 		}
-		if err := e.event(event, after); err != nil {
-			return err
+		var fields []byte
+		if i < len(c.fields) {
+			fields = c.fields[i]
+		} else {
+			var err error
+			if fields, err = marshal(event); err != nil {
+				return fmt.Errorf("encode %s: %w", event.Kind(), err)
+			}
 		}
+		e.event(event.Kind(), after, fields)
 	}
 	e.buf.WriteByte(']')
 	return nil
 }
 
-// event writes an event with its kind, and when it happened, in front.
-func (e *encoder) event(event Event, after int64) error {
+// event writes an event with its kind, and when it happened, in front of its fields.
+func (e *encoder) event(kind Kind, after int64, fields []byte) {
 	e.buf.WriteString(`{"kind":"`)
-	e.buf.WriteString(string(event.Kind()))
+	e.buf.WriteString(string(kind))
 	e.buf.WriteByte('"')
 	if after != 0 {
 		e.buf.WriteString(`,"after_ms":`)
 		e.buf.Write(strconv.AppendInt(e.buf.AvailableBuffer(), after, 10))
 	}
-	mark := e.buf.Len()
-	if err := e.value(event); err != nil {
-		return fmt.Errorf("encode %s: %w", event.Kind(), err)
+	if len(fields) > len("{}") {
+		e.buf.WriteByte(',')
 	}
-	fields := e.buf.Bytes()[mark:]
-	if len(fields) == len("{}") {
-		e.buf.Truncate(mark)
-		e.buf.WriteByte('}')
-		return nil
-	}
-	fields[0] = ','
-	return nil
-}
-
-// value writes a value without the newline that json.Encoder adds.
-func (e *encoder) value(v any) error {
-	if err := e.json.Encode(v); err != nil {
-		return err
-	}
-	e.buf.Truncate(e.buf.Len() - 1)
-	return nil
+	e.buf.Write(fields[1:])
 }
 
 // MarshalEvent returns the JSON of an event, its kind in front.
 func MarshalEvent(event Event) ([]byte, error) {
-	e := newEncoder()
-	if err := e.event(event, 0); err != nil {
-		return nil, err
+	fields, err := marshal(event)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", event.Kind(), err)
 	}
+	e := newEncoder()
+	e.event(event.Kind(), 0, fields)
 	return e.buf.Bytes(), nil
 }

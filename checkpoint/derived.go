@@ -99,14 +99,14 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write what is derived: %w", err)
 	}
+	wait := max(documentInterval, documentShare*x.derived.took)
+	if !force && x.store.o.Now().Sub(x.derived.at).Abs() < wait {
+		return nil
+	}
 	if err := x.owns(); err != nil {
 		return err
 	}
 	if !force {
-		wait := max(documentInterval, documentShare*x.derived.took)
-		if now := x.store.o.Now(); now.Sub(x.derived.at).Abs() < wait {
-			return nil
-		}
 		return x.writeDocument()
 	}
 	for _, step := range []func() error{x.writeLost, x.writeDue, x.writeIndex, x.writeDocument, x.removeUnkept} {

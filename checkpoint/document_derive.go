@@ -10,9 +10,7 @@ func NewDocument(s *State) Document {
 		Title:        s.Title,
 		CurrentPhase: s.CurrentPhase,
 		Status:       s.Status,
-		Completed:    []string{},
 		InProgress:   []string{},
-		Pending:      []string{},
 		Artifacts:    map[string][]string{},
 		GatesPassed:  []string{},
 		GatesPending: []string{},
@@ -27,6 +25,7 @@ func NewDocument(s *State) Document {
 		},
 	}
 	active := inProgress(s)
+	d.Completed, d.Pending = room(s)
 	if s.Status == StatusInProgress && len(active) == 0 {
 		// Every workstream is skipped: nothing has begun that could go on.
 		d.Status = StatusInitialized
@@ -42,6 +41,20 @@ func NewDocument(s *State) Document {
 		d.Error = documentError(s.Error)
 	}
 	return d
+}
+
+// room makes lists that hold the completed and the pending workstreams of a state.
+func room(s *State) (completed, pending []string) {
+	done, all := 0, 0
+	for _, p := range s.Phases {
+		all += len(p.Workstreams)
+		for _, w := range p.Workstreams {
+			if w.Status == Completed {
+				done++
+			}
+		}
+	}
+	return make([]string, 0, done), make([]string, 0, all-done)
 }
 
 func (d *Document) addWorkstream(w *Workstream, active bool) {

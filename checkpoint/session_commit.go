@@ -13,7 +13,7 @@ import (
 // in one commit as far as a line of the journal holds them. What does not fit the state, or no line,
 // poisons the session, which shows when it is drained or acknowledged.
 func (x *Session) Add(events ...Event) uint64 {
-	sizes, total := x.sizes(events)
+	fields, total := x.encode(events)
 	if x.bad == nil && x.size+total > x.room && total <= x.room {
 		x.fill()
 	}
@@ -21,7 +21,7 @@ func (x *Session) Add(events ...Event) uint64 {
 		if x.bad != nil {
 			break
 		}
-		x.add(e, sizes[i])
+		x.add(e, fields[i])
 	}
 	if !x.Pending() {
 		return x.handed
@@ -29,32 +29,33 @@ func (x *Session) Add(events ...Event) uint64 {
 	return x.next()
 }
 
-// sizes measures events, none of which may be too large for a line.
-func (x *Session) sizes(events []Event) (sizes []int, total int) {
-	sizes = make([]int, len(events))
+// encode encodes events, none of which may be too large for a line, and tells what
+// they take of a commit together.
+func (x *Session) encode(events []Event) (fields [][]byte, total int) {
+	fields = make([][]byte, len(events))
 	for i, e := range events {
-		size, err := eventSize(e)
-		if err != nil {
+		var err error
+		if fields[i], err = fieldsOf(e); err != nil {
 			x.poison(err)
 			return nil, 0
 		}
-		sizes[i] = size
-		total += size
+		total += len(fields[i]) + eventRoom
 	}
-	return sizes, total
+	return fields, total
 }
 
-func (x *Session) add(e Event, size int) {
+func (x *Session) add(e Event, fields []byte) {
 	if x.live == nil {
 		x.poison(fmt.Errorf("add %s: %w", e.Kind(), errNoStart))
 		return
 	}
+	size := len(fields) + eventRoom
 	if x.size+size > x.room {
 		x.fill()
 	}
 	_, after := x.at()
 	c := &x.pending
-	c.Events = append(c.Events, e)
+	c.Events, c.fields = append(c.Events, e), append(c.fields, fields)
 	x.size += size
 	if after != 0 || c.AfterMS != nil {
 		for len(c.AfterMS) < len(c.Events)-1 {
@@ -66,7 +67,7 @@ func (x *Session) add(e Event, size int) {
 		x.runs = true
 	}
 	if err := x.live.applyEvent(c.Seq, c, len(c.Events)-1, e); err != nil {
-		c.Events = c.Events[:len(c.Events)-1]
+		c.Events, c.fields = c.Events[:len(c.Events)-1], c.fields[:len(c.fields)-1]
 		x.poison(err)
 	}
 }
@@ -150,6 +151,7 @@ func (x *Session) Acknowledge(a Ack) (Commit, error) {
 		return Commit{}, err
 	}
 	c := *x.flight
+	c.fields = nil // nobody writes it again
 	x.flight = nil
 	if err := x.durable.Apply(c); err != nil {
 		x.poison(err)

@@ -194,6 +194,9 @@ func (l *loop) work(n *node, r performed) checkpoint.Work {
 // unrecordable is the failure of a workstream that says more of its result than a
 // line of the journal holds, which escapes many a byte: nil where it is not.
 func (l *loop) unrecordable(n *node, work checkpoint.Work) *checkpoint.Failure {
+	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
+		return nil // it says nothing
+	}
 	err := checkpoint.Recordable(checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 	if err == nil {
 		return nil

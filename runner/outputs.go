@@ -27,7 +27,11 @@ type outputs struct {
 // clearOutputs removes what lies where an attempt will report, since only what
 // the attempt itself writes there is its result.
 func clearOutputs(path string) error {
-	if err := os.RemoveAll(path); err != nil {
+	_, err := os.Lstat(path)
+	if err == nil {
+		err = os.RemoveAll(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make way for the outputs: %w", err)
 	}
 	return nil
