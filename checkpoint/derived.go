@@ -17,7 +17,7 @@ const (
 	// between two boundaries that are not waited for, and documentShare how
 	// many times as long as writing it took.
 	documentInterval = 100 * time.Millisecond
-	documentShare    = 20
+	documentShare    = 50
 )
 
 // derived is what must still be written, and from what.
