@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -74,28 +73,47 @@ func encodeCheckpoint(f CheckpointFile, state []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode checkpoint %s: %w", f.ID, err)
 	}
-	object := slices.Concat(bytes.TrimSuffix(head, []byte("}")), state, []byte("}"))
-	return seal(object), nil
+	body := make([]byte, 0, len(head)+len(state)+sealRoom)
+	return appendSeal(append(append(body, bytes.TrimSuffix(head, []byte("}"))...), state...)), nil
 }
 
 // encodeState returns the state as the field that encodeCheckpoint takes.
 func encodeState(s *State) ([]byte, error) {
-	data, err := marshal(s)
-	if err != nil {
+	var buf bytes.Buffer
+	buf.Grow(typicalSize(s))
+	buf.WriteString(`,"state":`)
+	if err := marshalInto(&buf, s); err != nil {
 		return nil, fmt.Errorf("encode the state: %w", err)
 	}
-	return append([]byte(`,"state":`), data...), nil
+	return buf.Bytes(), nil
+}
+
+// typicalSize is about how many bytes a state has as JSON: a little more, so that
+// a buffer need not grow.
+func typicalSize(s *State) int {
+	const session, workstream, artifact = 4 << 10, 400, 200
+	size := session
+	for w := range s.Records() {
+		size += workstream + artifact*len(w.Artifacts)
+	}
+	return size
 }
 
 // marshal is json.Marshal without the escapes for HTML.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
+	err := marshalInto(&buf, v)
+	return buf.Bytes(), err
+}
+
+func marshalInto(buf *bytes.Buffer, v any) error {
+	e := json.NewEncoder(buf)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, err
+		return err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	buf.Truncate(buf.Len() - len("\n"))
+	return nil
 }
 
 // decodeCheckpoint reads a checkpoint's file. The version is looked at first: a

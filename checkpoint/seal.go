@@ -12,16 +12,22 @@ var errSeal = errors.New("its checksum is wrong")
 
 const checksumField = `,"checksum":"sha256:`
 
+// sealRoom is how many bytes appendSeal adds.
+const sealRoom = len(checksumField) + 2*sha256.Size + len("\"}\n")
+
 // seal adds a checksum to a JSON object, as its last field: SHA-256 of all
 // bytes before the field. A newline ends the file.
 func seal(object []byte) []byte {
-	body := bytes.TrimSuffix(object, []byte("}"))
+	body := make([]byte, 0, len(object)+sealRoom)
+	return appendSeal(append(body, bytes.TrimSuffix(object, []byte("}"))...))
+}
+
+// appendSeal is seal of an object that has no closing brace yet.
+func appendSeal(body []byte) []byte {
 	sum := sha256.Sum256(body)
-	out := make([]byte, 0, len(body)+len(checksumField)+2*len(sum)+len("\"}\n"))
-	out = append(out, body...)
-	out = append(out, checksumField...)
-	out = hex.AppendEncode(out, sum[:])
-	return append(out, "\"}\n"...)
+	body = append(body, checksumField...)
+	body = hex.AppendEncode(body, sum[:])
+	return append(body, "\"}\n"...)
 }
 
 // unseal verifies the checksum of what seal returned, and returns it.

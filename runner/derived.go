@@ -122,7 +122,7 @@ func declared(p *pipeline.Pipeline) []string {
 	var patterns []string
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
-			patterns = slices.Concat(patterns, ws.Inputs, ws.Artifacts)
+			patterns = append(append(patterns, ws.Inputs...), ws.Artifacts...)
 			for _, g := range ws.Gates {
 				patterns = append(patterns, g.Inputs...)
 			}

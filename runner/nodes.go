@@ -26,7 +26,7 @@ type node struct {
 
 	pauses backoff.BackOff // between its attempts
 	timer  *time.Timer     // while it waits for its next attempt
-	last   checkpoint.Failure
+	last   *checkpoint.Failure
 
 	ended bool
 	ok    bool // settled: its dependents may start

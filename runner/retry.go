@@ -24,7 +24,7 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 		l.interruptWorkstream(n)
 		return
 	}
-	n.last = f
+	n.last = &f
 	l.retrying = append(l.retrying, n)
 	n.timer = time.AfterFunc(pause, func() {
 		l.events <- func() { l.queue = append(l.queue, queued{n, func() { l.retry(n) }}) }
@@ -60,7 +60,7 @@ func (l *loop) cancelRetries() {
 	for _, n := range waiting {
 		n.timer.Stop()
 		if l.status == stopFailure {
-			l.failWorkstream(n, n.last)
+			l.failWorkstream(n, *n.last)
 		} else {
 			l.interruptWorkstream(n)
 		}
