@@ -22,7 +22,7 @@ const (
 
 // derived is what must still be written, and from what.
 type derived struct {
-	base  *State   // as of the last time checkpoint files were written
+	base  *State   // where no checkpoint file that is due lies before
 	since []Commit // durable since then
 	// due are the kept checkpoints without a file that lie after base, lost
 	// those before it, which only the journal can give.
@@ -62,8 +62,9 @@ func (d *derived) recover(x *Session) error {
 	return nil
 }
 
-// take notes what a durable commit asks for.
-func (d *derived) take(c Commit, files *tracker) {
+// take notes what a durable commit asks for, and folds into the base what no
+// checkpoint file that is due lies before.
+func (d *derived) take(c Commit, files *tracker) error {
 	d.since = append(d.since, c)
 	for _, e := range c.Events {
 		switch e := e.(type) {
@@ -74,6 +75,38 @@ func (d *derived) take(c Commit, files *tracker) {
 			d.drop(e.IDs, files)
 		}
 	}
+	for len(d.since) > 0 && !d.isDue(d.since[0]) {
+		if err := d.reach(d.since[0]); err != nil {
+			return err
+		}
+		d.pass()
+	}
+	return nil
+}
+
+// isDue reports whether a checkpoint of a commit must still get its file.
+func (d *derived) isDue(c Commit) bool {
+	return slices.ContainsFunc(c.Events, func(e Event) bool {
+		created, ok := e.(CheckpointCreated)
+		return ok && d.due[created.ID]
+	})
+}
+
+// reach brings the base up to a commit, where it is not there.
+func (d *derived) reach(c Commit) error {
+	if c.Seq <= d.base.Seq {
+		return nil
+	}
+	if err := d.base.Apply(c); err != nil {
+		return fmt.Errorf("fold the journal again: %w", err)
+	}
+	return nil
+}
+
+// pass forgets the first commit since, where the base is.
+func (d *derived) pass() {
+	d.since[0] = Commit{}
+	d.since = d.since[1:]
 }
 
 func (d *derived) drop(ids []string, files *tracker) {
@@ -124,15 +157,13 @@ func (x *Session) writeDue() error {
 	d := &x.derived
 	for len(d.since) > 0 {
 		c := d.since[0]
-		if c.Seq > d.base.Seq {
-			if err := d.base.Apply(c); err != nil {
-				return fmt.Errorf("fold the journal again: %w", err)
-			}
+		if err := d.reach(c); err != nil {
+			return err
 		}
 		if err := x.writeCheckpoints(c); err != nil {
 			return err
 		}
-		d.since = d.since[1:]
+		d.pass()
 	}
 	d.since = nil
 	return nil

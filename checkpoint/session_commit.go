@@ -157,7 +157,10 @@ func (x *Session) Acknowledge(a Ack) (Commit, error) {
 		x.poison(err)
 		return Commit{}, x.bad
 	}
-	x.derived.take(c, x.live.files)
+	if err := x.derived.take(c, x.live.files); err != nil {
+		x.poison(err)
+		return Commit{}, x.bad
+	}
 	if x.wanted {
 		x.Flush()
 	}
