@@ -82,38 +82,10 @@ func encodeState(s *State) ([]byte, error) {
 	var buf bytes.Buffer
 	buf.Grow(typicalSize(s))
 	buf.WriteString(`,"state":`)
-	if err := marshalInto(&buf, s); err != nil {
-		return nil, fmt.Errorf("encode the state: %w", err)
+	if err := writeState(&buf, s); err != nil {
+		return nil, err
 	}
 	return buf.Bytes(), nil
-}
-
-// typicalSize is about how many bytes a state has as JSON: a little more, so that
-// a buffer need not grow.
-func typicalSize(s *State) int {
-	const session, workstream, artifact = 4 << 10, 400, 200
-	size := session
-	for w := range s.Records() {
-		size += workstream + artifact*len(w.Artifacts)
-	}
-	return size
-}
-
-// marshal is json.Marshal without the escapes for HTML.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	err := marshalInto(&buf, v)
-	return buf.Bytes(), err
-}
-
-func marshalInto(buf *bytes.Buffer, v any) error {
-	e := json.NewEncoder(buf)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	buf.Truncate(buf.Len() - len("\n"))
-	return nil
 }
 
 // decodeCheckpoint reads a checkpoint's file. The version is looked at first: a

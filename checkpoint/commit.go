@@ -129,9 +129,7 @@ func fieldsOf(event Event) ([]byte, error) {
 func (e *encoder) body(c *Commit) error {
 	if c.State != nil {
 		e.buf.WriteString(`,"state":`)
-		state, err := marshal(c.State)
-		e.buf.Write(state)
-		return err
+		return writeState(&e.buf, c.State)
 	}
 	e.buf.WriteString(`,"events":[`)
 	for i, event := range c.Events {

@@ -177,14 +177,18 @@ const maxEncoded = 160
 // "_" or "-" is percent-encoded, and so is a "." at the beginning. One that gets too
 // long is cut off, and ends with its digest, so that no two names get the same file.
 func encodeName(name string) string {
+	const digits = "0123456789ABCDEF"
 	var b strings.Builder
+	b.Grow(len(name) + len("%5B%22%22%5D")) // of an instance of a for_each
 	for i := range len(name) {
 		c := name[i]
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.' && i > 0:
 			b.WriteByte(c)
 		default:
-			fmt.Fprintf(&b, "%%%02X", c)
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&0xf])
 		}
 	}
 	if b.Len() <= maxEncoded {

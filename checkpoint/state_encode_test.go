@@ -1,0 +1,31 @@
+package checkpoint
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestStateIsWrittenAsJSON: a state that is written piece by piece is what
+// encoding/json makes of it, also where a text looks like what is filled in.
+func TestStateIsWrittenAsJSON(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	journal, states := closed(f)
+	if len(journal) == 0 {
+		t.Fatal("there is no journal")
+	}
+	odd := states[len(states)-1].Clone()
+	odd.Title = `"phases":null`
+	odd.Phases[0].Title = `"workstreams":null <&>`
+	odd.Phases = append(odd.Phases, &Phase{Name: "none"}, &Phase{Name: "empty", Workstreams: []*Workstream{}})
+	for _, s := range append(states[1:], odd, &State{}, &State{Phases: []*Phase{}}) {
+		want, err := marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		if err := writeState(&got, s); err != nil || got.String() != string(want) {
+			t.Errorf("got %s, %v\nwant %s", &got, err, want)
+		}
+	}
+}
