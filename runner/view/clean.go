@@ -25,8 +25,8 @@ func Clean(s string) string {
 
 // OneLine is Clean for text that must not take more than a line.
 func OneLine(s string) string {
-	s = strings.TrimRight(s, "\r\n")
-	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Clean(s))
+	s = Clean(strings.TrimRight(s, "\r\n"))
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", `\n`), "\t", " ")
 }
 
 func isClean(s string) bool {
