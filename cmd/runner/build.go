@@ -129,14 +129,17 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
-	if err := s.refuseUnfinished(p, saved); err != nil {
+	snap, err := readSession(on.store, p.ID)
+	if err == nil {
+		err = s.refuseUnfinished(p, saved, snap)
+	}
+	if err != nil {
 		return buildError(env, nil, p.ID, on.command, err)
 	}
-	if err := s.goBack(ctx); err != nil {
+	if snap, err = s.goBack(ctx, snap); err != nil {
 		return err
 	}
-	snap, err := s.settle(ctx)
-	if err != nil {
+	if snap, err = s.settle(ctx, snap); err != nil {
 		return err
 	}
 	begin, err := s.decide(ctx, snap)

@@ -125,8 +125,11 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 // is to go back from. A rollback that was cut short is none of that: the plan
 // knows where it leads, so that nothing is finished for one that is refused.
 func settleUnplanned(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) error {
-	snap, err := store.Load(prd)
-	if err == nil && snap.RescuePath == "" && snap.Import == nil {
+	snap, err := readSession(store, prd)
+	if err != nil || !unsettled(snap) {
+		return nil // who reads it next says what is wrong
+	}
+	if rollingBack(snap) && snap.RescuePath == "" && snap.Import == nil {
 		if first, err := store.PlanFinish(ctx, nil, prd); err == nil && first != nil {
 			return nil
 		}

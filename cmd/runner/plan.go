@@ -149,8 +149,10 @@ func planState(ctx context.Context, env *environment, on *setup, o *runner.Optio
 		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this is the plan for when that has stopped where it is.\n", prd, h.Host, h.PID)
 	}
 	st := snap.State
-	if err := tellFinish(ctx, env, o.Store, o.Files, prd); err != nil {
-		return nil, err
+	if rollingBack(snap) {
+		if err := tellFinish(ctx, env, o.Store, o.Files, prd); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case snap.Import != nil && snap.Owner == nil && resume != "":

@@ -36,17 +36,8 @@ func lockFinished(ctx context.Context, env *environment, cfg *config, store *che
 // so that what is decided and planned afterwards is about where it stands then:
 // it takes over a rescue copy, sets aside what was never written to its end,
 // and finishes an import or a rollback that was cut short, which only the rescue
-// copy may know of. A session that is in order, that somebody owns, or that can't be
-// read is left alone.
+// copy may know of. Whether there is any of that, unsettled tells.
 func settle(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*finished, error) {
-	snap, err := store.Load(prd)
-	if errors.Is(err, checkpoint.ErrNoSession) {
-		snap = &checkpoint.Snapshot{}
-		snap.Import, err = store.PendingImport(prd) // of the first one there is
-	}
-	if cannotRead := err != nil; cannotRead || snap.Owner != nil || !unsettled(snap) {
-		return nil, nil // who reads it next says what is wrong
-	}
 	session, done, err := lockFinished(ctx, env, cfg, store, prd, w)
 	if err != nil {
 		return nil, err
@@ -54,8 +45,26 @@ func settle(ctx context.Context, env *environment, cfg *config, store *checkpoin
 	return done, session.Close()
 }
 
+// readSession reads how a session stands. Where there is none the snapshot is
+// empty, but for an import of the first one that was cut short.
+func readSession(store *checkpoint.Store, prd string) (*checkpoint.Snapshot, error) {
+	snap, err := store.Load(prd)
+	if !errors.Is(err, checkpoint.ErrNoSession) {
+		return snap, err
+	}
+	pending, err := store.PendingImport(prd)
+	return &checkpoint.Snapshot{Import: pending}, err
+}
+
+// unsettled reports whether there is something for settle to do, of a session
+// that nobody owns.
 func unsettled(snap *checkpoint.Snapshot) bool {
-	return snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || snap.State != nil && snap.State.Rollback != nil
+	return snap.Owner == nil && (snap.RescuePath != "" || snap.TornBytes > 0 || snap.Import != nil || rollingBack(snap))
+}
+
+// rollingBack reports whether a rollback was begun, and is not finished.
+func rollingBack(snap *checkpoint.Snapshot) bool {
+	return snap.State != nil && snap.State.Rollback != nil
 }
 
 // finishEarlier finishes what was cut short, and says so.

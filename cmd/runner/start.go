@@ -51,30 +51,23 @@ type starter struct {
 	finished  *finished                 // before anything was decided
 }
 
-// load reads what there is. No session at all is an empty snapshot.
-func (s *starter) load() (*checkpoint.Snapshot, error) {
-	snap, err := s.store.Load(s.prd)
-	if errors.Is(err, checkpoint.ErrNoSession) {
-		return &checkpoint.Snapshot{}, nil
-	}
-	return snap, err
-}
-
 // settle puts the session in order before anything is decided: until then it
-// stands where it is about to leave.
-func (s *starter) settle(ctx context.Context) (snap *checkpoint.Snapshot, err error) {
+// stands where it is about to leave. It returns how it stands then.
+func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
+	if !unsettled(snap) {
+		return snap, nil
+	}
 	if s.finished, err = settle(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
 		return nil, err
 	}
-	return s.load()
+	return readSession(s.store, s.prd)
 }
 
 // refuseUnfinished refuses, before a rollback that was cut short is finished,
 // what would be refused after it.
-func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *runner.Plan) error {
-	snap, err := s.load()
-	if err != nil || snap.Owner != nil || snap.State == nil || snap.State.Rollback == nil {
-		return err
+func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *runner.Plan, snap *checkpoint.Snapshot) error {
+	if snap.Owner != nil || !rollingBack(snap) {
+		return nil
 	}
 	switch {
 	case saved != nil:
@@ -86,18 +79,19 @@ func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *runner.Plan) err
 }
 
 // goBack takes the session back to the checkpoint that --resume names, if it
-// names one. From then on it is an ordinary resume.
-func (s *starter) goBack(ctx context.Context) error {
+// names one. From then on it is an ordinary resume. It returns how the session stands
+// then.
+func (s *starter) goBack(ctx context.Context, snap *checkpoint.Snapshot) (*checkpoint.Snapshot, error) {
 	if !namesCheckpoint(s.resume) {
-		return nil
+		return snap, nil
 	}
 	o := checkpointRollbackOptions{prd: s.prd, reference: s.resume, reason: "build --resume=" + s.resume, yes: s.yes, given: s.given,
 		again: func(id string) string { return "build " + s.prd + " --resume=" + id + s.given }}
 	if err := runRollback(ctx, s.env, s.cfg, s.store, s.files, s.person, o); err != nil {
-		return err
+		return nil, err
 	}
 	s.resume, s.yes = resumeNamed, true // it has been decided
-	return nil
+	return readSession(s.store, s.prd)
 }
 
 // namesCheckpoint reports whether the value of --resume is a checkpoint.
