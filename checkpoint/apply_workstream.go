@@ -99,7 +99,9 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 		}
 		s.Metrics[name] = Metric{Value: value, Workstream: w.Name}
 	}
-	w.Metrics = slices.Sorted(maps.Keys(work.Metrics))
+	if w.Metrics = nil; len(work.Metrics) > 0 {
+		w.Metrics = slices.Sorted(maps.Keys(work.Metrics))
+	}
 }
 
 // resetWorkstream makes a workstream pending, and its gates. A completed one

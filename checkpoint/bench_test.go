@@ -88,28 +88,28 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkFold reads and folds a journal of 10,000 commits.
+// BenchmarkFold reads and folds a journal of 10,000 workstreams, each with its
+// checkpoint, as a run writes it.
 func BenchmarkFold(b *testing.B) {
 	f := inMemory(b)
-	var journal []byte
-	e := newEncoder()
-	prev := genesis
-	for i := range 10001 {
-		c := Commit{Seq: uint64(i + 1), Time: f.o.Now(), Prev: prev, Events: []Event{started("S1", wide(10000))}}
-		if i > 0 {
-			c.Events = boundary(i - 1)
+	x := f.lock()
+	must(b, x.Start(started("S1", wide(10000))))
+	commit(b, x, PhaseStarted{Phase: "all"})
+	for i := range 10000 {
+		x.Add(boundary(i)...)
+		x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+		if i%4 == 0 {
+			commit(b, x)
 		}
-		line, err := e.line(&c)
-		must(b, err)
-		journal = append(journal, line...)
-		prev = c.Sum
 	}
-	must(b, store.WriteFile(f.fs, "/journal.jsonl", journal))
-	b.SetBytes(int64(len(journal)))
+	commit(b, x)
+	kill(b, x)
+	path := x.store.journalPath(x.prd)
+	b.SetBytes(int64(len(f.read("PRD-009/journal.jsonl"))))
 	b.ReportAllocs()
 	for b.Loop() {
 		fold := newFold()
-		if _, err := replay("PRD-009", "/journal.jsonl", store.OpenLog(f.fs, "/journal.jsonl"), fold.apply); err != nil {
+		if _, err := replay(x.prd, path, store.OpenLog(f.fs, path), fold.apply); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,9 +10,11 @@ import (
 	"time"
 )
 
-// sumField and prevField are how a line ends. A line is written in one way
-// only, so that it can be taken apart without parsing it as JSON first.
+// sumField and prevField are how a line ends, kindField is how an event begins.
+// A line is written in one way only, so that it can be taken apart without
+// parsing it as JSON first.
 const (
+	kindField = `{"kind":"`
 	sumField  = `,"sum":"`
 	prevField = `,"prev":"`
 	hexLen    = 2 * sha256.Size
@@ -102,12 +104,9 @@ func (f *frame) commit() (Commit, error) {
 }
 
 func (f *frame) events(c *Commit) error {
+	c.Events = make([]Event, 0, bytes.Count(f.body, []byte(kindField)))
 	for rest := f.body; len(rest) > 0; {
-		n := objectLen(rest)
-		if n == 0 {
-			return fmt.Errorf("%w: an event is not an object", ErrLine)
-		}
-		event, after, err := decodeEvent(rest[:n])
+		event, after, n, err := nextEvent(rest)
 		if err != nil {
 			return err
 		}
@@ -127,6 +126,18 @@ func (f *frame) events(c *Commit) error {
 		rest = rest[1:]
 	}
 	return nil
+}
+
+// nextEvent decodes the event that a list goes on with, and returns its length.
+func nextEvent(list []byte) (event Event, after int64, size int, err error) {
+	if event, after, size = scanEvent(list); event != nil {
+		return event, after, size, nil
+	}
+	if size = objectLen(list); size == 0 {
+		return nil, 0, 0, fmt.Errorf("%w: an event is not an object", ErrLine)
+	}
+	event, after, err = decodeEvent(list[:size])
+	return event, after, size, err
 }
 
 // objectLen returns the length of the JSON object that b begins with, 0 if
@@ -171,15 +182,15 @@ func decodeEvent(data []byte) (Event, int64, error) {
 			return nil, 0, fmt.Errorf("%w: after_ms: %w", ErrLine, err)
 		}
 	}
-	event, err := decodeKind(kind, data)
+	event, err := decodeKind(Kind(kind), data)
 	if err != nil {
 		return nil, 0, fmt.Errorf("decode %s: %w", kind, err)
 	}
 	return event, after, nil
 }
 
-func cutKind(data []byte) (Kind, []byte, bool) {
-	rest, ok := bytes.CutPrefix(data, []byte(`{"kind":"`))
+func cutKind(data []byte) (kind, rest []byte, ok bool) {
+	rest, ok = bytes.CutPrefix(data, []byte(kindField))
 	kind, rest, ok2 := bytes.Cut(rest, []byte(`"`))
-	return Kind(kind), rest, ok && ok2
+	return kind, rest, ok && ok2
 }

@@ -1,0 +1,108 @@
+package checkpoint
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// scanned are events that a journal has thousands of, with all that is read
+// without encoding/json.
+func scanned() []Event {
+	digest := Digest{
+		Definition: "sha256:" + genesis, Inputs: "sha256:" + genesis, Upstream: "sha256:" + genesis,
+		Variables: map[string]string{"a": "sha256:" + genesis, `b "c"`: "sensitive"},
+		Files:     []FileRef{{Path: "größe.sql", Digest: "sha256:" + genesis}, {Path: `a\b`}},
+		Results:   map[string]string{`service["player"]`: "sha256:" + genesis},
+	}
+	work := Work{
+		Attempt: 2, DurationMS: 3, Digest: digest, Outputs: map[string]Text{"a": "", "b": "x"},
+		Artifacts: []Artifact{{Path: "gen/a.go", Size: 1 << 40, Mode: 0o644, Digest: "sha256:" + genesis}, {Path: "gen/b"}},
+		Summary:   "made", Location: "https://example.com/?a=b",
+	}
+	return []Event{
+		WorkstreamStarted{Workstream: `service["player"]`, Attempt: 1, Digest: digest},
+		WorkstreamStarted{Workstream: "WS1"},
+		WorkstreamSucceeded{Workstream: "WS1", Work: work},
+		WorkstreamCompleted{Workstream: "WS1", Work: &work},
+		WorkstreamCompleted{Workstream: "WS1"},
+		GateStarted{Gate: "lint (WS1)", Attempt: 7},
+		GatePassed{Verdict: Verdict{Gate: "lint (WS1)", Definition: "sha256:" + genesis, Judged: "sha256:" + genesis}, DurationMS: 12},
+		CheckpointCreated{ID: "CP-1", Trigger: TriggerStart},
+		CheckpointCreated{
+			ID: "CP-2", Trigger: TriggerWorkstreamComplete, Phase: "all", Step: 4, StepName: "WS1", Reason: "why", Created: 1, Modified: 2,
+			Git: &Git{Branch: "main", Commit: "abc"}, Removes: []string{"CP-0", "CP-1"},
+		},
+	}
+}
+
+// unscanned are events of the same kinds that are not of the usual form.
+func unscanned() []string {
+	return []string{
+		`{"kind":"workstream.started","workstream":"a\u0041","attempt":1,"digest":{}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{"variables":{}}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":1, "digest":{}}`,
+		`{"kind":"workstream.started","attempt":1,"workstream":"a","digest":{}}`,
+		`{"kind":"workstream.started","workstream":"a","workstream":"b","attempt":1,"digest":{}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":01,"digest":{}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":1e0,"digest":{}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":99999999999999999999,"digest":{}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{,"inputs":"b"}}`,
+		`{"kind":"workstream.started","workstream":"a","attempt":1,"digest":{"inputs":"b""upstream":"c"}}`,
+		`{"kind":"workstream.started","workstream":"` + "\xff" + `","attempt":1,"digest":{}}`,
+		`{"kind":"workstream.completed","workstream":"a","work":{"attempt":1,"duration_ms":1,"digest":{},"metrics":{"m":1}}}`,
+		`{"kind":"workstream.completed","workstream":"a","work":{"attempt":1,"duration_ms":1,"digest":{},"artifacts":[]}}`,
+		`{"kind":"workstream.completed","workstream":"a","work":{"attempt":1,"duration_ms":1,"digest":{},"summary":{"base64":"/w=="}}}`,
+		`{"kind":"gate.passed","gate":"a","definition":"b","judged":"c","value":1,"duration_ms":2}`,
+		`{"kind":"checkpoint.created","id":"a","trigger":"start","step":1,"uncaptured":true}`,
+		`{"kind":"checkpoint.created","after_ms":-3,"id":"a","trigger":"start","step":1}`,
+		`{"kind":"checkpoint.created","id":"a","trigger":"start","step":1`,
+		`{"kind":"phase.started","phase":"a"}`,
+	}
+}
+
+func TestUsualEventsAreScanned(t *testing.T) {
+	t.Parallel()
+	for _, want := range scanned() {
+		data, err := MarshalEvent(want)
+		must(t, err)
+		event, _, size := scanEvent(append(data, ",{}"...))
+		if size != len(data) {
+			t.Errorf("%d of %d bytes of %s", size, len(data), data)
+		}
+		if diff := cmp.Diff(want, event); diff != "" {
+			t.Errorf("%s: %s", data, diff)
+		}
+	}
+	for _, data := range unscanned() {
+		if event, _, _ := scanEvent([]byte(data)); event != nil {
+			t.Errorf("%s: %+v", data, event)
+		}
+	}
+}
+
+// FuzzScanEvent: what is scanned is the event that encoding/json makes of it.
+func FuzzScanEvent(f *testing.F) {
+	for _, event := range scanned() {
+		data, err := MarshalEvent(event)
+		must(f, err)
+		f.Add(data)
+	}
+	for _, data := range unscanned() {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		event, after, size := scanEvent(data)
+		if event == nil {
+			return
+		}
+		if size != objectLen(data) {
+			t.Fatalf("%d bytes scanned, of %d", size, objectLen(data))
+		}
+		want, wantAfter, err := decodeEvent(data[:size])
+		must(t, err)
+		if diff := cmp.Diff(want, event); diff != "" || after != wantAfter {
+			t.Fatalf("after %d, not %d: %s", after, wantAfter, diff)
+		}
+	})
+}
