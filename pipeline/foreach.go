@@ -1,8 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -54,6 +57,9 @@ func (def *workstreamDef) add(b *builder, name, key string, e *each) *Workstream
 func (b *builder) forEach(a *argument) ([]*each, bool) {
 	fr := constantFrame(noEach)
 	fr.nullable, fr.partial = true, true
+	if texts := b.setOfTexts(a, fr); texts != nil {
+		return texts, true
+	}
 	value, ok := b.constant(a, fr, cty.DynamicPseudoType)
 	if !ok {
 		return nil, false
@@ -75,6 +81,33 @@ func (b *builder) forEach(a *argument) ([]*each, bool) {
 		elements = append(elements, &each{key, elem})
 	}
 	return elements, true
+}
+
+// setOfTexts evaluates for_each = toset([…]) without the set, since to make one
+// and to sort it took longer than all else that reads a pipeline of thousands of
+// instances. Whatever is not a list of texts that everyone may see, it leaves to
+// be evaluated as any other expression: nil.
+func (b *builder) setOfTexts(a *argument, fr frame) []*each {
+	call, ok := a.expr.(*hclsyntax.FunctionCallExpr)
+	if !ok || call.Name != "toset" || call.ExpandFinal || len(call.Args) != 1 || !b.check(a, fr) {
+		return nil
+	}
+	list := *a
+	list.expr = call.Args[0]
+	value, diags := b.scope.value(&list, fr, cty.DynamicPseudoType)
+	if typ := value.Type(); diags.HasErrors() || value.IsMarked() || !value.IsKnown() || value.IsNull() || !typ.IsTupleType() && !typ.IsListType() {
+		return nil
+	}
+	elements := make([]*each, 0, value.LengthInt())
+	for it := value.ElementIterator(); it.Next(); {
+		_, elem := it.Element()
+		if elem.Type() != cty.String || elem.IsMarked() || !elem.IsKnown() || elem.IsNull() {
+			return nil
+		}
+		elements = append(elements, &each{elem, elem})
+	}
+	slices.SortFunc(elements, func(x, y *each) int { return cmp.Compare(x.key.AsString(), y.key.AsString()) })
+	return slices.CompactFunc(elements, func(x, y *each) bool { return x.key.AsString() == y.key.AsString() })
 }
 
 // unfitForEach says why a value is neither a map, an object nor a set of strings,
