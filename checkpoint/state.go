@@ -267,9 +267,13 @@ func (s *State) indexed() *index {
 	if s.index != nil {
 		return s.index
 	}
+	n := len(s.Gone)
+	for _, p := range s.Phases {
+		n += len(p.Workstreams)
+	}
 	ix := &index{
 		phases:      make(map[string]*Phase, len(s.Phases)),
-		workstreams: make(map[string]*Workstream),
+		workstreams: make(map[string]*Workstream, n),
 		gates:       make(map[string]*Gate),
 		checkpoints: make(map[string]*CheckpointRef, len(s.Checkpoints)),
 	}

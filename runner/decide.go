@@ -371,7 +371,10 @@ func owners(steps []Step) (waits, running []string) {
 }
 
 func (s Step) with(d Decision, format string, args ...any) Step {
-	s.Decision, s.Reason = d, checkpoint.Text(fmt.Sprintf(format, args...))
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	s.Decision, s.Reason = d, checkpoint.Text(format)
 	return s
 }
 

@@ -269,7 +269,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			if thorough || isDone(recordOf(st, ws.Name)) {
+			if len(ws.Inputs) > 0 && (thorough || isDone(recordOf(st, ws.Name))) {
 				if err := s.gatherInputs(ctx, f, ws); err != nil {
 					return err
 				}

@@ -1,8 +1,12 @@
 package runner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,8 +38,12 @@ func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnC
 	if st == nil {
 		st = &checkpoint.State{}
 	}
+	workstreams := 0
+	for _, phase := range p.Phases {
+		workstreams += len(phase.Workstreams)
+	}
 	run := pipeline.RunInfo{Session: st.Session, Resumed: st.Session != ""}
-	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: newOwnership(p), steps: make(map[string]Step)}
+	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: newOwnership(p), steps: make(map[string]Step, workstreams)}
 }
 
 // workstream decides one workstream. Everything upstream of it in the same
@@ -184,6 +192,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 			byWorkstream[ws.Name] = steps
 			plan.Conflicts = append(plan.Conflicts, conflicts...)
 		}
+		pp.Steps = make([]Step, 0, len(byWorkstream)+len(phase.Gates))
 		for _, ws := range phase.Workstreams {
 			pp.Steps = append(pp.Steps, byWorkstream[ws.Name]...)
 		}
@@ -378,23 +387,29 @@ func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skippe
 // digest covers all that a plan was made from and all that it decided, but
 // not when it was made.
 func (p *Plan) digest(f *Facts) string {
-	c := *p
-	c.MadeAt, c.Facts = time.Time{}, ""
-	c.Moved = nil // what of it matters shows in the steps
-	b, err := json.Marshal(c)
+	sum := sha256.New()
+	lines := json.NewEncoder(sum)
+	all := *p
+	all.MadeAt, all.Facts, all.Phases = time.Time{}, "", nil
+	all.Moved = nil // what of it matters shows in the steps
+	err := lines.Encode(all)
+	for _, phase := range p.Phases {
+		steps := phase.Steps
+		phase.Steps = nil
+		err = errors.Join(err, lines.Encode(phase))
+		for i := range steps {
+			err = errors.Join(err, lines.Encode(&steps[i]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.inputs)) {
+		if files := f.inputs[name]; len(files) > 0 {
+			err = errors.Join(err, lines.Encode([]string{name, digestFiles(files)}))
+		}
+	}
 	if err != nil {
 		return ""
 	}
-	parts := []string{string(b)}
-	names := make([]string, 0, len(f.inputs))
-	for name := range f.inputs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		parts = append(parts, name, digestFiles(f.inputs[name]))
-	}
-	return digestOf(parts...)
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
 // inBatches orders workstreams so that each comes after what it depends on.
