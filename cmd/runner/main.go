@@ -17,6 +17,7 @@ import (
 )
 
 func main() {
+	collectLate()
 	env := processEnvironment()
 	// Whatever is cut off by that is taken for killed, and finished by the next command.
 	ctx := env.signals.catch(context.Background(), func(name, what string) { endAtOnce(env, name, what) })

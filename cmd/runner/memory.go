@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+)
+
+const (
+	// untouched is how large the heap becomes before anything of it is collected,
+	// in percent of the 4 MiB with which Go begins: 48 MiB.
+	untouched = 1100
+	// spare is how much garbage there may be from then on, in percent of what is in
+	// use: a run keeps its memory for as long as what it runs needs some.
+	spare = 75
+)
+
+// collectLate has the first collection wait until there is something to collect.
+// What a command begins with, the pipeline and the journal, it needs to its end:
+// looking for garbage in it again and again as it grew took a fifth of the time.
+// Where GOGC is set, that counts instead.
+func collectLate() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	debug.SetGCPercent(untouched)
+	first := new(*byte) // goes with the first collection
+	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, spare)
+}
