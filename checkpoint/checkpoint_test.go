@@ -324,3 +324,30 @@ func TestDisabledPolicyWritesNone(t *testing.T) {
 		t.Errorf("checkpoints %v, %v", refs, err)
 	}
 }
+
+// TestWhatIsDueStaysShort: of the commits since files were written last, no more
+// is remembered than the checkpoints that retention keeps need.
+func TestWhatIsDueStaysShort(t *testing.T) {
+	t.Parallel()
+	f := inMemory(t)
+	x := f.lock()
+	must(t, x.Start(started("S1", wide(100))))
+	commit(t, x, PhaseStarted{Phase: "all"})
+	for i := range 100 {
+		x.Add(boundary(i)...)
+		x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+		commit(t, x)
+		must(t, x.WriteDerived(context.Background(), false))
+		if n := len(x.derived.since); n > 1 {
+			t.Fatalf("%d commits are remembered after %d boundaries", n, i+1)
+		}
+	}
+	must(t, x.WriteDerived(context.Background(), true))
+	refs := x.State().Checkpoints
+	file, err := x.store.ReadCheckpoint(x.prd, "latest")
+	must(t, err)
+	if last := refs[len(refs)-1]; file.ID != last.ID || file.State.Seq != last.Seq || file.State.Steps != 100 {
+		t.Errorf("the newest file is %s of commit %d, with %d steps", file.ID, file.State.Seq, file.State.Steps)
+	}
+	must(t, x.Close())
+}
