@@ -9,13 +9,18 @@ import (
 // checkEntryPath makes sure that a path names something inside the workspace,
 // in the one way there is to spell it.
 func checkEntryPath(path string) error {
-	if path == "" || strings.ContainsRune(path, 0) {
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return fmt.Errorf("%q cannot be a path", path)
 	}
-	for element := range strings.SplitSeq(path, "/") {
+	for begin := 0; begin <= len(path); {
+		element := path[begin:]
+		if slash := strings.IndexByte(element, '/'); slash >= 0 {
+			element = element[:slash]
+		}
 		if element == "" || element == "." || element == ".." {
 			return fmt.Errorf("the path %q does not name a file in the workspace", path)
 		}
+		begin += len(element) + 1
 	}
 	return nil
 }
@@ -38,8 +43,8 @@ func (e *Entry) check() error {
 	if e.Size < 0 {
 		return fmt.Errorf("%q: %d is not a size", e.Path, e.Size)
 	}
-	if _, err := parseDigest(e.Digest); err != nil {
-		return fmt.Errorf("%q: %w", e.Path, err)
+	if !isDigest(e.Digest) {
+		return fmt.Errorf("%q: %w", e.Path, notDigest(e.Digest))
 	}
 	if e.Blob != "" && !e.hasBlobName() {
 		return fmt.Errorf("%q: %q is not the name of a blob", e.Path, e.Blob)
@@ -49,7 +54,7 @@ func (e *Entry) check() error {
 
 // hasBlobName reports whether Blob can be the name of a blob.
 func (e *Entry) hasBlobName() bool {
-	return (len(e.Blob) == 40 || len(e.Blob) == 64) && strings.Trim(e.Blob, "0123456789abcdef") == ""
+	return (len(e.Blob) == 40 || len(e.Blob) == 64) && isHex(e.Blob)
 }
 
 // checkTree makes sure that no path is a file, or an empty directory, and also

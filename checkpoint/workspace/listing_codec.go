@@ -194,52 +194,86 @@ func (l *wireListing) listing(parts [][]Entry) (*Listing, error) {
 
 // decode adds the files of a directory from its object.
 func (d *wireDir) decode(data []byte, to []Entry) ([]Entry, error) {
-	var wire wireFiles
-	var ok bool
-	if wire.Files, ok = scanFiles(data, d.Files); !ok {
-		wire = wireFiles{}
+	r := newDirReader(d, len(data), to)
+	ok, err := scanFiles(string(data), r.add)
+	if !ok {
+		var wire wireFiles
 		if err := decodeObject(data, &wire); err != nil {
 			return nil, err
 		}
-	}
-	if len(wire.Files) != d.Files {
-		return nil, fmt.Errorf("it has %d files, not %d", len(wire.Files), d.Files)
-	}
-	prefix := ""
-	if d.Path != "" {
-		prefix = string(d.Path) + "/"
-	}
-	to = slices.Grow(to, len(wire.Files))
-	var bytes int64
-	for i, f := range wire.Files {
-		if i > 0 && f.Name <= wire.Files[i-1].Name {
-			return nil, fmt.Errorf("file %q is out of order", f.Name)
+		r = newDirReader(d, len(data), to)
+		for i := 0; i < len(wire.Files) && err == nil; i++ {
+			err = r.add(wire.Files[i])
 		}
-		e, err := f.entry(prefix)
-		if err == nil && d.sparse {
-			err = e.checkSparse()
-		} else if err == nil {
-			err = e.check()
-		}
-		if err != nil {
-			return nil, err
-		}
-		bytes += e.Size
-		to = append(to, e)
 	}
-	if bytes != d.Bytes {
-		return nil, fmt.Errorf("its files have %d bytes, not %d", bytes, d.Bytes)
+	if err != nil {
+		return nil, err
 	}
-	return to, nil
+	return r.end()
 }
 
-func (f *wireFile) entry(prefix string) (Entry, error) {
+// dirReader puts together the entries of a directory.
+type dirReader struct {
+	dir    *wireDir
+	prefix string
+	paths  strings.Builder // one string, of which the paths are parts
+	to     []Entry
+	last   text.Text
+	files  int
+	bytes  int64
+}
+
+func newDirReader(d *wireDir, size int, to []Entry) *dirReader {
+	r := &dirReader{dir: d, to: to}
+	if d.Path != "" {
+		r.prefix = string(d.Path) + "/"
+	}
+	// The count is not ours: no more room than the bytes could fill.
+	r.to = slices.Grow(to, min(d.Files, size/len(`{"name":"","mode":"","size":0}`)))
+	return r
+}
+
+func (r *dirReader) add(f wireFile) error {
+	if r.files > 0 && f.Name <= r.last {
+		return fmt.Errorf("file %q is out of order", f.Name)
+	}
+	e, err := f.entry()
+	if err != nil {
+		return err
+	}
+	begin := r.paths.Len()
+	r.paths.WriteString(r.prefix)
+	r.paths.WriteString(string(f.Name))
+	e.Path = r.paths.String()[begin:]
+	if r.dir.sparse {
+		err = e.checkSparse()
+	} else {
+		err = e.check()
+	}
+	r.to, r.last = append(r.to, e), f.Name
+	r.files++
+	r.bytes += e.Size
+	return err
+}
+
+func (r *dirReader) end() ([]Entry, error) {
+	if r.files != r.dir.Files {
+		return nil, fmt.Errorf("it has %d files, not %d", r.files, r.dir.Files)
+	}
+	if r.bytes != r.dir.Bytes {
+		return nil, fmt.Errorf("its files have %d bytes, not %d", r.bytes, r.dir.Bytes)
+	}
+	return r.to, nil
+}
+
+// entry is the file without its path.
+func (f *wireFile) entry() (Entry, error) {
 	if strings.Contains(string(f.Name), "/") {
 		return Entry{}, fmt.Errorf("%q is not the name of a file", f.Name)
 	}
 	mode, err := strconv.ParseUint(f.Mode, 8, 32)
-	if err != nil || strconv.FormatUint(mode, 8) != f.Mode {
+	if err != nil || len(f.Mode) > 1 && f.Mode[0] == '0' {
 		return Entry{}, fmt.Errorf("%q: %q is not a mode", f.Name, f.Mode)
 	}
-	return Entry{Path: prefix + string(f.Name), Mode: uint32(mode), Size: f.Size, Digest: f.Digest, Blob: f.Blob}, nil
+	return Entry{Mode: uint32(mode), Size: f.Size, Digest: f.Digest, Blob: f.Blob}, nil
 }

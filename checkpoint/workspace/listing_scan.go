@@ -1,35 +1,39 @@
 package workspace
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"prdrunner/checkpoint/text"
 )
 
 // scanFiles reads the object of a directory in the form in which encode writes
-// it. A listing is read at the start of every command that captures, and most
+// it, and calls add for each file. A listing is read at the start of every command that captures, and most
 // of that time went into reading JSON of any form. It is not ok for anything
-// else, as a name with an escape, which decodeObject reads or refuses.
-func scanFiles(data []byte, count int) (files []wireFile, ok bool) {
+// else, as a name with an escape, which decodeObject reads or refuses; then add may have been called in vain.
+func scanFiles(data string, add func(wireFile) error) (ok bool, err error) {
 	s := scanner{rest: data}
 	s.skip(`{"files":[`)
-	// The count is not ours: no more room than the bytes could fill.
-	files = make([]wireFile, 0, min(count, len(data)/len(`{"name":"","mode":"","size":0}`)))
-	for !s.bad && !s.has(`]`) {
-		if len(files) > 0 {
+	for first := true; !s.bad && !s.has(`]`); first = false {
+		if !first {
 			s.skip(`,`)
 		}
-		files = append(files, s.file())
+		f := s.file()
+		if s.bad {
+			break
+		}
+		if err := add(f); err != nil {
+			return true, err
+		}
 	}
 	s.skip("]}\n")
-	return files, !s.bad && len(s.rest) == 0
+	return !s.bad && s.rest == "", nil
 }
 
 // scanner takes parts off the beginning of what is left.
 type scanner struct {
-	rest []byte
+	rest string
 	bad  bool
 }
 
@@ -52,9 +56,7 @@ func (s *scanner) file() (f wireFile) {
 	return f
 }
 
-func (s *scanner) has(prefix string) bool {
-	return len(s.rest) >= len(prefix) && string(s.rest[:len(prefix)]) == prefix
-}
+func (s *scanner) has(prefix string) bool { return strings.HasPrefix(s.rest, prefix) }
 
 func (s *scanner) skip(prefix string) {
 	if s.bad || !s.has(prefix) {
@@ -67,7 +69,7 @@ func (s *scanner) skip(prefix string) {
 // string takes a string without an escape.
 func (s *scanner) string() string {
 	s.skip(`"`)
-	end := bytes.IndexByte(s.rest, '"')
+	end := strings.IndexByte(s.rest, '"')
 	if s.bad || end < 0 {
 		s.bad = true
 		return ""
@@ -77,19 +79,20 @@ func (s *scanner) string() string {
 	if !isPlain(value) {
 		s.bad = true
 	}
-	return string(value)
+	return value
 }
 
 // isPlain reports whether JSON has the bytes of a string as they are.
-func isPlain(value []byte) bool {
+func isPlain(value string) bool {
 	ascii := true
-	for _, b := range value {
+	for i := range len(value) {
+		b := value[i]
 		if b < ' ' || b == '\\' {
 			return false
 		}
 		ascii = ascii && b < utf8.RuneSelf
 	}
-	return ascii || utf8.Valid(value)
+	return ascii || utf8.ValidString(value)
 }
 
 // number takes a number as encode writes it: digits, and nothing before them.
@@ -98,7 +101,7 @@ func (s *scanner) number() int64 {
 	for end < len(s.rest) && s.rest[end] >= '0' && s.rest[end] <= '9' {
 		end++
 	}
-	n, err := strconv.ParseInt(string(s.rest[:end]), 10, 64)
+	n, err := strconv.ParseInt(s.rest[:end], 10, 64)
 	if err != nil || end > 1 && s.rest[0] == '0' {
 		s.bad = true
 	}

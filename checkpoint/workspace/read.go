@@ -90,15 +90,31 @@ const digestPrefix = "sha256:"
 
 func digestOf(sha []byte) string { return digestPrefix + hex.EncodeToString(sha) }
 
-// parseDigest returns the bytes that a digest stands for.
-func parseDigest(digest string) (sha [sha256.Size]byte, err error) {
-	digits, ok := strings.CutPrefix(digest, digestPrefix)
-	if ok && len(digits) == 2*len(sha) && strings.ToLower(digits) == digits {
-		if _, err := hex.Decode(sha[:], []byte(digits)); err == nil {
-			return sha, nil
+// isDigest reports whether a text is a digest, in the one way there is to spell it.
+func isDigest(text string) bool {
+	digits, ok := strings.CutPrefix(text, digestPrefix)
+	return ok && len(digits) == 2*sha256.Size && isHex(digits)
+}
+
+// isHex reports whether all of a text is hex digits, of which the letters are small.
+func isHex(text string) bool {
+	for i := range len(text) {
+		if b := text[i]; (b < '0' || b > '9') && (b < 'a' || b > 'f') {
+			return false
 		}
 	}
-	return sha, fmt.Errorf("%q is not a digest", digest)
+	return true
+}
+
+func notDigest(text string) error { return fmt.Errorf("%q is not a digest", text) }
+
+// parseDigest returns the bytes that a digest stands for.
+func parseDigest(digest string) (sha [sha256.Size]byte, err error) {
+	if !isDigest(digest) {
+		return sha, notDigest(digest)
+	}
+	_, err = hex.Decode(sha[:], []byte(digest[len(digestPrefix):]))
+	return sha, err
 }
 
 // failed names the path in an error.
