@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,12 +171,9 @@ func filesSince(l *workspace.Listing, s *State) *workspace.Listing {
 	if s.Capture != nil {
 		after = s.Capture.Seq
 	}
-	have := make(map[string]string, len(l.Entries))
-	for _, e := range l.Entries {
-		have[e.Path] = e.Digest
-	}
 	since := slices.DeleteFunc(recordedEntries(s, after), func(e workspace.Entry) bool {
-		return have[e.Path] == e.Digest && e.Digest != ""
+		i, there := slices.BinarySearchFunc(l.Entries, e.Path, func(e workspace.Entry, path string) int { return cmp.Compare(e.Path, path) })
+		return there && l.Entries[i].Digest == e.Digest && e.Digest != ""
 	})
 	return l.With(since)
 }

@@ -165,13 +165,60 @@ func BenchmarkCacheLoad(b *testing.B) {
 	c := newCache(Options{Dir: "/w"})
 	for i := range 50_000 {
 		stat := fileStat{size: 1000, mtime: int64(i), ctime: int64(i), inode: uint64(i), device: 1}
-		c.put(fmt.Sprintf("some/directory/of/a/project/d%d/file%d.go", i%100, i), stat, sums{blob: "01234567890123456789"}, time.Unix(1e9, 0))
+		c.put(fmt.Sprintf("some/directory/of/a/project/d%d/file%d.go", i%100, i), stat, sums{digest: shaOf("some"), blob: "0123456789012345678901234567890123456789"}, time.Unix(1e9, 0))
 	}
 	data := c.encode()
 	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
 	for b.Loop() {
 		if _, ok := c.decode(data); !ok {
 			b.Fatal("not trusted")
 		}
+	}
+}
+
+// BenchmarkLookAgain finds 50,000 small files as they were captured, as a plan does:
+// it loads the listing, looks at all files, compares the two, and describes the
+// same files once more.
+func BenchmarkLookAgain(b *testing.B) {
+	for _, place := range []struct {
+		name string
+		open func(b *testing.B) (*Workspace, string)
+	}{
+		{"outside", func(b *testing.B) (*Workspace, string) { return keeper(b) }},
+		{"git", func(b *testing.B) (*Workspace, string) { return gitKeeper(b, "", GitRef) }},
+	} {
+		b.Run(place.name, func(b *testing.B) {
+			w, dir := place.open(b)
+			for i := range 50_000 {
+				put(b, dir, fmt.Sprintf("files/d%d/e%d/%d", i%10, i%100, i), "some")
+			}
+			o := CaptureOptions{Patterns: []string{"files/**"}, When: time.Unix(1e9, 0), Ref: "refs/runner/bench"}
+			if w.Git() != nil {
+				runGit(b, dir, "add", "files")
+				runGit(b, dir, "commit", "-q", "-m", "all")
+			}
+			c, err := w.Capture(b.Context(), o)
+			must(b, err)
+			must(b, w.SaveCache())
+			b.ReportAllocs()
+			for b.Loop() {
+				lookAgain(b, open(b, w.o), c.Listing)
+			}
+		})
+	}
+}
+
+func lookAgain(b *testing.B, w *Workspace, listing string) {
+	still := w.Still()
+	defer still.Ahead(b.Context())()
+	was, err := still.Load(b.Context(), listing)
+	must(b, err)
+	now, err := still.Now(b.Context(), was.Patterns)
+	must(b, err)
+	files, err := still.DescribeAll(b.Context(), was.Patterns, nil)
+	must(b, err)
+	if changes := Diff(was, now); len(changes) != 0 || len(files) != 50_000 {
+		b.Fatalf("%d files, %d of them changed", len(files), len(changes))
 	}
 }

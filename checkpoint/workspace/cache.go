@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"iter"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -19,15 +20,16 @@ type fileStat struct {
 
 // sums are the digests of a file's bytes.
 type sums struct {
-	sha  [32]byte
-	blob string // git's name, binary; "" where nobody asked for it
+	digest string
+	blob   string // git's name; "" where nobody asked for it
 }
 
+// cached is what was found when a file was read.
 type cached struct {
+	path string
 	stat fileStat
 	sums sums
 	read int64 // when it was read; 0: by an earlier process
-	used bool  // seen by this process, so that the file is known to be there
 }
 
 // How much older than the moment of reading a file's times must be: the tick
@@ -57,8 +59,14 @@ type cache struct {
 	once sync.Once // of loading
 	skew sync.Once // of measuring
 
+	// Files are asked for in the order of their paths, many times more often than
+	// anything is learned, so that what was loaded is a list that nobody changes.
+	known knownFiles    // as loaded
+	used  []atomic.Bool // of these, seen by this process, so that the file is known to be there
+	grown atomic.Bool   // whether since has anything
+
 	mu      sync.Mutex
-	entries map[string]cached
+	since   map[string]cached // what this process knows better, by path; without digest: that nothing is known
 	refused map[string]string // digests of files that were left out for what they hold
 	behind  time.Duration     // how far the file system's clock is behind ours
 	changed bool              // since it was loaded or saved
@@ -73,20 +81,41 @@ func newCache(o Options) *cache {
 }
 
 // get returns the digests of a file, if they are known; withBlob: and git's
-// name of it is.
-func (c *cache) get(path string, stat fileStat, withBlob bool) (sums, bool) {
+// name of it is. near is where the file is probably found among those that are
+// known, and becomes where the next one in order is.
+func (c *cache) get(path string, stat fileStat, withBlob bool, near *int) (sums, bool) {
 	c.once.Do(c.load)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.entries[path]
-	if !ok || e.stat != stat || withBlob && e.sums.blob == "" {
+	if e, better := c.learned(path); better {
+		if e.sums.digest == "" || e.stat != stat || withBlob && e.sums.blob == "" {
+			return sums{}, false
+		}
+		return e.sums, true
+	}
+	i, there := c.known.find(path, *near)
+	*near = i
+	if !there {
 		return sums{}, false
 	}
-	if !e.used {
-		e.used = true
-		c.entries[path] = e
+	*near++
+	e := c.known.at(i)
+	if e.stat != stat || withBlob && len(e.blob) == 0 {
+		return sums{}, false
 	}
-	return e.sums, true
+	if !c.used[i].Load() {
+		c.used[i].Store(true)
+	}
+	return e.sums(), true
+}
+
+// learned returns what this process knows better than what was loaded.
+func (c *cache) learned(path string) (e cached, ok bool) {
+	if !c.grown.Load() {
+		return cached{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok = c.since[path]
+	return e, ok
 }
 
 // put remembers the digests of a file that nobody wrote to while it was read,
@@ -95,15 +124,44 @@ func (c *cache) put(path string, stat fileStat, s sums, began time.Time) {
 	c.once.Do(c.load)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !settled(stat, began.Add(-c.behind)) {
-		if _, ok := c.entries[path]; ok {
-			delete(c.entries, path)
-			c.changed = true
-		}
-		return
+	if settled(stat, began.Add(-c.behind)) {
+		c.learn(cached{path: path, stat: stat, sums: s, read: began.UnixNano()})
+	} else {
+		c.forget(path)
 	}
-	c.entries[path] = cached{stat: stat, sums: s, read: began.UnixNano(), used: true}
+}
+
+// learn has an entry stand in place of what was known. The lock is held.
+func (c *cache) learn(e cached) {
+	c.since[e.path] = e
+	c.grown.Store(true)
 	c.changed = true
+}
+
+// forget drops what is known of a file. The lock is held.
+func (c *cache) forget(path string) {
+	e, better := c.since[path]
+	_, there := c.known.find(path, 0)
+	if better && e.sums.digest != "" || there && !better {
+		c.learn(cached{path: path})
+	}
+}
+
+// all yields all that is known, in no order. The lock is held.
+func (c *cache) all() iter.Seq[cached] {
+	return func(yield func(cached) bool) {
+		for i := range c.known.begins {
+			e := c.known.at(i).cached()
+			if _, better := c.since[e.path]; !better && !yield(e) {
+				return
+			}
+		}
+		for _, e := range c.since {
+			if e.sums.digest != "" && !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // settled reports whether any later write to a file gives it other times.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -21,23 +23,20 @@ import (
 // every file its path with its
 // length, size, times, number, device and digest, and git's name with its
 // length; and at last the SHA-256 of all that. Numbers are varints, but for
-// the times, which are 8 bytes, little end first.
+// the times, which are 8 bytes, little end first. The files are sorted by path, but
+// for those that earlier versions wrote.
 const cacheMagic = "runner stat cache 2\n"
 
 // cacheContent is what the file of a cache holds.
 type cacheContent struct {
-	entries map[string]cached
+	known   knownFiles
 	refused map[string]string
-}
-
-func newCacheContent() cacheContent {
-	return cacheContent{entries: map[string]cached{}, refused: map[string]string{}}
 }
 
 // load reads the file, if it can be trusted: one that is torn, damaged, of
 // another version or of another directory is as good as none. It is called once.
 func (c *cache) load() {
-	content := newCacheContent()
+	var content cacheContent
 	if c.path != "" {
 		if data, err := store.ReadFile(c.fs, c.path); err == nil {
 			if read, ok := c.decode(data); ok {
@@ -47,7 +46,16 @@ func (c *cache) load() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries, c.refused = content.entries, content.refused
+	c.adopt(content)
+}
+
+// adopt takes what was loaded for all that is known.
+func (c *cache) adopt(content cacheContent) {
+	c.known, c.used = content.known, make([]atomic.Bool, len(content.known.begins))
+	c.since, c.refused = map[string]cached{}, content.refused
+	if c.refused == nil {
+		c.refused = map[string]string{}
+	}
 }
 
 // SaveCache writes what was learned of files, if anything was. A failure costs
@@ -88,8 +96,9 @@ func (w *Workspace) forgetGone() error {
 	c := w.cache
 	var paths []string
 	c.mu.Lock()
-	for path, e := range c.entries {
-		if !e.used {
+	for i := range c.known.begins {
+		path := string(c.known.at(i).path)
+		if _, better := c.since[path]; !better && !c.used[i].Load() {
 			paths = append(paths, path)
 		}
 	}
@@ -99,7 +108,7 @@ func (w *Workspace) forgetGone() error {
 		if _, err := w.Lstat(paths[i]); absent(err) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			delete(c.entries, paths[i])
+			c.forget(paths[i])
 			delete(c.refused, paths[i])
 		}
 		return nil
@@ -131,30 +140,35 @@ func (c *cache) write(data []byte) error {
 func (c *cache) encode() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	all := slices.SortedFunc(c.all(), byCachedPath)
 	const typical = 160
-	b := make([]byte, 0, typical*(len(c.entries)+1))
+	b := make([]byte, 0, typical*(len(all)+1))
 	b = append(b, cacheMagic...)
 	b = appendString(appendString(b, c.root), c.boot)
 	b = binary.AppendUvarint(b, uint64(len(c.refused)))
 	for path, digest := range c.refused {
 		b = appendString(appendString(b, path), digest)
 	}
-	for path, e := range c.entries {
-		if e.read != 0 && !settled(e.stat, time.Unix(0, e.read).Add(-c.behind)) {
+	for _, e := range all {
+		sha, err := parseDigest(e.sums.digest)
+		blob, badName := hex.DecodeString(e.sums.blob)
+		if err != nil || badName != nil || e.read != 0 && !settled(e.stat, time.Unix(0, e.read).Add(-c.behind)) {
 			continue
 		}
-		b = appendString(b, path)
+		b = appendString(b, e.path)
 		b = binary.AppendVarint(b, e.stat.size)
 		b = binary.LittleEndian.AppendUint64(b, uint64(e.stat.mtime))
 		b = binary.LittleEndian.AppendUint64(b, uint64(e.stat.ctime))
 		b = binary.AppendUvarint(b, e.stat.inode)
 		b = binary.AppendUvarint(b, e.stat.device)
-		b = append(b, e.sums.sha[:]...)
-		b = appendString(b, e.sums.blob)
+		b = append(b, sha[:]...)
+		b = appendString(b, string(blob))
 	}
 	sum := sha256.Sum256(b)
 	return append(b, sum[:]...)
 }
+
+func byCachedPath(a, b cached) int { return strings.Compare(a.path, b.path) }
 
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
@@ -170,73 +184,18 @@ func (c *cache) decode(data []byte) (content cacheContent, ok bool) {
 	if sum := sha256.Sum256(data[:body]); !bytes.Equal(sum[:], data[body:]) {
 		return content, false
 	}
-	// One string for all, of which the paths are parts.
-	r := cacheReader{rest: string(data[len(cacheMagic):body])}
-	if r.text() != c.root {
+	r := cacheReader{data: data[len(cacheMagic):body]}
+	if string(r.bytes()) != c.root {
 		return content, false
 	}
-	content = newCacheContent()
-	sameBoot := r.text() == c.boot
+	content.refused = map[string]string{}
+	sameBoot := string(r.bytes()) == c.boot
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
-		path := r.text()
-		content.refused[path] = r.text()
+		path := string(r.bytes())
+		content.refused[path] = string(r.bytes())
 	}
-	if !sameBoot || r.bad {
-		return content, !r.bad
-	}
-	const typical = 128
-	content.entries = make(map[string]cached, len(data)/typical)
-	for len(r.rest) > 0 && !r.bad {
-		path := r.text()
-		e := cached{stat: fileStat{size: r.varint(), mtime: r.fixed(), ctime: r.fixed(), inode: r.uvarint(), device: r.uvarint()}}
-		copy(e.sums.sha[:], r.take(len(e.sums.sha)))
-		e.sums.blob = r.text()
-		content.entries[path] = e
+	if sameBoot && !r.bad {
+		content.known, r.bad = indexFiles(r.data[r.at:])
 	}
 	return content, !r.bad
-}
-
-// cacheReader takes the parts of a cache's file off its beginning.
-type cacheReader struct {
-	rest string
-	bad  bool
-}
-
-func (r *cacheReader) take(n int) string {
-	if n < 0 || n > len(r.rest) {
-		r.rest, r.bad = "", true
-		return strings.Repeat("\x00", min(max(n, 0), sha256.Size))
-	}
-	taken := r.rest[:n]
-	r.rest = r.rest[n:]
-	return taken
-}
-
-func (r *cacheReader) text() string { return r.take(int(min(r.uvarint(), 1<<30))) }
-
-func (r *cacheReader) fixed() int64 {
-	const size = 8
-	return int64(binary.LittleEndian.Uint64([]byte(r.take(size))))
-}
-
-func (r *cacheReader) uvarint() uint64 {
-	var v uint64
-	for shift := 0; shift < 64; shift += 7 {
-		if r.rest == "" {
-			break
-		}
-		b := r.rest[0]
-		r.rest = r.rest[1:]
-		v |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return v
-		}
-	}
-	r.rest, r.bad = "", true
-	return 0
-}
-
-func (r *cacheReader) varint() int64 {
-	v := r.uvarint()
-	return int64(v>>1) ^ -int64(v&1)
 }

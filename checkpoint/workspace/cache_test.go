@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,14 +43,13 @@ func TestCacheServes(t *testing.T) {
 	put(t, dir, "f", "one")
 	w := open(t, Options{Dir: dir})
 	describe(t, w, "f")
-	e, ok := w.cache.entries["f"]
+	e, ok := entriesIn(w.cache)["f"]
 	if !ok {
 		t.Fatal("not remembered")
 	}
-	wrong := [32]byte{1}
-	e.sums.sha = wrong
-	w.cache.entries["f"] = e
-	if got := describe(t, w, "f"); got.Digest != digestOf(wrong[:]) {
+	e.sums.digest = shaOf("another")
+	w.cache.learn(e)
+	if got := describe(t, w, "f"); got.Digest != shaOf("another") {
 		t.Errorf("read again: %s", got.Digest)
 	}
 	put(t, dir, "f", "one more")
@@ -127,6 +127,15 @@ func cacheAt(t *testing.T, dir string, fsys store.FS) *Workspace {
 	return open(t, Options{Dir: dir, FS: fsys, Cache: "/cache"})
 }
 
+// entriesIn are all entries of a cache, by path.
+func entriesIn(c *cache) map[string]cached {
+	all := map[string]cached{}
+	for e := range c.all() {
+		all[e.path] = e
+	}
+	return all
+}
+
 func TestCacheFile(t *testing.T) {
 	t.Parallel()
 	dir, fsys := t.TempDir(), store.NewMemory()
@@ -147,7 +156,8 @@ func TestCacheFile(t *testing.T) {
 	_, err = again.Now(t.Context(), []string{"**"})
 	must(t, err)
 	for _, name := range names[1:] {
-		if e := again.cache.entries[name]; !e.used || e.read != 0 || digestOf(e.sums.sha[:]) != shaOf(name) {
+		i, known := again.cache.known.find(name, 0)
+		if e := entriesIn(again.cache)[name]; !known || !again.cache.used[i].Load() || e.read != 0 || e.sums.digest != shaOf(name) {
 			t.Errorf("%q was read again: %+v", name, e)
 		}
 	}
@@ -156,8 +166,8 @@ func TestCacheFile(t *testing.T) {
 	must(t, again.SaveCache())
 	third := cacheAt(t, dir, fsys)
 	describe(t, third, "b")
-	if _, ok := third.cache.entries["a"]; ok || len(third.cache.entries) != len(names) {
-		t.Errorf("kept %d files", len(third.cache.entries))
+	if _, ok := entriesIn(third.cache)["a"]; ok || len(third.cache.known.begins) != len(names) {
+		t.Errorf("kept %d files", len(third.cache.known.begins))
 	}
 
 	data, err := store.ReadFile(fsys, "/cache")
@@ -166,7 +176,7 @@ func TestCacheFile(t *testing.T) {
 		"another boot":      {root: third.cache.root, boot: "another"},
 		"another directory": {root: "/elsewhere", boot: third.cache.boot},
 	} {
-		if content, ok := c.decode(data); ok && len(content.entries) > 0 {
+		if content, ok := c.decode(data); ok && len(content.known.begins) > 0 {
 			t.Errorf("%s: trusted", name)
 		}
 	}
@@ -176,8 +186,8 @@ func TestCacheFile(t *testing.T) {
 	must(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
 	anew := cacheAt(t, dir, fsys)
 	describe(t, anew, "b")
-	if len(anew.cache.entries) != 1 {
-		t.Errorf("%d files are known from another version", len(anew.cache.entries))
+	if n := len(entriesIn(anew.cache)); n != 1 {
+		t.Errorf("%d files are known from another version", n)
 	}
 	must(t, anew.SaveCache())
 	if now, err := store.ReadFile(fsys, "/cache"); err != nil || !bytes.HasPrefix(now, []byte(cacheMagic)) {
@@ -201,17 +211,18 @@ func TestCacheClock(t *testing.T) {
 	t.Parallel()
 	c := newCache(Options{Dir: "/w"})
 	stat := fileStat{mtime: time.Unix(100, 1).UnixNano()}
-	c.put("f", stat, sums{}, time.Unix(101, 0))
-	if _, ok := c.get("f", stat, false); !ok {
+	some := sums{digest: shaOf("some")}
+	c.put("f", stat, some, time.Unix(101, 0))
+	if _, ok := c.get("f", stat, false, new(int)); !ok {
 		t.Error("not remembered")
 	}
 	c.behind = time.Second
-	c.put("g", stat, sums{}, time.Unix(101, 0))
-	if _, ok := c.get("g", stat, false); ok {
+	c.put("g", stat, some, time.Unix(101, 0))
+	if _, ok := c.get("g", stat, false, new(int)); ok {
 		t.Error("remembered")
 	}
-	if read, ok := c.decode(c.encode()); !ok || len(read.entries) != 0 {
-		t.Errorf("kept %d that were read before the clocks were compared", len(read.entries))
+	if read, ok := c.decode(c.encode()); !ok || len(read.known.begins) != 0 {
+		t.Errorf("kept %d that were read before the clocks were compared", len(read.known.begins))
 	}
 }
 
@@ -219,7 +230,9 @@ func TestCacheClock(t *testing.T) {
 // the sum is looked at, with a sound one: what is trusted stays the same when it
 // is written and read again.
 func FuzzCacheFile(f *testing.F) {
-	seeded := &cache{root: "/ws", boot: "b", entries: map[string]cached{"a\xff": {stat: fileStat{size: 3, mtime: 5, inode: 7}, sums: sums{blob: "abc"}}}, refused: map[string]string{"b": shaOf("")}}
+	seeded := &cache{root: "/ws", boot: "b", refused: map[string]string{"b": shaOf("")}, since: map[string]cached{
+		"a\xff": {path: "a\xff", stat: fileStat{size: 3, mtime: 5, inode: 7}, sums: sums{digest: shaOf(""), blob: "ab"}},
+	}}
 	seed := seeded.encode()
 	f.Add(seed[:len(seed)-sha256.Size])
 	f.Add([]byte(cacheMagic + "\x03/ws\x01b\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
@@ -231,13 +244,18 @@ func FuzzCacheFile(f *testing.F) {
 			if !ok {
 				continue
 			}
-			c.entries, c.refused = content.entries, content.refused
-			if c.entries == nil {
-				continue
-			}
+			c.adopt(content)
+			read := slices.Collect(c.all())
 			again, ok := c.decode(c.encode())
-			if diff := cmp.Diff(content, again, cmp.AllowUnexported(cacheContent{}, cached{}, fileStat{}, sums{})); !ok || diff != "" {
-				t.Fatalf("%v, (-read +written and read):\n%s", ok, diff)
+			if !ok {
+				t.Fatal("what was written can't be read")
+			}
+			c.adopt(again)
+			if diff := cmp.Diff(read, slices.Collect(c.all()), cmp.AllowUnexported(cached{}, fileStat{}, sums{})); diff != "" {
+				t.Fatalf("(-read +written and read):\n%s", diff)
+			}
+			if diff := cmp.Diff(content.refused, again.refused); diff != "" {
+				t.Fatalf("left out (-read +written and read):\n%s", diff)
 			}
 		}
 	})

@@ -197,7 +197,7 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 		return c.giveUp(f, patient(ctx, func() error {
 			dir, name, err := dirs.at(f.entry.Path)
 			if err == nil {
-				err = c.keepOne(ctx, place{dir, native(name)}, f)
+				err = c.keepOne(ctx, place{dir: dir, name: native(name)}, f)
 			}
 			return err
 		}))

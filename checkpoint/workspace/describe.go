@@ -13,7 +13,8 @@ import (
 // place is a name in an open directory.
 type place struct {
 	dir  *os.Root
-	name string // or, from the directory on, a path
+	name string  // or, from the directory on, a path
+	from *cursor // that has the directory open; nil: none has
 }
 
 func (w *Workspace) place(path string) place { return place{dir: w.root, name: native(path)} }
@@ -36,36 +37,38 @@ func (f *found) forget() {
 
 func (f *found) isLink() bool { return f.entry.Mode == ModeSymlink }
 
-func (f *found) set(s sums) {
-	f.entry.Digest = digestOf(s.sha[:])
-	f.blob = hex.EncodeToString([]byte(s.blob))
-}
+func (f *found) set(s sums) { f.entry.Digest, f.blob = s.digest, s.blob }
 
 // look describes a file by what stat, a link's target and the cache say of it.
 // A regular file that the cache does not know remains unknown. withBlob: it is
 // unknown, too, if git's name of its bytes is.
 func (w *Workspace) look(at place, path string, withBlob func(size int64) bool) (found, error) {
-	info, err := at.dir.Lstat(at.name)
+	is, err := at.status()
 	if err != nil {
 		return found{}, err
 	}
-	f := found{entry: Entry{Path: path, Mode: uint32(info.Mode().Perm()), Size: info.Size()}}
+	f := found{entry: Entry{Path: path, Mode: uint32(is.mode.Perm()), Size: is.stat.size}}
 	switch {
-	case info.Mode().IsRegular() && info.Size() > maxFile:
+	case is.mode.IsRegular() && is.stat.size > maxFile:
 		err = errTooLong
-	case info.Mode().IsRegular():
-		if s, ok := w.cache.get(path, statOf(info), withBlob(info.Size())); ok {
+	case is.mode.IsRegular():
+		near := new(int)
+		if at.from != nil {
+			near = &at.from.near
+		}
+		if s, ok := w.cache.get(path, is.stat, withBlob(is.stat.size), near); ok {
 			f.set(s)
 		}
-	case info.Mode()&fs.ModeSymlink != 0:
+	case is.mode&fs.ModeSymlink != 0:
 		f.target, err = at.dir.Readlink(at.name)
 		f.entry.Size, f.entry.Mode = int64(len(f.target)), ModeSymlink
-		s := sums{sha: sha256.Sum256([]byte(f.target))}
+		sha := sha256.Sum256([]byte(f.target))
+		s := sums{digest: digestOf(sha[:])}
 		if withBlob(f.entry.Size) {
 			s.blob = w.blobOf(f.target)
 		}
 		f.set(s)
-	case info.IsDir():
+	case is.mode.IsDir():
 		f.entry.Mode |= ModeDir
 		err = ErrNotRegular
 	default:
@@ -77,7 +80,7 @@ func (w *Workspace) look(at place, path string, withBlob func(size int64) bool) 
 func (w *Workspace) blobOf(target string) string {
 	h := w.o.Git.NewBlobHash(int64(len(target)))
 	_, _ = io.WriteString(h, target) // a hash takes everything
-	return string(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // hash reads a regular file that look did not know.
@@ -115,12 +118,9 @@ func (w *Workspace) readInto(ctx context.Context, at place, f *found, withBlob f
 	if err != nil {
 		return err
 	}
-	var s sums
-	if s.sha, err = parseDigest(digest); err != nil {
-		return err
-	}
+	s := sums{digest: digest}
 	if blob != nil {
-		s.blob = string(blob.Sum(nil))
+		s.blob = hex.EncodeToString(blob.Sum(nil))
 	}
 	f.entry.Mode, f.entry.Size = uint32(info.Mode().Perm()), info.Size()
 	f.set(s)
@@ -137,6 +137,9 @@ func (w *Workspace) wantsBlob(size int64) bool { return w.Git() != nil && size <
 
 // Describe looks at one file: fs.ErrNotExist, ErrNotRegular, ErrUnstable.
 func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
+	if e, ok := w.memo.at(path); ok {
+		return e, nil
+	}
 	f, err := w.describe(ctx, w.place(path), path, w.wantsBlob)
 	return f.entry, err
 }
@@ -169,8 +172,10 @@ func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut
 		paths = kept
 	}
 	entries := make([]Entry, len(paths))
-	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, c *cursor, i int) error {
+	rest := w.memo.recall(paths, entries)
+	err = w.each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *cursor, n int) error {
 		c.links = true // as the patterns that matched these did
+		i := rest[n]
 		f, err := w.describeIn(ctx, c, paths[i])
 		if absent(err) {
 			return nil
@@ -181,6 +186,7 @@ func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut
 	if err != nil {
 		return nil, err
 	}
+	w.memo.note(entries, rest)
 	all := entries[:0]
 	for _, e := range entries {
 		if e.Path != "" {
@@ -191,11 +197,11 @@ func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut
 }
 
 func (w *Workspace) describeIn(ctx context.Context, c *cursor, path string) (found, error) {
-	dir, name, err := c.at(path)
+	at, err := c.place(path)
 	if err != nil {
 		return found{}, failed(path, w.outward(path, err))
 	}
-	return w.describe(ctx, place{dir, native(name)}, path, w.wantsBlob)
+	return w.describe(ctx, at, path, w.wantsBlob)
 }
 
 // chunkSize is how many files one of several workers takes at once.

@@ -37,6 +37,8 @@ type cursor struct {
 	links bool     // follow those that stay inside
 	dir   string   // "" for the base
 	open  *os.Root // of dir; nil for the base
+	file  *os.File // the same directory, opened to look at names in it; nil: not yet
+	near  int      // where the cache has the last file, as far as it was asked
 }
 
 // at returns the directory that a path lies in, and its name there. The
@@ -45,6 +47,12 @@ func (c *cursor) at(path string) (*os.Root, string, error) {
 	i := strings.LastIndexByte(path, '/')
 	dir, err := c.enter(path[:max(i, 0)])
 	return dir, path[i+1:], err
+}
+
+// place is at, of what is to be looked at or read.
+func (c *cursor) place(path string) (place, error) {
+	dir, name, err := c.at(path)
+	return place{dir: dir, name: native(name), from: c}, err
 }
 
 // enter returns a directory, "" for the base.
@@ -103,7 +111,10 @@ func (c *cursor) close() {
 	if c.open != nil {
 		_ = c.open.Close() // nothing was written through it
 	}
-	c.open, c.dir = nil, ""
+	if c.file != nil {
+		_ = c.file.Close()
+	}
+	c.open, c.file, c.dir = nil, nil, ""
 }
 
 // openDir opens a directory in another one. A Root follows links that stay

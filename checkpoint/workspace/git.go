@@ -192,11 +192,3 @@ func exitCode(err error) int {
 	}
 	return 0
 }
-
-// records splits output that ends each record with a NUL.
-func records(output []byte) []string {
-	if len(output) == 0 {
-		return nil
-	}
-	return strings.Split(strings.TrimSuffix(string(output), "\x00"), "\x00")
-}

@@ -22,44 +22,76 @@ type GitFile struct {
 	Sparse  bool   // left out of the work tree by a sparse checkout: its absence is no deletion
 }
 
-// Files lists the files that are tracked, and those that are neither tracked nor ignored, each once.
+// Files lists the files that are tracked, and those that are neither tracked nor ignored, each once,
+// sorted by path.
 // A tracked file that was deleted in the work tree is listed. What git would wait
 // for is a *GitStateError.
 func (g *Git) Files(ctx context.Context) ([]GitFile, error) {
-	out, err := g.captureUnstuck(ctx, g.command("ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard"))
+	var l gitListing
+	list := g.command("ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard")
+	err := g.unstuck(ctx, func(ctx context.Context) error { return g.eachRecord(ctx, list, l.add) })
 	if err != nil {
 		return nil, fmt.Errorf("list the files that git knows: %w", err)
 	}
-	lines := records(out)
-	files := make([]GitFile, 0, len(lines))
-	unmerged := map[string]bool{}
-	for _, line := range lines {
-		f, stage, err := parseFile(line)
-		if err != nil {
-			return nil, fmt.Errorf("list the files that git knows: %w", err)
-		}
-		// A conflicted path has up to three entries: base, ours and theirs.
-		// None of them is what a commit would hold.
-		if stage != "0" {
-			if unmerged[f.Path] {
-				continue
-			}
-			unmerged[f.Path] = true
-			f.Blob = ""
-		}
-		files = append(files, f)
-	}
-	return files, nil
+	return mergeByPath(l.others, l.tracked), nil
 }
+
+// gitListing collects what git lists.
+type gitListing struct{ others, tracked []GitFile }
+
+func (l *gitListing) add(line string) error {
+	f, stage, err := parseFile(line)
+	switch last := len(l.tracked) - 1; {
+	case err != nil:
+		return err
+	case !f.Tracked:
+		l.others = append(l.others, f)
+	case stage == "0":
+		l.tracked = append(l.tracked, f)
+	// A conflicted path has up to three entries: base, ours and theirs.
+	// None of them is what a commit would hold.
+	case last < 0 || l.tracked[last].Path != f.Path:
+		f.Blob = ""
+		l.tracked = append(l.tracked, f)
+	}
+	return nil
+}
+
+// mergeByPath merges two lists of files, that git has sorted but for directories
+// among them.
+func mergeByPath(a, b []GitFile) []GitFile {
+	for _, list := range [][]GitFile{a, b} {
+		slices.SortFunc(list, func(x, y GitFile) int { return compareFile(x, y.Path) })
+	}
+	if len(a) == 0 {
+		return b
+	}
+	all := make([]GitFile, 0, len(a)+len(b))
+	for _, f := range a {
+		n, _ := slices.BinarySearchFunc(b, f.Path, compareFile)
+		all = append(append(all, b[:n]...), f)
+		b = b[n:]
+	}
+	return append(all, b...)
+}
+
+func compareFile(f GitFile, path string) int { return strings.Compare(f.Path, path) }
 
 // Ignored lists what git ignores, a directory that is ignored as a whole by
 // its name, and an empty one not at all.
 func (g *Git) Ignored(ctx context.Context) ([]string, error) {
-	out, err := g.captureUnstuck(ctx, g.command("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory"))
+	var ignored []string
+	list := g.command("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
+	err := g.unstuck(ctx, func(ctx context.Context) error {
+		return g.eachRecord(ctx, list, func(name string) error {
+			ignored = append(ignored, name)
+			return nil
+		})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list the files that git ignores: %w", err)
 	}
-	return records(out), nil
+	return ignored, nil
 }
 
 // Ignored names what is in the workspace and not in a listing of it, since git
@@ -89,15 +121,16 @@ func parseFile(line string) (f GitFile, stage string, err error) {
 		return GitFile{Path: path, Gitlink: isDir}, "0", nil
 	}
 	about, path, ok := strings.Cut(rest, "\t")
-	fields := strings.Split(about, " ")
-	if !ok || len(fields) != 3 {
+	digits, about, _ := strings.Cut(about, " ")
+	name, stage, two := strings.Cut(about, " ")
+	if !ok || !two || strings.Contains(stage, " ") {
 		return GitFile{}, "", fmt.Errorf("unexpected line %q", line)
 	}
-	mode, err := strconv.ParseUint(fields[0], 8, 32)
+	mode, err := strconv.ParseUint(digits, 8, 32)
 	if err != nil {
 		return GitFile{}, "", fmt.Errorf("unexpected line %q: %w", line, err)
 	}
-	f = GitFile{Path: path, Tracked: true, Mode: uint32(mode), Blob: fields[1], Sparse: tag == "S"}
+	f = GitFile{Path: path, Tracked: true, Mode: uint32(mode), Blob: name, Sparse: tag == "S"}
 	f.Gitlink = f.Mode == ModeGitlink
-	return f, fields[2], nil
+	return f, stage, nil
 }

@@ -22,10 +22,9 @@ const stuckAfter = 2 * time.Second
 // maxRules is how long a .gitignore can be before it may be what git failed of.
 const maxRules = 100 << 20
 
-// captureUnstuck is capture of a command that reads .gitignore files. One that is
-// a pipe ends it, and one that is too long explains why it failed:
-// *GitStateError.
-func (g *Git) captureUnstuck(ctx context.Context, c Command) ([]byte, error) {
+// unstuck runs a command that reads .gitignore files. One that is a pipe ends it, and
+// one that is too long explains why it failed: *GitStateError.
+func (g *Git) unstuck(ctx context.Context, run func(ctx context.Context) error) error {
 	running, end := context.WithCancelCause(ctx)
 	looked := make(chan struct{})
 	go func() {
@@ -41,12 +40,12 @@ func (g *Git) captureUnstuck(ctx context.Context, c Command) ([]byte, error) {
 			}
 		}
 	}()
-	out, err := g.capture(running, nil, c)
+	err := run(running)
 	end(nil)
 	<-looked
 	var stuck *GitStateError
 	if err != nil && errors.As(context.Cause(running), &stuck) {
-		return out, stuck
+		return stuck
 	}
 	if err != nil {
 		if long := g.findRules(ctx, func(info fs.FileInfo) bool { return info.Size() > maxRules }); long != "" {
@@ -56,7 +55,7 @@ func (g *Git) captureUnstuck(ctx context.Context, c Command) ([]byte, error) {
 			}
 		}
 	}
-	return out, err
+	return err
 }
 
 // findRules returns a .gitignore that is odd, in the directory, below it or

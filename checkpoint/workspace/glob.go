@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 )
 
 // Lstat describes a path without following a link at its end.
@@ -42,6 +43,8 @@ type walk struct {
 	empty []string // directories in which a file would match and nothing is
 	// denied are the directories that were passed over.
 	denied []string
+
+	detour bool // what is walked now may lie behind a link
 }
 
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
@@ -64,6 +67,7 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 		if base != "" && g.w.excluded(base) {
 			continue
 		}
+		g.detour = g.w.memo != nil && g.follow && base != "" && g.w.enter(base) != nil
 		if err := g.directory(ctx, base, closure(states)); err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
@@ -106,7 +110,7 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := g.w.readDir(dir)
+	children, err := g.children(dir)
 	switch {
 	case absent(err): // what vanishes meanwhile is not there
 		return nil
@@ -118,24 +122,22 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	case err != nil:
 		return err
 	}
-	if dir != "" {
-		dir += "/"
-	}
 	counted := 0
-	for _, e := range entries {
-		path := dir + e.Name()
-		if isTemp(e.Name()) {
+	for _, path := range children {
+		path, isDir := strings.CutSuffix(path, "/")
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if isTemp(name) {
 			continue
 		}
 		counted++
 		switch {
 		case g.w.excluded(path):
-		case !e.IsDir():
-			if accepts(states, e.Name()) {
+		case !isDir:
+			if accepts(states, name) {
 				g.files = append(g.files, path)
 			}
 		default:
-			if below := step(states, e.Name()); len(below) > 0 {
+			if below := step(states, name); len(below) > 0 {
 				if err := g.directory(ctx, path, below); err != nil {
 					return err
 				}
@@ -143,9 +145,49 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		}
 	}
 	if counted == 0 && dir != "" && accepts(states, "x") {
-		g.empty = append(g.empty, dir[:len(dir)-1])
+		g.empty = append(g.empty, dir)
 	}
 	return nil
+}
+
+// children lists a directory, "" for the workspace itself.
+func (g *walk) children(dir string) ([]string, error) {
+	if children, ok := g.w.memo.children(dir); ok && !g.detour {
+		return children, nil
+	}
+	entries, err := g.w.readDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	children := childrenOf(dir, entries)
+	if !g.detour {
+		g.w.memo.list(dir, children)
+	}
+	return children, nil
+}
+
+// childrenOf returns the paths of what is in a directory, those of directories
+// with a slash at their end, in the order of all the paths below it.
+func childrenOf(dir string, entries []fs.DirEntry) []string {
+	var all strings.Builder // one string, of which the paths are parts
+	ends := make([]int, len(entries))
+	for i, e := range entries {
+		if dir != "" {
+			all.WriteString(dir)
+			all.WriteByte('/')
+		}
+		all.WriteString(e.Name())
+		if e.IsDir() {
+			all.WriteByte('/')
+		}
+		ends[i] = all.Len()
+	}
+	paths, begin := make([]string, len(entries)), 0
+	for i, end := range ends {
+		paths[i], begin = all.String()[begin:end], end
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // readDir lists a directory, "" for the workspace itself, in no order.

@@ -84,8 +84,12 @@ func same(a, b Entry) bool { return a.Path == b.Path && a.Mode == b.Mode && a.Di
 
 // With returns the listing with some entries replaced or added. What cannot be
 // beside them gives way: what is below a path that is a file now, a file that
-// is a directory now, and an empty directory that is not empty any more.
+// is a directory now, and an empty directory that is not empty any more. No entries
+// give the listing itself.
 func (l *Listing) With(entries []Entry) *Listing {
+	if len(entries) == 0 {
+		return l
+	}
 	added := slices.Clone(entries)
 	slices.SortStableFunc(added, byPath)
 	added = lastOfEach(added)

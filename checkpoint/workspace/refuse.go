@@ -150,7 +150,7 @@ func (c *capture) look(ctx context.Context) (found []bool, err error) {
 		err := patient(ctx, func() error {
 			dir, name, err := dirs.at(f.entry.Path)
 			if err == nil {
-				found[i], err = w.scan(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(w))
+				found[i], err = w.scan(ctx, place{dir: dir, name: native(name)}, &f.found, f.wantsBlob(w))
 			}
 			return err
 		})

@@ -2,8 +2,8 @@ package workspace
 
 import (
 	"io"
-	"iter"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -77,16 +77,18 @@ func (w *Workspace) forgetHidden() error {
 	c := w.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, paths := range []iter.Seq[string]{maps.Keys(c.entries), maps.Keys(c.refused)} {
-		for path := range paths {
-			found, err := w.refusal.finds(path)
-			if err != nil {
-				return err
-			}
-			if found {
-				delete(c.entries, path)
-				delete(c.refused, path)
-			}
+	paths := slices.Collect(maps.Keys(c.refused))
+	for e := range c.all() {
+		paths = append(paths, e.path)
+	}
+	for _, path := range paths {
+		found, err := w.refusal.finds(path)
+		if err != nil {
+			return err
+		}
+		if found {
+			c.forget(path)
+			delete(c.refused, path)
 		}
 	}
 	return nil

@@ -276,7 +276,7 @@ func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, erro
 	if err != nil {
 		return nil, failed(i.Path, err)
 	}
-	at := place{dir, native(name)}
+	at := place{dir: dir, name: native(name)}
 	info, err := dir.Lstat(at.name)
 	if absent(err) {
 		return nil, nil

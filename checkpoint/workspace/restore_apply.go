@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -116,7 +115,7 @@ func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	at := place{dir, native(base(i.Path))}
+	at := place{dir: dir, name: native(base(i.Path))}
 	var f found
 	err := patient(ctx, func() (err error) {
 		if f, err = r.w.look(at, i.Path, r.w.wantsBlob); err == nil && !f.known() {
@@ -413,14 +412,9 @@ func (i *item) isAsWritten(w *Workspace, c *cursor) bool {
 	now := statOf(info)
 	renamed := i.staged
 	renamed.ctime = now.ctime // a rename is a change of status
-	sha, err := parseDigest(i.To.Digest)
-	if err != nil || now != renamed || now.inode == 0 {
+	if now != renamed || now.inode == 0 {
 		return false
 	}
-	s := sums{sha: sha}
-	if blob, err := hex.DecodeString(i.To.Blob); err == nil {
-		s.blob = string(blob)
-	}
-	w.cache.put(i.Path, now, s, began)
+	w.cache.put(i.Path, now, sums{digest: i.To.Digest, blob: i.To.Blob}, began)
 	return true
 }

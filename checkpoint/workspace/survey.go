@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,23 +46,17 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	if err != nil {
 		return nil, err
 	}
-	var files []GitFile
-	if w.Git() != nil {
-		if files, err = w.Git().Files(ctx); err != nil {
-			return nil, err
-		}
-		s.addKnown(files)
+	listed := beside(func() ([]GitFile, error) { return w.gitFiles(ctx) })
+	g := walk{w: w, pass: true}
+	err = g.patterns(ctx, parsed)
+	files, gitErr := listed()
+	if err := cmp.Or(gitErr, err); err != nil {
+		return nil, err
 	}
-	var empty []string
-	if len(parsed) > 0 {
-		g := walk{w: w, pass: true}
-		if err := g.patterns(ctx, parsed); err != nil {
-			return nil, err
-		}
-		s.add(g.files)
-		empty = g.empty
-		s.special = append(s.special, g.denied...)
-	}
+	s.addKnown(files)
+	s.add(g.files)
+	empty := g.empty
+	s.special = append(s.special, g.denied...)
 	if err := s.hideNames(); err != nil {
 		return nil, err
 	}
@@ -104,8 +99,9 @@ func outermost(paths []string) []string {
 	return slices.DeleteFunc(slices.Compact(paths), func(path string) bool { return isBelow(path, all) })
 }
 
-// addKnown adds the files that git knows.
+// addKnown adds the files that git knows, which are sorted by path.
 func (s *survey) addKnown(files []GitFile) {
+	s.files = make([]surveyed, 0, len(files))
 	for _, f := range files {
 		switch {
 		case f.Gitlink:
@@ -117,37 +113,38 @@ func (s *survey) addKnown(files []GitFile) {
 			s.files = append(s.files, newSurveyed(f))
 		}
 	}
-	sortByPath(s.files)
 }
 
 func at(path string) found { return found{entry: Entry{Path: path}} }
-
-func sortByPath(files []surveyed) {
-	slices.SortFunc(files, func(a, b surveyed) int { return strings.Compare(a.entry.Path, b.entry.Path) })
-}
 
 // add adds the files that match the patterns and that git does not know. What
 // lies in another repository is that one's.
 func (s *survey) add(paths []string) {
 	slices.Sort(paths)
-	known := s.files
 	links := map[string]bool{}
 	for _, path := range s.special {
 		links[path] = true
 	}
+	known, added := s.files, make([]surveyed, 0, max(0, len(paths)-len(s.files)))
 	for _, path := range slices.Compact(paths) {
-		_, there := slices.BinarySearchFunc(known, path, func(f surveyed, path string) int {
-			return strings.Compare(f.entry.Path, path)
-		})
+		for len(known) > 0 && known[0].entry.Path < path {
+			known = known[1:]
+		}
 		switch {
-		case there || isBelow(path, links):
+		case len(known) > 0 && known[0].entry.Path == path, isBelow(path, links):
 		case s.w.secret.match(path):
 			s.leftOut = append(s.leftOut, path)
 		default:
-			s.files = append(s.files, surveyed{found: at(path)})
+			added = append(added, surveyed{found: at(path)})
 		}
 	}
-	sortByPath(s.files)
+	switch {
+	case len(s.files) == 0:
+		s.files = added
+	case len(added) > 0:
+		s.files = append(s.files, added...)
+		slices.SortFunc(s.files, func(a, b surveyed) int { return strings.Compare(a.entry.Path, b.entry.Path) })
+	}
 }
 
 // look describes the files as far as that needs no reading. It returns those
@@ -156,12 +153,12 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
 	err = s.w.each(ctx, len(s.files), chunkSize, func(_ context.Context, c *cursor, i int) error {
 		path := s.files[i].entry.Path
-		dir, name, err := c.at(path)
+		at, err := c.place(path)
 		if err == nil {
-			s.files[i].found, err = s.w.look(place{dir, name}, path, s.files[i].wantsBlob(s.w))
+			s.files[i].found, err = s.w.look(at, path, s.files[i].wantsBlob(s.w))
 		}
 		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // it may be somebody else's
-			err = tryOpen(dir, name)
+			err = tryOpen(at.dir, at.name)
 		}
 		switch {
 		case absent(err):
@@ -201,7 +198,7 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 
 // tryOpen reports why a file can't be read.
 func tryOpen(dir *os.Root, name string) error {
-	f, err := dir.OpenFile(native(name), os.O_RDONLY|openNonblock, 0)
+	f, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return err
 	}
@@ -279,10 +276,10 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	err := s.w.each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *cursor, i int) error {
 		f := &s.files[unknown[i]]
 		return s.giveUp(f, patient(ctx, func() error {
-			dir, name, err := c.at(f.entry.Path)
+			at, err := c.place(f.entry.Path)
 			if err == nil {
 				f.read = true
-				err = s.w.hash(ctx, place{dir, native(name)}, &f.found, f.wantsBlob(s.w))
+				err = s.w.hash(ctx, at, &f.found, f.wantsBlob(s.w))
 			}
 			return err
 		}))
@@ -301,6 +298,9 @@ func (s *survey) listing(patterns []string) *Listing {
 	l.Entries = make([]Entry, 0, len(s.files)+len(s.dirs))
 	for _, f := range s.files {
 		l.Entries = append(l.Entries, f.entry)
+	}
+	if len(s.dirs) == 0 {
+		return l
 	}
 	above := map[string]bool{}
 	for _, files := range [][]Entry{l.Entries, l.Sparse} {
@@ -333,5 +333,7 @@ func (w *Workspace) Now(ctx context.Context, patterns []string) (*Listing, error
 	if err != nil {
 		return nil, err
 	}
-	return s.listing(patterns), nil
+	l := s.listing(patterns)
+	w.memo.saw(l.Entries)
+	return l, nil
 }

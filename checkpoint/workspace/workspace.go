@@ -92,9 +92,10 @@ type Workspace struct {
 	skip    []string // slash-separated directories that are never part of it
 	cache   *cache
 	secret  *sensitivity
-	refusal *refusal  // nil: nothing is refused for what it holds
-	buffers sync.Pool // of *[]byte, to read files with
-	last    atomic.Pointer[loaded]
+	refusal *refusal   // nil: nothing is refused for what it holds
+	buffers *sync.Pool // of *[]byte, to read files with
+	last    *atomic.Pointer[loaded]
+	memo    *memo // nil: it is not still
 }
 
 // Open opens a workspace.
@@ -103,12 +104,14 @@ func Open(o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
-	w := &Workspace{root: root, o: o, skip: skipped(o), cache: newCache(o), secret: newSensitivity()}
-	w.buffers.New = func() any {
+	buffers := &sync.Pool{New: func() any {
 		b := make([]byte, bufferSize)
 		return &b
-	}
-	return w, nil
+	}}
+	return &Workspace{
+		root: root, o: o, skip: skipped(o), cache: newCache(o), secret: newSensitivity(),
+		buffers: buffers, last: new(atomic.Pointer[loaded]),
+	}, nil
 }
 
 // Close closes it. It does not save the cache.
@@ -157,9 +160,12 @@ func isUnfinished(name string) bool {
 // excluded reports whether a path is never part of the workspace: it is git's own, or
 // unfinished.
 func (w *Workspace) excluded(path string) bool {
-	for element := range strings.SplitSeq(path, "/") {
-		if strings.EqualFold(element, gitDir) || isUnfinished(element) {
-			return true
+	// All of these names begin with a dot, and few others do.
+	if path != "" && path[0] == '.' || strings.Contains(path, "/.") {
+		for element := range strings.SplitSeq(path, "/") {
+			if strings.EqualFold(element, gitDir) || isUnfinished(element) {
+				return true
+			}
 		}
 	}
 	for _, dir := range w.skip {

@@ -1,0 +1,154 @@
+package workspace
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// memo is what has been seen of a workspace that is still. What was not there, or
+// could not be read, is looked for anew.
+type memo struct {
+	mu    sync.Mutex
+	seen  []Entry             // what Now has listed, sorted by path
+	other map[string]Entry    // what else was described, behind links, too
+	names map[string][]string // what is in directories that lie behind no link, as childrenOf lists it
+
+	listed func() ([]GitFile, error) // waits for what git was asked; nil: it was not
+}
+
+// Still returns the workspace as it is as long as nothing runs in it: through
+// this, each file is looked at once, and each directory is listed once. What is
+// gathered at one moment is gathered through one; whoever looks after anything
+// was run, or was put back, looks through the workspace itself or another one.
+func (w *Workspace) Still() *Workspace {
+	still := *w
+	still.memo = &memo{other: map[string]Entry{}, names: map[string][]string{}}
+	return &still
+}
+
+// Ahead has git list its files for Now of a still workspace, which comes soon, while
+// something else is done. Whoever calls it calls done when nothing is to come any more.
+func (w *Workspace) Ahead(ctx context.Context) (done func()) {
+	git := w.Git()
+	if w.memo == nil || git == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	listed := beside(func() ([]GitFile, error) { return git.Files(ctx) })
+	w.memo.mu.Lock()
+	defer w.memo.mu.Unlock()
+	w.memo.listed = listed
+	return func() {
+		cancel()
+		_, _ = listed() // whoever wanted it has it, or its error
+	}
+}
+
+// gitFiles lists what git knows, or takes what it has been asked for.
+func (w *Workspace) gitFiles(ctx context.Context) ([]GitFile, error) {
+	git := w.Git()
+	if git == nil {
+		return nil, nil
+	}
+	if w.memo != nil {
+		w.memo.mu.Lock()
+		listed := w.memo.listed
+		w.memo.listed = nil
+		w.memo.mu.Unlock()
+		if listed != nil {
+			return listed()
+		}
+	}
+	return git.Files(ctx)
+}
+
+// saw remembers what Now has listed.
+func (m *memo) saw(entries []Entry) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen = entries
+}
+
+// note remembers what was described in addition, of some of the entries.
+func (m *memo) note(entries []Entry, which []int) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, i := range which {
+		if path := entries[i].Path; path != "" {
+			m.other[path] = entries[i]
+		}
+	}
+}
+
+// at returns what was seen at a path.
+func (m *memo) at(path string) (Entry, bool) {
+	if m == nil {
+		return Entry{}, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.other[path]; ok {
+		return e, true
+	}
+	i, ok := slices.BinarySearchFunc(m.seen, path, comparePath)
+	if !ok || m.seen[i].isDir() {
+		return Entry{}, false
+	}
+	return m.seen[i], true
+}
+
+// recall puts what was seen at sorted paths in their places, and returns the
+// places where nothing was.
+func (m *memo) recall(paths []string, places []Entry) (rest []int) {
+	var seen []Entry
+	var other map[string]Entry
+	if m != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		seen, other = m.seen, m.other
+	}
+	for i, path := range paths {
+		for len(seen) > 0 && seen[0].Path < path {
+			seen = seen[1:]
+		}
+		if len(seen) > 0 && seen[0].Path == path && !seen[0].isDir() {
+			places[i] = seen[0]
+		} else if e, ok := other[path]; ok {
+			places[i] = e
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return rest
+}
+
+func comparePath(e Entry, path string) int { return strings.Compare(e.Path, path) }
+
+// children returns what is in a directory as it was listed, if it was.
+func (m *memo) children(dir string) ([]string, bool) {
+	if m == nil {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names, ok := m.names[dir]
+	return names, ok
+}
+
+// list remembers what is in a directory that was reached through no link.
+func (m *memo) list(dir string, children []string) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names[dir] = children
+}
