@@ -80,11 +80,13 @@ func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.Sta
 
 // digestFiles is the digest of a list of files: paths, modes and contents.
 func digestFiles(files []checkpoint.Artifact) string {
-	parts := make([]string, 0, 3*len(files))
+	var d digester
 	for _, a := range files {
-		parts = append(parts, string(a.Path), strconv.FormatUint(uint64(a.Mode&^0o066), 8), a.Digest)
+		d.add(string(a.Path))
+		d.add(strconv.FormatUint(uint64(a.Mode&^0o066), 8))
+		d.add(a.Digest)
 	}
-	return digestOf(parts...)
+	return d.sum()
 }
 
 // resultOf is what a workstream hands to those that depend on it: its outputs

@@ -250,6 +250,12 @@ func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
 // everything gathers the facts of all that is done, whose files must prove
 // it; thorough also those of what has yet to run.
 func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, choice OnConflict, thorough bool) error {
+	files := s.files
+	s.files = files.Still() // nothing runs meanwhile
+	defer func() { s.files = files }()
+	if st != nil && st.RunCapture != nil {
+		defer s.files.Ahead(ctx)()
+	}
 	if err := s.session(ctx, f, git); err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"slices"
+	"strconv"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -133,9 +135,38 @@ func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []
 
 // digestOf is the digest of a list of parts; no two different lists have the same.
 func digestOf(parts ...string) string {
-	h := sha256.New()
+	var d digester
 	for _, p := range parts {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(p), p)
+		d.add(p)
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return d.sum()
+}
+
+// digester is digestOf for who has the parts one after the other.
+type digester struct {
+	hash hash.Hash
+	buf  []byte // of parts that are not in the hash yet
+}
+
+func (d *digester) add(part string) {
+	d.buf = strconv.AppendInt(d.buf, int64(len(part)), 10)
+	d.buf = append(d.buf, ':')
+	d.buf = append(d.buf, part...)
+	const enough = 8 << 10
+	if len(d.buf) >= enough {
+		d.flush()
+	}
+}
+
+func (d *digester) flush() {
+	if d.hash == nil {
+		d.hash = sha256.New()
+	}
+	_, _ = d.hash.Write(d.buf) // a hash takes everything
+	d.buf = d.buf[:0]
+}
+
+func (d *digester) sum() string {
+	d.flush()
+	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }

@@ -45,7 +45,7 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 		}
 		return leftOut
 	})
-	if !st.RunCapture.Whole(was.Patterns) {
+	if !s.judgesAnything() || !st.RunCapture.Whole(was.Patterns) {
 		return nil
 	}
 	if len(unknown) > 0 {
@@ -58,6 +58,17 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 	}
 	f.uncaptured = blind
 	return nil
+}
+
+// judgesAnything reports whether there is a gate whose verdict is bound to all of
+// the workspace, so that it matters what no capture takes in.
+func (s *surveyor) judgesAnything() bool {
+	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !declares(g) }
+	return slices.ContainsFunc(s.p.Phases, func(phase *pipeline.Phase) bool {
+		return slices.ContainsFunc(phase.Gates, bound) || slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool {
+			return slices.ContainsFunc(ws.Gates, bound)
+		})
+	})
 }
 
 // blind names what a capture of the whole workspace leaves out all the same.

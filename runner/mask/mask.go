@@ -76,6 +76,9 @@ func (m *Masker) Writer(w io.Writer) io.WriteCloser {
 
 // String returns s masked.
 func (m *Masker) String(s string) string {
+	if !m.Any() {
+		return s
+	}
 	var masked strings.Builder
 	w := &writer{w: &masked, automaton: m.automaton}
 	// A strings.Builder does not fail.
