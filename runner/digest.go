@@ -50,12 +50,12 @@ func results(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) p
 
 // digest is what a workstream would be run from now: pure, given its
 // evaluated invocation, the state of what it depends on, and its input files.
-func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs []checkpoint.Artifact) checkpoint.Digest {
+func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs fileSet) checkpoint.Digest {
 	d := checkpoint.Digest{Definition: inv.Definition, Variables: ws.Variables()}
 	if len(ws.Inputs) > 0 {
-		d.Inputs = digestFiles(inputs)
-		if len(inputs) <= checkpoint.MaxInline {
-			for _, a := range inputs {
+		d.Inputs = inputs.digest()
+		if len(inputs.files) <= checkpoint.MaxInline {
+			for _, a := range inputs.files {
 				d.Files = append(d.Files, checkpoint.FileRef{Path: a.Path, Digest: a.Digest})
 			}
 		}
@@ -76,6 +76,19 @@ func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.Sta
 		d.Upstream = digestOf(parts...)
 	}
 	return d
+}
+
+// fileSet is a list of files with its digest, which may take long to find out.
+type fileSet struct {
+	files []checkpoint.Artifact
+	sum   string // "": it was not found out yet
+}
+
+func (s fileSet) digest() string {
+	if s.sum == "" {
+		return digestFiles(s.files)
+	}
+	return s.sum
 }
 
 // digestFiles is the digest of a list of files: paths, modes and contents.

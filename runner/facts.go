@@ -21,7 +21,7 @@ type Facts struct {
 	Document *checkpoint.FileRef // nil without a document
 	Git      *checkpoint.Git
 
-	inputs    map[string][]checkpoint.Artifact // of a workstream, by its name
+	inputs    map[string]fileSet               // of a workstream, by its name
 	makers    map[string][]string              // workstreams before it among whose artifacts these inputs are, likewise
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
@@ -78,7 +78,7 @@ func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
 
 func newFacts() *Facts {
 	return &Facts{
-		inputs:    make(map[string][]checkpoint.Artifact),
+		inputs:    make(map[string]fileSet),
 		makers:    make(map[string][]string),
 		conflicts: make(map[string][]Conflict),
 		current:   make(map[string][]checkpoint.Artifact),
@@ -127,7 +127,7 @@ func (s *surveyor) workstream(ctx context.Context, f *Facts, ws *pipeline.Workst
 // gatherInputs gathers the files that match, without the workstream's own
 // artifacts and those of workstreams that do not run before it.
 func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
-	f.inputs[ws.Name], f.makers[ws.Name] = nil, nil
+	f.inputs[ws.Name], f.makers[ws.Name] = fileSet{}, nil
 	if len(ws.Inputs) == 0 {
 		return nil
 	}
@@ -135,8 +135,9 @@ func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Work
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
-	f.inputs[ws.Name] = inputs
-	f.makers[ws.Name] = s.own.makersAmong(append(s.goneAmong(ws.Inputs), inputs...), func(maker *pipeline.Workstream) bool { return s.own.precedes(maker, ws) })
+	f.inputs[ws.Name] = fileSet{files: inputs, sum: digestFiles(inputs)}
+	before := func(maker *pipeline.Workstream) bool { return s.own.precedes(maker, ws) }
+	f.makers[ws.Name] = s.own.makersAmong(before, s.goneAmong(ws.Inputs), inputs)
 	return nil
 }
 
@@ -216,7 +217,8 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
 	f.judged[g.Label()], f.judging[g.Label()] = digestFiles(files), files
-	f.judgedOf[g.Label()] = s.own.makersAmong(append(s.goneAmong(patterns), files...), func(maker *pipeline.Workstream) bool { return s.own.judgeable(maker, g) })
+	before := func(maker *pipeline.Workstream) bool { return s.own.judgeable(maker, g) }
+	f.judgedOf[g.Label()] = s.own.makersAmong(before, s.goneAmong(patterns), files)
 	return nil
 }
 

@@ -114,7 +114,7 @@ func (l *loop) decided(n *node) {
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
 			return
 		}
-		if edits := l.standing.among(n.ws.Inputs, l.facts.inputs[n.ws.Name], func(p string) bool { return l.sv.own.foreign(n.ws, p) }); l.stopFor(edits) {
+		if edits := l.standing.among(n.ws.Inputs, l.facts.inputs[n.ws.Name].files, func(p string) bool { return l.sv.own.foreign(n.ws, p) }); l.stopFor(edits) {
 			l.end(n, false)
 			return
 		}

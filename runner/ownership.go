@@ -63,12 +63,14 @@ func (o *ownership) foreign(ws *pipeline.Workstream, file string) bool {
 
 // makersAmong names the workstreams that have run by then, and among whose
 // artifacts the files are: what these hold is known when those have run.
-func (o *ownership) makersAmong(files []checkpoint.Artifact, hasRun func(maker *pipeline.Workstream) bool) []string {
+func (o *ownership) makersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]checkpoint.Artifact) []string {
 	var names []string
-	for _, a := range files {
-		for maker := range o.makers(string(a.Path)) {
-			if !slices.Contains(names, maker.Name) && hasRun(maker) {
-				names = append(names, maker.Name)
+	for _, files := range lists {
+		for i := range files {
+			for maker := range o.makers(string(files[i].Path)) {
+				if !slices.Contains(names, maker.Name) && hasRun(maker) {
+					names = append(names, maker.Name)
+				}
 			}
 		}
 	}
@@ -99,6 +101,9 @@ func (o *ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool
 // makers yields the workstreams among whose artifacts the path is.
 func (o *ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
 	return func(yield func(*pipeline.Workstream) bool) {
+		if len(o.byRoot) == 0 {
+			return
+		}
 		for _, root := range []string{firstElement(file), ""} {
 			for _, c := range o.byRoot[root] {
 				if ok, err := doublestar.Match(c.pattern, file); err == nil && ok && !yield(c.ws) {

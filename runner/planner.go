@@ -402,8 +402,8 @@ func (p *Plan) digest(f *Facts) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.inputs)) {
-		if files := f.inputs[name]; len(files) > 0 {
-			err = errors.Join(err, lines.Encode([]string{name, digestFiles(files)}))
+		if set := f.inputs[name]; len(set.files) > 0 {
+			err = errors.Join(err, lines.Encode([]string{name, set.digest()}))
 		}
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -161,11 +162,13 @@ func readBounded(f File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxRead+1))
-	if err == nil && len(data) > maxRead { // it grew
+	var data bytes.Buffer
+	data.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = data.ReadFrom(io.LimitReader(f, maxRead+1))
+	if err == nil && data.Len() > maxRead { // it grew
 		err = ErrTooLong
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 // OpenRegular opens a regular file for reading.

@@ -41,6 +41,7 @@ type gitListing struct{ others, tracked []GitFile }
 
 func (l *gitListing) add(line string) error {
 	f, stage, err := parseFile(line)
+	l.tracked = roomFor(l.tracked)
 	switch last := len(l.tracked) - 1; {
 	case err != nil:
 		return err

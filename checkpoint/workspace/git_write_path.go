@@ -22,6 +22,9 @@ func checkPath(path string) error {
 // quotePath writes a path as fast-import reads it: in C's quotes, other bytes
 // than these as they are.
 func quotePath(path string) string {
+	if !strings.ContainsAny(path, "\\\"\n") {
+		return `"` + path + `"`
+	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 

@@ -44,7 +44,8 @@ type walk struct {
 	// denied are the directories that were passed over.
 	denied []string
 
-	detour bool // what is walked now may lie behind a link
+	detour bool  // what is walked now may lie behind a link
+	memo   *memo // of this walk
 }
 
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
@@ -64,13 +65,50 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 		}
 	}
 	for base, states := range byBase {
+		g.memo = newMemo()
 		if base != "" && g.w.excluded(base) {
 			continue
 		}
 		g.detour = g.w.memo != nil && g.follow && base != "" && g.w.enter(base) != nil
-		if err := g.directory(ctx, base, closure(states)); err != nil {
+		states = closure(states)
+		err := g.ahead(ctx, base, states)
+		if err == nil {
+			err = g.directory(ctx, base, states)
+		}
+		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
+	}
+	return nil
+}
+
+// ahead lists the directories that directory comes to, several at once: it needs
+// them in their order. What can't be listed it meets again.
+func (g *walk) ahead(ctx context.Context, base string, states []state) error {
+	type visit struct {
+		dir    string
+		states []state
+		below  []string
+	}
+	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
+		err := g.w.each(ctx, len(level), 1, func(_ context.Context, _ *cursor, i int) error {
+			level[i].below, _ = g.children(level[i].dir)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		var next []visit
+		for _, v := range level {
+			for _, child := range v.below {
+				if dir, isDir := strings.CutSuffix(child, "/"); isDir && !g.w.excluded(dir) {
+					if below := step(v.states, dir[strings.LastIndexByte(dir, '/')+1:]); len(below) > 0 {
+						next = append(next, visit{dir: dir, states: below})
+					}
+				}
+			}
+		}
+		level = next
 	}
 	return nil
 }
@@ -134,7 +172,7 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		case g.w.excluded(path):
 		case !isDir:
 			if accepts(states, name) {
-				g.files = append(g.files, path)
+				g.files = append(roomFor(g.files), path)
 			}
 		default:
 			if below := step(states, name); len(below) > 0 {
@@ -150,9 +188,14 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	return nil
 }
 
-// children lists a directory, "" for the workspace itself.
+// children lists a directory, "" for the workspace itself. What was listed once is
+// not listed again.
 func (g *walk) children(dir string) ([]string, error) {
-	if children, ok := g.w.memo.children(dir); ok && !g.detour {
+	known := g.memo
+	if !g.detour && g.w.memo != nil {
+		known = g.w.memo
+	}
+	if children, ok := known.children(dir); ok {
 		return children, nil
 	}
 	entries, err := g.w.readDir(dir)
@@ -160,22 +203,25 @@ func (g *walk) children(dir string) ([]string, error) {
 		return nil, err
 	}
 	children := childrenOf(dir, entries)
-	if !g.detour {
-		g.w.memo.list(dir, children)
-	}
+	known.list(dir, children)
 	return children, nil
 }
 
 // childrenOf returns the paths of what is in a directory, those of directories
 // with a slash at their end, in the order of all the paths below it.
 func childrenOf(dir string, entries []fs.DirEntry) []string {
+	if dir != "" {
+		dir += "/"
+	}
+	size := 0
+	for _, e := range entries {
+		size += len(dir) + len(e.Name()) + len("/")
+	}
 	var all strings.Builder // one string, of which the paths are parts
+	all.Grow(size)
 	ends := make([]int, len(entries))
 	for i, e := range entries {
-		if dir != "" {
-			all.WriteString(dir)
-			all.WriteByte('/')
-		}
+		all.WriteString(dir)
 		all.WriteString(e.Name())
 		if e.IsDir() {
 			all.WriteByte('/')
@@ -205,6 +251,15 @@ func (w *Workspace) readDir(dir string) ([]fs.DirEntry, error) {
 		err = closed
 	}
 	return entries, err
+}
+
+// roomFor makes room in a list that may become very long: to grow it by small parts
+// costs several times the memory of it.
+func roomFor[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	return slices.Grow(list, max(64, len(list)))
 }
 
 // isTemp reports whether a name is of a file that Restore has not finished.

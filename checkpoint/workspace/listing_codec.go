@@ -229,7 +229,10 @@ func newDirReader(d *wireDir, size int, to []Entry) *dirReader {
 		r.prefix = string(d.Path) + "/"
 	}
 	// The count is not ours: no more room than the bytes could fill.
-	r.to = slices.Grow(to, min(d.Files, size/len(`{"name":"","mode":"","size":0}`)))
+	const typicalName = 16
+	most := min(d.Files, size/len(`{"name":"","mode":"","size":0}`))
+	r.to = slices.Grow(to, most)
+	r.paths.Grow(most * (len(r.prefix) + typicalName))
 	return r
 }
 

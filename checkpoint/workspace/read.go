@@ -97,13 +97,15 @@ func isDigest(text string) bool {
 }
 
 // isHex reports whether all of a text is hex digits, of which the letters are small.
+// Which of both comes next nobody can foresee, a processor neither, so that there
+// is no branch for it.
 func isHex(text string) bool {
+	sign := 0 // negative as soon as a byte was neither
 	for i := range len(text) {
-		if b := text[i]; (b < '0' || b > '9') && (b < 'a' || b > 'f') {
-			return false
-		}
+		digit, letter := text[i]-'0', text[i]-'a'
+		sign |= (9 - int(digit)) & (5 - int(letter))
 	}
-	return true
+	return sign >= 0
 }
 
 func notDigest(text string) error { return fmt.Errorf("%q is not a digest", text) }

@@ -24,9 +24,11 @@ type memo struct {
 // was run, or was put back, looks through the workspace itself or another one.
 func (w *Workspace) Still() *Workspace {
 	still := *w
-	still.memo = &memo{other: map[string]Entry{}, names: map[string][]string{}}
+	still.memo = newMemo()
 	return &still
 }
+
+func newMemo() *memo { return &memo{other: map[string]Entry{}, names: map[string][]string{}} }
 
 // Ahead has git list its files for Now of a still workspace, which comes soon, while
 // something else is done. Whoever calls it calls done when nothing is to come any more.
