@@ -131,6 +131,12 @@ func (s *source) Read(p []byte) (int, error) {
 // Get returns the bytes of an object that is at most limit bytes long,
 // verified. A longer one is ErrTooLarge.
 func (s *Store) Get(ctx context.Context, digest string, limit int64) ([]byte, error) {
+	return s.GetInto(ctx, nil, digest, limit)
+}
+
+// GetInto is Get into the memory of a buffer as far as there is room in it. What was
+// in it before is overwritten.
+func (s *Store) GetInto(ctx context.Context, buf []byte, digest string, limit int64) ([]byte, error) {
 	n, err := parse(digest)
 	if err != nil {
 		return nil, err
@@ -141,7 +147,7 @@ func (s *Store) Get(ctx context.Context, digest string, limit int64) ([]byte, er
 	}
 	defer func() { _ = r.Close() }() // only read from
 	tooLarge := fmt.Errorf("get object %s of at most %d bytes: %w", digest, limit, ErrTooLarge)
-	var data bytes.Buffer
+	data := bytes.NewBuffer(buf[:0])
 	if !r.found.compressed {
 		if r.found.size > limit {
 			return nil, tooLarge

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/text"
@@ -56,11 +57,14 @@ func (w *Workspace) loadListing(ctx context.Context, digest string) (*Listing, e
 	}
 	dirs := wire.all()
 	parts := make([][]Entry, len(dirs))
+	buffers := sync.Pool{New: func() any { return new([]byte) }} // nothing that is decoded refers to one
 	err = w.each(ctx, len(dirs), 1, func(ctx context.Context, _ *cursor, i int) error {
-		dir := &dirs[i]
-		data, err := w.o.Objects.Get(ctx, dir.Object, maxListing)
+		dir, buf := &dirs[i], buffers.Get().(*[]byte)
+		data, err := w.o.Objects.GetInto(ctx, *buf, dir.Object, maxListing)
 		if err == nil {
 			parts[i], err = dir.decode(data, nil)
+			*buf = data
+			buffers.Put(buf)
 		}
 		if err != nil {
 			return fmt.Errorf("directory %q: %w", dir.Path, err)

@@ -47,9 +47,14 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 		return nil, err
 	}
 	listed := beside(func() ([]GitFile, error) { return w.gitFiles(ctx) })
+	loaded := beside(func() (struct{}, error) {
+		w.cache.once.Do(w.cache.load)
+		return struct{}{}, nil
+	})
 	g := walk{w: w, pass: true}
 	err = g.patterns(ctx, parsed)
 	files, gitErr := listed()
+	_, _ = loaded() // without an error: what can't be read is not known
 	if err := cmp.Or(gitErr, err); err != nil {
 		return nil, err
 	}
