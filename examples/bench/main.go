@@ -34,7 +34,7 @@ type sizes struct {
 	inputs          int // files that a step reads
 	files           tree
 	changed         int // of these
-	checkpoints     int
+	crowd           crowd
 	rounds          int
 	fewRounds       int // of contests that take minutes
 }
@@ -44,7 +44,7 @@ func full() sizes {
 	return sizes{
 		wide: 10_000, few: 1_000, many: 100_000, chain: 2_000,
 		inputs: 50_000, files: tree{files: 5_000, size: 20 << 10, big: 512 << 20}, changed: 50,
-		checkpoints: 10_000, rounds: 5, fewRounds: 3,
+		crowd: crowd{sessions: 20, each: 500}, rounds: 5, fewRounds: 3,
 	}
 }
 
@@ -53,7 +53,7 @@ func small() sizes {
 	return sizes{
 		wide: 40, few: 10, many: 60, chain: 30,
 		inputs: 100, files: tree{files: 40, size: 2 << 10, big: 1 << 20}, changed: 5,
-		checkpoints: 50, rounds: 1, fewRounds: 1,
+		crowd: crowd{sessions: 2, each: 25}, rounds: 1, fewRounds: 1,
 	}
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
+)
+
+// crowd is a workload of checkpoints: so many sessions with so many each. A
+// checkpoint's file names all that were kept when it was made, so that as many
+// in one session would fill the disk.
+type crowd struct {
+	sessions, each int
+}
+
+func (c crowd) total() int { return c.sessions * c.each }
+
+// lay makes the sessions below a directory, as Runner itself does with a policy
+// that keeps all checkpoints: that of who prunes keeps the newest of each.
+func (c crowd) lay(dir string) error {
+	policy := checkpoint.DefaultPolicy()
+	delete(policy.Retention.Counts, string(checkpoint.TriggerWorkstreamComplete))
+	s, err := checkpoint.OpenStore(filepath.Join(dir, ".runner"), checkpoint.Options{FS: unsynced{store.OS()}, Policy: policy})
+	if err != nil {
+		return err
+	}
+	for i := range c.sessions {
+		if err := c.layOne(s, fmt.Sprintf("PRD-%03d", i+1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layOne makes a session of ten workstreams, which are done again and again.
+func (c crowd) layOne(s *checkpoint.Store, prd string) (err error) {
+	ctx := context.Background()
+	x, err := s.Lock(ctx, prd, checkpoint.Actor{User: "bench"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	phase := checkpoint.PhaseShape{Name: "all"}
+	for i := range 10 {
+		phase.Workstreams = append(phase.Workstreams, checkpoint.WorkstreamShape{Name: fmt.Sprint("s", i), Batch: 1})
+	}
+	err = x.Start(checkpoint.SessionStarted{Session: prd, PRD: prd, Title: "many checkpoints", Shape: checkpoint.Shape{Phases: []checkpoint.PhaseShape{phase}}})
+	if err != nil {
+		return err
+	}
+	x.Add(checkpoint.PhaseStarted{Phase: phase.Name})
+	for i := range c.each {
+		name, attempt := phase.Workstreams[i%10].Name, i/10+1
+		x.Add(
+			checkpoint.WorkstreamStarted{Workstream: name, Attempt: attempt},
+			checkpoint.WorkstreamCompleted{Workstream: name, Work: &checkpoint.Work{Attempt: attempt}})
+		x.Checkpoint(checkpoint.TriggerWorkstreamComplete, "", nil)
+		if _, err := x.Drain(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unsynced leaves it to the system when what is laid out comes to the disk.
+type unsynced struct{ store.FS }
+
+func (unsynced) SyncDir(string) error { return nil }
+
+func (u unsynced) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	f, err := u.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return unsyncedFile{f}, nil
+}
+
+type unsyncedFile struct{ store.File }
+
+func (unsyncedFile) Sync() error { return nil }
