@@ -238,6 +238,7 @@ func TestResolveCheckpoint(t *testing.T) {
 
 // TestReferencesToDamage: the name of a step stays with its newest checkpoint
 // when that is damaged, and `latest` leads to a damaged one where no other is.
+// The names that are shown lead to what they are shown beside.
 func TestReferencesToDamage(t *testing.T) {
 	t.Parallel()
 	damage := &Damage{Reason: "gone"}
@@ -268,6 +269,19 @@ func TestReferencesToDamage(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %s", test.ref, got, err, test.want)
 		case test.want == "" && (!errors.Is(err, ErrNoCheckpoint) || !strings.Contains(err.Error(), test.says)):
 			t.Errorf("%s: %+v, %v; want an error with %q", test.ref, got, err, test.says)
+		}
+	}
+	for want, s := range map[string]*State{"start=0 early=latest~0 late=2 undo=": some, "start=0 early=2": all} {
+		var got []string
+		for _, ref := range s.Checkpoints {
+			name := s.Names()[ref.ID]
+			got = append(got, ref.ID+"="+name)
+			if found, err := s.FindCheckpoint(name); name != "" && (err != nil || found != ref) {
+				t.Errorf("%s leads to %+v, %v, not to %s", name, found, err, ref.ID)
+			}
+		}
+		if names := strings.Join(got, " "); names != want {
+			t.Errorf("the names are %s, not %s", names, want)
 		}
 	}
 }

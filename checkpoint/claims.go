@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,15 +56,23 @@ func (s *Store) claims(prd, dir string, d *Document) ([]claim, error) {
 	if err != nil { // it may name what the journal has lost
 		return nil, fmt.Errorf("read the index of the checkpoints, which is made again where it is missing: %w", err)
 	}
-	m, err := decodeManifest(path, data)
+	err = checkSealed(path, data)
 	var newer *VersionError
 	switch {
 	case errors.As(err, &newer):
 		return nil, newer
 	case err == nil:
-		found = append(found, claim{path, m.Session, m.Seq})
+		if c, err := claimOf(path, data); err == nil {
+			found = append(found, c)
+		}
 	}
 	return found, nil
+}
+
+// claimOf reads what the manifest, or the file of a checkpoint, names.
+func claimOf(path string, sealed []byte) (claim, error) {
+	c := claim{path: path}
+	return c, readFields(sealed, map[string]any{"session": &c.session, "seq": &c.seq})
 }
 
 // checkpointClaims returns what those checkpoint files name that the state does
@@ -85,17 +92,11 @@ func (s *Store) checkpointClaims(dir string, ids []string, known *State) ([]clai
 		if err != nil {
 			return nil, fmt.Errorf("check the checkpoints: %w", err)
 		}
-		body, err := unseal(stored.json)
-		if err != nil {
+		if _, err := unseal(stored.json); err != nil {
 			continue // it proves nothing
 		}
-		var head struct {
-			ID      string `json:"id"`
-			Session string `json:"session"`
-			Seq     uint64 `json:"seq"`
-		}
-		if err := json.Unmarshal(body, &head); err == nil {
-			found = append(found, claim{stored.path, head.Session, head.Seq})
+		if c, err := claimOf(stored.path, stored.json); err == nil {
+			found = append(found, c)
 		}
 	}
 	return found, nil

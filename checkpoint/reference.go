@@ -52,6 +52,30 @@ func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 	return nil, ambiguous
 }
 
+// Names are what people can give FindCheckpoint in place of the ids of
+// checkpoints: the number of a step where that leads to it, else how far it is
+// from the latest. One that only its id leads to has none.
+func (s *State) Names() map[string]string {
+	trail, line := s.trail(), s.line()
+	if len(line) == 0 {
+		line = trail
+	}
+	names := make(map[string]string, len(trail))
+	named := make(map[int]bool, len(trail))
+	for _, r := range slices.Backward(trail) {
+		if !named[r.Step] {
+			named[r.Step] = true
+			names[r.ID] = strconv.Itoa(r.Step)
+		}
+	}
+	for i, r := range slices.Backward(line) {
+		if names[r.ID] == "" {
+			names[r.ID] = fmt.Sprintf("%s~%d", latestName, len(line)-1-i)
+		}
+	}
+	return names
+}
+
 // latest returns the checkpoint at which the session stands, or a valid one
 // before it.
 func (s *State) latest(back int) (*CheckpointRef, error) {

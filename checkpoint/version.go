@@ -1,6 +1,8 @@
 package checkpoint
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,23 +13,47 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// checkVersion looks at nothing but the format version of a file. It is a
-// *VersionError where that is unknown here; any other error says that there is
-// none to be read.
+var errNoObject = errors.New("it is no JSON object")
+
+// checkVersion looks at nothing but the format version of a file, and reads no
+// further than that. It is a *VersionError where that is unknown here; any other
+// error says that there is none to be read.
 func checkVersion(path string, data []byte) error {
-	var head struct {
-		FormatVersion string `json:"format_version"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
+	var version string
+	if err := readFields(data, map[string]any{"format_version": &version}); err != nil {
 		return err
 	}
 	switch {
-	case readable(head.FormatVersion):
+	case readable(version):
 		return nil
-	case head.FormatVersion == "":
+	case version == "":
 		return errors.New("it names no format version")
 	}
-	return &VersionError{Path: path, Version: "format version " + head.FormatVersion}
+	return &VersionError{Path: path, Version: "format version " + version}
+}
+
+// readFields reads fields of a JSON object, and nothing behind the last of them:
+// what is long comes last in every file.
+func readFields(object []byte, into map[string]any) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return cmp.Or(err, errNoObject)
+	}
+	for read := 0; read < len(into) && d.More(); {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var value any = new(json.RawMessage)
+		if field, ok := into[name.(string)]; ok {
+			value = field
+			read++
+		}
+		if err := d.Decode(value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkSealed is checkVersion and unseal. What is sealed as this version seals,

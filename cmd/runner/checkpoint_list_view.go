@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -47,7 +46,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error {
 	st, names := at.State, map[string]string{}
 	if at.Place == checkpoint.PlaceCurrent { // what is named elsewhere is of this one
-		names = shortNames(st)
+		names = st.Names()
 	}
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS")
@@ -57,29 +56,6 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error
 			orNone(names[c.ID], "-"), c.ID, step(c), c.Trigger, c.CreatedAt.UTC().Format(time.DateTime), changed(c), listStatus(c, c == current))
 	}
 	return tw.Flush()
-}
-
-// shortNames are what a person can type in place of the ids of checkpoints: the
-// number of a step where that leads to it, else how far it is from the latest.
-// One that only its id leads to has none.
-func shortNames(st *checkpoint.State) map[string]string {
-	names := map[string]string{}
-	for _, c := range st.Checkpoints {
-		name := strconv.Itoa(c.Step)
-		if found, err := st.FindCheckpoint(name); err == nil && found == c {
-			names[c.ID] = name
-		}
-	}
-	for back := 0; ; back++ {
-		name := fmt.Sprintf("latest~%d", back)
-		c, err := st.FindCheckpoint(name)
-		if err != nil {
-			return names
-		}
-		if names[c.ID] == "" {
-			names[c.ID] = name
-		}
-	}
 }
 
 // listStatus is what there is to say of a checkpoint in a list.
