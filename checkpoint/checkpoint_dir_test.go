@@ -85,7 +85,7 @@ func TestCompressSwitched(t *testing.T) {
 func (f *fixture) sized(t *testing.T, ids []string) {
 	t.Helper()
 	s := f.open()
-	records, err := s.recordsOf("PRD-009")
+	records, err := s.recordsOf("PRD-009", nil)
 	must(t, err)
 	held, err := s.holds(context.Background(), "PRD-009", records)
 	must(t, err)

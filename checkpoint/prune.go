@@ -65,14 +65,10 @@ func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *P
 		return nil, err
 	}
 	err = s.settled(prd, func() error {
-		records, err := s.recordsOf(prd)
-		if err == nil && len(records) == 0 {
-			err = ErrNoSession
+		records, err := s.recordsOf(prd, nil)
+		if err == nil {
+			p, err = s.planPrune(ctx, prd, records, o, s.o.Policy.Retention.MaxSizeMB > 0)
 		}
-		if err != nil {
-			return fmt.Errorf("prune %s: %w", prd, err)
-		}
-		p, err = s.planPrune(ctx, prd, records, o, s.o.Policy.Retention.MaxSizeMB > 0)
 		return err
 	})
 	if err != nil {
@@ -84,6 +80,9 @@ func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *P
 // planPrune is PlanPrune of sessions that were read already. What a PRD holds
 // is looked at only if weighed says so.
 func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSession, o PruneOptions, weighed bool) (*Pruned, error) {
+	if len(records) == 0 {
+		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
+	}
 	pass := retention.Pass{Clock: retention.Clock{Now: s.now(), Seen: s.readings(records)}, OlderThan: o.OlderThan}
 	p := &Pruned{PRD: prd}
 	if weighed {
@@ -116,7 +115,11 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return nil, err
 	}
-	p, err := x.store.PlanPrune(ctx, x.prd, o)
+	records, err := x.store.recordsOf(x.prd, x.durable)
+	if err != nil {
+		return nil, err
+	}
+	p, err := x.store.planPrune(ctx, x.prd, records, o, x.store.o.Policy.Retention.MaxSizeMB > 0)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func (s *State) deletable(ref *CheckpointRef, force bool) error {
 // weigh computes how many bytes go with what is removed. Where that can't be
 // found out, as with a checkpoint that is damaged, it is left open.
 func (s *Store) weigh(ctx context.Context, p *Pruned) error {
-	records, err := s.recordsOf(p.PRD)
+	records, err := s.recordsOf(p.PRD, nil)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type holdings struct {
 // Holds returns how many bytes a PRD has on disk: in files of its own, and in
 // objects that it refers to.
 func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, err error) {
-	records, err := s.recordsOf(prd)
+	records, err := s.recordsOf(prd, nil)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -29,15 +29,20 @@ func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, er
 	return held.files, held.objects, err
 }
 
-// recordsOf reads the sessions of a PRD that can be read. That one of those
-// that were set aside can't be is no error: it is for others to say.
-func (s *Store) recordsOf(prd string) ([]*recordedSession, error) {
+// recordsOf reads the sessions of a PRD that can be read, but for the current one
+// where its owner gives its state. That one of those that were set aside can't be
+// is no error: it is for others to say.
+func (s *Store) recordsOf(prd string, owned *State) ([]*recordedSession, error) {
 	places, err := s.placesOf(prd)
 	if err != nil {
 		return nil, err
 	}
 	var records []*recordedSession
 	for _, p := range places {
+		if p.kind == PlaceCurrent && owned != nil {
+			records = append(records, &recordedSession{place: p, state: owned})
+			continue
+		}
 		r, err := s.record(p)
 		if err != nil && p.kind == PlaceCurrent {
 			return nil, err

@@ -138,6 +138,9 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 		}
 		p.pruned = append(p.pruned, plan)
 	}
+	if checkpoints, sessions := p.count(); p.o.yes && !p.o.dryRun && checkpoints+sessions > 0 {
+		return nil // what is collected is told afterwards
+	}
 	done, err := p.store.PlanCollect(ctx, p.files, p.pruned...)
 	return p.objects.take(p.env, done, err)
 }
