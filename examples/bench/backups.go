@@ -15,108 +15,114 @@ func backups(n sizes) []contest {
 		version++
 		return n.files.change(v.tree(), n.changed, version)
 	}
-	first := newBackup(captureFirst, n, func(k keeper) []string { return k.first })
-	for i, k := range keepers() {
+	first := newBackup(captureFirst, n.fewRounds, n.files)
+	for i, k := range first.keepers {
 		first.contestants[i].prepare = func(dir string) error { return k.begin(vault(dir)) }
 	}
 	return []contest{
-		first,
-		keptBefore(newBackup(captureUnchanged, n, func(k keeper) []string { return k.unchanged }), nothing),
-		keptBefore(newBackup(captureChanged, n, func(k keeper) []string { return k.changed }), change),
-		keptBefore(newBackup(restore, n, func(k keeper) []string { return k.back }), vault.empty),
+		first.contest,
+		newBackup(captureUnchanged, n.rounds, n.files).keptBefore(nothing),
+		newBackup(captureChanged, n.fewRounds, n.files).keptBefore(change),
+		newBackup(restore, n.fewRounds, n.files).keptBefore(vault.empty),
 	}
 }
 
 // keeper is a program that keeps the tree of a vault. Its commands run in the vault.
 type keeper struct {
-	name      string
-	begin     func(v vault) error // makes its repository, with nothing in it
-	first     []string            // keeps the tree for the first time
-	unchanged []string            // finds that nothing has changed since
-	changed   []string            // keeps what has changed since
-	back      []string            // puts the tree back
+	name  string
+	begin func(v vault) error // makes its repository, with nothing in it
+	keep  []string            // keeps the tree for the first time
+	races map[string][]string // what it does in the contests that it takes part in
 }
 
 func keepers() []keeper {
+	build := []string{"runner", "-C", "tree", "build", "PRD-001", "--output", "quiet"}
 	create := []string{"runner", "-C", "tree", "checkpoint", "create", "PRD-001"}
+	rollback := []string{"runner", "-C", "tree", "checkpoint", "rollback", "PRD-001", "0", "--yes"}
 	backup := []string{"restic", "--repo", "restic", "--quiet", "backup", "--exclude", ".runner", "tree"}
+	unpack := []string{"restic", "--repo", "restic", "--quiet", "restore", "latest", "--target", "."}
 	git := func(args ...string) []string {
 		return append([]string{"git", "--git-dir", "git", "--work-tree", "tree"}, args...)
 	}
+	add := git("add", "--all")
+	self, _ := os.Executable() // without it, the floor is left out as missing
+	copied := []string{self, copyCommand, "tree/files", "copy"}
 	return []keeper{
 		{
-			name:      "runner",
-			begin:     func(v vault) error { return v.aside("tree/.runner") },
-			first:     []string{"runner", "-C", "tree", "build", "PRD-001", "--output", "quiet"},
-			unchanged: create, changed: create,
-			back: []string{"runner", "-C", "tree", "checkpoint", "rollback", "PRD-001", "0", "--yes"},
+			name: "runner", keep: build,
+			begin: func(v vault) error { return v.aside("tree/.runner") },
+			races: map[string][]string{captureFirst: build, captureUnchanged: create, captureChanged: create, restore: rollback},
 		},
 		{
-			name: "restic",
+			name: "restic", keep: backup,
 			begin: func(v vault) error {
 				if err := v.aside("restic"); err != nil {
 					return err
 				}
 				return call(string(v), "restic", "--repo", "restic", "--quiet", "init")
 			},
-			first: backup, unchanged: backup, changed: backup,
-			back: []string{"restic", "--repo", "restic", "--quiet", "restore", "latest", "--target", "."},
+			races: map[string][]string{captureFirst: backup, captureUnchanged: backup, captureChanged: backup, restore: unpack},
 		},
 		{
-			name: "git",
-			begin: func(v vault) error {
-				if err := v.aside("git"); err != nil {
-					return err
-				}
-				if err := call(string(v), "git", "init", "--quiet", "--bare", "git"); err != nil {
-					return err
-				}
-				return os.WriteFile(filepath.Join(string(v), "git", "info", "exclude"), []byte(".runner\n"), 0o644)
-			},
-			first: git("add", "--all"), unchanged: git("status", "--porcelain"), changed: git("add", "--all"),
-			back: git("checkout-index", "--all", "--force"),
+			name: "git", keep: add, begin: vault.beginGit, // takes long to keep what is large, and nobody waits for that
+			races: map[string][]string{captureUnchanged: git("status", "--porcelain"), captureChanged: add},
+		},
+		{
+			name: floorName, keep: copied,
+			begin: func(v vault) error { return v.aside("copy") },
+			races: map[string][]string{captureFirst: copied, restore: {self, copyCommand, "copy", "tree/files"}},
 		},
 	}
 }
 
-// newBackup is a contest of keepers, on one tree of files.
-func newBackup(name string, n sizes, argv func(keeper) []string) contest {
-	c := contest{name: name, rounds: n.rounds}
+// backup is a contest of those keepers that take part in it, on one tree of files.
+type backup struct {
+	contest
+	keepers []keeper // by contestant
+}
+
+func newBackup(name string, rounds int, files tree) backup {
+	b := backup{contest: contest{name: name, rounds: rounds}}
 	for _, k := range keepers() {
-		run, missing := program(argv(k)...)
-		c.contestants = append(c.contestants, contestant{name: k.name, missing: missing, command: run, check: func(dir, _ string) error {
-			return vault(dir).whole(n.files)
+		argv := k.races[name]
+		if argv == nil {
+			continue
+		}
+		run, missing := program(argv...)
+		b.keepers = append(b.keepers, k)
+		b.contestants = append(b.contestants, contestant{name: k.name, missing: missing, command: run, check: func(dir, _ string) error {
+			return vault(dir).whole(files)
 		}})
 	}
-	c.shared = func(dir string) error { return vault(dir).fill(n.files) }
-	return c
+	b.shared = func(dir string) error { return vault(dir).fill(files) }
+	return b
 }
 
 // keptBefore has all have kept the tree before the contest begins, and does
 // something to it before each run.
-func keptBefore(c contest, before func(v vault) error) contest {
-	lay := c.shared
-	c.shared = func(dir string) error {
+func (b backup) keptBefore(before func(v vault) error) contest {
+	lay := b.shared
+	b.shared = func(dir string) error {
 		if err := lay(dir); err != nil {
 			return err
 		}
-		for i, k := range keepers() {
-			if c.contestants[i].missing != "" {
+		for i, k := range b.keepers {
+			if b.contestants[i].missing != "" {
 				continue
 			}
 			if err := k.begin(vault(dir)); err != nil {
 				return err
 			}
-			if err := call(dir, k.first...); err != nil {
+			if err := call(dir, k.keep...); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	for i := range c.contestants {
-		c.contestants[i].prepare = func(dir string) error { return before(vault(dir)) }
+	for i := range b.contestants {
+		b.contestants[i].prepare = func(dir string) error { return before(vault(dir)) }
 	}
-	return c
+	return b.contest
 }
 
 // vault is a directory with a tree of files in it, called tree, and repositories of
@@ -137,6 +143,17 @@ func (v vault) fill(files tree) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(v.tree(), "runner.yaml"), []byte(config), 0o644)
+}
+
+// beginGit makes a repository that passes over Runner's files.
+func (v vault) beginGit() error {
+	if err := v.aside("git"); err != nil {
+		return err
+	}
+	if err := call(string(v), "git", "init", "--quiet", "--bare", "git"); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(string(v), "git", "info", "exclude"), []byte(".runner\n"), 0o644)
 }
 
 // aside moves a file of the vault out of the way, if it is there.

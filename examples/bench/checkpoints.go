@@ -14,9 +14,6 @@ import (
 func checkpoints(n sizes) []contest {
 	version, missing := program("runner", "version")
 	list, _ := program("runner", "checkpoint", "list", "--all")
-	prune, _ := program("runner", "checkpoint", "prune", "--yes")
-	newest := 0 // of the copies that are pruned
-	copied := func(dir string) string { return filepath.Join(dir, fmt.Sprint("copy", newest)) }
 	return []contest{
 		{
 			name: listCheckpoints, rounds: 4*n.rounds + 1,
@@ -28,31 +25,42 @@ func checkpoints(n sizes) []contest {
 				}},
 			},
 		},
-		{
-			name: pruneCheckpoints, rounds: n.fewRounds,
-			shared: func(dir string) error {
-				all := filepath.Join(dir, "all")
-				if err := os.Mkdir(all, 0o755); err != nil {
-					return err
-				}
-				return errors.Join(n.crowd.lay(all), call(all, "runner", "checkpoint", "validate"))
-			},
-			contestants: []contestant{{
-				name: "runner", missing: missing,
-				prepare: func(dir string) error {
-					newest++
-					// What is removed lies on the disk, as what was written long ago does.
-					return calls(dir, []string{"cp", "-a", "all", copied(dir)}, []string{"sync"})
-				},
-				command: func(dir string) *exec.Cmd { return prune(copied(dir)) },
-				check: func(dir, _ string) error {
-					left, err := filepath.Glob(filepath.Join(copied(dir), ".runner", "PRD-*", "checkpoints", "CP-*"))
-					if err == nil && len(left) != n.crowd.sessions {
-						err = fmt.Errorf("%d checkpoints are left of %d sessions", len(left), n.crowd.sessions)
-					}
-					return err
-				},
-			}},
+		pruning(n),
+	}
+}
+
+// pruning is the contest of removing all checkpoints but the newest of each
+// session. Each has a copy of its own in each round, which lies on the disk as
+// what was written long ago does.
+func pruning(n sizes) contest {
+	newest := 0
+	copied := func(dir string) string { return filepath.Join(dir, fmt.Sprint("copy", newest)) }
+	files := filepath.Join(".runner", "PRD-*", "checkpoints")
+	another := func(dir string) error {
+		newest++
+		return calls(dir, []string{"cp", "-a", "all", copied(dir)}, []string{"sync"})
+	}
+	pruned := func(dir, _ string) error {
+		left, err := filepath.Glob(filepath.Join(copied(dir), files, "CP-*"))
+		if err == nil && len(left) != n.crowd.sessions {
+			err = fmt.Errorf("%d checkpoints are left of %d sessions", len(left), n.crowd.sessions)
+		}
+		return err
+	}
+	prune, missing := program("runner", "checkpoint", "prune", "--yes")
+	remove, noFloor := itself(removeCommand, files)
+	return contest{
+		name: pruneCheckpoints, rounds: n.fewRounds,
+		shared: func(dir string) error {
+			all := filepath.Join(dir, "all")
+			if err := os.Mkdir(all, 0o755); err != nil {
+				return err
+			}
+			return errors.Join(n.crowd.lay(all), call(all, "runner", "checkpoint", "validate"))
+		},
+		contestants: []contestant{
+			{name: "runner", missing: missing, prepare: another, check: pruned, command: func(dir string) *exec.Cmd { return prune(copied(dir)) }},
+			{name: floorName, missing: noFloor, prepare: another, check: pruned, command: func(dir string) *exec.Cmd { return remove(copied(dir)) }},
 		},
 	}
 }

@@ -16,9 +16,28 @@ import (
 // The names of what this program does itself when it is started as a contestant:
 // only what must be done, whoever does it.
 const (
-	floorCommand = "floor"
-	parseCommand = "parse"
+	floorCommand  = "floor"
+	parseCommand  = "parse"
+	copyCommand   = "copy"
+	removeCommand = "remove"
 )
+
+// runItself does what this program is started for as a contestant; done is false
+// where it is not.
+func runItself(args []string) (done bool, err error) {
+	switch {
+	case len(args) == 2 && args[0] == floorCommand:
+		n, err := strconv.Atoi(args[1])
+		return true, errors.Join(err, runFloor(n))
+	case len(args) == 2 && args[0] == parseCommand:
+		return true, parseFile(args[1])
+	case len(args) == 3 && args[0] == copyCommand:
+		return true, copyTree(args[1], args[2])
+	case len(args) == 2 && args[0] == removeCommand:
+		return true, removeAllBut(args[1])
+	}
+	return false, nil
+}
 
 // floor starts so many commands that do nothing, each with a log of its own, and
 // waits for them; it keeps no record.

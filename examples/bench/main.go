@@ -58,12 +58,8 @@ func small() sizes {
 }
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == floorCommand {
-		n, err := strconv.Atoi(os.Args[2])
-		exit(errors.Join(err, runFloor(n)))
-	}
-	if len(os.Args) == 3 && os.Args[1] == parseCommand {
-		exit(parseFile(os.Args[2]))
+	if done, err := runItself(os.Args[1:]); done {
+		exit(err)
 	}
 	var o options
 	flag.BoolVar(&o.small, "small", false, "run everything once at a small size, which shows that it works")

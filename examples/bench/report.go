@@ -63,12 +63,15 @@ func (r report) print(w io.Writer) {
 		return
 	}
 	_, _ = fmt.Fprintln(w, "\ntargets")
-	line("", "is", "at most", "")
+	line("", "is", "at most", "floor", "")
 	for _, m := range r.Targets {
-		line(m.What, fmt.Sprintf("%.2f%s", m.Is, m.Unit), fmt.Sprintf("%g%s", m.AtMost, m.Unit), m.verdict(r.Small))
+		line(m.What, fmt.Sprintf("%.2f%s", m.Is, m.Unit), fmt.Sprintf("%g%s", m.AtMost, m.Unit), m.floor(), m.verdict(r.Small))
 	}
 	_ = t.Flush()
 }
+
+// near is how many times the floor is close enough where a target can't be met.
+const near = 1.3
 
 // verdict is nothing where the sizes are not those that a target is about.
 func (m measured) verdict(small bool) string {
@@ -77,9 +80,21 @@ func (m measured) verdict(small bool) string {
 		return ""
 	case m.Is <= m.AtMost:
 		return "met"
-	default:
+	case m.Floor == 0:
 		return "missed"
+	case m.Is <= near*m.Floor:
+		return fmt.Sprintf("missed, but within %g of the floor: %.2f times", near, m.Is/m.Floor)
+	default:
+		return fmt.Sprintf("missed, %.2f times the floor", m.Is/m.Floor)
 	}
+}
+
+// floor is nothing where it is not known.
+func (m measured) floor() string {
+	if m.Floor == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f%s", m.Floor, m.Unit)
 }
 
 func (c contestReport) rounds() int {

@@ -6,7 +6,7 @@ import (
 )
 
 // TestReport: a report has the middle figures, tells who is left out, and which
-// targets are met, leaving out those whose contest was not held.
+// targets are met or how far from their floor they are missed, leaving out those whose contest was not held.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	samples := func(figures ...float64) []sample {
@@ -22,10 +22,12 @@ func TestReport(t *testing.T) {
 		{Name: "ninja", Missing: "ninja is not installed"},
 	}}}}
 	r.Targets = r.measure([]target{
-		{"met", "", 0.5, ratio("run", "runner", "run", "make")},
-		{"missed", " s", 1.5, figure(seconds, "run", "runner")},
-		{"left out", "", 1, ratio("run", "ninja", "run", "make")},
-		{"not held", "", 1, ratio("other", "runner", "run", "make")},
+		{"met", "", 0.5, ratio("run", "runner", "run", "make"), nil},
+		{"missed", " s", 1.5, figure(seconds, "run", "runner"), nil},
+		{"near", "", 0.1, ratio("run", "runner", "run", "make"), ratio("run", "runner", "run", "make")},
+		{"far", " s", 1, figure(seconds, "run", "make"), figure(seconds, "run", "runner")},
+		{"left out", "", 1, ratio("run", "ninja", "run", "make"), nil},
+		{"not held", "", 1, ratio("other", "runner", "run", "make"), nil},
 	})
 	var shown strings.Builder
 	r.print(&shown)
@@ -35,12 +37,14 @@ func TestReport(t *testing.T) {
 		"runner 2.000 s 1.00", "make 4.000 s 2.00",
 		"ninja left out: ninja is not installed",
 		"met 0.50 0.5 met", "missed 2.00 s 1.5 s missed",
+		"near 0.50 0.1 0.50 missed, but within 1.3 of the floor: 1.00 times",
+		"far 4.00 s 1 s 2.00 s missed, 2.00 times the floor",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it does not have %q:\n%s", want, shown.String())
 		}
 	}
-	if len(r.Targets) != 2 {
+	if len(r.Targets) != 4 {
 		t.Errorf("it has targets of what was not held: %+v", r.Targets)
 	}
 }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// syncs bounds how many files are synced at once.
+const syncs = 32
+
+// copyTree copies the files of a tree into new ones, as many at once as there are
+// CPUs, and makes them durable beside that, and then their names.
+func copyTree(from, to string) error {
+	var files, dirs []string
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, filepath.Join(to, rel))
+			return os.Mkdir(filepath.Join(to, rel), 0o755)
+		}
+		files = append(files, rel)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	durable := newLimit(syncs)
+	copied := newLimit(runtime.NumCPU())
+	for _, file := range files {
+		copied.do(&wg, func() error {
+			f, err := copyFile(filepath.Join(from, file), filepath.Join(to, file))
+			if err == nil {
+				durable.do(&wg, func() error { return errors.Join(f.Sync(), f.Close()) })
+			}
+			return err
+		})
+	}
+	wg.Wait()
+	for _, dir := range dirs {
+		durable.do(&wg, func() error { return syncDir(dir) })
+	}
+	wg.Wait()
+	return errors.Join(copied.err, durable.err)
+}
+
+func copyFile(from, to string) (*os.File, error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }() // only read from
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	return out, nil
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// removeAllBut removes all files of the directories that match a pattern but the
+// last of each, and makes that durable.
+func removeAllBut(pattern string) error {
+	dirs, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries[:max(0, len(entries)-1)] {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit does some things at once, and no more.
+type limit struct {
+	slots chan struct{}
+	mu    sync.Mutex
+	err   error // all of them
+}
+
+func newLimit(n int) *limit { return &limit{slots: make(chan struct{}, n)} }
+
+// do does something in a goroutine of a group, once there is room for it.
+func (l *limit) do(wg *sync.WaitGroup, what func() error) {
+	l.slots <- struct{}{}
+	wg.Go(func() {
+		defer func() { <-l.slots }()
+		if err := what(); err != nil {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.err = errors.Join(l.err, err)
+		}
+	})
+}
