@@ -30,15 +30,20 @@ func IsAbsent(err error) bool { return absent(err) }
 
 // cursor opens the directories of paths. It follows no link on the way, since
 // what looks like a path below a link is somewhere else, unless it is told to. It
-// keeps the last one open, so that sorted paths cost little. It belongs to one
-// goroutine.
+// keeps the last one open, and those above it, so that sorted paths cost little.
+// It belongs to one goroutine.
 type cursor struct {
 	base  *os.Root
 	links bool     // follow those that stay inside
-	dir   string   // "" for the base
-	open  *os.Root // of dir; nil for the base
-	file  *os.File // the same directory, opened to look at names in it; nil: not yet
+	open  []level  // from below the base on; with links, only the last
+	file  *os.File // the directory that is open, opened to look at names in it; nil: not yet
 	near  int      // where the cache has the last file, as far as it was asked
+}
+
+// level is a directory on the way to another one.
+type level struct {
+	path string
+	root *os.Root
 }
 
 // at returns the directory that a path lies in, and its name there. The
@@ -60,32 +65,38 @@ func (c *cursor) enter(dir string) (*os.Root, error) {
 	if c.links {
 		return c.follow(dir)
 	}
-	rest := dir
-	if c.dir != "" && c.dir != dir {
-		if below, ok := strings.CutPrefix(dir, c.dir+"/"); ok {
-			rest = below
-		} else {
-			c.close()
-		}
-	} else if c.dir == dir {
-		rest = ""
+	for !leadsTo(c.reached(), dir) {
+		c.up()
 	}
-	for rest != "" {
-		name, below, _ := strings.Cut(rest, "/")
+	for c.reached() != dir {
+		rest := strings.TrimPrefix(dir[len(c.reached()):], "/")
+		name, _, _ := strings.Cut(rest, "/")
 		next, err := openDir(c.current(), name)
 		if err != nil {
 			c.close()
 			return nil, fmt.Errorf("open the directory %s: %w", dir, err)
 		}
-		c.close()
-		c.open, rest = next, below
+		c.down(level{dir[:len(dir)-len(rest)+len(name)], next})
 	}
-	c.dir = dir
 	return c.current(), nil
 }
 
+// leadsTo reports whether a directory is another one, or above it.
+func leadsTo(above, dir string) bool {
+	rest, ok := strings.CutPrefix(dir, above)
+	return ok && (above == "" || rest == "" || rest[0] == '/')
+}
+
+// reached is the directory that is open, "" for the base.
+func (c *cursor) reached() string {
+	if len(c.open) == 0 {
+		return ""
+	}
+	return c.open[len(c.open)-1].path
+}
+
 func (c *cursor) follow(dir string) (*os.Root, error) {
-	if dir == c.dir {
+	if dir == c.reached() {
 		return c.current(), nil
 	}
 	c.close()
@@ -96,25 +107,44 @@ func (c *cursor) follow(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.open, c.dir = next, dir
+	c.down(level{dir, next})
 	return next, nil
 }
 
 func (c *cursor) current() *os.Root {
-	if c.open != nil {
-		return c.open
+	if len(c.open) == 0 {
+		return c.base
 	}
-	return c.base
+	return c.open[len(c.open)-1].root
+}
+
+// down makes a directory the one that is open.
+func (c *cursor) down(to level) {
+	c.moved()
+	c.open = append(c.open, to)
+}
+
+// moved closes what was opened of the directory that was open.
+func (c *cursor) moved() {
+	if c.file != nil {
+		_ = c.file.Close() // nothing was written through it
+		c.file = nil
+	}
+}
+
+// up closes the directory that is open.
+func (c *cursor) up() {
+	c.moved()
+	last := len(c.open) - 1
+	_ = c.open[last].root.Close() // nothing was written through it
+	c.open = c.open[:last]
 }
 
 func (c *cursor) close() {
-	if c.open != nil {
-		_ = c.open.Close() // nothing was written through it
+	for len(c.open) > 0 {
+		c.up()
 	}
-	if c.file != nil {
-		_ = c.file.Close()
-	}
-	c.open, c.file, c.dir = nil, nil, ""
+	c.moved()
 }
 
 // openDir opens a directory in another one. A Root follows links that stay

@@ -272,31 +272,43 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 			items = append(items, i)
 		}
 	}
-	return r.w.each(ctx, len(items), 1+min(chunkSize, len(items)/16), func(ctx context.Context, c *cursor, n int) error {
-		i := items[n]
-		touched.add(parent(i.Path))
-		// That the directory is one is made sure first: a rename follows links.
-		err := r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
-			if !i.removes() && !i.isDir {
-				if err := r.recheck(ctx, dir, i); err != nil {
-					return err
-				}
+	chunks := slices.Collect(slices.Chunk(items, 1+min(chunkSize, len(items)/16)))
+	return r.w.each(ctx, len(chunks), 1, func(ctx context.Context, c *cursor, n int) error {
+		staged := cursor{base: r.w.root} // of its own, so that neither is left and entered again
+		defer staged.close()
+		for _, i := range chunks[n] {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-			if i.stage == parent(i.Path) {
-				return dir.Rename(i.temp, native(base(i.Path)))
+			touched.add(parent(i.Path))
+			if err := r.renameOne(ctx, c, &staged, i); err != nil {
+				return fmt.Errorf("put %s in its place: %w", i.Path, err)
 			}
-			return nil
-		})
-		if err == nil && i.stage != parent(i.Path) {
-			err = r.locks.change(c, i.stage, func(dir *os.Root) error {
-				return dir.Rename(i.temp, native(strings.TrimPrefix(i.Path[len(i.stage):], "/")))
-			})
+			r.written.Add(1)
 		}
-		if err != nil {
-			return fmt.Errorf("put %s in its place: %w", i.Path, err)
-		}
-		r.written.Add(1)
 		return nil
+	})
+}
+
+// renameOne gives one temporary file its name. That the directory is one is made
+// sure first: a rename follows links.
+func (r *restore) renameOne(ctx context.Context, c, staged *cursor, i *item) error {
+	err := r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
+		if !i.removes() && !i.isDir {
+			if err := r.recheck(ctx, dir, i); err != nil {
+				return err
+			}
+		}
+		if i.stage == parent(i.Path) {
+			return dir.Rename(i.temp, native(base(i.Path)))
+		}
+		return nil
+	})
+	if err != nil || i.stage == parent(i.Path) {
+		return err
+	}
+	return r.locks.change(staged, i.stage, func(dir *os.Root) error {
+		return dir.Rename(i.temp, native(strings.TrimPrefix(i.Path[len(i.stage):], "/")))
 	})
 }
 

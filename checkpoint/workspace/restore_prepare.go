@@ -64,16 +64,16 @@ func (r *restore) stageAll(ctx context.Context) (err error) {
 	c := cursor{base: r.w.root}
 	defer c.close()
 	for n, i := range r.items {
-		if i.done || i.To == nil {
+		if !i.writes() {
 			continue
 		}
-		if i.writes() {
-			if i.stage, err = r.stageDir(&c, i.Path); err != nil {
-				return failed(i.Path, err)
-			}
-			i.temp = r.tempName(n)
-			staged = append(staged, i)
+		if last := len(staged) - 1; last >= 0 && parent(staged[last].Path) == parent(i.Path) {
+			i.stage = staged[last].stage
+		} else if i.stage, err = r.stageDir(&c, i.Path); err != nil {
+			return failed(i.Path, err)
 		}
+		i.temp = r.tempName(n)
+		staged = append(staged, i)
 	}
 	damaged, err := r.stage(ctx, staged)
 	if err != nil {
