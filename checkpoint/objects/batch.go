@@ -148,7 +148,12 @@ func (b *Batch) stream(ctx context.Context, first *buffer, r io.Reader) (Ref, er
 	if err != nil {
 		return Ref{}, err
 	}
-	sum, size, err := b.s.pumpInto(ctx, f, compressed, first, r)
+	pusher := store.NewPusher(f)
+	sum, size, err := b.s.pumpInto(ctx, pusher, compressed, first, r)
+	if failed := pusher.Wait(); failed != nil {
+		b.fail(fmt.Errorf("store an object: %w", failed))
+		err = failed
+	}
 	if err != nil {
 		return Ref{}, errors.Join(err, b.drop(f, temp))
 	}
@@ -163,7 +168,7 @@ func (b *Batch) stream(ctx context.Context, first *buffer, r io.Reader) (Ref, er
 }
 
 // pumpInto is pump into a file, through an encoder or not.
-func (s *Store) pumpInto(ctx context.Context, f store.File, compressed bool, first *buffer, r io.Reader) ([]byte, int64, error) {
+func (s *Store) pumpInto(ctx context.Context, f io.Writer, compressed bool, first *buffer, r io.Reader) ([]byte, int64, error) {
 	if !compressed {
 		return s.pump(ctx, f, first, r)
 	}

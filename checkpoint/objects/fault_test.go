@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -246,9 +247,25 @@ func TestFailedSync(t *testing.T) {
 		t.Errorf("put after a failed sync: %v", err)
 	}
 	must(t, b.Abandon())
+	long := p.Begin()
+	if _, err := long.Copy(t.Context(), io.LimitReader(zeros{}, 100<<20)); !errors.Is(err, errDisk) {
+		t.Errorf("copy what is synced while it is written: %v", err)
+	}
+	if _, err := long.Put(t.Context(), []byte("three")); !errors.Is(err, errDisk) {
+		t.Errorf("put after that: %v", err)
+	}
+	must(t, long.Abandon())
 	if left := p.files(t); len(left) != 0 {
 		t.Errorf("left %q", left)
 	}
+}
+
+// zeros are zeros without end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // syncless is a file system that cannot sync a file.

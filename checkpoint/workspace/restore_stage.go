@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/store"
 )
 
 // flushes bounds how many files are synced at once. File systems join flushes
@@ -31,10 +33,7 @@ func (l *flusher) add(f *os.File, done func(fs.FileInfo)) {
 	l.slots <- struct{}{}
 	l.group.Go(func() {
 		defer func() { <-l.slots }()
-		err := failpoint.Before(failpoint.Sync, f.Name())
-		if err == nil {
-			err = f.Sync()
-		}
+		err := staged{f}.Sync()
 		var info fs.FileInfo
 		if err == nil {
 			info, err = f.Stat()
@@ -52,6 +51,16 @@ func (l *flusher) add(f *os.File, done func(fs.FileInfo)) {
 			l.err = fmt.Errorf("write a restored file to the disk: %w", err)
 		}
 	})
+}
+
+// staged is a temporary file.
+type staged struct{ *os.File }
+
+func (s staged) Sync() error {
+	if err := failpoint.Before(failpoint.Sync, s.Name()); err != nil {
+		return err
+	}
+	return s.File.Sync()
 }
 
 func (l *flusher) wait() error {
@@ -123,7 +132,11 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	}
 	err = failpoint.Before(failpoint.Write, i.temp)
 	if err == nil {
-		err = s.writeAny(ctx, *i.To, func() (io.Writer, error) { return f, emptied(f) })
+		pusher := store.NewPusher(staged{f})
+		err = s.writeAny(ctx, *i.To, func() (io.Writer, error) { return pusher, errors.Join(pusher.Wait(), emptied(f)) })
+		if failed := pusher.Wait(); err == nil {
+			err = failed
+		}
 	}
 	if err == nil {
 		err = f.Chmod(fs.FileMode(i.To.Mode & 0o777))
