@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -53,6 +54,26 @@ func (s *Store) open(n name) (*reader, error) {
 		r.err = r.damaged("reserved bits are set")
 	}
 	return r, nil
+}
+
+// Clone has an empty file share the bytes of an object's, where these are not
+// compressed and the file system can do that, and reports whether it does. They
+// are not verified.
+func (s *Store) Clone(to *os.File, digest string) bool {
+	n, err := parse(digest)
+	if err != nil {
+		return false
+	}
+	found, err := s.find(n)
+	if err != nil || found.compressed {
+		return false
+	}
+	f, err := store.OpenRegular(s.fs, found.path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // only read from
+	return store.Clone(to, f)
 }
 
 // reader reads an object and verifies it at its end.

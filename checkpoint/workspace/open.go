@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"os"
 )
 
 // Open returns the bytes of an entry (of a link: its target). They are
@@ -87,6 +88,20 @@ func (v *verifier) Close() error { return v.r.Close() }
 type source struct {
 	w     *Workspace
 	blobs *BlobReader // nil: made when it is needed, for the context of that call
+}
+
+// clone has a file that is empty share the bytes of an entry's object, verified
+// when it returns true: what was verified is the file itself. Where it returns
+// false, writeAny gives the bytes, or says what is wrong with them.
+func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) {
+	if e.Size <= maxReread || s.w.o.Objects == nil || !s.w.o.Objects.Clone(to, e.Digest) {
+		return false, nil
+	}
+	sha := sha256.New()
+	if err := s.w.copy(sha, &contextReader{ctx: ctx, r: to}); err != nil {
+		return false, err
+	}
+	return digestOf(sha.Sum(nil)) == e.Digest, nil
 }
 
 // writeAny writes the bytes of an entry, verified when it returns nil: those of

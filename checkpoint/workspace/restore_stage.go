@@ -126,17 +126,13 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		}
 		return err
 	}
-	f, err := dir.OpenFile(i.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := dir.OpenFile(i.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	err = failpoint.Before(failpoint.Write, i.temp)
 	if err == nil {
-		pusher := store.NewPusher(staged{f})
-		err = s.writeAny(ctx, *i.To, func() (io.Writer, error) { return pusher, errors.Join(pusher.Wait(), emptied(f)) })
-		if failed := pusher.Wait(); err == nil {
-			err = failed
-		}
+		err = s.fill(ctx, *i.To, f)
 	}
 	if err == nil {
 		err = f.Chmod(fs.FileMode(i.To.Mode & 0o777))
@@ -148,6 +144,20 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	}
 	flush.add(f, func(info fs.FileInfo) { i.staged, i.stagedAt = statOf(info), r.w.cache.now() })
 	return nil
+}
+
+// fill gives a temporary file the bytes of an entry.
+func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
+	cloned, err := s.clone(ctx, e, f)
+	if cloned || err != nil {
+		return err
+	}
+	pusher := store.NewPusher(staged{f})
+	err = s.writeAny(ctx, e, func() (io.Writer, error) { return pusher, errors.Join(pusher.Wait(), emptied(f)) })
+	if failed := pusher.Wait(); err == nil {
+		err = failed
+	}
+	return err
 }
 
 // emptied takes back what was written to a file.
