@@ -157,6 +157,12 @@ func (b *Batch) stream(ctx context.Context, first *buffer, r io.Reader) (Ref, er
 	if err != nil {
 		return Ref{}, errors.Join(err, b.drop(f, temp))
 	}
+	return b.finish(ctx, sum, size, f, temp, compressed)
+}
+
+// finish adds a temporary file that is whole, or drops it where there is such an
+// object.
+func (b *Batch) finish(ctx context.Context, sum []byte, size int64, f store.File, temp string, compressed bool) (Ref, error) {
 	n := nameOf(sum)
 	ref := Ref{Digest: n.digest(), Size: size}
 	wrong, there, err := b.holds(ctx, n, size)

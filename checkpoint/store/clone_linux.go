@@ -9,7 +9,8 @@ import (
 // Clone has an empty file share the bytes of another one, where the file system
 // can do that, and reports whether it does. It is no error that it does not:
 // bytes can be copied everywhere.
-func Clone(to *os.File, from File) bool {
-	source, ok := from.(*os.File)
-	return ok && unix.IoctlFileClone(int(to.Fd()), int(source.Fd())) == nil
+func Clone(to, from File) bool {
+	target, ok := to.(*os.File)
+	source, alike := from.(*os.File)
+	return ok && alike && unix.IoctlFileClone(int(target.Fd()), int(source.Fd())) == nil
 }

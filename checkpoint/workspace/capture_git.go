@@ -99,9 +99,9 @@ func (c *capture) hand(ctx context.Context, out *GitWriter, dirs *cursor, f *sur
 		return err
 	}
 	all := func(int64) bool { return true }
-	return c.w.readInto(ctx, place{dir: dir, name: native(name)}, &f.found, all, func(r io.Reader, size int64) (string, error) {
+	return c.w.readInto(ctx, place{dir: dir, name: native(name)}, &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
-		err := out.File(path, gitMode(f.entry.Mode), size, io.TeeReader(c.w.guard(r), sha))
+		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.guard(r), sha))
 		if errors.Is(err, errRefused) { // it was scanned, and was another then
 			err = ErrUnstable
 		}

@@ -14,25 +14,32 @@ import (
 	"prdrunner/checkpoint/objects"
 )
 
-// TestRestoreClones: where the file system can share bytes, a large file is
-// restored without a copy of it, and one whose object is damaged is not.
-func TestRestoreClones(t *testing.T) {
+// TestClones: where the file system can share bytes, a large file is captured and
+// restored without a copy of it, and one whose object is damaged is not restored.
+func TestClones(t *testing.T) {
 	dir := mountBtrfs(t)
 	w := open(t, keeperOptions(dir))
 	large := strings.Repeat("all of it is the same, and long\n", 1<<20)
 	put(t, dir, "large", large)
+	before := spaceUsed(t, dir)
 	captured, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"**"}})
 	must(t, err)
 	l, err := w.Load(t.Context(), captured.Listing)
 	must(t, err)
+	if l.Entries[0].Digest != shaOf(large) {
+		t.Errorf("it was captured as %+v", l.Entries[0])
+	}
+	if more := spaceUsed(t, dir) - before; more > int64(len(large))/2 {
+		t.Errorf("it was copied into an object: %d bytes more are used", more)
+	}
 	gone := []Change{{Path: "large", To: &l.Entries[0]}}
 
 	must(t, os.Remove(filepath.Join(dir, "large")))
-	before := spaceUsed(t, dir)
+	before = spaceUsed(t, dir)
 	_, err = w.Restore(t.Context(), gone, RestoreOptions{ID: "one"})
 	must(t, err)
 	if more := spaceUsed(t, dir) - before; more > int64(len(large))/2 {
-		t.Errorf("it was copied: %d bytes more are used", more)
+		t.Errorf("it was copied back: %d bytes more are used", more)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "large"))
 	must(t, err)

@@ -90,7 +90,7 @@ func (w *Workspace) hash(ctx context.Context, at place, f *found, withBlob func(
 
 // hashInto is hash that gives the bytes to a writer, too.
 func (w *Workspace) hashInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, too io.Writer) error {
-	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ int64) (string, error) {
+	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
 		h := sha256.New()
 		to := io.Writer(h)
 		if too != io.Discard {
@@ -103,16 +103,16 @@ func (w *Workspace) hashInto(ctx context.Context, at place, f *found, withBlob f
 
 // readInto gives the bytes of a regular file to consume, which returns their
 // digest, and describes them as they were read.
-func (w *Workspace) readInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, size int64) (digest string, err error)) error {
+func (w *Workspace) readInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
 	began := w.cache.now()
 	var digest string
 	var blob hash.Hash
-	info, err := w.read(ctx, at, func(r io.Reader, size int64) (err error) {
-		if withBlob(size) {
-			blob = w.o.Git.NewBlobHash(size)
+	info, err := w.read(ctx, at, func(r io.Reader, from *origin) (err error) {
+		if withBlob(from.size) {
+			blob = w.o.Git.NewBlobHash(from.size)
 			r = io.TeeReader(r, blob)
 		}
-		digest, err = consume(r, size)
+		digest, err = consume(r, from)
 		return err
 	})
 	if err != nil {

@@ -119,8 +119,17 @@ func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at pla
 			return err
 		}
 	}
-	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ int64) (string, error) {
-		ref, err := batch.Copy(ctx, w.guard(r))
+	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, from *origin) (string, error) {
+		clone, shared, err := batch.Clone(ctx, from.file, from.size)
+		var ref objects.Ref
+		switch {
+		case err != nil:
+		case shared:
+			from.below.r = clone
+			ref, err = clone.Keep(ctx, w.guard(r))
+		default:
+			ref, err = batch.Copy(ctx, w.guard(r))
+		}
 		return ref.Digest, err
 	})
 }

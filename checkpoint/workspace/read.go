@@ -17,7 +17,7 @@ const bufferSize = 256 << 10
 // read gives the bytes of a regular file to consume, which reads them to their
 // end, and makes sure that nobody wrote to the file meanwhile. It returns
 // what the file was like. It never waits for the other end of a pipe.
-func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader, size int64) error) (os.FileInfo, error) {
+func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
 	f, err := at.dir.OpenFile(at.name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
@@ -34,8 +34,9 @@ func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader
 		return nil, errTooLong
 	}
 	// A file that grows as fast as it is read has an end, too.
-	counted := &countingReader{r: io.LimitReader(&contextReader{ctx: ctx, r: f}, before.Size()+1)}
-	err = consume(counted, before.Size())
+	from := &origin{file: f, size: before.Size(), below: &contextReader{ctx: ctx, r: f}}
+	counted := &countingReader{r: io.LimitReader(from.below, before.Size()+1)}
+	err = consume(counted, from)
 	if counted.n > before.Size() || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = ErrUnstable
 	}
@@ -50,6 +51,13 @@ func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader
 		return nil, ErrUnstable
 	}
 	return before, nil
+}
+
+// origin is the file that is read.
+type origin struct {
+	file  *os.File
+	size  int64
+	below *contextReader // what is read; before that, it may be given a clone of the file
 }
 
 // contextReader stops reading when its context ends.
