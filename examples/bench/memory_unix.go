@@ -9,8 +9,8 @@ import (
 )
 
 // peakMemory is the most that a process, or the largest that it waited for, had in
-// memory, in bytes. On Linux a process counts what the one that started it had,
-// which is some megabytes here.
+// memory, in bytes. On Linux a process counts what the one that started it had: it is
+// 0, which is not known, where that is no less.
 func peakMemory(p *os.ProcessState) int64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -18,6 +18,12 @@ func peakMemory(p *os.ProcessState) int64 {
 	}
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
 		return usage.Maxrss
+	}
+	if runtime.GOOS == "linux" {
+		var own syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil || usage.Maxrss <= own.Maxrss {
+			return 0
+		}
 	}
 	return int64(usage.Maxrss) * 1024 // which are wider elsewhere
 }

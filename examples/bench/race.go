@@ -34,7 +34,7 @@ type contestant struct {
 type sample struct {
 	Seconds float64 `json:"seconds"`      // by the clock
 	CPU     float64 `json:"cpu_seconds"`  // of it and of all that it waited for
-	Memory  int64   `json:"memory_bytes"` // of the largest of these, at its peak; 0 where the system does not tell
+	Memory  int64   `json:"memory_bytes"` // of the largest of these, at its peak; 0 where that is not known
 }
 
 // result is what a contestant needed, round by round.

@@ -55,7 +55,7 @@ func (r report) print(w io.Writer) {
 				first = took
 			}
 			line(result.Name, fmt.Sprintf("%.3f s", took), fmt.Sprintf("%.2f", took/first),
-				fmt.Sprintf("%.3f s", result.median(cpu)), fmt.Sprintf("%.0f MB", result.median(megabytes)))
+				fmt.Sprintf("%.3f s", result.median(cpu)), memoryOf(result))
 		}
 		_ = t.Flush() // of a terminal or a pipe: nobody is left to tell
 	}
@@ -68,6 +68,14 @@ func (r report) print(w io.Writer) {
 		line(m.What, fmt.Sprintf("%.2f%s", m.Is, m.Unit), fmt.Sprintf("%g%s", m.AtMost, m.Unit), m.floor(), m.verdict(r.Small))
 	}
 	_ = t.Flush()
+}
+
+// memoryOf is nothing where that is not known.
+func memoryOf(r result) string {
+	if most := r.median(megabytes); most > 0 {
+		return fmt.Sprintf("%.0f MB", most)
+	}
+	return ""
 }
 
 // near is how many times the floor is close enough where a target can't be met.

@@ -73,8 +73,12 @@ func ratio(contest, who, otherContest, other string) func(r report) (float64, bo
 	}
 }
 
+// figure is one of a contestant; nothing is 0 but what is not known.
 func figure(of func(sample) float64, contest, who string) func(r report) (float64, bool) {
-	return func(r report) (float64, bool) { return r.median(of, contest, who) }
+	return func(r report) (float64, bool) {
+		is, ok := r.median(of, contest, who)
+		return is, ok && is > 0
+	}
 }
 
 func difference(contest, who, other string) func(r report) (float64, bool) {
