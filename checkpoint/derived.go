@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -19,6 +20,9 @@ const (
 	documentInterval = 100 * time.Millisecond
 	documentShare    = 50
 )
+
+// errNotDurable says that something is derived from what a power cut may undo.
+var errNotDurable = errors.New("not all that was added is durable")
 
 // derived is what must still be written, and from what.
 type derived struct {
@@ -42,7 +46,7 @@ func (d *derived) begin(s *State) { d.base = s.Clone() }
 
 // recover finds out which files are missing, and which are nobody's.
 func (d *derived) recover(x *Session) error {
-	d.begin(x.durable)
+	d.begin(x.live.state)
 	if err := x.checkpoints().settle(); err != nil {
 		return err
 	}
@@ -50,7 +54,7 @@ func (d *derived) recover(x *Session) error {
 	if err != nil {
 		return err
 	}
-	for _, ref := range x.durable.Checkpoints {
+	for _, ref := range x.live.state.Checkpoints {
 		d.lost[ref.ID] = true
 	}
 	for _, id := range ids {
@@ -121,23 +125,32 @@ func (d *derived) drop(ids []string, files *tracker) {
 	}
 }
 
-// WriteDerived brings what is derived up to what is durable: the checkpoint
-// files that are due, their index, and the PRD document. Without force, it
-// writes the document only, and only when that is due. What fails is a
-// *DerivedError; WriteDerived may be called again then.
+// DocumentDue reports whether WriteDerived would write the document without
+// being forced to: it is not written at each boundary that nobody waits for.
+func (x *Session) DocumentDue() bool {
+	wait := max(documentInterval, documentShare*x.derived.took)
+	return x.live != nil && x.store.o.Now().Sub(x.derived.at).Abs() >= wait
+}
+
+// WriteDerived brings what is derived up to the state: the checkpoint files
+// that are due, their index, and the PRD document. Without force, it writes the
+// document only, and only when that is due. All that was added must be durable.
+// What fails is a *DerivedError; WriteDerived may be called again then.
 func (x *Session) WriteDerived(ctx context.Context, force bool) error {
-	if x.durable == nil {
+	if x.live == nil {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write what is derived: %w", err)
 	}
-	wait := max(documentInterval, documentShare*x.derived.took)
-	if !force && x.store.o.Now().Sub(x.derived.at).Abs() < wait {
+	if !force && !x.DocumentDue() {
 		return nil
 	}
 	if err := x.owns(); err != nil {
 		return err
+	}
+	if x.Unacknowledged() {
+		return fmt.Errorf("write what is derived: %w", errNotDurable)
 	}
 	if !force {
 		return x.writeDocument()
@@ -248,10 +261,10 @@ func (x *Session) writeLost() error {
 
 func (x *Session) writeIndex() error {
 	d := &x.derived
-	if d.index == x.durable.Seq || len(x.durable.Checkpoints) == 0 && d.index == 0 {
+	if d.index == x.acked || len(x.live.state.Checkpoints) == 0 && d.index == 0 {
 		return nil
 	}
-	m := newManifest(x.durable)
+	m := newManifest(x.live.state)
 	data, err := m.encode()
 	if err != nil {
 		return err
@@ -263,7 +276,7 @@ func (x *Session) writeIndex() error {
 	if err := x.writeLatest(m.Latest); err != nil {
 		return err
 	}
-	d.index = x.durable.Seq
+	d.index = x.acked
 	return nil
 }
 
@@ -290,12 +303,12 @@ func (x *Session) writeLatest(id string) error {
 
 func (x *Session) writeDocument() error {
 	d := &x.derived
-	if d.written == x.durable.Seq {
+	if d.written == x.acked {
 		return nil
 	}
 	began := x.store.o.Now()
 	path := x.store.documentPath(x.prd)
-	data, err := NewDocument(x.durable).Encode()
+	data, err := NewDocument(x.live.state).Encode()
 	if err != nil {
 		return err
 	}
@@ -303,7 +316,7 @@ func (x *Session) writeDocument() error {
 		d.at = x.store.o.Now() // not again at once
 		return &DerivedError{path, err}
 	}
-	d.written, d.at = x.durable.Seq, x.store.o.Now()
+	d.written, d.at = x.acked, x.store.o.Now()
 	d.took = max(0, d.at.Sub(began))
 	return nil
 }

@@ -294,8 +294,8 @@ func TestAcknowledgedSurvivesPowerCut(t *testing.T) {
 		x.Checkpoint(TriggerManual, "", nil)
 		commit(t, x)
 		must(t, x.WriteDerived(context.Background(), true))
+		want := x.State().Clone()
 		x.Add(PauseAsked{By: by}) // never flushed
-		want := x.durable.Clone()
 
 		g := on(t, memory.Crash(), f.dir)
 		y := g.lock()

@@ -18,10 +18,10 @@ var errNoStart = errors.New("there is no session yet")
 // one goroutine owns it. A second one, of its own, does nothing but append
 // lines to the journal and sync them.
 //
-// There are up to three states. The live one is ahead: it holds everything
-// that was added. The durable one holds what is acknowledged; the document is
-// derived from it. The base lags behind: it stands where checkpoint files were
-// written last, so that those that were put off can still be.
+// There are two states. The live one is ahead: it holds everything that was
+// added; what is derived from it is written once all of that is durable. The
+// base lags behind: it stands where checkpoint files were written last, so that
+// those that were put off can still be.
 type Session struct {
 	store  *Store
 	prd    string
@@ -31,7 +31,7 @@ type Session struct {
 	writer  *writer
 	encoder *encoder
 	live    *fold
-	durable *State
+	acked   uint64    // seq of the last line that is durable, 0 before Start
 	sum     string    // of the last line handed to the writer
 	handed  uint64    // seq of the last line handed to the writer
 	pending Commit    // what is added and not handed over
@@ -76,7 +76,7 @@ func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log
 
 // begin makes a fold the session's state, all of it durable.
 func (x *Session) begin(f *fold, seq uint64, sum string) {
-	x.live, x.durable, x.handed, x.sum = f, f.state.Clone(), seq, sum
+	x.live, x.acked, x.handed, x.sum = f, seq, seq, sum
 	x.pending, x.size, x.full = Commit{}, 0, nil
 	x.groups = map[retention.Group][]string{}
 	for _, ref := range f.state.Checkpoints {
@@ -101,12 +101,7 @@ func (x *Session) State() *State {
 func (x *Session) Unclean() bool { return x.unclean }
 
 // Durable returns the sequence number up to which everything is durable.
-func (x *Session) Durable() uint64 {
-	if x.durable == nil {
-		return 0
-	}
-	return x.durable.Seq
-}
+func (x *Session) Durable() uint64 { return x.acked }
 
 // Start begins a new session, and archives the one that was there. It is
 // durable when Start returns.
@@ -146,7 +141,7 @@ func (x *Session) Start(e SessionStarted) error {
 	x.begin(f, c.Seq, c.Sum)
 	x.runs = true
 	x.derived.reset()
-	x.derived.begin(x.durable)
+	x.derived.begin(x.live.state)
 	return nil
 }
 
@@ -172,7 +167,7 @@ func (x *Session) retire(ctx context.Context) (string, error) {
 	if err == nil {
 		err = x.store.makePRDLayout(x.prd)
 	}
-	x.live, x.durable = nil, nil
+	x.live, x.acked = nil, 0
 	x.derived.reset()
 	x.writer = newWriter(store.OpenLog(x.store.fs, x.store.journalPath(x.prd)))
 	return to, err

@@ -153,10 +153,7 @@ func (x *Session) Acknowledge(a Ack) (Commit, error) {
 	c := *x.flight
 	c.fields = nil // nobody writes it again
 	x.flight = nil
-	if err := x.durable.Apply(c); err != nil {
-		x.poison(err)
-		return Commit{}, x.bad
-	}
+	x.acked = c.Seq
 	if err := x.derived.take(c, x.live.files); err != nil {
 		x.poison(err)
 		return Commit{}, x.bad
@@ -215,7 +212,7 @@ func (x *Session) poison(cause error) {
 	}
 	x.bad = &PoisonedError{Err: cause}
 	if unsaved := x.unsaved(); len(unsaved) > 0 {
-		path, err := x.store.writeRescue(x.prd, x.durable.Session, "", unsaved)
+		path, err := x.store.writeRescue(x.prd, x.live.state.Session, "", unsaved)
 		if err != nil {
 			x.bad.Err = errors.Join(cause, err)
 		} else {

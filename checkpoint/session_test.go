@@ -70,7 +70,6 @@ func TestGroupCommit(t *testing.T) {
 	if x.Unacknowledged() || x.Pending() {
 		t.Error("something is left")
 	}
-	same(t, "durable state", x.durable, x.State())
 	must(t, x.Close())
 }
 

@@ -58,17 +58,25 @@ func (l *loop) show(c checkpoint.Commit) {
 
 // derive writes the PRD document when its interval has passed.
 func (l *loop) derive() {
-	if l.fatal == nil {
+	if l.fatal == nil && l.x.DocumentDue() {
 		l.writeDerived(false)
 	}
 }
 
-// writeDerived writes checkpoint files and documents, and reports whether it
-// could.
+// writeDerived writes checkpoint files and documents, of what is durable alone,
+// and reports whether it could.
 func (l *loop) writeDerived(force bool) bool {
 	return l.persist(unwritten{
 		what: "a checkpoint could not be written",
-		try:  func() error { return l.x.WriteDerived(l.ctx, force) },
+		try: func() error {
+			for l.fatal == nil && l.x.Unacknowledged() { // what waited for a commit may have added something
+				l.drain()
+			}
+			if l.fatal != nil {
+				return l.fatal
+			}
+			return l.x.WriteDerived(l.ctx, force)
+		},
 		skip: func() []string {
 			if force {
 				return l.x.SkipDerived()
@@ -186,7 +194,7 @@ func withRemedy(err error) string {
 // whether the part is written.
 func (l *loop) persist(u unwritten) bool {
 	err := u.try()
-	if isPoisoned(err) {
+	if l.fatal != nil || isPoisoned(err) {
 		l.broken(err)
 		return false
 	}
