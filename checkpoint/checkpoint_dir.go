@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -118,19 +119,23 @@ func (d checkpointDir) readNamed(name string) (*storedCheckpoint, error) {
 	return c, nil
 }
 
-// put writes the file of a checkpoint. One that is there stays as it is.
-func (d checkpointDir) put(id string, json []byte) error {
+// put writes the file of a checkpoint, given in parts. One that is there stays as it is.
+func (d checkpointDir) put(id string, json ...[]byte) error {
 	there, err := d.paths(id)
 	if err != nil || len(there) > 0 {
 		return err
 	}
 	name := d.newName(id)
-	if len(json) > maxCheckpoint { // nobody would unpack it
+	size := 0
+	for _, part := range json {
+		size += len(part)
+	}
+	if size > maxCheckpoint { // nobody would unpack it
 		name = fileNames(id)[0]
 	}
-	data, err := d.encode(name, json)
+	data, err := d.encode(name, json...)
 	if err == nil {
-		err = d.blobs().Put(name, data)
+		err = d.blobs().Put(name, data...)
 	}
 	if err != nil {
 		return fmt.Errorf("write checkpoint %s: %w", id, err)
@@ -146,21 +151,22 @@ func (d checkpointDir) newName(id string) string {
 	return fileNames(id)[0]
 }
 
-// encode returns the bytes of a file with a name.
-func (d checkpointDir) encode(name string, json []byte) ([]byte, error) {
-	if strings.HasSuffix(name, zstExt) {
-		return d.zstd.pack(json)
+// encode returns the bytes of a file with a name, in parts as they are given.
+func (d checkpointDir) encode(name string, json ...[]byte) ([][]byte, error) {
+	if !strings.HasSuffix(name, zstExt) {
+		return json, nil
 	}
-	return json, nil
+	packed, err := d.zstd.pack(bytes.Join(json, nil))
+	return [][]byte{packed}, err
 }
 
 // replace writes other bytes in place of those that were read, in the same form.
-func (d checkpointDir) replace(c *storedCheckpoint, json []byte) error {
-	data, err := d.encode(c.path, json)
+func (d checkpointDir) replace(c *storedCheckpoint, json ...[]byte) error {
+	data, err := d.encode(c.path, json...)
 	if err != nil {
 		return err
 	}
-	return store.WriteFile(d.fs, c.path, data)
+	return store.WriteFile(d.fs, c.path, data...)
 }
 
 // remove removes the file of a checkpoint. One that is not there is no error.

@@ -65,16 +65,17 @@ func newCheckpointFile(s *State, ref *CheckpointRef, files Files) CheckpointFile
 	}
 }
 
-// encodeCheckpoint returns the bytes of a checkpoint's file. The state's JSON
-// is given, since checkpoints of one commit share it.
-func encodeCheckpoint(f CheckpointFile, state []byte) ([]byte, error) {
+// encodeCheckpoint returns the bytes of a checkpoint's file, in parts that
+// follow one another. The state's JSON is one of them as it was given, since it
+// may be large, and checkpoints of one commit share it.
+func encodeCheckpoint(f CheckpointFile, state []byte) (parts [][]byte, err error) {
 	f.State, f.Checksum = nil, ""
 	head, err := marshal(f)
 	if err != nil {
 		return nil, fmt.Errorf("encode checkpoint %s: %w", f.ID, err)
 	}
-	body := make([]byte, 0, len(head)+len(state)+sealRoom)
-	return appendSeal(append(append(body, bytes.TrimSuffix(head, []byte("}"))...), state...)), nil
+	head = bytes.TrimSuffix(head, []byte("}"))
+	return [][]byte{head, state, sealOf(head, state)}, nil
 }
 
 // encodeState returns the state as the field that encodeCheckpoint takes.

@@ -213,11 +213,11 @@ func (x *Session) writeCheckpoints(c Commit) error {
 }
 
 func (x *Session) putCheckpoint(f CheckpointFile, state []byte) error {
-	data, err := encodeCheckpoint(f, state)
+	parts, err := encodeCheckpoint(f, state)
 	if err != nil {
 		return err
 	}
-	if err := x.checkpoints().put(f.ID, data); err != nil {
+	if err := x.checkpoints().put(f.ID, parts...); err != nil {
 		return &DerivedError{x.checkpoints().path(f.ID), err}
 	}
 	return nil

@@ -270,8 +270,8 @@ func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := encodeCheckpoint(*made, state)
-	x.addBytes(member, data)
+	parts, err := encodeCheckpoint(*made, state)
+	x.addBytes(member, bytes.Join(parts, nil))
 	x.done.Checkpoints++
 	return made.State, err
 }

@@ -236,9 +236,9 @@ func (s *Store) migrateCheckpoint(prd, id string) error {
 	if err != nil {
 		return err
 	}
-	data, err := encodeCheckpoint(*f, state)
+	parts, err := encodeCheckpoint(*f, state)
 	if err != nil {
 		return err
 	}
-	return files.replace(stored, data)
+	return files.replace(stored, parts...)
 }

@@ -359,7 +359,8 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 		if err != nil {
 			return err
 		}
-		r.made[f.ID], err = encodeCheckpoint(f, state)
+		parts, err := encodeCheckpoint(f, state)
+		r.made[f.ID] = bytes.Join(parts, nil)
 		return err
 	}
 	k := collector{fold: newFold(), ids: without, found: map[string]bool{}, made: keep}

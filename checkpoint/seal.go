@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 )
 
 // errSeal says that the bytes of a derived file are not what was written.
@@ -12,22 +13,22 @@ var errSeal = errors.New("its checksum is wrong")
 
 const checksumField = `,"checksum":"sha256:`
 
-// sealRoom is how many bytes appendSeal adds.
-const sealRoom = len(checksumField) + 2*sha256.Size + len("\"}\n")
-
 // seal adds a checksum to a JSON object, as its last field: SHA-256 of all
 // bytes before the field. A newline ends the file.
 func seal(object []byte) []byte {
-	body := make([]byte, 0, len(object)+sealRoom)
-	return appendSeal(append(body, bytes.TrimSuffix(object, []byte("}"))...))
+	body := bytes.TrimSuffix(object, []byte("}"))
+	return slices.Concat(body, sealOf(body))
 }
 
-// appendSeal is seal of an object that has no closing brace yet.
-func appendSeal(body []byte) []byte {
-	sum := sha256.Sum256(body)
-	body = append(body, checksumField...)
-	body = hex.AppendEncode(body, sum[:])
-	return append(body, "\"}\n"...)
+// sealOf is what seal adds to an object that is given in parts, and has no
+// closing brace.
+func sealOf(parts ...[]byte) []byte {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write(part)
+	}
+	sealed := hex.AppendEncode([]byte(checksumField), h.Sum(nil))
+	return append(sealed, "\"}\n"...)
 }
 
 // unseal verifies the checksum of what seal returned, and returns it.

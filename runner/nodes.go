@@ -20,7 +20,7 @@ type node struct {
 	waiting    int     // how many upstream workstreams of the phase are not settled
 	dependents []*node // of the same phase
 
-	step    Step
+	step    *Step // what was decided; once it ended, only of one that was skipped
 	attempt int
 	digest  checkpoint.Digest
 
@@ -50,6 +50,7 @@ func (l *loop) end(n *node, ok bool) {
 		return
 	}
 	n.ended, n.ok = true, ok
+	n.forget()
 	l.phase.open--
 	for _, d := range n.dependents {
 		if !ok {
@@ -61,6 +62,17 @@ func (l *loop) end(n *node, ok bool) {
 		}
 	}
 }
+
+// forget lets go of what only a workstream that is dealt with needs: there may
+// be very many that have ended.
+func (n *node) forget() {
+	if !n.skipped() {
+		n.step = nil
+	}
+	n.digest, n.pauses, n.last = checkpoint.Digest{}, nil, nil
+}
+
+func (n *node) skipped() bool { return n.step != nil && n.step.Decision == Skipped }
 
 // block gives up a workstream for now, and all that depends on it.
 func (l *loop) block(n *node, on string) {
@@ -98,7 +110,8 @@ func (l *loop) decided(n *node) {
 	enabled, diags := n.ws.Enabled(l.pl.results(n.ws.NeedsResults(), 0))
 	var e enabling
 	e.judge("its when", enabled, diags)
-	n.step, diags = l.pl.workstream(n.ws, e)
+	step, diags := l.pl.workstream(n.ws, e)
+	n.step = &step
 	if diags = append(e.diags, diags...); diags.HasErrors() {
 		l.unevaluated(n, diags)
 		return
@@ -177,7 +190,7 @@ func (l *loop) keep(n *node) {
 	case len(n.step.Restores) > 0:
 		l.restoreThen(n, func() { l.keep(n) })
 		return
-	case len(l.pl.undecided(n.step)) > 0: // nobody could decide: it was made since the plan was
+	case len(l.pl.undecided(*n.step)) > 0: // nobody could decide: it was made since the plan was
 		l.stopFor(conflicting(n.ws.Name, edited(changed)))
 		l.end(n, false)
 		return

@@ -54,7 +54,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	if !settled(nodes) || l.cut() || !l.judgePhase(phase) || !l.recheck(phase) {
 		return false
 	}
-	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return n.step.Decision != Skipped }) {
+	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return !n.skipped() }) {
 		l.recordSkipped(phase, nodes[0].step.Reason)
 		return true
 	}

@@ -43,7 +43,7 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 
 // restoreThen puts back artifacts of a workstream that is reused, and goes on.
 func (l *loop) restoreThen(n *node, then func()) {
-	wanted, event := l.recorded(n.step)
+	wanted, event := l.recorded(*n.step)
 	n.step.Restores = nil
 	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := putBack(within, l.sv.files, uuid.NewString(), wanted, l.isKept)

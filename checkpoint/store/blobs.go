@@ -12,8 +12,9 @@ import (
 // letters, digits and ".", "_", "-", "%".
 type Blobs interface {
 	// Put stores the bytes under the name, whole or not at all, durable when
-	// it returns. If the name is taken, it changes nothing: fs.ErrExist.
-	Put(name string, data []byte) error
+	// it returns; they are given in parts that follow one another. If the name
+	// is taken, it changes nothing: fs.ErrExist.
+	Put(name string, data ...[]byte) error
 	// Get returns the bytes, or fs.ErrNotExist.
 	Get(name string) ([]byte, error)
 	// List returns the names that begin with the prefix, sorted.
@@ -30,7 +31,7 @@ type fileBlobs struct {
 	dir string
 }
 
-func (b *fileBlobs) Put(name string, data []byte) error {
+func (b *fileBlobs) Put(name string, data ...[]byte) error {
 	path, err := b.path(name)
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func (b *fileBlobs) Put(name string, data []byte) error {
 	if err := MkdirAll(b.fs, b.dir); err != nil {
 		return err
 	}
-	temp, err := writeTemp(b.fs, path, data)
+	temp, err := writeTemp(b.fs, path, data...)
 	if err != nil {
 		return fmt.Errorf("put %s: %w", path, err)
 	}

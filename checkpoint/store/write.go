@@ -76,9 +76,10 @@ func CreateTemp(fsys FS, path string) (File, string, error) {
 }
 
 // WriteFile puts a file of the given content at a path, whole or not at all:
-// written beside it, synced, renamed, and the directory synced.
-func WriteFile(fsys FS, path string, data []byte) error {
-	temp, err := writeTemp(fsys, path, data)
+// written beside it, synced, renamed, and the directory synced. The content is
+// given in parts that follow one another.
+func WriteFile(fsys FS, path string, data ...[]byte) error {
+	temp, err := writeTemp(fsys, path, data...)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -97,12 +98,16 @@ func tempName(path string) string {
 	return filepath.Join(dir, tempPrefix+base+"-"+rand.Text())
 }
 
-func writeTemp(fsys FS, path string, data []byte) (string, error) {
+func writeTemp(fsys FS, path string, data ...[]byte) (string, error) {
 	f, name, err := CreateTemp(fsys, path)
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(data)
+	for _, part := range data {
+		if err == nil {
+			_, err = f.Write(part)
+		}
+	}
 	if err == nil {
 		err = f.Sync()
 	}
