@@ -59,6 +59,7 @@ type fileLog struct {
 	fs   FS
 	path string
 	file File
+	held fs.FileInfo // of the open file, and so of no other
 	size int64       // that it has, once it is open or was replaced
 	made fs.FileInfo // what it was replaced with; nil if it was not
 	bad  error
@@ -102,27 +103,23 @@ func (l *fileLog) open() error {
 		return err
 	}
 	l.file = f
-	info, err := f.Stat()
+	l.held, err = f.Stat()
 	switch {
 	case err != nil:
 		return err
 	case l.made == nil:
-		l.size = info.Size()
-	case !Same(l.made, info):
+		l.size = l.held.Size()
+	case !Same(l.made, l.held):
 		return ErrLogChanged
 	}
 	return l.fs.SyncDir(filepath.Dir(l.path))
 }
 
 // check is ErrLogChanged once the open file is not what was left under the
-// name. It costs two looks at the file's description.
+// name. It costs one look at the file's description.
 func (l *fileLog) check() error {
-	held, err := l.file.Stat()
-	if err != nil {
-		return err
-	}
 	named, err := l.fs.Lstat(l.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!Same(held, named) || held.Size() != l.size) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!Same(l.held, named) || named.Size() != l.size) {
 		return ErrLogChanged
 	}
 	return err

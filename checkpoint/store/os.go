@@ -58,7 +58,11 @@ func (osFS) TryLock(name string, shared bool) (Lock, error) {
 		if !ok {
 			return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
 		}
-		if held := (osLock{lock, name}); held.Check() == nil {
+		info, err := lock.Stat()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), lock.Unlock())
+		}
+		if held := (osLock{lock, name, info}); held.Check() == nil {
 			return held, nil
 		}
 		if err := lock.Unlock(); err != nil {
@@ -71,15 +75,12 @@ func (osFS) TryLock(name string, shared bool) (Lock, error) {
 type osLock struct {
 	*flock.Flock
 	name string
+	file fs.FileInfo // that is locked; open, so that no other can be taken for it
 }
 
 func (l osLock) Check() error {
-	held, err := l.Stat()
-	if err != nil {
-		return fmt.Errorf("check the lock %s: %w", l.name, err)
-	}
 	named, err := os.Lstat(l.name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, named) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(l.file, named) {
 		err = ErrLockLost
 	}
 	if err != nil {

@@ -79,7 +79,7 @@ type File interface {
 // Lock is a lock that is held.
 type Lock interface {
 	// Check is ErrLockLost once another file has the name of the one that is
-	// locked, or none. It costs two looks at the file's description.
+	// locked, or none. It costs one look at the file's description.
 	Check() error
 	Unlock() error
 }

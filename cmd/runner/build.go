@@ -248,6 +248,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 		return runner.Ending{}, err
 	}
 	defer func() { err = errors.Join(err, executor.Close()) }()
+	makeRoomToWait(b.cfg.Parallel)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// The engine acts on both signals. That the second cancels is for what
