@@ -111,12 +111,16 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if o.dryRun {
 		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, json: env.options.output == string(view.JSON)})
 	}
-	on, err := setUp(ctx, env, o.pipeline)
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	on, err := setUp(ctx, env, cfg, o.pipeline)
 	if err != nil {
 		return err
 	}
 	defer on.close()
-	p, cfg := on.pipeline, on.cfg
+	p := on.pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
 	if err != nil {
 		return err

@@ -54,7 +54,13 @@ why. It changes nothing and takes no lock.`,
 }
 
 func runPlan(ctx context.Context, env *environment, o planOptions) error {
-	on, err := setUp(ctx, env, o.pipeline)
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	early := loadEarly(env, cfg, o.pipeline.prd)
+	defer early.wait()
+	on, err := setUp(ctx, env, cfg, o.pipeline)
 	if err != nil {
 		return err
 	}
@@ -75,7 +81,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
 		return runRollback(ctx, env, on.cfg, on.store, on.files, nil, rollback)
 	}
-	st, err := planState(ctx, env, on, &options, o.resume)
+	st, err := planState(ctx, env, on, early, &options, o.resume)
 	if err != nil {
 		return err
 	}
@@ -133,9 +139,9 @@ func tellChoices(env *environment, plan *runner.Plan, resume string) {
 
 // planState is what a plan goes on from: nothing without --resume. A document
 // that was written by hand goes into the options, as it does for a build.
-func planState(ctx context.Context, env *environment, on *setup, o *runner.Options, resume string) (*checkpoint.State, error) {
+func planState(ctx context.Context, env *environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (*checkpoint.State, error) {
 	prd := o.Pipeline.ID
-	snap, err := o.Store.Load(prd)
+	snap, err := early.load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
 		if resume == resumeNamed {
 			return nil, nothingToResume(o.Store, prd, on.command(""))

@@ -23,11 +23,7 @@ type setup struct {
 
 // setUp reads a pipeline and opens what it is run on. Files that hold a
 // sensitive value are left out of every capture. Whoever sets up closes.
-func setUp(ctx context.Context, env *environment, ref pipelineRef) (*setup, error) {
-	cfg, err := loadConfig(env)
-	if err != nil {
-		return nil, err
-	}
+func setUp(ctx context.Context, env *environment, cfg *config, ref pipelineRef) (*setup, error) {
 	p, err := loadPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
