@@ -18,7 +18,7 @@ const (
 	// between two boundaries that are not waited for, and documentShare how
 	// many times as long as writing it took.
 	documentInterval = 100 * time.Millisecond
-	documentShare    = 50
+	documentShare    = 100
 )
 
 // errNotDurable says that something is derived from what a power cut may undo.

@@ -226,6 +226,9 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
 	t := l.task(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
+	if n.timer == nil { // somebody may have done something about why an earlier attempt failed
+		t.Ready = n.ready
+	}
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)

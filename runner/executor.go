@@ -40,6 +40,9 @@ type Task struct {
 	Timeout time.Duration     `json:"timeout"` // 0: none
 	Grace   time.Duration     `json:"grace"`   // between SIGTERM and SIGKILL
 	Mask    bool              `json:"mask"`    // hide sensitive values in the output
+	// Ready is when it could have been started first: what was found out about
+	// the machine after that holds for it. The zero time is not known.
+	Ready time.Time `json:"ready,omitzero"`
 }
 
 // Outcome is how a task ended.

@@ -20,6 +20,7 @@ type node struct {
 	waiting    int     // how many upstream workstreams of the phase are not settled
 	dependents []*node // of the same phase
 
+	ready   time.Time
 	step    *Step // what was decided; once it ended, only of one that was skipped
 	attempt int
 	digest  checkpoint.Digest
@@ -41,6 +42,7 @@ func (l *loop) ready(n *node) {
 		l.end(n, true)
 		return
 	}
+	n.ready = l.o.Now()
 	l.queue = append(l.queue, queued{n, func() { l.consider(n) }})
 }
 

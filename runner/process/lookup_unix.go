@@ -13,9 +13,7 @@ import (
 )
 
 // lookUp finds the program that a command names, as a shell in dir would: a name
-// with a slash is relative to dir, any other is searched for in path. There is
-// no cache: a workstream may put a program into a directory of the path, and the
-// next one must find it. A look-up costs a microsecond a directory.
+// with a slash is relative to dir, any other is searched for in path.
 func lookUp(name, path, dir string) (string, *startFailure) {
 	if strings.Contains(name, "/") {
 		return absolute(name, dir), nil

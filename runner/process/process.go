@@ -80,12 +80,13 @@ type Options struct {
 // Executor runs tasks as processes of this machine. It is safe for use by
 // several goroutines at once.
 type Executor struct {
-	options Options
-	environ environment
-	null    *os.File // standard input of every child
-	nonce   string   // tells this executor's tasks from those of any other
-	system  system   // what the operating system needs
-	settle  time.Duration
+	options  Options
+	environ  environment
+	null     *os.File // standard input of every child
+	nonce    string   // tells this executor's tasks from those of any other
+	system   system   // what the operating system needs
+	programs programs
+	settle   time.Duration
 
 	runs sync.WaitGroup
 

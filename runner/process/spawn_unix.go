@@ -33,7 +33,7 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		}
 	}
 	env := e.environ.of(t.work, t.token)
-	file, failure := lookUp(t.work.Command[0], value(env, "PATH"), t.work.Dir)
+	file, failure := e.programs.of(t.work, value(env, "PATH"), e.options.Now())
 	if failure != nil {
 		return failure, nil
 	}
@@ -48,6 +48,12 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		Sys:   childAttributes(),
 	}
 	err := e.fork(t, file, attr)
+	if err != nil && e.programs.forget() {
+		if file, failure = lookUp(t.work.Command[0], value(env, "PATH"), t.work.Dir); failure != nil {
+			return failure, nil
+		}
+		err = e.fork(t, file, attr)
+	}
 	for try := 0; try < busyTries && errors.Is(err, syscall.ETXTBSY); try++ {
 		time.Sleep(busyPause << try)
 		err = e.fork(t, file, attr)

@@ -1,0 +1,94 @@
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"prdrunner/runner"
+)
+
+// TestRememberedProgram has one program in the last of two directories, and then
+// changes where it is: only tasks that could have been started before may miss it.
+func TestRememberedProgram(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	install := func(t *testing.T, dir string, code int) {
+		t.Helper()
+		name := filepath.Join(dir, "tool")
+		if err := os.WriteFile(name+".new", []byte("#!/bin/sh\nexit "+string(rune('0'+code))+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		ready  time.Duration // of the second task, after the first was started
+		later  time.Duration // that it is started
+		absent bool          // ready is not told
+		gone   bool          // the first program is removed
+		want   int
+	}{
+		"it could have been started before":       {ready: -1, later: programAge / 2, want: 1},
+		"what it depends on ended since":          {ready: 1, later: programAge / 2, want: 2},
+		"what it depends on ended at that time":   {ready: 0, later: programAge / 2, want: 2},
+		"nobody knows when it could have been":    {absent: true, later: programAge / 2, want: 2},
+		"that was a while ago":                    {ready: -1, later: programAge, want: 2},
+		"the clock was put back":                  {ready: -1, later: -programAge, want: 2},
+		"it is not where it was any more":         {ready: -1, later: programAge / 2, gone: true, want: 2},
+		"it is gone, and it is looked for anyway": {ready: 1, later: programAge / 2, gone: true, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var now atomic.Pointer[time.Time]
+			now.Store(&begin)
+			first, last := t.TempDir(), t.TempDir()
+			e := newExecutor(t, Options{
+				BaseEnv: []string{"PATH=" + first + string(filepath.ListSeparator) + last},
+				Now:     func() time.Time { return *now.Load() },
+			})
+			install(t, last, 1)
+			task := command(t, "tool")
+			task.Ready = begin.Add(-1)
+			if r := run(t, e, task); r.ExitCode != 1 {
+				t.Fatalf("the first: %+v", r)
+			}
+			install(t, first, 2)
+			if test.gone {
+				if err := os.Remove(filepath.Join(last, "tool")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			then := begin.Add(test.later)
+			now.Store(&then)
+			task.Ready = begin.Add(test.ready)
+			if test.absent {
+				task.Ready = time.Time{}
+			}
+			if r := run(t, e, task); r.Outcome != runner.Exited || r.ExitCode != test.want {
+				t.Errorf("the second: %+v, want exit code %d", r, test.want)
+			}
+		})
+	}
+}
+
+// TestProgramsAreFew has each task name another program.
+func TestProgramsAreFew(t *testing.T) {
+	t.Parallel()
+	var p programs
+	now := time.Now()
+	for i := range 3 * maxPrograms {
+		p.remember(wanted{name: string(rune('a' + i))}, foundProgram{"file", now})
+		if len(p.found) > maxPrograms {
+			t.Fatalf("%d are remembered", len(p.found))
+		}
+	}
+	if got := p.remembered(wanted{name: string(rune('a' + 3*maxPrograms - 1))}, now.Add(-1), now); got != "file" {
+		t.Errorf("the last one is %q", got)
+	}
+}
