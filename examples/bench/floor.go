@@ -1,13 +1,9 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -17,6 +13,8 @@ import (
 // only what must be done, whoever does it.
 const (
 	floorCommand  = "floor"
+	groupCommand  = "group"
+	chainCommand  = "chain"
 	parseCommand  = "parse"
 	copyCommand   = "copy"
 	removeCommand = "remove"
@@ -27,8 +25,11 @@ const (
 func runItself(args []string) (done bool, err error) {
 	switch {
 	case len(args) == 2 && args[0] == floorCommand:
-		n, err := strconv.Atoi(args[1])
-		return true, errors.Join(err, runFloor(n))
+		return true, runPlain(args[1])
+	case len(args) == 2 && args[0] == groupCommand:
+		return true, runGrouped(args[1])
+	case len(args) == 2 && args[0] == chainCommand:
+		return true, runChained(args[1])
 	case len(args) == 2 && args[0] == parseCommand:
 		return true, parseFile(args[1])
 	case len(args) == 3 && args[0] == copyCommand:
@@ -37,13 +38,6 @@ func runItself(args []string) (done bool, err error) {
 		return true, removeAllBut(args[1])
 	}
 	return false, nil
-}
-
-// floor starts so many commands that do nothing, each with a log of its own, and
-// waits for them; it keeps no record.
-func floor(n int) contestant {
-	run, missing := itself(floorCommand, strconv.Itoa(n))
-	return contestant{name: floorName, missing: missing, command: run}
 }
 
 // parseAlone reads a file as HCL, and does nothing with it.
@@ -59,46 +53,6 @@ func itself(args ...string) (run func(dir string) *exec.Cmd, missing string) {
 		return nil, err.Error()
 	}
 	return program(append([]string{path}, args...)...)
-}
-
-// runFloor runs n commands below the working directory, two at a time.
-func runFloor(n int) error {
-	path, err := exec.LookPath("true")
-	if err != nil {
-		return err
-	}
-	numbers := make(chan int)
-	errs := make([]error, 2)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() {
-			for number := range numbers {
-				errs[i] = errors.Join(errs[i], runNothing(path, strconv.Itoa(number)+".log"))
-			}
-		})
-	}
-	for i := range n {
-		numbers <- i
-	}
-	close(numbers)
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-func runNothing(path, log string) error {
-	f, err := os.Create(log)
-	if err != nil {
-		return err
-	}
-	p, err := os.StartProcess(path, []string{"true"}, &os.ProcAttr{Env: os.Environ(), Files: []*os.File{nil, f, f}})
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	state, err := p.Wait()
-	if err == nil && !state.Success() {
-		err = fmt.Errorf("true: %s", state)
-	}
-	return errors.Join(err, f.Close())
 }
 
 func parseFile(file string) error {

@@ -8,17 +8,19 @@ import (
 
 // runs are the contests of running commands that do nothing.
 func runs(n sizes) []contest {
+	onGraphs := []string{"runner", "make", "ninja", "go-task"}
 	first := newRun(wide(n.wide), n.fewRounds, "runner, for_each", "runner", "make", "ninja", "go-task")
-	first.contestants = append(first.contestants, floor(n.wide))
-	contests := []contest{
+	first.contestants = append(first.contestants, plainFloor(n.wide), groupFloor(n.wide))
+	chain := newRun(deep(n.chain), n.fewRounds, onGraphs...)
+	chain.contestants = append(chain.contestants, chainFloor(n.chain))
+	return []contest{
 		first,
 		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake"),
 		newRun(wide(n.many), 1, "runner, for_each", "make"),
+		chain,
+		newRun(diamond(n.chain), n.fewRounds, onGraphs...),
+		newRun(random(n.chain), n.fewRounds, onGraphs...),
 	}
-	for _, shape := range []func(int) graph{deep, diamond, random} {
-		contests = append(contests, newRun(shape(n.chain), n.fewRounds, "runner", "make", "ninja", "go-task"))
-	}
-	return contests
 }
 
 // newRun is the contest of running a graph.
