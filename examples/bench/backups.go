@@ -47,6 +47,7 @@ func keepers() []keeper {
 	add := git("add", "--all")
 	self, _ := os.Executable() // without it, the floor is left out as missing
 	copied := []string{self, copyCommand, "tree/files", "copy"}
+	looked := []string{self, lookCommand, "tree/files", "."}
 	return []keeper{
 		{
 			name: "runner", keep: build,
@@ -71,6 +72,11 @@ func keepers() []keeper {
 			name: floorName, keep: copied,
 			begin: func(v vault) error { return v.aside("copy") },
 			races: map[string][]string{captureFirst: copied, restore: {self, copyCommand, "copy", "tree/files"}},
+		},
+		{
+			name: floorName, keep: looked, // what is unchanged is kept already
+			begin: func(vault) error { return nil },
+			races: map[string][]string{captureUnchanged: looked},
 		},
 	}
 }

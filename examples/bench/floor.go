@@ -16,6 +16,7 @@ const (
 	groupCommand  = "group"
 	chainCommand  = "chain"
 	parseCommand  = "parse"
+	lookCommand   = "look"
 	copyCommand   = "copy"
 	removeCommand = "remove"
 )
@@ -32,6 +33,10 @@ func runItself(args []string) (done bool, err error) {
 		return true, runChained(args[1])
 	case len(args) == 2 && args[0] == parseCommand:
 		return true, parseFile(args[1])
+	case len(args) == 2 && args[0] == lookCommand:
+		return true, lookAt(args[1])
+	case len(args) == 3 && args[0] == lookCommand:
+		return true, lookAndRecord(args[1], args[2])
 	case len(args) == 3 && args[0] == copyCommand:
 		return true, copyTree(args[1], args[2])
 	case len(args) == 2 && args[0] == removeCommand:

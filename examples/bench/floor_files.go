@@ -7,11 +7,65 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 )
 
 // syncs bounds how many files are synced at once.
 const syncs = 32
+
+// lookAndRecord looks at a tree, and leaves a durable record of that in another
+// directory.
+func lookAndRecord(tree, dir string) error {
+	if err := lookAt(tree); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, recordFile)
+	if err != nil {
+		return err
+	}
+	return errors.Join(appendDurably(f, recordLine(chainLine)), f.Close(), syncDir(dir))
+}
+
+// lookAt lists each directory of a tree once, as many at once as there are CPUs,
+// and asks of each file what it is.
+func lookAt(tree string) error {
+	looked := newLimit(runtime.NumCPU())
+	for dirs := []string{tree}; len(dirs) > 0 && looked.err == nil; {
+		below := make([][]string, len(dirs))
+		var wg sync.WaitGroup
+		for i, dir := range dirs {
+			looked.do(&wg, func() (err error) {
+				below[i], err = lookInto(dir)
+				return err
+			})
+		}
+		wg.Wait()
+		dirs = slices.Concat(below...)
+	}
+	return looked.err
+}
+
+// lookInto looks at the files in a directory, and tells of its directories.
+func lookInto(dir string) (dirs []string, err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	entries, err := f.ReadDir(-1) // which does not sort them
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, filepath.Join(dir, e.Name()))
+		} else if _, err := e.Info(); err != nil {
+			return nil, err
+		}
+	}
+	return dirs, nil
+}
 
 // copyTree copies the files of a tree into new ones, as many at once as there are
 // CPUs, and makes them durable beside that, and then their names.

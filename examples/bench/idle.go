@@ -83,6 +83,7 @@ func unchangedInputs(n sizes) contest {
 	trackedPlan, missing := in(tracked, plan...)
 	barePlan, _ := in(bare, plan...)
 	status, noGit := in(tracked, "git", "status", "--porcelain")
+	look, noFloor := itself(lookCommand, filepath.Join(tracked, "files"))
 	return contest{
 		name: planInputs, rounds: n.rounds,
 		shared: func(dir string) error {
@@ -107,6 +108,7 @@ func unchangedInputs(n sizes) contest {
 			{name: "runner", missing: missing, command: trackedPlan},
 			{name: "runner, no git", missing: missing, command: barePlan},
 			{name: "git status", missing: noGit, command: status},
+			{name: floorName, missing: noFloor, command: look},
 		},
 	}
 }
