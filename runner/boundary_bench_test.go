@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/store"
@@ -16,9 +17,10 @@ import (
 	"prdrunner/runner/process"
 )
 
-// counted is the operating system's file system, with what a boundary costs counted.
+// counted is a file system, with what a boundary costs counted.
 type counted struct {
 	store.FS
+	took         time.Duration // by an fsync, besides what it takes
 	bytes, syncs atomic.Int64
 }
 
@@ -31,8 +33,13 @@ func (c *counted) OpenFile(name string, flag int, perm fs.FileMode) (store.File,
 }
 
 func (c *counted) SyncDir(name string) error {
-	c.syncs.Add(1)
+	c.synced()
 	return c.FS.SyncDir(name)
+}
+
+func (c *counted) synced() {
+	c.syncs.Add(1)
+	time.Sleep(c.took)
 }
 
 type countedFile struct {
@@ -46,7 +53,7 @@ func (f *countedFile) Write(p []byte) (int, error) {
 }
 
 func (f *countedFile) Sync() error {
-	f.c.syncs.Add(1)
+	f.c.synced()
 	return f.File.Sync()
 }
 

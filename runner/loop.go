@@ -124,8 +124,7 @@ func (l *loop) cycle(finished func() bool) {
 		case a := <-l.x.Acks():
 			l.acknowledge(a)
 		case <-l.window.C:
-			l.windowed = false
-			l.x.Flush()
+			l.flush()
 		case name := <-l.o.Interrupts:
 			l.interrupt(name)
 		case <-inbox.C:
@@ -179,21 +178,29 @@ func (l *loop) leaveQueue() {
 	}
 }
 
-// commit hands what happened to the journal: at once if something waits for
-// it, else within the commit window.
+// commit hands what happened to the journal: at once if something waits for it
+// and nothing else would happen meanwhile, else within the commit window. So the
+// start of work that is over soon stands in one line with its end.
 func (l *loop) commit() {
 	if l.fatal != nil || !l.x.Pending() {
 		return
 	}
-	starved := len(l.queue) == 0 || l.busy == 0
+	starved := len(l.backlog) > 0 && (len(l.queue) == 0 || l.busy == 0)
 	if starved || len(l.backlog) >= maxUnacknowledged {
-		l.x.Flush()
+		l.flush()
 		return
 	}
 	if !l.windowed {
 		l.windowed = true
 		l.window.Reset(commitWindow)
 	}
+}
+
+// flush hands it over now, and closes the window: what comes next has one of its own.
+func (l *loop) flush() {
+	l.windowed = false
+	l.window.Stop()
+	l.x.Flush()
 }
 
 // acknowledge shows a commit that is durable now, and goes on with what

@@ -77,7 +77,7 @@ func planDone(b *testing.B, src []byte) {
 	}
 }
 
-func parsed(b *testing.B, src []byte, dir string) *pipeline.Pipeline {
+func parsed(b testing.TB, src []byte, dir string) *pipeline.Pipeline {
 	file, _ := pipeline.Parse(src, "PRD-001.hcl")
 	p, diags := file.Pipeline(pipeline.Inputs{Workspace: dir})
 	if diags.HasErrors() {
