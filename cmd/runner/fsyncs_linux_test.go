@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestFsyncsOfAChain counts from outside what runner.TestCostOfABoundary counts at
+// the seam of the store: in a chain the journal takes no more fsyncs than there are
+// boundaries, two of each workstream, and all other files take as many as a run takes
+// at its beginning and its end. Those of the PRD document are left out, since it is
+// written now and then.
+func TestFsyncsOfAChain(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("strace"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	const workstreams = 80
+	journal, others := 0, 0
+	for _, file := range fsyncsOf(t, workstreams) {
+		switch {
+		case strings.HasSuffix(file, "/journal.jsonl"):
+			journal++
+		case strings.Contains(file, "/.tmp-PRD-001.json-"):
+			others-- // for its directory, which comes next
+		default:
+			others++
+		}
+	}
+	if most := 2*workstreams + 10; journal < workstreams || journal > most {
+		t.Errorf("the journal took %d fsyncs, want at least %d and at most %d", journal, workstreams, most)
+	}
+	if most := workstreams - 20; others > most {
+		t.Errorf("all other files took %d fsyncs, want at most %d", others, most)
+	}
+}
+
+// fsyncsOf runs so many workstreams, each of which waits for the one before, and
+// names what is synced, in order.
+func fsyncsOf(t *testing.T, workstreams int) (files []string) {
+	t.Helper()
+	dir := t.TempDir()
+	var src strings.Builder
+	for i := range workstreams {
+		fmt.Fprintf(&src, "workstream \"s%d\" {\n command = [\"true\"]\n", i)
+		if i > 0 {
+			fmt.Fprintf(&src, " depends_on = [workstream.s%d]\n", i-1)
+		}
+		src.WriteString("}\n")
+	}
+	pipeline := fmt.Sprintf("pipeline \"PRD-001\" {\nphase \"all\" {\n%s}\n}\n", src.String())
+	if err := os.WriteFile(filepath.Join(dir, "PRD-001.hcl"), []byte(pipeline), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	trace := filepath.Join(t.TempDir(), "trace")
+	cmd := exec.CommandContext(t.Context(), "strace", "-f", "-y", "-e", "trace=fsync,fdatasync", "-o", trace,
+		"runner", "build", "PRD-001", "--output", "quiet")
+	cmd.Dir = dir
+	if shown, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, shown)
+	}
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range regexp.MustCompile(`(?:fsync|fdatasync)\(\d+<([^>]*)>`).FindAllSubmatch(data, -1) {
+		files = append(files, string(call[1]))
+	}
+	return files
+}
