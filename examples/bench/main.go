@@ -29,20 +29,20 @@ import (
 
 // sizes are how much of everything there is.
 type sizes struct {
-	wide, few, many int // steps that wait for nothing
-	chain           int // steps of graphs in which some wait
-	inputs          int // files that a step reads
-	files           tree
-	changed         int // of these
-	crowd           crowd
-	rounds          int
-	fewRounds       int // of contests that take minutes
+	wide, fewest, few, many int // steps that wait for nothing
+	chain                   int // steps of graphs in which some wait
+	inputs                  int // files that a step reads
+	files                   tree
+	changed                 int // of these
+	crowd                   crowd
+	rounds                  int
+	fewRounds               int // of contests that take minutes
 }
 
 // full are the sizes that the targets are about.
 func full() sizes {
 	return sizes{
-		wide: 10_000, few: 1_000, many: 100_000, chain: 2_000,
+		wide: 10_000, fewest: 100, few: 1_000, many: 100_000, chain: 2_000,
 		inputs: 50_000, files: tree{files: 5_000, size: 20 << 10, big: 512 << 20}, changed: 50,
 		crowd: crowd{sessions: 20, each: 500}, rounds: 5, fewRounds: 3,
 	}
@@ -51,7 +51,7 @@ func full() sizes {
 // small are sizes that show that everything runs, and nothing else.
 func small() sizes {
 	return sizes{
-		wide: 40, few: 10, many: 60, chain: 30,
+		wide: 40, fewest: 5, few: 10, many: 60, chain: 30,
 		inputs: 100, files: tree{files: 40, size: 2 << 10, big: 1 << 20}, changed: 5,
 		crowd: crowd{sessions: 2, each: 25}, rounds: 1, fewRounds: 1,
 	}
@@ -128,6 +128,7 @@ func bench(ctx context.Context, o options, out, log io.Writer) error {
 func contests(n sizes) []contest {
 	var all []contest
 	all = append(all, runs(n)...)
+	all = append(all, durable(n)...)
 	all = append(all, idle(n)...)
 	all = append(all, backups(n)...)
 	all = append(all, checkpoints(n)...)

@@ -24,17 +24,20 @@ type contest struct {
 // contestant is one way to do the work.
 type contestant struct {
 	name    string
-	missing string                        // why it does not take part
-	prepare func(dir string) error        // before each run, and not measured; may be nil
-	command func(dir string) *exec.Cmd    // which must succeed
-	check   func(dir, shown string) error // that the work was done; may be nil
+	missing string                          // why it does not take part
+	prepare func(dir string) error          // before each run, and not measured; may be nil
+	command func(dir string) *exec.Cmd      // which must succeed
+	check   func(dir, shown string) error   // that the work was done; may be nil
+	fsyncs  func(dir string) (int64, error) // how many it took, where that is counted; else nil
 }
 
 // sample is what one run needed.
 type sample struct {
-	Seconds float64 `json:"seconds"`      // by the clock
-	CPU     float64 `json:"cpu_seconds"`  // of it and of all that it waited for
-	Memory  int64   `json:"memory_bytes"` // of the largest of these, at its peak; 0 where that is not known
+	Seconds float64 `json:"seconds"`                 // by the clock
+	CPU     float64 `json:"cpu_seconds"`             // of it and of all that it waited for
+	Memory  int64   `json:"memory_bytes"`            // of the largest of these, at its peak; 0 where that is not known
+	Written int64   `json:"written_bytes,omitempty"` // to the disk, likewise
+	Fsyncs  int64   `json:"fsyncs,omitempty"`        // likewise
 }
 
 // result is what a contestant needed, round by round.
@@ -99,11 +102,17 @@ func (c contestant) run(dir string) (sample, error) {
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("%s: %w\n%s%s", cmd, err, tail(shown.String()), tail(complaint.String()))
 	}
-	s := sample{Seconds: time.Since(begin).Seconds(), Memory: peakMemory(cmd.ProcessState)}
+	s := sample{Seconds: time.Since(begin).Seconds(), Memory: peakMemory(cmd.ProcessState), Written: written(cmd.ProcessState)}
 	s.CPU = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	if c.check != nil {
 		if err := c.check(dir, shown.String()); err != nil {
 			return sample{}, fmt.Errorf("%s did not do the work: %w", cmd, err)
+		}
+	}
+	if c.fsyncs != nil {
+		var err error
+		if s.Fsyncs, err = c.fsyncs(dir); err != nil {
+			return sample{}, fmt.Errorf("%s: %w", cmd, err)
 		}
 	}
 	return s, nil
@@ -123,6 +132,9 @@ func (r result) median(of func(sample) float64) float64 {
 	return figures[(len(figures)-1)/2]
 }
 
-func seconds(s sample) float64   { return s.Seconds }
-func cpu(s sample) float64       { return s.CPU }
-func megabytes(s sample) float64 { return float64(s.Memory) / 1e6 }
+func seconds(s sample) float64          { return s.Seconds }
+func cpu(s sample) float64              { return s.CPU }
+func megabytes(s sample) float64        { return float64(s.Memory) / 1e6 }
+func fsyncs(s sample) float64           { return float64(s.Fsyncs) }
+func megabytesWritten(s sample) float64 { return float64(s.Written) / 1e6 }
+func bytesWritten(s sample) float64     { return float64(s.Written) }

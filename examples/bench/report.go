@@ -43,7 +43,7 @@ func (r report) print(w io.Writer) {
 	_, _ = fmt.Fprintf(w, "%s\nMedians; ratios to the first of each contest.\n", r.Machine)
 	for _, c := range r.Contests {
 		_, _ = fmt.Fprintf(w, "\n%s, rounds: %d\n", c.Name, c.rounds())
-		line("", "time", "ratio", "CPU", "memory")
+		line("", "time", "ratio", "CPU", "memory", "written", "fsyncs")
 		first := 0.0
 		for _, result := range c.Results {
 			if result.Missing != "" {
@@ -55,7 +55,7 @@ func (r report) print(w io.Writer) {
 				first = took
 			}
 			line(result.Name, fmt.Sprintf("%.3f s", took), fmt.Sprintf("%.2f", took/first),
-				fmt.Sprintf("%.3f s", result.median(cpu)), memoryOf(result))
+				fmt.Sprintf("%.3f s", result.median(cpu)), result.known(megabytes, "%.0f MB"), result.known(megabytesWritten, "%.1f MB"), result.known(fsyncs, "%.0f"))
 		}
 		_ = t.Flush() // of a terminal or a pipe: nobody is left to tell
 	}
@@ -70,10 +70,10 @@ func (r report) print(w io.Writer) {
 	_ = t.Flush()
 }
 
-// memoryOf is nothing where that is not known.
-func memoryOf(r result) string {
-	if most := r.median(megabytes); most > 0 {
-		return fmt.Sprintf("%.0f MB", most)
+// known is a figure in some format, and nothing where it is not known.
+func (r result) known(of func(sample) float64, format string) string {
+	if figure := r.median(of); figure > 0 {
+		return fmt.Sprintf(format, figure)
 	}
 	return ""
 }

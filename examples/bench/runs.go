@@ -17,6 +17,7 @@ func runs(n sizes) []contest {
 		first,
 		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake"),
 		newRun(wide(n.many), 1, "runner, for_each", "make"),
+		newRun(wide(n.fewest), n.rounds, "runner, for_each", "make"),
 		chain,
 		newRun(diamond(n.chain), n.fewRounds, onGraphs...),
 		newRun(random(n.chain), n.fewRounds, onGraphs...),

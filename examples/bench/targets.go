@@ -37,7 +37,7 @@ func (r report) measure(all []target) []measured {
 }
 
 func targets(n sizes) []target {
-	run, more, chain := runName("wide", n.wide), runName("wide", n.many), runName("deep", n.chain)
+	run, more, fewest, chain := runName("wide", n.wide), runName("wide", n.many), runName("wide", n.fewest), runName("deep", n.chain)
 	const each = "runner, for_each"
 	return []target{
 		{"commands from for_each, to make", "", 1.25, ratio(run, each, run, "make"), ratio(run, recordFloorName, run, "make")},
@@ -48,6 +48,9 @@ func targets(n sizes) []target {
 		{"memory, for_each", " MB", 80, figure(megabytes, run, each), nil},
 		{"memory, blocks", " MB", 170, figure(megabytes, run, "runner"), nil},
 		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(run, each, n.wide), nil},
+		{"bytes written a boundary, to those of a small run", "", 1, quotient(aBoundary(bytesWritten, more, each, n.many), aBoundary(bytesWritten, fewest, each, n.fewest)), nil},
+		{"fsyncs a boundary, in a chain", "", 1, aBoundary(fsyncs, durableChain, "runner", n.chain), nil},
+		{"fsyncs a boundary, side by side", "", 0.1, aBoundary(fsyncs, durableWide, each, n.wide), nil},
 		{"plan of done workstreams, for_each", " s", 0.25, figure(seconds, planDone, each), nil},
 		{"plan of done workstreams, blocks", " s", 0.6, figure(seconds, planDone, "runner"), nil},
 		{"plan with unchanged inputs, to git status", "", 2, ratio(planInputs, "runner", planInputs, "git status"), ratio(planInputs, floorName, planInputs, "git status")},
@@ -66,10 +69,23 @@ func targets(n sizes) []target {
 
 // ratio is that of the times of two contestants.
 func ratio(contest, who, otherContest, other string) func(r report) (float64, bool) {
+	return quotient(figure(seconds, contest, who), figure(seconds, otherContest, other))
+}
+
+func quotient(of, by func(r report) (float64, bool)) func(r report) (float64, bool) {
 	return func(r report) (float64, bool) {
-		a, ok := r.median(seconds, contest, who)
-		b, there := r.median(seconds, otherContest, other)
+		a, ok := of(r)
+		b, there := by(r)
 		return a / b, ok && there
+	}
+}
+
+// aBoundary is a figure of a contestant for each start and each end of so many steps.
+func aBoundary(of func(sample) float64, contest, who string, steps int) func(r report) (float64, bool) {
+	all := figure(of, contest, who)
+	return func(r report) (float64, bool) {
+		is, ok := all(r)
+		return is / float64(2*steps), ok
 	}
 }
 
@@ -112,6 +128,8 @@ const (
 	listCheckpoints  = "list checkpoints"
 	pruneCheckpoints = "prune checkpoints"
 	cashierName      = "cashier"
+	durableChain     = "fsyncs of a chain"
+	durableWide      = "fsyncs side by side"
 	floorName        = "floor"
 	recordFloorName  = "floor with a record"
 )

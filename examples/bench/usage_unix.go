@@ -27,3 +27,15 @@ func peakMemory(p *os.ProcessState) int64 {
 	}
 	return int64(usage.Maxrss) * 1024 // which are wider elsewhere
 }
+
+// written is how many bytes a process, and all that it waited for, had the system
+// write to a disk, in whole pages; 0, which is not known, but on Linux, and where
+// there is no disk.
+func written(p *os.ProcessState) int64 {
+	const block = 512 // bytes, whatever the file system has
+	usage, ok := p.SysUsage().(*syscall.Rusage)
+	if !ok || runtime.GOOS != "linux" {
+		return 0
+	}
+	return int64(usage.Oublock) * block // which are wider elsewhere
+}
