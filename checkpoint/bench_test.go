@@ -115,6 +115,27 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
+// BenchmarkDocument derives the PRD document from a state of 10,000 workstreams,
+// and encodes it.
+func BenchmarkDocument(b *testing.B) {
+	f := inMemory(b)
+	x := f.lock()
+	must(b, x.Start(started("S1", wide(10000))))
+	commit(b, x, PhaseStarted{Phase: "all"})
+	for i := range 10000 {
+		x.Add(boundary(i)...)
+	}
+	commit(b, x)
+	b.ReportAllocs()
+	for b.Loop() {
+		data, err := NewDocument(x.State()).Encode()
+		must(b, err)
+		b.SetBytes(int64(len(data)))
+	}
+	b.StopTimer()
+	kill(b, x)
+}
+
 // BenchmarkDerived writes a checkpoint file, the manifest and the document.
 func BenchmarkDerived(b *testing.B) {
 	f := inMemory(b)

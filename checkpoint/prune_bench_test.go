@@ -2,8 +2,11 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"prdrunner/checkpoint/store"
@@ -83,33 +86,53 @@ func BenchmarkTidy(b *testing.B) {
 	}
 }
 
-// BenchmarkCollect removes half of 100,000 objects.
+// BenchmarkCollect removes half of so many objects. Those that are not to be laid
+// out in seconds are left out with -short.
 func BenchmarkCollect(b *testing.B) {
-	const count = 100_000
-	for b.Loop() {
-		b.StopTimer()
-		f := onDisk(b)
-		s := f.open()
-		x := lockPRD(b, s, "PRD-009")
-		must(b, x.Start(started("S1", wide(1))))
-		commit(b, x, PhaseStarted{Phase: "all"})
-		var needed []Artifact
-		batch := s.Objects().Begin()
-		for i := range count {
-			ref, err := batch.Put(context.Background(), fmt.Appendf(nil, "object %d", i))
-			must(b, err)
-			if i%2 == 0 {
-				needed = append(needed, Artifact{Path: Text(fmt.Sprint(i)), Size: ref.Size, Mode: 0o644, Digest: ref.Digest})
+	for _, count := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			if count > 100_000 && testing.Short() {
+				b.Skip("laying them out takes minutes")
 			}
-		}
-		must(b, batch.Commit(context.Background()))
-		produce(b, x, "w0", needed...)
-		must(b, x.Close())
-		b.StartTimer()
-		done, err := s.Collect(context.Background(), nil)
-		must(b, err)
-		if done.Objects != count/2 {
-			b.Fatalf("%+v", done)
+			for b.Loop() {
+				b.StopTimer()
+				s := pile(b, count)
+				b.StartTimer()
+				done, err := s.Collect(context.Background(), nil)
+				must(b, err)
+				if done.Objects != count/2 || done.Kept < count/2 {
+					b.Fatalf("%+v", done)
+				}
+			}
+		})
+	}
+}
+
+// pile lays out so many objects, every second of which a session needs. They are
+// empty: a collection goes by names.
+func pile(b *testing.B, count int) *Store {
+	b.Helper()
+	f := onDisk(b)
+	s := f.open()
+	x := lockPRD(b, s, "PRD-009")
+	const workstreams = 10 // so that each one's artifacts fit a line of the journal
+	must(b, x.Start(started("S1", wide(workstreams))))
+	commit(b, x, PhaseStarted{Phase: "all"})
+	needed := make([][]Artifact, workstreams)
+	for i := range count {
+		sum := sha256.Sum256(fmt.Append(nil, i))
+		name := hex.EncodeToString(sum[:])
+		dir := filepath.Join(f.dir, "objects", name[:2])
+		must(b, os.MkdirAll(dir, store.DirPerm))
+		must(b, os.WriteFile(filepath.Join(dir, name[2:]), nil, store.FilePerm))
+		if i%2 == 0 {
+			w := i / 2 % workstreams
+			needed[w] = append(needed[w], Artifact{Path: Text(fmt.Sprint(i)), Mode: 0o644, Digest: "sha256:" + name})
 		}
 	}
+	for w, artifacts := range needed {
+		produce(b, x, fmt.Sprintf("w%d", w), artifacts...)
+	}
+	must(b, x.Close())
+	return s
 }
