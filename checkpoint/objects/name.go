@@ -30,7 +30,12 @@ func parse(digest string) (name, error) {
 func nameOf(sum []byte) name { return name(hex.EncodeToString(sum)) }
 
 func isHex(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }) < 0
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 func (n name) digest() string { return digestPrefix + string(n) }

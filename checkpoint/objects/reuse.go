@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+
+	"prdrunner/checkpoint/store"
 )
 
 // Check tells by its name and length whether an object can be there: nil,
@@ -19,6 +22,68 @@ func (s *Store) Check(r Ref) error {
 		err = &DamagedError{Path: f.path, Digest: r.Digest, Detail: fmt.Sprintf("its file has %d bytes", f.size)}
 	}
 	return err
+}
+
+// CheckAll is Check of many objects, and tells of each, by its index, until that is
+// an error. In the order of their names they cost least, since one subdirectory
+// after the other is opened.
+func (s *Store) CheckAll(refs []Ref, tell func(i int, err error) error) error {
+	look := looker{s: s}
+	defer look.close()
+	for i, r := range refs {
+		var found error
+		if !look.mayHold(r) {
+			found = s.Check(r) // says what is wrong
+		}
+		if err := tell(i, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// looker looks at many objects, and keeps the subdirectory of the last one open.
+type looker struct {
+	s   *Store
+	sub string
+	dir *store.Dir // nil: it can't be opened
+}
+
+// mayHold reports whether the file of an object is there, as far as its name and
+// length tell. It does not say why not.
+func (l *looker) mayHold(r Ref) bool {
+	n, err := parse(r.Digest)
+	if err != nil {
+		return false
+	}
+	if l.enter(n.dir()); l.dir == nil {
+		return false
+	}
+	base, compressed := string(n[dirLength:]), false
+	mode, size, err := l.dir.Lstat(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		compressed = true
+		mode, size, err = l.dir.Lstat(base + zstExt)
+	}
+	return err == nil && mode.IsRegular() && file{compressed: compressed, size: size}.mayHold(r.Size)
+}
+
+func (l *looker) enter(sub string) {
+	if l.sub == sub {
+		return
+	}
+	l.close()
+	l.sub = sub
+	if dir, err := store.OpenDir(l.s.fs, filepath.Join(l.s.dir, sub)); err == nil {
+		l.dir = dir
+	}
+}
+
+func (l *looker) close() {
+	if l.dir != nil {
+		_ = l.dir.Close() // nothing was written through it
+		l.dir = nil
+	}
 }
 
 // Has reports whether an object of the given name and size is there, or was

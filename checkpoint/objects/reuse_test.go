@@ -59,3 +59,35 @@ func TestBatchHas(t *testing.T) {
 		t.Errorf("after a power cut: %v, %v", there, err)
 	}
 }
+
+// TestCheckAll: of many objects, in any order and in both forms, it says what
+// Check says of each, and ends with the first error of who is told.
+func TestCheckAll(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		var refs []objects.Ref
+		for i, o := range []objects.Options{{}, {Compress: true}} {
+			b := objects.New(p.fs, p.dir, o).Begin()
+			for n := range 20 {
+				ref, err := b.Put(t.Context(), words(9000+100*n+i))
+				must(t, err)
+				refs = append(refs, ref, objects.Ref{Digest: ref.Digest, Size: ref.Size + 1}, objects.Ref{Digest: digestOf([]byte(ref.Digest))})
+			}
+			must(t, b.Commit(t.Context()))
+		}
+		refs = append(refs, objects.Ref{Digest: "sha256:../.."})
+		told := 0
+		must(t, p.CheckAll(refs, func(i int, err error) error {
+			want := p.Check(refs[i])
+			if told++; i != told-1 || (err == nil) != (want == nil) || err != nil && err.Error() != want.Error() {
+				t.Errorf("%d: %v, want %v", i, err, want)
+			}
+			return nil
+		}))
+		if told != len(refs) {
+			t.Errorf("told of %d of %d", told, len(refs))
+		}
+		if err := p.CheckAll(refs, func(int, error) error { return errCut }); !errors.Is(err, errCut) {
+			t.Errorf("told on: %v", err)
+		}
+	})
+}

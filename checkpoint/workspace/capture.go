@@ -90,8 +90,7 @@ type capture struct {
 	w      *Workspace
 	o      CaptureOptions
 	survey *survey
-	before *Listing         // of CaptureOptions.Last; nil: there is none, or it can't be read
-	last   map[string]Entry // its entries
+	before *Listing // of CaptureOptions.Last; nil: there is none, or it can't be read
 	batch  *objects.Batch
 }
 
@@ -150,20 +149,16 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 // compare reports whether everything is as in the last capture. It reads only
 // what may be the same: the rest is read once, when it is kept.
 func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
-	c.last = map[string]Entry{}
 	leftOut := c.o.LeftOut
 	last := c.before
 	if last != nil {
 		leftOut = slices.Concat(leftOut, last.LeftOut)
-		for _, e := range last.Entries {
-			c.last[e.Path] = e
-		}
 	}
 	if err := c.refuse(ctx, leftOut); err != nil {
 		return false, err
 	}
 	err = c.survey.hash(ctx, func(f *surveyed) bool {
-		e, ok := c.last[f.entry.Path]
+		e, ok := c.before.at(f.entry.Path)
 		return ok && e.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
 	})
 	if err == nil && last != nil {

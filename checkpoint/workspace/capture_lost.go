@@ -12,7 +12,7 @@ import (
 
 // isObject reports whether the last capture has a file as it is, as an object.
 func (c *capture) isObject(f *surveyed) bool {
-	e, ok := c.last[f.entry.Path]
+	e, ok := c.before.at(f.entry.Path)
 	return ok && e.Blob == "" && f.known() && e.Digest == f.entry.Digest
 }
 

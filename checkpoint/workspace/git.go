@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,6 +88,9 @@ const endOfAnswer = "--end-of-answer"
 // program that could tell what is in it, is a *GitStateError: to go on as if
 // there were none would capture other files, and call what git has damaged.
 func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
+	if there, err := isBelowGit(dir); err != nil || !there {
+		return nil, err
+	}
 	g := &Git{commander: c, dir: dir, fs: store.OS()}
 	answer, err := g.output(ctx, nil, "rev-parse", "--is-inside-work-tree", endOfAnswer,
 		"--show-object-format", endOfAnswer, "--show-prefix", endOfAnswer,
@@ -116,6 +120,24 @@ func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
 		return nil, fmt.Errorf("look for the git work tree of %s: unknown object format %q", dir, g.format)
 	}
 	return g, nil
+}
+
+// isBelowGit reports whether a directory, or one above it, has something called
+// .git, without which there is no work tree: git takes longer to say so than many
+// a command takes for all it does.
+func isBelowGit(dir string) (bool, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
+	}
+	for at := real; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return true, nil // or git knows what it means
+		}
+		if at == filepath.Dir(at) {
+			return false, nil
+		}
+	}
 }
 
 // missingGit is for a machine without the git program: nil where nothing shows

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,7 +105,7 @@ func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(path string) bool {
-		_, listed := slices.BinarySearchFunc(l.Entries, path, func(e Entry, path string) int { return cmp.Compare(e.Path, path) })
+		_, listed := l.at(path)
 		return listed || w.excluded(strings.TrimSuffix(path, "/"))
 	}), nil
 }

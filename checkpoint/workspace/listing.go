@@ -82,6 +82,18 @@ func comparePaths(a, b []Entry) int {
 
 func same(a, b Entry) bool { return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest }
 
+// at returns the entry of a path. A listing that there is not has none.
+func (l *Listing) at(path string) (Entry, bool) {
+	if l == nil {
+		return Entry{}, false
+	}
+	i, there := slices.BinarySearchFunc(l.Entries, path, func(e Entry, path string) int { return cmp.Compare(e.Path, path) })
+	if !there {
+		return Entry{}, false
+	}
+	return l.Entries[i], true
+}
+
 // With returns the listing with some entries replaced or added. What cannot be
 // beside them gives way: what is below a path that is a file now, a file that
 // is a directory now, and an empty directory that is not empty any more. No entries

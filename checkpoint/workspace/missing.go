@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"prdrunner/checkpoint/objects"
 )
@@ -20,16 +22,22 @@ type Missing struct {
 
 // Missing returns the entries whose bytes are not there, or have another
 // length; deep: or are damaged, for which all of them are read.
-func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
-	_, missing, err := w.locate(ctx, entries, deep)
-	return missing, err
+func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (missing []Missing, err error) {
+	if deep {
+		_, missing, err = w.locate(ctx, entries)
+		return missing, err
+	}
+	if missing, err = w.notThere(ctx, entries); err != nil {
+		return nil, fmt.Errorf("look for what was kept: %w", err)
+	}
+	return missing, nil
 }
 
 // Readable reads all bytes and returns the entries that can be read, as Open can
 // read them: those whose blob is damaged, and whose object is not, without it.
 // The rest is missing.
 func (w *Workspace) Readable(ctx context.Context, entries []Entry) ([]Entry, []Missing, error) {
-	located, missing, err := w.locate(ctx, entries, true)
+	located, missing, err := w.locate(ctx, entries)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,27 +48,18 @@ func (w *Workspace) Readable(ctx context.Context, entries []Entry) ([]Entry, []M
 	return slices.DeleteFunc(located, func(e Entry) bool { return lost[e.Path] }), missing, nil
 }
 
-// locate finds out which entries can be had, and from where.
-func (w *Workspace) locate(ctx context.Context, entries []Entry, deep bool) (located []Entry, missing []Missing, err error) {
+// locate reads all bytes to find out which entries can be had, and from where.
+func (w *Workspace) locate(ctx context.Context, entries []Entry) (located []Entry, missing []Missing, err error) {
 	located = slices.Clone(entries)
 	reasons := make([]string, len(entries))
-	inGit, err := w.inGit(ctx, entries)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look for what was kept: %w", err)
-	}
 	all, err := w.newSources(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	err = w.each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, _ *cursor, i int) (err error) {
-		e := &located[i]
-		switch {
-		case e.Mode&^0o777 == ModeDir:
-		case deep:
+		if e := &located[i]; !e.isDir() {
 			err = all.use(func(s *source) error { return s.locate(ctx, e) })
 			reasons[i], err = unavailable(ctx, err)
-		case e.Blob == "" || !inGit[e.Blob]:
-			reasons[i], err = w.missingObject(*e)
 		}
 		return err
 	})
@@ -76,6 +75,61 @@ func (w *Workspace) locate(ctx context.Context, entries []Entry, deep bool) (loc
 		}
 	}
 	return located, missing, nil
+}
+
+// notThere returns the entries whose bytes neither git nor the objects have, as
+// far as that can be told without reading any.
+func (w *Workspace) notThere(ctx context.Context, entries []Entry) ([]Missing, error) {
+	inGit, err := w.inGit(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []int // as objects
+	for i, e := range entries {
+		if !e.isDir() && (e.Blob == "" || !inGit[e.Blob]) {
+			wanted = append(wanted, i)
+		}
+	}
+	if w.o.Objects == nil {
+		missing := make([]Missing, len(wanted))
+		for n, i := range wanted {
+			missing[n] = entries[i].missing(errNoObjects.Error())
+		}
+		return missing, nil
+	}
+	return w.notKept(ctx, entries, wanted)
+}
+
+// notKept returns those of the wanted entries of which there is no object. It goes
+// through them in the order of the objects' names, in which they cost least.
+func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
+	slices.SortFunc(wanted, func(a, b int) int { return strings.Compare(entries[a].Digest, entries[b].Digest) })
+	parts := slices.Collect(slices.Chunk(wanted, 4*chunkSize))
+	lost := make(map[int]Missing)
+	var mu sync.Mutex
+	err := w.each(ctx, len(parts), 1, func(_ context.Context, _ *cursor, n int) error {
+		refs := make([]objects.Ref, len(parts[n]))
+		for k, i := range parts[n] {
+			refs[k] = objects.Ref{Digest: entries[i].Digest, Size: entries[i].Size}
+		}
+		return w.o.Objects.CheckAll(refs, func(k int, err error) error {
+			reason, err := whyNoObject(refs[k], err)
+			if reason != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				lost[parts[n][k]] = entries[parts[n][k]].missing(reason)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	var missing []Missing
+	for _, i := range slices.Sorted(maps.Keys(lost)) {
+		missing = append(missing, lost[i])
+	}
+	return missing, nil
 }
 
 // locate reads the bytes of an entry, which names only the object afterwards
@@ -109,22 +163,23 @@ func (w *Workspace) inGit(ctx context.Context, entries []Entry) (map[string]bool
 	return w.o.Git.Has(ctx, blobs)
 }
 
-// missingObject says why there is no object of an entry, "" if there is.
-func (w *Workspace) missingObject(e Entry) (reason string, err error) {
-	what := ""
+// missing is the entry as one whose object can't be had.
+func (e Entry) missing(reason string) Missing {
 	if e.Blob != "" {
-		what = "git has no blob " + e.Blob + ", and "
+		reason = "git has no blob " + e.Blob + ", and " + reason
 	}
-	if w.o.Objects == nil {
-		return what + errNoObjects.Error(), nil
-	}
-	err = w.o.Objects.Check(objects.Ref{Digest: e.Digest, Size: e.Size})
+	return Missing{Path: e.Path, Reason: reason}
+}
+
+// whyNoObject says why there is no object, "" if there is.
+func whyNoObject(r objects.Ref, err error) (reason string, other error) {
 	var damaged *objects.DamagedError
 	switch {
+	case err == nil:
 	case errors.Is(err, fs.ErrNotExist):
-		return what + "there is no object " + e.Digest, nil
+		return "there is no object " + r.Digest, nil
 	case errors.As(err, &damaged):
-		return what + err.Error(), nil
+		return err.Error(), nil
 	}
 	return "", err
 }

@@ -165,6 +165,6 @@ func (c *capture) isKept(f *surveyed) bool {
 	if !f.known() {
 		return false
 	}
-	last, ok := c.last[f.entry.Path]
+	last, ok := c.before.at(f.entry.Path)
 	return f.index != "" && f.blob == f.index || ok && last.Digest == f.entry.Digest
 }

@@ -18,12 +18,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	if len(entries) == 0 || w.refusal == nil && len(leftOut)+len(w.cache.refusedFiles().paths) == 0 {
 		return nil, nil
 	}
-	c := &capture{w: w, survey: &survey{w: w}, last: map[string]Entry{}}
-	if last != nil {
-		for _, e := range last.Entries {
-			c.last[e.Path] = e
-		}
-	}
+	c := &capture{w: w, survey: &survey{w: w}, before: last}
 	index, err := w.indexed(ctx)
 	if err != nil {
 		return nil, err
