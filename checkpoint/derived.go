@@ -269,36 +269,29 @@ func (x *Session) writeIndex() error {
 	if err != nil {
 		return err
 	}
-	path := x.store.manifestPath(x.prd)
-	if err := store.WriteFile(x.store.fs, path, data); err != nil {
-		return &DerivedError{path, err}
+	names := []store.Name{{Path: x.store.manifestPath(x.prd), Data: [][]byte{data}}}
+	target, err := x.latestTarget(m.Latest)
+	if err == nil && target != d.latest {
+		names = append(names, store.Name{Path: filepath.Join(x.store.prdDir(x.prd), latestName), Target: target})
 	}
-	if err := x.writeLatest(m.Latest); err != nil {
-		return err
+	if err == nil {
+		err = store.Write(x.store.fs, names...)
 	}
-	d.index = x.acked
+	if err != nil {
+		return &DerivedError{names[0].Path, err}
+	}
+	d.index, d.latest = x.acked, target
 	return nil
 }
 
-func (x *Session) writeLatest(id string) error {
+// latestTarget is what the link names that is for people, "" for no link.
+func (x *Session) latestTarget(id string) (string, error) {
 	// Links need a privilege on Windows, and `latest` is a convenience.
 	if id == "" || runtime.GOOS == "windows" {
-		return nil
+		return x.derived.latest, nil
 	}
-	link := filepath.Join(x.store.prdDir(x.prd), latestName)
 	file, err := x.checkpoints().locate(id)
-	if err != nil {
-		return &DerivedError{link, err}
-	}
-	target := filepath.Join(checkpointsDir, filepath.Base(file))
-	if target == x.derived.latest {
-		return nil
-	}
-	if err := store.WriteSymlink(x.store.fs, target, link); err != nil {
-		return &DerivedError{link, err}
-	}
-	x.derived.latest = target
-	return nil
+	return filepath.Join(checkpointsDir, filepath.Base(file)), err
 }
 
 func (x *Session) writeDocument() error {

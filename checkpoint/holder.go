@@ -63,7 +63,8 @@ func readNote(fsys store.FS, path string) (*Holder, error) {
 }
 
 // writeNote puts the note of a holder, or with nil none, into a lock file. The
-// caller holds the lock.
+// caller holds the lock. That there is none need not be durable: a note that is
+// back after a power cut only has the next owner look more closely.
 func writeNote(fsys store.FS, path string, h *Holder) error {
 	var note []byte
 	if h != nil {
@@ -82,20 +83,30 @@ func writeNote(fsys store.FS, path string, h *Holder) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	_, err = f.WriteAt(record[noteOffset:], noteOffset)
-	if err == nil {
-		err = f.Sync()
-	}
+	fresh, err := replaceNote(f, record[noteOffset:], h != nil)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil {
+	if err == nil && fresh {
 		err = fsys.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+// replaceNote writes the record of a note, durably where that is asked for, and
+// reports whether it is the first one in its file.
+func replaceNote(f store.File, record []byte, durable bool) (fresh bool, err error) {
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.WriteAt(record, noteOffset)
+	}
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	return err == nil && info.Size() < noteOffset+noteLen, err
 }
 
 // newHolder describes this process.

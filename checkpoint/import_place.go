@@ -168,10 +168,8 @@ func (i *Import) placeObjects(ctx context.Context) (err error) {
 func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingImport) (dir string, err error) {
 	s := i.store
 	dir = filepath.Join(s.trashPath(), rand.Text())
-	for _, sub := range []string{"", checkpointsDir, logsDir} {
-		if err := store.MkdirAll(s.fs, filepath.Join(dir, sub)); err != nil {
-			return dir, err
-		}
+	if err := store.MkdirAll(s.fs, filepath.Join(dir, checkpointsDir), filepath.Join(dir, logsDir)); err != nil {
+		return dir, err
 	}
 	for _, m := range i.staged.Members {
 		if err := ctx.Err(); err != nil {

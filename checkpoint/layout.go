@@ -160,12 +160,14 @@ func (s *Store) checkLayout(prd string) error {
 
 // makePRDLayout creates what a session needs.
 func (s *Store) makePRDLayout(prd string) error {
+	var dirs []string
 	for _, name := range []string{"", logsDir, runDir, inboxDir} {
-		if err := store.MkdirAll(s.fs, filepath.Join(s.prdDir(prd), name)); err != nil {
-			return err
-		}
+		dirs = append(dirs, filepath.Join(s.prdDir(prd), name))
 	}
-	return nil
+	if s.o.Policy.Enabled {
+		dirs = append(dirs, filepath.Join(s.prdDir(prd), checkpointsDir))
+	}
+	return store.MkdirAll(s.fs, dirs...)
 }
 
 // maxEncoded is how long a name may be in that of a file. It leaves a file system

@@ -69,11 +69,15 @@ func (s *Store) Begin() *Batch {
 func (s *Store) prepare() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := store.MkdirAll(s.fs, s.dir); err != nil || s.anchored {
+	_, err := s.fs.Lstat(s.dir)
+	made := errors.Is(err, fs.ErrNotExist)
+	if err := store.MkdirAll(s.fs, s.dir); err != nil || s.anchored && !made {
 		return err
 	}
-	if err := s.fs.SyncDir(filepath.Dir(s.dir)); err != nil {
-		return fmt.Errorf("sync %s: %w", filepath.Dir(s.dir), err)
+	if !made {
+		if err := s.fs.SyncDir(filepath.Dir(s.dir)); err != nil {
+			return fmt.Errorf("sync %s: %w", filepath.Dir(s.dir), err)
+		}
 	}
 	s.anchored = true
 	return nil

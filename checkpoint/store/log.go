@@ -111,6 +111,8 @@ func (l *fileLog) open() error {
 		l.size = l.held.Size()
 	case !Same(l.made, l.held):
 		return ErrLogChanged
+	default: // the name was made durable with it
+		return nil
 	}
 	return l.fs.SyncDir(filepath.Dir(l.path))
 }

@@ -159,7 +159,7 @@ func TestHelpersAreDurable(t *testing.T) {
 	do(store.MkdirAll(m, "/a/b"))
 	do(store.MkdirAll(m, "/a/c"))
 	do(store.WriteFile(m, "/a/b/file", []byte("file")))
-	do(store.WriteSymlink(m, "file", "/a/c/link"))
+	do(store.Write(m, store.Name{Path: "/a/c/link", Target: "file"}))
 	do(store.NewBlobs(m, "/a/blobs").Put("blob", []byte("blob")))
 	log := store.OpenLog(m, "/a/log")
 	do(log.Append([]byte("one\n")))

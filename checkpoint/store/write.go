@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -79,16 +80,56 @@ func CreateTemp(fsys FS, path string) (File, string, error) {
 // written beside it, synced, renamed, and the directory synced. The content is
 // given in parts that follow one another.
 func WriteFile(fsys FS, path string, data ...[]byte) error {
-	temp, err := writeTemp(fsys, path, data...)
+	return Write(fsys, Name{Path: path, Data: data})
+}
+
+// Name is what stands under a name once it was written: a file of the given
+// content or, where it has a target, a symbolic link to that.
+type Name struct {
+	Path   string
+	Data   [][]byte // in parts that follow one another
+	Target string
+}
+
+// Write puts files and links at their paths, replacing what has the name: each
+// whole or not at all, in their order, and each directory synced once, at the end.
+func Write(fsys FS, names ...Name) error {
+	var dirs []string
+	for _, n := range names {
+		if err := n.write(fsys); err != nil {
+			return fmt.Errorf("write %s: %w", n.Path, err)
+		}
+		if dir := filepath.Dir(n.Path); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return syncDirs(fsys, dirs, "write", names[len(names)-1].Path)
+}
+
+// write gives the name, which is not durable yet.
+func (n Name) write(fsys FS) (err error) {
+	var temp string
+	if n.Target == "" {
+		temp, err = writeTemp(fsys, n.Path, n.Data...)
+	} else {
+		temp = tempName(n.Path)
+		err = fsys.Symlink(n.Target, temp)
+	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return err
 	}
-	if err := fsys.Rename(temp, path); err != nil {
+	if err = fsys.Rename(temp, n.Path); err != nil {
 		_ = fsys.Remove(temp) // a leftover is removed under the next lock
-		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := fsys.SyncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	return err
+}
+
+// syncDirs syncs directories, for something that was done to a path.
+func syncDirs(fsys FS, dirs []string, what, path string) error {
+	for _, dir := range dirs {
+		if err := fsys.SyncDir(dir); err != nil {
+			return fmt.Errorf("%s %s: %w", what, path, err)
+		}
 	}
 	return nil
 }
@@ -119,22 +160,6 @@ func writeTemp(fsys FS, path string, data ...[]byte) (string, error) {
 		return "", err
 	}
 	return name, nil
-}
-
-// WriteSymlink makes a symbolic link of the given name, replacing one.
-func WriteSymlink(fsys FS, target, path string) error {
-	temp := tempName(path)
-	if err := fsys.Symlink(target, temp); err != nil {
-		return fmt.Errorf("link %s: %w", path, err)
-	}
-	if err := fsys.Rename(temp, path); err != nil {
-		_ = fsys.Remove(temp)
-		return fmt.Errorf("link %s: %w", path, err)
-	}
-	if err := fsys.SyncDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("link %s: %w", path, err)
-	}
-	return nil
 }
 
 // maxRead bounds what ReadFile reads: far more than any file that is read whole
@@ -192,29 +217,42 @@ func OpenRegular(fsys FS, path string) (File, error) {
 	return f, nil
 }
 
-// MkdirAll makes a directory and those above it that are missing, each durable.
-func MkdirAll(fsys FS, dir string) error {
-	info, err := fsys.Lstat(dir)
-	if err == nil {
-		if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink {
-			return fmt.Errorf("make directory %s: a file of that name is there", dir)
-		}
-		return nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("make directory: %w", err)
-	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := MkdirAll(fsys, parent); err != nil {
+// MkdirAll makes directories and those above them that are missing, all durable:
+// each directory in which some were made is synced once, the outermost first.
+func MkdirAll(fsys FS, dirs ...string) error {
+	var parents []string
+	for _, dir := range dirs {
+		var err error
+		if parents, err = mkdirAll(fsys, dir, parents); err != nil {
 			return err
 		}
 	}
+	return syncDirs(fsys, parents, "make directory", dirs[len(dirs)-1])
+}
+
+// mkdirAll makes a directory, and adds those that are to be synced for it.
+func mkdirAll(fsys FS, dir string, parents []string) ([]string, error) {
+	info, err := fsys.Lstat(dir)
+	if err == nil {
+		if !info.IsDir() && info.Mode().Type() != fs.ModeSymlink {
+			err = fmt.Errorf("make directory %s: a file of that name is there", dir)
+		}
+		return parents, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return parents, fmt.Errorf("make directory: %w", err)
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if parents, err = mkdirAll(fsys, parent, parents); err != nil {
+			return parents, err
+		}
+	}
 	if err := fsys.Mkdir(dir, DirPerm); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make directory: %w", err)
+		return parents, fmt.Errorf("make directory: %w", err)
 	}
-	if err := fsys.SyncDir(parent); err != nil {
-		return fmt.Errorf("make directory %s: %w", dir, err)
+	if !slices.Contains(parents, parent) {
+		parents = append(parents, parent)
 	}
-	return nil
+	return parents, nil
 }

@@ -154,8 +154,8 @@ func testLinks(t *testing.T, p Place) {
 	if data, err := store.ReadFile(p.FS, b); err != nil || string(data) != "a" {
 		t.Errorf("the second name: %q, %v", data, err)
 	}
-	must(t, store.WriteSymlink(p.FS, "a", l))
-	must(t, store.WriteSymlink(p.FS, "b", l))
+	must(t, store.Write(p.FS, store.Name{Path: l, Target: "a"}))
+	must(t, store.Write(p.FS, store.Name{Path: l, Target: "b"}))
 	if target, err := p.FS.Readlink(l); err != nil || target != "b" {
 		t.Errorf("link to %q, %v", target, err)
 	}
