@@ -71,7 +71,11 @@ func keepers() []keeper {
 		{
 			name: floorName, keep: copied,
 			begin: func(v vault) error { return v.aside("copy") },
-			races: map[string][]string{captureFirst: copied, restore: {self, copyCommand, "copy", "tree/files"}},
+			races: map[string][]string{
+				captureFirst:     copied,
+				captureUnchanged: {self, lookCommand, "looked", "tree/files", "copy"}, // at what is kept, too
+				restore:          {self, copyCommand, "copy", "tree/files"},
+			},
 		},
 		{
 			name: floorName, keep: looked, // what is unchanged is kept already

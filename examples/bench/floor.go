@@ -18,6 +18,7 @@ const (
 	parseCommand  = "parse"
 	lookCommand   = "look"
 	copyCommand   = "copy"
+	lookCommand   = "look"
 	removeCommand = "remove"
 )
 
@@ -39,6 +40,8 @@ func runItself(args []string) (done bool, err error) {
 		return true, lookAndRecord(args[1], args[2])
 	case len(args) == 3 && args[0] == copyCommand:
 		return true, copyTree(args[1], args[2])
+	case len(args) > 2 && args[0] == lookCommand:
+		return true, lookAt(args[1], args[2:])
 	case len(args) == 2 && args[0] == removeCommand:
 		return true, removeAllBut(args[1])
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // syncs bounds how many files are synced at once.
@@ -128,6 +130,62 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// lookAt looks at every file of some trees, in as many directories at once as
+// there are CPUs, and makes durable how many bytes they have, in a new file.
+func lookAt(record string, trees []string) error {
+	var wg sync.WaitGroup
+	var size atomic.Int64
+	looked := newLimit(runtime.NumCPU())
+	for dirs := trees; len(dirs) > 0 && looked.err == nil; {
+		below := make([][]string, len(dirs))
+		for i, dir := range dirs {
+			looked.do(&wg, func() (err error) { below[i], err = lookIn(dir, &size); return err })
+		}
+		wg.Wait()
+		dirs = slices.Concat(below...)
+	}
+	if looked.err != nil {
+		return looked.err
+	}
+	return writeDurably(record, fmt.Sprintln(size.Load()))
+}
+
+// lookIn looks at the files of a directory, and returns the directories in it.
+func lookIn(dir string, size *atomic.Int64) (below []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			below = append(below, filepath.Join(dir, e.Name()))
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		size.Add(info.Size())
+	}
+	return below, nil
+}
+
+// writeDurably puts a file in place of another one.
+func writeDurably(name, data string) error {
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
 }
 
 // removeAllBut removes all files of the directories that match a pattern but the
