@@ -32,7 +32,7 @@ func (s *Store) open(n name) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := store.OpenRegular(s.fs, found.path)
+	f, err := s.fs.OpenFile(found.path, os.O_RDONLY, 0) // find has seen that it is a file
 	if err != nil {
 		return nil, fmt.Errorf("open object %s: %w", n.digest(), err)
 	}
@@ -68,7 +68,7 @@ func (s *Store) Clone(to *os.File, digest string) bool {
 	if err != nil || found.compressed {
 		return false
 	}
-	f, err := store.OpenRegular(s.fs, found.path)
+	f, err := s.fs.OpenFile(found.path, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}

@@ -39,6 +39,29 @@ func syncNamed(dir *os.Root, name string, op failpoint.Op) error {
 	return err
 }
 
+// renameBetween gives what has a name in one directory another one in another,
+// both of which cursors have entered. Names are no paths, so that they lead nowhere
+// else.
+func renameBetween(from *cursor, name string, to *cursor, newName string) error {
+	source, err := from.directory()
+	if err != nil {
+		return err
+	}
+	target, err := to.directory()
+	if err != nil {
+		return err
+	}
+	for {
+		err = unix.Renameat(int(source.Fd()), name, int(target.Fd()), newName)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return &os.LinkError{Op: "renameat", Old: name, New: newName, Err: err}
+		}
+	}
+}
+
 // isNotEmpty reports whether an error says that a directory is not empty.
 func isNotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)

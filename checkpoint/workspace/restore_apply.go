@@ -290,25 +290,24 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 	})
 }
 
-// renameOne gives one temporary file its name. That the directory is one is made
-// sure first: a rename follows links.
+// renameOne gives one temporary file its name, from one directory that is held
+// open into another: no path is looked up on the way, and no link followed.
 func (r *restore) renameOne(ctx context.Context, c, staged *cursor, i *item) error {
-	err := r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
-		if !i.removes() && !i.isDir {
-			if err := r.recheck(ctx, dir, i); err != nil {
-				return err
+	put := func(rename func(dir *os.Root) error) error {
+		return r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
+			if !i.removes() && !i.isDir {
+				if err := r.recheck(ctx, dir, i); err != nil {
+					return err
+				}
 			}
-		}
-		if i.stage == parent(i.Path) {
-			return dir.Rename(i.temp, native(base(i.Path)))
-		}
-		return nil
-	})
-	if err != nil || i.stage == parent(i.Path) {
-		return err
+			return rename(dir)
+		})
 	}
-	return r.locks.change(staged, i.stage, func(dir *os.Root) error {
-		return dir.Rename(i.temp, native(strings.TrimPrefix(i.Path[len(i.stage):], "/")))
+	if i.stage == parent(i.Path) {
+		return put(func(dir *os.Root) error { return dir.Rename(i.temp, native(base(i.Path))) })
+	}
+	return r.locks.change(staged, i.stage, func(*os.Root) error {
+		return put(func(*os.Root) error { return renameBetween(staged, i.temp, c, native(base(i.Path))) })
 	})
 }
 

@@ -153,7 +153,14 @@ func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
 		return err
 	}
 	pusher := store.NewPusher(staged{f})
-	err = s.writeAny(ctx, e, func() (io.Writer, error) { return pusher, errors.Join(pusher.Wait(), emptied(f)) })
+	clean := e.Size <= maxReread // nothing was cloned into it in vain
+	err = s.writeAny(ctx, e, func() (io.Writer, error) {
+		if clean {
+			clean = false
+			return pusher, nil
+		}
+		return pusher, errors.Join(pusher.Wait(), emptied(f))
+	})
 	if failed := pusher.Wait(); err == nil {
 		err = failed
 	}
