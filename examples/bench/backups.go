@@ -47,7 +47,6 @@ func keepers() []keeper {
 	add := git("add", "--all")
 	self, _ := os.Executable() // without it, the floor is left out as missing
 	copied := []string{self, copyCommand, "tree/files", "copy"}
-	looked := []string{self, lookCommand, "tree/files", "."}
 	return []keeper{
 		{
 			name: "runner", keep: build,
@@ -73,14 +72,9 @@ func keepers() []keeper {
 			begin: func(v vault) error { return v.aside("copy") },
 			races: map[string][]string{
 				captureFirst:     copied,
-				captureUnchanged: {self, lookCommand, "looked", "tree/files", "copy"}, // at what is kept, too
+				captureUnchanged: {self, lookCommand, ".", "tree/files", "copy"}, // at what is kept, too
 				restore:          {self, copyCommand, "copy", "tree/files"},
 			},
-		},
-		{
-			name: floorName, keep: looked, // what is unchanged is kept already
-			begin: func(vault) error { return nil },
-			races: map[string][]string{captureUnchanged: looked},
 		},
 	}
 }

@@ -18,7 +18,6 @@ const (
 	parseCommand  = "parse"
 	lookCommand   = "look"
 	copyCommand   = "copy"
-	lookCommand   = "look"
 	removeCommand = "remove"
 )
 
@@ -36,12 +35,10 @@ func runItself(args []string) (done bool, err error) {
 		return true, parseFile(args[1])
 	case len(args) == 2 && args[0] == lookCommand:
 		return true, lookAt(args[1])
-	case len(args) == 3 && args[0] == lookCommand:
-		return true, lookAndRecord(args[1], args[2])
+	case len(args) > 2 && args[0] == lookCommand:
+		return true, lookAndRecord(args[1], args[2:])
 	case len(args) == 3 && args[0] == copyCommand:
 		return true, copyTree(args[1], args[2])
-	case len(args) > 2 && args[0] == lookCommand:
-		return true, lookAt(args[1], args[2:])
 	case len(args) == 2 && args[0] == removeCommand:
 		return true, removeAllBut(args[1])
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,16 +9,14 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // syncs bounds how many files are synced at once.
 const syncs = 32
 
-// lookAndRecord looks at a tree, and leaves a durable record of that in another
-// directory.
-func lookAndRecord(tree, dir string) error {
-	if err := lookAt(tree); err != nil {
+// lookAndRecord looks at trees, and leaves a durable record of that in a directory.
+func lookAndRecord(dir string, trees []string) error {
+	if err := lookAt(trees...); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(dir, recordFile)
@@ -29,11 +26,11 @@ func lookAndRecord(tree, dir string) error {
 	return errors.Join(appendDurably(f, recordLine(chainLine)), f.Close(), syncDir(dir))
 }
 
-// lookAt lists each directory of a tree once, as many at once as there are CPUs,
-// and asks of each file what it is.
-func lookAt(tree string) error {
+// lookAt lists each directory of some trees once, as many at once as there are
+// CPUs, and asks of each file what it is.
+func lookAt(trees ...string) error {
 	looked := newLimit(runtime.NumCPU())
-	for dirs := []string{tree}; len(dirs) > 0 && looked.err == nil; {
+	for dirs := trees; len(dirs) > 0 && looked.err == nil; {
 		below := make([][]string, len(dirs))
 		var wg sync.WaitGroup
 		for i, dir := range dirs {
@@ -130,62 +127,6 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// lookAt looks at every file of some trees, in as many directories at once as
-// there are CPUs, and makes durable how many bytes they have, in a new file.
-func lookAt(record string, trees []string) error {
-	var wg sync.WaitGroup
-	var size atomic.Int64
-	looked := newLimit(runtime.NumCPU())
-	for dirs := trees; len(dirs) > 0 && looked.err == nil; {
-		below := make([][]string, len(dirs))
-		for i, dir := range dirs {
-			looked.do(&wg, func() (err error) { below[i], err = lookIn(dir, &size); return err })
-		}
-		wg.Wait()
-		dirs = slices.Concat(below...)
-	}
-	if looked.err != nil {
-		return looked.err
-	}
-	return writeDurably(record, fmt.Sprintln(size.Load()))
-}
-
-// lookIn looks at the files of a directory, and returns the directories in it.
-func lookIn(dir string, size *atomic.Int64) (below []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			below = append(below, filepath.Join(dir, e.Name()))
-			continue
-		}
-		info, err := e.Info()
-		if err != nil {
-			return nil, err
-		}
-		size.Add(info.Size())
-	}
-	return below, nil
-}
-
-// writeDurably puts a file in place of another one.
-func writeDurably(name, data string) error {
-	f, err := os.Create(name + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(name))
 }
 
 // removeAllBut removes all files of the directories that match a pattern but the
