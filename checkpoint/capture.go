@@ -186,7 +186,7 @@ func RecordedFiles(s *State) []workspace.Entry { return recordedEntries(s, 0) }
 // of a state, sorted.
 func leftOut(l *workspace.Listing, s *State) []string {
 	paths := slices.Clone(l.LeftOut)
-	for _, list := range artifactLists(s) {
+	for list := range artifactLists(s) {
 		for _, a := range list {
 			if a.LeftOut {
 				paths = append(paths, string(a.Path))

@@ -48,7 +48,7 @@ func (n *needed) addHead(s *State) {
 
 // addState adds what a state needs to be gone on from, or back to.
 func (n *needed) addState(s *State) {
-	for _, list := range artifactLists(s) {
+	for list := range artifactLists(s) {
 		if n.lists[&list[0]] >= len(list) {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -69,7 +70,7 @@ func (r *references) add(digest string, size int64) bool {
 
 // addState adds what a state needs to be gone on from, or back to.
 func (r *references) addState(ctx context.Context, s *State) error {
-	for _, list := range artifactLists(s) {
+	for list := range artifactLists(s) {
 		r.addArtifacts(list)
 	}
 	return r.addCaptures(ctx, s)
@@ -118,17 +119,20 @@ const listedBytes = 512
 // shallowSize is more than a capture holds with its listing.
 func (c *Capture) shallowSize() int64 { return c.Bytes + listedBytes*int64(c.Files) }
 
-// artifactLists are the artifacts that a state has on record and whose bytes
-// were not given up since.
-func artifactLists(s *State) [][]Artifact {
-	var lists [][]Artifact
-	for w := range s.Records() {
-		if len(w.Artifacts) > 0 && !s.gaveUp(w) {
-			lists = append(lists, w.Artifacts)
+// artifactLists yields the artifacts of each workstream of a state that has any.
+func artifactLists(s *State) iter.Seq[[]Artifact] {
+	return func(yield func([]Artifact) bool) {
+		for w := range s.Records() {
+			if s.holdsArtifacts(w) && !yield(w.Artifacts) {
+				return
+			}
 		}
 	}
-	return lists
 }
+
+// holdsArtifacts reports whether a workstream has artifacts on record whose bytes
+// were not given up since.
+func (s *State) holdsArtifacts(w *Workstream) bool { return len(w.Artifacts) > 0 && !s.gaveUp(w) }
 
 // gaveUp reports whether the bytes of a workstream's artifacts went when the
 // session was emptied.

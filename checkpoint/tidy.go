@@ -149,5 +149,13 @@ func (x *Session) empty(ctx context.Context, t *TidyResult) (bool, error) {
 // pinned, or spared.
 func (s *State) isEmpty(spared map[string]string) bool {
 	others := slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return !ref.Pinned && spared[ref.ID] == "" })
-	return !others && s.Capture == nil && s.RunCapture == nil && len(artifactLists(s)) == 0
+	if others || s.Capture != nil || s.RunCapture != nil {
+		return false
+	}
+	for w := range s.Records() {
+		if s.holdsArtifacts(w) {
+			return false
+		}
+	}
+	return true
 }

@@ -144,7 +144,7 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 func (l *ledger) addCheckpoints(ctx context.Context, r *recordedSession) error {
 	return l.s.visit(ctx, r, visitor{wanted: r.wanted(), state: func(id string, at *State) error {
 		held := l.usage.Held[id]
-		for _, list := range artifactLists(at) {
+		for list := range artifactLists(at) {
 			held.Blobs = append(held.Blobs, l.ofArtifacts(list)...)
 		}
 		captures := []*Capture{at.Capture, at.RunCapture}
