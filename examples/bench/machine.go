@@ -12,6 +12,7 @@ import (
 // machine is where and when a race was held, and who took part.
 type machine struct {
 	Date     string            `json:"date"`
+	Commit   string            `json:"commit,omitempty"` // of what was raced; with "-dirty" where it was changed since
 	System   string            `json:"system"`
 	CPUs     int               `json:"cpus"`
 	Model    string            `json:"model,omitempty"` // of the CPUs
@@ -25,14 +26,17 @@ func thisMachine(work string) machine {
 		Date: time.Now().Format(time.DateOnly), System: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs: runtime.NumCPU(), Go: runtime.Version(), Versions: map[string]string{},
 	}
+	if commit := lines(exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12").Output()); len(commit) > 0 {
+		m.Commit = commit[0]
+	}
 	for _, line := range lines(os.ReadFile("/proc/cpuinfo")) {
 		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
 			m.Model = strings.TrimSpace(value)
 			break
 		}
 	}
-	if kind := lines(exec.Command("stat", "--file-system", "--format", "%T", work).Output()); len(kind) > 0 {
-		m.Files = kind[0]
+	if kind := lines(exec.Command("df", "--output=fstype", work).Output()); len(kind) > 1 {
+		m.Files = kind[1] // below its heading
 	}
 	for _, peer := range []string{"make", "ninja", "task", "snakemake", "restic", "git"} {
 		version := "--version"

@@ -66,9 +66,13 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "run the contests whose name matches `REGEXP`")
 	flag.StringVar(&o.dir, "dir", "", "work below `DIR`, and not in the directory for temporary files")
 	flag.StringVar(&o.json, "json", "", "write the figures to `FILE`, too")
+	flag.StringVar(&o.table, "table", "", "race nothing, but print the targets in `FILE`, which -json wrote, as Markdown")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if o.table != "" {
+		exit(printTable(o.table, os.Stdout))
+	}
 	exit(bench(ctx, o, os.Stdout, os.Stderr))
 }
 
@@ -81,8 +85,8 @@ func exit(err error) {
 }
 
 type options struct {
-	small           bool
-	only, dir, json string
+	small                  bool
+	only, dir, json, table string
 }
 
 func bench(ctx context.Context, o options, out, log io.Writer) error {

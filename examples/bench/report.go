@@ -63,9 +63,9 @@ func (r report) print(w io.Writer) {
 		return
 	}
 	_, _ = fmt.Fprintln(w, "\ntargets")
-	line("", "is", "at most", "floor", "")
+	line(headings()...)
 	for _, m := range r.Targets {
-		line(m.What, fmt.Sprintf("%.2f%s", m.Is, m.Unit), fmt.Sprintf("%g%s", m.AtMost, m.Unit), m.floor(), m.verdict(r.Small))
+		line(m.cells(r.Small)...)
 	}
 	_ = t.Flush()
 }
@@ -76,6 +76,14 @@ func (r result) known(of func(sample) float64, format string) string {
 		return fmt.Sprintf(format, figure)
 	}
 	return ""
+}
+
+// headings are those of the cells of a target.
+func headings() []string { return []string{"", "is", "at most", "floor", ""} }
+
+// cells are what is shown of a target.
+func (m measured) cells(small bool) []string {
+	return []string{m.What, fmt.Sprintf("%.2f%s", m.Is, m.Unit), fmt.Sprintf("%g%s", m.AtMost, m.Unit), m.floor(), m.verdict(small)}
 }
 
 // near is how many times the floor is close enough where a target can't be met.

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// printTable prints the targets of a report that was written as JSON, as Markdown.
+func printTable(file string, w io.Writer) error {
+	r, err := readReport(file)
+	if err == nil {
+		_, err = io.WriteString(w, r.table())
+	}
+	return err
+}
+
+func readReport(file string) (report, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return report{}, err
+	}
+	var r report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return report{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return r, nil
+}
+
+// table is when and where the report is from, and its targets, as Markdown.
+func (r report) table() string {
+	var b strings.Builder
+	row := func(cells ...string) { _, _ = fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	_, _ = fmt.Fprintf(&b, "%s, at commit %s:\n\n", r.Machine, r.Machine.Commit)
+	row(headings()...)
+	row("---", "---", "---", "---", "---")
+	for _, m := range r.Targets {
+		row(m.cells(r.Small)...)
+	}
+	return b.String()
+}
