@@ -117,8 +117,8 @@ func runNoOps(b *testing.B, n int) {
 		b.Fatal(err)
 	}
 	per := float64(n)
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/per/float64(max(b.N, 1)), "µs/boundary")
-	b.ReportMetric(float64(fsys.bytes.Load())/per, "B/boundary")
-	b.ReportMetric(float64(fsys.syncs.Load())/per, "fsyncs/boundary")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/per/float64(max(b.N, 1)), "µs/workstream")
+	b.ReportMetric(float64(fsys.bytes.Load())/per, "B/workstream")
+	b.ReportMetric(float64(fsys.syncs.Load())/per, "fsyncs/workstream")
 	b.StartTimer()
 }
