@@ -31,15 +31,15 @@ func (s *Store) Sessions(prd string) ([]StoredSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []StoredSession
-	for _, id := range prds {
-		of, err := s.sessionsOf(id)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, of...)
+	found := make([][]StoredSession, len(prds))
+	err = atOnce(len(prds), func(i int) (err error) {
+		found[i], err = s.sessionsOf(prds[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	return slices.Concat(found...), nil
 }
 
 // allPRDs returns the ids of which anything may be kept, sorted.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -91,8 +90,17 @@ func (d checkpointDir) refuseNewer() error {
 	if err != nil {
 		return fmt.Errorf("look for checkpoints: %w", err)
 	}
+	if len(names) == 0 {
+		return nil
+	}
+	dir, err := store.OpenDir(d.fs, d.dir)
+	if err != nil {
+		return fmt.Errorf("look for checkpoints: %w", err)
+	}
+	defer func() { _ = dir.Close() }() // only read from
+	known := versions{dir: dir}
 	for _, name := range names {
-		if _, ok := checkpointOf(name); !ok || d.namesVersion(name) {
+		if _, ok := checkpointOf(name); !ok || known.begins(name) {
 			continue
 		}
 		stored, err := d.readNamed(name)
@@ -107,20 +115,29 @@ func (d checkpointDir) refuseNewer() error {
 	return nil
 }
 
-// namesVersion reports whether a file that is not compressed begins with a
-// version that is known. It reads little of it.
-func (d checkpointDir) namesVersion(name string) bool {
+// versions looks at how the files of a directory begin, most of which begin alike.
+type versions struct {
+	dir  *store.Dir
+	last [len(`{"format_version":"` + FormatVersion + `",`)]byte // of the one that was known last; no JSON begins with zeros
+}
+
+// begins reports whether a file that is not compressed begins with a version that
+// is known. It reads little of it.
+func (v *versions) begins(name string) bool {
 	if strings.HasSuffix(name, zstExt) {
 		return false
 	}
-	f, err := store.OpenRegular(d.fs, filepath.Join(d.dir, name))
-	if err != nil {
+	begin := v.last
+	if v.dir.Begin(name, begin[:]) != nil {
 		return false
 	}
-	begin := make([]byte, len(`{"format_version":"`+FormatVersion+`",`))
-	_, err = io.ReadFull(f, begin)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if begin == v.last {
+		return true
+	}
+	object := append(begin[:len(begin)-1:len(begin)-1], '}')
+	if checkVersion("", object) != nil {
 		return false
 	}
-	return checkVersion("", append(begin[:len(begin)-1], '}')) == nil
+	v.last = begin
+	return true
 }

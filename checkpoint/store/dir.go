@@ -1,13 +1,14 @@
 package store
 
 import (
+	"io"
 	"io/fs"
 	"path/filepath"
 )
 
-// Dir looks at many names of one directory. In one of the operating system each
-// costs a system call and nothing else. It belongs to one goroutine, and is to be
-// closed.
+// Dir looks at many files of one directory. In one of the operating system that
+// costs the system calls that it must and nothing else. It belongs to one goroutine,
+// and is to be closed.
 type Dir struct {
 	fs   FS
 	path string
@@ -36,6 +37,23 @@ func (d *Dir) Lstat(name string) (mode fs.FileMode, size int64, err error) {
 		return 0, 0, err
 	}
 	return info.Mode(), info.Size(), nil
+}
+
+// Begin fills a buffer with the beginning of a regular file. One that is shorter
+// is an io.ErrUnexpectedEOF or io.EOF, and what is no file an ErrNotRegular.
+func (d *Dir) Begin(name string, buf []byte) error {
+	if d.open != nil {
+		return d.open.begin(name, buf)
+	}
+	f, err := OpenRegular(d.fs, filepath.Join(d.path, name))
+	if err != nil {
+		return err
+	}
+	_, err = io.ReadFull(f, buf)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
 }
 
 // Close closes the directory.

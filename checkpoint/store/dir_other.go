@@ -11,4 +11,6 @@ func newOpenDir(string) (*openDir, error) { return nil, nil }
 
 func (*openDir) lstat(string) (fs.FileMode, int64, error) { return 0, 0, fs.ErrInvalid }
 
+func (*openDir) begin(string, []byte) error { return fs.ErrInvalid }
+
 func (*openDir) close() error { return nil }

@@ -4,8 +4,9 @@ package store
 
 import (
 	"errors"
+	"io"
 	"io/fs"
-	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,27 +18,35 @@ type openDir struct {
 }
 
 func newOpenDir(path string) (*openDir, error) {
+	var fd int
+	err := uninterrupted(func() (err error) {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return &openDir{fd, path}, nil
+}
+
+// uninterrupted calls a function of the system until no signal cuts it short.
+func uninterrupted(do func() error) error {
 	for {
-		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err == nil {
-			return &openDir{fd, path}, nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		if err := do(); !errors.Is(err, unix.EINTR) {
+			return err
 		}
 	}
 }
 
+func (d *openDir) failed(op, name string, err error) error {
+	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: err}
+}
+
 func (d *openDir) lstat(name string) (fs.FileMode, int64, error) {
 	var st unix.Stat_t
-	for {
-		err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return 0, 0, &fs.PathError{Op: "lstat", Path: d.path + string(os.PathSeparator) + name, Err: err}
-		}
+	err := uninterrupted(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err != nil {
+		return 0, 0, d.failed("lstat", name, err)
 	}
 	mode := fs.FileMode(st.Mode & 0o777)
 	switch st.Mode & unix.S_IFMT {
@@ -50,6 +59,41 @@ func (d *openDir) lstat(name string) (fs.FileMode, int64, error) {
 		mode |= fs.ModeIrregular
 	}
 	return mode, st.Size, nil
+}
+
+// begin waits for no other end of a pipe.
+func (d *openDir) begin(name string, buf []byte) (err error) {
+	var fd int
+	err = uninterrupted(func() (err error) {
+		fd, err = unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return d.failed("open", name, err)
+	}
+	defer func() { _ = unix.Close(fd) }() // it was only read
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return d.failed("stat", name, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return d.failed("read", name, ErrNotRegular)
+	}
+	if _, err := io.ReadFull(descriptor(fd), buf); err != nil {
+		return d.failed("read", name, err)
+	}
+	return nil
+}
+
+// descriptor reads an open file, past nothing that package os does for one.
+type descriptor int
+
+func (d descriptor) Read(p []byte) (n int, err error) {
+	err = uninterrupted(func() (err error) { n, err = unix.Read(int(d), p); return err })
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return max(n, 0), err
 }
 
 func (d *openDir) close() error {

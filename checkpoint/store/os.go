@@ -30,7 +30,7 @@ func (osFS) Symlink(target, name string) error { return os.Symlink(target, name)
 
 func (osFS) Readlink(name string) (string, error) { return os.Readlink(name) }
 
-func (osFS) Remove(name string) error { return os.Remove(name) }
+func (osFS) Remove(name string) error { return remove(name) }
 
 func (osFS) SyncDir(name string) error { return syncDir(name) }
 

@@ -2,7 +2,22 @@
 
 package store
 
-import "os"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// remove is os.Remove, which tries twice before it says that there is nothing.
+func remove(name string) error {
+	if err := syscall.Unlink(name); err == nil {
+		return nil
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return &fs.PathError{Op: "remove", Path: name, Err: err}
+	}
+	return os.Remove(name)
+}
 
 func syncDir(name string) error {
 	d, err := os.Open(name)

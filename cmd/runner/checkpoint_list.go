@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,19 +90,31 @@ func runCheckpointList(_ context.Context, env *environment, o checkpointListOpti
 	if o.json {
 		return writeJSON(env.stdout, newCheckpointList(env, sessions))
 	}
-	var b strings.Builder
-	for i, at := range sessions {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		if err := writeCheckpoints(&b, env, at); err != nil {
-			return err
-		}
-	}
 	if len(sessions) == 0 {
-		fmt.Fprintf(&b, "There is no session of a pipeline whose type is %q\n", o.label)
+		_, err := fmt.Fprintf(env.stdout, "There is no session of a pipeline whose type is %q\n", o.label)
+		return err
 	}
-	_, err = io.WriteString(env.stdout, b.String())
+	return showCheckpoints(env, sessions)
+}
+
+// showCheckpoints lays out the checkpoints of each session beside those of the
+// others, and then shows them one after the other.
+func showCheckpoints(env *environment, sessions []checkpoint.StoredSession) error {
+	shown, errs := make([]strings.Builder, len(sessions)), make([]error, len(sessions))
+	var all sync.WaitGroup
+	for i, at := range sessions {
+		all.Go(func() {
+			if i > 0 {
+				shown[i].WriteString("\n")
+			}
+			errs[i] = writeCheckpoints(&shown[i], env, at)
+		})
+	}
+	all.Wait()
+	err := errors.Join(errs...)
+	for i := 0; i < len(shown) && err == nil; i++ {
+		_, err = io.WriteString(env.stdout, shown[i].String())
+	}
 	return err
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -52,8 +54,12 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error
 	fmt.Fprintln(tw, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS")
 	current := st.CurrentCheckpoint()
 	for _, c := range st.Checkpoints {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			orNone(names[c.ID], "-"), c.ID, step(c), c.Trigger, c.CreatedAt.UTC().Format(time.DateTime), changed(c), listStatus(c, c == current))
+		row := []string{
+			orNone(names[c.ID], "-"), c.ID, step(c), string(c.Trigger), c.CreatedAt.UTC().Format(time.DateTime), changed(c), listStatus(c, c == current),
+		}
+		if _, err := io.WriteString(tw, strings.Join(row, "\t")+"\n"); err != nil {
+			return err
+		}
 	}
 	return tw.Flush()
 }
@@ -125,7 +131,7 @@ func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.Stat
 // step is the step of a checkpoint with its name.
 func step(c *checkpoint.CheckpointRef) string {
 	if c.StepName == "" {
-		return fmt.Sprint(c.Step)
+		return strconv.Itoa(c.Step)
 	}
-	return fmt.Sprintf("%d - %s", c.Step, view.OneLine(c.StepName))
+	return strconv.Itoa(c.Step) + " - " + view.OneLine(c.StepName)
 }

@@ -31,7 +31,7 @@ func OneLine(s string) string {
 
 func isClean(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if b := s[i]; b < ' ' && b != '\n' && b != '\t' || b >= 0x7f {
+		if !isPlain(s[i]) {
 			return false
 		}
 	}
@@ -73,14 +73,36 @@ func NewRevealer(w io.Writer) *Cleaner { return &Cleaner{w: w, reveal: true} }
 // Write implements io.Writer.
 func (c *Cleaner) Write(b []byte) (int, error) {
 	c.out.Reset()
-	for _, x := range b {
-		c.step(x)
+	c.out.Grow(len(b))
+	for rest := b; len(rest) > 0; {
+		if n := c.asIs(rest); n > 0 {
+			c.out.Write(rest[:n])
+			rest = rest[n:]
+			continue
+		}
+		c.step(rest[0])
+		rest = rest[1:]
 	}
 	if _, err := c.w.Write(c.out.Bytes()); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
+
+// asIs is how many of the bytes that come next stay as they are.
+func (c *Cleaner) asIs(b []byte) int {
+	if c.state != ground || c.cr || len(c.partial) > 0 {
+		return 0
+	}
+	n := 0
+	for n < len(b) && isPlain(b[n]) {
+		n++
+	}
+	return n
+}
+
+// isPlain reports whether a terminal shows a byte and does nothing else with it.
+func isPlain(b byte) bool { return b >= ' ' && b < 0x7f || b == '\n' || b == '\t' }
 
 // Close writes what is left of a character that was never completed.
 func (c *Cleaner) Close() error {

@@ -41,6 +41,7 @@ func TestFS(t *testing.T, fresh func(t *testing.T) Place) {
 	t.Run("names", func(t *testing.T) { testNames(t, fresh(t)) })
 	t.Run("links", func(t *testing.T) { testLinks(t, fresh(t)) })
 	t.Run("locks", func(t *testing.T) { testLocks(t, fresh(t)) })
+	t.Run("dir", func(t *testing.T) { testDir(t, fresh(t)) })
 	t.Run("helpers", func(t *testing.T) { testHelpers(t, fresh(t)) })
 }
 
@@ -204,6 +205,37 @@ func testLocks(t *testing.T, p Place) {
 	_, err = p.FS.TryLock(path, false)
 	expect(t, "beside the new file's lock", err, store.ErrLocked)
 	must(t, other.Unlock())
+}
+
+func testDir(t *testing.T, p Place) {
+	must(t, store.MkdirAll(p.FS, filepath.Join(p.Dir, "below")))
+	must(t, store.Write(p.FS,
+		store.Name{Path: filepath.Join(p.Dir, "file"), Data: []byte("four")},
+		store.Name{Path: filepath.Join(p.Dir, "link"), Target: "file"}))
+	d, err := store.OpenDir(p.FS, p.Dir)
+	must(t, err)
+	for name, want := range map[string]fs.FileMode{"below": fs.ModeDir, "file": 0, "link": fs.ModeSymlink} {
+		mode, size, err := d.Lstat(name)
+		if err != nil || mode.Type() != want || name == "file" && size != 4 {
+			t.Errorf("%s is %v of %d bytes, %v", name, mode, size, err)
+		}
+	}
+	_, _, err = d.Lstat("gone")
+	expect(t, "look at what is missing", err, fs.ErrNotExist)
+	for name, want := range map[string]error{"file": nil, "gone": fs.ErrNotExist} {
+		begin := make([]byte, 3)
+		expect(t, "begin "+name, d.Begin(name, begin), want)
+		if want == nil && string(begin) != "fou" {
+			t.Errorf("%s begins with %q", name, begin)
+		}
+	}
+	expect(t, "begin what is short", d.Begin("file", make([]byte, 5)), io.ErrUnexpectedEOF)
+	for _, name := range []string{"below", "link"} {
+		if d.Begin(name, make([]byte, 1)) == nil {
+			t.Errorf("%s is read", name)
+		}
+	}
+	must(t, d.Close())
 }
 
 func testHelpers(t *testing.T, p Place) {
