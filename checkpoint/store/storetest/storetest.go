@@ -210,7 +210,7 @@ func testLocks(t *testing.T, p Place) {
 func testDir(t *testing.T, p Place) {
 	must(t, store.MkdirAll(p.FS, filepath.Join(p.Dir, "below")))
 	must(t, store.Write(p.FS,
-		store.Name{Path: filepath.Join(p.Dir, "file"), Data: []byte("four")},
+		store.Name{Path: filepath.Join(p.Dir, "file"), Data: [][]byte{[]byte("four")}},
 		store.Name{Path: filepath.Join(p.Dir, "link"), Target: "file"}))
 	d, err := store.OpenDir(p.FS, p.Dir)
 	must(t, err)
