@@ -69,15 +69,22 @@ func (s *Store) Begin() *Batch {
 func (s *Store) prepare() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	parent := filepath.Dir(s.dir)
 	_, err := s.fs.Lstat(s.dir)
-	made := errors.Is(err, fs.ErrNotExist)
-	if err := store.MkdirAll(s.fs, s.dir); err != nil || s.anchored && !made {
+	if errors.Is(err, fs.ErrNotExist) {
+		s.anchored = false
+		if err = store.MkdirAll(s.fs, parent); err == nil {
+			err = s.fs.Mkdir(s.dir, store.DirPerm)
+		}
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		err = store.MkdirAll(s.fs, s.dir) // which is there, and may be no directory
+	}
+	if err != nil || s.anchored {
 		return err
 	}
-	if !made {
-		if err := s.fs.SyncDir(filepath.Dir(s.dir)); err != nil {
-			return fmt.Errorf("sync %s: %w", filepath.Dir(s.dir), err)
-		}
+	if err := s.fs.SyncDir(parent); err != nil {
+		return fmt.Errorf("sync %s: %w", parent, err)
 	}
 	s.anchored = true
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -279,3 +280,22 @@ func gitFails(dir string, args ...string) (string, error) {
 type failing struct{ err error }
 
 func (f failing) Run(context.Context, workspace.Command) error { return f.err }
+
+// nobody is a Commander that starts nothing.
+type nobody struct{ t *testing.T }
+
+func (n nobody) Run(_ context.Context, c workspace.Command) error {
+	n.t.Errorf("%q was started", c.Args)
+	return exec.ErrNotFound
+}
+
+// TestOpenGitWithoutAny: where nothing is called .git, no git is asked.
+func TestOpenGitWithoutAny(t *testing.T) {
+	t.Parallel()
+	if g, err := workspace.OpenGit(t.Context(), nobody{t}, t.TempDir()); g != nil || err != nil {
+		t.Errorf("%v, %v", g, err)
+	}
+	if _, err := workspace.OpenGit(t.Context(), nobody{t}, filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
