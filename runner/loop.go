@@ -61,7 +61,7 @@ type loop struct {
 	backlog  []continuation       // in the order of seq
 	events   chan func()          // what goroutines report
 	crew     chan func()          // work for those of them that have nothing to do
-	window   *time.Timer          // open while a commit waits for company
+	window   *time.Timer          // open while a commit waits for company, and for a while after one
 	windowed bool
 
 	status       stopReason
@@ -178,25 +178,30 @@ func (l *loop) leaveQueue() {
 	}
 }
 
-// commit hands what happened to the journal: at once if something waits for it
-// and nothing else would happen meanwhile, else within the commit window. So the
-// start of work that is over soon stands in one line with its end.
+// commit hands what happened to the journal: at once if something waits for it, or
+// no other commit came shortly before, else within the commit window. So in a chain
+// the start of work that is over soon stands in one line with its end.
 func (l *loop) commit() {
 	if l.fatal != nil || !l.x.Pending() {
 		return
 	}
-	starved := len(l.backlog) > 0 && (len(l.queue) == 0 || l.busy == 0)
-	if starved || len(l.backlog) >= maxUnacknowledged {
+	starved := len(l.queue) == 0 || l.busy == 0
+	if starved && (len(l.backlog) > 0 || !l.windowed) || len(l.backlog) >= maxUnacknowledged {
 		l.flush()
 		return
 	}
+	l.openWindow()
+}
+
+// openWindow has what happens from now on wait for company, but not for long.
+func (l *loop) openWindow() {
 	if !l.windowed {
 		l.windowed = true
 		l.window.Reset(commitWindow)
 	}
 }
 
-// flush hands it over now, and closes the window: what comes next has one of its own.
+// flush hands everything over and closes the window.
 func (l *loop) flush() {
 	l.windowed = false
 	l.window.Stop()
@@ -210,6 +215,9 @@ func (l *loop) acknowledge(a checkpoint.Ack) {
 	if err != nil {
 		l.broken(err)
 		return
+	}
+	if len(l.queue) == 0 { // what this lets begin may be over soon
+		l.openWindow()
 	}
 	l.durable(c)
 }
