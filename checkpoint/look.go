@@ -34,7 +34,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 	}
 	g.atMost = files.files
 	for _, p := range places {
-		r := &recordedSession{place: p, state: x.live.state}
+		r := &recordedSession{place: p, state: x.State()}
 		if p.kind != PlaceCurrent {
 			if r, err = x.store.record(p); err != nil || r.state == nil {
 				continue // collecting says so, if it comes to that

@@ -115,7 +115,7 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return nil, err
 	}
-	records, err := x.store.recordsOf(x.prd, x.live.state)
+	records, err := x.store.recordsOf(x.prd, x.State())
 	if err != nil {
 		return nil, err
 	}
