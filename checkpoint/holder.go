@@ -83,11 +83,11 @@ func writeNote(fsys store.FS, path string, h *Holder) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	fresh, err := replaceNote(f, record[noteOffset:], h != nil)
+	named, err := replaceNote(f, record[noteOffset:], h != nil)
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
-	if err == nil && fresh {
+	if err == nil && h != nil && !named {
 		err = fsys.SyncDir(filepath.Dir(path))
 	}
 	if err != nil {
@@ -97,16 +97,19 @@ func writeNote(fsys store.FS, path string, h *Holder) error {
 }
 
 // replaceNote writes the record of a note, durably where that is asked for, and
-// reports whether it is the first one in its file.
-func replaceNote(f store.File, record []byte, durable bool) (fresh bool, err error) {
-	info, err := f.Stat()
-	if err == nil {
-		_, err = f.WriteAt(record, noteOffset)
+// reports whether the file's name is durable: who left a blank note had made it so.
+func replaceNote(f store.File, record []byte, durable bool) (named bool, err error) {
+	was := make([]byte, len(record))
+	if n, err := f.ReadAt(was, noteOffset); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	} else if n == len(was) {
+		named = len(bytes.TrimSpace(was)) == 0
 	}
+	_, err = f.WriteAt(record, noteOffset)
 	if err == nil && durable {
 		err = f.Sync()
 	}
-	return err == nil && info.Size() < noteOffset+noteLen, err
+	return named, err
 }
 
 // newHolder describes this process.

@@ -242,7 +242,7 @@ func (l *loop) expire(label string) {
 // requests takes in what other commands asked of the owner of the session.
 func (l *loop) requests() {
 	all, err := l.x.Requests()
-	if isPoisoned(err) {
+	if l.lost(err) {
 		l.broken(err)
 		return
 	}
@@ -296,7 +296,7 @@ func (l *loop) createCheckpoint(reason checkpoint.Text, reply func(refusal error
 	}
 	l.add(func() {
 		l.writeDerived(true)
-		if l.unwritten {
+		if l.unwritten || l.fatal != nil {
 			reply(errors.New("its file could not be written"))
 			return
 		}

@@ -226,7 +226,7 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
 	t := l.task(n.ws.Name, n.attempt, inv)
 	t.Timeout = n.ws.Timeout
-	if n.timer == nil { // somebody may have done something about why an earlier attempt failed
+	if n.attempt == 1 { // somebody may have done something about why an earlier one failed
 		t.Ready = n.ready
 	}
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name

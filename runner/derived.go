@@ -69,9 +69,7 @@ func (l *loop) writeDerived(force bool) bool {
 	return l.persist(unwritten{
 		what: "a checkpoint could not be written",
 		try: func() error {
-			for l.fatal == nil && l.x.Unacknowledged() { // what waited for a commit may have added something
-				l.drain()
-			}
+			l.drain()
 			if l.fatal != nil {
 				return l.fatal
 			}
@@ -194,12 +192,8 @@ func withRemedy(err error) string {
 // whether the part is written.
 func (l *loop) persist(u unwritten) bool {
 	err := u.try()
-	if l.fatal != nil || isPoisoned(err) {
-		l.broken(err)
-		return false
-	}
 	first := !l.unwritten
-	if err != nil && first && !errors.Is(err, errGivenUp) {
+	if err != nil && first && !errors.Is(err, errGivenUp) && !l.lost(err) {
 		failed := err
 		if l.onUnwritten, err = l.tryAgain(u, err); err == nil {
 			// A disk that fails now and then may soon fail for good.
@@ -207,6 +201,9 @@ func (l *loop) persist(u unwritten) bool {
 		}
 	}
 	switch {
+	case l.lost(err):
+		l.broken(err)
+		return false
 	case err == nil:
 		return true
 	case errors.Is(err, errGivenUp): // nothing is wrong with it
@@ -225,11 +222,11 @@ func (l *loop) persist(u unwritten) bool {
 	return false
 }
 
-// isPoisoned reports whether nothing can be recorded any more, so that what
-// would be written need not be tried again.
-func isPoisoned(err error) bool {
+// lost reports whether nothing can be recorded any more, so that what would be
+// written need not be tried again.
+func (l *loop) lost(err error) bool {
 	var poisoned *checkpoint.PoisonedError
-	return errors.As(err, &poisoned)
+	return l.fatal != nil || errors.As(err, &poisoned)
 }
 
 // tryAgain tries a few times more. Then a person decides, where one is there,
@@ -250,7 +247,7 @@ func (l *loop) tryAgain(u unwritten, err error) (OnCheckpointError, error) {
 			return CheckpointErrorPause, err
 		}
 		pause = min(2*pause, derivedMost)
-		if err = u.try(); errors.Is(err, errGivenUp) {
+		if err = u.try(); errors.Is(err, errGivenUp) || l.lost(err) {
 			return "", err
 		}
 	}

@@ -244,13 +244,18 @@ func (l *loop) add(then func(), events ...checkpoint.Event) {
 	}
 }
 
-// drain makes everything durable that was added.
+// drain makes everything durable that was added, and what is added for it. Each
+// commit is dealt with before the next one is taken in, so that views get them in
+// order although what waited for one may drain, too.
 func (l *loop) drain() {
-	commits, err := l.x.Drain(l.ctx)
-	for _, c := range commits {
-		l.durable(c)
+	for l.fatal == nil && l.x.Unacknowledged() {
+		l.x.Flush()
+		l.acknowledge(<-l.x.Acks())
 	}
-	if err != nil {
+	if l.fatal != nil {
+		return
+	}
+	if _, err := l.x.Drain(l.ctx); err != nil { // nothing is left of it, and it may be poisoned
 		l.broken(err)
 	}
 }

@@ -62,7 +62,8 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 	if r == checkpoint.ResolvedDone {
 		e.Digest = l.pl.origin(n.ws)
 		if n.attempt > 0 {
-			e.Digest = &n.digest
+			digest := n.digest // which the node forgets when it ends
+			e.Digest = &digest
 		}
 	}
 	l.add(nil, e)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,16 +127,28 @@ func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
 // .git, without which there is no work tree: git takes longer to say so than many
 // a command takes for all it does.
 func isBelowGit(dir string) (bool, error) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return false, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
-	}
-	for at := real; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); !errors.Is(err, fs.ErrNotExist) {
+	for repository, err := range repositoriesOf(dir) {
+		if err != nil {
+			return false, err
+		}
+		if _, err := os.Lstat(repository); !errors.Is(err, fs.ErrNotExist) {
 			return true, nil // or git knows what it means
 		}
-		if at == filepath.Dir(at) {
-			return false, nil
+	}
+	return false, nil
+}
+
+// repositoriesOf yields where a directory's repository may be: in itself, or in one
+// above it.
+func repositoriesOf(dir string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		at, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			yield("", fmt.Errorf("look for the git work tree of %s: %w", dir, err))
+			return
+		}
+		for yield(filepath.Join(at, ".git"), nil) && at != filepath.Dir(at) {
+			at = filepath.Dir(at)
 		}
 	}
 }
@@ -143,26 +156,22 @@ func isBelowGit(dir string) (bool, error) {
 // missingGit is for a machine without the git program: nil where nothing shows
 // that it is needed.
 func missingGit(dir string) error {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return fmt.Errorf("look for the git work tree of %s: %w", dir, err)
-	}
-	for at := real; ; at = filepath.Dir(at) {
-		repository := filepath.Join(at, ".git")
+	for repository, err := range repositoriesOf(dir) {
+		if err != nil {
+			return err
+		}
 		info, err := os.Stat(repository)
 		if err == nil && info.IsDir() { // git passes by an empty one
 			_, err = os.Lstat(filepath.Join(repository, "HEAD"))
 		}
-		switch {
-		case err == nil:
+		if err == nil {
 			return &GitStateError{
 				Detail: fmt.Sprintf("git is needed, since there is %s, and is not found in PATH", repository),
 				Remedy: "put git on PATH; a new session does without it where checkpoint.git.mode is off",
 			}
-		case at == filepath.Dir(at):
-			return nil
 		}
 	}
+	return nil
 }
 
 // foreign are variables by which git tells its hooks and aliases where they

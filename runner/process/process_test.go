@@ -378,7 +378,7 @@ func TestStoppedProcessIsEnded(t *testing.T) {
 func TestInterruptOnceGracefulTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newExecutor(t, Options{})
-	task := shell(t, `trap 'echo asked' TERM; echo > ready; while :; do sleep 0.01; done`)
+	task := shell(t, `exec 2>/dev/null; trap 'echo asked' TERM; echo > ready; while :; do sleep 0.01; done`) // the shell tells of its sleep, too
 	task.Grace = time.Hour
 	ctx, cancel := context.WithCancel(context.Background())
 	_, result := background(ctx, t, e, task)

@@ -31,18 +31,18 @@ type foundProgram struct {
 	at   time.Time // before it was looked for
 }
 
-// of is lookUp for a task at this moment. It remembers nothing of a task that
-// cannot tell since when it could have been started.
-func (p *programs) of(work runner.Task, path string, now time.Time) (string, *startFailure) {
+// of is lookUp for a task at this moment, or what it found before. It remembers
+// nothing of a task that cannot tell since when it could have been started.
+func (p *programs) of(work runner.Task, path string, now time.Time) (file string, remembered bool, failure *startFailure) {
 	w := wanted{work.Command[0], path, work.Dir}
 	if file := p.remembered(w, work.Ready, now); file != "" {
-		return file, nil
+		return file, true, nil
 	}
-	file, failure := lookUp(w.name, w.path, w.dir)
+	file, failure = lookUp(w.name, w.path, w.dir)
 	if failure == nil && !work.Ready.IsZero() {
 		p.remember(w, foundProgram{file, now})
 	}
-	return file, failure
+	return file, false, failure
 }
 
 // remembered is what was found since ready, "" where that is not known any more.
@@ -65,14 +65,4 @@ func (p *programs) remember(w wanted, f foundProgram) {
 		p.found = make(map[wanted]foundProgram)
 	}
 	p.found[w] = f
-}
-
-// forget forgets all, since one is not where it was found, and reports whether
-// that was remembered.
-func (p *programs) forget() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	had := len(p.found) > 0
-	p.found = nil
-	return had
 }

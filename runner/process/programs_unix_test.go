@@ -5,6 +5,8 @@ package process
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,6 +76,45 @@ func TestRememberedProgram(t *testing.T) {
 				t.Errorf("the second: %+v, want exit code %d", r, test.want)
 			}
 		})
+	}
+}
+
+// TestMovedProgram has several tasks at once not find a program where it was.
+func TestMovedProgram(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	first, last := t.TempDir(), t.TempDir()
+	e := newExecutor(t, Options{
+		BaseEnv: []string{"PATH=" + first + string(filepath.ListSeparator) + last},
+		Now:     func() time.Time { return now },
+	})
+	const tool = "#!/bin/sh\nexit 0\n"
+	write := func(dir string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "tool"), []byte(tool), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(last)
+	task := command(t, "tool")
+	task.Ready = now.Add(-1)
+	for range 20 {
+		write(first)
+		e.programs.remember(wanted{"tool", first + string(filepath.ListSeparator) + last, task.Dir}, foundProgram{filepath.Join(first, "tool"), now})
+		if err := os.Remove(filepath.Join(first, "tool")); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				one := task
+				one.ID, one.Log = strconv.Itoa(i), filepath.Join(task.Dir, strconv.Itoa(i)+".log")
+				if r, err := e.Run(t.Context(), one, nil); err != nil || !r.Succeeded() {
+					t.Errorf("%+v, %v", r, err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 

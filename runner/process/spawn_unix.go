@@ -33,7 +33,8 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		}
 	}
 	env := e.environ.of(t.work, t.token)
-	file, failure := e.programs.of(t.work, value(env, "PATH"), e.options.Now())
+	path := value(env, "PATH")
+	file, remembered, failure := e.programs.of(t.work, path, e.options.Now())
 	if failure != nil {
 		return failure, nil
 	}
@@ -48,8 +49,8 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		Sys:   childAttributes(),
 	}
 	err := e.fork(t, file, attr)
-	if err != nil && e.programs.forget() {
-		if file, failure = lookUp(t.work.Command[0], value(env, "PATH"), t.work.Dir); failure != nil {
+	if err != nil && remembered { // it may be somewhere else now
+		if file, failure = lookUp(t.work.Command[0], path, t.work.Dir); failure != nil {
 			return failure, nil
 		}
 		err = e.fork(t, file, attr)
