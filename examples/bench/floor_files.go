@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"prdrunner/checkpoint/store"
 )
 
 // syncs bounds how many files are synced at once.
@@ -47,6 +49,11 @@ func lookAt(trees ...string) error {
 
 // lookInto looks at the files in a directory, and tells of its directories.
 func lookInto(dir string) (dirs []string, err error) {
+	files, err := store.OpenDir(store.OS(), dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -59,7 +66,7 @@ func lookInto(dir string) (dirs []string, err error) {
 	for _, e := range entries {
 		if e.IsDir() {
 			dirs = append(dirs, filepath.Join(dir, e.Name()))
-		} else if _, err := e.Info(); err != nil {
+		} else if _, _, err := files.Lstat(e.Name()); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -39,5 +40,19 @@ func (r report) table() string {
 	for _, m := range r.Targets {
 		row(m.cells(r.Small)...)
 	}
+	if left := r.unmeasured(); len(left) > 0 {
+		_, _ = fmt.Fprintf(&b, "\nNot measured: %s.\n", strings.Join(left, "; "))
+	}
 	return b.String()
+}
+
+// unmeasured are the targets of which the report has no figure.
+func (r report) unmeasured() []string {
+	var left []string
+	for _, t := range targets(full()) {
+		if !slices.ContainsFunc(r.Targets, func(m measured) bool { return m.What == t.what }) {
+			left = append(left, t.what)
+		}
+	}
+	return left
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,9 @@ func TestTable(t *testing.T) {
 	}
 	if m := r.Machine; r.Small || m.Commit == "" || strings.HasSuffix(m.Commit, "-dirty") || len(r.Targets) == 0 {
 		t.Errorf("%s is of a small run, or of no commit (%q), or has no targets", figures, m.Commit)
+	}
+	if want := r.measure(targets(full())); !slices.Equal(r.Targets, want) {
+		t.Errorf("%s has targets that are not those of its samples:\n%v\nwant\n%v", figures, r.Targets, want)
 	}
 	data, err := os.ReadFile(manual)
 	if err != nil {

@@ -37,7 +37,7 @@ func (r report) measure(all []target) []measured {
 }
 
 func targets(n sizes) []target {
-	run, more, fewest, chain := runName("wide", n.wide), runName("wide", n.many), runName("wide", n.fewest), runName("deep", n.chain)
+	run, more, chain := runName("wide", n.wide), runName("wide", n.many), runName("deep", n.chain)
 	const each = "runner, for_each"
 	return []target{
 		{"commands from for_each, to make", "", 1.25, ratio(run, each, run, "make"), ratio(run, recordFloorName, run, "make")},
@@ -48,7 +48,7 @@ func targets(n sizes) []target {
 		{"memory, for_each", " MB", 80, figure(megabytes, run, each), nil},
 		{"memory, blocks", " MB", 170, figure(megabytes, run, "runner"), nil},
 		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(run, each, n.wide), nil},
-		{"bytes written a boundary, to those of a small run", "", 1, quotient(aBoundary(bytesWritten, more, each, n.many), aBoundary(bytesWritten, fewest, each, n.fewest)), nil},
+		{"bytes written a boundary, to those of a small run", "", 1, quotient(between(bytesWritten, each, n.wide, n.many), between(bytesWritten, each, n.fewest, n.few)), nil},
 		{"fsyncs a boundary, in a chain", "", 1, aBoundary(fsyncs, durableChain, "runner", n.chain), nil},
 		{"fsyncs a boundary, side by side", "", 0.1, aBoundary(fsyncs, durableWide, each, n.wide), nil},
 		{"plan of done workstreams, for_each", " s", 0.25, figure(seconds, planDone, each), nil},
@@ -102,6 +102,17 @@ func difference(contest, who, other string) func(r report) (float64, bool) {
 		a, ok := r.median(seconds, contest, who)
 		b, there := r.median(seconds, contest, other)
 		return a - b, ok && there
+	}
+}
+
+// between is a figure of a contestant for each start and each end of the steps that
+// one wide run has more than another: without what a run takes however long it is.
+func between(of func(sample) float64, who string, less, more int) func(r report) (float64, bool) {
+	first, then := figure(of, runName("wide", less), who), figure(of, runName("wide", more), who)
+	return func(r report) (float64, bool) {
+		a, ok := first(r)
+		b, there := then(r)
+		return (b - a) / float64(2*(more-less)), ok && there
 	}
 }
 
