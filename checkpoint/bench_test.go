@@ -27,6 +27,17 @@ func boundary(i int) []Event {
 	}
 }
 
+// complete starts a session of a wide pipeline, all of which is done.
+func complete(b *testing.B, x *Session, n int) {
+	b.Helper()
+	must(b, x.Start(started("S1", wide(n))))
+	commit(b, x, PhaseStarted{Phase: "all"})
+	for i := range n {
+		x.Add(boundary(i)...)
+	}
+	commit(b, x)
+}
+
 func BenchmarkEncode(b *testing.B) {
 	e := newEncoder()
 	c := Commit{Seq: 1, Time: clock()(), Events: []Event{PhaseStarted{Phase: "database"}}, Prev: genesis}
@@ -118,14 +129,8 @@ func BenchmarkFold(b *testing.B) {
 // BenchmarkDocument derives the PRD document from a state of 10,000 workstreams,
 // and encodes it.
 func BenchmarkDocument(b *testing.B) {
-	f := inMemory(b)
-	x := f.lock()
-	must(b, x.Start(started("S1", wide(10000))))
-	commit(b, x, PhaseStarted{Phase: "all"})
-	for i := range 10000 {
-		x.Add(boundary(i)...)
-	}
-	commit(b, x)
+	x := inMemory(b).lock()
+	complete(b, x, 10000)
 	b.ReportAllocs()
 	for b.Loop() {
 		data, err := NewDocument(x.State()).Encode()
@@ -138,13 +143,8 @@ func BenchmarkDocument(b *testing.B) {
 
 // BenchmarkDerived writes a checkpoint file, the manifest and the document.
 func BenchmarkDerived(b *testing.B) {
-	f := inMemory(b)
-	x := f.lock()
-	must(b, x.Start(started("S1", wide(10000))))
-	commit(b, x, PhaseStarted{Phase: "all"})
-	for i := range 10000 {
-		x.Add(boundary(i)...)
-	}
+	x := inMemory(b).lock()
+	complete(b, x, 10000)
 	for b.Loop() {
 		x.Checkpoint(TriggerUserInterrupt, "", nil)
 		commit(b, x)

@@ -20,8 +20,8 @@ type node struct {
 	waiting    int     // how many upstream workstreams of the phase are not settled
 	dependents []*node // of the same phase
 
-	ready   time.Time
-	step    *Step // what was decided; once it ended, only of one that was skipped
+	ready   time.Time // when its upstream was settled
+	step    *Step     // what was decided; once it ended, only of one that was skipped
 	attempt int
 	digest  checkpoint.Digest
 

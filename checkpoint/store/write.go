@@ -219,15 +219,14 @@ func OpenRegular(fsys FS, path string) (File, error) {
 
 // MkdirAll makes directories and those above them that are missing, all durable:
 // each directory in which some were made is synced once, the outermost first.
-func MkdirAll(fsys FS, dirs ...string) error {
+func MkdirAll(fsys FS, dirs ...string) (err error) {
 	var parents []string
 	for _, dir := range dirs {
-		var err error
 		if parents, err = mkdirAll(fsys, dir, parents); err != nil {
-			return err
+			break // who tries again finds those that were made
 		}
 	}
-	return syncDirs(fsys, parents, "make directory", dirs[len(dirs)-1])
+	return errors.Join(err, syncDirs(fsys, parents, "make directory", dirs[len(dirs)-1]))
 }
 
 // mkdirAll makes a directory, and adds those that are to be synced for it.

@@ -44,4 +44,10 @@ func TestDirectoriesAreSyncedOnce(t *testing.T) {
 	expect("making none")
 	must(store.Write(c, store.Name{Path: "/a/b/f", Data: [][]byte{[]byte("1")}}, store.Name{Path: "/a/b/l", Target: "f"}, store.Name{Path: "/a/c/g"}))
 	expect("writing files", "/a/b", "/a/c")
+	must(store.WriteFile(c, "/a/file", nil))
+	c.synced = nil
+	if err := store.MkdirAll(c, "/a/h/i", "/a/file"); err == nil {
+		t.Error("a directory was made where a file is")
+	}
+	expect("making some of them", "/a", "/a/h") // whoever tries again finds them made
 }

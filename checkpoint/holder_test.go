@@ -1,0 +1,48 @@
+package checkpoint
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// dirSyncs notes which directories are synced.
+type dirSyncs struct {
+	store.FS
+	synced []string
+}
+
+func (d *dirSyncs) SyncDir(name string) error {
+	d.synced = append(d.synced, name)
+	return d.FS.SyncDir(name)
+}
+
+// TestNameOfLockIsDurable: a lock's file has a name after a power cut, which costs a
+// sync of its directory only where the owner before cannot have seen to it.
+func TestNameOfLockIsDurable(t *testing.T) {
+	t.Parallel()
+	fsys := &dirSyncs{FS: store.NewMemory()}
+	must(t, store.MkdirAll(fsys, "/locks"))
+	f, err := fsys.OpenFile("/locks/a.lock", os.O_WRONLY|os.O_CREATE, store.FilePerm)
+	must(t, err)
+	must(t, f.Close())
+	owner := newHolder(Actor{}, clock()())
+	for _, step := range []struct {
+		what string
+		note *Holder
+		want []string
+	}{
+		{"the first owner", &owner, []string{"/locks"}},
+		{"letting go", nil, nil},
+		{"the next one", &owner, nil},
+		{"one after an owner that was killed", &owner, []string{"/locks"}},
+	} {
+		fsys.synced = nil
+		must(t, writeNote(fsys, "/locks/a.lock", step.note))
+		if !slices.Equal(fsys.synced, step.want) {
+			t.Errorf("%s synced %q, want %q", step.what, fsys.synced, step.want)
+		}
+	}
+}
