@@ -201,10 +201,16 @@ func (l *loop) openWindow() {
 	}
 }
 
-// flush hands everything over and closes the window.
+// flush hands everything over and closes the window. While nothing runs, the loop
+// waits for the disk itself: in a chain, whose steps wait for it one after the other,
+// to go through the writer took a tenth of the time.
 func (l *loop) flush() {
 	l.windowed = false
 	l.window.Stop()
+	if l.busy == 0 {
+		l.x.FlushHere()
+		return
+	}
 	l.x.Flush()
 }
 
@@ -249,7 +255,7 @@ func (l *loop) add(then func(), events ...checkpoint.Event) {
 // order although what waited for one may drain, too.
 func (l *loop) drain() {
 	for l.fatal == nil && l.x.Unacknowledged() {
-		l.x.Flush()
+		l.x.FlushHere()
 		l.acknowledge(<-l.x.Acks())
 	}
 	if l.fatal != nil {

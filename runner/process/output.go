@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	logMode = 0o600
-	dirMode = 0o700
+	logFlags = os.O_CREATE | os.O_TRUNC | os.O_WRONLY | os.O_APPEND
+	logMode  = 0o600
+	dirMode  = 0o700
 
 	// drainTime is how long output is awaited from a pipe that something still
 	// holds open although the task's processes are gone.
@@ -55,15 +56,14 @@ func (e *Executor) openOutput(work runner.Task) (*output, error) {
 }
 
 func openLog(path string) (*os.File, error) {
-	const flags = os.O_CREATE | os.O_TRUNC | os.O_WRONLY | os.O_APPEND
-	log, err := os.OpenFile(path, flags, logMode)
+	log, err := createLog(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return log, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, flags, logMode)
+	return createLog(path)
 }
 
 // release closes the child's side here, once the child has its own.

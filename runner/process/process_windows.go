@@ -34,6 +34,8 @@ type process struct {
 	state *os.ProcessState
 }
 
+func createLog(path string) (*os.File, error) { return os.OpenFile(path, logFlags, logMode) }
+
 // start starts the process in a job of its own and registers the task. What is
 // the task's own fault is a startFailure, anything else an error.
 func (e *Executor) start(t *task, out *output) (*startFailure, error) {

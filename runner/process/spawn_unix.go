@@ -5,6 +5,8 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +26,20 @@ const (
 	busyPause = time.Millisecond
 )
 
+// createLog opens a log without what package os does for a file that may have to be
+// waited for: four system calls, in each task.
+func createLog(path string) (*os.File, error) {
+	for {
+		fd, err := unix.Open(path, logFlags|unix.O_CLOEXEC, logMode)
+		if err == nil {
+			return os.NewFile(uintptr(fd), path), nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
 // start starts the process and registers the task by its pid. What is the
 // task's own fault is a startFailure, anything else an error.
 func (e *Executor) start(t *task, out *output) (*startFailure, error) {
@@ -39,8 +55,10 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		return failure, nil
 	}
 	output := out.child.Fd()
-	if err := syscall.SetNonblock(int(output), false); err != nil {
-		return nil, fmt.Errorf("prepare the output: %w", err)
+	if out.pipe != nil { // a file never is
+		if err := syscall.SetNonblock(int(output), false); err != nil {
+			return nil, fmt.Errorf("prepare the output: %w", err)
+		}
 	}
 	attr := &syscall.ProcAttr{
 		Dir:   t.work.Dir,
