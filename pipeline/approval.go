@@ -2,11 +2,12 @@ package pipeline
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // approvalBlock is an approval block as the file has it.
 type approvalBlock struct {
-	block     *hcl.Block
+	block     *hclsyntax.Block
 	message   *argument
 	approvers *argument
 	timeout   *argument
@@ -16,7 +17,7 @@ var approvalSchema = &hcl.BodySchema{
 	Attributes: append(attributes("approvers", "timeout"), hcl.AttributeSchema{Name: "message", Required: true}),
 }
 
-func (d *decoder) decodeApproval(block *hcl.Block) *approvalBlock {
+func (d *decoder) decodeApproval(block *hclsyntax.Block) *approvalBlock {
 	content := d.content(block.Body, approvalSchema)
 	return &approvalBlock{
 		block:     block,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // argument is an expression of the file with what it refers to. It is made
@@ -19,8 +20,10 @@ type argument struct {
 	refs      []reference
 	kinds     kinds // of all refs together
 	calls     []*hclsyntax.FunctionCallExpr
+	texts     []string // of a list of literal texts, which need no evaluation; nil for all else
 
-	tokenSum func() string
+	sumOnce sync.Once
+	sum     string // set by tokenSum
 }
 
 func newArgument(name string, nameRange hcl.Range, expr hclsyntax.Expression, src []byte) *argument {
@@ -28,26 +31,61 @@ func newArgument(name string, nameRange hcl.Range, expr hclsyntax.Expression, sr
 	if rng := expr.Range(); rng.CanSliceBytes(src) {
 		a.source = rng.SliceBytes(src)
 	}
-	a.refs = findReferences(expr)
-	for _, ref := range a.refs {
-		a.kinds |= ref.kind
+	if a.texts = literalTexts(expr); a.texts != nil {
+		return a // it refers to nothing
 	}
+	refers := false
 	// The visitor never returns diagnostics.
 	_ = hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
-		if call, ok := node.(*hclsyntax.FunctionCallExpr); ok {
-			a.calls = append(a.calls, call)
+		switch node := node.(type) {
+		case *hclsyntax.FunctionCallExpr:
+			a.calls = append(a.calls, node)
+		case *hclsyntax.ScopeTraversalExpr:
+			refers = true
 		}
 		return nil
 	})
-	a.tokenSum = sync.OnceValue(a.sumTokens)
+	if refers {
+		a.refs = findReferences(expr)
+	}
+	for _, ref := range a.refs {
+		a.kinds |= ref.kind
+	}
 	return a
+}
+
+// literalTexts are the elements of a list of quoted texts with nothing to evaluate
+// in them, as most commands and globs are; nil for any other expression.
+func literalTexts(expr hclsyntax.Expression) []string {
+	list, ok := expr.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		return nil
+	}
+	texts := make([]string, len(list.Exprs))
+	for i, elem := range list.Exprs {
+		template, ok := elem.(*hclsyntax.TemplateExpr)
+		if !ok || !template.IsStringLiteral() {
+			return nil
+		}
+		value := template.Parts[0].(*hclsyntax.LiteralValueExpr).Val
+		if value.Type() != cty.String || !value.IsKnown() || value.IsNull() {
+			return nil
+		}
+		texts[i] = value.AsString()
+	}
+	return texts
 }
 
 // rng is the range of the expression.
 func (a *argument) rng() hcl.Range { return a.expr.Range() }
 
-// sumTokens is the digest of the expression's tokens, so that neither
+// tokenSum is the digest of the expression's tokens, so that neither
 // whitespace nor comments count.
+func (a *argument) tokenSum() string {
+	a.sumOnce.Do(func() { a.sum = a.sumTokens() })
+	return a.sum
+}
+
 func (a *argument) sumTokens() string {
 	h := sha256.New()
 	tokens, _ := hclsyntax.LexExpression(a.source, "", hcl.InitialPos)

@@ -29,6 +29,7 @@ type builder struct {
 	lists     map[*argument][]string
 	gates     map[string]*gateBlock // shared ones
 	usedGates map[string]bool
+	processes map[*gateBlock]*processDef // which those that a gate belongs to share
 	phases    []*phaseDef
 	blocks    []*workstreamDef // in the order of the file
 }
@@ -62,13 +63,14 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		file:      f,
 		in:        in,
 		scope:     newScope(standardFunctions(files)),
-		pipeline:  &Pipeline{Source: f.name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(f.source)), byName: map[string]*Workstream{}},
+		pipeline:  &Pipeline{Source: f.name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(f.source))},
 		seen:      map[diagnosticKey]*report{},
 		checked:   map[*argument]bool{},
 		constants: map[*argument]constant{},
 		lists:     map[*argument][]string{},
 		gates:     map[string]*gateBlock{},
 		usedGates: map[string]bool{},
+		processes: map[*gateBlock]*processDef{},
 	}
 	b.add(f.diags)
 	b.undeclaredInputs()

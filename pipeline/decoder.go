@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -11,9 +12,8 @@ import (
 // looks at the shape: names, labels, which arguments are there. Expressions
 // are kept as they are.
 type decoder struct {
-	source  []byte
-	diags   hcl.Diagnostics
-	symbols []Symbol
+	source []byte
+	diags  hcl.Diagnostics
 }
 
 // report adds an error.
@@ -21,15 +21,48 @@ func (d *decoder) report(summary, detail string, subject hcl.Range) {
 	d.diags = append(d.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &subject})
 }
 
-// content is body.Content, its diagnostics taken.
-func (d *decoder) content(body hcl.Body, schema *hcl.BodySchema) *hcl.BodyContent {
-	content, diags := body.Content(schema)
+// content is what a body holds of what its schema names; the rest is reported.
+// A body that fits is returned as it is: hcl would copy each of thousands of
+// blocks into maps to find that out.
+func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsyntax.Body {
+	if fits(body, schema) {
+		return body
+	}
+	_, diags := body.Content(schema)
 	d.diags = append(d.diags, diags...)
-	return content
+	return &hclsyntax.Body{
+		Attributes: body.Attributes, // those that the schema does not name are not asked for
+		Blocks:     slices.DeleteFunc(slices.Clone(body.Blocks), func(block *hclsyntax.Block) bool { return !named(block, schema) }),
+		SrcRange:   body.SrcRange,
+		EndRange:   body.EndRange,
+	}
+}
+
+// fits reports whether a body holds nothing that its schema does not name, and
+// all that it requires.
+func fits(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
+	known := 0
+	for i := range schema.Attributes {
+		_, given := body.Attributes[schema.Attributes[i].Name]
+		if given {
+			known++
+		} else if schema.Attributes[i].Required {
+			return false
+		}
+	}
+	return known == len(body.Attributes) &&
+		!slices.ContainsFunc(body.Blocks, func(block *hclsyntax.Block) bool { return !named(block, schema) })
+}
+
+// named reports whether a schema names such a block, with as many labels.
+func named(block *hclsyntax.Block, schema *hcl.BodySchema) bool {
+	return slices.ContainsFunc(schema.Blocks, func(header hcl.BlockHeaderSchema) bool {
+		return header.Type == block.Type && len(header.LabelNames) == len(block.Labels)
+	})
 }
 
 // argument returns an argument of a block, or nil where it is not given.
-func (d *decoder) argument(content *hcl.BodyContent, name string) *argument {
+func (d *decoder) argument(content *hclsyntax.Body, name string) *argument {
 	attr, ok := content.Attributes[name]
 	if !ok {
 		return nil
@@ -37,20 +70,20 @@ func (d *decoder) argument(content *hcl.BodyContent, name string) *argument {
 	return d.newArgument(attr)
 }
 
-func (d *decoder) newArgument(attr *hcl.Attribute) *argument {
-	return newArgument(attr.Name, attr.NameRange, attr.Expr.(hclsyntax.Expression), d.source)
+func (d *decoder) newArgument(attr *hclsyntax.Attribute) *argument {
+	return newArgument(attr.Name, attr.NameRange, attr.Expr, d.source)
 }
 
 // single returns the only block of a type, or nil.
-func (d *decoder) single(content *hcl.BodyContent, kind string) *hcl.Block {
-	var first *hcl.Block
+func (d *decoder) single(content *hclsyntax.Body, kind string) *hclsyntax.Block {
+	var first *hclsyntax.Block
 	for _, block := range content.Blocks {
 		if block.Type != kind {
 			continue
 		}
 		if first != nil {
 			d.report("Duplicate "+kind+" block",
-				fmt.Sprintf("Only one %q block is allowed here; the first one is at line %d.", kind, first.DefRange.Start.Line), block.DefRange)
+				fmt.Sprintf("Only one %q block is allowed here; the first one is at line %d.", kind, first.DefRange().Start.Line), block.DefRange())
 			continue
 		}
 		first = block
@@ -59,23 +92,28 @@ func (d *decoder) single(content *hcl.BodyContent, kind string) *hcl.Block {
 }
 
 // identifier checks the label of a block that can be referred to.
-func (d *decoder) identifier(block *hcl.Block) string {
+func (d *decoder) identifier(block *hclsyntax.Block) string {
 	name := block.Labels[0]
-	if !hclsyntax.ValidIdentifier(name) {
+	if !isPlainIdentifier(name) && !hclsyntax.ValidIdentifier(name) {
 		d.report("Invalid name",
 			fmt.Sprintf("%q cannot be the name of a %s. Names begin with a letter or an underscore and hold letters, digits, underscores and dashes.", name, block.Type),
 			block.LabelRanges[0])
 	}
-	d.symbols = append(d.symbols, Symbol{Kind: block.Type, Name: name, Range: blockRange(block), NameRange: block.LabelRanges[0]})
 	return name
 }
 
-// blockRange is the range of a whole block, its body included.
-func blockRange(block *hcl.Block) hcl.Range {
-	if body, ok := block.Body.(*hclsyntax.Body); ok {
-		return hcl.RangeBetween(block.DefRange, body.SrcRange)
+// isPlainIdentifier reports whether a name is an identifier of ASCII, as nearly all
+// are. To find that out of others too, hclsyntax starts its scanner.
+func isPlainIdentifier(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-'):
+		default:
+			return false
+		}
 	}
-	return block.DefRange
+	return name != ""
 }
 
 // attributes makes the attribute part of a schema, all optional.
@@ -86,14 +124,3 @@ func attributes(names ...string) []hcl.AttributeSchema {
 	}
 	return schema
 }
-
-// Symbol is something that a file declares, for editors.
-type Symbol struct {
-	Kind      string // variable, local, gate, pipeline, phase, workstream, hook
-	Name      string
-	Range     hcl.Range // the whole declaration
-	NameRange hcl.Range
-}
-
-// Symbols returns what the file declares, in its order within each block.
-func (f *File) Symbols() []Symbol { return f.symbols }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // defaultsBlock is what the workstreams, gates and hooks of a pipeline inherit.
@@ -19,7 +20,7 @@ var defaultsSchema = &hcl.BodySchema{
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "retry"}},
 }
 
-func (d *decoder) decodeDefaults(block *hcl.Block) *defaultsBlock {
+func (d *decoder) decodeDefaults(block *hclsyntax.Block) *defaultsBlock {
 	content := d.content(block.Body, defaultsSchema)
 	return &defaultsBlock{
 		timeout: d.argument(content, "timeout"),

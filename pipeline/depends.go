@@ -10,7 +10,7 @@ import (
 
 // references decodes an argument that is a list of references, such as
 // depends_on = [workstream.WS1].
-func (d *decoder) references(content *hcl.BodyContent, name string, kind kinds, summary, shape string) []*argument {
+func (d *decoder) references(content *hclsyntax.Body, name string, kind kinds, summary, shape string) []*argument {
 	attr, ok := content.Attributes[name]
 	if !ok {
 		return nil
@@ -106,7 +106,7 @@ func (w *cycleWalk) visit(def *workstreamDef) {
 		for _, on := range append(slices.Clone(w.path[start:]), def) {
 			names = append(names, "workstream."+on.block.name)
 		}
-		w.b.errorf("Dependency cycle", def.block.block.DefRange, "These workstreams wait for each other: %s. Remove one of the dependencies.", strings.Join(names, " → "))
+		w.b.errorf("Dependency cycle", def.block.block.DefRange(), "These workstreams wait for each other: %s. Remove one of the dependencies.", strings.Join(names, " → "))
 		return
 	}
 	w.state[def] = visiting
@@ -157,8 +157,11 @@ type position struct {
 	phase     *Phase
 	ws        *Workstream // nil: at the start of the phase
 	inclusive bool        // after ws, or with a nil ws after the whole phase
-	what      string
+	what      string      // what stands there, for messages: "the workstream "
+	name      string      // and which
 }
+
+func (pos position) text() string { return pos.what + pos.name }
 
 // checkOrder checks that every workstream that an argument refers to has
 // completed at a position, and returns them.
@@ -198,19 +201,19 @@ func (pos position) reaches(t target, ref reference) *hcl.Diagnostic {
 	case other.Number < pos.phase.Number:
 		return nil
 	case other.Number > pos.phase.Number:
-		return failed(t.text(), " is in the later phase \"", other.Name, "\", so ", pos.what, " cannot use its result.")
+		return failed(t.text(), " is in the later phase \"", other.Name, "\", so ", pos.text(), " cannot use its result.")
 	case pos.ws == nil && pos.inclusive:
 		return nil
 	case pos.ws == nil:
-		return failed(t.text(), " is in this very phase, so its result is not there when it is decided whether ", pos.what, " runs. Refer to an earlier phase.")
+		return failed(t.text(), " is in this very phase, so its result is not there when it is decided whether ", pos.text(), " runs. Refer to an earlier phase.")
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
 		return nil
 	case t.def == pos.ws.def:
-		return failed("T", pos.what[1:], " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
+		return failed("T", pos.text()[1:], " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
 	case pos.ws.after(t):
 		return nil
 	}
-	return failed("It is not certain that ", t.text(), " has completed before ", pos.what, " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
+	return failed("It is not certain that ", t.text(), " has completed before ", pos.text(), " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
 }
 
 // after reports whether depends_on, directly or through others, makes the

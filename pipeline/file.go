@@ -22,11 +22,10 @@ const maxNesting = 500
 // not yet evaluated. It may be partial where the file has mistakes. It is
 // immutable and safe for concurrent use.
 type File struct {
-	name    string
-	source  []byte
-	diags   hcl.Diagnostics // what Parse found
-	unread  bool            // syntax errors: what follows from them is not reported
-	symbols []Symbol
+	name   string
+	source []byte
+	diags  hcl.Diagnostics // what Parse found
+	unread bool            // syntax errors: what follows from them is not reported
 
 	variables []*variableBlock
 	locals    []*localDef
@@ -113,24 +112,18 @@ func Parse(src []byte, filename string) (*File, hcl.Diagnostics) {
 		return f, f.diags
 	}
 	parsed, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
-	f.unread = diags.HasErrors()
+	f.unread, f.diags = diags.HasErrors(), diags
 	d := &decoder{source: src, diags: diags}
-	if parsed == nil || parsed.Body == nil {
+	if body, ok := parsed.Body.(*hclsyntax.Body); ok {
+		d.decodeFile(f, body)
+	}
+	if !f.unread { // the schema of a half-parsed file is not worth complaining about
 		f.diags = d.diags
-		return f, f.diags
 	}
-	if f.unread {
-		// The schema of a half-parsed file is not worth complaining about.
-		d.decodeFile(f, parsed.Body)
-		f.diags = diags
-		return f, f.diags
-	}
-	d.decodeFile(f, parsed.Body)
-	f.diags = d.diags
 	return f, f.diags
 }
 
-func (d *decoder) decodeFile(f *File, body hcl.Body) {
+func (d *decoder) decodeFile(f *File, body *hclsyntax.Body) {
 	content := d.content(body, fileSchema)
 	for _, block := range content.Blocks {
 		switch block.Type {
@@ -143,18 +136,17 @@ func (d *decoder) decodeFile(f *File, body hcl.Body) {
 		case "pipeline":
 			if f.pipeline != nil {
 				d.report("Duplicate pipeline block",
-					fmt.Sprintf("A file holds exactly one pipeline; the first one is at line %d. Move this one to a file of its own.", f.pipeline.block.DefRange.Start.Line),
-					block.DefRange)
+					fmt.Sprintf("A file holds exactly one pipeline; the first one is at line %d. Move this one to a file of its own.", f.pipeline.block.DefRange().Start.Line),
+					block.DefRange())
 				continue
 			}
 			f.pipeline = d.decodePipeline(block)
 		}
 	}
 	if f.pipeline == nil {
-		d.report("Missing pipeline block", `A file must hold one block: pipeline "PRD-001" { … }.`, content.MissingItemRange)
+		d.report("Missing pipeline block", `A file must hold one block: pipeline "PRD-001" { … }.`, content.MissingItemRange())
 	}
 	d.duplicateDeclarations(f)
-	f.symbols = d.symbols
 }
 
 // duplicateDeclarations reports names that are declared twice at file level.
@@ -169,13 +161,13 @@ func (d *decoder) duplicateDeclarations(f *File) {
 		seen[id] = rng
 	}
 	for _, v := range f.variables {
-		declare("variable", v.name, v.block.DefRange)
+		declare("variable", v.name, v.block.DefRange())
 	}
 	for _, l := range f.locals {
 		declare("local", l.name, l.value.nameRange)
 	}
 	for _, g := range f.gates {
-		declare("gate", g.name, g.block.DefRange)
+		declare("gate", g.name, g.block.DefRange())
 	}
 }
 

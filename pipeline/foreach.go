@@ -44,7 +44,7 @@ func (b *builder) expand(def *workstreamDef) {
 
 // add makes one instance.
 func (def *workstreamDef) add(b *builder, name, key string, e *each) *Workstream {
-	ws := &Workstream{Name: name, Block: def.block.name, Key: key, Phase: def.phase.phase, Range: def.block.block.DefRange, def: def, each: e}
+	ws := &Workstream{Name: name, Block: def.block.name, Key: key, Phase: def.phase.phase, Range: def.block.block.DefRange(), def: def, each: e}
 	def.instances = append(def.instances, ws)
 	if b.pipeline.byName[name] == nil {
 		b.pipeline.byName[name] = ws
@@ -92,9 +92,8 @@ func (b *builder) setOfTexts(a *argument, fr frame) []*each {
 	if !ok || call.Name != "toset" || call.ExpandFinal || len(call.Args) != 1 || !b.check(a, fr) {
 		return nil
 	}
-	list := *a
-	list.expr = call.Args[0]
-	value, diags := b.scope.value(&list, fr, cty.DynamicPseudoType)
+	list := &argument{name: a.name, nameRange: a.nameRange, expr: call.Args[0], refs: a.refs, kinds: a.kinds, calls: a.calls}
+	value, diags := b.scope.value(list, fr, cty.DynamicPseudoType)
 	if typ := value.Type(); diags.HasErrors() || value.IsMarked() || !value.IsKnown() || value.IsNull() || !typ.IsTupleType() && !typ.IsListType() {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -14,7 +15,7 @@ import (
 // metric and approval is there.
 type gateBlock struct {
 	name         string
-	block        *hcl.Block
+	block        *hclsyntax.Block
 	shared       bool // declared at file level
 	process      process
 	condition    *argument
@@ -32,10 +33,10 @@ var gateSchema = &hcl.BodySchema{
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "approval"}},
 }
 
-func (d *decoder) decodeGate(block *hcl.Block, shared bool) *gateBlock {
+func (d *decoder) decodeGate(block *hclsyntax.Block, shared bool) *gateBlock {
 	g := &gateBlock{name: d.identifier(block), block: block, shared: shared}
 	content := d.content(block.Body, gateSchema)
-	g.process = d.decodeProcess(content, block.DefRange)
+	g.process = d.decodeProcess(content, block.DefRange())
 	g.condition = d.argument(content, "condition")
 	g.errorMessage = d.argument(content, "error_message")
 	g.metric = d.decodeMetric(content, block)
@@ -72,7 +73,7 @@ func (d *decoder) gateKind(g *gateBlock) GateKind {
 		if len(given) > 1 {
 			detail += "; this one has " + strings.Join(given, " and ")
 		}
-		d.report("Invalid gate", detail+".", g.block.DefRange)
+		d.report("Invalid gate", detail+".", g.block.DefRange())
 		return ""
 	}
 	d.gateExtras(g, kind)
@@ -95,7 +96,7 @@ func (d *decoder) gateExtras(g *gateBlock, kind GateKind) {
 	case kind != GateCondition:
 		stray(g.errorMessage, "gates with a condition")
 	case g.errorMessage == nil:
-		d.report("Missing required argument", `A gate with a condition needs an "error_message", which says what is wrong and what to do when it is false.`, g.block.DefRange)
+		d.report("Missing required argument", `A gate with a condition needs an "error_message", which says what is wrong and what to do when it is false.`, g.block.DefRange())
 	}
 }
 
@@ -119,7 +120,7 @@ type owner struct {
 // of the argument "gates", then its own in the order of the file.
 func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *defaultsDef) {
 	fr := deferredFrame(ws.each)
-	pos := position{phase: ws.Phase, ws: ws, inclusive: true, what: "a gate of the workstream " + ws.Name}
+	pos := position{phase: ws.Phase, ws: ws, inclusive: true, what: "a gate of the workstream ", name: ws.Name}
 	var shared []*gateBlock
 	for _, a := range def.block.sharedGates {
 		name := a.refs[0].name
@@ -168,7 +169,7 @@ func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 	}
 	fixed := constantFrame(fr.each)
 	g := &Gate{
-		Name: block.name, Kind: block.kind, Phase: o.phase, Workstream: o.ws, Range: block.block.DefRange,
+		Name: block.name, Kind: block.kind, Phase: o.phase, Workstream: o.ws, Range: block.block.DefRange(),
 		Inputs: b.globs(block.inputs, fixed),
 		Pause:  b.boolean(block.pause, fixed),
 		def:    &gateDef{block: block, scope: b.scope, each: fr.each != noEach},
@@ -178,9 +179,12 @@ func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 		if g.Timeout = b.duration(block.timeout, fixed); g.Timeout == 0 {
 			g.Timeout = defaults.timeout
 		}
-		g.def.process = b.newProcessDef(block.process, defaults)
+		if b.processes[block] == nil {
+			b.processes[block] = b.newProcessDef(block.process, defaults)
+		}
+		g.def.process = b.processes[block]
 		b.checkProcess(g.def.process, fr)
-		for _, a := range g.def.process.arguments() {
+		for a := range g.def.process.arguments {
 			b.checkOrder(a, fr, o.pos)
 		}
 	case GateCondition:
@@ -285,7 +289,7 @@ func (g *Gate) Metrics() []string {
 	switch g.Kind {
 	case GateCommand:
 		var names []string
-		for _, a := range g.def.process.arguments() {
+		for a := range g.def.process.arguments {
 			names = append(names, a.metrics()...)
 		}
 		return names

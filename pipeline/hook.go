@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 // hookBlock is a hook as the file has it.
 type hookBlock struct {
 	event   HookEvent
-	block   *hcl.Block
+	block   *hclsyntax.Block
 	process process
 	timeout *argument
 }
@@ -19,13 +20,12 @@ var hookEvents = []HookEvent{HookComplete, HookFailed, HookPaused, HookInterrupt
 
 var hookSchema = &hcl.BodySchema{Attributes: attributes("command", "script", "shell", "env", "dir", "timeout")}
 
-func (d *decoder) decodeHook(block *hcl.Block) *hookBlock {
-	d.symbols = append(d.symbols, Symbol{Kind: "hook", Name: block.Labels[0], Range: blockRange(block), NameRange: block.LabelRanges[0]})
+func (d *decoder) decodeHook(block *hclsyntax.Block) *hookBlock {
 	content := d.content(block.Body, hookSchema)
 	h := &hookBlock{
 		event:   HookEvent(block.Labels[0]),
 		block:   block,
-		process: d.decodeProcess(content, block.DefRange),
+		process: d.decodeProcess(content, block.DefRange()),
 		timeout: d.argument(content, "timeout"),
 	}
 	if !slices.Contains(hookEvents, h.event) {
@@ -39,7 +39,7 @@ func (d *decoder) decodeHook(block *hcl.Block) *hookBlock {
 		d.report("Unknown hook event", fmt.Sprintf("There is no event %q; a hook is for one of: %s.%s", h.event, listing(names), didYouMean(string(h.event), names)), block.LabelRanges[0])
 	}
 	if !h.process.exists() {
-		d.report("Missing command", `A hook needs a "command" or a "script".`, block.DefRange)
+		d.report("Missing command", `A hook needs a "command" or a "script".`, block.DefRange())
 	}
 	return h
 }
@@ -62,13 +62,13 @@ func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
 		def := &hookDef{process: b.newProcessDef(block.process, defaults), allow: fr.allow}
 		b.checkProcess(def.process, fr)
 		end := position{phase: &Phase{Number: len(b.phases) + 1}, what: "the hook"}
-		for _, a := range def.process.arguments() {
+		for a := range def.process.arguments {
 			b.checkOrder(a, fr, end)
 		}
 		b.pipeline.Hooks = append(b.pipeline.Hooks, &Hook{
 			Event:   block.event,
 			Timeout: b.duration(block.timeout, constantFrame(noEach)),
-			Range:   block.block.DefRange,
+			Range:   block.block.DefRange(),
 			def:     def,
 		})
 	}

@@ -110,7 +110,7 @@ func (b *builder) inputValue(v *variableBlock, in Input, sensitive bool) (cty.Va
 	}
 	src := []byte(in.Text)
 	if tooDeep(src, "") != nil {
-		b.errorf("Invalid value for variable", v.block.DefRange, "The value of variable %q from %s is nested too deep.", v.name, origin(in))
+		b.errorf("Invalid value for variable", v.block.DefRange(), "The value of variable %q from %s is nested too deep.", v.name, origin(in))
 		return cty.NilVal, false
 	}
 	expr, diags := hclsyntax.ParseExpression(src, "", hcl.InitialPos)
@@ -125,7 +125,7 @@ func (b *builder) inputValue(v *variableBlock, in Input, sensitive bool) (cty.Va
 	if sensitive {
 		reason = "The reason is withheld, because the variable is sensitive."
 	}
-	b.errorf("Invalid value for variable", v.block.DefRange,
+	b.errorf("Invalid value for variable", v.block.DefRange(),
 		"The value of variable %q from %s must be an HCL expression, such as [\"a\", \"b\"] or { key = \"value\" }. %s", v.name, origin(in), reason)
 	return cty.NilVal, false
 }

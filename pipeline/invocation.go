@@ -83,7 +83,7 @@ const SensitiveVariable = "sensitive"
 
 // Variables lists the variables behind what decides what the process does:
 // "sha256:…" of the value, or SensitiveVariable. It must not be changed.
-func (w *Workstream) Variables() map[string]string { return w.def.variables() }
+func (w *Workstream) Variables() map[string]string { return w.def.variableSums() }
 
 // frame is what the expressions of the workstream see.
 func (w *Workstream) frame(r *Results) frame {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -15,17 +15,14 @@ type localDef struct {
 	value *argument
 }
 
-func (d *decoder) decodeLocals(block *hcl.Block) []*localDef {
-	attrs, diags := block.Body.JustAttributes()
+func (d *decoder) decodeLocals(block *hclsyntax.Block) []*localDef {
+	_, diags := block.Body.JustAttributes()
 	d.diags = append(d.diags, diags...)
 	var defs []*localDef
-	for _, attr := range attrs {
+	for _, attr := range block.Body.Attributes {
 		defs = append(defs, &localDef{name: attr.Name, value: d.newArgument(attr)})
-		d.symbols = append(d.symbols, Symbol{Kind: "local", Name: attr.Name, Range: attr.Range, NameRange: attr.NameRange})
 	}
-	byPosition := func(a, b hcl.Range) int { return a.Start.Byte - b.Start.Byte }
-	slices.SortFunc(defs, func(a, b *localDef) int { return byPosition(a.value.nameRange, b.value.nameRange) })
-	slices.SortStableFunc(d.symbols, func(a, b Symbol) int { return byPosition(a.NameRange, b.NameRange) })
+	slices.SortFunc(defs, func(a, b *localDef) int { return a.value.nameRange.Start.Byte - b.value.nameRange.Start.Byte })
 	return defs
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -21,7 +21,7 @@ type metricBlock struct {
 	equals  *argument
 }
 
-func (d *decoder) decodeMetric(content *hcl.BodyContent, block *hcl.Block) *metricBlock {
+func (d *decoder) decodeMetric(content *hclsyntax.Body, block *hclsyntax.Block) *metricBlock {
 	m := &metricBlock{
 		name:    d.argument(content, "metric"),
 		min:     d.argument(content, "min"),

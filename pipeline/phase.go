@@ -2,13 +2,14 @@ package pipeline
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // phaseBlock is a phase as the file has it.
 type phaseBlock struct {
 	name        string
-	block       *hcl.Block
+	block       *hclsyntax.Block
 	title       *argument
 	maxParallel *argument
 	when        *argument
@@ -24,7 +25,7 @@ var phaseSchema = &hcl.BodySchema{
 	},
 }
 
-func (d *decoder) decodePhase(block *hcl.Block) *phaseBlock {
+func (d *decoder) decodePhase(block *hclsyntax.Block) *phaseBlock {
 	p := &phaseBlock{name: d.identifier(block), block: block}
 	content := d.content(block.Body, phaseSchema)
 	p.title = d.argument(content, "title")
@@ -39,7 +40,7 @@ func (d *decoder) decodePhase(block *hcl.Block) *phaseBlock {
 		}
 	}
 	if len(p.workstreams) == 0 {
-		d.report("Missing workstream", "A phase has at least one workstream block.", block.DefRange)
+		d.report("Missing workstream", "A phase has at least one workstream block.", block.DefRange())
 	}
 	return p
 }
@@ -69,7 +70,7 @@ func (b *builder) phase(def *phaseDef, defaults *defaultsDef) {
 		phase.MaxParallel = n
 	}
 	phase.when = &deferred{condition: block.when, scope: b.scope}
-	pos := position{phase: phase, what: "the phase " + phase.Name}
+	pos := position{phase: phase, what: "the phase ", name: phase.Name}
 	b.checkDeferred(block.when, deferredFrame(noEach), cty.Bool, pos)
 	for _, ws := range def.defs {
 		b.workstreams(ws, defaults)

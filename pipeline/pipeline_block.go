@@ -6,12 +6,13 @@ import (
 	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // pipelineBlock is the pipeline block as the file has it.
 type pipelineBlock struct {
-	block    *hcl.Block
+	block    *hclsyntax.Block
 	id       string
 	title    *argument
 	kind     *argument // type
@@ -31,8 +32,7 @@ var pipelineSchema = &hcl.BodySchema{
 	},
 }
 
-func (d *decoder) decodePipeline(block *hcl.Block) *pipelineBlock {
-	d.symbols = append(d.symbols, Symbol{Kind: "pipeline", Name: block.Labels[0], Range: blockRange(block), NameRange: block.LabelRanges[0]})
+func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 	content := d.content(block.Body, pipelineSchema)
 	p := &pipelineBlock{
 		block:    block,
@@ -54,7 +54,7 @@ func (d *decoder) decodePipeline(block *hcl.Block) *pipelineBlock {
 		}
 	}
 	if len(p.phases) == 0 {
-		d.report("Missing phase", "A pipeline has at least one phase block, and a phase at least one workstream.", block.DefRange)
+		d.report("Missing phase", "A pipeline has at least one phase block, and a phase at least one workstream.", block.DefRange())
 	}
 	return p
 }
@@ -81,7 +81,7 @@ func deferredFrame(e *each) frame {
 
 func (b *builder) pipelineBlock(block *pipelineBlock) {
 	p := b.pipeline
-	p.ID, p.Range = block.id, block.block.DefRange
+	p.ID, p.Range = block.id, block.block.DefRange()
 	b.checkID(block)
 	p.Title = b.text(block.title, headerFrame)
 	if p.Title == "" {
@@ -129,26 +129,32 @@ func idHint(pattern *regexp.Regexp) string {
 // declare enters the names of all phases and workstreams, which share one
 // namespace, so that references to any of them can be resolved.
 func (b *builder) declare(block *pipelineBlock) {
-	names := map[string]hcl.Range{}
-	enter := func(kind, name string, rng hcl.Range) bool {
-		first, taken := names[name]
-		if taken {
-			b.errorf("Duplicate "+kind+" name", rng, "The name %q is already taken at line %d. Phases and workstreams share one namespace; rename one of them.", name, first.Start.Line)
+	workstreams := 0
+	for _, pb := range block.phases {
+		workstreams += len(pb.workstreams)
+	}
+	names := make(map[string]*hclsyntax.Block, len(block.phases)+workstreams)
+	enter := func(name string, block *hclsyntax.Block) bool {
+		if first := names[name]; first != nil {
+			b.errorf("Duplicate "+block.Type+" name", block.LabelRanges[0], "The name %q is already taken at line %d. Phases and workstreams share one namespace; rename one of them.", name, first.LabelRanges[0].Start.Line)
 			return false
 		}
-		names[name] = rng
+		names[name] = block
 		return true
 	}
 	for i, pb := range block.phases {
-		def := &phaseDef{block: pb, phase: &Phase{Name: pb.name, Number: i + 1, Range: pb.block.DefRange}}
-		enter("phase", pb.name, pb.block.LabelRanges[0])
+		def := &phaseDef{block: pb, phase: &Phase{Name: pb.name, Number: i + 1, Range: pb.block.DefRange()}}
+		enter(pb.name, pb.block)
 		b.phases = append(b.phases, def)
 		b.pipeline.Phases = append(b.pipeline.Phases, def.phase)
 	}
+	b.scope.blocks = make(map[string]*workstreamDef, workstreams)
+	b.pipeline.byName = make(map[string]*Workstream, workstreams)
+	b.blocks = make([]*workstreamDef, 0, workstreams)
 	for _, phase := range b.phases {
 		for _, wb := range phase.block.workstreams {
 			def := &workstreamDef{block: wb, phase: phase, scope: b.scope, forEach: wb.forEach != nil}
-			if enter("workstream", wb.name, wb.block.LabelRanges[0]) {
+			if enter(wb.name, wb.block) {
 				b.scope.blocks[wb.name] = def
 			}
 			phase.defs = append(phase.defs, def)
@@ -194,7 +200,7 @@ func (b *builder) unusedGates() {
 			Severity: hcl.DiagWarning,
 			Summary:  "Unused gate",
 			Detail:   fmt.Sprintf("No workstream uses gate.%s, so it is never judged. Add it to the \"gates\" of a workstream, or remove it.", gate.name),
-			Subject:  gate.block.DefRange.Ptr(),
+			Subject:  gate.block.DefRange().Ptr(),
 		}})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -31,7 +32,7 @@ var processAttributes = []string{"command", "script", "shell", "dir", "env"}
 
 // decodeProcess reads the arguments of a process, and checks that they fit
 // together. Whether there must be one is for the caller to say.
-func (d *decoder) decodeProcess(content *hcl.BodyContent, rng hcl.Range) process {
+func (d *decoder) decodeProcess(content *hclsyntax.Body, rng hcl.Range) process {
 	p := process{
 		command: d.argument(content, "command"),
 		script:  d.argument(content, "script"),
@@ -51,24 +52,27 @@ func (d *decoder) decodeProcess(content *hcl.BodyContent, rng hcl.Range) process
 
 func (p *process) exists() bool { return p.command != nil || p.script != nil }
 
-// arguments lists those that are given.
-func (p *process) arguments() []*argument {
-	var given []*argument
-	for _, a := range []*argument{p.command, p.script, p.shell, p.dir, p.env} {
-		if a != nil {
-			given = append(given, a)
+// arguments goes through those that are given.
+func (p *process) arguments(yield func(*argument) bool) {
+	for _, a := range [...]*argument{p.command, p.script, p.shell, p.dir, p.env} {
+		if a != nil && !yield(a) {
+			return
 		}
 	}
-	return given
 }
 
 // processDef is a process that can be evaluated.
 type processDef struct {
 	process
-	scope *scope
-	// fixed evaluates what means the same at all times and in all instances, once.
-	// nil: it may not.
-	fixed func() (*evaluation, hcl.Diagnostics)
+	scope   *scope
+	uniform bool // it means the same in all instances
+	fixed   bool // and at all times
+	checked bool // the builder has evaluated it
+
+	// What is fixed is evaluated once.
+	once      sync.Once
+	evaluated *evaluation
+	diags     hcl.Diagnostics
 }
 
 // newProcessDef takes the shell from the defaults where a script has none.
@@ -76,19 +80,13 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 	if p.script != nil && p.shell == nil {
 		p.shell = defaults.shell
 	}
-	def := &processDef{process: p, scope: b.scope}
-	if p.isFixed() {
-		def.fixed = sync.OnceValues(func() (*evaluation, hcl.Diagnostics) { return def.evaluateIn(constantFrame(noEach)) })
+	def := &processDef{process: p, scope: b.scope, uniform: true, fixed: true}
+	for a := range p.arguments {
+		def.uniform = def.uniform && a.kinds&kindEach == 0
+		// What a function gives may depend on files.
+		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred) == 0 && len(a.calls) == 0
 	}
 	return def
-}
-
-// isFixed reports whether a process means the same at all times and in all
-// instances. What a function gives may depend on files.
-func (p *process) isFixed() bool {
-	return !slices.ContainsFunc(p.arguments(), func(a *argument) bool {
-		return a.kinds&(kindEach|kindDeferred) != 0 || len(a.calls) > 0
-	})
 }
 
 // evaluation is an evaluated process, with what its digest needs.
@@ -125,31 +123,50 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 		ev.opaque = append(ev.opaque, a)
 	}
 	if err := use(value); err != nil {
-		*diags = append(*diags, &hcl.Diagnostic{
-			Severity: hcl.DiagError,
-			Summary:  "Incorrect value type",
-			Detail:   fmt.Sprintf("The value of %q is not suitable: %s.", a.name, err),
-			Subject:  a.rng().Ptr(),
-		})
+		*diags = append(*diags, a.unsuitable(err))
+	}
+}
+
+// readCommand evaluates an argument that is a list of arguments of a program.
+func (p *processDef) readCommand(ev *evaluation, a *argument, fr frame, diags *hcl.Diagnostics, argv *[]string) {
+	if a == nil || a.texts == nil {
+		p.read(ev, a, fr, diags, func(v cty.Value) (err error) { *argv, err = commandOf(v); return err })
+		return
+	}
+	if err := checkCommand(a.texts, true); err != nil {
+		*diags = append(*diags, a.unsuitable(err))
+		return
+	}
+	*argv = a.texts
+}
+
+// unsuitable says that an argument has a value that nothing can be done with.
+func (a *argument) unsuitable(err error) *hcl.Diagnostic {
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError,
+		Summary:  "Incorrect value type",
+		Detail:   fmt.Sprintf("The value of %q is not suitable: %s.", a.name, err),
+		Subject:  a.rng().Ptr(),
 	}
 }
 
 // evaluate reads the whole process. The evaluation must not be changed.
 func (p *processDef) evaluate(fr frame) (*evaluation, hcl.Diagnostics) {
-	if p.fixed != nil {
-		return p.fixed()
+	if !p.fixed {
+		return p.evaluateIn(fr)
 	}
-	return p.evaluateIn(fr)
+	p.once.Do(func() { p.evaluated, p.diags = p.evaluateIn(constantFrame(noEach)) })
+	return p.evaluated, p.diags
 }
 
 func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	ev := &evaluation{}
-	p.read(ev, p.command, fr, &diags, func(v cty.Value) (err error) { ev.command, err = commandOf(v); return err })
+	p.readCommand(ev, p.command, fr, &diags, &ev.command)
 	if p.script != nil {
 		ev.shell = defaultShell
 		p.read(ev, p.script, fr, &diags, func(v cty.Value) (err error) { ev.script, err = scriptOf(v); return err })
-		p.read(ev, p.shell, fr, &diags, func(v cty.Value) (err error) { ev.shell, err = commandOf(v); return err })
+		p.readCommand(ev, p.shell, fr, &diags, &ev.shell)
 	}
 	p.read(ev, p.dir, fr, &diags, func(v cty.Value) (err error) { ev.dir, err = dirOf(v); return err })
 	p.read(ev, p.env, fr, &diags, func(v cty.Value) (err error) { ev.env, err = envOf(v); return err })
@@ -170,19 +187,25 @@ func commandOf(value cty.Value) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a list of strings is needed, but %w", err)
 	}
-	if value.IsKnown() && len(list) == 0 {
-		return nil, errEmptyCommand
+	if !value.IsKnown() {
+		return list, nil
 	}
-	known := value.IsWhollyKnown()
-	for i, arg := range list {
-		if strings.ContainsRune(arg, 0) {
-			return nil, errNUL
-		}
-		if known && i == 0 && arg == "" {
-			return nil, errEmptyCommand
-		}
+	if err := checkCommand(list, value.IsWhollyKnown()); err != nil {
+		return nil, err
 	}
 	return list, nil
+}
+
+// checkCommand refuses what no process can be started with. What is not known
+// reads as "".
+func checkCommand(argv []string, known bool) error {
+	switch {
+	case len(argv) == 0 || known && argv[0] == "":
+		return errEmptyCommand
+	case slices.ContainsFunc(argv, func(arg string) bool { return strings.ContainsRune(arg, 0) }):
+		return errNUL
+	}
+	return nil
 }
 
 func scriptOf(value cty.Value) (string, error) {

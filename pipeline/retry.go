@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // retryBlock is a retry block, of a workstream or of the defaults.
 type retryBlock struct {
-	block           *hcl.Block
+	block           *hclsyntax.Block
 	attempts        *argument
 	initialInterval *argument
 	maxInterval     *argument
@@ -23,7 +24,7 @@ var retrySchema = &hcl.BodySchema{
 	Attributes: attributes("attempts", "initial_interval", "max_interval", "multiplier", "jitter", "on_exit_codes"),
 }
 
-func (d *decoder) decodeRetry(block *hcl.Block) *retryBlock {
+func (d *decoder) decodeRetry(block *hclsyntax.Block) *retryBlock {
 	if block == nil {
 		return nil
 	}

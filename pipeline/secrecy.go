@@ -42,7 +42,7 @@ func (b *builder) secrets(v *variableBlock, value cty.Value) {
 		return true, nil
 	})
 	if short {
-		b.errorf("Sensitive value too short", v.block.DefRange,
+		b.errorf("Sensitive value too short", v.block.DefRange(),
 			"A value of the sensitive variable %q is shorter than %d characters, so it cannot be masked in output. Use a longer value, or do not declare it sensitive.", v.name, minSecretLength)
 	}
 }

@@ -86,6 +86,9 @@ func (b *builder) stringList(a *argument, fr frame) []string {
 	if a == nil {
 		return nil
 	}
+	if a.texts != nil {
+		return a.texts
+	}
 	if list, ok := b.lists[a]; ok {
 		return list
 	}

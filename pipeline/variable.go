@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -12,7 +13,7 @@ import (
 // variableBlock is a variable as the file declares it.
 type variableBlock struct {
 	name        string
-	block       *hcl.Block
+	block       *hclsyntax.Block
 	typ         cty.Type // DynamicPseudoType where none was given
 	untyped     bool
 	defaults    *typeexpr.Defaults
@@ -38,7 +39,7 @@ var validationSchema = &hcl.BodySchema{
 	Attributes: []hcl.AttributeSchema{{Name: "condition", Required: true}, {Name: "error_message", Required: true}},
 }
 
-func (d *decoder) decodeVariable(block *hcl.Block) *variableBlock {
+func (d *decoder) decodeVariable(block *hclsyntax.Block) *variableBlock {
 	v := &variableBlock{name: d.identifier(block), block: block, typ: cty.DynamicPseudoType, untyped: true}
 	content := d.content(block.Body, variableSchema)
 	if attr, ok := content.Attributes["type"]; ok {
@@ -56,7 +57,7 @@ func (d *decoder) decodeVariable(block *hcl.Block) *variableBlock {
 		v.validations = append(v.validations, &validationBlock{
 			condition:    d.argument(checks, "condition"),
 			errorMessage: d.argument(checks, "error_message"),
-			rng:          inner.DefRange,
+			rng:          inner.DefRange(),
 		})
 	}
 	return v
@@ -117,7 +118,7 @@ func (b *builder) variableValue(v *variableBlock, sensitive bool) (cty.Value, bo
 		if haveDefault {
 			return fallback, true
 		}
-		b.errorf("Missing value for variable", v.block.DefRange,
+		b.errorf("Missing value for variable", v.block.DefRange(),
 			"The variable %q has no default, so it needs a value: --var %s=…, a line in a file given by --var-file, or the environment variable PRDRUNNER_VAR_%s.", v.name, v.name, v.name)
 		return cty.NilVal, false
 	}
@@ -125,7 +126,7 @@ func (b *builder) variableValue(v *variableBlock, sensitive bool) (cty.Value, bo
 	if !ok {
 		return cty.NilVal, false
 	}
-	return b.convertVariable(v, value, "Invalid value for variable", `The value of variable %q from `+escapePercent(origin(input))+` does not fit its type %s: %s.`, sensitive, v.block.DefRange)
+	return b.convertVariable(v, value, "Invalid value for variable", `The value of variable %q from `+escapePercent(origin(input))+` does not fit its type %s: %s.`, sensitive, v.block.DefRange())
 }
 
 // withholdDefault keeps the source of a sensitive default out of diagnostics.
@@ -135,7 +136,7 @@ func withholdDefault(diags hcl.Diagnostics, v *variableBlock) {
 			Severity: diag.Severity,
 			Summary:  "Invalid default value for variable",
 			Detail:   fmt.Sprintf("The default of variable %q cannot be evaluated. The reason is withheld, because the variable is sensitive.", v.name),
-			Subject:  v.block.DefRange.Ptr(),
+			Subject:  v.block.DefRange().Ptr(),
 		}
 	}
 }
@@ -144,7 +145,7 @@ func withholdDefault(diags hcl.Diagnostics, v *variableBlock) {
 // holds a sensitive value.
 func (b *builder) defaultSubject(v *variableBlock, sensitive bool) hcl.Range {
 	if sensitive {
-		return v.block.DefRange
+		return v.block.DefRange()
 	}
 	return v.value.rng()
 }
@@ -181,7 +182,7 @@ func (b *builder) validate(v *variable) {
 			continue
 		}
 		if plain, _ := value.Unmark(); plain.False() {
-			b.errorf("Invalid value for variable", v.block.block.DefRange, "Variable %q: %s (checked at line %d).", v.block.name, message, check.rng.Start.Line)
+			b.errorf("Invalid value for variable", v.block.block.DefRange(), "Variable %q: %s (checked at line %d).", v.block.name, message, check.rng.Start.Line)
 		}
 	}
 }

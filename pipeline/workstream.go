@@ -1,16 +1,18 @@
 package pipeline
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
 // workstreamBlock is a workstream as the file has it.
 type workstreamBlock struct {
 	name          string
-	block         *hcl.Block
+	block         *hclsyntax.Block
 	process       process
 	title         *argument
 	description   *argument
@@ -37,12 +39,12 @@ var workstreamSchema = &hcl.BodySchema{
 	},
 }
 
-func (d *decoder) decodeWorkstream(block *hcl.Block) *workstreamBlock {
+func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w := &workstreamBlock{name: d.identifier(block), block: block}
 	content := d.content(block.Body, workstreamSchema)
-	w.process = d.decodeProcess(content, block.DefRange)
+	w.process = d.decodeProcess(content, block.DefRange())
 	if !w.process.exists() {
-		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange)
+		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange())
 	}
 	w.title = d.argument(content, "title")
 	w.description = d.argument(content, "description")
@@ -73,6 +75,9 @@ type workstreamDef struct {
 	process *processDef
 	verify  *processDef
 
+	// verifyCommand is verify without what is the process's own.
+	verifyCommand *processDef
+
 	forEach      bool
 	unknownKeys  bool // for_each failed
 	instances    []*Workstream
@@ -82,22 +87,30 @@ type workstreamDef struct {
 	batch        int
 	needsResults bool
 
-	variables func() map[string]string
+	variablesOnce sync.Once
+	variables     map[string]string // set by variableSums
 }
 
 // processArguments are those that decide what the process does.
 func (def *workstreamDef) processArguments() []*argument {
-	return append(def.process.arguments(), def.block.inputs, def.block.artifacts)
+	return append(slices.Collect(def.process.arguments), def.block.inputs, def.block.artifacts)
 }
 
-// variableSums are the digests of the variables behind the given arguments.
-func (s *scope) variableSums(arguments []*argument) map[string]string {
-	sums := map[string]string{}
-	for _, name := range s.variablesOf(arguments...) {
-		sums[name] = s.variables[name].sum
-	}
-	return sums
+// variableSums are the digests of the variables behind what decides what the
+// process does.
+func (def *workstreamDef) variableSums() map[string]string {
+	def.variablesOnce.Do(func() {
+		def.variables = map[string]string{}
+		for _, name := range def.scope.variablesOf(def.processArguments()...) {
+			def.variables[name] = def.scope.variables[name].sum
+		}
+	})
+	return def.variables
 }
+
+// needsResults reports whether an optional argument uses the result of a
+// workstream, or a metric.
+func (a *argument) needsResults() bool { return a != nil && a.kinds&(kindWorkstream|kindMetric) != 0 }
 
 // workstreams evaluates the instances of a block.
 func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
@@ -105,12 +118,11 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 	def.process = b.newProcessDef(block.process, defaults)
 	if block.verify != nil {
 		def.verify = b.newProcessDef(process{command: block.verify, dir: block.process.dir, env: block.process.env}, defaults)
+		def.verifyCommand = b.newProcessDef(process{command: block.verify}, defaults)
 	}
-	def.variables = sync.OnceValue(func() map[string]string { return def.scope.variableSums(def.processArguments()) })
-	for _, a := range append(def.process.arguments(), block.when, block.verify) {
-		if a != nil && a.kinds&(kindWorkstream|kindMetric) != 0 {
-			def.needsResults = true
-		}
+	def.needsResults = block.when.needsResults() || block.verify.needsResults()
+	for a := range def.process.arguments {
+		def.needsResults = def.needsResults || a.needsResults()
 	}
 	for _, ws := range def.instances {
 		b.workstream(def, ws, defaults)
@@ -118,7 +130,7 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 	}
 	if len(def.instances) == 0 {
 		// There is nothing to run, but there may be mistakes to report.
-		stand := &Workstream{Name: block.name, Block: block.name, Phase: def.phase.phase, Range: block.block.DefRange, def: def,
+		stand := &Workstream{Name: block.name, Block: block.name, Phase: def.phase.phase, Range: block.block.DefRange(), def: def,
 			each: &each{cty.UnknownVal(cty.String), cty.DynamicVal}}
 		stand.deps = b.dependencies(def, stand)
 		b.workstream(def, stand, defaults)
@@ -166,19 +178,21 @@ func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef,
 // whose results it needs.
 func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	fr := deferredFrame(ws.each)
-	pos := position{phase: ws.Phase, ws: ws, what: "the workstream " + ws.Name}
+	pos := position{phase: ws.Phase, ws: ws, what: "the workstream ", name: ws.Name}
 	b.checkProcess(def.process, fr)
 	if def.verify != nil {
-		b.checkProcess(&processDef{process: process{command: def.verify.command}, scope: b.scope}, fr)
+		b.checkProcess(def.verifyCommand, fr)
 	}
 	if def.block.when != nil {
 		b.evaluateOnce(def.block.when, fr, cty.Bool)
 	}
 	ws.Upstream = ws.DependsOn
 	var upstream []target
-	for _, a := range append(def.process.arguments(), def.block.verify, def.block.when) {
+	for a := range def.process.arguments {
 		upstream = append(upstream, b.checkOrder(a, fr, pos)...)
 	}
+	upstream = append(upstream, b.checkOrder(def.block.verify, fr, pos)...)
+	upstream = append(upstream, b.checkOrder(def.block.when, fr, pos)...)
 	ws.Upstream = join(ws.DependsOn, upstream)
 }
 
@@ -207,39 +221,18 @@ func join(names []string, targets []target) []string {
 // checkProcess evaluates a process as far as it can be before anything runs.
 func (b *builder) checkProcess(p *processDef, fr frame) {
 	ok := true
-	for _, a := range p.arguments() {
+	for a := range p.arguments {
 		if a == p.shell && a.name == "shell" && fr.allow&kindDeferred == 0 {
 			continue // the shell of the defaults was checked there
 		}
 		ok = b.check(a, fr) && ok
 	}
-	if !ok || b.alreadyEvaluated(p, fr) {
+	if !ok || p.uniform && p.checked || !p.exists() {
 		return
 	}
+	p.checked = true
 	_, diags := p.evaluate(fr)
 	b.add(diags)
-}
-
-// alreadyEvaluated reports whether nothing in the process differs between
-// instances, and it was evaluated for another one.
-func (b *builder) alreadyEvaluated(p *processDef, fr frame) bool {
-	first := p.command
-	if first == nil {
-		first = p.script
-	}
-	if first == nil {
-		return true
-	}
-	for _, a := range p.arguments() {
-		if a.kinds&kindEach != 0 {
-			return false
-		}
-	}
-	if _, done := b.constants[first]; done {
-		return true
-	}
-	b.constants[first] = constant{}
-	return false
 }
 
 // evaluateOnce evaluates an argument as far as it can be before anything

@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Symbol is something that a file declares, for editors.
+type Symbol struct {
+	Kind      string // variable, local, gate, pipeline, phase, workstream, hook
+	Name      string
+	Range     hcl.Range // the whole declaration
+	NameRange hcl.Range
+}
+
+// Symbols returns what the file declares, in its order.
+func (f *File) Symbols() []Symbol {
+	var symbols []Symbol
+	declared := func(block *hclsyntax.Block) {
+		symbols = append(symbols, Symbol{Kind: block.Type, Name: block.Labels[0], Range: hcl.RangeBetween(block.DefRange(), block.Body.SrcRange), NameRange: block.LabelRanges[0]})
+	}
+	for _, v := range f.variables {
+		declared(v.block)
+	}
+	for _, l := range f.locals {
+		symbols = append(symbols, Symbol{Kind: "local", Name: l.name, Range: hcl.RangeBetween(l.value.nameRange, l.value.rng()), NameRange: l.value.nameRange})
+	}
+	for _, gate := range f.gates {
+		declared(gate.block)
+	}
+	if f.pipeline != nil {
+		f.pipeline.declared(declared)
+	}
+	slices.SortStableFunc(symbols, func(a, b Symbol) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
+	return symbols
+}
+
+// declared calls a function with each block that has a name, its own first.
+func (p *pipelineBlock) declared(call func(*hclsyntax.Block)) {
+	call(p.block)
+	for _, hook := range p.hooks {
+		call(hook.block)
+	}
+	for _, phase := range p.phases {
+		call(phase.block)
+		for _, workstream := range phase.workstreams {
+			call(workstream.block)
+			for _, gate := range workstream.gates {
+				call(gate.block)
+			}
+		}
+		for _, gate := range phase.gates {
+			call(gate.block)
+		}
+	}
+}
