@@ -179,6 +179,33 @@ func (d checkpointDir) remove(id string) error {
 	return nil
 }
 
+// removeMany is from how many files on it is faster to look first which names there
+// are: each file has one name of two, and to remove what is not there takes half as
+// long as to remove what is.
+const removeMany = 16
+
+// remover returns what removes so many files one by one, as remove does.
+func (d checkpointDir) remover(many int) (func(id string) error, error) {
+	if many < removeMany {
+		return d.remove, nil
+	}
+	names, err := d.blobs().List("")
+	if err != nil {
+		return nil, err
+	}
+	return func(id string) error {
+		for _, name := range fileNames(id) {
+			if _, there := slices.BinarySearch(names, name); !there {
+				continue
+			}
+			if err := d.blobs().Delete(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
 // paths returns where the file of a checkpoint is; two, where there are two.
 func (d checkpointDir) paths(id string) ([]string, error) {
 	var found []string

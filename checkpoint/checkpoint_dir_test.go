@@ -399,3 +399,24 @@ func TestCheckpointFileNames(t *testing.T) {
 		t.Errorf("one that is not there: %v", err)
 	}
 }
+
+// TestRemover: many files go as few do, whatever their names, and what is not
+// there is no error.
+func TestRemover(t *testing.T) {
+	t.Parallel()
+	for _, many := range []int{1, removeMany} {
+		d := checkpointDir{fs: store.NewMemory(), dir: "/checkpoints"}
+		plain, packed, both := "CP-a-20250101T000000Z-aaaaaaaa", "CP-b-20250101T000000Z-bbbbbbbb", "CP-c-20250101T000000Z-cccccccc"
+		for _, name := range []string{fileNames(plain)[0], fileNames(packed)[1], fileNames(both)[0], fileNames(both)[1]} {
+			must(t, d.blobs().Put(name, []byte("{}")))
+		}
+		remove, err := d.remover(many)
+		must(t, err)
+		for _, id := range []string{plain, packed, both, "CP-d-20250101T000000Z-dddddddd"} {
+			must(t, remove(id))
+		}
+		if left, err := d.blobs().List(""); err != nil || len(left) > 0 {
+			t.Errorf("of %d: %v are left: %v", many, left, err)
+		}
+	}
+}

@@ -35,8 +35,9 @@ type frame struct {
 	sum   string
 }
 
-// parseFrame verifies a line, given without its newline, and takes it apart.
-func parseFrame(line []byte) (frame, error) {
+// parseFrame verifies a line, given without its newline, and takes it apart. Where
+// it continues the line whose sum is before, they share that.
+func parseFrame(line []byte, before string) (frame, error) {
 	var f frame
 	if len(line) < tailLen {
 		return f, fmt.Errorf("%w, too short", errIncomplete)
@@ -46,10 +47,13 @@ func parseFrame(line []byte) (frame, error) {
 	if !ok || !bytes.HasPrefix(prev[hexLen:], []byte(`"`+sumField)) || !bytes.HasSuffix(prev, []byte(`"}`)) {
 		return f, fmt.Errorf("%w, it does not end with prev and sum", errIncomplete)
 	}
-	f.prev = string(prev[:hexLen])
+	if f.prev = before; string(prev[:hexLen]) != before {
+		f.prev = string(prev[:hexLen])
+	}
 	f.sum = string(prev[len(prev)-hexLen-len(`"}`) : len(prev)-len(`"}`)])
 	sum := sha256.Sum256(line[:len(line)-len(sumField)-hexLen-len(`"}`)])
-	if hex.EncodeToString(sum[:]) != f.sum {
+	var want [hexLen]byte
+	if hex.Encode(want[:], sum[:]); string(want[:]) != f.sum {
 		return f, fmt.Errorf("%w, its sum is wrong", errIncomplete)
 	}
 	return f, f.parseHead(head)

@@ -318,9 +318,13 @@ func (x *Session) writeDocument() error {
 // comes last, when nothing on disk names them any more.
 func (x *Session) removeUnkept() error {
 	d := &x.derived
+	remove, err := x.checkpoints().remover(len(d.unkept))
+	if err != nil {
+		return &DerivedError{x.checkpoints().dir, err}
+	}
 	for len(d.unkept) > 0 {
 		id := d.unkept[len(d.unkept)-1]
-		if err := x.checkpoints().remove(id); err != nil {
+		if err := remove(id); err != nil {
 			return &DerivedError{x.checkpoints().path(id), err}
 		}
 		d.unkept = d.unkept[:len(d.unkept)-1]

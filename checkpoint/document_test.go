@@ -205,7 +205,7 @@ func (m *machine) apply(e Event) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	f, err := parseFrame(line[:len(line)-1])
+	f, err := parseFrame(line[:len(line)-1], "")
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (t *tail) next(r store.Record) (Commit, error) {
 	if r.Torn {
 		return Commit{}, fmt.Errorf("%w, no newline", errIncomplete)
 	}
-	f, err := parseFrame(r.Data[:len(r.Data)-1])
+	f, err := parseFrame(r.Data[:len(r.Data)-1], t.sum)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -112,11 +112,15 @@ func lostRemedy(prd string) string {
 // fold is a state that follows a journal, and what else is known from it.
 type fold struct {
 	state *State
-	files *tracker
-	spans *spans // nil but for an owner's
+	files *tracker // nil but for who writes files of checkpoints
+	spans *spans   // nil but for an owner's
 }
 
-func newFold() *fold { return &fold{files: newTracker()} }
+// newFold is for who only needs the state.
+func newFold() *fold { return &fold{} }
+
+// newFilesFold is for who makes the files of checkpoints again.
+func newFilesFold() *fold { return &fold{files: newTracker()} }
 
 // newOwnersFold is for who goes on with the session.
 func newOwnersFold() *fold { return &fold{files: newTracker(), spans: newSpans()} }
@@ -129,7 +133,9 @@ func (f *fold) apply(c Commit) error {
 		if err := f.state.Apply(c); err != nil {
 			return err
 		}
-		f.files.adopt(f.state)
+		if f.files != nil {
+			f.files.adopt(f.state)
+		}
 		if f.spans != nil {
 			f.spans.adopt(f.state)
 		}
@@ -144,16 +150,15 @@ func (f *fold) apply(c Commit) error {
 }
 
 func (f *fold) applyEvent(seq uint64, c *Commit, i int, e Event) error {
-	if c, ok := e.(CheckpointCreated); ok {
-		f.files.cut(f.state, c.ID)
+	if f.files != nil {
+		f.files.before(f.state, e)
 	}
 	if err := f.state.applyOne(seq, c.At(i), e); err != nil {
 		return err
 	}
-	if r, ok := e.(RollbackCompleted); ok && r.State != nil {
-		f.files.rebase(f.state)
+	if f.files != nil {
+		f.files.observe(f.state, e)
 	}
-	f.files.observe(e)
 	if f.spans != nil {
 		f.spans.observe(f.state, seq, e)
 	}

@@ -25,6 +25,10 @@ type Pruned struct {
 	Over        int64               // bytes over max_size_mb that are left although nothing more may go
 	Doubted     int                 // too old by a reading of the clock that is not believed, see retention.Clock
 	Warnings    []string            // what could not be looked at
+
+	// The commit that was planned for, of which session.
+	session string
+	seq     uint64
 }
 
 // RemovedCheckpoint is a checkpoint that is no longer kept, and why.
@@ -57,6 +61,9 @@ func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessio
 // PruneOptions are what a person asked for, on top of the policy.
 type PruneOptions struct {
 	OlderThan time.Duration // takes the place of the policy's ages, see retention.Pass; 0: nothing was asked for
+	// Planned is what PlanPrune said with the same options. It is what Prune carries
+	// out where nothing has happened to the session since; nil: there was no plan.
+	Planned *Pruned
 }
 
 // PlanPrune says what Prune would remove. It takes no lock and changes nothing.
@@ -75,6 +82,17 @@ func (s *Store) PlanPrune(ctx context.Context, prd string, o PruneOptions) (p *P
 		return nil, err
 	}
 	return p, nil
+}
+
+// PlanPrunes is PlanPrune of several PRDs, as many at once as there are CPUs. The
+// error of each stands where its plan would.
+func (s *Store) PlanPrunes(ctx context.Context, prds []string, o PruneOptions) ([]*Pruned, []error) {
+	plans, errs := make([]*Pruned, len(prds)), make([]error, len(prds))
+	_ = atOnce(len(prds), func(i int) error { // that of one is no reason not to plan the others
+		plans[i], errs[i] = s.PlanPrune(ctx, prds[i], o)
+		return nil
+	})
+	return plans, errs
 }
 
 // planPrune is PlanPrune of sessions that were read already. What a PRD holds
@@ -98,6 +116,7 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 	}
 	for _, r := range records {
 		if r.kind == PlaceCurrent {
+			p.session, p.seq = r.state.Session, r.state.Seq
 			p.decide(r.state, s.o.Policy.Retention, pass)
 		}
 	}
@@ -115,6 +134,9 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return nil, err
 	}
+	if p := o.Planned; p.standsFor(x.State()) {
+		return p, x.carryOut(ctx, p, retentionReason)
+	}
 	records, err := x.store.recordsOf(x.prd, x.State())
 	if err != nil {
 		return nil, err
@@ -124,6 +146,13 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 		return nil, err
 	}
 	return p, x.carryOut(ctx, p, retentionReason)
+}
+
+// standsFor reports whether a plan, if there is one, is that of a state. Of sessions
+// that were set aside no state tells, so they are looked at again, and so is what
+// could not be looked at.
+func (p *Pruned) standsFor(s *State) bool {
+	return p != nil && s != nil && p.session == s.Session && p.seq == s.Seq && len(p.Sessions)+len(p.Warnings) == 0
 }
 
 // carryOut removes what was decided: first from the journal, so that nobody

@@ -698,3 +698,44 @@ func isUnfinished(err error) bool {
 	var unfinished *UnfinishedRollbackError
 	return errors.As(err, &unfinished)
 }
+
+// TestPruneAsPlanned: what was planned is carried out as it was said, unless
+// something has happened since.
+func TestPruneAsPlanned(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		since  bool // another checkpoint was made
+		asSaid bool
+	}{{"at once", false, true}, {"later", true, false}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			c := newScene(t, store.NewMemory())
+			s := c.open()
+			c.clock.at = c.clock.at.Add(time.Hour)
+			o := PruneOptions{OlderThan: time.Minute}
+			plans, errs := s.PlanPrunes(ctx, []string{"PRD-009", "PRD-404"}, o)
+			must(t, errs[0])
+			if !errors.Is(errs[1], ErrNoSession) {
+				t.Errorf("of a PRD without a session: %v", errs[1])
+			}
+			x := lockPRD(t, s, "PRD-009")
+			if test.since {
+				mark(t, x, TriggerManual)
+			}
+			o.Planned = plans[0]
+			p, err := x.Prune(ctx, o)
+			must(t, err)
+			if len(p.Checkpoints) == 0 || (p == plans[0]) != test.asSaid {
+				t.Errorf("removed %v as planned: %t", p.removed(), p == plans[0])
+			}
+			for _, ref := range x.State().Checkpoints {
+				if slices.Contains(p.removed(), ref.ID) {
+					t.Errorf("%s is still there", ref.ID)
+				}
+			}
+			must(t, x.Close())
+		})
+	}
+}

@@ -128,7 +128,7 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(Checkp
 			return found, err
 		}
 		for _, path := range paths {
-			k := collector{fold: newFold(), ids: ids, found: found, made: made}
+			k := collector{fold: newFilesFold(), ids: ids, found: found, made: made}
 			t, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
 			if err == nil && path == s.journalPath(prd) && k.fold.state != nil {
 				_, err = s.rescued(prd, k.fold.state.Session, &t, k.visit)

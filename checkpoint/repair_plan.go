@@ -186,7 +186,7 @@ func eachCommit(r store.Record, visit func(Commit) error) error {
 
 // anyLine decodes a line whose own sum is right, wherever it stands.
 func anyLine(r store.Record) (Commit, error) {
-	f, err := parseFrame(bytes.TrimSuffix(r.Data, []byte("\n")))
+	f, err := parseFrame(bytes.TrimSuffix(r.Data, []byte("\n")), "")
 	if err != nil {
 		return Commit{}, err
 	}
@@ -363,7 +363,7 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 		r.made[f.ID] = bytes.Join(parts, nil)
 		return err
 	}
-	k := collector{fold: newFold(), ids: without, found: map[string]bool{}, made: keep}
+	k := collector{fold: newFilesFold(), ids: without, found: map[string]bool{}, made: keep}
 	if err := s.collectLines(prd, k, old); err != nil {
 		return err
 	}
@@ -384,7 +384,7 @@ func (s *Store) collectSegments(prd string, k collector) error {
 		return err
 	}
 	for _, path := range paths[1:] {
-		k.fold = newFold()
+		k.fold = newFilesFold()
 		var damaged *DamagedError
 		if _, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit); err != nil && !errors.As(err, &damaged) {
 			return err

@@ -152,7 +152,7 @@ func (s *Store) stateAt(prd, id string, old *salvaged) (*State, error) {
 		}
 	}
 	var found *State
-	k := collector{fold: newFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
+	k := collector{fold: newFilesFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
 		found = f.State.Clone()
 		return nil
 	}}

@@ -139,6 +139,6 @@ func adopt(prd, path string, t *tail, lines [][]byte, visit func(Commit) error) 
 
 // endsWith reports whether a line is the last one of a journal.
 func endsWith(line []byte, t tail) bool {
-	f, err := parseFrame(bytes.TrimSuffix(line, []byte("\n")))
+	f, err := parseFrame(bytes.TrimSuffix(line, []byte("\n")), "")
 	return err == nil && f.seq == t.seq && f.sum == t.sum
 }

@@ -38,9 +38,21 @@ func (t *tracker) rebase(s *State) {
 	t.adopt(s)
 }
 
-// observe notes which workstream's artifacts an event may have changed.
-func (t *tracker) observe(e Event) {
+// before is told of an event before it is folded into the state.
+func (t *tracker) before(s *State, e Event) {
+	if c, ok := e.(CheckpointCreated); ok {
+		t.cut(s, c.ID)
+	}
+}
+
+// observe notes which workstream's artifacts an event may have changed, once it is
+// folded into the state.
+func (t *tracker) observe(s *State, e Event) {
 	switch e := e.(type) {
+	case RollbackCompleted:
+		if e.State != nil {
+			t.rebase(s)
+		}
 	case WorkstreamSucceeded:
 		t.touched = append(t.touched, e.Workstream)
 	case WorkstreamCompleted:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -45,11 +44,15 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 	return nil
 }
 
+// typicalRow is about how many bytes a checkpoint takes in a list.
+const typicalRow = 128
+
 func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error {
 	st, names := at.State, map[string]string{}
 	if at.Place == checkpoint.PlaceCurrent { // what is named elsewhere is of this one
 		names = st.Names()
 	}
+	b.Grow(len(st.Checkpoints) * typicalRow)
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS")
 	current := st.CurrentCheckpoint()
@@ -57,7 +60,7 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error
 		row := []string{
 			orNone(names[c.ID], "-"), c.ID, step(c), string(c.Trigger), c.CreatedAt.UTC().Format(time.DateTime), changed(c), listStatus(c, c == current),
 		}
-		if _, err := io.WriteString(tw, strings.Join(row, "\t")+"\n"); err != nil {
+		if _, err := fmt.Fprintln(tw, strings.Join(row, "\t")); err != nil {
 			return err
 		}
 	}

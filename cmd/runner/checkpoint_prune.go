@@ -119,6 +119,7 @@ type pruning struct {
 // plan looks at what would be removed. A PRD that a run owns is passed over.
 func (p *pruning) plan(ctx context.Context, prds []string) error {
 	p.owned = map[string]error{}
+	free := make([]string, 0, len(prds))
 	for _, prd := range prds {
 		if holder, err := p.store.Owner(prd); err != nil {
 			return err
@@ -126,7 +127,11 @@ func (p *pruning) plan(ctx context.Context, prds []string) error {
 			p.refuse(prd, lockedBy(prd, *holder))
 			continue
 		}
-		plan, err := p.store.PlanPrune(ctx, prd, checkpoint.PruneOptions{OlderThan: p.o.olderThan})
+		free = append(free, prd)
+	}
+	plans, errs := p.store.PlanPrunes(ctx, free, checkpoint.PruneOptions{OlderThan: p.o.olderThan})
+	for i, prd := range free {
+		plan, err := plans[i], errs[i]
 		switch {
 		case errors.Is(err, checkpoint.ErrNoSession) && p.o.prd != "":
 			return noSession(p.env, p.store, prd)
@@ -190,7 +195,7 @@ func (p *pruning) carryOut(ctx context.Context) error {
 		if len(plan.Checkpoints)+len(plan.Sessions) == 0 {
 			continue
 		}
-		done, err := p.prune(ctx, plan.PRD)
+		done, err := p.prune(ctx, plan)
 		switch {
 		case isA[*checkpoint.LockedError](err):
 			p.refuse(plan.PRD, err)
@@ -208,17 +213,17 @@ func (p *pruning) carryOut(ctx context.Context) error {
 }
 
 // prune prunes one PRD.
-func (p *pruning) prune(ctx context.Context, prd string) (done *checkpoint.Pruned, err error) {
-	session, err := lockSession(ctx, p.env, p.cfg, p.store, prd, p.files)
+func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *checkpoint.Pruned, err error) {
+	session, err := lockSession(ctx, p.env, p.cfg, p.store, plan.PRD, p.files)
 	if err != nil {
 		return nil, err
 	}
-	record := checkpoint.AuditRecord{By: p.env.actor(), What: "checkpoint prune", PRD: prd}
+	record := checkpoint.AuditRecord{By: p.env.actor(), What: "checkpoint prune", PRD: plan.PRD}
 	if p.o.olderThan > 0 {
 		record.Args = []checkpoint.Text{checkpoint.Text("--older-than " + p.o.olderThan.String())}
 	}
 	err = p.store.Audited(record, func() error {
-		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan})
+		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan, Planned: plan})
 		return errors.Join(err, session.Close())
 	})
 	return done, err
