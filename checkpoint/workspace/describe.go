@@ -47,7 +47,12 @@ func (w *Workspace) look(at place, path string, withBlob func(size int64) bool) 
 	if err != nil {
 		return found{}, err
 	}
-	f := found{entry: Entry{Path: path, Mode: uint32(is.mode.Perm()), Size: is.stat.size}}
+	return w.lookAt(is, at, path, withBlob)
+}
+
+// lookAt is look where it is known what stat says.
+func (w *Workspace) lookAt(is status, at place, path string, withBlob func(size int64) bool) (f found, err error) {
+	f = found{entry: Entry{Path: path, Mode: uint32(is.mode.Perm()), Size: is.stat.size}}
 	switch {
 	case is.mode.IsRegular() && is.stat.size > maxFile:
 		err = errTooLong

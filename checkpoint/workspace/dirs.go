@@ -30,14 +30,22 @@ func IsAbsent(err error) bool { return absent(err) }
 
 // cursor opens the directories of paths. It follows no link on the way, since
 // what looks like a path below a link is somewhere else, unless it is told to. It
-// keeps the last one open, and those above it, so that sorted paths cost little.
-// It belongs to one goroutine.
+// keeps the last one open, and those above it, so that sorted paths cost little;
+// one that was not there it does not look for again. It belongs to one goroutine,
+// and to one pass over the workspace.
 type cursor struct {
 	base  *os.Root
 	links bool     // follow those that stay inside
 	open  []level  // from below the base on; with links, only the last
 	file  *os.File // the directory that is open, opened to look at names in it; nil: not yet
 	near  int      // where the cache has the last file, as far as it was asked
+	gone  absence  // what was last looked for and not there
+}
+
+// absence is a directory that is not there.
+type absence struct {
+	path string
+	err  error // nil: there is none
 }
 
 // level is a directory on the way to another one.
@@ -65,18 +73,29 @@ func (c *cursor) enter(dir string) (*os.Root, error) {
 	if c.links {
 		return c.follow(dir)
 	}
+	switch {
+	case c.reached() == dir:
+		return c.current(), nil
+	case c.gone.err != nil && leadsTo(c.gone.path, dir):
+		return nil, c.gone.err
+	}
 	for !leadsTo(c.reached(), dir) {
 		c.up()
 	}
 	for c.reached() != dir {
 		rest := strings.TrimPrefix(dir[len(c.reached()):], "/")
 		name, _, _ := strings.Cut(rest, "/")
+		path := dir[:len(dir)-len(rest)+len(name)]
 		next, err := openDir(c.current(), name)
 		if err != nil {
 			c.close()
-			return nil, fmt.Errorf("open the directory %s: %w", dir, err)
+			err = fmt.Errorf("open the directory %s: %w", path, err)
+			if errors.Is(err, fs.ErrNotExist) {
+				c.gone = absence{path, err}
+			}
+			return nil, err
 		}
-		c.down(level{dir[:len(dir)-len(rest)+len(name)], next})
+		c.down(level{path, next})
 	}
 	return c.current(), nil
 }

@@ -269,31 +269,27 @@ func equal(a, b *Entry) bool {
 // current describes what is at the path of an item: nil for nothing, and for
 // a directory that is not empty.
 func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, error) {
-	dir, name, err := c.at(i.Path)
+	at, err := c.place(i.Path)
+	var is status
+	if err == nil {
+		is, err = at.status()
+	}
 	if absent(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, failed(i.Path, err)
 	}
-	at := place{dir: dir, name: native(name)}
-	info, err := dir.Lstat(at.name)
-	if absent(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, failed(i.Path, err)
-	}
-	i.stat = statOf(info)
-	if info.IsDir() {
+	i.stat = is.stat
+	if is.mode.IsDir() {
 		i.isDir = true
 		empty, err := r.w.isEmpty(i.Path)
 		if err != nil || !empty {
 			return nil, err
 		}
-		return &Entry{Path: i.Path, Mode: ModeDir | uint32(info.Mode().Perm())}, nil
+		return &Entry{Path: i.Path, Mode: ModeDir | uint32(is.mode.Perm())}, nil
 	}
-	f, err := r.w.look(at, i.Path, r.w.wantsBlob)
+	f, err := r.w.lookAt(is, at, i.Path, r.w.wantsBlob)
 	if err == nil && !f.known() {
 		if i.From != nil && (f.entry.Size != i.From.Size && (i.To == nil || f.entry.Size != i.To.Size)) {
 			return nil, &ChangedError{Path: i.Path}

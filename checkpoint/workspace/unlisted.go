@@ -20,15 +20,15 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		dir, name, err := c.at(e.Path)
+		at, err := c.place(e.Path)
+		var is status
 		if err == nil {
-			info, lerr := dir.Lstat(native(name))
-			if lerr == nil && !info.IsDir() {
-				paths = append(paths, e.Path)
-			}
-			err = lerr
+			is, err = at.status()
 		}
-		if err != nil && !absent(err) {
+		switch {
+		case err == nil && !is.mode.IsDir():
+			paths = append(paths, e.Path)
+		case err != nil && !absent(err):
 			return nil, failed(e.Path, err)
 		}
 	}
