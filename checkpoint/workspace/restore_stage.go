@@ -18,39 +18,75 @@ import (
 // that wait together, so that many cost little more than one.
 const flushes = 64
 
+// together is how many files the disk has begun with before the first of them is
+// synced. By then it knows where all of them are to be, so that the file system's
+// journal has that of many in each sync, and the later ones find it there.
+const together = 256
+
 // flusher syncs and closes files beside those who write them.
 type flusher struct {
 	slots chan struct{}
 	group sync.WaitGroup
 	mu    sync.Mutex
+	begun []written // that the disk has begun with, and that are not synced yet
 	err   error
+}
+
+// written is a file that is to be synced and closed. done is called then with what
+// it is like.
+type written struct {
+	file *os.File
+	done func(fs.FileInfo)
 }
 
 func newFlusher() *flusher { return &flusher{slots: make(chan struct{}, flushes)} }
 
-// add syncs and closes a file, and then calls done with what it is like.
-func (l *flusher) add(f *os.File, done func(fs.FileInfo)) {
+// add takes a file over, which is synced when wait returns.
+func (l *flusher) add(f written) {
+	if !beginWriting(f.file) {
+		l.start(f)
+		return
+	}
+	l.mu.Lock()
+	l.begun = append(l.begun, f)
+	var due []written
+	if len(l.begun) >= together {
+		due, l.begun = l.begun, nil
+	}
+	l.mu.Unlock()
+	for _, f := range due {
+		l.start(f)
+	}
+}
+
+// start syncs a file beside the caller, once there is room for it.
+func (l *flusher) start(f written) {
 	l.slots <- struct{}{}
 	l.group.Go(func() {
 		defer func() { <-l.slots }()
-		err := staged{f}.Sync()
-		var info fs.FileInfo
-		if err == nil {
-			info, err = f.Stat()
-		}
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		if err == nil {
-			done(info)
-			return
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.err == nil {
-			l.err = fmt.Errorf("write a restored file to the disk: %w", err)
+		if err := f.flush(); err != nil {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.err == nil {
+				l.err = fmt.Errorf("write a restored file to the disk: %w", err)
+			}
 		}
 	})
+}
+
+func (f written) flush() error {
+	err := staged{f.file}.Sync()
+	var info fs.FileInfo
+	if err == nil {
+		info, err = f.file.Stat()
+	}
+	if closed := f.file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		f.done(info)
+	}
+	return err
 }
 
 // staged is a temporary file.
@@ -63,7 +99,12 @@ func (s staged) Sync() error {
 	return s.File.Sync()
 }
 
+// wait syncs what was added, once no more is.
 func (l *flusher) wait() error {
+	for _, f := range l.begun {
+		l.start(f)
+	}
+	l.begun = nil
 	l.group.Wait()
 	return l.err
 }
@@ -142,7 +183,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		_ = dir.Remove(i.temp) // and so it is here
 		return err
 	}
-	flush.add(f, func(info fs.FileInfo) { i.staged, i.stagedAt = statOf(info), r.w.cache.now() })
+	flush.add(written{f, func(info fs.FileInfo) { i.staged, i.stagedAt = statOf(info), r.w.cache.now() }})
 	return nil
 }
 
