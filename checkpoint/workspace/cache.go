@@ -131,6 +131,13 @@ func (c *cache) put(path string, stat fileStat, s sums, began time.Time) {
 	}
 }
 
+// isSettled is settled at a moment of our own clock.
+func (c *cache) isSettled(stat fileStat, at time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return settled(stat, at.Add(-c.behind))
+}
+
 // learn has an entry stand in place of what was known. The lock is held.
 func (c *cache) learn(e cached) {
 	c.since[e.path] = e

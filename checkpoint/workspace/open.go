@@ -88,13 +88,18 @@ func (v *verifier) Close() error { return v.r.Close() }
 type source struct {
 	w     *Workspace
 	blobs *BlobReader // nil: made when it is needed, for the context of that call
+	blob  string      // git's name of the bytes that were given last; "": git did not give them
 }
+
+// cloneAbove is the length up to which a file is copied as fast as cloned.
+const cloneAbove = 4 << 20
 
 // clone has a file that is empty share the bytes of an entry's object, verified
 // when it returns true: what was verified is the file itself. Where it returns
 // false, writeAny gives the bytes, or says what is wrong with them.
 func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) {
-	if e.Size <= maxReread || s.w.o.Objects == nil || !s.w.o.Objects.Clone(to, e.Digest) {
+	s.blob = ""
+	if e.Size <= cloneAbove || s.w.o.Objects == nil || !s.w.o.Objects.Clone(to, e.Digest) {
 		return false, nil
 	}
 	sha := sha256.New()
@@ -126,8 +131,12 @@ func (s *source) writeAny(ctx context.Context, e Entry, begin func() (io.Writer,
 
 // write is writeAny that takes a damaged blob for the end of it.
 func (s *source) write(ctx context.Context, e Entry, to io.Writer) error {
+	s.blob = ""
 	if e.Blob != "" && s.w.o.Git != nil {
 		done, err := s.writeBlob(ctx, e, to)
+		if done {
+			s.blob = e.Blob
+		}
 		if done || err != nil {
 			return err
 		}

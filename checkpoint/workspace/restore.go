@@ -80,9 +80,9 @@ func (e *ChangedError) Error() string {
 //
 // All bytes are written to temporary files first, and verified while they are,
 // so that whatever can't be had is found before anything is changed,
-// *MissingError, and whatever is in the way, *ObstructedError. Afterwards what was written is read again,
-// but for what is larger than 4 MiB: there it is made sure that it is the file
-// that was verified, untouched.
+// *MissingError, and whatever is in the way, *ObstructedError. Afterwards it is made
+// sure that what has the names are the files that were verified, untouched; what was
+// written too shortly before for that to show is read again.
 // Where a directory above a file must be made, it gets the mode that the
 // process gives new ones. Directories that no file is left in are removed.
 //
@@ -112,6 +112,7 @@ type restore struct {
 	locks   locks
 	reading sync.Mutex // held while a file is read again that may have other names
 	ahead   bool       // nothing is to be done yet
+	renamed time.Time  // when the first temporary file was to get its name
 	written atomic.Int64
 	deleted atomic.Int64
 }
@@ -125,10 +126,10 @@ type item struct {
 	isDir bool     // a directory is at the path
 	odd   string   // why what is at the path cannot be recorded, and so not be replaced; "": it can
 
-	stage    string // the directory of the temporary file
-	temp     string // its name; "": none
-	staged   fileStat
-	stagedAt time.Time
+	stage  string   // the directory of the temporary file
+	temp   string   // its name; "": none
+	staged fileStat // what it is like once its bytes are durable
+	sums   sums     // of these
 }
 
 // removes reports whether what is at the path goes before anything is written.

@@ -273,6 +273,7 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 		}
 	}
 	chunks := slices.Collect(slices.Chunk(items, 1+min(chunkSize, len(items)/16)))
+	r.renamed = r.w.cache.now()
 	return r.w.each(ctx, len(chunks), 1, func(ctx context.Context, c *cursor, n int) error {
 		staged := cursor{base: r.w.root} // of its own, so that neither is left and entered again
 		defer staged.close()
@@ -379,16 +380,13 @@ func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 	})
 }
 
-// maxReread bounds the size of files that are read again after they were
-// written. A larger one was hashed as it was written; that the file in its
-// place is that one, and was not written to since, is told by its stat.
-const maxReread = 4 << 20
-
-// verify looks again at what was written.
+// verify looks again at what was written. A file was verified while its bytes were
+// written: it is enough that the one in its place is that one, and was not written
+// to since, as far as stat can tell. Else it is read.
 func (r *restore) verify(ctx context.Context) error {
-	return r.w.each(ctx, len(r.items), verifyChunk, func(ctx context.Context, c *cursor, n int) error {
+	return r.w.each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *cursor, n int) error {
 		i := r.items[n]
-		if i.done || i.isAsWritten(r.w, c) {
+		if i.done || r.isAsWritten(c, i) {
 			return nil
 		}
 		again := &item{Change: Change{Path: i.Path}}
@@ -403,29 +401,27 @@ func (r *restore) verify(ctx context.Context) error {
 	})
 }
 
-const verifyChunk = 16
-
-// isAsWritten reports whether a large file is the one that was written, and
-// has the cache remember it.
-func (i *item) isAsWritten(w *Workspace, c *cursor) bool {
-	if i.temp == "" || i.To.Size <= maxReread || !settled(fileStat{mtime: i.staged.mtime}, i.stagedAt) {
+// isAsWritten reports whether a file is the one that was written, and has the
+// cache remember it. Whoever writes to it once it has its name gives it another
+// time: it was old enough then.
+func (r *restore) isAsWritten(c *cursor, i *item) bool {
+	if i.temp == "" || !r.w.cache.isSettled(fileStat{mtime: i.staged.mtime}, r.renamed) {
 		return false
 	}
-	began := w.cache.now()
-	dir, name, err := c.at(i.Path)
+	began := r.w.cache.now()
+	at, err := c.place(i.Path)
 	if err != nil {
 		return false
 	}
-	info, err := dir.Lstat(native(name))
-	if err != nil || !info.Mode().IsRegular() || uint32(info.Mode().Perm()) != i.To.Mode {
+	is, err := at.status()
+	if err != nil || !is.mode.IsRegular() || uint32(is.mode.Perm()) != i.To.Mode {
 		return false
 	}
-	now := statOf(info)
-	renamed := i.staged
-	renamed.ctime = now.ctime // a rename is a change of status
-	if now != renamed || now.inode == 0 {
+	expected := i.staged
+	expected.ctime = is.stat.ctime // a rename is a change of status
+	if is.stat != expected || is.stat.inode == 0 {
 		return false
 	}
-	w.cache.put(i.Path, now, sums{digest: i.To.Digest, blob: i.To.Blob}, began)
+	r.w.cache.put(i.Path, is.stat, i.sums, began)
 	return true
 }

@@ -174,6 +174,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	err = failpoint.Before(failpoint.Write, i.temp)
 	if err == nil {
 		err = s.fill(ctx, *i.To, f)
+		i.sums = sums{digest: i.To.Digest, blob: s.blob}
 	}
 	if err == nil {
 		err = f.Chmod(fs.FileMode(i.To.Mode & 0o777))
@@ -183,7 +184,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		_ = dir.Remove(i.temp) // and so it is here
 		return err
 	}
-	flush.add(written{f, func(info fs.FileInfo) { i.staged, i.stagedAt = statOf(info), r.w.cache.now() }})
+	flush.add(written{f, func(info fs.FileInfo) { i.staged = statOf(info) }})
 	return nil
 }
 
@@ -194,7 +195,7 @@ func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
 		return err
 	}
 	pusher := store.NewPusher(staged{f})
-	clean := e.Size <= maxReread // nothing was cloned into it in vain
+	clean := e.Size <= cloneAbove // nothing was cloned into it in vain
 	err = s.writeAny(ctx, e, func() (io.Writer, error) {
 		if clean {
 			clean = false

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -407,4 +408,48 @@ func TestRecheck(t *testing.T) {
 		t.Errorf("a file that went: %v", err)
 	}
 	must(t, r.recheck(t.Context(), w.root, &item{Change: Change{Path: "f"}}))
+}
+
+// TestIsAsWritten: a file that is the one that was written, and was old enough
+// when it got its name for a later write to show, need not be read again.
+func TestIsAsWritten(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meanwhile func(w *Workspace, r *restore, path string) error
+		is        bool
+	}{
+		"untouched":  {func(*Workspace, *restore, string) error { return nil }, true},
+		"written to": {func(_ *Workspace, _ *restore, path string) error { return os.WriteFile(path, []byte("y"), 0o644) }, false},
+		"replaced": {func(_ *Workspace, r *restore, path string) error {
+			was := time.Unix(0, r.items[0].staged.mtime)
+			return errors.Join(os.WriteFile(path+"2", []byte("x"), 0o644), os.Chtimes(path+"2", was, was), os.Rename(path+"2", path))
+		}, false},
+		"another mode": {func(_ *Workspace, _ *restore, path string) error { return os.Chmod(path, 0o600) }, false},
+		"gone":         {func(_ *Workspace, _ *restore, path string) error { return os.Remove(path) }, false},
+		"too young": {func(_ *Workspace, r *restore, _ string) error {
+			r.renamed = time.Unix(0, r.items[0].staged.mtime).Add(fineMargin)
+			return nil
+		}, false},
+		"young by the clock of the disk": {func(w *Workspace, _ *restore, _ string) error {
+			w.cache.behind = time.Minute
+			return nil
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, dir := keeper(t)
+			path := filepath.Join(dir, "f")
+			put(t, dir, "f", "x")
+			must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-time.Second)))
+			e := Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}
+			i := &item{Change: Change{Path: "f", To: &e}, temp: "t", staged: statOf(mustStat(t, path)), sums: sums{digest: e.Digest}}
+			r := &restore{w: w, items: []*item{i}, renamed: time.Now()}
+			must(t, c.meanwhile(w, r, path))
+			at := &cursor{base: w.root}
+			defer at.close()
+			if is := r.isAsWritten(at, i); is != (c.is && i.staged.inode != 0) { // else nothing tells files apart
+				t.Errorf("it is as written: %v", is)
+			}
+		})
+	}
 }
