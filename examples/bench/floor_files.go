@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -74,7 +75,9 @@ func lookInto(dir string) (dirs []string, err error) {
 }
 
 // copyTree copies the files of a tree into new ones, as many at once as there are
-// CPUs, and makes them durable beside that, and then their names.
+// CPUs, and makes them durable beside that, and then their names. It hashes what it
+// copies: what is kept under its digest must be hashed to be named, and what is put
+// back must be to be verified (FORMAT.md). It compares the digests with nothing.
 func copyTree(from, to string) error {
 	var files, dirs []string
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -95,9 +98,12 @@ func copyTree(from, to string) error {
 	var wg sync.WaitGroup
 	durable := newLimit(syncs)
 	copied := newLimit(runtime.NumCPU())
+	buffers := sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 	for _, file := range files {
 		copied.do(&wg, func() error {
-			f, err := copyFile(filepath.Join(from, file), filepath.Join(to, file))
+			buf := buffers.Get().(*[copyBuffer]byte)
+			defer buffers.Put(buf)
+			f, err := copyFile(filepath.Join(from, file), filepath.Join(to, file), buf[:])
 			if err == nil {
 				durable.do(&wg, func() error { return errors.Join(f.Sync(), f.Close()) })
 			}
@@ -112,7 +118,12 @@ func copyTree(from, to string) error {
 	return errors.Join(copied.err, durable.err)
 }
 
-func copyFile(from, to string) (*os.File, error) {
+// copyBuffer is how much is read, hashed and written at once.
+const copyBuffer = 256 << 10
+
+// copyFile copies a file, or has the copy share its bytes where the file system can
+// do that, and hashes them.
+func copyFile(from, to string, buf []byte) (*os.File, error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return nil, err
@@ -122,7 +133,12 @@ func copyFile(from, to string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.Copy(out, in); err != nil {
+	into := io.Writer(sha256.New())
+	if !store.Clone(out, in) {
+		into = io.MultiWriter(into, out)
+	}
+	// Neither end may bring a buffer of its own.
+	if _, err := io.CopyBuffer(struct{ io.Writer }{into}, struct{ io.Reader }{in}, buf); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
 	return out, nil
