@@ -21,7 +21,7 @@ type name string
 
 func parse(digest string) (name, error) {
 	digits, ok := strings.CutPrefix(digest, digestPrefix)
-	if !ok || len(digits) != nameLength || !isHex(digits) {
+	if !ok || len(digits) != nameLength || !IsHex(digits) {
 		return "", fmt.Errorf("%q: %w", digest, ErrDigest)
 	}
 	return name(digits), nil
@@ -29,13 +29,16 @@ func parse(digest string) (name, error) {
 
 func nameOf(sum []byte) name { return name(hex.EncodeToString(sum)) }
 
-func isHex(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
+// IsHex reports whether all of a text is hex digits, of which the letters are small.
+// Which of both comes next nobody can foresee, a processor neither, so that there
+// is no branch for it.
+func IsHex(text string) bool {
+	sign := 0 // negative as soon as a byte was neither
+	for i := range len(text) {
+		digit, letter := text[i]-'0', text[i]-'a'
+		sign |= (9 - int(digit)) & (5 - int(letter))
 	}
-	return true
+	return sign >= 0
 }
 
 func (n name) digest() string { return digestPrefix + string(n) }
@@ -44,12 +47,12 @@ func (n name) digest() string { return digestPrefix + string(n) }
 func (n name) dir() string { return string(n[:dirLength]) }
 
 // isDir reports whether a subdirectory may hold objects.
-func isDir(base string) bool { return len(base) == dirLength && isHex(base) }
+func isDir(base string) bool { return len(base) == dirLength && IsHex(base) }
 
 // inDir returns the object that a file of a subdirectory holds.
 func inDir(dir, base string) (n name, ok bool) {
 	digits := strings.TrimSuffix(base, zstExt)
-	return name(dir + digits), len(digits) == nameLength-dirLength && isHex(digits)
+	return name(dir + digits), len(digits) == nameLength-dirLength && IsHex(digits)
 }
 
 // paths are the files that an object may be, in the order of reading.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"prdrunner/checkpoint/objects"
 )
 
 // checkEntryPath makes sure that a path names something inside the workspace,
@@ -54,7 +56,7 @@ func (e *Entry) check() error {
 
 // hasBlobName reports whether Blob can be the name of a blob.
 func (e *Entry) hasBlobName() bool {
-	return (len(e.Blob) == 40 || len(e.Blob) == 64) && isHex(e.Blob)
+	return (len(e.Blob) == 40 || len(e.Blob) == 64) && objects.IsHex(e.Blob)
 }
 
 // checkTree makes sure that no path is a file, or an empty directory, and also

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"prdrunner/checkpoint/objects"
 )
 
 // bufferSize is how much of a file is read at once.
@@ -101,19 +103,7 @@ func digestOf(sha []byte) string { return digestPrefix + hex.EncodeToString(sha)
 // isDigest reports whether a text is a digest, in the one way there is to spell it.
 func isDigest(text string) bool {
 	digits, ok := strings.CutPrefix(text, digestPrefix)
-	return ok && len(digits) == 2*sha256.Size && isHex(digits)
-}
-
-// isHex reports whether all of a text is hex digits, of which the letters are small.
-// Which of both comes next nobody can foresee, a processor neither, so that there
-// is no branch for it.
-func isHex(text string) bool {
-	sign := 0 // negative as soon as a byte was neither
-	for i := range len(text) {
-		digit, letter := text[i]-'0', text[i]-'a'
-		sign |= (9 - int(digit)) & (5 - int(letter))
-	}
-	return sign >= 0
+	return ok && len(digits) == 2*sha256.Size && objects.IsHex(digits)
 }
 
 func notDigest(text string) error { return fmt.Errorf("%q is not a digest", text) }
