@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -451,5 +452,47 @@ func TestIsAsWritten(t *testing.T) {
 				t.Errorf("it is as written: %v", is)
 			}
 		})
+	}
+}
+
+// TestRestoreMany restores more files than are synced together, and, where the
+// bytes of one can't be had, none of them.
+func TestRestoreMany(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	var paths []string
+	for n := range 2*together + 1 {
+		path := fmt.Sprintf("d%d/%d", n%3, n)
+		put(t, dir, path, path)
+		paths = append(paths, path)
+	}
+	kept, _, err := w.Keep(t.Context(), paths)
+	must(t, err)
+	var changes []Change
+	for i := range kept {
+		changes = append(changes, Change{Path: kept[i].Path, To: &kept[i]})
+		must(t, os.Remove(filepath.Join(dir, native(paths[i]))))
+	}
+	damaged, _, err := w.o.Objects.Path(kept[together+1].Digest)
+	must(t, err)
+	whole, err := os.ReadFile(damaged)
+	must(t, err)
+	must(t, os.WriteFile(damaged, bytes.Repeat([]byte("x"), len(whole)), 0o600))
+	var missing *MissingError
+	if _, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x"}); !errors.As(err, &missing) || len(missing.Missing) != 1 {
+		t.Fatalf("with a damaged object: %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "d*", "*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
+	must(t, os.WriteFile(damaged, whole, 0o600))
+	done, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x"})
+	if err != nil || done.Written != len(paths) {
+		t.Fatalf("restored %d of %d, %v", done.Written, len(paths), err)
+	}
+	for _, e := range kept {
+		if now, err := w.Describe(t.Context(), e.Path); err != nil || !same(now, e) {
+			t.Errorf("%s is %+v, %v", e.Path, now, err)
+		}
 	}
 }
