@@ -42,7 +42,8 @@ func (g *Git) settle(ref string, now time.Time) error {
 }
 
 // settleObjects makes the recent loose objects of one directory durable. A new
-// object makes its directory recent, so that most need not be read.
+// object makes its directory recent, so that most need not be read. Where the
+// directory goes meanwhile, git has packed its objects, and settle comes to packs.
 func (g *Git) settleObjects(dir string, recent func(fs.FileInfo) bool) error {
 	info, err := g.fs.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !recent(info) {
@@ -52,7 +53,7 @@ func (g *Git) settleObjects(dir string, recent func(fs.FileInfo) bool) error {
 		return fmt.Errorf("make git's objects durable: %w", err)
 	}
 	entries, err := g.fs.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make git's objects durable: %w", err)
 	}
 	for _, entry := range entries {
@@ -64,7 +65,7 @@ func (g *Git) settleObjects(dir string, recent func(fs.FileInfo) bool) error {
 			return err
 		}
 	}
-	if err := g.fs.SyncDir(dir); err != nil {
+	if err := g.fs.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make git's objects durable: %w", err)
 	}
 	return nil

@@ -1,62 +1,56 @@
-//go:build unix
-
 package workspace
 
 import (
-	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
+	"time"
 
 	"prdrunner/checkpoint/store"
 )
 
-// failsOnce is a file system of which the first sync of a file fails.
-type failsOnce struct {
+// packing is a file system on which git packs the loose objects of a directory, and
+// removes it, just before it is read, or before it is synced.
+type packing struct {
 	store.FS
-	failed bool
+	dir          string
+	read, synced bool
 }
 
-func (f *failsOnce) OpenFile(name string, flag int, perm os.FileMode) (store.File, error) {
-	file, err := f.FS.OpenFile(name, flag, perm)
-	if err != nil || f.failed {
-		return file, err
+func (p packing) ReadDir(name string) ([]fs.DirEntry, error) {
+	if p.read && name == p.dir {
+		if err := os.RemoveAll(name); err != nil {
+			return nil, err
+		}
 	}
-	f.failed = true
-	return unsynced{file}, nil
+	return p.FS.ReadDir(name)
 }
 
-type unsynced struct{ store.File }
+func (p packing) SyncDir(name string) error {
+	if p.synced && name == p.dir {
+		if err := os.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return p.FS.SyncDir(name)
+}
 
-func (unsynced) Sync() error { return syscall.EIO }
-
-// TestObjectWhoseSyncFailedIsWrittenAnew: the second sync of a file whose first
-// one failed may succeed although nothing of it is on the disk.
-func TestObjectWhoseSyncFailedIsWrittenAnew(t *testing.T) {
+// TestSettleWhileGitPacks: a directory of loose objects that goes while they are made
+// durable is no failure, since git packed them.
+func TestSettleWhileGitPacks(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	name := filepath.Join(dir, "00f98e1116b5e1f3be6bd7f16f0a5965ebca47")
-	if err := os.WriteFile(name, []byte("object"), 0o444); err != nil {
-		t.Fatal(err)
-	}
-	was, err := os.Lstat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &Git{fs: &failsOnce{FS: store.OS()}}
-	if err := g.syncObject(name, was.Mode().Perm()); !errors.Is(err, syscall.EIO) {
-		t.Errorf("the failure is told as %v", err)
-	}
-	is, err := os.Lstat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(name)
-	if err != nil || string(data) != "object" || is.Mode() != was.Mode() || os.SameFile(was, is) {
-		t.Errorf("%q, %v, %v, the same file: %v", data, err, is.Mode(), os.SameFile(was, is))
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v: want nothing but the object", entries, err)
+	for _, when := range []packing{{read: true}, {synced: true}} {
+		git := t.TempDir()
+		when.FS, when.dir = store.OS(), filepath.Join(git, "objects", "d2")
+		must(t, os.MkdirAll(when.dir, 0o755))
+		must(t, os.WriteFile(filepath.Join(when.dir, "loose"), []byte("object"), 0o444))
+		g := &Git{fs: when, commonDir: git}
+		if err := g.settle("refs/heads/main", time.Now()); err != nil {
+			t.Errorf("read %t, synced %t: %v", when.read, when.synced, err)
+		}
+		if _, err := os.Lstat(when.dir); err == nil {
+			t.Errorf("read %t, synced %t: the directory was not looked at", when.read, when.synced)
+		}
 	}
 }
