@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -113,6 +117,7 @@ type pruning struct {
 	owned   map[string]error // PRDs that a run owns
 	refused error            // why the first PRD that was passed over was
 	objects collection
+	locking sync.Mutex
 	foreign []checkpoint.ForeignRefs // with --dry-run
 }
 
@@ -191,20 +196,8 @@ func (p *pruning) carryOut(ctx context.Context) error {
 			return err
 		}
 	}
-	for i, plan := range p.pruned {
-		if len(plan.Checkpoints)+len(plan.Sessions) == 0 {
-			continue
-		}
-		done, err := p.prune(ctx, plan)
-		switch {
-		case isA[*checkpoint.LockedError](err):
-			p.refuse(plan.PRD, err)
-			p.pruned[i] = &checkpoint.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.localize(err.Error())}}
-		case err != nil:
-			return err
-		default:
-			p.pruned[i] = done
-		}
+	if err := p.pruneAll(ctx); err != nil {
+		return err
 	}
 	if checkpoints+sessions+p.objects.count() == 0 {
 		return nil
@@ -212,9 +205,51 @@ func (p *pruning) carryOut(ctx context.Context) error {
 	return collect(ctx, p.env, p.store, p.files, &p.objects)
 }
 
-// prune prunes one PRD.
+// pruneAll prunes what was planned, as many PRDs at once as there are CPUs. Those
+// that somebody else has locked by now are passed over; after any other error no
+// more are begun.
+func (p *pruning) pruneAll(ctx context.Context) error {
+	locked := make([]error, len(p.pruned))
+	var failed atomic.Bool
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, plan := range p.pruned {
+		if len(plan.Checkpoints)+len(plan.Sessions) == 0 {
+			continue
+		}
+		all.Go(func() error {
+			if failed.Load() {
+				return nil
+			}
+			done, err := p.prune(ctx, plan)
+			switch {
+			case isA[*checkpoint.LockedError](err):
+				locked[i] = err
+			case err != nil:
+				failed.Store(true)
+				return err
+			default:
+				p.pruned[i] = done
+			}
+			return nil
+		})
+	}
+	err := all.Wait()
+	for i, plan := range p.pruned {
+		if why := locked[i]; why != nil {
+			p.refuse(plan.PRD, why)
+			p.pruned[i] = &checkpoint.Pruned{PRD: plan.PRD, Kept: plan.Kept + len(plan.Checkpoints), Warnings: []string{p.env.localize(why.Error())}}
+		}
+	}
+	return err
+}
+
+// prune prunes one PRD. What is done before, as to finish a rollback, is done for
+// one of them at a time.
 func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *checkpoint.Pruned, err error) {
+	p.locking.Lock()
 	session, err := lockSession(ctx, p.env, p.cfg, p.store, plan.PRD, p.files)
+	p.locking.Unlock()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -38,6 +39,7 @@ type environment struct {
 
 	config   *config      // what loadConfig made
 	log      hclog.Logger // what logger made
+	warning  sync.Mutex   // held while there is one more
 	warnings []error      // of what is done, and shown, all the same
 }
 
@@ -66,7 +68,11 @@ func processEnvironment() *environment {
 
 // warn keeps a warning until the result of the command was shown, which matters
 // more.
-func (e *environment) warn(err error) { e.warnings = append(e.warnings, err) }
+func (e *environment) warn(err error) {
+	e.warning.Lock()
+	defer e.warning.Unlock()
+	e.warnings = append(e.warnings, err)
+}
 
 func isTerminal(stream any) bool {
 	if s, ok := stream.(*screen); ok {
