@@ -38,7 +38,7 @@ func cashier(n sizes) contest {
 		return err
 	}
 	return contest{
-		name: cashierName, rounds: n.fewRounds,
+		name: cashierName, rounds: n.rounds,
 		shared: func(dir string) error {
 			if err := copyCashier(dir); err != nil {
 				return err
