@@ -33,9 +33,9 @@ func (l *loop) attemptNext(n *node) {
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites {
-		// What must happen once must not have happened without a record, and
-		// what overwrites artifacts on record must not look like an edit.
+	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(n.ws) {
+		// What must happen once must not have happened without a record, and what
+		// overwrites artifacts on record, also of others, must not look like an edit.
 		l.drain()
 		if l.status != running {
 			l.interruptWorkstream(n)

@@ -50,6 +50,16 @@ func (s *standing) claim(workstream string, artifacts []checkpoint.Artifact) {
 	}
 }
 
+// under reports whether anybody relies on a file that a workstream is to make.
+func (s *standing) under(ws *pipeline.Workstream) bool {
+	for _, of := range []index{s.made, s.judged} {
+		for range of.matching(ws.Artifacts) {
+			return true
+		}
+	}
+	return false
+}
+
 // release forgets the artifacts of a workstream that is skipped: from then on
 // they are files as any other.
 func (s *standing) release(w *checkpoint.Workstream) {
