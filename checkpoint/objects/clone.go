@@ -11,8 +11,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// cloneAbove is the length up to which a file is copied as fast as cloned.
-const cloneAbove = 4 << 20
+// CloneAbove is the length up to which a file is copied as fast as cloned.
+const CloneAbove = 4 << 20
 
 // Clone is a file that shares the bytes of another one, and is to be an object.
 // Reading it gives these bytes, whatever becomes of the other file.
@@ -27,7 +27,7 @@ type Clone struct {
 // to be compressed and the file system can share bytes; else it reports that it
 // does not, and Copy does. Keep must be called.
 func (b *Batch) Clone(ctx context.Context, from *os.File, size int64) (c *Clone, shared bool, err error) {
-	if size <= cloneAbove || b.s.o.Compress {
+	if size <= CloneAbove || b.s.o.Compress {
 		return nil, false, nil
 	}
 	if err = b.ready(ctx); err == nil {

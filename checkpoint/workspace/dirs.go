@@ -31,7 +31,7 @@ func IsAbsent(err error) bool { return absent(err) }
 // cursor opens the directories of paths. It follows no link on the way, since
 // what looks like a path below a link is somewhere else, unless it is told to. It
 // keeps the last one open, and those above it, so that sorted paths cost little;
-// one that was not there it does not look for again. It belongs to one goroutine,
+// the last one that was not there it does not look for again. It belongs to one goroutine,
 // and to one pass over the workspace.
 type cursor struct {
 	base  *os.Root

@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"prdrunner/checkpoint/objects"
 )
 
 // Open returns the bytes of an entry (of a link: its target). They are
@@ -91,15 +93,12 @@ type source struct {
 	blob  string      // git's name of the bytes that were given last; "": git did not give them
 }
 
-// cloneAbove is the length up to which a file is copied as fast as cloned.
-const cloneAbove = 4 << 20
-
 // clone has a file that is empty share the bytes of an entry's object, verified
 // when it returns true: what was verified is the file itself. Where it returns
 // false, writeAny gives the bytes, or says what is wrong with them.
 func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) {
 	s.blob = ""
-	if e.Size <= cloneAbove || s.w.o.Objects == nil || !s.w.o.Objects.Clone(to, e.Digest) {
+	if e.Size <= objects.CloneAbove || s.w.o.Objects == nil || !s.w.o.Objects.Clone(to, e.Digest) {
 		return false, nil
 	}
 	sha := sha256.New()

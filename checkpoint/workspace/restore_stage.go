@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
 )
 
@@ -18,18 +19,22 @@ import (
 // that wait together, so that many cost little more than one.
 const flushes = 64
 
-// together is how many files the disk has begun with before the first of them is
-// synced. By then it knows where all of them are to be, so that the file system's
-// journal has that of many in each sync, and the later ones find it there.
+// together is how many files the disk has begun with, at most, before the first of
+// them is synced. By then it knows where all of them are to be, so that the file
+// system's journal has that of many in each sync, and the later ones find it there.
 const together = 256
 
 // flusher syncs and closes files beside those who write them.
 type flusher struct {
 	slots chan struct{}
 	group sync.WaitGroup
-	mu    sync.Mutex
-	begun []written // that the disk has begun with, and that are not synced yet
-	err   error
+
+	adding sync.Mutex // held until what is due is started: no more files are open than these and a few
+	begun  []written  // that the disk has begun with, and that are not synced yet
+	most   int        // of these
+
+	mu  sync.Mutex
+	err error
 }
 
 // written is a file that is to be synced and closed. done is called then with what
@@ -39,7 +44,10 @@ type written struct {
 	done func(fs.FileInfo)
 }
 
-func newFlusher() *flusher { return &flusher{slots: make(chan struct{}, flushes)} }
+// newFlusher leaves most of the files that the process may have open to others.
+func newFlusher() *flusher {
+	return &flusher{slots: make(chan struct{}, flushes), most: max(1, min(together, mostOpen()/8))}
+}
 
 // add takes a file over, which is synced when wait returns.
 func (l *flusher) add(f written) {
@@ -47,16 +55,18 @@ func (l *flusher) add(f written) {
 		l.start(f)
 		return
 	}
-	l.mu.Lock()
-	l.begun = append(l.begun, f)
-	var due []written
-	if len(l.begun) >= together {
-		due, l.begun = l.begun, nil
+	l.adding.Lock()
+	defer l.adding.Unlock()
+	if l.begun = append(l.begun, f); len(l.begun) >= l.most {
+		l.startBegun()
 	}
-	l.mu.Unlock()
-	for _, f := range due {
+}
+
+func (l *flusher) startBegun() {
+	for _, f := range l.begun {
 		l.start(f)
 	}
+	l.begun = l.begun[:0]
 }
 
 // start syncs a file beside the caller, once there is room for it.
@@ -101,10 +111,7 @@ func (s staged) Sync() error {
 
 // wait syncs what was added, once no more is.
 func (l *flusher) wait() error {
-	for _, f := range l.begun {
-		l.start(f)
-	}
-	l.begun = nil
+	l.startBegun()
 	l.group.Wait()
 	return l.err
 }
@@ -195,7 +202,7 @@ func (s *source) fill(ctx context.Context, e Entry, f *os.File) error {
 		return err
 	}
 	pusher := store.NewPusher(staged{f})
-	clean := e.Size <= cloneAbove // nothing was cloned into it in vain
+	clean := e.Size <= objects.CloneAbove // nothing was cloned into it in vain
 	err = s.writeAny(ctx, e, func() (io.Writer, error) {
 		if clean {
 			clean = false

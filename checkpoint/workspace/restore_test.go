@@ -486,9 +486,15 @@ func TestRestoreMany(t *testing.T) {
 		t.Errorf("left behind: %q, %v", left, err)
 	}
 	must(t, os.WriteFile(damaged, whole, 0o600))
-	done, err := w.Restore(t.Context(), changes, RestoreOptions{ID: "x"})
-	if err != nil || done.Written != len(paths) {
-		t.Fatalf("restored %d of %d, %v", done.Written, len(paths), err)
+	r, err := newRestore(w, changes, RestoreOptions{ID: "x"})
+	must(t, err)
+	if err := r.run(t.Context()); err != nil || int(r.written.Load()) != len(paths) {
+		t.Fatalf("restored %d of %d, %v", r.written.Load(), len(paths), err)
+	}
+	for _, i := range r.items {
+		if i.staged == (fileStat{}) {
+			t.Errorf("%s was not synced", i.Path)
+		}
 	}
 	for _, e := range kept {
 		if now, err := w.Describe(t.Context(), e.Path); err != nil || !same(now, e) {
