@@ -279,11 +279,11 @@ type collection struct {
 }
 
 // take takes in the result of a collection. That nothing could be collected is
-// no error: it is told, and the next one does it.
+// no error: it is told, and the next one does it. That it was interrupted is one.
 func (c *collection) take(env *environment, done checkpoint.Collected, err error) error {
 	c.done, c.why = done, ""
 	var none *checkpoint.NotCollectedError
-	if errors.As(err, &none) {
+	if errors.As(err, &none) && !errors.Is(err, context.Canceled) {
 		c.why = env.localize(none.Err.Error())
 		return nil
 	}
