@@ -48,7 +48,7 @@ func uniformElement(value cty.Value, of func(cty.Type) cty.Type) (cty.Type, bool
 		if elem == cty.NilType {
 			elem = t
 		}
-		return t == elem && t.IsPrimitiveType()
+		return t.IsPrimitiveType() && t == elem // others can't all be compared
 	}
 	switch {
 	case typ.IsTupleType() && !of(cty.String).IsMapType():

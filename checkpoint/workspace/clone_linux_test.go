@@ -70,7 +70,7 @@ func spaceUsed(t *testing.T, dir string) int64 {
 	must(t, errors.Join(unix.Syncfs(int(f.Fd())), f.Close()))
 	var stat unix.Statfs_t
 	must(t, unix.Statfs(dir, &stat))
-	return int64(stat.Blocks-stat.Bfree) * stat.Bsize
+	return int64(stat.Blocks-stat.Bfree) * int64(stat.Bsize)
 }
 
 // mountBtrfs mounts an empty file system that can share bytes.
