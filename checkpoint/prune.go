@@ -61,8 +61,10 @@ func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessio
 // PruneOptions are what a person asked for, on top of the policy.
 type PruneOptions struct {
 	OlderThan time.Duration // takes the place of the policy's ages, see retention.Pass; 0: nothing was asked for
-	// Planned is what PlanPrune said with the same options. It is what Prune carries
-	// out where nothing has happened to the session since; nil: there was no plan.
+	// Planned is what PlanPrune said with the same options; nil: there was no plan.
+	// It is what Prune carries out where nothing has happened to the session since, no
+	// session that was set aside is to go, and all could be looked at. Else Prune plans
+	// anew, and may remove what was not in it.
 	Planned *Pruned
 }
 
