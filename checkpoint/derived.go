@@ -13,12 +13,13 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
+// Between two boundaries that are not waited for, the document stays as it is for
+// the longest of these: so neither the time nor the bytes that it takes of a
+// boundary grow with the pipeline.
 const (
-	// documentInterval is how long at least the document stays as it is
-	// between two boundaries that are not waited for, and documentShare how
-	// many times as long as writing it took.
 	documentInterval = 100 * time.Millisecond
-	documentShare    = 100
+	documentShare    = 100       // times as long as writing it took
+	documentRate     = 160 << 10 // bytes a second
 )
 
 // errNotDurable says that something is derived from what a power cut may undo.
@@ -32,12 +33,12 @@ type derived struct {
 	// those before it, which only the journal can give.
 	due     map[string]bool
 	lost    map[string]bool
-	unkept  []string // have a file that must go
-	latest  string   // the file that the link names; "" is not known
-	index   uint64   // seq of the manifest on disk, 0 is not known
-	written uint64   // seq of the document on disk, likewise
-	at      time.Time
-	took    time.Duration
+	unkept  []string      // have a file that must go
+	latest  string        // the file that the link names; "" is not known
+	index   uint64        // seq of the manifest on disk, 0 is not known
+	written uint64        // seq of the document on disk, likewise
+	at      time.Time     // when that was written, or could not be
+	rest    time.Duration // how long it stays so at least
 }
 
 func (d *derived) reset() { *d = derived{due: map[string]bool{}, lost: map[string]bool{}} }
@@ -128,8 +129,7 @@ func (d *derived) drop(ids []string, files *tracker) {
 // DocumentDue reports whether WriteDerived would write the document without
 // being forced to: it is not written at each boundary that nobody waits for.
 func (x *Session) DocumentDue() bool {
-	wait := max(documentInterval, documentShare*x.derived.took)
-	return x.live != nil && x.store.o.Now().Sub(x.derived.at).Abs() >= wait
+	return x.live != nil && x.store.o.Now().Sub(x.derived.at).Abs() >= max(documentInterval, x.derived.rest)
 }
 
 // WriteDerived brings what is derived up to the state: the checkpoint files
@@ -310,7 +310,7 @@ func (x *Session) writeDocument() error {
 		return &DerivedError{path, err}
 	}
 	d.written, d.at = x.acked, x.store.o.Now()
-	d.took = max(0, d.at.Sub(began))
+	d.rest = max(documentShare*d.at.Sub(began), time.Duration(len(data))*time.Second/documentRate)
 	return nil
 }
 
