@@ -95,9 +95,14 @@ func (x *Session) Unacknowledged() bool { return x.Pending() || x.flight != nil 
 // it. If the writer is busy, that happens as soon as it no longer is.
 func (x *Session) Flush() { x.flush(x.writer.write) }
 
-// FlushHere is Flush, but that the calling goroutine waits for the disk itself: one
-// that has nothing else to do hears of it sooner than from the writer.
-func (x *Session) FlushHere() { x.flush(x.writer.writeHere) }
+// FlushHere is Flush, but that the calling goroutine waits for the disk itself, and
+// is returned the Ack: one that has nothing else to do hears of it sooner than from
+// the writer. False: nothing was handed over, since the writer is busy, there is
+// nothing, or the session is poisoned, which Acks tells.
+func (x *Session) FlushHere() (a Ack, ok bool) {
+	x.flush(func(seq uint64, line []byte) { a, ok = x.writer.append(job{seq, line}), true })
+	return a, ok
+}
 
 func (x *Session) flush(write func(seq uint64, line []byte)) {
 	if x.bad != nil {
@@ -272,9 +277,7 @@ func (w *writer) run() {
 
 func (w *writer) write(seq uint64, line []byte) { w.jobs <- job{seq, line} }
 
-// writeHere does what the goroutine would, which must have nothing to do.
-func (w *writer) writeHere(seq uint64, line []byte) { w.acks <- w.append(job{seq, line}) }
-
+// append appends a line, for who knows that nobody else does.
 func (w *writer) append(j job) Ack { return Ack{Seq: j.seq, Err: w.log.Append(j.line)} }
 
 // tell puts an Ack into the channel, unless one is there already.

@@ -20,8 +20,8 @@ const (
 	inboxInterval = 100 * time.Millisecond
 )
 
-// loop runs a session. One goroutine owns it and everything it points to;
-// others only send functions to events, which the owner runs.
+// loop runs a session. Who has the turn (turn.go) owns it and everything it points
+// to, one goroutine at a time; others only send functions to events.
 //
 // What can happen next stands in exactly one of these places: urgent and queue
 // wait for a slot, tasks hold one, retrying waits for a timer, asked for a
@@ -60,8 +60,9 @@ type loop struct {
 	asked    map[string]*question // by the label of the gate
 	backlog  []continuation       // in the order of seq
 	events   chan func()          // what goroutines report
-	crew     chan func()          // work for those of them that have nothing to do
-	window   *time.Timer          // open while a commit waits for company, and for a while after one
+	crew     chan job             // for those of them that have nothing to do
+	turn     turn
+	window   *time.Timer // open while a commit waits for company, and for a while after one
 	windowed bool
 
 	status       stopReason
@@ -112,25 +113,23 @@ func (l *loop) cut() bool { return l.status >= stopTimeout }
 func (l *loop) cycle(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
+	l.turn.finished = finished
+	for l.advance() {
+		l.await(inbox.C)
+		l.derive()
+	}
+}
+
+// advance starts and records what can be, until there is something to wait for. It
+// reports false when the cycle is over.
+func (l *loop) advance() bool {
 	for {
 		l.schedule()
-		if len(l.backlog) == 0 && (finished() || l.idle()) || l.fatal != nil && l.busy == 0 {
-			return
+		if len(l.backlog) == 0 && (l.turn.finished() || l.idle()) || l.fatal != nil && l.busy == 0 {
+			return false
 		}
-		l.commit()
-		select {
-		case f := <-l.events:
-			f()
-		case a := <-l.x.Acks():
-			l.acknowledge(a)
-		case <-l.window.C:
-			l.flush()
-		case name := <-l.o.Interrupts:
-			l.interrupt(name)
-		case <-inbox.C:
-			l.requests()
-		case <-l.stop:
-			l.stopped()
+		if !l.commit() {
+			return true
 		}
 		l.derive()
 	}
@@ -180,17 +179,18 @@ func (l *loop) leaveQueue() {
 
 // commit hands what happened to the journal: at once if something waits for it, or
 // no other commit came shortly before, else within the commit window. So in a chain
-// the start of work that is over soon stands in one line with its end.
-func (l *loop) commit() {
+// the start of work that is over soon stands in one line with its end. It reports
+// whether something is durable now.
+func (l *loop) commit() bool {
 	if l.fatal != nil || !l.x.Pending() {
-		return
+		return false
 	}
 	starved := len(l.queue) == 0 || l.busy == 0
 	if starved && (len(l.backlog) > 0 || !l.windowed) || len(l.backlog) >= maxUnacknowledged {
-		l.flush()
-		return
+		return l.flush()
 	}
 	l.openWindow()
+	return false
 }
 
 // openWindow has what happens from now on wait for company, but not for long.
@@ -201,17 +201,21 @@ func (l *loop) openWindow() {
 	}
 }
 
-// flush hands everything over and closes the window. While nothing runs, the loop
-// waits for the disk itself: in a chain, whose steps wait for it one after the other,
-// to go through the writer took a tenth of the time.
-func (l *loop) flush() {
+// flush hands everything over and closes the window. While nothing runs, the disk is
+// waited for at once, and flush reports that: in a chain, whose steps wait for it one
+// after the other, to go through the writer took a tenth of the time.
+func (l *loop) flush() bool {
 	l.windowed = false
 	l.window.Stop()
-	if l.busy == 0 {
-		l.x.FlushHere()
-		return
+	if l.busy > 0 {
+		l.x.Flush()
+		return false
 	}
-	l.x.Flush()
+	a, ok := l.x.FlushHere()
+	if ok {
+		l.acknowledge(a)
+	}
+	return ok
 }
 
 // acknowledge shows a commit that is durable now, and goes on with what
@@ -254,9 +258,13 @@ func (l *loop) add(then func(), events ...checkpoint.Event) {
 // commit is dealt with before the next one is taken in, so that views get them in
 // order although what waited for one may drain, too.
 func (l *loop) drain() {
+	l.alone()
 	for l.fatal == nil && l.x.Unacknowledged() {
-		l.x.FlushHere()
-		l.acknowledge(<-l.x.Acks())
+		a, ok := l.x.FlushHere()
+		if !ok {
+			a = <-l.x.Acks()
+		}
+		l.acknowledge(a)
 	}
 	if l.fatal != nil {
 		return
@@ -314,9 +322,9 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 	if l.cut() && !l.over {
 		cancel() // it came too late to be started
 	}
-	l.beside(func() {
+	l.beside(func() job {
 		then := work(within)
-		l.events <- func() {
+		return l.ended(func() {
 			cancel()
 			delete(l.tasks, id)
 			l.busy--
@@ -324,21 +332,6 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 				phase.busy--
 			}
 			then()
-		}
+		})
 	})
-}
-
-// beside runs work on a goroutine that has nothing to do, whose stack has grown
-// to what such work takes, or else on a new one. They end with the crew.
-func (l *loop) beside(work func()) {
-	select {
-	case l.crew <- work:
-	default:
-		go func() {
-			work()
-			for next := range l.crew {
-				next()
-			}
-		}()
-	}
 }

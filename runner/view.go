@@ -7,8 +7,8 @@ import (
 	"prdrunner/checkpoint"
 )
 
-// View shows a run to somebody. It is called by one goroutine, in order, and
-// only with what is durable.
+// View shows a run to somebody. It is called by one goroutine at a time, in order,
+// and only with what is durable.
 type View interface {
 	// Begin is called once, when the session has been started or resumed.
 	Begin(Beginning)
