@@ -33,7 +33,7 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 
 // captureAgain captures what was captured last and what was configured since,
 // and keeps again what is lost of that: whoever asks for it relies on all of it
-// being there.
+// being there. What the last capture kept is looked for while the files are looked at.
 func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) error {
 	if w == nil {
 		return nil
@@ -42,18 +42,34 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	if err != nil {
 		return err
 	}
+	secure := w.SecureAhead(ctx, x.lastListing(ctx, w))
+	defer secure.Stop()
 	captured, err := x.Capture(ctx, w, patterns)
 	if err != nil {
 		return err
 	}
 	l, err := w.Load(ctx, captured.Listing)
 	if err == nil {
-		err = w.Secure(ctx, l.Entries, false)
+		err = secure.Finish(ctx, l)
 	}
 	if err != nil {
 		return fmt.Errorf("make sure that what was captured is there: %w", err)
 	}
 	return nil
+}
+
+// lastListing lists what was captured last, nil where nothing was, or the listing
+// can't be read any more.
+func (x *Session) lastListing(ctx context.Context, w *workspace.Workspace) *workspace.Listing {
+	last := x.State().Capture
+	if last == nil {
+		return nil
+	}
+	l, err := w.Load(ctx, last.Listing)
+	if err != nil {
+		return nil // whoever needs it says so
+	}
+	return l
 }
 
 // commit makes everything durable, and what is derived from it too. It does so

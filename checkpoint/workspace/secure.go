@@ -45,3 +45,51 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 	}
 	return batch.Commit(ctx)
 }
+
+// SecureAhead begins to look for the bytes of a listing (nil: there is none) whose files
+// are about to be captured again. Whoever calls it calls Stop when it is done with it.
+func (w *Workspace) SecureAhead(ctx context.Context, before *Listing) *Securing {
+	if before == nil {
+		before = &Listing{}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	missing := beside(func() ([]Missing, error) { return w.Missing(ctx, before.Entries, false) })
+	return &Securing{w: w, before: before, missing: missing, cancel: cancel}
+}
+
+// Securing is Secure of the files of a capture, not deep, of which most has been looked
+// for while the capture was made. It belongs to one goroutine.
+type Securing struct {
+	w       *Workspace
+	before  *Listing
+	missing func() ([]Missing, error)
+	cancel  context.CancelFunc
+}
+
+// Stop ends it, and waits for that.
+func (s *Securing) Stop() {
+	s.cancel()
+	_, _ = s.missing() // whoever wanted it has it, or its error
+}
+
+// Finish is Secure of what was captured: what is there as before was looked for.
+func (s *Securing) Finish(ctx context.Context, now *Listing) error {
+	missing, err := s.missing()
+	if err != nil {
+		return err
+	}
+	if now == s.before && len(missing) == 0 {
+		return nil
+	}
+	lost := make(map[string]bool, len(missing))
+	for _, m := range missing {
+		lost[m.Path] = true
+	}
+	var rest []Entry
+	for _, e := range now.Entries {
+		if was, there := s.before.at(e.Path); !there || was != e || lost[e.Path] {
+			rest = append(rest, e)
+		}
+	}
+	return s.w.Secure(ctx, rest, false)
+}
