@@ -155,7 +155,7 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if !force {
 		return x.writeDocument()
 	}
-	for _, step := range []func() error{x.writeLost, x.writeDue, x.writeIndex, x.writeDocument, x.removeUnkept} {
+	for _, step := range []func() error{x.writeLost, x.writeDue, x.writeHeads, x.removeUnkept} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -259,29 +259,43 @@ func (x *Session) writeLost() error {
 	return err
 }
 
-func (x *Session) writeIndex() error {
+// writeHeads writes what tells of the session as a whole: the index of its
+// checkpoints, the link to the newest one, and the document.
+func (x *Session) writeHeads() error {
+	index, latest, err := x.index()
+	if err != nil {
+		return err
+	}
+	if err := x.writeDocument(index...); err != nil {
+		return err
+	}
+	if len(index) > 0 {
+		x.derived.index, x.derived.latest = x.acked, latest
+	}
+	return nil
+}
+
+// index returns the index of the checkpoints, and the link to the newest one, where
+// they are not on disk as they should be, and what the link names then.
+func (x *Session) index() (names []store.Name, latest string, err error) {
 	d := &x.derived
 	if d.index == x.acked || len(x.live.state.Checkpoints) == 0 && d.index == 0 {
-		return nil
+		return nil, "", nil
 	}
 	m := newManifest(x.live.state)
 	data, err := m.encode()
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	names := []store.Name{{Path: x.store.manifestPath(x.prd), Data: [][]byte{data}}}
-	target, err := x.latestTarget(m.Latest)
-	if err == nil && target != d.latest {
-		names = append(names, store.Name{Path: filepath.Join(x.store.prdDir(x.prd), latestName), Target: target})
+	path := x.store.manifestPath(x.prd)
+	if latest, err = x.latestTarget(m.Latest); err != nil {
+		return nil, "", &DerivedError{path, err}
 	}
-	if err == nil {
-		err = store.Write(x.store.fs, names...)
+	names = []store.Name{{Path: path, Data: [][]byte{data}}}
+	if latest != d.latest {
+		names = append(names, store.Name{Path: filepath.Join(x.store.prdDir(x.prd), latestName), Target: latest})
 	}
-	if err != nil {
-		return &DerivedError{names[0].Path, err}
-	}
-	d.index, d.latest = x.acked, target
-	return nil
+	return names, latest, nil
 }
 
 // latestTarget is what the link names that is for people, "" for no link.
@@ -294,24 +308,36 @@ func (x *Session) latestTarget(id string) (string, error) {
 	return filepath.Join(checkpointsDir, filepath.Base(file)), err
 }
 
-func (x *Session) writeDocument() error {
+// writeDocument writes the document, and what is to have its name before that does.
+func (x *Session) writeDocument(before ...store.Name) error {
 	d := &x.derived
-	if d.written == x.acked {
+	names, began := before, x.store.o.Now()
+	if d.written != x.acked {
+		data, err := NewDocument(x.live.state).Encode()
+		if err != nil {
+			return err
+		}
+		names = append(names, store.Name{Path: x.store.documentPath(x.prd), Data: [][]byte{data}})
+	}
+	if len(names) == 0 {
 		return nil
 	}
-	began := x.store.o.Now()
-	path := x.store.documentPath(x.prd)
-	data, err := NewDocument(x.live.state).Encode()
-	if err != nil {
-		return err
-	}
-	if err := store.WriteFile(x.store.fs, path, data); err != nil {
+	if err := store.Write(x.store.fs, names...); err != nil {
 		d.at = x.store.o.Now() // not again at once
-		return &DerivedError{path, err}
+		return derivedError(err)
 	}
 	d.written, d.at = x.acked, x.store.o.Now()
 	d.rest = max(documentShare*d.at.Sub(began), time.Duration(len(data))*time.Second/documentRate)
 	return nil
+}
+
+// derivedError is the *DerivedError of what store.Write could not write.
+func derivedError(err error) error {
+	failed := &DerivedError{Err: err}
+	if of := (*store.WriteError)(nil); errors.As(err, &of) {
+		failed.Path = of.Path
+	}
+	return failed
 }
 
 // removeUnkept removes the files of checkpoints that are no longer kept. It

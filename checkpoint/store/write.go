@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -92,36 +93,84 @@ type Name struct {
 }
 
 // Write puts files and links at their paths, replacing what has the name: each
-// whole or not at all, in their order, and each directory synced once, at the end.
+// whole or not at all, in their order, and each directory synced once, at the end. All
+// of the content is durable before the first of them has its name. It is a *WriteError
+// that one of them could not be put there.
 func Write(fsys FS, names ...Name) error {
-	var dirs []string
-	for _, n := range names {
-		if err := n.write(fsys); err != nil {
-			return fmt.Errorf("write %s: %w", n.Path, err)
+	temps := make([]string, len(names))
+	i, err := sideBySide(len(names), func(i int) (err error) {
+		temps[i], err = names[i].prepare(fsys)
+		return err
+	})
+	if err != nil {
+		return withdraw(fsys, temps, &WriteError{names[i].Path, err})
+	}
+	var dirs, last []string
+	for i, n := range names {
+		if err := fsys.Rename(temps[i], n.Path); err != nil {
+			return withdraw(fsys, temps[i:], &WriteError{n.Path, err})
 		}
 		if dir := filepath.Dir(n.Path); !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
+			dirs, last = append(dirs, dir), append(last, n.Path)
+		} else {
+			last[slices.Index(dirs, dir)] = n.Path
 		}
 	}
-	return syncDirs(fsys, dirs, "write", names[len(names)-1].Path)
+	if i, err := sideBySide(len(dirs), func(i int) error { return fsys.SyncDir(dirs[i]) }); err != nil {
+		return &WriteError{last[i], err}
+	}
+	return nil
 }
 
-// write gives the name, which is not durable yet.
-func (n Name) write(fsys FS) (err error) {
-	var temp string
+// WriteError says which path Write could not put something at.
+type WriteError struct {
+	Path string
+	Err  error
+}
+
+func (e *WriteError) Error() string { return fmt.Sprintf("write %s: %v", e.Path, e.Err) }
+
+// Unwrap returns why.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// prepare makes what the name is given to, with its content durable.
+func (n Name) prepare(fsys FS) (temp string, err error) {
 	if n.Target == "" {
-		temp, err = writeTemp(fsys, n.Path, n.Data...)
-	} else {
-		temp = tempName(n.Path)
-		err = fsys.Symlink(n.Target, temp)
+		return writeTemp(fsys, n.Path, n.Data...)
 	}
-	if err != nil {
-		return err
+	temp = tempName(n.Path)
+	if err := fsys.Symlink(n.Target, temp); err != nil {
+		return "", err
 	}
-	if err = fsys.Rename(temp, n.Path); err != nil {
-		_ = fsys.Remove(temp) // a leftover is removed under the next lock
+	return temp, nil
+}
+
+// withdraw removes what is given no name, because of an error, which it returns.
+func withdraw(fsys FS, temps []string, because error) error {
+	for _, temp := range temps {
+		if temp != "" {
+			_ = fsys.Remove(temp) // a leftover is removed under the next lock
+		}
 	}
-	return err
+	return because
+}
+
+// sideBySide calls do for each index below n, all at once: the disk makes durable
+// together what waits for it together. It returns the first index with an error.
+func sideBySide(n int, do func(i int) error) (int, error) {
+	errs := make([]error, n)
+	var others sync.WaitGroup
+	for i := 1; i < n; i++ {
+		others.Go(func() { errs[i] = do(i) })
+	}
+	errs[0] = do(0)
+	others.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
 }
 
 // syncDirs syncs directories, for something that was done to a path.
