@@ -62,6 +62,7 @@ type fileLog struct {
 	held fs.FileInfo // of the open file, and so of no other
 	size int64       // that it has, once it is open or was replaced
 	made fs.FileInfo // what it was replaced with; nil if it was not
+	bare bool        // its name may not be durable
 	bad  error
 }
 
@@ -91,10 +92,21 @@ func (l *fileLog) append(record []byte) error {
 		return io.ErrShortWrite
 	}
 	l.size += int64(len(record))
-	if err := l.file.Sync(); err != nil {
+	if err := l.sync(); err != nil {
 		return err
 	}
 	return l.check()
+}
+
+// sync makes durable what was written and, where that is not known to be, the name.
+func (l *fileLog) sync() error {
+	if !l.bare {
+		return l.file.Sync()
+	}
+	both := []func() error{l.file.Sync, func() error { return l.fs.SyncDir(filepath.Dir(l.path)) }}
+	_, err := sideBySide(len(both), func(i int) error { return both[i]() })
+	l.bare = err != nil
+	return err
 }
 
 func (l *fileLog) open() error {
@@ -114,7 +126,8 @@ func (l *fileLog) open() error {
 	default: // the name was made durable with it
 		return nil
 	}
-	return l.fs.SyncDir(filepath.Dir(l.path))
+	l.bare = true
+	return nil
 }
 
 // check is ErrLogChanged once the open file is not what was left under the
