@@ -154,12 +154,12 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 	if last != nil {
 		leftOut = slices.Concat(leftOut, last.LeftOut)
 	}
+	c.recall()
 	if err := c.refuse(ctx, leftOut); err != nil {
 		return false, err
 	}
 	err = c.survey.hash(ctx, func(f *surveyed) bool {
-		e, ok := c.before.at(f.entry.Path)
-		return ok && e.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
+		return f.last != nil && f.last.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
 	})
 	if err == nil && last != nil {
 		err = c.findLost(ctx)
@@ -169,6 +169,23 @@ func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
 	}
 	now := c.survey.listing(c.o.Patterns)
 	return c.isAsBefore(now) && c.committed(ctx), nil
+}
+
+// recall finds what the last capture has of each file.
+func (c *capture) recall() {
+	if c.before == nil {
+		return
+	}
+	rest := c.before.Entries
+	for i := range c.survey.files {
+		f := &c.survey.files[i]
+		for len(rest) > 0 && rest[0].Path < f.entry.Path {
+			rest = rest[1:]
+		}
+		if len(rest) > 0 && rest[0].Path == f.entry.Path {
+			f.last = &rest[0]
+		}
+	}
 }
 
 // isAsBefore reports whether a listing says what that of the last capture does.

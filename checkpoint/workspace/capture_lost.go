@@ -12,8 +12,7 @@ import (
 
 // isObject reports whether the last capture has a file as it is, as an object.
 func (c *capture) isObject(f *surveyed) bool {
-	e, ok := c.before.at(f.entry.Path)
-	return ok && e.Blob == "" && f.known() && e.Digest == f.entry.Digest
+	return f.last != nil && f.last.Blob == "" && f.known() && f.last.Digest == f.entry.Digest
 }
 
 // findLost finds, among the files that had to be read and are as the last capture

@@ -165,6 +165,5 @@ func (c *capture) isKept(f *surveyed) bool {
 	if !f.known() {
 		return false
 	}
-	last, ok := c.before.at(f.entry.Path)
-	return f.index != "" && f.blob == f.index || ok && last.Digest == f.entry.Digest
+	return f.index != "" && f.blob == f.index || f.last != nil && f.last.Digest == f.entry.Digest
 }

@@ -20,8 +20,9 @@ type surveyed struct {
 	// out of the work tree, else 0.
 	sparse uint32
 	state  fileState
-	read   bool // by hash, since the cache did not know it
-	lost   bool // the last capture has it, and its object is not there or damaged
+	read   bool   // by hash, since the cache did not know it
+	lost   bool   // the last capture has it, and its object is not there or damaged
+	last   *Entry // what the last capture has at its path; nil: nothing
 }
 
 // survey is what is in scope of a capture, as it was met.
