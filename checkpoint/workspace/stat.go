@@ -33,7 +33,8 @@ func (p place) status() (status, error) {
 // directory is the directory that was entered last, as a file.
 func (c *cursor) directory() (*os.File, error) {
 	if c.file == nil {
-		dir, err := c.current().Open(".")
+		// What package os would do to wait for it is of no use with a directory.
+		dir, err := c.current().OpenFile(".", os.O_RDONLY|openNonblock, 0)
 		if err != nil {
 			return nil, err
 		}
