@@ -35,6 +35,13 @@ func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, erro
 	return w.Load(ctx, last.Listing)
 }
 
+// LoadAhead loads what a capture is compared with that comes soon: the cache, and the
+// listing of the capture before. Whoever needs what can't be loaded is told then.
+func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
+	w.cache.once.Do(w.cache.load)
+	_, _ = w.Load(ctx, listing)
+}
+
 // loaded is the last listing that was loaded or written. A run compares each
 // capture with the one before it.
 type loaded struct {

@@ -50,7 +50,7 @@ captured last, since files are captured only while nothing runs.`,
 }
 
 func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCreateOptions) error {
-	store, _, err := loadState(env, o.prd)
+	store, st, err := loadState(env, o.prd)
 	if err != nil {
 		return err
 	}
@@ -59,14 +59,18 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 		return err
 	}
 	request := checkpoint.Request{PRD: o.prd, Verb: checkpoint.VerbCreate, Comment: checkpoint.Text(o.reason), By: env.actor(), At: env.now()}
+	files := openAhead(ctx, env, cfg, store, st)
+	defer files.stop()
 	var made *checkpoint.CheckpointRef
 	var first *finished
 	err = ask(ctx, env, store, request, func(session *checkpoint.Session, done *finished) (err error) {
 		first = done
-		w, err := guarded(ctx, env, cfg, store, o.prd)
+		w, err := files.take()
 		if err != nil {
 			return err
 		}
+		masker, unknown := secretsOf(env, cfg, pipelineRef{prd: o.prd}, session.State(), nil)
+		guard(env, w, masker, unknown)
 		defer func() { err = errors.Join(err, w.Close()) }()
 		made, err = session.Create(ctx, w, o.reason)
 		saveCache(env, w)

@@ -28,13 +28,19 @@ func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoi
 		return nil, err
 	}
 	masker, err := knownSecrets(env, cfg, store, pipelineRef{prd: prd})
+	guard(env, w, masker, err)
+	return w, nil
+}
+
+// guard has a workspace leave out files that hold one of the known secrets (nil: there
+// are none), and says so where these can't be known.
+func guard(env *environment, w *workspace.Workspace, masker *mask.Masker, err error) {
 	switch {
 	case err != nil:
 		fmt.Fprintf(env.stderr, "Warning: files are not searched for sensitive values, since %v\n", err)
 	case masker != nil && masker.Any():
 		w.Refuse(detector(masker))
 	}
-	return w, nil
 }
 
 // detector finds in files what a masker hides in output.
@@ -64,17 +70,26 @@ func (e *unknownSecretsError) Unwrap() error { return e.err }
 // there are none. An unknownSecretsError: there are, or may be, as the file or the
 // session says, and they can't be known.
 func knownSecrets(env *environment, cfg *config, store *checkpoint.Store, ref pipelineRef) (*mask.Masker, error) {
-	var names []string
-	unknown := &unknownSecretsError{}
 	snap, damaged := store.Load(ref.prd)
 	switch {
 	case errors.Is(damaged, checkpoint.ErrNoSession):
-		damaged = nil
-	case damaged == nil && snap.State != nil:
-		names = sensitiveVariables(snap.State)
+		return secretsOf(env, cfg, ref, nil, nil)
+	case damaged != nil:
+		return secretsOf(env, cfg, ref, nil, damaged)
+	}
+	return secretsOf(env, cfg, ref, snap.State, nil)
+}
+
+// secretsOf is knownSecrets of a session that was read, or could not be, since it is
+// damaged; nil: there is none.
+func secretsOf(env *environment, cfg *config, ref pipelineRef, st *checkpoint.State, damaged error) (*mask.Masker, error) {
+	var names []string
+	unknown := &unknownSecretsError{}
+	if st != nil {
+		names = sensitiveVariables(st)
 		if ref.file == "" {
-			unknown.file = string(snap.State.Pipeline.Path)
-			ref.file = sessionFile(env, snap.State)
+			unknown.file = string(st.Pipeline.Path)
+			ref.file = sessionFile(env, st)
 		}
 	}
 	read, err := readPipeline(env, cfg, ref)
