@@ -68,11 +68,11 @@ func keepers() []keeper {
 			races: map[string][]string{captureUnchanged: git("status", "--porcelain"), captureChanged: add},
 		},
 		{
-			name: floorName, keep: copied,
+			name: floorName, keep: []string{self, keepCommand, "tree/files", "copy"},
 			begin: func(v vault) error { return v.aside("copy") },
 			races: map[string][]string{
 				captureFirst:     copied,
-				captureUnchanged: {self, lookCommand, ".", "tree/files", "copy"}, // at what is kept, too
+				captureUnchanged: {self, againCommand, "tree/files", "copy"},
 				restore:          {self, copyCommand, "copy", "tree/files"},
 			},
 		},

@@ -18,6 +18,8 @@ const (
 	parseCommand  = "parse"
 	lookCommand   = "look"
 	copyCommand   = "copy"
+	keepCommand   = "keep"
+	againCommand  = "again"
 	removeCommand = "remove"
 )
 
@@ -34,11 +36,14 @@ func runItself(args []string) (done bool, err error) {
 	case len(args) == 2 && args[0] == parseCommand:
 		return true, parseFile(args[1])
 	case len(args) == 2 && args[0] == lookCommand:
-		return true, lookAt(args[1])
-	case len(args) > 2 && args[0] == lookCommand:
-		return true, lookAndRecord(args[1], args[2:])
+		return true, lookAt(nil, args[1])
 	case len(args) == 3 && args[0] == copyCommand:
-		return true, copyTree(args[1], args[2])
+		_, err := copyTree(args[1], args[2])
+		return true, err
+	case len(args) == 3 && args[0] == keepCommand:
+		return true, keepTree(args[1], args[2])
+	case len(args) == 3 && args[0] == againCommand:
+		return true, keepAgain(args[1], args[2])
 	case len(args) == 2 && args[0] == removeCommand:
 		return true, removeAllBut(args[1])
 	}

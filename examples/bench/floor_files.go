@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -17,28 +18,21 @@ import (
 // syncs bounds how many files are synced at once.
 const syncs = 32
 
-// lookAndRecord looks at trees, and leaves a durable record of that in a directory.
-func lookAndRecord(dir string, trees []string) error {
-	if err := lookAt(trees...); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, recordFile)
-	if err != nil {
-		return err
-	}
-	return errors.Join(appendDurably(f, recordLine(chainLine)), f.Close(), syncDir(dir))
-}
-
 // lookAt lists each directory of some trees once, as many at once as there are
-// CPUs, and asks of each file what it is.
-func lookAt(trees ...string) error {
+// CPUs, and asks of each file what it is. known tells how long the files of a directory
+// were, where that is to be compared, else it is nil.
+func lookAt(known func(dir string) map[string]int64, trees ...string) error {
 	looked := newLimit(runtime.NumCPU())
 	for dirs := trees; len(dirs) > 0 && looked.err == nil; {
 		below := make([][]string, len(dirs))
 		var wg sync.WaitGroup
 		for i, dir := range dirs {
 			looked.do(&wg, func() (err error) {
-				below[i], err = lookInto(dir)
+				var sizes map[string]int64
+				if known != nil {
+					sizes = known(dir)
+				}
+				below[i], err = lookInto(dir, sizes)
 				return err
 			})
 		}
@@ -48,8 +42,9 @@ func lookAt(trees ...string) error {
 	return looked.err
 }
 
-// lookInto looks at the files in a directory, and tells of its directories.
-func lookInto(dir string) (dirs []string, err error) {
+// lookInto looks at the files in a directory, and tells of its directories. Files must be
+// as long as they were, where that is known.
+func lookInto(dir string, known map[string]int64) (dirs []string, err error) {
 	files, err := store.OpenDir(store.OS(), dir)
 	if err != nil {
 		return nil, err
@@ -67,7 +62,13 @@ func lookInto(dir string) (dirs []string, err error) {
 	for _, e := range entries {
 		if e.IsDir() {
 			dirs = append(dirs, filepath.Join(dir, e.Name()))
-		} else if _, _, err := files.Lstat(e.Name()); err != nil {
+			continue
+		}
+		_, size, err := files.Lstat(e.Name())
+		if was, there := known[e.Name()]; err == nil && known != nil && (!there || was != size) {
+			err = fmt.Errorf("%s is not as it was", filepath.Join(dir, e.Name()))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -78,8 +79,9 @@ func lookInto(dir string) (dirs []string, err error) {
 // CPUs, and makes them durable beside that, and then their names. It hashes what it
 // copies: what is kept under its digest must be hashed to be named, and what is put
 // back must be to be verified (FORMAT.md). It compares the digests with nothing.
-func copyTree(from, to string) error {
-	var files, dirs []string
+func copyTree(from, to string) ([]copied, error) {
+	var files []copied
+	var dirs []string
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -89,21 +91,21 @@ func copyTree(from, to string) error {
 			dirs = append(dirs, filepath.Join(to, rel))
 			return os.Mkdir(filepath.Join(to, rel), 0o755)
 		}
-		files = append(files, rel)
+		files = append(files, copied{path: rel})
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var wg sync.WaitGroup
 	durable := newLimit(syncs)
-	copied := newLimit(runtime.NumCPU())
+	reading := newLimit(runtime.NumCPU())
 	buffers := sync.Pool{New: func() any { return new([copyBuffer]byte) }}
-	for _, file := range files {
-		copied.do(&wg, func() error {
+	for i := range files {
+		reading.do(&wg, func() error {
 			buf := buffers.Get().(*[copyBuffer]byte)
 			defer buffers.Put(buf)
-			f, err := copyFile(filepath.Join(from, file), filepath.Join(to, file), buf[:])
+			f, err := files[i].copy(from, to, buf[:])
 			if err == nil {
 				durable.do(&wg, func() error { return errors.Join(f.Sync(), f.Close()) })
 			}
@@ -115,32 +117,41 @@ func copyTree(from, to string) error {
 		durable.do(&wg, func() error { return syncDir(dir) })
 	}
 	wg.Wait()
-	return errors.Join(copied.err, durable.err)
+	return files, errors.Join(reading.err, durable.err)
 }
 
 // copyBuffer is how much is read, hashed and written at once.
 const copyBuffer = 256 << 10
 
-// copyFile copies a file, or has the copy share its bytes where the file system can
-// do that, and hashes them.
-func copyFile(from, to string, buf []byte) (*os.File, error) {
-	in, err := os.Open(from)
+// copied is a file of a tree that was copied.
+type copied struct {
+	path   string // in the tree
+	size   int64
+	digest []byte
+}
+
+// copy copies a file from one directory to another, or has the copy share its bytes where
+// the file system can do that, and hashes them.
+func (c *copied) copy(from, to string, buf []byte) (*os.File, error) {
+	in, err := os.Open(filepath.Join(from, c.path))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = in.Close() }() // only read from
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	out, err := os.OpenFile(filepath.Join(to, c.path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	into := io.Writer(sha256.New())
+	sha := sha256.New()
+	into := io.Writer(sha)
 	if !store.Clone(out, in) {
 		into = io.MultiWriter(into, out)
 	}
 	// Neither end may bring a buffer of its own.
-	if _, err := io.CopyBuffer(struct{ io.Writer }{into}, struct{ io.Reader }{in}, buf); err != nil {
+	if c.size, err = io.CopyBuffer(struct{ io.Writer }{into}, struct{ io.Reader }{in}, buf); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
+	c.digest = sha.Sum(nil)
 	return out, nil
 }
 
