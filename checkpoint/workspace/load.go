@@ -38,8 +38,12 @@ func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, erro
 // LoadAhead loads what a capture is compared with that comes soon: the cache, and the
 // listing of the capture before. Whoever needs what can't be loaded is told then.
 func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
-	w.cache.once.Do(w.cache.load)
+	loaded := beside(func() (struct{}, error) {
+		w.cache.once.Do(w.cache.load)
+		return struct{}{}, nil
+	})
 	_, _ = w.Load(ctx, listing)
+	_, _ = loaded()
 }
 
 // loaded is the last listing that was loaded or written. A run compares each

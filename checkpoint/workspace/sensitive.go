@@ -66,12 +66,9 @@ func (s *sensitivity) match(path string) bool {
 			return true
 		}
 	}
-	if !strings.Contains(path, "/") {
-		return false
-	}
-	path = "/" + path
-	return slices.ContainsFunc(s.dirs, func(dir string) bool { return strings.Contains(path, dir) }) ||
-		slices.ContainsFunc(s.tails, func(tail string) bool { return strings.HasSuffix(path, tail) })
+	// What is asked is whether these are in the path with a slash before it.
+	return slices.ContainsFunc(s.dirs, func(dir string) bool { return strings.HasPrefix(path, dir[1:]) || strings.Contains(path, dir) }) ||
+		slices.ContainsFunc(s.tails, func(tail string) bool { return path == tail[1:] || strings.HasSuffix(path, tail) })
 }
 
 // matchParts matches a name with the parts of a pattern between its stars.
