@@ -1,7 +1,10 @@
 package store_test
 
 import (
+	"errors"
+	"io/fs"
 	"slices"
+	"sync"
 	"testing"
 
 	"prdrunner/checkpoint/store"
@@ -10,11 +13,14 @@ import (
 // syncCounter notes which directories are synced.
 type syncCounter struct {
 	store.FS
+	mu     sync.Mutex
 	synced []string
 }
 
 func (c *syncCounter) SyncDir(name string) error {
+	c.mu.Lock()
 	c.synced = append(c.synced, name)
+	c.mu.Unlock()
 	return c.FS.SyncDir(name)
 }
 
@@ -43,6 +49,7 @@ func TestDirectoriesAreSyncedOnce(t *testing.T) {
 	must(store.MkdirAll(c, "/a/b", "/a/c"))
 	expect("making none")
 	must(store.Write(c, store.Name{Path: "/a/b/f", Data: [][]byte{[]byte("1")}}, store.Name{Path: "/a/b/l", Target: "f"}, store.Name{Path: "/a/c/g"}))
+	slices.Sort(c.synced) // one beside the other
 	expect("writing files", "/a/b", "/a/c")
 	must(store.WriteFile(c, "/a/file", nil))
 	c.synced = nil
@@ -50,4 +57,22 @@ func TestDirectoriesAreSyncedOnce(t *testing.T) {
 		t.Error("a directory was made where a file is")
 	}
 	expect("making some of them", "/a", "/a/h") // whoever tries again finds them made
+}
+
+// TestWriteAllOrNone: where the content of one file can't be made durable, none gets its
+// name, the error names that one, and nothing is left of the others.
+func TestWriteAllOrNone(t *testing.T) {
+	t.Parallel()
+	m := store.NewMemory()
+	if err := store.MkdirAll(m, "/a"); err != nil {
+		t.Fatal(err)
+	}
+	var failed *store.WriteError
+	err := store.Write(m, store.Name{Path: "/a/f", Data: [][]byte{[]byte("1")}}, store.Name{Path: "/a/l", Target: "f"}, store.Name{Path: "/gone/g"})
+	if !errors.As(err, &failed) || failed.Path != "/gone/g" || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if left, err := m.ReadDir("/a"); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }

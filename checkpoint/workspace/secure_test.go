@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -63,4 +64,65 @@ func TestSecureChanged(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// TestSecureAhead: what was lost of the files that are as they were, and what is there
+// only now, is kept again like all else, and a file that is gone from the listing is not
+// asked for.
+func TestSecureAhead(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	for _, name := range []string{"edited", "gone", "lost", "same"} {
+		put(t, dir, name, "content of "+name)
+	}
+	before := captured(t, w)
+	lose := func(l *Listing, path string) {
+		e, _ := l.at(path)
+		must(t, w.o.Objects.Remove(e.Digest))
+	}
+	lose(before, "lost")
+	lose(before, "gone")
+	must(t, os.Remove(filepath.Join(dir, "gone")))
+	put(t, dir, "edited", "another content")
+	put(t, dir, "new", "content of new")
+	secure := w.SecureAhead(t.Context(), before)
+	defer secure.Stop()
+	now := captured(t, w)
+	lose(now, "new")
+	must(t, secure.Finish(t.Context(), now))
+	if missing, err := w.Missing(t.Context(), now.Entries, true); err != nil || len(missing) > 0 {
+		t.Errorf("missing %v, %v", missing, err)
+	}
+}
+
+// TestSecureAheadUnchanged: so it is where the capture is the one before.
+func TestSecureAheadUnchanged(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	put(t, dir, "f", "important")
+	l := captured(t, w)
+	must(t, w.o.Objects.Remove(l.Entries[0].Digest))
+	secure := w.SecureAhead(t.Context(), l)
+	defer secure.Stop()
+	must(t, secure.Finish(t.Context(), l))
+	if missing, err := w.Missing(t.Context(), l.Entries, true); err != nil || len(missing) > 0 {
+		t.Errorf("missing %v, %v", missing, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := w.SecureAhead(ctx, l)
+	defer ended.Stop()
+	if err := ended.Finish(t.Context(), l); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// captured captures all files, and lists them.
+func captured(t *testing.T, w *Workspace) *Listing {
+	t.Helper()
+	c, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"**"}})
+	must(t, err)
+	l, err := w.Load(t.Context(), c.Listing)
+	must(t, err)
+	return l
 }
