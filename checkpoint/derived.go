@@ -311,12 +311,13 @@ func (x *Session) latestTarget(id string) (string, error) {
 // writeDocument writes the document, and what is to have its name before that does.
 func (x *Session) writeDocument(before ...store.Name) error {
 	d := &x.derived
-	names, began := before, x.store.o.Now()
+	names, size, began := before, 0, x.store.o.Now()
 	if d.written != x.acked {
 		data, err := NewDocument(x.live.state).Encode()
 		if err != nil {
 			return err
 		}
+		size = len(data)
 		names = append(names, store.Name{Path: x.store.documentPath(x.prd), Data: [][]byte{data}})
 	}
 	if len(names) == 0 {
@@ -327,7 +328,7 @@ func (x *Session) writeDocument(before ...store.Name) error {
 		return derivedError(err)
 	}
 	d.written, d.at = x.acked, x.store.o.Now()
-	d.rest = max(documentShare*d.at.Sub(began), time.Duration(len(data))*time.Second/documentRate)
+	d.rest = max(documentShare*d.at.Sub(began), time.Duration(size)*time.Second/documentRate)
 	return nil
 }
 
