@@ -159,9 +159,33 @@ func FilesOf(ctx context.Context, w *workspace.Workspace, s *State) (l *workspac
 	}
 	l, err = w.Load(ctx, s.Capture.Listing)
 	if err != nil {
-		return nil, false, fmt.Errorf("load the files of commit %d: %w", s.Capture.Seq, err)
+		return nil, false, s.Capture.unloaded(err)
 	}
 	return filesSince(l, s), true, nil
+}
+
+// OutlineOf returns the outline of the capture that a state has.
+func OutlineOf(ctx context.Context, w *workspace.Workspace, s *State) (*workspace.Outline, error) {
+	o, err := w.Outline(ctx, s.Capture.Listing)
+	if err != nil {
+		return nil, s.Capture.unloaded(err)
+	}
+	return o, nil
+}
+
+// FilesBeside is FilesOf a state, of whose capture this is the outline, for who
+// compares them with other files: where nothing changed, these are taken for them,
+// so that they may name no blobs. captured is without what was recorded since.
+func FilesBeside(ctx context.Context, o *workspace.Outline, s *State, other *workspace.Listing) (l, captured *workspace.Listing, err error) {
+	if captured, err = o.Beside(ctx, other); err != nil {
+		return nil, nil, s.Capture.unloaded(err)
+	}
+	return filesSince(captured, s), captured, nil
+}
+
+// unloaded says that the listing of a capture could not be read.
+func (c *Capture) unloaded(err error) error {
+	return fmt.Errorf("load the files of commit %d: %w", c.Seq, err)
 }
 
 // filesSince adds to the files of a state's capture the artifacts that were

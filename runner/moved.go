@@ -21,17 +21,13 @@ import (
 // workstreams have recorded since is no change.
 func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
 	f.uncaptured, f.moved = "no capture of the whole workspace could prove it unchanged", nil
-	s.ended, s.since = nil, make(map[string]string)
+	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
 		return nil
 	}
-	was, unread, err := s.filesAt(ctx, st, st.RunCapture)
+	was, is, unread, err := s.wasAndIs(ctx, st)
 	if f.unread = unread; err != nil || was == nil {
 		return err
-	}
-	is, err := s.files.Now(ctx, was.Patterns)
-	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
 	}
 	var unknown []string
 	s.ended = was
@@ -96,24 +92,52 @@ func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (strin
 	return "", nil
 }
 
+// wasAndIs are the files at the end of the last run, by filesAt, and as they are now.
+func (s *surveyor) wasAndIs(ctx context.Context, st *checkpoint.State) (was, is *workspace.Listing, unread, err error) {
+	then := *st
+	then.Capture = st.RunCapture
+	o, failed := checkpoint.OutlineOf(ctx, s.files, &then)
+	if failed != nil {
+		unread, err = lost(ctx, failed)
+		return nil, nil, unread, err
+	}
+	if is, err = s.files.Now(ctx, o.Patterns); err != nil {
+		return nil, nil, nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if was, s.captured, failed = checkpoint.FilesBeside(ctx, o, &then, is); failed != nil {
+		unread, err = lost(ctx, failed)
+		return nil, nil, unread, err
+	}
+	return was, is, nil, nil
+}
+
 // filesAt are the files of a capture, with what was recorded since; nil where
 // they are not known any more, or can't be read. Then nothing is proved
 // unchanged, which is no reason not to go on, though one to tell.
 func (s *surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (l *workspace.Listing, unread, err error) {
 	then := *st
 	then.Capture = c
-	l, known, unread := checkpoint.FilesOf(ctx, s.files, &then)
+	l, known, failed := checkpoint.FilesOf(ctx, s.files, &then)
 	switch {
-	case ctx.Err() != nil:
-		return nil, nil, ctx.Err()
-	case errors.Is(unread, fs.ErrNotExist):
-		return nil, nil, nil
-	case unread != nil:
-		return nil, fmt.Errorf("what changed since the last run is not known: %w", unread), nil
+	case failed != nil:
+		unread, err = lost(ctx, failed)
+		return nil, unread, err
 	case !known:
 		return nil, nil, nil
 	}
 	return l, nil, nil
+}
+
+// lost tells whether the files of a capture can't be read, so that it is told, or are
+// not known any more, from an error other than that the context has ended.
+func lost(ctx context.Context, failed error) (unread, err error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(failed, fs.ErrNotExist):
+		return nil, nil
+	}
+	return fmt.Errorf("what changed since the last run is not known: %w", failed), nil
 }
 
 // movedAfter finds out what changed between the last capture before a gate's

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"slices"
 
 	"prdrunner/checkpoint"
@@ -29,19 +28,16 @@ func (p *partialWork) accounts(path, digest string) bool {
 }
 
 // stopped finds out what may be partial work.
-func (s *surveyor) stopped(ctx context.Context, st *checkpoint.State) error {
+func (s *surveyor) stopped(st *checkpoint.State) {
 	s.partial = partialWork{}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			s.partial.add(ws, recordOf(st, ws.Name), endedUnseen(st))
 		}
 	}
-	if len(s.partial.patterns) == 0 || st.RunCapture == nil {
-		return nil
-	}
-	l, err := s.files.Load(ctx, st.RunCapture.Listing)
-	if err != nil {
-		return ctx.Err() // without it nobody is taken at less than an edit
+	l := s.captured
+	if len(s.partial.patterns) == 0 || l == nil { // without it nobody is taken at less than an edit
+		return
 	}
 	s.partial.then = make(map[string]string, len(l.Entries))
 	for _, e := range l.Entries {
@@ -50,7 +46,6 @@ func (s *surveyor) stopped(ctx context.Context, st *checkpoint.State) error {
 	for _, path := range slices.Concat(l.LeftOut, l.Unstable, l.Special) {
 		s.partial.then[path] = "not captured"
 	}
-	return nil
 }
 
 func (p *partialWork) add(ws *pipeline.Workstream, rec *checkpoint.Workstream, unseen bool) {

@@ -32,7 +32,7 @@ func nameOf(sum []byte) name { return name(hex.EncodeToString(sum)) }
 // IsHex reports whether all of a text is hex digits, of which the letters are small.
 // Which of both comes next nobody can foresee, a processor neither, so that there
 // is no branch for it.
-func IsHex(text string) bool {
+func IsHex[T string | []byte](text T) bool {
 	sign := 0 // negative as soon as a byte was neither
 	for i := range len(text) {
 		digit, letter := text[i]-'0', text[i]-'a'

@@ -98,7 +98,7 @@ func TestWithoutSparse(t *testing.T) {
 			t.Errorf("with %s, not checked out is %q", path, got)
 		}
 		w := lister(t)
-		if _, err := w.loadListing(t.Context(), putAll(t, w, with)); err != nil {
+		if _, err := w.Load(t.Context(), putAll(t, w, with)); err != nil {
 			t.Errorf("with %s: %v", path, err)
 		}
 	}

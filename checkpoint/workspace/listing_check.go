@@ -55,8 +55,10 @@ func (e *Entry) check() error {
 }
 
 // hasBlobName reports whether Blob can be the name of a blob.
-func (e *Entry) hasBlobName() bool {
-	return (len(e.Blob) == 40 || len(e.Blob) == 64) && objects.IsHex(e.Blob)
+func (e *Entry) hasBlobName() bool { return isBlobName(e.Blob) }
+
+func isBlobName[T string | []byte](name T) bool {
+	return (len(name) == 40 || len(name) == 64) && objects.IsHex(name)
 }
 
 // checkTree makes sure that no path is a file, or an empty directory, and also

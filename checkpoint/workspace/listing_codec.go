@@ -180,15 +180,24 @@ func checkDirs(dirs []wireDir, files *int) error {
 // all returns the directories of both kinds.
 func (l *wireListing) all() []wireDir { return slices.Concat(l.Dirs, l.Sparse) }
 
-// listing puts together what a listing consists of: the entries of each
-// directory, in the order of all.
-func (l *wireListing) listing(parts [][]Entry) (*Listing, error) {
+// join puts together what a listing consists of: the entries of each directory, in
+// the order of all.
+func (l *wireListing) join(parts [][]Entry) (*Listing, error) {
+	return l.listing(joined(parts[:len(l.Dirs)]), joined(parts[len(l.Dirs):]))
+}
+
+func joined(parts [][]Entry) []Entry {
+	all := slices.Concat(parts...)
+	slices.SortFunc(all, byPath)
+	return all
+}
+
+// listing is the listing of all that is in its directories, sorted by path.
+func (l *wireListing) listing(entries, sparse []Entry) (*Listing, error) {
 	whole := &Listing{
 		Patterns: plain(l.Patterns), LeftOut: plain(l.LeftOut), Unstable: plain(l.Unstable), Special: plain(l.Special),
-		Entries: slices.Concat(parts[:len(l.Dirs)]...), Sparse: slices.Concat(parts[len(l.Dirs):]...),
+		Entries: entries, Sparse: sparse,
 	}
-	slices.SortFunc(whole.Entries, byPath)
-	slices.SortFunc(whole.Sparse, byPath)
 	return whole, errors.Join(checkTree(whole.Entries), whole.checkSparse())
 }
 

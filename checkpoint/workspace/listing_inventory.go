@@ -28,7 +28,7 @@ func ReadListing(ctx context.Context, from ObjectSource, digest string) (*Listin
 			return nil, fmt.Errorf("read listing %s: %w", digest, err)
 		}
 	}
-	l, err := wire.listing(parts)
+	l, err := wire.join(parts)
 	if err != nil {
 		return nil, fmt.Errorf("read listing %s: %w", digest, err)
 	}

@@ -109,7 +109,7 @@ func TestListingRoundTrip(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := listings().Draw(r, "l")
 		digest := putAll(t, w, l)
-		got, err := w.loadListing(t.Context(), digest)
+		got, err := w.Load(t.Context(), digest)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestLoadRefusesSparse(t *testing.T) {
 	for path, want := range map[string]bool{"d/b": true, "d/a": false} {
 		sparse := Entry{Path: path, Mode: 0o100644, Blob: strings.Repeat("a", 40)}
 		digest := putAll(t, w, &Listing{Entries: []Entry{there}, Sparse: []Entry{sparse}})
-		if _, err := w.loadListing(t.Context(), digest); (err == nil) != want {
+		if _, err := w.Load(t.Context(), digest); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

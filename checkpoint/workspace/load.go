@@ -3,7 +3,9 @@ package workspace
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/text"
@@ -11,17 +13,55 @@ import (
 
 // Load reads the listing of a capture, verified.
 func (w *Workspace) Load(ctx context.Context, digest string) (*Listing, error) {
+	o, err := w.Outline(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	l, err := o.Beside(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	w.last.Store(&loaded{digest: digest, listing: l})
+	return l, nil
+}
+
+// Outline is the listing of a capture as far as its first object tells: what was
+// captured, and not yet which files that were.
+type Outline struct {
+	Patterns []string // that were captured
+
+	w      *Workspace
+	digest string
+	wire   *wireListing
+	whole  *Listing // nil: it is not loaded
+}
+
+// Outline reads the first object of the listing of a capture, verified.
+func (w *Workspace) Outline(ctx context.Context, digest string) (*Outline, error) {
 	if w.o.Objects == nil {
 		return nil, fmt.Errorf("load listing %s: %w", digest, errNoObjects)
 	}
 	if l := w.last.Load(); l != nil && l.digest == digest {
-		return l.listing, nil
+		return &Outline{Patterns: l.listing.Patterns, whole: l.listing}, nil
 	}
-	l, err := w.loadListing(ctx, digest)
+	wire, err := w.loadOutline(ctx, digest)
 	if err != nil {
 		return nil, fmt.Errorf("load listing %s: %w", digest, err)
 	}
-	w.last.Store(&loaded{digest: digest, listing: l})
+	return &Outline{Patterns: plain(wire.Patterns), w: w, digest: digest, wire: wire}, nil
+}
+
+// Beside reads the rest of the listing, verified. Of a directory that is as another
+// listing has it (nil: none is), the entries are those of that one, which may name no
+// blobs: they need not be decoded only to be compared.
+func (o *Outline) Beside(ctx context.Context, other *Listing) (*Listing, error) {
+	if o.whole != nil {
+		return o.whole, nil
+	}
+	l, err := o.w.loadDirs(ctx, o.wire, other)
+	if err != nil {
+		return nil, fmt.Errorf("load listing %s: %w", o.digest, err)
+	}
 	return l, nil
 }
 
@@ -53,7 +93,7 @@ type loaded struct {
 	listing *Listing
 }
 
-func (w *Workspace) loadListing(ctx context.Context, digest string) (*Listing, error) {
+func (w *Workspace) loadOutline(ctx context.Context, digest string) (*wireListing, error) {
 	data, err := w.o.Objects.Get(ctx, digest, maxListing)
 	if err != nil {
 		return nil, err
@@ -62,31 +102,48 @@ func (w *Workspace) loadListing(ctx context.Context, digest string) (*Listing, e
 	if err != nil {
 		return nil, err
 	}
-	wire, err := decodeListing(path, data)
-	if err != nil {
-		return nil, err
-	}
+	return decodeListing(path, data)
+}
+
+// loadDirs reads the directories of a listing: what is as another one has it is
+// taken from there.
+func (w *Workspace) loadDirs(ctx context.Context, wire *wireListing, other *Listing) (*Listing, error) {
 	dirs := wire.all()
 	parts := make([][]Entry, len(dirs))
+	var same atomic.Int64                                        // how many entries the other listing has, too
 	buffers := sync.Pool{New: func() any { return new([]byte) }} // nothing that is decoded refers to one
-	err = w.each(ctx, len(dirs), 1, func(ctx context.Context, _ *cursor, i int) error {
+	err := w.each(ctx, len(dirs), 1, func(ctx context.Context, _ *cursor, i int) error {
 		dir, buf := &dirs[i], buffers.Get().(*[]byte)
 		data, err := w.o.Objects.GetInto(ctx, *buf, dir.Object, maxListing)
-		if err == nil {
+		switch {
+		case err != nil:
+		case dir.isAs(data, other):
+			same.Add(int64(dir.Files))
+		default:
 			parts[i], err = dir.decode(data, nil)
-			*buf = data
-			buffers.Put(buf)
 		}
 		if err != nil {
 			return fmt.Errorf("directory %q: %w", dir.Path, err)
 		}
+		*buf = data
+		buffers.Put(buf)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return wire.listing(parts)
+	if other != nil && int(same.Load()) == len(other.Entries) && !slices.ContainsFunc(parts[:len(wire.Dirs)], isThere) {
+		return wire.listing(other.Entries, joined(parts[len(wire.Dirs):]))
+	}
+	for i, part := range parts {
+		if part == nil {
+			parts[i] = slices.Collect(other.within(string(dirs[i].Path)))
+		}
+	}
+	return wire.join(parts)
 }
+
+func isThere(part []Entry) bool { return part != nil }
 
 // putListing adds the objects of a listing to a batch and returns its name.
 func (w *Workspace) putListing(ctx context.Context, batch *objects.Batch, l *Listing) (digest string, err error) {
