@@ -5,10 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
+	"sort"
 	"strings"
 )
+
+// gitKnown is what git knows of a workspace, and what it has no file in.
+type gitKnown struct {
+	files []GitFile // sorted by path
+	fileless
+}
 
 // fileless are directories in which there is no file that git knows.
 type fileless struct {
@@ -17,46 +23,97 @@ type fileless struct {
 	denied    []string // those that it knows files of, and that may not be read
 }
 
-// fileless finds directories in which there is no file that git knows, of which the
-// files are sorted by path. Only names are read, so that it costs much less than to let git look through the
+// askGit finds out what git knows. It looks through its own index alone: what is in
+// the work tree is listed here anyway, and it is asked only about what it does not
+// track of that, which often is nothing.
+func (w *Workspace) askGit(ctx context.Context) (gitKnown, error) {
+	tracked, err := w.Git().Tracked(ctx)
+	if err != nil {
+		return gitKnown{}, err
+	}
+	found, err := w.untracked(ctx, tracked)
+	if err != nil || len(found.paths) == 0 {
+		return gitKnown{tracked, found.fileless}, err
+	}
+	others, err := w.Git().Others(ctx, found.paths)
+	if err != nil || len(others) == 0 {
+		return gitKnown{tracked, found.fileless}, err
+	}
+	files := mergeByPath(others, tracked)
+	found, err = w.untracked(ctx, files)
+	return gitKnown{files, found.fileless}, err
+}
+
+// untracked is what is in the directories of some files, and none of these.
+type untracked struct {
+	fileless
+	paths []string // of files, and of directories that none of the files is in
+}
+
+// untracked looks at what is in the directories of files, which are sorted by path.
+// Only names are read, so that it costs much less than to let git look through the
 // work tree once more.
-func (w *Workspace) fileless(ctx context.Context, files []GitFile) (found fileless, err error) {
-	dirs := map[string]bool{"": true}
-	for _, f := range files {
-		for dir := range parents(f.Path) {
-			if dirs[dir] {
-				break
-			}
-			dirs[dir] = true
-		}
-	}
-	known := func(dir string) bool {
-		_, listed := slices.BinarySearchFunc(files, dir, compareFile)
-		return dirs[dir] || listed || w.excluded(dir)
-	}
+func (w *Workspace) untracked(ctx context.Context, files []GitFile) (untracked, error) {
 	c := cursor{base: w.root}
 	defer c.close()
-	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		if err := ctx.Err(); err != nil {
-			return fileless{}, err
-		}
-		children, err := w.children(&c, dir)
-		switch {
-		case err == nil && len(children) == 0 && dir != "":
-			found.emptied = append(found.emptied, dir)
-		case err == nil, absent(err):
-			for _, child := range children {
-				if subdir, isDir := strings.CutSuffix(child, "/"); isDir && !known(subdir) {
-					found.outermost = append(found.outermost, subdir)
-				}
+	var found untracked
+	err := found.directory(ctx, w, &c, "", files)
+	return found, err
+}
+
+// directory looks at what is in a directory, "" for the workspace itself, of which
+// the files are given.
+func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir string, files []GitFile) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	children, err := w.children(c, dir)
+	switch {
+	case err == nil && len(children) == 0 && dir != "":
+		u.emptied = append(u.emptied, dir)
+	case err == nil, absent(err):
+	case errors.Is(err, fs.ErrPermission) && dir != "":
+		u.denied = append(u.denied, dir)
+	default:
+		return fmt.Errorf("look for empty directories: %w", err)
+	}
+	rest := files
+	for _, child := range children {
+		if strings.HasSuffix(child, "/") {
+			if err := u.subdirectory(ctx, w, c, child, files); err != nil {
+				return err
 			}
-		case errors.Is(err, fs.ErrPermission) && dir != "":
-			found.denied = append(found.denied, dir)
-		default:
-			return fileless{}, fmt.Errorf("look for empty directories: %w", err)
+			continue
+		}
+		for len(rest) > 0 && rest[0].Path < child {
+			rest = rest[1:]
+		}
+		if (len(rest) == 0 || rest[0].Path != child) && !w.excluded(child) {
+			u.paths = append(u.paths, child)
 		}
 	}
-	return found, nil
+	return nil
+}
+
+// subdirectory looks at a directory, which has a slash at its end.
+func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *cursor, child string, files []GitFile) error {
+	dir := strings.TrimSuffix(child, "/")
+	from, _ := slices.BinarySearchFunc(files, child, compareFile)
+	files, inPlace := files[from:], files
+	if below := sort.Search(len(files), func(i int) bool { return !strings.HasPrefix(files[i].Path, child) }); below > 0 {
+		return u.directory(ctx, w, c, dir, files[:below])
+	}
+	if w.excluded(dir) {
+		return nil
+	}
+	at, listed := slices.BinarySearchFunc(inPlace, dir, compareFile)
+	if !listed {
+		u.outermost = append(u.outermost, dir)
+	}
+	if !listed || !inPlace[at].Gitlink {
+		u.paths = append(u.paths, dir)
+	}
+	return nil
 }
 
 // children lists a directory that lies behind no link.

@@ -35,6 +35,33 @@ func (g *Git) Files(ctx context.Context) ([]GitFile, error) {
 	return mergeByPath(l.others, l.tracked), nil
 }
 
+// Tracked lists what Files lists of the files that are tracked.
+func (g *Git) Tracked(ctx context.Context) ([]GitFile, error) {
+	var l gitListing
+	if err := g.eachRecord(ctx, g.command("ls-files", "-z", "-t", "--stage", "--cached"), l.add); err != nil {
+		return nil, fmt.Errorf("list the files that git tracks: %w", err)
+	}
+	return mergeByPath(nil, l.tracked), nil
+}
+
+// mostPaths is how many paths git is asked about: it compares each with all it meets.
+const mostPaths = 64
+
+// Others lists what Files lists of the files that are not tracked, as far as they are
+// at some paths or below, or of all of them where these are many.
+func (g *Git) Others(ctx context.Context, paths []string) ([]GitFile, error) {
+	var l gitListing
+	args := []string{"ls-files", "-z", "-t", "--others", "--exclude-standard"}
+	if len(paths) <= mostPaths {
+		args = append(append(args, "--"), paths...)
+	}
+	list := g.command(args...)
+	if err := g.unstuck(ctx, func(ctx context.Context) error { return g.eachRecord(ctx, list, l.add) }); err != nil {
+		return nil, fmt.Errorf("list the files that git does not track: %w", err)
+	}
+	return mergeByPath(nil, l.others), nil
+}
+
 // gitListing collects what git lists.
 type gitListing struct{ others, tracked []GitFile }
 

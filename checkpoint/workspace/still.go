@@ -15,7 +15,7 @@ type memo struct {
 	other map[string]Entry    // what else was described, behind links, too
 	names map[string][]string // what is in directories that lie behind no link, as childrenOf lists it
 
-	listed func() ([]GitFile, error) // waits for what git was asked; nil: it was not
+	known func() (gitKnown, error) // waits for what git was asked; nil: it was not
 }
 
 // Still returns the workspace as it is as long as nothing runs in it: through
@@ -38,32 +38,31 @@ func (w *Workspace) Ahead(ctx context.Context) (done func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	listed := beside(func() ([]GitFile, error) { return git.Files(ctx) })
+	known := beside(func() (gitKnown, error) { return w.askGit(ctx) })
 	w.memo.mu.Lock()
 	defer w.memo.mu.Unlock()
-	w.memo.listed = listed
+	w.memo.known = known
 	return func() {
 		cancel()
-		_, _ = listed() // whoever wanted it has it, or its error
+		_, _ = known() // whoever wanted it has it, or its error
 	}
 }
 
-// gitFiles lists what git knows, or takes what it has been asked for.
-func (w *Workspace) gitFiles(ctx context.Context) ([]GitFile, error) {
-	git := w.Git()
-	if git == nil {
-		return nil, nil
+// gitKnown is what git knows, now or when it was asked.
+func (w *Workspace) gitKnown(ctx context.Context) (gitKnown, error) {
+	if w.Git() == nil {
+		return gitKnown{}, nil
 	}
 	if w.memo != nil {
 		w.memo.mu.Lock()
-		listed := w.memo.listed
-		w.memo.listed = nil
+		known := w.memo.known
+		w.memo.known = nil
 		w.memo.mu.Unlock()
-		if listed != nil {
-			return listed()
+		if known != nil {
+			return known()
 		}
 	}
-	return git.Files(ctx)
+	return w.askGit(ctx)
 }
 
 // saw remembers what Now has listed.

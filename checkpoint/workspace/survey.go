@@ -47,26 +47,30 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	if err != nil {
 		return nil, err
 	}
-	listed := beside(func() ([]GitFile, error) { return w.gitFiles(ctx) })
+	still := w
+	if w.memo == nil {
+		still = w.Still() // for the names: they are listed once
+	}
+	known := beside(func() (gitKnown, error) { return still.gitKnown(ctx) })
 	loaded := beside(func() (struct{}, error) {
 		w.cache.once.Do(w.cache.load)
 		return struct{}{}, nil
 	})
-	g := walk{w: w, pass: true}
+	g := walk{w: still, pass: true}
 	err = g.patterns(ctx, parsed)
-	files, gitErr := listed()
+	git, gitErr := known()
 	_, _ = loaded() // without an error: what can't be read is not known
 	if err := cmp.Or(gitErr, err); err != nil {
 		return nil, err
 	}
-	s.addKnown(files)
+	s.addKnown(git.files)
 	s.add(g.files)
 	empty := g.empty
 	s.special = append(s.special, g.denied...)
 	if err := s.hideNames(); err != nil {
 		return nil, err
 	}
-	inGit, err := s.lookBeside(ctx, files)
+	inGit, err := s.lookAround(ctx, git.fileless)
 	if err != nil {
 		return nil, err
 	}
@@ -76,18 +80,12 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	return s, s.lookAtDirs(ctx, append(empty, inGit...))
 }
 
-// lookBeside describes the files, and finds the empty directories that git
+// lookAround describes the files, and finds the empty directories that git
 // would know, and those that may not be read.
-func (s *survey) lookBeside(ctx context.Context, files []GitFile) (empty []string, err error) {
-	git := s.w.Git()
-	if git == nil {
-		_, err := s.look(ctx)
-		return nil, err
-	}
-	search := beside(func() (fileless, error) { return s.w.fileless(ctx, files) })
+func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string, err error) {
 	dirs, err := s.look(ctx)
-	found, searchErr := search()
-	if err := errors.Join(err, searchErr); err != nil {
+	git := s.w.Git()
+	if err != nil || git == nil {
 		return nil, err
 	}
 	empty, denied, err := git.EmptyDirs(ctx, found.outermost, dirs)
