@@ -161,7 +161,8 @@ func (w *Workspace) describe(ctx context.Context, at place, path string, withBlo
 }
 
 // DescribeAll looks at all files that match, without those that leaveOut names
-// (nil: none). What vanishes between matching and reading is left out, too.
+// (nil: none). What vanishes between matching and reading is left out, too. The
+// entries may be those that others have, and are not to be changed.
 func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) ([]Entry, error) {
 	paths, err := w.Glob(ctx, patterns)
 	if err != nil {
@@ -175,6 +176,9 @@ func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut
 			}
 		}
 		paths = kept
+	}
+	if run, ok := w.memo.run(paths); ok {
+		return run, nil
 	}
 	entries := make([]Entry, len(paths))
 	rest := w.memo.recall(paths, entries)

@@ -106,6 +106,27 @@ func (m *memo) at(path string) (Entry, bool) {
 	return m.seen[i], true
 }
 
+// run returns what was seen at sorted paths where Now has listed these, and nothing
+// between them: then it is a part of that.
+func (m *memo) run(paths []string) (entries []Entry, ok bool) {
+	if m == nil || len(paths) == 0 {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	from, _ := slices.BinarySearchFunc(m.seen, paths[0], comparePath)
+	if len(m.seen)-from < len(paths) {
+		return nil, false
+	}
+	entries = m.seen[from : from+len(paths) : from+len(paths)]
+	for i := range entries {
+		if entries[i].Path != paths[i] || entries[i].isDir() {
+			return nil, false
+		}
+	}
+	return entries, true
+}
+
 // recall puts what was seen at sorted paths in their places, and returns the
 // places where nothing was.
 func (m *memo) recall(paths []string, places []Entry) (rest []int) {
