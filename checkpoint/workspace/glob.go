@@ -90,6 +90,7 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 		states []state
 		below  []string
 	}
+	files := 0
 	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
 		err := g.w.each(ctx, len(level), 1, func(_ context.Context, _ *cursor, i int) error {
 			level[i].below, _ = g.children(level[i].dir)
@@ -101,7 +102,10 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 		var next []visit
 		for _, v := range level {
 			for _, child := range v.below {
-				if dir, isDir := strings.CutSuffix(child, "/"); isDir && !g.w.excluded(dir) {
+				dir, isDir := strings.CutSuffix(child, "/")
+				if !isDir {
+					files++
+				} else if !g.w.excluded(dir) {
 					if below := step(v.states, dir[strings.LastIndexByte(dir, '/')+1:]); len(below) > 0 {
 						next = append(next, visit{dir: dir, states: below})
 					}
@@ -109,6 +113,9 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 			}
 		}
 		level = next
+	}
+	if len(g.files) == 0 { // most of them match, or few are there
+		g.files = make([]string, 0, files)
 	}
 	return nil
 }
