@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,8 +92,8 @@ func newFacts() *Facts {
 	}
 }
 
-// session gathers what concerns the session as a whole.
-func (s *surveyor) session(ctx context.Context, f *Facts, git Git) (err error) {
+// session gathers what concerns the session as a whole, but where git stands.
+func (s *surveyor) session(ctx context.Context, f *Facts) (err error) {
 	if f.linksOut, err = s.files.LinksOut(declared(s.p)); err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
@@ -103,12 +104,16 @@ func (s *surveyor) session(ctx context.Context, f *Facts, git Git) (err error) {
 		}
 		f.Document = &checkpoint.FileRef{Path: checkpoint.Text(s.p.Document), Digest: a.Digest}
 	}
-	if git != nil {
-		head, err := git.Head(ctx)
-		if err != nil {
-			return fmt.Errorf("read the git head: %w", err)
-		}
-		f.Git = head
+	return nil
+}
+
+// head reads where git stands.
+func (f *Facts) head(ctx context.Context, git Git) (err error) {
+	if git == nil {
+		return nil
+	}
+	if f.Git, err = git.Head(ctx); err != nil {
+		return fmt.Errorf("read the git head: %w", err)
 	}
 	return nil
 }
@@ -259,14 +264,24 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if st != nil && st.RunCapture != nil {
 		defer s.files.Ahead(ctx)()
 	}
-	if err := s.session(ctx, f, git); err != nil {
+	head := beside(func() error { return f.head(ctx, git) })
+	defer func() { _ = head() }()
+	if err := s.session(ctx, f); err != nil {
 		return err
 	}
-	if err := s.moved(ctx, f, st); err != nil {
+	e, err := s.listed(ctx, f, st)
+	if err := cmp.Or(head(), err); err != nil {
 		return err
 	}
+	compared := beside(func() error { return s.compare(ctx, f, e) })
+	defer func() { _ = compared() }()
 	s.claims(st)
-	s.stopped(st)
+	if s.begun(st); len(s.partial.patterns) > 0 {
+		if err := compared(); err != nil {
+			return err
+		}
+		s.partial.since(s.captured)
+	}
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}
@@ -274,6 +289,18 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	for path := range s.restores {
 		f.restored[path] = true
 	}
+	if err := s.allInputs(ctx, f, st, thorough); err != nil {
+		return err
+	}
+	if err := compared(); err != nil {
+		return err
+	}
+	return s.allGates(ctx, f, st)
+}
+
+// allInputs gathers the inputs of what is done; thorough also those of what has yet
+// to run.
+func (s *surveyor) allInputs(ctx context.Context, f *Facts, st *checkpoint.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			if len(ws.Inputs) > 0 && (thorough || isDone(recordOf(st, ws.Name))) {
@@ -281,6 +308,15 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// allGates gathers what all gates judge that have a verdict.
+func (s *surveyor) allGates(ctx context.Context, f *Facts, st *checkpoint.State) error {
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
 			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
 				return err
 			}
@@ -290,6 +326,21 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 		}
 	}
 	return nil
+}
+
+// beside starts a function, and returns one that waits for its error. It must be
+// called: nothing else waits.
+func beside(do func() error) (wait func() error) {
+	done := make(chan struct{})
+	var err error
+	go func() {
+		defer close(done)
+		err = do()
+	}()
+	return func() error {
+		<-done
+		return err
+	}
 }
 
 // verifyAll verifies the artifacts of all that is done, and notes which of them

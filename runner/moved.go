@@ -20,18 +20,55 @@ import (
 // moved compares the files with those that the last run captured. What
 // workstreams have recorded since is no change.
 func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
-	f.uncaptured, f.moved = "no capture of the whole workspace could prove it unchanged", nil
+	e, err := s.listed(ctx, f, st)
+	if err != nil {
+		return err
+	}
+	return s.compare(ctx, f, e)
+}
+
+// end is the end of a run, and what is there now.
+type end struct {
+	st      *checkpoint.State  // with the capture of that end
+	outline *workspace.Outline // of that capture
+	is      *workspace.Listing
+}
+
+// listed lists the files that are there, of what the last run captured; nil: that is
+// not known.
+func (s *surveyor) listed(ctx context.Context, f *Facts, st *checkpoint.State) (*end, error) {
+	f.unread, f.uncaptured, f.moved = nil, "no capture of the whole workspace could prove it unchanged", nil
 	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
+		return nil, nil
+	}
+	then := *st
+	then.Capture = st.RunCapture
+	outline, err := checkpoint.OutlineOf(ctx, s.files, &then)
+	if err != nil {
+		f.unread, err = lost(ctx, err)
+		return nil, err
+	}
+	is, err := s.files.Now(ctx, outline.Patterns)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	return &end{&then, outline, is}, nil
+}
+
+// compare is moved for what is listed.
+func (s *surveyor) compare(ctx context.Context, f *Facts, e *end) error {
+	if e == nil {
 		return nil
 	}
-	was, is, unread, err := s.wasAndIs(ctx, st)
-	if f.unread = unread; err != nil || was == nil {
+	was, captured, err := checkpoint.FilesBeside(ctx, e.outline, e.st, e.is)
+	if err != nil {
+		f.unread, err = lost(ctx, err)
 		return err
 	}
 	var unknown []string
-	s.ended = was
-	f.moved = slices.DeleteFunc(workspace.Diff(was, is), func(c workspace.Change) bool {
+	s.captured, s.ended = captured, was
+	f.moved = slices.DeleteFunc(workspace.Diff(was, e.is), func(c workspace.Change) bool {
 		if c.Path == s.plan {
 			return true
 		}
@@ -41,14 +78,14 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 		}
 		return leftOut
 	})
-	if !s.judgesAnything() || !st.RunCapture.Whole(was.Patterns) {
+	if !s.judgesAnything() || !e.st.RunCapture.Whole(was.Patterns) {
 		return nil
 	}
 	if len(unknown) > 0 {
 		f.uncaptured = "captures leave out " + list(unknown)
 		return nil
 	}
-	blind, err := s.blind(ctx, was, is)
+	blind, err := s.blind(ctx, was, e.is)
 	if err != nil {
 		return err
 	}
@@ -90,25 +127,6 @@ func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (strin
 		return "captures leave out " + list(ignored) + ", which git ignores", nil
 	}
 	return "", nil
-}
-
-// wasAndIs are the files at the end of the last run, by filesAt, and as they are now.
-func (s *surveyor) wasAndIs(ctx context.Context, st *checkpoint.State) (was, is *workspace.Listing, unread, err error) {
-	then := *st
-	then.Capture = st.RunCapture
-	o, failed := checkpoint.OutlineOf(ctx, s.files, &then)
-	if failed != nil {
-		unread, err = lost(ctx, failed)
-		return nil, nil, unread, err
-	}
-	if is, err = s.files.Now(ctx, o.Patterns); err != nil {
-		return nil, nil, nil, fmt.Errorf("look at the workspace: %w", err)
-	}
-	if was, s.captured, failed = checkpoint.FilesBeside(ctx, o, &then, is); failed != nil {
-		unread, err = lost(ctx, failed)
-		return nil, nil, unread, err
-	}
-	return was, is, nil, nil
 }
 
 // filesAt are the files of a capture, with what was recorded since; nil where

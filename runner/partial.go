@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
@@ -27,24 +28,28 @@ func (p *partialWork) accounts(path, digest string) bool {
 	return p.then != nil && p.then[path] == digest && matchesAny(p.patterns, path)
 }
 
-// stopped finds out what may be partial work.
-func (s *surveyor) stopped(st *checkpoint.State) {
+// begun finds out which artifacts may be partial work.
+func (s *surveyor) begun(st *checkpoint.State) {
 	s.partial = partialWork{}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			s.partial.add(ws, recordOf(st, ws.Name), endedUnseen(st))
 		}
 	}
-	l := s.captured
-	if len(s.partial.patterns) == 0 || l == nil { // without it nobody is taken at less than an edit
+}
+
+// since has what is as it was when the last run ended be partial work. Without its
+// files, nil, nobody is taken at less than an edit.
+func (p *partialWork) since(l *workspace.Listing) {
+	if l == nil {
 		return
 	}
-	s.partial.then = make(map[string]string, len(l.Entries))
+	p.then = make(map[string]string, len(l.Entries))
 	for _, e := range l.Entries {
-		s.partial.then[e.Path] = e.Digest
+		p.then[e.Path] = e.Digest
 	}
 	for _, path := range slices.Concat(l.LeftOut, l.Unstable, l.Special) {
-		s.partial.then[path] = "not captured"
+		p.then[path] = "not captured"
 	}
 }
 
