@@ -101,16 +101,16 @@ func (s *emptySearch) below(ctx context.Context, root *os.Root, dir string) (boo
 		return false, err
 	}
 	// Another repository's own directories are not ours to look at.
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" }) {
+	if slices.ContainsFunc(entries, func(e dirEntry) bool { return e.name == ".git" }) {
 		return false, nil
 	}
 	empty := true
 	for _, entry := range entries {
-		if !entry.IsDir() {
+		if !entry.isDir {
 			empty = false
 			continue
 		}
-		child := path.Join(dir, entry.Name())
+		child := path.Join(dir, entry.name)
 		childEmpty, err := s.below(ctx, root, child)
 		if err != nil {
 			return false, err
@@ -123,7 +123,7 @@ func (s *emptySearch) below(ctx context.Context, root *os.Root, dir string) (boo
 	return empty, nil
 }
 
-func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
+func readDir(root *os.Root, dir string) ([]dirEntry, error) {
 	f, err := root.Open(dir)
 	if err != nil {
 		return nil, err

@@ -216,21 +216,21 @@ func (g *walk) children(dir string) ([]string, error) {
 
 // childrenOf returns the paths of what is in a directory, those of directories
 // with a slash at their end, in the order of all the paths below it.
-func childrenOf(dir string, entries []fs.DirEntry) []string {
+func childrenOf(dir string, entries []dirEntry) []string {
 	if dir != "" {
 		dir += "/"
 	}
 	size := 0
 	for _, e := range entries {
-		size += len(dir) + len(e.Name()) + len("/")
+		size += len(dir) + len(e.name) + len("/")
 	}
 	var all strings.Builder // one string, of which the paths are parts
 	all.Grow(size)
 	ends := make([]int, len(entries))
 	for i, e := range entries {
 		all.WriteString(dir)
-		all.WriteString(e.Name())
-		if e.IsDir() {
+		all.WriteString(e.name)
+		if e.isDir {
 			all.WriteByte('/')
 		}
 		ends[i] = all.Len()
@@ -244,7 +244,7 @@ func childrenOf(dir string, entries []fs.DirEntry) []string {
 }
 
 // readDir lists a directory, "" for the workspace itself, in no order.
-func (w *Workspace) readDir(dir string) ([]fs.DirEntry, error) {
+func (w *Workspace) readDir(dir string) ([]dirEntry, error) {
 	name := "."
 	if dir != "" {
 		name = native(dir)

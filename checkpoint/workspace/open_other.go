@@ -41,6 +41,3 @@ func isInUse(err error) bool {
 	const errorSharingViolation = syscall.Errno(32) // of Windows
 	return errors.Is(err, errorSharingViolation)
 }
-
-// entriesOf lists an open directory, in no order.
-func entriesOf(dir *os.File) ([]fs.DirEntry, error) { return dir.ReadDir(-1) }

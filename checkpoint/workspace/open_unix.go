@@ -4,7 +4,6 @@ package workspace
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"syscall"
 
@@ -70,15 +69,3 @@ func isNotEmpty(err error) bool {
 // isInUse reports whether an error says that a directory can't be removed since
 // it is in use, as one is that something is mounted on.
 func isInUse(err error) bool { return errors.Is(err, syscall.EBUSY) }
-
-// entriesOf lists an open directory, in no order. Package os looks at every name
-// of one that was opened in a Root; a copy of its descriptor is only a directory.
-func entriesOf(dir *os.File) ([]fs.DirEntry, error) {
-	fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, &fs.PathError{Op: "dup", Path: dir.Name(), Err: err}
-	}
-	f := os.NewFile(uintptr(fd), dir.Name())
-	entries, err := f.ReadDir(-1)
-	return entries, errors.Join(err, f.Close())
-}

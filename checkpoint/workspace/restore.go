@@ -309,7 +309,7 @@ func (w *Workspace) isEmpty(dir string) (bool, error) {
 	if err != nil {
 		return false, failed(dir, err)
 	}
-	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !isTemp(e.Name()) }), nil
+	return !slices.ContainsFunc(entries, func(e dirEntry) bool { return !isTemp(e.name) }), nil
 }
 
 // sweep removes the temporary files of a restore of this ID.
@@ -350,16 +350,16 @@ func (r *restore) sweepDir(ctx context.Context, c *cursor, dir, prefix string) e
 		return err
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) || e.IsDir() {
+		if !strings.HasPrefix(e.name, prefix) || e.isDir {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := failpoint.Before(failpoint.Remove, e.Name()); err != nil {
+		if err := failpoint.Before(failpoint.Remove, e.name); err != nil {
 			return err
 		}
-		if err := root.Remove(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := root.Remove(e.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove what an earlier restore left: %w", err)
 		}
 	}

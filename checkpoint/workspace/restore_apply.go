@@ -216,10 +216,10 @@ func (r *restore) removeTree(c *cursor, path string) error {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() {
-			return &ChangedError{Path: path + "/" + e.Name()}
+		if !e.isDir {
+			return &ChangedError{Path: path + "/" + e.name}
 		}
-		if err := r.removeTree(c, path+"/"+e.Name()); err != nil {
+		if err := r.removeTree(c, path+"/"+e.name); err != nil {
 			return err
 		}
 	}

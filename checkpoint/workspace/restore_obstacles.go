@@ -108,11 +108,11 @@ func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error)
 		return "", err
 	}
 	for _, e := range entries {
-		path := dir + "/" + e.Name()
+		path := dir + "/" + e.name
 		switch {
 		case r.w.excluded(path):
 			return path, nil
-		case e.IsDir():
+		case e.isDir:
 			if obstacle, err := r.obstacleBelow(ctx, path); err != nil || obstacle != "" {
 				return obstacle, err
 			}

@@ -1,0 +1,75 @@
+package workspace
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestEntriesOf: all names are listed, also where they take several reads, and
+// directories are told from what is none.
+func TestEntriesOf(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := map[string]bool{"dir": true, "link": false, "...": false, "\xff\n": false, strings.Repeat("x", 255): false}
+	for i := range 2000 {
+		want[fmt.Sprint(i)] = i%7 == 0
+	}
+	for name, isDir := range want {
+		var err error
+		switch {
+		case name == "link":
+			err = os.Symlink("dir", filepath.Join(dir, name))
+		case isDir:
+			err = os.Mkdir(filepath.Join(dir, name), 0o755)
+		default:
+			err = os.WriteFile(filepath.Join(dir, name), nil, 0o644)
+		}
+		must(t, err)
+	}
+	f, err := os.Open(dir)
+	must(t, err)
+	defer func() { _ = f.Close() }()
+	entries, err := entriesOf(f)
+	must(t, err)
+	got := map[string]bool{}
+	for _, e := range entries {
+		got[e.name] = e.isDir
+		if want[e.name] != e.isDir {
+			t.Errorf("%q: %v", e.name, e.isDir)
+		}
+	}
+	if len(entries) != len(want) || len(got) != len(want) {
+		t.Errorf("%d names, %d of them different, want %d", len(entries), len(got), len(want))
+	}
+}
+
+// TestEntriesOfUnknownKind: where the file system does not say what a name is, it is
+// looked at, and what is gone meanwhile is not there.
+func TestEntriesOfUnknownKind(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "dir/file", "")
+	f, err := os.Open(dir)
+	must(t, err)
+	defer func() { _ = f.Close() }()
+	var records []byte
+	for _, name := range []string{".", "dir", "gone"} {
+		record := make([]byte, 32)
+		binary.NativeEndian.PutUint16(record[direntLength:], uint16(len(record)))
+		record[direntKind] = unix.DT_UNKNOWN
+		copy(record[direntName:], name)
+		records = append(records, record...)
+	}
+	got, err := parseEntries([]string{string(records)}, nil, f)
+	must(t, err)
+	if want := []dirEntry{{"dir", true}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package workspace
+
+import "io/fs"
+
+func plainEntries(found []fs.DirEntry) []dirEntry {
+	entries := make([]dirEntry, len(found))
+	for i, e := range found {
+		entries[i] = dirEntry{e.Name(), e.IsDir()}
+	}
+	return entries
+}
