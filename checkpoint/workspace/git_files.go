@@ -14,11 +14,11 @@ const ModeGitlink uint32 = 0o160000
 // GitFile is a file that git tracks, or that it would.
 type GitFile struct {
 	Path    string
-	Tracked bool
-	Mode    uint32 // in the index; 0 for an untracked file
 	Blob    string // in the index; of a submodule: the commit
-	Gitlink bool   // a submodule, or an untracked repository in this one
-	Sparse  bool   // left out of the work tree by a sparse checkout: its absence is no deletion
+	Mode    uint32 // in the index; 0 for an untracked file
+	Tracked bool
+	Gitlink bool // a submodule, or an untracked repository in this one
+	Sparse  bool // left out of the work tree by a sparse checkout: its absence is no deletion
 }
 
 // Files lists the files that are tracked, and those that are neither tracked nor ignored, each once,

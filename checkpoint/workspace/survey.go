@@ -14,15 +14,15 @@ import (
 // surveyed is a file in scope.
 type surveyed struct {
 	found
-	inGit bool   // git tracks it, or would
 	index string // the blob that git's index has for it
 	// sparse is its mode in the index, if a sparse checkout may have left it
 	// out of the work tree, else 0.
 	sparse uint32
 	state  fileState
+	last   *Entry // what the last capture has at its path; nil: nothing
+	inGit  bool   // git tracks it, or would
 	read   bool   // by hash, since the cache did not know it
 	lost   bool   // the last capture has it, and its object is not there or damaged
-	last   *Entry // what the last capture has at its path; nil: nothing
 }
 
 // survey is what is in scope of a capture, as it was met.
