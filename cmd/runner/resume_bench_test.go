@@ -53,12 +53,18 @@ func (d *desk) runs(want int, args ...string) {
 // runsWith is runs with additions to the environment.
 func (d *desk) runsWith(env []string, want int, args ...string) {
 	d.t.Helper()
+	d.exits(env, []int{want}, args...)
+}
+
+// exits is runsWith where it depends on how fast it goes which code it is.
+func (d *desk) exits(env []string, wants []int, args ...string) {
+	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), "runner", args...)
 	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	d.out = string(out)
-	if got := cmd.ProcessState.ExitCode(); got != want {
-		d.t.Fatalf("runner %s: exit code %d instead of %d (%v)\n%s", strings.Join(args, " "), got, want, err, out)
+	if got := cmd.ProcessState.ExitCode(); !slices.Contains(wants, got) {
+		d.t.Fatalf("runner %s: exit code %d instead of %d (%v)\n%s", strings.Join(args, " "), got, wants, err, out)
 	}
 }
 
