@@ -9,19 +9,21 @@ import (
 // runs are the contests of running commands that do nothing.
 func runs(n sizes) []contest {
 	onGraphs := []string{"runner", "make", "ninja", "go-task"}
-	first := newRun(wide(n.wide), n.fewRounds, "runner, for_each", "runner", "make", "ninja", "go-task")
-	first.contestants = append(first.contestants, plainFloor(n.wide), groupFloor(n.wide))
-	chain := newRun(deep(n.chain), n.fewRounds, onGraphs...)
-	chain.contestants = append(chain.contestants, chainFloor(n.chain))
 	return []contest{
-		first,
-		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake"),
-		newRun(wide(n.many), 1, "runner, for_each", "make"),
-		newRun(wide(n.fewest), n.rounds, "runner, for_each", "make"),
-		chain,
+		newRun(wide(n.wide), n.fewRounds, "runner, for_each", "runner", "make", "ninja", "go-task").and(plainFloor(n.wide), groupFloor(n.wide)),
+		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake").and(groupFloor(n.few)),
+		newRun(wide(n.many), 1, "runner, for_each", "make").and(groupFloor(n.many)),
+		newRun(wide(n.fewest), n.rounds, "runner, for_each", "make").and(groupFloor(n.fewest)),
+		newRun(deep(n.chain), n.fewRounds, onGraphs...).and(chainFloor(n.chain)),
 		newRun(diamond(n.chain), n.fewRounds, onGraphs...),
 		newRun(random(n.chain), n.fewRounds, onGraphs...),
 	}
+}
+
+// and is the contest with more contestants.
+func (c contest) and(more ...contestant) contest {
+	c.contestants = append(c.contestants, more...)
+	return c
 }
 
 // newRun is the contest of running a graph.

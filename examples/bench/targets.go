@@ -29,7 +29,9 @@ func (r report) measure(all []target) []measured {
 		}
 		m := measured{What: t.what, Unit: t.unit, Is: is, AtMost: t.atMost}
 		if t.floor != nil {
-			m.Floor, _ = t.floor(r)
+			if floor, ok := t.floor(r); ok {
+				m.Floor = floor
+			}
 		}
 		found = append(found, m)
 	}
@@ -43,12 +45,12 @@ func targets(n sizes) []target {
 		{"commands from for_each, to make", "", 1.25, ratio(run, each, run, "make"), ratio(run, recordFloorName, run, "make")},
 		{"commands from blocks, to make", "", 1.35, ratio(run, "runner", run, "make"), ratio(run, recordFloorName, run, "make")},
 		{"commands in a chain, to make", "", 1.3, ratio(chain, "runner", chain, "make"), ratio(chain, recordFloorName, chain, "make")},
-		{"ten times as many, to these", "", 11, ratio(more, each, run, each), nil},
+		{"ten times as many, to these", "", 11, ratio(more, each, run, each), ratio(more, recordFloorName, run, recordFloorName)},
 		{"memory of as many", " MB", 600, figure(megabytes, more, each), nil},
 		{"memory, for_each", " MB", 80, figure(megabytes, run, each), nil},
 		{"memory, blocks", " MB", 170, figure(megabytes, run, "runner"), nil},
 		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(run, each, n.wide), nil},
-		{"bytes written a boundary, to those of a small run", "", 1, quotient(between(bytesWritten, each, n.wide, n.many), between(bytesWritten, each, n.fewest, n.few)), nil},
+		{"bytes written a boundary, to those of a small run", "", 1, growth(n, each), growth(n, recordFloorName)},
 		{"fsyncs a boundary, in a chain", "", 1, aBoundary(fsyncs, durableChain, "runner", n.chain), nil},
 		{"fsyncs a boundary, side by side", "", 0.1, aBoundary(fsyncs, durableWide, each, n.wide), nil},
 		{"plan of done workstreams, for_each", " s", 0.25, figure(seconds, planDone, each), nil},
@@ -114,6 +116,11 @@ func between(of func(sample) float64, who string, less, more int) func(r report)
 		b, there := then(r)
 		return (b - a) / float64(2*(more-less)), ok && there
 	}
+}
+
+// growth is what a boundary of a large run writes to what one of a small run does.
+func growth(n sizes, who string) func(r report) (float64, bool) {
+	return quotient(between(bytesWritten, who, n.wide, n.many), between(bytesWritten, who, n.fewest, n.few))
 }
 
 // aboveFloor is the CPU time that a contestant takes above the floor for each of
