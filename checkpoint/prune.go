@@ -61,10 +61,10 @@ func (p *Pruned) isEmpty() bool { return len(p.Checkpoints) == 0 && len(p.Sessio
 // PruneOptions are what a person asked for, on top of the policy.
 type PruneOptions struct {
 	OlderThan time.Duration // takes the place of the policy's ages, see retention.Pass; 0: nothing was asked for
-	// Planned is what PlanPrune said with the same options; nil: there was no plan.
-	// It is what Prune carries out where nothing has happened to the session since, no
-	// session that was set aside is to go, and all could be looked at. Else Prune plans
-	// anew, and may remove what was not in it.
+	// Planned is what PlanPrune said with the same options, and what somebody may have
+	// agreed to; nil: there was no plan. It is what Prune carries out where nothing has
+	// happened to the session since, no session that was set aside is to go, and all
+	// could be looked at. Else Prune plans anew, and leaves alone what was not in it.
 	Planned *Pruned
 }
 
@@ -104,7 +104,7 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 		return nil, fmt.Errorf("prune %s: %w", prd, ErrNoSession)
 	}
 	pass := retention.Pass{Clock: retention.Clock{Now: s.now(), Seen: s.readings(records)}, OlderThan: o.OlderThan}
-	p := &Pruned{PRD: prd}
+	p, agreed := &Pruned{PRD: prd}, o.Planned.goes()
 	if weighed {
 		held, err := s.holds(ctx, prd, records)
 		switch {
@@ -119,10 +119,10 @@ func (s *Store) planPrune(ctx context.Context, prd string, records []*recordedSe
 	for _, r := range records {
 		if r.kind == PlaceCurrent {
 			p.session, p.seq = r.state.Session, r.state.Seq
-			p.decide(r.state, s.o.Policy.Retention, pass)
+			p.decide(r.state, s.o.Policy.Retention, pass, agreed)
 		}
 	}
-	return p, s.decideSessions(p, records, pass)
+	return p, s.decideSessions(p, records, pass, agreed)
 }
 
 // retentionReason is what the journal says of what retention removes.
@@ -178,12 +178,34 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 	return nil
 }
 
-// decide applies the policy to the checkpoints of a state.
-func (p *Pruned) decide(s *State, policy retention.Policy, pass retention.Pass) {
+// unplanned is why something stays that is not in the plan that is carried out.
+const unplanned = "nobody has agreed that it goes"
+
+// goes are the ids of what a plan removes, nil where there is no plan.
+func (p *Pruned) goes() map[string]bool {
+	if p == nil {
+		return nil
+	}
+	ids := make(map[string]bool, len(p.Checkpoints)+len(p.Sessions))
+	for _, c := range p.Checkpoints {
+		ids[c.ID] = true
+	}
+	for _, session := range p.Sessions {
+		ids[session.ID] = true
+	}
+	return ids
+}
+
+// decide applies the policy to the checkpoints of a state, as far as it is agreed
+// that they go; nil: all of them may.
+func (p *Pruned) decide(s *State, policy retention.Policy, pass retention.Pass, agreed map[string]bool) {
 	pass.Needed = neededBy(s)
 	all := make([]retention.Checkpoint, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {
 		all[i] = ref.forRetention()
+		if agreed != nil && !agreed[ref.ID] {
+			pass.Needed[ref.ID] = cmp.Or(pass.Needed[ref.ID], unplanned)
+		}
 	}
 	result := retention.Decide(all, policy, pass)
 	kept := make([]*CheckpointRef, 0, len(s.Checkpoints))
@@ -339,8 +361,9 @@ func (s *Store) readings(records []*recordedSession) []time.Time {
 	return seen
 }
 
-// decideSessions applies the policy to the sessions of a PRD that were set aside.
-func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass retention.Pass) error {
+// decideSessions applies the policy to the sessions of a PRD that were set aside,
+// likewise.
+func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass retention.Pass, agreed map[string]bool) error {
 	places, err := s.placesOf(p.PRD)
 	if err != nil {
 		return err
@@ -359,6 +382,9 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 		a, why, err := s.archivedSession(at, byID[at.id])
 		if err != nil {
 			return err
+		}
+		if agreed != nil && !agreed[a.ID] {
+			why = cmp.Or(why, unplanned)
 		}
 		if why != "" {
 			pass.Needed[a.ID] = why
