@@ -150,7 +150,7 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 		verb = "Would remove"
 	}
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(b, "%s %s of %s (%s), keeping %d:\n", verb, view.Plural(n, "checkpoint"), p.PRD, size(p.Freed), p.Kept)
+		fmt.Fprintf(b, "%s %s of %s%s, keeping %d:\n", verb, view.Plural(n, "checkpoint"), p.PRD, freed(p), p.Kept)
 	}
 	writeRemoved(b, p, verb)
 	if p.Doubted > 0 {
@@ -162,6 +162,14 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	for _, warning := range p.Warnings {
 		fmt.Fprintf(b, "  ! %s: %s\n", p.PRD, warning)
 	}
+}
+
+// freed is what pruning frees, "" where sizes were not looked at.
+func freed(p *checkpoint.Pruned) string {
+	if p.Freed == 0 {
+		return ""
+	}
+	return " (" + size(p.Freed) + ")"
 }
 
 // writeKept answers whoever asked for an age why others stay.
@@ -179,7 +187,7 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 func tell(w io.Writer, p *checkpoint.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(&b, "Retention let go of %s (%s), keeping %d:\n", view.Plural(n, "checkpoint"), size(p.Freed), p.Kept)
+		fmt.Fprintf(&b, "Retention let go of %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freed(p), p.Kept)
 	}
 	writeRemoved(&b, p, "Retention let go of")
 	fmt.Fprint(w, b.String())
