@@ -96,6 +96,7 @@ type rollbackKiller struct {
 	binary, dir string
 	random      *rand.Rand
 	span        time.Duration // of a whole rollback
+	early, late time.Duration // the last moment at which nothing was on record yet, and the first at which something was
 
 	old, first moment // at these checkpoints
 	oldID      string // an earlier one, to go to in place of the first
@@ -144,6 +145,7 @@ func (r *rollbackKiller) prepare(inGit bool) {
 	began := time.Now()
 	undo := r.rollback(r.firstID)
 	r.span = time.Since(began)
+	r.late = r.span
 	r.is("after a rollback", r.first)
 	r.rollback(undo)
 	r.is("after it was undone", r.now)
@@ -219,13 +221,29 @@ func (r *rollbackKiller) killed(to string, target moment) (undo string) {
 	t.Helper()
 	from := r.now
 	begun, _, _ := r.rollbacks()
-	if ended := r.kill(time.Duration(r.random.Int64N(int64(r.span*11/10))), "checkpoint", "rollback", "PRD-001", to, "--yes"); ended {
+	after := r.moment()
+	ended := r.kill(after, "checkpoint", "rollback", "PRD-001", to, "--yes")
+	if now, _, _ := r.rollbacks(); now == begun {
+		r.early = max(r.early, after)
+	} else {
+		r.late = min(r.late, after)
+	}
+	if ended {
 		r.now = target
 		r.is("after a rollback that was not killed", target)
 		return r.lastUndo()
 	}
 	r.kills++
 	return r.recovered(begun, from, target)
+}
+
+// moment draws when to kill a rollback: any time, or soon after it is on record, where
+// the files change, which takes a small part of its time.
+func (r *rollbackKiller) moment() time.Duration {
+	if r.random.IntN(2) == 0 {
+		return time.Duration(r.random.Int64N(int64(r.span * 11 / 10)))
+	}
+	return (r.early+r.late)/2 + time.Duration(r.random.Int64N(int64(r.span/5)))
 }
 
 // recovered has a rollback finished that was cut short, if it is on record
