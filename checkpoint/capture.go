@@ -45,10 +45,17 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 	if err != nil {
 		return c, err
 	}
-	if c.Changed {
-		x.Add(WorkspaceCaptured{Capture: c.Capture, Aside: s.RunningAt != nil && !x.runs})
+	running := s.RunningAt != nil
+	if c.Changed || running && x.runs && !s.capturedByRun() {
+		x.Add(WorkspaceCaptured{Capture: c.Capture, Aside: running && !x.runs})
 	}
 	return c, nil
+}
+
+// capturedByRun reports whether a run made the last capture. What is as somebody else
+// captured it is captured by a run all the same: that judges it.
+func (s *State) capturedByRun() bool {
+	return s.Capture != nil && s.RunCapture != nil && s.RunCapture.Seq == s.Capture.Seq
 }
 
 // leftOutSince names what the newest capture on record left out, where the

@@ -262,7 +262,6 @@ func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
-	l.alone()
 	l.takeLate()
 	answers := make(chan OnCheckpointError, 1)
 	go func() {
@@ -302,7 +301,6 @@ func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 // pauseFor waits, unless the run is cut short meanwhile. What goroutines report
 // is taken in, so that a timeout is heard.
 func (l *loop) pauseFor(d time.Duration) bool {
-	l.alone()
 	l.takeLate()
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"golang.org/x/sync/errgroup"
+
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -264,20 +266,21 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if st != nil && st.RunCapture != nil {
 		defer s.files.Ahead(ctx)()
 	}
-	head := beside(func() error { return f.head(ctx, git) })
-	defer func() { _ = head() }()
+	var head, compared errgroup.Group
+	head.Go(func() error { return f.head(ctx, git) })
+	defer func() { _ = head.Wait() }()
 	if err := s.session(ctx, f); err != nil {
 		return err
 	}
 	e, err := s.listed(ctx, f, st)
-	if err := cmp.Or(head(), err); err != nil {
+	if err := cmp.Or(head.Wait(), err); err != nil {
 		return err
 	}
-	compared := beside(func() error { return s.compare(ctx, f, e) })
-	defer func() { _ = compared() }()
+	compared.Go(func() error { return s.compare(ctx, f, e) })
+	defer func() { _ = compared.Wait() }()
 	s.claims(st)
 	if s.begun(st); len(s.partial.patterns) > 0 {
-		if err := compared(); err != nil {
+		if err := compared.Wait(); err != nil {
 			return err
 		}
 		s.partial.since(s.captured)
@@ -292,7 +295,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := s.allInputs(ctx, f, st, thorough); err != nil {
 		return err
 	}
-	if err := compared(); err != nil {
+	if err := compared.Wait(); err != nil {
 		return err
 	}
 	return s.allGates(ctx, f, st)
@@ -326,21 +329,6 @@ func (s *surveyor) allGates(ctx context.Context, f *Facts, st *checkpoint.State)
 		}
 	}
 	return nil
-}
-
-// beside starts a function, and returns one that waits for its error. It must be
-// called: nothing else waits.
-func beside(do func() error) (wait func() error) {
-	done := make(chan struct{})
-	var err error
-	go func() {
-		defer close(done)
-		err = do()
-	}()
-	return func() error {
-		<-done
-		return err
-	}
 }
 
 // verifyAll verifies the artifacts of all that is done, and notes which of them

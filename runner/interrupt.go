@@ -49,7 +49,6 @@ func (l *loop) stopped() {
 // and gives it up, which is errGivenUp, when a signal comes. The work may use the
 // session: nothing else is done before it has ended.
 func (l *loop) untilSignal(work func(ctx context.Context) error) error {
-	l.alone()
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
 	ended := make(chan error, 1)

@@ -324,7 +324,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 	}
 	l.beside(func() job {
 		then := work(within)
-		return l.ended(func() {
+		return l.takeTurn(func() {
 			cancel()
 			delete(l.tasks, id)
 			l.busy--

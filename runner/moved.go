@@ -201,11 +201,11 @@ const otherSparse = "the sparse checkout leaves out other files than it did"
 // movedBetween says what changed from one listing to another in a run, "" for
 // nothing.
 func movedBetween(was, is *workspace.Listing) string {
+	if !workspace.SameSparse(was, is) { // first, since a file that came so may look as if it was added
+		return otherSparse
+	}
 	if changes := workspace.Diff(was, is); len(changes) > 0 {
 		return fmt.Sprintf("%s was %s in the run that judged it", changes[0].Path, changes[0].Kind)
-	}
-	if !workspace.SameSparse(was, is) {
-		return otherSparse
 	}
 	return ""
 }

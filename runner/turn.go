@@ -6,16 +6,16 @@ import "time"
 //
 // The goroutine that runs the loop gives the turn away only while it awaits what
 // happens. Then whoever has ended a task takes it, records that end, starts what
-// comes next, and does the first of that itself: else each end would wake the loop's
+// comes next, and does one of that itself: else each end would wake the loop's
 // goroutine, and each start another one, most often each on a thread of its own.
 //
-// Who must wait within the turn calls alone first.
+// Who must wait for something within the turn has drained before, and so is alone.
 type turn struct {
 	held     chan struct{} // full while somebody has the turn
 	finished func() bool   // ends the cycle
 
-	lent  bool // somebody beside the loop has the turn, and the loop's goroutine awaits what happens
-	first job  // what that one starts itself
+	lent bool // somebody beside the loop has the turn, and the loop's goroutine awaits what happens
+	own  job  // what that one starts itself
 
 	aside  chan struct{}  // has the loop's goroutine wait for the turn alone
 	handed chan happening // what it has taken in before
@@ -83,9 +83,9 @@ func (l *loop) await(inbox <-chan time.Time) {
 	}
 }
 
-// ended does what comes of a task, and what follows from it, and returns what is to
-// be started first. Where the turn is somebody else's, that is left to the loop.
-func (l *loop) ended(then func()) job {
+// takeTurn does what comes of a task, and what follows from it, and returns what is
+// left to be started. Where the turn is somebody else's, all is left to the loop.
+func (l *loop) takeTurn(then func()) job {
 	select {
 	case l.turn.held <- struct{}{}:
 	default:
@@ -96,13 +96,13 @@ func (l *loop) ended(then func()) job {
 	then()
 	l.derive()
 	wake := !l.advance() || len(l.turn.late) > 0
-	first := l.turn.first
-	l.turn.lent, l.turn.first = false, nil
+	own := l.turn.own
+	l.turn.lent, l.turn.own = false, nil
 	<-l.turn.held
 	if wake {
 		l.events <- func() {}
 	}
-	return first
+	return own
 }
 
 // alone has nobody else take in what happens until the turn is given away, for who
@@ -112,10 +112,10 @@ func (l *loop) alone() {
 	if !l.turn.lent {
 		return
 	}
-	first := l.turn.first
-	l.turn.lent, l.turn.first = false, nil
-	if first != nil {
-		l.beside(first)
+	own := l.turn.own
+	l.turn.lent, l.turn.own = false, nil
+	if own != nil {
+		l.beside(own)
 	}
 	select {
 	case l.turn.aside <- struct{}{}:
@@ -140,11 +140,14 @@ func (l *loop) takeLate() {
 }
 
 // beside has a job done by who has the turn, afterwards, if that is somebody beside
-// the loop and has nothing to do yet; by a goroutine that has nothing to do, whose
-// stack has grown to what such work takes; or else by a new one. They end with the crew.
+// the loop and nothing else is started: what is started first does not wait for what is
+// started later. Else it is done at once, by a goroutine that has nothing to do, whose
+// stack has grown to what such work takes, or by a new one. They end with the crew.
 func (l *loop) beside(j job) {
-	if l.turn.lent && l.turn.first == nil {
-		l.turn.first = j
+	if l.turn.lent {
+		j, l.turn.own = l.turn.own, j
+	}
+	if j == nil {
 		return
 	}
 	select {

@@ -84,20 +84,29 @@ func TestSignalsDoNotWaitForTheTurn(t *testing.T) {
 	l.giveBack()
 }
 
-// TestFirstJobDoesNotWait has who has the turn wait for something, with a task to
-// start afterwards: another goroutine starts it.
-func TestFirstJobDoesNotWait(t *testing.T) {
+// TestJobsDoNotWaitForTheTurn has who has the turn start several tasks, and then wait
+// for something: others start them.
+func TestJobsDoNotWaitForTheTurn(t *testing.T) {
 	t.Parallel()
 	l := newAwaited(t)
-	began := make(chan struct{})
-	l.beside(func() job {
-		close(began)
-		return nil
-	})
-	if l.turn.first == nil {
+	began := make(chan int)
+	start := func(i int) {
+		l.beside(func() job {
+			began <- i
+			return nil
+		})
+	}
+	start(0)
+	if l.turn.own == nil {
 		t.Error("another goroutine starts it at once")
 	}
+	start(1)
+	if got := <-began; got != 0 {
+		t.Errorf("%d is started before the first", got)
+	}
 	l.alone()
-	<-began
+	if got := <-began; got != 1 {
+		t.Errorf("%d is started, want 1", got)
+	}
 	l.giveBack()
 }

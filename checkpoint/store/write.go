@@ -93,9 +93,10 @@ type Name struct {
 }
 
 // Write puts files and links at their paths, replacing what has the name: each
-// whole or not at all, in their order, and each directory synced once, at the end. All
-// of the content is durable before the first of them has its name. It is a *WriteError
-// that one of them could not be put there.
+// whole or not at all, in their order, and each directory synced once, at the end, which
+// makes names in several directories durable in no order. All of the content is durable
+// before the first of them has its name. It is a *WriteError that one of them could not
+// be put there; those before it may have their names, which are not known to be durable.
 func Write(fsys FS, names ...Name) error {
 	temps := make([]string, len(names))
 	i, err := sideBySide(len(names), func(i int) (err error) {
