@@ -141,8 +141,11 @@ func (e *environment) lookup(name string) string {
 }
 
 // interactive reports whether a person can be asked: standard input and
-// standard error are terminals.
+// standard error are terminals, of which the first lets this program read.
 func (e *environment) interactive() bool {
+	if f, ok := e.stdin.(*os.File); ok && e.isTerminal(f) && !inForeground(f) {
+		return false
+	}
 	return e.isTerminal(e.stdin) && e.isTerminal(e.stderr)
 }
 

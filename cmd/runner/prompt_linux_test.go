@@ -52,6 +52,18 @@ func newWorkspace(t *testing.T, source string) string {
 	return dir
 }
 
+// TestNoPromptInTheBackground has a shell start a run in the background of its
+// terminal, where to read would stop it for good.
+func TestNoPromptInTheBackground(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", `set -m; runner build PRD-001 & wait $!; echo "it ended with $?"`)
+	cmd.Dir = newWorkspace(t, approvalPipeline)
+	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir)
+	s := startAtTerminal(t, cmd)
+	s.expect("waits for approval")
+	s.expect("it ended with 3")
+}
+
 // unfinished is a workspace with a session that failed in its second phase.
 func unfinished(t *testing.T) string {
 	t.Helper()
