@@ -16,6 +16,11 @@ import (
 // It must be called only while nothing runs. The bytes are durable when it
 // returns, and that they are recorded is with the next commit.
 func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
+	return x.capture(ctx, w, patterns, false)
+}
+
+// capture is Capture; anew, it captures again what is as it was.
+func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns []string, anew bool) (workspace.Captured, error) {
 	if x.bad != nil {
 		return workspace.Captured{}, x.bad
 	}
@@ -30,7 +35,7 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 		Needed:   s.isArtifact,
 		LeftOut:  leftOutSince(ctx, w, s),
 	}
-	if s.Capture != nil {
+	if s.Capture != nil && !anew {
 		o.Last = &s.Capture.Capture
 	}
 	if git := w.Git(); git != nil {

@@ -44,7 +44,11 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	}
 	secure := w.SecureAhead(ctx, x.lastListing(ctx, w))
 	defer secure.Stop()
-	captured, err := x.Capture(ctx, w, patterns)
+	lost, err := x.keepRefs(ctx, w.Git())
+	if err != nil {
+		return err
+	}
+	captured, err := x.capture(ctx, w, patterns, lost)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"strings"
@@ -165,6 +166,31 @@ func (s *Store) writeRefsOwner(encoded string, owner refsOwner) error {
 		return fmt.Errorf("keep the id of this state directory's git references: %w", err)
 	}
 	return nil
+}
+
+// keepRefs makes the references again that are to keep the session's captures in git
+// and are gone, as far as git has the commits, and reports whether it has lost that of
+// the last one.
+func (x *Session) keepRefs(ctx context.Context, git *workspace.Git) (lost bool, err error) {
+	s := x.State()
+	if git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
+		return false, nil
+	}
+	id, err := x.makeRefsID(ctx, git)
+	if err != nil {
+		return false, err
+	}
+	there, err := git.Refs(ctx, path.Dir(captureRef(s, id, 0)))
+	if err != nil {
+		return false, err
+	}
+	gone := keptCommits(s, id)
+	maps.DeleteFunc(gone, func(ref, _ string) bool { return there[ref] != "" })
+	if err := git.KeepCommits(ctx, gone); err != nil {
+		return false, err
+	}
+	exists, err := git.CommitExists(ctx, s.Capture.Commit)
+	return !exists, err
 }
 
 // keptCommits are the commits that a session's captures need, by the references
