@@ -327,6 +327,9 @@ func (x *Session) writeDocument(before ...store.Name) error {
 		d.at = x.store.o.Now() // not again at once
 		return derivedError(err)
 	}
+	if size == 0 {
+		return nil // the document is as it was
+	}
 	d.written, d.at = x.acked, x.store.o.Now()
 	d.rest = max(documentShare*d.at.Sub(began), time.Duration(size)*time.Second/documentRate)
 	return nil

@@ -359,6 +359,9 @@ func TestPrunedSessions(t *testing.T) {
 	commit(t, x, PhaseStarted{Phase: "all"})
 	must(t, x.Close())
 	c.clock.at = c.clock.at.Add(time.Hour)
+	if none := c.prune(t, PruneOptions{OlderThan: 24 * time.Hour, Planned: &Pruned{PRD: "PRD-009"}}); len(none.Sessions) > 0 {
+		t.Errorf("%+v, which nobody has agreed to", none.Sessions)
+	}
 	done := c.prune(t, PruneOptions{OlderThan: 24 * time.Hour})
 	if len(done.Sessions) != 1 || done.Sessions[0].ID != "failed/"+filepath.Base(at) {
 		t.Fatalf("%+v", done)
