@@ -31,6 +31,7 @@ import (
 	_ "github.com/zclconf/go-cty/cty/function/stdlib"
 	_ "github.com/zclconf/go-cty/cty/json"
 	_ "go.yaml.in/yaml/v3"
+	_ "golang.org/x/sync/errgroup"
 	_ "golang.org/x/term"
 )
 
