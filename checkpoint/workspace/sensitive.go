@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -27,15 +28,17 @@ func Sensitive(path string) bool { return newSensitivity().match(path) }
 // sensitivity is SensitivePatterns, parsed to be asked often.
 type sensitivity struct {
 	names, not map[string]bool // base names
+	exts       map[string]bool // with the dot; whatever is before it
 	globs      [][]string      // of base names, in the parts between their stars
-	dirs       []string        // with slashes around them
-	tails      []string        // of paths, with a slash before them
+	dirs       []string        // with slashes around them, and a dot at their beginning
+	tails      []string        // of paths, with a slash before them, and a dot behind that
 }
 
 func newSensitivity() *sensitivity {
-	s := &sensitivity{names: map[string]bool{}, not: map[string]bool{}}
+	s := &sensitivity{names: map[string]bool{}, not: map[string]bool{}, exts: map[string]bool{}}
 	for _, pattern := range SensitivePatterns() {
 		except, isExcept := strings.CutPrefix(pattern, "!")
+		ext, isExt := strings.CutPrefix(pattern, "*")
 		switch {
 		case isExcept:
 			s.not[except] = true
@@ -43,6 +46,8 @@ func newSensitivity() *sensitivity {
 			s.dirs = append(s.dirs, "/"+pattern)
 		case strings.Contains(pattern, "/"):
 			s.tails = append(s.tails, "/"+pattern)
+		case isExt && ext == path.Ext(ext):
+			s.exts[ext] = true
 		case strings.Contains(pattern, "*"):
 			s.globs = append(s.globs, strings.Split(pattern, "*"))
 		default:
@@ -52,23 +57,25 @@ func newSensitivity() *sensitivity {
 	return s
 }
 
-func (s *sensitivity) match(path string) bool {
-	path = strings.ToLower(path)
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	if s.not[name] {
+func (s *sensitivity) match(file string) bool {
+	file = strings.ToLower(file)
+	name := file[strings.LastIndexByte(file, '/')+1:]
+	return (s.names[name] || s.exts[path.Ext(name)] || s.matchGlobs(name) || s.matchHidden(file)) && !s.not[name]
+}
+
+func (s *sensitivity) matchGlobs(name string) bool {
+	return slices.ContainsFunc(s.globs, func(parts []string) bool { return matchParts(parts, name) })
+}
+
+// matchHidden matches what is about more than the name. All of that is hidden, and few
+// paths are.
+func (s *sensitivity) matchHidden(file string) bool {
+	if !strings.HasPrefix(file, ".") && !strings.Contains(file, "/.") {
 		return false
 	}
-	if s.names[name] {
-		return true
-	}
-	for _, parts := range s.globs {
-		if matchParts(parts, name) {
-			return true
-		}
-	}
 	// What is asked is whether these are in the path with a slash before it.
-	return slices.ContainsFunc(s.dirs, func(dir string) bool { return strings.HasPrefix(path, dir[1:]) || strings.Contains(path, dir) }) ||
-		slices.ContainsFunc(s.tails, func(tail string) bool { return path == tail[1:] || strings.HasSuffix(path, tail) })
+	return slices.ContainsFunc(s.dirs, func(dir string) bool { return strings.HasPrefix(file, dir[1:]) || strings.Contains(file, dir) }) ||
+		slices.ContainsFunc(s.tails, func(tail string) bool { return file == tail[1:] || strings.HasSuffix(file, tail) })
 }
 
 // matchParts matches a name with the parts of a pattern between its stars.

@@ -1,6 +1,10 @@
 package workspace
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestSensitive(t *testing.T) {
 	t.Parallel()
@@ -13,6 +17,17 @@ func TestSensitive(t *testing.T) {
 	} {
 		if got := Sensitive(path); got != want {
 			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+// TestSensitivePathsAreHidden: matchHidden looks at no other path.
+func TestSensitivePathsAreHidden(t *testing.T) {
+	t.Parallel()
+	s := newSensitivity()
+	for _, part := range slices.Concat(s.dirs, s.tails) {
+		if !strings.HasPrefix(part, "/.") {
+			t.Errorf("%s would match nothing", part)
 		}
 	}
 }

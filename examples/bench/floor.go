@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	_ "prdrunner/examples/bench/libraries" // a floor is of who uses them: it starts no faster
 )
 
 // The names of what this program does itself when it is started as a contestant:

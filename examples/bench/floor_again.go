@@ -15,12 +15,15 @@ import (
 // The floor of keeping once more what did not change. By FORMAT.md it reads which files
 // were kept, verified; looks at each of them, and by its length at what is kept of it; and
 // leaves records that are durable: who is at work, before anything else; the line that
-// is the commit, before what is derived from it; and the checkpoint's file, the index and
-// the document, each of which replaces another one whole.
+// is the commit, before what is derived from it; the checkpoint's file, the index and
+// the document, each of which replaces another one whole; and at last the line of the audit
+// log that says how it ended.
 const (
 	listExt    = ".list" // behind the name of a directory: which files were kept there
 	noteFile   = "note"
+	auditFile  = "audit"
 	noteSize   = 1024 // bytes, as of each of these: what Runner writes, measured
+	auditSize  = 137
 	commitSize = 600
 	headSize   = 4096
 )
@@ -51,15 +54,23 @@ func keepAgain(from, to string) error {
 	if err := lookAt(func(dir string) map[string]int64 { return kept[pathIn(dir, from, to)] }, from, to); err != nil {
 		return err
 	}
-	journal, err := os.OpenFile(recordFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(appendDurably(journal, recordLine(commitSize)), journal.Close()); err != nil {
+	if err := addLine(recordFile, commitSize); err != nil {
 		return err
 	}
 	data := recordLine(headSize)
-	return replaceAll(".", head{"checkpoint", data}, head{"index", data}, head{"document", data})
+	if err := replaceAll(".", head{"checkpoint", data}, head{"index", data}, head{"document", data}); err != nil {
+		return err
+	}
+	return addLine(auditFile, auditSize)
+}
+
+// addLine adds a line of so many bytes to a file, durably.
+func addLine(file string, size int) error {
+	f, err := os.OpenFile(filepath.Clean(file), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(appendDurably(f, recordLine(size)), f.Close())
 }
 
 // writeNote writes who is at work over what it was.
