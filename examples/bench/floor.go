@@ -55,7 +55,15 @@ func runItself(args []string) (done bool, err error) {
 // parseAlone reads a file as HCL, and does nothing with it.
 func parseAlone(file string) contestant {
 	run, missing := itself(parseCommand, file)
-	return contestant{name: "hclsyntax", missing: missing, command: run}
+	return contestant{name: parserName, missing: missing, command: run}
+}
+
+// parseGraph reads the file of a graph as HCL, and does nothing with it.
+func parseGraph(g graph) contestant {
+	t := tools()["runner"]
+	c := parseAlone(t.file)
+	c.prepare = func(dir string) error { return t.lay(dir, g) }
+	return c
 }
 
 // itself is this program as a command.
