@@ -56,15 +56,24 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS")
 	current := st.CurrentCheckpoint()
+	var row []byte
 	for _, c := range st.Checkpoints {
-		row := []string{
-			orNone(names[c.ID], "-"), c.ID, step(c), string(c.Trigger), c.CreatedAt.UTC().Format(time.DateTime), changed(c), listStatus(c, c == current),
-		}
-		if _, err := fmt.Fprintln(tw, strings.Join(row, "\t")); err != nil {
+		row = appendRow(row[:0], orNone(names[c.ID], "-"), c, c == current)
+		if _, err := tw.Write(row); err != nil {
 			return err
 		}
 	}
 	return tw.Flush()
+}
+
+// appendRow appends a line about a checkpoint: there may be many.
+func appendRow(b []byte, name string, c *checkpoint.CheckpointRef, current bool) []byte {
+	for _, cell := range []string{name, c.ID, step(c), string(c.Trigger)} {
+		b = append(append(b, cell...), '\t')
+	}
+	b = append(c.CreatedAt.UTC().AppendFormat(b, time.DateTime), '\t')
+	b = append(append(b, changed(c)...), '\t')
+	return append(append(b, listStatus(c, current)...), '\n')
 }
 
 // listStatus is what there is to say of a checkpoint in a list.
