@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -38,7 +39,8 @@ func runItself(args []string) (done bool, err error) {
 	case len(args) == 2 && args[0] == parseCommand:
 		return true, parseFile(args[1])
 	case len(args) == 2 && args[0] == lookCommand:
-		return true, lookAt(nil, args[1])
+		_, err := lookAt(nil, args[1])
+		return true, err
 	case len(args) == 3 && args[0] == copyCommand:
 		_, err := copyTree(args[1], args[2])
 		return true, err
@@ -75,7 +77,9 @@ func itself(args ...string) (run func(dir string) *exec.Cmd, missing string) {
 	return program(append([]string{path}, args...)...)
 }
 
+// parseFile collects no garbage: there is none of what a parser makes.
 func parseFile(file string) error {
+	debug.SetGCPercent(-1)
 	src, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
 		return err

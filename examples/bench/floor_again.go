@@ -13,11 +13,11 @@ import (
 )
 
 // The floor of keeping once more what did not change. By FORMAT.md it reads which files
-// were kept, verified; looks at each of them, and by its length at what is kept of it; and
-// leaves records that are durable: who is at work, before anything else; the line that
-// is the commit, before what is derived from it; the checkpoint's file, the index and
-// the document, each of which replaces another one whole; and at last the line of the audit
-// log that says how it ended.
+// were kept, verified; looks whether they are as they were, by their times and their
+// inodes, too, and by its length at what is kept of each; and leaves records that are
+// durable: who is at work, before anything else; the line that is the commit, before what
+// is derived from it; the checkpoint's file, the index and the document, each of which
+// replaces another one whole; and at last the line of the audit log that says how it ended.
 const (
 	listExt    = ".list" // behind the name of a directory: which files were kept there
 	noteFile   = "note"
@@ -36,7 +36,16 @@ func keepTree(from, to string) error {
 	}
 	var list bytes.Buffer
 	for _, f := range files {
-		fmt.Fprintf(&list, "%x %d %s\n", f.digest, f.size, filepath.ToSlash(f.path))
+		dir, name := filepath.Split(filepath.Join(from, f.path))
+		at, err := openFile(dir, os.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		is, err := lookAtName(at, name)
+		if err := errors.Join(err, at.Close()); err != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "%x %d %d %d %d %s\n", f.digest, is.size, is.mtime, is.ctime, is.inode, filepath.ToSlash(f.path))
 	}
 	sum := sha256.Sum256(list.Bytes())
 	return replaceAll(".", head{to + listExt, append(list.Bytes(), sum[:]...)})
@@ -47,11 +56,21 @@ func keepAgain(from, to string) error {
 	if err := writeNote(); err != nil {
 		return err
 	}
-	kept, err := readKept(to + listExt)
+	kept, count, err := readKept(to + listExt)
 	if err != nil {
 		return err
 	}
-	if err := lookAt(func(dir string) map[string]int64 { return kept[pathIn(dir, from, to)] }, from, to); err != nil {
+	met, err := lookAt(func(dir string) expected {
+		dir += string(filepath.Separator)
+		if below, ok := strings.CutPrefix(dir, from+string(filepath.Separator)); ok {
+			return expected{files: kept[below]}
+		}
+		return expected{files: kept[strings.TrimPrefix(dir, to+string(filepath.Separator))], only: true}
+	}, from, to)
+	if err == nil && met != 2*count {
+		err = fmt.Errorf("there are %d files and copies, not %d", met, 2*count)
+	}
+	if err != nil {
 		return err
 	}
 	if err := addLine(recordFile, commitSize); err != nil {
@@ -66,7 +85,7 @@ func keepAgain(from, to string) error {
 
 // addLine adds a line of so many bytes to a file, durably.
 func addLine(file string, size int) error {
-	f, err := os.OpenFile(filepath.Clean(file), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := openFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
@@ -75,49 +94,43 @@ func addLine(file string, size int) error {
 
 // writeNote writes who is at work over what it was.
 func writeNote() error {
-	f, err := os.OpenFile(noteFile, os.O_WRONLY|os.O_CREATE, 0o644)
+	f, err := openFile(noteFile, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
 	return errors.Join(appendDurably(f, recordLine(noteSize)), f.Close())
 }
 
-// readKept reads how long each file is that was kept, by its directory and its name.
-func readKept(list string) (map[string]map[string]int64, error) {
+// readKept reads what each file was that was kept, by its directory and its name, and
+// how many they are.
+func readKept(list string) (kept map[string]map[string]mark, files int, err error) {
 	data, err := os.ReadFile(filepath.Clean(list))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	lines := data[:max(0, len(data)-sha256.Size)]
 	if sum := sha256.Sum256(lines); !bytes.Equal(sum[:], data[len(lines):]) {
-		return nil, fmt.Errorf("%s is damaged", list)
+		return nil, 0, fmt.Errorf("%s is damaged", list)
 	}
-	kept := map[string]map[string]int64{}
+	kept = map[string]map[string]mark{}
 	for line := range strings.Lines(string(lines)) {
 		_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ") // without the digest: no file is another one
-		digits, path, _ := strings.Cut(rest, " ")
-		size, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil {
-			return nil, err
+		var numbers [4]uint64
+		for i := range numbers {
+			var digits string
+			digits, rest, _ = strings.Cut(rest, " ")
+			if numbers[i], err = strconv.ParseUint(digits, 10, 64); err != nil {
+				return nil, 0, err
+			}
 		}
-		dir, name := filepath.Split(filepath.FromSlash(path))
+		dir, name := filepath.Split(filepath.FromSlash(rest))
 		if kept[dir] == nil {
-			kept[dir] = map[string]int64{}
+			kept[dir] = map[string]mark{}
 		}
-		kept[dir][name] = size
+		kept[dir][name] = mark{size: int64(numbers[0]), mtime: int64(numbers[1]), ctime: int64(numbers[2]), inode: numbers[3]}
+		files++
 	}
-	return kept, nil
-}
-
-// pathIn is the path of a directory in that one of the trees that it lies in, as
-// filepath.Split gives it.
-func pathIn(dir string, trees ...string) string {
-	for _, tree := range trees {
-		if rest, ok := strings.CutPrefix(dir, tree+string(filepath.Separator)); ok {
-			return rest + string(filepath.Separator)
-		}
-	}
-	return ""
+	return kept, files, nil
 }
 
 // head is a file that replaces another one.
@@ -133,7 +146,7 @@ func replaceAll(dir string, heads ...head) error {
 	var wg sync.WaitGroup
 	for _, h := range heads {
 		written.do(&wg, func() error {
-			f, err := os.Create(filepath.Join(dir, h.name+".new"))
+			f, err := openFile(filepath.Join(dir, h.name+".new"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 			if err != nil {
 				return err
 			}

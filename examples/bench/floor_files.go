@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"prdrunner/checkpoint/store"
 )
@@ -18,61 +19,73 @@ import (
 // syncs bounds how many files are synced at once.
 const syncs = 32
 
+// expected are the files of a directory as they are to be.
+type expected struct {
+	files map[string]mark // nil: whatever they are
+	only  bool            // their lengths count, and nothing else
+}
+
 // lookAt lists each directory of some trees once, as many at once as there are
-// CPUs, and asks of each file what it is. known tells how long the files of a directory
-// were, where that is to be compared, else it is nil.
-func lookAt(known func(dir string) map[string]int64, trees ...string) error {
+// CPUs, asks of each file what it is, and counts them. of tells what the files of a
+// directory are to be (nil: anything).
+func lookAt(of func(dir string) expected, trees ...string) (files int, err error) {
+	var met atomic.Int64
 	looked := newLimit(runtime.NumCPU())
 	for dirs := trees; len(dirs) > 0 && looked.err == nil; {
 		below := make([][]string, len(dirs))
 		var wg sync.WaitGroup
 		for i, dir := range dirs {
-			looked.do(&wg, func() (err error) {
-				var sizes map[string]int64
-				if known != nil {
-					sizes = known(dir)
+			looked.do(&wg, func() error {
+				var known expected
+				if of != nil {
+					known = of(dir)
 				}
-				below[i], err = lookInto(dir, sizes)
+				files, dirs, err := lookInto(dir, known)
+				below[i] = dirs
+				met.Add(int64(files))
 				return err
 			})
 		}
 		wg.Wait()
 		dirs = slices.Concat(below...)
 	}
-	return looked.err
+	return int(met.Load()), looked.err
 }
 
-// lookInto looks at the files in a directory, and tells of its directories. Files must be
-// as long as they were, where that is known.
-func lookInto(dir string, known map[string]int64) (dirs []string, err error) {
-	files, err := store.OpenDir(store.OS(), dir)
+// lookInto looks at the files in a directory, counts them, and tells of its directories.
+func lookInto(dir string, known expected) (files int, dirs []string, err error) {
+	f, err := openFile(dir, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, files.Close()) }()
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	entries, err := f.ReadDir(-1) // which does not sort them
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	for _, e := range entries {
 		if e.IsDir() {
 			dirs = append(dirs, filepath.Join(dir, e.Name()))
 			continue
 		}
-		_, size, err := files.Lstat(e.Name())
-		if was, there := known[e.Name()]; err == nil && known != nil && (!there || was != size) {
+		is, err := lookAtName(f, e.Name())
+		if was, there := known.files[e.Name()]; err == nil && known.files != nil && (!there || was != is && (!known.only || was.size != is.size)) {
 			err = fmt.Errorf("%s is not as it was", filepath.Join(dir, e.Name()))
 		}
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
+		files++
 	}
-	return dirs, nil
+	return files, dirs, nil
+}
+
+// mark is what tells one content of a file from another without reading it. Times are
+// nanoseconds since 1970.
+type mark struct {
+	size         int64
+	mtime, ctime int64
+	inode        uint64
 }
 
 // copyTree copies the files of a tree into new ones, as many at once as there are
@@ -133,12 +146,12 @@ type copied struct {
 // copy copies a file from one directory to another, or has the copy share its bytes where
 // the file system can do that, and hashes them.
 func (c *copied) copy(from, to string, buf []byte) (*os.File, error) {
-	in, err := os.Open(filepath.Join(from, c.path))
+	in, err := openFile(filepath.Join(from, c.path), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = in.Close() }() // only read from
-	out, err := os.OpenFile(filepath.Join(to, c.path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	out, err := openFile(filepath.Join(to, c.path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +169,7 @@ func (c *copied) copy(from, to string, buf []byte) (*os.File, error) {
 }
 
 func syncDir(dir string) error {
-	f, err := os.Open(dir)
+	f, err := openFile(dir, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func appendGroups(f *os.File, lines <-chan []byte) (err error) {
 
 // newRecord makes an empty record in the working directory, whose name is durable.
 func newRecord() (*os.File, error) {
-	f, err := os.Create(recordFile)
+	f, err := openFile(recordFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func runFloor(number string, atOnce int, finished func() error) error {
 }
 
 func runNothing(path, log string) error {
-	f, err := os.Create(log)
+	f, err := openFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
