@@ -29,22 +29,53 @@ func parse(digest string) (name, error) {
 
 func nameOf(sum []byte) name { return name(hex.EncodeToString(sum)) }
 
-// IsHex reports whether all of a text is hex digits, of which the letters are small.
-// Which of both comes next nobody can foresee, a processor neither, so that there
-// is no branch for it.
+// IsHex reports whether all of a text is hex digits, of which the letters are small. It
+// looks at eight bytes at once: every name of everything that is kept is looked at, often
+// more than once.
 func IsHex[T string | []byte](text T) bool {
-	sign := 0 // negative as soon as a byte was neither
-	for i := range len(text) {
-		digit, letter := text[i]-'0', text[i]-'a'
-		sign |= (9 - int(digit)) & (5 - int(letter))
+	for len(text) >= 8 {
+		word := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+			uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+		if !areHex(word) {
+			return false
+		}
+		text = text[8:]
 	}
-	return sign >= 0
+	for i := range len(text) {
+		if !areHex(allBytes * uint64(text[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	allBytes = 0x0101010101010101 // times a byte: a word of it
+	highBits = 0x80 * allBytes
+)
+
+// areHex reports whether each byte of a word is a hex digit. The highest bit of a byte
+// becomes that of a sum where it is at least what was added for; what is no ASCII has it
+// before.
+func areHex(word uint64) bool {
+	digit := (word + (0x80-'0')*allBytes) &^ (word + (0x7f-'9')*allBytes)
+	letter := (word + (0x80-'a')*allBytes) &^ (word + (0x7f-'f')*allBytes)
+	return (digit|letter)&^word&highBits == highBits
 }
 
 func (n name) digest() string { return digestPrefix + string(n) }
 
 // dir is the subdirectory that an object lies in.
 func (n name) dir() string { return string(n[:dirLength]) }
+
+// Subdirectory tells the subdirectories apart in which objects lie, in their order. It
+// does not check that a digest is one.
+func Subdirectory(digest string) int {
+	if len(digest) < len(digestPrefix)+dirLength {
+		return 0
+	}
+	return int(digest[len(digestPrefix)])<<8 | int(digest[len(digestPrefix)+1])
+}
 
 // isDir reports whether a subdirectory may hold objects.
 func isDir(base string) bool { return len(base) == dirLength && IsHex(base) }

@@ -167,11 +167,11 @@ func (s *Store) GetInto(ctx context.Context, buf []byte, digest string, limit in
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read from
-	tooLarge := fmt.Errorf("get object %s of at most %d bytes: %w", digest, limit, ErrTooLarge)
+	tooLarge := func() error { return fmt.Errorf("get object %s of at most %d bytes: %w", digest, limit, ErrTooLarge) }
 	data := bytes.NewBuffer(buf[:0])
 	if !r.found.compressed {
 		if r.found.size > limit {
-			return nil, tooLarge
+			return nil, tooLarge()
 		}
 		data.Grow(int(r.found.size) + bytes.MinRead)
 	}
@@ -181,7 +181,7 @@ func (s *Store) GetInto(ctx context.Context, buf []byte, digest string, limit in
 		return nil, err
 	}
 	if int64(data.Len()) > limit {
-		return nil, tooLarge
+		return nil, tooLarge()
 	}
 	return data.Bytes(), nil
 }

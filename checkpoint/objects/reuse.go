@@ -25,8 +25,8 @@ func (s *Store) Check(r Ref) error {
 }
 
 // CheckAll is Check of many objects, and tells of each, by its index, until that is
-// an error. In the order of their names they cost least, since one subdirectory
-// after the other is opened.
+// an error. In the order of Subdirectory they cost least, since one after the other is
+// opened.
 func (s *Store) CheckAll(refs []Ref, tell func(i int, err error) error) error {
 	look := looker{s: s}
 	defer look.close()

@@ -13,7 +13,7 @@ import (
 type osFS struct{}
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := openFile(name, flag, perm)
 	if err != nil { // a nil *os.File must not become a File
 		return nil, err
 	}

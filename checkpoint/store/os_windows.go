@@ -1,6 +1,13 @@
 package store
 
-import "os"
+import (
+	"io/fs"
+	"os"
+)
+
+func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
 
 func remove(name string) error { return os.Remove(name) }
 

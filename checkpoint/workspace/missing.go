@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,11 @@ func (w *Workspace) notThere(ctx context.Context, entries []Entry) ([]Missing, e
 }
 
 // notKept returns those of the wanted entries of which there is no object. It goes
-// through them in the order of the objects' names, in which they cost least.
+// through one subdirectory of the objects after the other, in which they cost least.
 func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
-	slices.SortFunc(wanted, func(a, b int) int { return strings.Compare(entries[a].Digest, entries[b].Digest) })
+	slices.SortFunc(wanted, func(a, b int) int {
+		return cmp.Compare(objects.Subdirectory(entries[a].Digest), objects.Subdirectory(entries[b].Digest))
+	})
 	parts := slices.Collect(slices.Chunk(wanted, 4*chunkSize))
 	lost := make(map[int]Missing)
 	var mu sync.Mutex
@@ -173,9 +176,11 @@ func (e Entry) missing(reason string) Missing {
 
 // whyNoObject says why there is no object, "" if there is.
 func whyNoObject(r objects.Ref, err error) (reason string, other error) {
+	if err == nil {
+		return "", nil
+	}
 	var damaged *objects.DamagedError
 	switch {
-	case err == nil:
 	case errors.Is(err, fs.ErrNotExist):
 		return "there is no object " + r.Digest, nil
 	case errors.As(err, &damaged):
