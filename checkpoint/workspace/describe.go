@@ -10,11 +10,12 @@ import (
 	"os"
 )
 
-// place is a name in an open directory.
+// place is a name in a directory: one that is open, or one that a cursor comes to.
 type place struct {
 	dir  *os.Root
 	name string  // or, from the directory on, a path
-	from *cursor // that has the directory open; nil: none has
+	from *cursor // nil: it is dir
+	in   string  // the directory that the cursor comes to
 }
 
 func (w *Workspace) place(path string) place { return place{dir: w.root, name: native(path)} }
@@ -65,7 +66,9 @@ func (w *Workspace) lookAt(is status, at place, path string, withBlob func(size 
 			f.set(s)
 		}
 	case is.mode&fs.ModeSymlink != 0:
-		f.target, err = at.dir.Readlink(at.name)
+		if f.target, err = at.readlink(); err != nil {
+			return f, err
+		}
 		f.entry.Size, f.entry.Mode = int64(len(f.target)), ModeSymlink
 		sha := sha256.Sum256([]byte(f.target))
 		s := sums{digest: digestOf(sha[:])}
@@ -206,11 +209,7 @@ func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut
 }
 
 func (w *Workspace) describeIn(ctx context.Context, c *cursor, path string) (found, error) {
-	at, err := c.place(path)
-	if err != nil {
-		return found{}, failed(path, w.outward(path, err))
-	}
-	return w.describe(ctx, at, path, w.wantsBlob)
+	return w.describe(ctx, c.place(path), path, w.wantsBlob)
 }
 
 // chunkSize is how many files one of several workers takes at once.

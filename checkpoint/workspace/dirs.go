@@ -34,12 +34,14 @@ func IsAbsent(err error) bool { return absent(err) }
 // the last one that was not there it does not look for again. It belongs to one goroutine,
 // and to one pass over the workspace.
 type cursor struct {
-	base  *os.Root
-	links bool     // follow those that stay inside
-	open  []level  // from below the base on; with links, only the last
-	file  *os.File // the directory that is open, opened to look at names in it; nil: not yet
-	near  int      // where the cache has the last file, as far as it was asked
-	gone  absence  // what was last looked for and not there
+	base   *os.Root
+	links  bool     // follow those that stay inside
+	open   []level  // from below the base on; with links, only the last
+	looks  bool     // only looks at names, until something is to be opened
+	looked []sight  // directories that are looked at: from the base on, if it only looks, else the last
+	file   *os.File // the directory that is open, as a file; nil: not yet
+	near   int      // where the cache has the last file, as far as it was asked
+	gone   absence  // what was last looked for and not there
 }
 
 // absence is a directory that is not there.
@@ -48,10 +50,16 @@ type absence struct {
 	err  error // nil: there is none
 }
 
-// level is a directory on the way to another one.
+// level is a directory on the way to another one, open for what is to be opened in it.
 type level struct {
 	path string
 	root *os.Root
+}
+
+// sight is one that is open to look at names in it, which costs less.
+type sight struct {
+	path string
+	handle
 }
 
 // at returns the directory that a path lies in, and its name there. The
@@ -62,10 +70,94 @@ func (c *cursor) at(path string) (*os.Root, string, error) {
 	return dir, path[i+1:], err
 }
 
-// place is at, of what is to be looked at or read.
-func (c *cursor) place(path string) (place, error) {
-	dir, name, err := c.at(path)
-	return place{dir: dir, name: native(name), from: c}, err
+// place is at, of what is to be looked at, and then perhaps read. It opens nothing yet.
+func (c *cursor) place(path string) place {
+	i := strings.LastIndexByte(path, '/')
+	return place{in: path[:max(i, 0)], name: native(path[i+1:]), from: c}
+}
+
+// look returns a directory, "" for the base, to look at names in it. It is valid until
+// the next call. Who does not only look gets the directory that enter returns.
+func (c *cursor) look(dir string) (handle, error) {
+	if n := len(c.looked); n > 0 && c.looked[n-1].path == dir {
+		return c.looked[n-1].handle, nil
+	}
+	if !c.looks {
+		root, err := c.enter(dir)
+		if err != nil {
+			return handle{}, err
+		}
+		c.blink()
+		return c.see(dir, func() (handle, error) { return openHandle(root) })
+	}
+	if err := c.notThere(dir); err != nil {
+		return handle{}, err
+	}
+	for len(c.looked) > 0 && !leadsTo(c.looked[len(c.looked)-1].path, dir) {
+		last := len(c.looked) - 1
+		c.looked[last].close()
+		c.looked = c.looked[:last]
+	}
+	if len(c.looked) == 0 {
+		if _, err := c.see("", func() (handle, error) { return openHandle(c.base) }); err != nil {
+			return handle{}, err
+		}
+	}
+	for {
+		last := c.looked[len(c.looked)-1]
+		if last.path == dir {
+			return last.handle, nil
+		}
+		path, name := below(last.path, dir)
+		err := checkName(name)
+		if err == nil {
+			_, err = c.see(path, func() (handle, error) { return last.below(name) })
+		}
+		if err != nil {
+			return handle{}, c.missed(path, err)
+		}
+	}
+}
+
+// see adds a directory to those that are looked at.
+func (c *cursor) see(path string, open func() (handle, error)) (handle, error) {
+	h, err := open()
+	if err == nil {
+		c.looked = append(c.looked, sight{path, h})
+	}
+	return h, err
+}
+
+// blink closes what is looked at.
+func (c *cursor) blink() {
+	for _, s := range c.looked {
+		s.close()
+	}
+	c.looked = nil
+}
+
+// notThere is why a directory was not there when it was last looked for, or nil.
+func (c *cursor) notThere(dir string) error {
+	if c.gone.err != nil && leadsTo(c.gone.path, dir) {
+		return c.gone.err
+	}
+	return nil
+}
+
+// missed is the error of opening a directory.
+func (c *cursor) missed(path string, err error) error {
+	err = fmt.Errorf("open the directory %s: %w", path, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.gone = absence{path, err}
+	}
+	return err
+}
+
+// below is the first directory on the way from one to another one below it, and its name.
+func below(above, dir string) (path, name string) {
+	rest := strings.TrimPrefix(dir[len(above):], "/")
+	name, _, _ = strings.Cut(rest, "/")
+	return dir[:len(dir)-len(rest)+len(name)], name
 }
 
 // enter returns a directory, "" for the base.
@@ -73,27 +165,25 @@ func (c *cursor) enter(dir string) (*os.Root, error) {
 	if c.links {
 		return c.follow(dir)
 	}
-	switch {
-	case c.reached() == dir:
+	if c.looks {
+		c.looks = false
+		c.blink()
+	}
+	if c.reached() == dir {
 		return c.current(), nil
-	case c.gone.err != nil && leadsTo(c.gone.path, dir):
-		return nil, c.gone.err
+	}
+	if err := c.notThere(dir); err != nil {
+		return nil, err
 	}
 	for !leadsTo(c.reached(), dir) {
 		c.up()
 	}
 	for c.reached() != dir {
-		rest := strings.TrimPrefix(dir[len(c.reached()):], "/")
-		name, _, _ := strings.Cut(rest, "/")
-		path := dir[:len(dir)-len(rest)+len(name)]
+		path, name := below(c.reached(), dir)
 		next, err := openDir(c.current(), name)
 		if err != nil {
 			c.close()
-			err = fmt.Errorf("open the directory %s: %w", path, err)
-			if errors.Is(err, fs.ErrNotExist) {
-				c.gone = absence{path, err}
-			}
-			return nil, err
+			return nil, c.missed(path, err)
 		}
 		c.down(level{path, next})
 	}
@@ -145,6 +235,7 @@ func (c *cursor) down(to level) {
 
 // moved closes what was opened of the directory that was open.
 func (c *cursor) moved() {
+	c.blink()
 	if c.file != nil {
 		_ = c.file.Close() // nothing was written through it
 		c.file = nil
@@ -210,14 +301,23 @@ func workers() int { return min(4, runtime.NumCPU()) }
 
 // each calls do for every index below n, several at once, in chunks that are
 // in order. It ends with the first error; none is started after it.
-func (w *Workspace) each(outer context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
+func (w *Workspace) each(ctx context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
+	return eachFrom(ctx, cursor{base: w.root}, n, chunk, do)
+}
+
+// eachLooking is each for what only looks at names.
+func (w *Workspace) eachLooking(ctx context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
+	return eachFrom(ctx, cursor{base: w.root, looks: true}, n, chunk, do)
+}
+
+func eachFrom(outer context.Context, from cursor, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
 	ctx, cancel := context.WithCancelCause(outer)
 	defer cancel(nil)
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(workers(), (n+chunk-1)/chunk) {
 		group.Go(func() {
-			c := &cursor{base: w.root}
+			c := from
 			defer c.close()
 			for {
 				from := int(next.Add(int64(chunk))) - chunk
@@ -227,7 +327,7 @@ func (w *Workspace) each(outer context.Context, n, chunk int, do func(ctx contex
 				for i := from; i < min(from+chunk, n); i++ {
 					err := cmp.Or(outer.Err(), ctx.Err())
 					if err == nil {
-						err = do(ctx, c, i)
+						err = do(ctx, &c, i)
 					}
 					if err != nil {
 						cancel(err)

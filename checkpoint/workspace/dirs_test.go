@@ -17,12 +17,24 @@ func TestCursorPassesOverWhatIsGone(t *testing.T) {
 	root, err := os.OpenRoot(dir)
 	must(t, err)
 	defer func() { must(t, root.Close()) }()
+	t.Run("enter", func(t *testing.T) {
+		passesOver(t, root, func(c *cursor, path string) error { _, err := c.enter(path); return err })
+	})
+	must(t, os.RemoveAll(filepath.Join(dir, "a", "gone")))
+	t.Run("look", func(t *testing.T) {
+		passesOver(t, root, func(c *cursor, path string) error { c.looks = true; _, err := c.look(path); return err })
+	})
+}
+
+func passesOver(t *testing.T, root *os.Root, come func(c *cursor, path string) error) {
+	t.Helper()
+	dir := root.Name()
 	c := cursor{base: root}
 	defer c.close()
 	enter := func(path string, there bool) {
 		t.Helper()
-		if _, err := c.enter(path); (err == nil) != there || !there && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("enter %q: %v", path, err)
+		if err := come(&c, path); (err == nil) != there || !there && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("come to %q: %v", path, err)
 		}
 	}
 	enter("a/gone/below", false)

@@ -20,19 +20,22 @@ const (
 
 // entriesOf lists an open directory, in no order. Package os looks at every name of one
 // that was opened in a Root, and makes room for each name apart.
-func entriesOf(dir *os.File) ([]dirEntry, error) {
+func entriesOf(dir *os.File) ([]dirEntry, error) { return entriesAt(int(dir.Fd()), dir.Name()) }
+
+// entriesAt is entriesOf a descriptor.
+func entriesAt(fd int, path string) ([]dirEntry, error) {
 	var texts []string // of which the names are parts
 	var buf [8 << 10]byte
 	size := 0
 	for {
-		n, err := unix.Getdents(int(dir.Fd()), buf[:])
+		n, err := unix.Getdents(fd, buf[:])
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
-			return nil, &fs.PathError{Op: "readdirent", Path: dir.Name(), Err: err}
+			return nil, &fs.PathError{Op: "readdirent", Path: path, Err: err}
 		case n == 0:
-			return parseEntries(texts, make([]dirEntry, 0, size), dir)
+			return parseEntries(texts, make([]dirEntry, 0, size), handle{fd})
 		}
 		texts = append(texts, string(buf[:n]))
 		for text := texts[len(texts)-1]; text != ""; text = text[lengthOf(text):] {
@@ -47,7 +50,7 @@ func lengthOf(records string) int {
 }
 
 // parseEntries appends what is in the records of a directory.
-func parseEntries(texts []string, entries []dirEntry, dir *os.File) ([]dirEntry, error) {
+func parseEntries(texts []string, entries []dirEntry, dir handle) ([]dirEntry, error) {
 	for _, text := range texts {
 		for text != "" {
 			kind, name := text[direntKind], text[direntName:lengthOf(text)]
@@ -58,7 +61,7 @@ func parseEntries(texts []string, entries []dirEntry, dir *os.File) ([]dirEntry,
 			}
 			isDir := kind == unix.DT_DIR
 			if kind == unix.DT_UNKNOWN { // not every file system knows
-				is, err := statusIn(nil, dir, name)
+				is, err := dir.status(name)
 				if errors.Is(err, fs.ErrNotExist) {
 					continue
 				}

@@ -67,7 +67,7 @@ func TestEntriesOfUnknownKind(t *testing.T) {
 		copy(record[direntName:], name)
 		records = append(records, record...)
 	}
-	got, err := parseEntries([]string{string(records)}, nil, f)
+	got, err := parseEntries([]string{string(records)}, nil, handle{int(f.Fd())})
 	must(t, err)
 	if want := []dirEntry{{"dir", true}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

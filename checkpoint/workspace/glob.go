@@ -92,8 +92,13 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	}
 	files := 0
 	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
-		err := g.w.each(ctx, len(level), 1, func(_ context.Context, _ *cursor, i int) error {
-			level[i].below, _ = g.children(level[i].dir)
+		err := g.w.eachLooking(ctx, len(level), 1, func(_ context.Context, c *cursor, i int) error {
+			level[i].below, _ = g.list(level[i].dir, func(dir string) ([]dirEntry, error) {
+				if h, err := c.look(dir); err == nil {
+					return h.entries(dir)
+				}
+				return g.w.readDir(dir) // it may lie behind a link
+			})
 			return nil
 		})
 		if err != nil {
@@ -195,9 +200,11 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	return nil
 }
 
-// children lists a directory, "" for the workspace itself. What was listed once is
-// not listed again.
-func (g *walk) children(dir string) ([]string, error) {
+// children lists a directory, "" for the workspace itself.
+func (g *walk) children(dir string) ([]string, error) { return g.list(dir, g.w.readDir) }
+
+// list returns what is in a directory. What was listed once is not listed again.
+func (g *walk) list(dir string, read func(dir string) ([]dirEntry, error)) ([]string, error) {
 	known := g.memo
 	if !g.detour && g.w.memo != nil {
 		known = g.w.memo
@@ -205,7 +212,7 @@ func (g *walk) children(dir string) ([]string, error) {
 	if children, ok := known.children(dir); ok {
 		return children, nil
 	}
-	entries, err := g.w.readDir(dir)
+	entries, err := read(dir)
 	if err != nil {
 		return nil, err
 	}

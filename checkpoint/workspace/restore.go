@@ -270,11 +270,8 @@ func equal(a, b *Entry) bool {
 // current describes what is at the path of an item: nil for nothing, and for
 // a directory that is not empty.
 func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, error) {
-	at, err := c.place(i.Path)
-	var is status
-	if err == nil {
-		is, err = at.status()
-	}
+	at := c.place(i.Path)
+	is, err := at.status()
 	if absent(err) {
 		return nil, nil
 	}

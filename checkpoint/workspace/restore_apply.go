@@ -409,11 +409,7 @@ func (r *restore) isAsWritten(c *cursor, i *item) bool {
 		return false
 	}
 	began := r.w.cache.now()
-	at, err := c.place(i.Path)
-	if err != nil {
-		return false
-	}
-	is, err := at.status()
+	is, err := c.place(i.Path).status()
 	if err != nil || !is.mode.IsRegular() || uint32(is.mode.Perm()) != i.To.Mode {
 		return false
 	}

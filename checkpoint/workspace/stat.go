@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -17,17 +18,49 @@ func statusOf(info fs.FileInfo) status { return status{mode: info.Mode(), stat: 
 // call each, and nothing else.
 func (p place) status() (status, error) {
 	if p.from != nil {
-		dir, err := p.from.directory()
+		if err := checkName(p.name); err != nil {
+			return status{}, err
+		}
+		dir, err := p.from.look(p.in)
 		if err != nil {
 			return status{}, err
 		}
-		return statusIn(p.dir, dir, p.name)
+		return dir.status(p.name)
 	}
 	info, err := p.dir.Lstat(p.name)
 	if err != nil {
 		return status{}, err
 	}
 	return statusOf(info), nil
+}
+
+// checkName makes sure that a name is that of something in the directory: git's index
+// may hold any.
+func checkName(name string) error {
+	if name == "" || name == "." || name == ".." {
+		return fmt.Errorf("%q is no name of a file: it leads elsewhere", name)
+	}
+	return nil
+}
+
+// readlink is where the link at a place leads.
+func (p place) readlink() (string, error) {
+	if p.from == nil {
+		return p.dir.Readlink(p.name)
+	}
+	dir, err := p.from.look(p.in)
+	if err != nil {
+		return "", err
+	}
+	return dir.readlink(p.name)
+}
+
+// root is the directory of a place, for what is to be opened in it.
+func (p place) root() (*os.Root, error) {
+	if p.from != nil {
+		return p.from.enter(p.in)
+	}
+	return p.dir, nil
 }
 
 // directory is the directory that was entered last, as a file.

@@ -155,14 +155,12 @@ func (s *survey) add(paths []string) {
 // that are directories now.
 func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
-	err = s.w.each(ctx, len(s.files), chunkSize, func(_ context.Context, c *cursor, i int) error {
+	err = s.w.eachLooking(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *cursor, i int) (err error) {
 		path := s.files[i].entry.Path
-		at, err := c.place(path)
-		if err == nil {
-			s.files[i].found, err = s.w.look(at, path, s.files[i].wantsBlob(s.w))
-		}
+		at := c.place(path)
+		s.files[i].found, err = s.w.look(at, path, s.files[i].wantsBlob(s.w))
 		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // it may be somebody else's
-			err = tryOpen(at.dir, at.name)
+			err = at.tryOpen()
 		}
 		switch {
 		case absent(err):
@@ -201,8 +199,12 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 }
 
 // tryOpen reports why a file can't be read.
-func tryOpen(dir *os.Root, name string) error {
-	f, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+func (p place) tryOpen() error {
+	dir, err := p.root()
+	if err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(p.name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return err
 	}
@@ -280,12 +282,8 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	err := s.w.each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *cursor, i int) error {
 		f := &s.files[unknown[i]]
 		return s.giveUp(f, patient(ctx, func() error {
-			at, err := c.place(f.entry.Path)
-			if err == nil {
-				f.read = true
-				err = s.w.hash(ctx, at, &f.found, f.wantsBlob(s.w))
-			}
-			return err
+			f.read = true
+			return s.w.hash(ctx, c.place(f.entry.Path), &f.found, f.wantsBlob(s.w))
 		}))
 	})
 	if err != nil {

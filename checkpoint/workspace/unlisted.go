@@ -20,11 +20,7 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		at, err := c.place(e.Path)
-		var is status
-		if err == nil {
-			is, err = at.status()
-		}
+		is, err := c.place(e.Path).status()
 		switch {
 		case err == nil && !is.mode.IsDir():
 			paths = append(paths, e.Path)
