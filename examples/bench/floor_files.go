@@ -19,6 +19,19 @@ import (
 // syncs bounds how many files are synced at once.
 const syncs = 32
 
+// openFile opens a file as Runner opens files.
+func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	opened, err := store.OS().OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := opened.(*os.File)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%s is opened as a %T", name, opened), opened.Close())
+	}
+	return f, nil
+}
+
 // expected are the files of a directory as they are to be.
 type expected struct {
 	files map[string]mark // nil: whatever they are

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 )
-
-func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	return os.OpenFile(name, flag, perm)
-}
 
 // lookAtName looks at a name in an open directory.
 func lookAtName(dir *os.File, name string) (mark, error) {
