@@ -69,7 +69,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 		}
 		stored, err := k.store.checkpointsIn(c.Dir).read(id)
 		if err != nil {
-			return err
+			return unreadable(err)
 		}
 		var ref CheckpointRef
 		_ = json.Unmarshal(stored.json, &ref) // what it says of itself, as far as that can be read
@@ -147,6 +147,8 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 		}
 	case missing:
 		c.File, c.Hash = FoundNone, FoundNone
+	case errors.Is(err, fs.ErrPermission):
+		return nil, unreadable(err)
 	default:
 		c.File, c.Hash, c.Schema = FoundBad, FoundUnknown, FoundUnknown
 		c.problem("its file cannot be read: %v", err)
@@ -169,6 +171,10 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 	}
 	return nil, nil
 }
+
+// unreadable is why nothing can be said of a checkpoint: what may not be read is no
+// damage, and whoever may read it finds it whole.
+func unreadable(err error) error { return fmt.Errorf("look at checkpoints: %w", err) }
 
 // decode checks the bytes of a checkpoint's file. It returns nil where they are
 // not what was written.
@@ -242,6 +248,8 @@ func (k *checker) objects(ctx context.Context, s *State) (string, error) {
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case errors.Is(err, fs.ErrPermission):
+		return "", unreadable(err)
 	case err != nil && s.Capture != nil:
 		wrong := fmt.Sprintf("the list of its files cannot be read: %v", err)
 		if errors.Is(err, fs.ErrNotExist) {

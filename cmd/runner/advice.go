@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"prdrunner/checkpoint"
@@ -39,7 +40,20 @@ func systemHint(env *environment, err error) string {
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // written under another name at first
 		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(derived.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at):
-		return fmt.Sprintf("let the user %s read and write %s, %s", orNone(env.actor().User, "who runs this"), env.display(at.Path), again)
+		return fmt.Sprintf("let the user %s read and write %s, %s", orNone(env.actor().User, "who runs this"), env.display(barrier(at.Path)), again)
 	}
 	return ""
+}
+
+// barrier is what keeps somebody from a path: the directory above that may not be
+// entered, or what is there itself.
+func barrier(path string) string {
+	for {
+		_, err := os.Lstat(path)
+		above := filepath.Dir(path)
+		if !errors.Is(err, fs.ErrPermission) || above == path {
+			return path
+		}
+		path = above
+	}
 }

@@ -1,0 +1,55 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint/store"
+)
+
+// forbidden is a file system of which some files may not be opened.
+type forbidden struct {
+	store.FS
+	which string // part of their paths
+}
+
+func (f forbidden) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if strings.Contains(name, f.which) && flag == os.O_RDONLY {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return f.FS.OpenFile(name, flag, perm)
+}
+
+// TestForbiddenIsNoDamage: where the files of checkpoints may not be read, who
+// validates or rebuilds is told that, and nothing is marked as damaged.
+func TestForbiddenIsNoDamage(t *testing.T) {
+	t.Parallel()
+	for _, which := range []string{"/objects/", "/checkpoints/"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			p := newProject(t, store.NewMemory())
+			p.begin("session-1")
+			p.o.FS = forbidden{p.fs, which}
+			s := p.open()
+			w := p.workspace(s)
+			if _, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009"}); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("validate: %v", err)
+			}
+			x := lockPRD(t, s, "PRD-009")
+			if _, err := x.Rebuild(ctx, w, nil); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("rebuild: %v", err)
+			}
+			for _, ref := range x.State().Checkpoints {
+				if ref.Damage != nil || !ref.Valid {
+					t.Errorf("%s is marked as damaged: %v", ref.ID, ref.Damage)
+				}
+			}
+			must(t, x.Close())
+		})
+	}
+}
