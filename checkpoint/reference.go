@@ -89,6 +89,24 @@ func (s *State) latest(back int) (*CheckpointRef, error) {
 	return line[len(line)-1-back], nil
 }
 
+// passedOver are the checkpoints that a reference did not count on its way back to
+// the one that it names, since they are damaged: none where it does not count.
+func (s *State) passedOver(ref string, found *CheckpointRef) []string {
+	if _, counts := cutLatest(ref); !counts || !found.Valid {
+		return nil
+	}
+	var ids []string
+	for _, r := range slices.Backward(s.trail()) {
+		if r == found {
+			break
+		}
+		if !r.Valid {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
 // ofStep returns a step's newest checkpoint.
 func (s *State) ofStep(step int) (*CheckpointRef, error) {
 	var steps []int

@@ -34,6 +34,7 @@ type LeftAlone struct {
 // Rollback is what a rollback would do, or is doing. It is plain data.
 type Rollback struct {
 	Target      *CheckpointRef
+	PassedOver  []string       // checkpoints on the way to it that are damaged, which the reference does not count
 	Current     *CheckpointRef // nil: none
 	Steps       int            // completed so far
 	Scope       RollbackScope
@@ -96,7 +97,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", o.To, now.PRD, err)
 	}
-	r := &Rollback{Target: ref, Current: now.CurrentCheckpoint(), Steps: now.Steps, Scope: o.Scope}
+	r := &Rollback{Target: ref, PassedOver: now.passedOver(o.To, ref), Current: now.CurrentCheckpoint(), Steps: now.Steps, Scope: o.Scope}
 	if r.Scope == "" {
 		r.Scope = RollbackAll
 	}

@@ -66,14 +66,17 @@ captured had it been there, stay as they are.`,
 }
 
 func (o checkpointRollbackOptions) options(env *environment) checkpoint.RollbackOptions {
-	scope := checkpoint.RollbackAll
+	return checkpoint.RollbackOptions{To: o.reference, Scope: o.scope(), Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
+}
+
+func (o checkpointRollbackOptions) scope() checkpoint.RollbackScope {
 	switch {
 	case o.stateOnly:
-		scope = checkpoint.RollbackState
+		return checkpoint.RollbackState
 	case o.filesOnly:
-		scope = checkpoint.RollbackFiles
+		return checkpoint.RollbackFiles
 	}
-	return checkpoint.RollbackOptions{To: o.reference, Scope: scope, Force: o.force, Deep: o.dryRun, Reason: o.reason, By: env.actor()}
+	return checkpoint.RollbackAll
 }
 
 func runCheckpointRollback(ctx context.Context, env *environment, o checkpointRollbackOptions) error {
@@ -103,6 +106,7 @@ func runRollback(ctx context.Context, env *environment, cfg *config, store *chec
 	if err != nil {
 		return refusedRollback(ctx, env, cfg, store, w, o, "", err)
 	}
+	tellPassedOver(env, o.reference, plan)
 	if done, err := previewRollback(ctx, env, store, person, o, plan); done || err != nil {
 		return refusedRollback(ctx, env, cfg, store, w, o, plan.Target.ID, err)
 	}
@@ -176,14 +180,21 @@ func refusedRollback(ctx context.Context, env *environment, cfg *config, store *
 		}
 		err = errors.Join(meetDamage(ctx, env, store, session, w, target, err), session.Close())
 	}
-	return archivedHint(env, store, o.prd, rollbackHint(o.prd, err))
+	return archivedHint(env, store, o.prd, o.hint(target, err))
+}
+
+// tellPassedOver names the damaged checkpoints that a reference does not count.
+func tellPassedOver(env *environment, reference string, plan *checkpoint.Rollback) {
+	for _, id := range plan.PassedOver {
+		fmt.Fprintf(env.stderr, "%s is marked as damaged and not counted: %s is %s\n", id, reference, plan.Target.ID)
+	}
 }
 
 // rollBack carries a rollback out, tells how it ended, and lets go of the session.
 func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, o checkpointRollbackOptions) error {
 	record := checkpoint.AuditRecord{
 		By: env.actor(), What: "checkpoint rollback", PRD: o.prd,
-		Args: []checkpoint.Text{checkpoint.Text(o.reference), checkpoint.Text(o.options(env).Scope), checkpoint.Text(o.reason)},
+		Args: []checkpoint.Text{checkpoint.Text(o.reference), checkpoint.Text(o.scope()), checkpoint.Text(o.reason)},
 	}
 	var done *checkpoint.RolledBack
 	var st *checkpoint.State
@@ -195,7 +206,7 @@ func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, se
 		return errors.Join(err, session.Close())
 	})
 	if err != nil {
-		return rollbackFailed(env, o.given, st, err)
+		return rollbackFailed(env, o, st, err)
 	}
 	return showRolledBack(env, o, st, done)
 }
@@ -207,8 +218,21 @@ func showRolledBack(env *environment, o checkpointRollbackOptions, st *checkpoin
 	return writeRolledBack(env.stdout, env, o.given, st, done)
 }
 
+// hint adds what to type next to why a rollback to a checkpoint is refused, "" where
+// it is not known which one that would be. It names the checkpoint by its id: what it
+// was asked for by, as latest, may be another one's name once it is marked as damaged.
+func (o checkpointRollbackOptions) hint(target string, err error) error {
+	if target == "" {
+		return rollbackHint(o.prd, err)
+	}
+	return forcedHint(o.prd, "`runner "+rollbackCommand(o.prd, target, o.scope())+" --force`", err)
+}
+
 // rollbackHint adds what to type next to why a rollback is refused.
-func rollbackHint(prd string, err error) error {
+func rollbackHint(prd string, err error) error { return forcedHint(prd, "--force", err) }
+
+// forcedHint is rollbackHint, where it is known what goes past the refusal.
+func forcedHint(prd, force string, err error) error {
 	var missing *workspace.MissingError
 	var branch *checkpoint.BranchError
 	var moved *checkpoint.HeadMovedError
@@ -216,15 +240,15 @@ func rollbackHint(prd string, err error) error {
 	var pushed *checkpoint.PushedError
 	switch {
 	case errors.As(err, &missing):
-		return withHint(err, "--force leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
+		return withHint(err, force+" leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
 	case isA[*workspace.ObstructedError](err):
-		return withHint(err, "move away what is in the way, and repeat the command; --force leaves these files out and restores the rest")
+		return withHint(err, "move away what is in the way, and repeat the command; "+force+" leaves these files out and restores the rest")
 	case errors.As(err, &branch):
 		return withHint(&usageError{err: err}, "`"+checkOut(branch.Of, branch.Commit)+"` first: only the branch that is checked out is ever reset")
 	case errors.As(err, &moved):
 		return withHint(err, movedHint(prd, moved))
 	case isA[*checkpoint.CommitAbsentError](err):
-		return withHint(&usageError{err: err}, "--force restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
+		return withHint(&usageError{err: err}, force+" restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
 	case errors.As(err, &pushed):
 		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch all the same", prd, pushed.To))
 	case errors.Is(err, checkpoint.ErrForward):
@@ -238,10 +262,10 @@ func rollbackHint(prd string, err error) error {
 }
 
 // rollbackFailed shows where a failed rollback leaves things.
-func rollbackFailed(env *environment, given string, st *checkpoint.State, err error) error {
+func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoint.State, err error) error {
 	var failed *checkpoint.RollbackError
 	if !errors.As(err, &failed) || failed.Undone && errors.Is(err, context.Canceled) {
-		return rollbackHint(st.PRD, err)
+		return o.hint(o.reference, err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  ROLLBACK FAILED\n%s\n\nTarget: %s\nError: %v\n\nCurrent state:\n", rule, failed.To, failed.Err)
@@ -261,7 +285,7 @@ func rollbackFailed(env *environment, given string, st *checkpoint.State, err er
 	writeSuggestions(&b, env,
 		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "go past what can't be restored"},
 		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --manual", "print the commands that do it by hand"})
-	writeSuggestions(&b, env, suggestResume(st, given, "go on from where it stands")...)
+	writeSuggestions(&b, env, suggestResume(st, o.given, "go on from where it stands")...)
 	writeSuggestions(&b, env, suggestAbandon(st, "give the session up")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	fmt.Fprint(env.stderr, b.String())

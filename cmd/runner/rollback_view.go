@@ -17,6 +17,7 @@ type rollbackPreview struct {
 	DryRun        bool                     `json:"dry_run"`
 	To            string                   `json:"to_checkpoint"`
 	ToStep        int                      `json:"to_step"`
+	PassedOver    []string                 `json:"passed_over"` // damaged ones that the reference does not count
 	From          string                   `json:"from_checkpoint,omitempty"`
 	FromStep      int                      `json:"from_step"`
 	Scope         checkpoint.RollbackScope `json:"scope"`
@@ -70,7 +71,8 @@ type gitReset struct {
 func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	p := rollbackPreview{
 		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Steps,
-		Scope: plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
+		PassedOver: append([]string{}, plan.PassedOver...),
+		Scope:      plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
 		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
 	}
 	if plan.Current != nil {
