@@ -47,6 +47,11 @@ const (
 // remembered; anything younger is read again the next time. After a restart of
 // the machine nothing is: what a power cut left may differ though its times
 // are equal.
+//
+// What writes to a file through a memory map changes its times when it first
+// touches a page, and again only once the kernel has written that page to the
+// disk. Such a write after the file was read is not seen, here as in git; who is
+// about to destroy bytes distrusts what is known of them.
 type cache struct {
 	fs   store.FS
 	path string // "": not kept beyond this process
@@ -151,6 +156,16 @@ func (c *cache) forget(path string) {
 	_, there := c.known.find(path, 0)
 	if better && e.sums.digest != "" || there && !better {
 		c.learn(cached{path: path})
+	}
+}
+
+// distrust drops what is known of files.
+func (c *cache) distrust(paths iter.Seq[string]) {
+	c.once.Do(c.load)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for path := range paths {
+		c.forget(path)
 	}
 }
 

@@ -46,6 +46,19 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 	return batch.Commit(ctx)
 }
 
+// Distrust has the files that changes replace or remove read again by the next
+// capture, though stat says that they are as they were: what was written through a
+// memory map need not show there.
+func (w *Workspace) Distrust(changes []Change) {
+	w.cache.distrust(func(yield func(string) bool) {
+		for _, c := range changes {
+			if c.From != nil && !yield(c.Path) {
+				return
+			}
+		}
+	})
+}
+
 // SecureAhead begins to look for the bytes of a listing (nil: there is none) whose files
 // are about to be captured again. Whoever calls it calls Stop when it is done with it.
 func (w *Workspace) SecureAhead(ctx context.Context, before *Listing) *Securing {
