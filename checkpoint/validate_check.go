@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -252,8 +253,8 @@ func (k *checker) objects(ctx context.Context, s *State) (string, error) {
 		return "", unreadable(err)
 	case err != nil && s.Capture != nil:
 		wrong := fmt.Sprintf("the list of its files cannot be read: %v", err)
-		if errors.Is(err, fs.ErrNotExist) {
-			wrong = "the list of its files is lost: there is no object " + s.Capture.Listing
+		if lost := (*objects.NotExistError)(nil); errors.As(err, &lost) {
+			wrong = "the list of its files is lost: " + lost.Error()
 		}
 		k.lists[s.Capture.Listing] = wrong
 		return wrong, nil

@@ -116,7 +116,7 @@ func (s *Store) find(n name) (file, error) {
 		}
 		return f, nil
 	}
-	return file{}, fmt.Errorf("object %s: %w", n.digest(), fs.ErrNotExist)
+	return file{}, &NotExistError{Digest: n.digest()}
 }
 
 // mayHold reports whether a file can be an object of a size, as far as can be

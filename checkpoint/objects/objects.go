@@ -81,6 +81,12 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("object %s is damaged: %s: %s", e.Digest, e.Path, e.Detail)
 }
 
+// NotExistError says that there is no object of a name. It is fs.ErrNotExist.
+type NotExistError struct{ Digest string }
+
+func (e *NotExistError) Error() string { return "there is no object " + e.Digest }
+func (e *NotExistError) Unwrap() error { return fs.ErrNotExist }
+
 // Errors of naming and of reading an object.
 var (
 	// ErrDigest says that something is not the name of an object.

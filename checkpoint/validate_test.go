@@ -53,3 +53,32 @@ func TestForbiddenIsNoDamage(t *testing.T) {
 		})
 	}
 }
+
+// TestValidateNamesWhatIsLost: whichever object is lost, it is the one that is named.
+func TestValidateNamesWhatIsLost(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newProject(t, store.NewMemory())
+	p.begin("session-1")
+	s := p.open()
+	w, found := p.workspace(s), 0
+	for object, err := range s.Objects().All(ctx) {
+		must(t, err)
+		path, _, err := s.Objects().Path(object.Digest)
+		must(t, err)
+		data, err := store.ReadFile(p.fs, path)
+		must(t, err)
+		must(t, p.fs.Remove(path))
+		v, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009"})
+		must(t, err)
+		for _, c := range v.Sessions[0].Checkpoints {
+			if found += len(c.Problems); !c.Whole() && !strings.Contains(c.Reason(), "there is no object "+object.Digest) {
+				t.Errorf("without %s: %s", object.Digest, c.Reason())
+			}
+		}
+		must(t, store.WriteFile(p.fs, path, data))
+	}
+	if found < 5 {
+		t.Errorf("%d problems: too few", found)
+	}
+}
