@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -100,22 +99,23 @@ func runCheckpointList(_ context.Context, env *environment, o checkpointListOpti
 // showCheckpoints lays out the checkpoints of each session beside those of the
 // others, and then shows them one after the other.
 func showCheckpoints(env *environment, sessions []checkpoint.StoredSession) error {
-	shown, errs := make([]strings.Builder, len(sessions)), make([]error, len(sessions))
+	shown := make([]strings.Builder, len(sessions))
 	var all sync.WaitGroup
 	for i, at := range sessions {
 		all.Go(func() {
 			if i > 0 {
 				shown[i].WriteString("\n")
 			}
-			errs[i] = writeCheckpoints(&shown[i], env, at)
+			writeCheckpoints(&shown[i], env, at)
 		})
 	}
 	all.Wait()
-	err := errors.Join(errs...)
-	for i := 0; i < len(shown) && err == nil; i++ {
-		_, err = io.WriteString(env.stdout, shown[i].String())
+	for i := range shown {
+		if _, err := io.WriteString(env.stdout, shown[i].String()); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // listedSessions are the sessions that are asked for.

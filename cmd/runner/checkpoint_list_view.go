@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -14,10 +13,10 @@ import (
 const rule = "================================================="
 
 // writeCheckpoints shows the checkpoints of a session.
-func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.StoredSession) error {
+func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.StoredSession) {
 	if at.State == nil {
 		fmt.Fprintf(b, "%s\nCHECKPOINTS - %s, %s\n%s\nIt cannot be read: %s\n", rule, at.PRD, env.display(at.Dir), rule, view.OneLine(env.localize(at.Err.Error())))
-		return nil
+		return
 	}
 	st := at.State
 	fmt.Fprintf(b, "%s\nCHECKPOINTS - Session: %s\n%s\n", rule, st.Session, rule)
@@ -33,37 +32,32 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 		b.WriteString("There are none any more: they were deleted when the session completed.\n")
 	} else if len(st.Checkpoints) == 0 {
 		b.WriteString("There are none: checkpoints are switched off, or none was due yet.\n")
-	} else if err := writeCheckpointTable(b, at); err != nil {
-		return err
+	} else {
+		writeCheckpointTable(b, at)
 	}
 	writeRollbackHistory(b, st)
 	if at.Place == checkpoint.PlaceCurrent && env.isTerminal(env.stdout) && len(st.Checkpoints) > 0 {
 		writeListCommands(b, env, st)
 	}
 	fmt.Fprintf(b, "%s\n", rule)
-	return nil
 }
 
 // typicalRow is about how many bytes a checkpoint takes in a list.
 const typicalRow = 128
 
-func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) error {
+func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 	st, names := at.State, map[string]string{}
 	if at.Place == checkpoint.PlaceCurrent { // what is named elsewhere is of this one
 		names = st.Names()
 	}
 	b.Grow(len(st.Checkpoints) * typicalRow)
-	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS")
+	rows := make([]byte, 0, len(st.Checkpoints)*typicalRow)
+	rows = append(rows, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS\n"...)
 	current := st.CurrentCheckpoint()
-	var row []byte
 	for _, c := range st.Checkpoints {
-		row = appendRow(row[:0], orNone(names[c.ID], "-"), c, c == current)
-		if _, err := tw.Write(row); err != nil {
-			return err
-		}
+		rows = appendRow(rows, orNone(names[c.ID], "-"), c, c == current)
 	}
-	return tw.Flush()
+	align(b, rows)
 }
 
 // appendRow appends a line about a checkpoint: there may be many.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner/view"
@@ -28,9 +27,7 @@ func writeValidation(w io.Writer, env *environment, v *checkpoint.Validation, ma
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nCHECKPOINT VALIDATION\n%s\n", rule, rule)
 	for i := range v.Sessions {
-		if err := writeValidSession(&b, env, &v.Sessions[i]); err != nil {
-			return err
-		}
+		writeValidSession(&b, env, &v.Sessions[i])
 	}
 	valid, invalid := v.Count()
 	fmt.Fprintf(&b, "Summary:\n- Valid: %d\n- Invalid: %d\n", valid, invalid)
@@ -50,7 +47,7 @@ func writeValidation(w io.Writer, env *environment, v *checkpoint.Validation, ma
 	return err
 }
 
-func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) error {
+func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.SessionCheck) {
 	name := env.display(s.Dir)
 	if s.State != nil {
 		name = s.State.Session
@@ -66,25 +63,21 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 	}
 	fmt.Fprintf(b, "Checkpoints: %d\n\n", len(s.Checkpoints))
 	if len(s.Checkpoints) == 0 {
-		return nil
+		return
 	}
-	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "CHECKPOINT ID\tFILE\tHASH\tSTATE\tOBJECTS\tGIT\tOVERALL")
+	rows := []byte("CHECKPOINT ID\tFILE\tHASH\tSTATE\tOBJECTS\tGIT\tOVERALL\n")
 	for i := range s.Checkpoints {
 		c := &s.Checkpoints[i]
 		overall := "✓"
 		if !c.Whole() {
 			overall = "✗"
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", view.OneLine(c.Ref.ID),
+		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", view.OneLine(c.Ref.ID),
 			mark(c.File), mark(c.Hash), mark(c.Schema), mark(c.Objects), mark(c.Git), overall)
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
+	align(b, rows)
 	b.WriteString("\n")
 	writeProblems(b, s)
-	return nil
 }
 
 // likewise keeps a list from saying the same of many checkpoints in a row.
