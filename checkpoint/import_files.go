@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -146,9 +147,13 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	for _, c := range f.Differ {
 		patterns = append(patterns, escapeGlob(c.Path))
 	}
+	w.Distrust(replaced(changes))
 	captured, err := x.Capture(ctx, w, patterns)
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, replaced(changes))
+	}
+	if err == nil {
+		err = fromCapture(ctx, w, captured.Listing, changes)
 	}
 	if err != nil {
 		return err
@@ -175,4 +180,21 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 		return err
 	}
 	return x.commit(ctx)
+}
+
+// fromCapture has changes begin with what a capture found.
+func fromCapture(ctx context.Context, w *workspace.Workspace, listing string, changes []workspace.Change) error {
+	l, err := w.Load(ctx, listing)
+	if err != nil {
+		return fmt.Errorf("load the files as they were recorded: %w", err)
+	}
+	for i := range changes {
+		n, captured := slices.BinarySearchFunc(l.Entries, changes[i].Path, func(e workspace.Entry, path string) int {
+			return strings.Compare(e.Path, path)
+		})
+		if changes[i].From != nil && captured {
+			changes[i].From = &l.Entries[n]
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -185,7 +186,7 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	target, known, err := FilesOf(ctx, w, r.state)
 	if isLost(err) {
 		return &DamagedError{
-			Path: r.Target.ID, Detail: "what lists its files is lost: " + err.Error(),
+			Path: r.Target.ID, Detail: "the list of its files is lost: " + lostObject(err),
 			Remedy: rebuildRemedy(now.PRD, r.Target.ID), Checkpoint: r.Target.ID,
 		}
 	}
@@ -218,6 +219,14 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	r.Obstacles, err = w.Obstacles(ctx, r.Changes)
 	r.Obstacles = append(r.Obstacles, unrecorded(found, target)...)
 	return err
+}
+
+// lostObject names the object that is lost, where that is what is wrong.
+func lostObject(err error) string {
+	if lost := (*objects.NotExistError)(nil); errors.As(err, &lost) {
+		return lost.Error()
+	}
+	return err.Error()
 }
 
 // unrecorded is what is in the place of files of the target and in no

@@ -149,14 +149,6 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *St
 	if patterns, err = recordedPatterns(ctx, w, now); err != nil {
 		return nil, nil, err
 	}
-	found, err := w.Now(ctx, patterns)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look at the workspace: %w", err)
-	}
-	edited := map[string]bool{}
-	for _, e := range found.Entries {
-		edited[e.Path] = true
-	}
 	known := []string{intent.Safety, intent.To}
 	for _, ref := range now.KeptEdits(intent) {
 		known = append(known, ref.ID)
@@ -170,8 +162,21 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *St
 		if err != nil {
 			return nil, nil, err
 		}
-		dropUnchanged(edited, files, found)
 		lists[id] = files
+	}
+	if to := lists[intent.To]; to != nil {
+		w.Distrust(replaced(workspace.Diff(lists[intent.Safety], to)))
+	}
+	found, err := w.Now(ctx, patterns)
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	edited := map[string]bool{}
+	for _, e := range found.Entries {
+		edited[e.Path] = true
+	}
+	for _, files := range lists {
+		dropUnchanged(edited, files, found)
 	}
 	dropEmptied(edited, lists[intent.Safety], lists[intent.To], found)
 	return slices.Sorted(maps.Keys(edited)), patterns, nil

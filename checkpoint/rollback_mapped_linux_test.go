@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,46 +39,91 @@ func digestNow(t *testing.T, w *workspace.Workspace, path string) string {
 	return l.Entries[0].Digest
 }
 
-// TestRollbackReadsWhatItOverwrites: what was written to a file through a memory map
-// does not show in its times, and is in the checkpoint that undoes a rollback.
-func TestRollbackReadsWhatItOverwrites(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
+// mappedFile is a session with a file that somebody has mapped into memory, and that is at
+// rest and captured: what is written to it from now on does not show in its times.
+type mappedFile struct {
+	*project
+	w      *workspace.Workspace
+	x      *Session
+	target string // the checkpoint of before, of other bytes
+	data   []byte // the file, "0...." or "1....", which is not what was captured
+}
+
+func newMappedFile(t *testing.T) *mappedFile {
+	t.Helper()
 	p := newProject(t, store.NewMemory())
 	s := p.open()
-	w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
-	must(t, x.Start(startedOf("PRD-009", "session-1", 1)))
+	l := &mappedFile{project: p, w: p.workspace(s), x: lockPRD(t, s, "PRD-009")}
+	t.Cleanup(func() { must(t, l.x.Close()) })
+	must(t, l.x.Start(startedOf("PRD-009", "session-1", 1)))
 	p.save("data", "first")
-	target := p.capture(x, w, TriggerStart)
+	l.target = p.capture(l.x, l.w, TriggerStart)
 	p.save("data", "0....")
-
-	// Until it has been at rest for long enough, it is read each time.
-	data := mapped(t, filepath.Join(p.dir, "data"))
-	for kept := ""; ; data[0] ^= 1 {
-		p.capture(x, w, TriggerManual)
-		now := digestNow(t, w, "data")
+	l.data = mapped(t, filepath.Join(p.dir, "data"))
+	for kept := ""; ; l.data[0] ^= 1 { // until it is not read any more
+		p.capture(l.x, l.w, TriggerManual)
+		now := digestNow(t, l.w, "data")
 		if now == kept {
-			break
+			return l
 		}
 		kept = now
 	}
-	written := string(data)
-	done, err := x.Rollback(ctx, w, RollbackOptions{To: target, By: by})
-	must(t, err)
-	if got := readText(t, filepath.Join(p.dir, "data")); got != "first" {
-		t.Fatalf("rolled back to %q", got)
-	}
-	_, err = x.Rollback(ctx, w, RollbackOptions{To: done.Safety, By: by})
-	must(t, err)
-	if got := readText(t, filepath.Join(p.dir, "data")); got != written {
-		t.Errorf("undone to %q, want %q", got, written)
-	}
-	must(t, x.Close())
 }
 
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
+// content is what is in the file.
+func (l *mappedFile) content() string {
+	l.t.Helper()
+	data, err := os.ReadFile(filepath.Join(l.dir, "data"))
+	must(l.t, err)
 	return string(data)
+}
+
+func digestText(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
+
+// TestRollbackReadsWhatItOverwrites: what was written to a file through a memory map
+// is in the checkpoint that undoes a rollback.
+func TestRollbackReadsWhatItOverwrites(t *testing.T) {
+	t.Parallel()
+	ctx, l := context.Background(), newMappedFile(t)
+	written := l.content()
+	done, err := l.x.Rollback(ctx, l.w, RollbackOptions{To: l.target, By: by})
+	must(t, err)
+	same(t, "rolled back", l.content(), "first")
+	_, err = l.x.Rollback(ctx, l.w, RollbackOptions{To: done.Safety, By: by})
+	must(t, err)
+	same(t, "undone", l.content(), written)
+}
+
+// TestFinishRollbackReadsWhatItOverwrites: so is what was written while a rollback was
+// not finished in the checkpoint that keeps the edits.
+func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
+	t.Parallel()
+	ctx, l := context.Background(), newMappedFile(t)
+	plan, err := l.x.store.planRollback(ctx, l.w, l.x.State(), RollbackOptions{To: l.target})
+	must(t, err)
+	must(t, l.x.alone(ctx, func() error { return l.x.beginRollback(ctx, l.w, plan, RollbackOptions{}) }))
+	intent := *l.x.State().Rollback
+	l.data[1] = 'X'
+	written := l.content()
+	_, err = l.x.FinishRollback(ctx, l.w)
+	must(t, err)
+	same(t, "rolled back", l.content(), "first")
+	kept := l.x.State().KeptEdits(intent)
+	if len(kept) != 1 {
+		t.Fatalf("%d checkpoints keep what was edited", len(kept))
+	}
+	files, err := l.x.store.filesOf(ctx, l.w, "PRD-009", kept[0].ID)
+	must(t, err)
+	if len(files.Entries) != 1 || files.Entries[0].Digest != digestText(written) {
+		t.Errorf("kept %+v, want %s", files.Entries, digestText(written))
+	}
+}
+
+// TestKeepOverwrittenReadsIt: so it is where a resume overwrites files.
+func TestKeepOverwrittenReadsIt(t *testing.T) {
+	t.Parallel()
+	l := newMappedFile(t)
+	_, kept, err := l.x.KeepOverwritten(context.Background(), l.w, nil, []string{"data"})
+	must(t, err)
+	same(t, "kept", kept["data"], digestText(l.content()))
 }

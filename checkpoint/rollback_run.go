@@ -107,7 +107,7 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		if err != nil {
 			return err
 		}
-		w.Distrust(plan.Changes)
+		w.Distrust(replaced(plan.Changes))
 		captured, err := x.Capture(ctx, w, patterns)
 		if err == nil && plan.Scope != RollbackState {
 			err = x.secureFor(ctx, w, captured.Listing, plan.state)

@@ -19,6 +19,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 	for i, path := range paths {
 		named[i] = escapeGlob(path)
 	}
+	w.Distrust(paths)
 	captured, err := x.Capture(ctx, w, union(patterns, named))
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, paths)

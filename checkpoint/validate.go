@@ -41,8 +41,8 @@ type SessionCheck struct {
 	Derived     []*DamagedError   // what is wrong with its document and its manifest, which are made again from the journal
 	Checkpoints []CheckpointCheck // oldest first; of a damaged journal, those that have a file
 
-	newer error          // the first thing in it that a newer version wrote
-	last  *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
+	unread error          // the first thing in it that can't be judged
+	last   *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
 }
 
 // CheckpointCheck is what is true of a checkpoint.
@@ -92,12 +92,13 @@ func (v *Validation) Damaged() bool {
 	return invalid > 0 || slices.ContainsFunc(v.Sessions, func(s SessionCheck) bool { return s.Journal != nil || len(s.Derived) > 0 })
 }
 
-// Newer says what a newer version wrote, if anything: it is as it should be, as
-// far as this one can tell, and nothing may be mended or marked because of it.
-func (v *Validation) Newer() error {
+// Unread says what could not be judged, if anything, since a newer version wrote it,
+// or this user may not read it: it may be as it should be, and nothing may be mended
+// or marked because of it.
+func (v *Validation) Unread() error {
 	for _, s := range v.Sessions {
-		if s.newer != nil {
-			return s.newer
+		if s.unread != nil {
+			return s.unread
 		}
 	}
 	return nil

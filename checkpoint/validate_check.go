@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -24,7 +23,7 @@ type checker struct {
 	lists   map[string]string // likewise, of listings: of all that they name
 	commits map[string]bool
 
-	newer error // the first thing of the session at hand that a newer version wrote
+	unread error // the first thing of the session at hand that it can't judge
 }
 
 func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
@@ -33,9 +32,9 @@ func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
 
 // session checks the checkpoints of a session, or those of them that are wanted.
 func (k *checker) session(ctx context.Context, at StoredSession, wanted map[string]bool) (*SessionCheck, error) {
-	k.newer = nil
+	k.unread = nil
 	c := &SessionCheck{StoredSession: at}
-	defer func() { c.newer = k.newer }()
+	defer func() { c.unread = k.unread }()
 	if at.Err != nil {
 		if !errors.As(at.Err, &c.Journal) {
 			return nil, at.Err
@@ -70,7 +69,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 		}
 		stored, err := k.store.checkpointsIn(c.Dir).read(id)
 		if err != nil {
-			return unreadable(err)
+			return err
 		}
 		var ref CheckpointRef
 		_ = json.Unmarshal(stored.json, &ref) // what it says of itself, as far as that can be read
@@ -148,10 +147,8 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 		}
 	case missing:
 		c.File, c.Hash = FoundNone, FoundNone
-	case errors.Is(err, fs.ErrPermission):
-		return nil, unreadable(err)
 	default:
-		c.File, c.Hash, c.Schema = FoundBad, FoundUnknown, FoundUnknown
+		c.File, c.Hash, c.Schema = k.unreadable(err), FoundUnknown, FoundUnknown
 		c.problem("its file cannot be read: %v", err)
 	}
 	again, err := k.store.rebuildOne(at.PRD, at.Dir, c.Ref.ID)
@@ -173,9 +170,15 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 	return nil, nil
 }
 
-// unreadable is why nothing can be said of a checkpoint: what may not be read is no
-// damage, and whoever may read it finds it whole.
-func unreadable(err error) error { return fmt.Errorf("look at checkpoints: %w", err) }
+// unreadable says what it means that something cannot be read: what is forbidden is
+// no damage, and who may read it finds it whole, perhaps.
+func (k *checker) unreadable(err error) Finding {
+	if !errors.Is(err, fs.ErrPermission) {
+		return FoundBad
+	}
+	k.unread = cmp.Or(k.unread, fmt.Errorf("look at checkpoints: %w", err))
+	return FoundUnknown
+}
 
 // decode checks the bytes of a checkpoint's file. It returns nil where they are
 // not what was written.
@@ -184,7 +187,7 @@ func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session s
 	f, err := stored.decode()
 	var newer *VersionError
 	if errors.As(err, &newer) {
-		k.newer = cmp.Or(k.newer, error(newer))
+		k.unread = cmp.Or(k.unread, error(newer))
 		c.Hash, c.Schema, c.Objects, c.Git = FoundUnknown, FoundBad, FoundUnknown, FoundUnknown
 		c.problem("%v", newer)
 		return nil
@@ -224,14 +227,23 @@ func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *State) er
 	}
 	c.Objects = FoundOK
 	wrong, err := k.objects(ctx, s)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		c.Objects = k.unreadable(err)
+		c.problem("its files cannot be looked at: %v", err)
+	case err != nil:
 		return err
-	}
-	if wrong != "" {
+	case wrong != "":
 		c.Objects = FoundBad
 		c.problem("%s", wrong)
 	}
-	return k.git(ctx, c, s)
+	if err := k.git(ctx, c, s); errors.Is(err, fs.ErrPermission) {
+		c.Git = k.unreadable(err)
+		c.problem("git cannot be asked: %v", err)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // objects says what is wrong with the bytes of a state's files.
@@ -244,17 +256,17 @@ func (k *checker) objects(ctx context.Context, s *State) (string, error) {
 	l, _, err := FilesOf(ctx, k.w, s)
 	var newer *workspace.VersionError
 	if errors.As(err, &newer) {
-		k.newer = cmp.Or(k.newer, error(newer))
+		k.unread = cmp.Or(k.unread, error(newer))
 	}
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.Is(err, fs.ErrPermission):
-		return "", unreadable(err)
+		return "", err
 	case err != nil && s.Capture != nil:
-		wrong := fmt.Sprintf("the list of its files cannot be read: %v", err)
-		if lost := (*objects.NotExistError)(nil); errors.As(err, &lost) {
-			wrong = "the list of its files is lost: " + lost.Error()
+		wrong := "the list of its files cannot be read: " + err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			wrong = "the list of its files is lost: " + lostObject(err)
 		}
 		k.lists[s.Capture.Listing] = wrong
 		return wrong, nil
@@ -275,6 +287,9 @@ func (k *checker) entries(ctx context.Context, entries []workspace.Entry) (strin
 	}
 	missing, err := k.w.Missing(ctx, fresh, k.deep)
 	if err != nil {
+		for _, e := range fresh {
+			delete(k.bytes, bytesOf(e))
+		}
 		return "", fmt.Errorf("look for the files of checkpoints: %w", err)
 	}
 	if len(missing) > 0 {

@@ -58,7 +58,7 @@ func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
 	if x.live == nil {
 		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, ErrNoSession)
 	}
-	if err := v.Newer(); err != nil {
+	if err := v.Unread(); err != nil {
 		return m, fmt.Errorf("mark checkpoints of %s: %w", x.prd, err)
 	}
 	for _, s := range v.Sessions {

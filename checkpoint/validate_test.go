@@ -37,10 +37,15 @@ func TestForbiddenIsNoDamage(t *testing.T) {
 			p.o.FS = forbidden{p.fs, which}
 			s := p.open()
 			w := p.workspace(s)
-			if _, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009"}); !errors.Is(err, fs.ErrPermission) {
-				t.Errorf("validate: %v", err)
+			v, err := s.Validate(ctx, w, ValidateOptions{PRD: "PRD-009"})
+			must(t, err)
+			if valid, _ := v.Count(); valid > 0 || !errors.Is(v.Unread(), fs.ErrPermission) {
+				t.Errorf("validate: %d valid, %v", valid, v.Unread())
 			}
 			x := lockPRD(t, s, "PRD-009")
+			if _, err := x.Mark(ctx, v); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("mark: %v", err)
+			}
 			if _, err := x.Rebuild(ctx, w, nil); !errors.Is(err, fs.ErrPermission) {
 				t.Errorf("rebuild: %v", err)
 			}

@@ -160,11 +160,11 @@ func (c *cache) forget(path string) {
 }
 
 // distrust drops what is known of files.
-func (c *cache) distrust(paths iter.Seq[string]) {
+func (c *cache) distrust(paths []string) {
 	c.once.Do(c.load)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for path := range paths {
+	for _, path := range paths {
 		c.forget(path)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -72,13 +74,52 @@ func (g *Git) kinds(ctx context.Context, objects []string) (map[string]string, e
 	if err != nil {
 		return nil, fmt.Errorf("look for objects in git: %w", err)
 	}
+	var missing []string
 	for line := range bytes.Lines(out) {
 		name, kind, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if kind != "missing" {
+		if kind == "missing" {
+			missing = append(missing, name)
+		} else {
 			kinds[name] = kind
 		}
 	}
+	if err := g.forbidden(missing); err != nil {
+		return nil, fmt.Errorf("look for objects in git: %w", err)
+	}
 	return kinds, nil
+}
+
+// forbidden says why git may call objects missing that are there: this user may not
+// read them, or what is packed, of which git says nothing.
+func (g *Git) forbidden(missing []string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	objects := filepath.Join(g.commonDir, "objects")
+	packs := filepath.Join(objects, "pack")
+	packed, err := g.fs.ReadDir(packs)
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	paths := make([]string, 0, len(packed)+len(missing))
+	for _, e := range packed {
+		if ext := filepath.Ext(e.Name()); ext == ".idx" || ext == ".pack" {
+			paths = append(paths, filepath.Join(packs, e.Name()))
+		}
+	}
+	for _, name := range missing {
+		paths = append(paths, filepath.Join(objects, name[:2], name[2:]))
+	}
+	for _, path := range paths {
+		f, err := g.fs.OpenFile(path, os.O_RDONLY, 0)
+		switch {
+		case err == nil:
+			_ = f.Close() // nothing was read
+		case errors.Is(err, fs.ErrPermission):
+			return err
+		}
+	}
+	return nil
 }
 
 // BlobReader reads many blobs through one process, which it starts when it is

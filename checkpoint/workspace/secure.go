@@ -46,18 +46,10 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 	return batch.Commit(ctx)
 }
 
-// Distrust has the files that changes replace or remove read again by the next
-// capture, though stat says that they are as they were: what was written through a
-// memory map need not show there.
-func (w *Workspace) Distrust(changes []Change) {
-	w.cache.distrust(func(yield func(string) bool) {
-		for _, c := range changes {
-			if c.From != nil && !yield(c.Path) {
-				return
-			}
-		}
-	})
-}
+// Distrust has files read again by who looks at them next, though stat may say that
+// they are as they were: what was written through a memory map need not show there.
+// It is for what is about to be overwritten or removed.
+func (w *Workspace) Distrust(paths []string) { w.cache.distrust(paths) }
 
 // SecureAhead begins to look for the bytes of a listing (nil: there is none) whose files
 // are about to be captured again. Whoever calls it calls Stop when it is done with it.

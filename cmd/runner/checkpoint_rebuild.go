@@ -102,7 +102,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			if err != nil {
 				return referenceHint(o.prd, err)
 			}
-			if err := found.Newer(); err != nil {
+			if err := found.Unread(); err != nil {
 				return fmt.Errorf("rebuild checkpoints of %s: %w", o.prd, err)
 			}
 			return writeRebuilt(env, o, wouldRebuild(found))

@@ -185,8 +185,8 @@ func refusedRollback(ctx context.Context, env *environment, cfg *config, store *
 
 // tellPassedOver names the damaged checkpoints that a reference does not count.
 func tellPassedOver(env *environment, reference string, plan *checkpoint.Rollback) {
-	for _, id := range plan.PassedOver {
-		fmt.Fprintf(env.stderr, "%s is marked as damaged and not counted: %s is %s\n", id, reference, plan.Target.ID)
+	if len(plan.PassedOver) > 0 {
+		fmt.Fprintf(env.stderr, "Marked as damaged, and not counted: %s; %s is %s\n", strings.Join(plan.PassedOver, ", "), reference, plan.Target.ID)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -129,7 +130,11 @@ func runCheckpointValidate(ctx context.Context, env *environment, o checkpointVa
 		default:
 			err = writeValidation(env.stdout, env, found, marks)
 		}
-		if err == nil && found.Damaged() {
+		switch unread := found.Unread(); {
+		case err != nil:
+		case errors.Is(unread, fs.ErrPermission):
+			err = unread
+		case found.Damaged():
 			err = errDamageShown
 		}
 		return err
