@@ -111,6 +111,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if o.dryRun {
 		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, json: env.options.output == string(view.JSON)})
 	}
+	collectForBuild()
 	cfg, err := loadConfig(env)
 	if err != nil {
 		return err

@@ -205,14 +205,15 @@ func (p *pruning) carryOut(ctx context.Context) error {
 	return collect(ctx, p.env, p.store, p.files, &p.objects)
 }
 
-// pruneAll prunes what was planned, as many PRDs at once as there are CPUs. Those
+// pruneAll prunes what was planned, twice as many PRDs at once as there are CPUs: most
+// of them wait for the disk, or for another one that is locked. Those
 // that somebody else has locked by now are passed over; after any other error no
 // more are begun.
 func (p *pruning) pruneAll(ctx context.Context) error {
 	locked := make([]error, len(p.pruned))
 	var failed atomic.Bool
 	var all errgroup.Group
-	all.SetLimit(runtime.GOMAXPROCS(0))
+	all.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for i, plan := range p.pruned {
 		if len(plan.Checkpoints)+len(plan.Sessions) == 0 {
 			continue

@@ -8,8 +8,10 @@ import (
 
 const (
 	// untouched is how large the heap becomes before anything of it is collected,
-	// in percent of the 4 MiB with which Go begins: 48 MiB.
-	untouched = 1100
+	// in percent of the 4 MiB with which Go begins: 64 MiB; untouchedBuild is that of
+	// a build, which is under way for long: 48 MiB.
+	untouched      = 1500
+	untouchedBuild = 1100
 	// spare is how much garbage there may be from then on, in percent of what is in
 	// use: a run keeps its memory for as long as what it runs needs some.
 	spare = 75
@@ -30,6 +32,13 @@ func collectLate() {
 	debug.SetGCPercent(untouched)
 	first := new(*byte) // goes with the first collection
 	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, spare)
+}
+
+// collectForBuild is collectLate for a build, which calls it before it reads anything.
+func collectForBuild() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(untouchedBuild)
+	}
 }
 
 // makeRoomToWait gives each goroutine that waits for a task one of what Go lets
