@@ -96,13 +96,16 @@ func (v *Validation) Damaged() bool {
 // or this user may not read it: it may be as it should be, and nothing may be mended
 // or marked because of it.
 func (v *Validation) Unread() error {
-	for _, s := range v.Sessions {
-		if s.unread != nil {
-			return s.unread
+	for i := range v.Sessions {
+		if err := v.Sessions[i].Unread(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// Unread is Validation.Unread of one session.
+func (c *SessionCheck) Unread() error { return c.unread }
 
 // LastValid returns the newest checkpoint that can be gone back to, nil if
 // there is none.

@@ -40,7 +40,9 @@ func writeValidation(w io.Writer, env *environment, v *checkpoint.Validation, ma
 		}
 	}
 	for i := range v.Sessions {
-		writeRecovery(&b, env, &v.Sessions[i])
+		if v.Sessions[i].Unread() == nil { // else nothing tells that it is damaged
+			writeRecovery(&b, env, &v.Sessions[i])
+		}
 	}
 	fmt.Fprintf(&b, "%s\n", rule)
 	_, err := io.WriteString(w, b.String())
