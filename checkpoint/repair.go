@@ -51,8 +51,8 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 	if err != nil {
 		return nil, err
 	}
-	if before.unread != nil {
-		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, before.unread)
+	if err := before.Unread(); err != nil {
+		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, err)
 	}
 	rebuilt := []RebuiltCheckpoint{}
 	for _, c := range before.Checkpoints {

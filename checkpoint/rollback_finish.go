@@ -165,7 +165,9 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *St
 		lists[id] = files
 	}
 	if to := lists[intent.To]; to != nil {
-		w.Distrust(replaced(workspace.Diff(lists[intent.Safety], to)))
+		for _, files := range lists {
+			w.Distrust(replaced(workspace.Diff(files, to)))
+		}
 	}
 	found, err := w.Now(ctx, patterns)
 	if err != nil {

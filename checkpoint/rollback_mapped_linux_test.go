@@ -127,3 +127,50 @@ func TestKeepOverwrittenReadsIt(t *testing.T) {
 	must(t, err)
 	same(t, "kept", kept["data"], digestText(l.content()))
 }
+
+// TestFinishRollbackReadsKeptEdits: so is what was written to a file after an edit of it
+// was kept, by a finish that was cut short itself.
+func TestFinishRollbackReadsKeptEdits(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newProject(t, store.NewMemory())
+	s := p.open()
+	w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
+	must(t, x.Start(startedOf("PRD-009", "session-1", 1)))
+	p.save("data", "first")
+	p.save("other", "same.")
+	target := p.capture(x, w, TriggerStart)
+	p.save("data", "second")
+	p.capture(x, w, TriggerManual)
+	plan, err := s.planRollback(ctx, w, x.State(), RollbackOptions{To: target})
+	must(t, err)
+	must(t, x.alone(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))
+	intent := *x.State().Rollback
+	p.save("other", "0....")
+	data := mapped(t, filepath.Join(p.dir, "other"))
+	for known := ""; ; data[0] ^= 1 {
+		now := digestNow(t, w, "other")
+		if now == known {
+			break
+		}
+		known = now
+	}
+	data[0] ^= 1 // as it is known
+	must(t, x.alone(ctx, func() error { return x.keepEdits(ctx, w) }))
+	data[1] = 'X'
+	written := string(data)
+	_, err = x.FinishRollback(ctx, w)
+	must(t, err)
+	kept := x.State().KeptEdits(intent)
+	if len(kept) != 2 {
+		t.Fatalf("%d checkpoints keep what was edited", len(kept))
+	}
+	files, err := s.filesOf(ctx, w, "PRD-009", kept[1].ID)
+	must(t, err)
+	for _, e := range files.Entries {
+		if e.Path == "other" && e.Digest != digestText(written) {
+			t.Errorf("kept %s, want %s", e.Digest, digestText(written))
+		}
+	}
+	must(t, x.Close())
+}

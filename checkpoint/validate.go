@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -41,7 +42,7 @@ type SessionCheck struct {
 	Derived     []*DamagedError   // what is wrong with its document and its manifest, which are made again from the journal
 	Checkpoints []CheckpointCheck // oldest first; of a damaged journal, those that have a file
 
-	unread error          // the first thing in it that can't be judged
+	unread error          // why it is not known which is the last one that is whole
 	last   *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
 }
 
@@ -58,6 +59,7 @@ type CheckpointCheck struct {
 	Problems []string
 	Notes    []string // what is worth knowing and not wrong
 	Journal  bool     // the journal can give its file again
+	Unread   error    // why it can't be judged: a newer version wrote it, or this user may not read it; nil: it can
 }
 
 // Whole reports whether nothing is wrong.
@@ -105,7 +107,14 @@ func (v *Validation) Unread() error {
 }
 
 // Unread is Validation.Unread of one session.
-func (c *SessionCheck) Unread() error { return c.unread }
+func (c *SessionCheck) Unread() error {
+	for i := range c.Checkpoints {
+		if err := c.Checkpoints[i].Unread; err != nil {
+			return err
+		}
+	}
+	return c.unread
+}
 
 // LastValid returns the newest checkpoint that can be gone back to, nil if
 // there is none.
@@ -172,7 +181,11 @@ func (s *Store) validate(ctx context.Context, w *workspace.Workspace, sessions [
 			if o.Deep {
 				deep = k
 			}
-			if c.last, err = deep.lastWhole(ctx, at, ""); err != nil {
+			c.last, err = deep.lastWhole(ctx, at, "")
+			switch {
+			case errors.Is(err, fs.ErrPermission):
+				c.unread = err
+			case err != nil:
 				return nil, err
 			}
 		}

@@ -22,8 +22,6 @@ type checker struct {
 	bytes   map[string]string // what is wrong with the bytes of an entry, "" for nothing
 	lists   map[string]string // likewise, of listings: of all that they name
 	commits map[string]bool
-
-	unread error // the first thing of the session at hand that it can't judge
 }
 
 func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
@@ -32,9 +30,7 @@ func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
 
 // session checks the checkpoints of a session, or those of them that are wanted.
 func (k *checker) session(ctx context.Context, at StoredSession, wanted map[string]bool) (*SessionCheck, error) {
-	k.unread = nil
 	c := &SessionCheck{StoredSession: at}
-	defer func() { c.unread = k.unread }()
 	if at.Err != nil {
 		if !errors.As(at.Err, &c.Journal) {
 			return nil, at.Err
@@ -68,6 +64,13 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 			continue
 		}
 		stored, err := k.store.checkpointsIn(c.Dir).read(id)
+		if errors.Is(err, fs.ErrPermission) {
+			check := CheckpointCheck{Ref: &CheckpointRef{ID: id, Valid: true}, Hash: FoundUnknown, Schema: FoundUnknown, Objects: FoundUnknown, Git: FoundUnknown}
+			check.File = check.unreadable(err)
+			check.problem("its file cannot be read: %v", err)
+			c.Checkpoints = append(c.Checkpoints, check)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -123,8 +126,11 @@ func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string
 		if err != nil {
 			return nil, fmt.Errorf("look for the last valid checkpoint of %s: %w", at.PRD, err)
 		}
-		if c.Whole() {
+		switch {
+		case c.Whole():
 			return ref, nil
+		case errors.Is(c.Unread, fs.ErrPermission): // it may be the one
+			return nil, fmt.Errorf("look for the last valid checkpoint of %s: %w", at.PRD, c.Unread)
 		}
 	}
 	return nil, nil
@@ -148,7 +154,7 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 	case missing:
 		c.File, c.Hash = FoundNone, FoundNone
 	default:
-		c.File, c.Hash, c.Schema = k.unreadable(err), FoundUnknown, FoundUnknown
+		c.File, c.Hash, c.Schema = c.unreadable(err), FoundUnknown, FoundUnknown
 		c.problem("its file cannot be read: %v", err)
 	}
 	again, err := k.store.rebuildOne(at.PRD, at.Dir, c.Ref.ID)
@@ -172,11 +178,11 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 
 // unreadable says what it means that something cannot be read: what is forbidden is
 // no damage, and who may read it finds it whole, perhaps.
-func (k *checker) unreadable(err error) Finding {
+func (c *CheckpointCheck) unreadable(err error) Finding {
 	if !errors.Is(err, fs.ErrPermission) {
 		return FoundBad
 	}
-	k.unread = cmp.Or(k.unread, fmt.Errorf("look at checkpoints: %w", err))
+	c.Unread = cmp.Or(c.Unread, fmt.Errorf("look at checkpoints: %w", err))
 	return FoundUnknown
 }
 
@@ -187,7 +193,7 @@ func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session s
 	f, err := stored.decode()
 	var newer *VersionError
 	if errors.As(err, &newer) {
-		k.unread = cmp.Or(k.unread, error(newer))
+		c.Unread = cmp.Or(c.Unread, error(newer))
 		c.Hash, c.Schema, c.Objects, c.Git = FoundUnknown, FoundBad, FoundUnknown, FoundUnknown
 		c.problem("%v", newer)
 		return nil
@@ -226,10 +232,10 @@ func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *State) er
 		return nil
 	}
 	c.Objects = FoundOK
-	wrong, err := k.objects(ctx, s)
+	wrong, err := k.objects(ctx, c, s)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		c.Objects = k.unreadable(err)
+		c.Objects = c.unreadable(err)
 		c.problem("its files cannot be looked at: %v", err)
 	case err != nil:
 		return err
@@ -238,7 +244,7 @@ func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *State) er
 		c.problem("%s", wrong)
 	}
 	if err := k.git(ctx, c, s); errors.Is(err, fs.ErrPermission) {
-		c.Git = k.unreadable(err)
+		c.Git = c.unreadable(err)
 		c.problem("git cannot be asked: %v", err)
 	} else if err != nil {
 		return err
@@ -247,7 +253,7 @@ func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *State) er
 }
 
 // objects says what is wrong with the bytes of a state's files.
-func (k *checker) objects(ctx context.Context, s *State) (string, error) {
+func (k *checker) objects(ctx context.Context, c *CheckpointCheck, s *State) (string, error) {
 	if s.Capture != nil {
 		if wrong := k.lists[s.Capture.Listing]; wrong != "" {
 			return wrong, nil
@@ -256,7 +262,7 @@ func (k *checker) objects(ctx context.Context, s *State) (string, error) {
 	l, _, err := FilesOf(ctx, k.w, s)
 	var newer *workspace.VersionError
 	if errors.As(err, &newer) {
-		k.unread = cmp.Or(k.unread, error(newer))
+		c.Unread = cmp.Or(c.Unread, error(newer))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -285,7 +291,7 @@ func (k *checker) entries(ctx context.Context, entries []workspace.Entry) (strin
 			fresh = append(fresh, e)
 		}
 	}
-	missing, err := k.w.Missing(ctx, fresh, k.deep)
+	missing, err := k.w.Lost(ctx, fresh, k.deep)
 	if err != nil {
 		for _, e := range fresh {
 			delete(k.bytes, bytesOf(e))
@@ -389,6 +395,9 @@ func (k *checker) hasCommit(ctx context.Context, commit string) (bool, error) {
 		return there, nil
 	}
 	there, err := k.w.Git().CommitExists(ctx, commit)
+	if err == nil && !there {
+		err = k.w.Git().Forbidden(commit)
+	}
 	if err != nil {
 		return false, fmt.Errorf("look for commit %s: %w", commit, err)
 	}

@@ -74,24 +74,19 @@ func (g *Git) kinds(ctx context.Context, objects []string) (map[string]string, e
 	if err != nil {
 		return nil, fmt.Errorf("look for objects in git: %w", err)
 	}
-	var missing []string
 	for line := range bytes.Lines(out) {
 		name, kind, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if kind == "missing" {
-			missing = append(missing, name)
-		} else {
+		if kind != "missing" {
 			kinds[name] = kind
 		}
-	}
-	if err := g.forbidden(missing); err != nil {
-		return nil, fmt.Errorf("look for objects in git: %w", err)
 	}
 	return kinds, nil
 }
 
-// forbidden says why git may call objects missing that are there: this user may not
-// read them, or what is packed, of which git says nothing.
-func (g *Git) forbidden(missing []string) error {
+// Forbidden says why git may call objects missing that are there: this user may not
+// read them, or what is packed, of which git says nothing. It is for who is about to
+// call something lost.
+func (g *Git) Forbidden(missing ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
@@ -99,7 +94,7 @@ func (g *Git) forbidden(missing []string) error {
 	packs := filepath.Join(objects, "pack")
 	packed, err := g.fs.ReadDir(packs)
 	if errors.Is(err, fs.ErrPermission) {
-		return err
+		return fmt.Errorf("look for objects in git: %w", err)
 	}
 	paths := make([]string, 0, len(packed)+len(missing))
 	for _, e := range packed {
@@ -108,7 +103,9 @@ func (g *Git) forbidden(missing []string) error {
 		}
 	}
 	for _, name := range missing {
-		paths = append(paths, filepath.Join(objects, name[:2], name[2:]))
+		if g.isName(name) {
+			paths = append(paths, filepath.Join(objects, name[:2], name[2:]))
+		}
 	}
 	for _, path := range paths {
 		f, err := g.fs.OpenFile(path, os.O_RDONLY, 0)
@@ -116,7 +113,7 @@ func (g *Git) forbidden(missing []string) error {
 		case err == nil:
 			_ = f.Close() // nothing was read
 		case errors.Is(err, fs.ErrPermission):
-			return err
+			return fmt.Errorf("look for objects in git: %w", err)
 		}
 	}
 	return nil

@@ -34,6 +34,29 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (mi
 	return missing, nil
 }
 
+// Lost is Missing for who judges what was kept: where this user may not read what git
+// has, that is an error.
+func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
+	missing, err := w.Missing(ctx, entries, deep)
+	if err != nil || len(missing) == 0 || w.o.Git == nil {
+		return missing, err
+	}
+	lost := make(map[string]bool, len(missing))
+	for _, m := range missing {
+		lost[m.Path] = true
+	}
+	var blobs []string
+	for _, e := range entries {
+		if lost[e.Path] && e.Blob != "" {
+			blobs = append(blobs, e.Blob)
+		}
+	}
+	if err := w.o.Git.Forbidden(blobs...); err != nil {
+		return nil, err
+	}
+	return missing, nil
+}
+
 // Readable reads all bytes and returns the entries that can be read, as Open can
 // read them: those whose blob is damaged, and whose object is not, without it.
 // The rest is missing.

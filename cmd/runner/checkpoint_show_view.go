@@ -187,7 +187,7 @@ func validationLines(found *checkpoint.Inspection) []string {
 		valid = "✗ discarded by rollback " + c.Ref.InvalidatedBy
 	}
 	lines = append(lines, "Valid: "+valid)
-	if !c.Whole() {
+	if !c.Whole() && c.Unread == nil {
 		lines = append(lines, "Mend it: runner checkpoint rebuild "+found.File.PRD+" "+c.Ref.ID)
 	}
 	for _, note := range c.Notes {
