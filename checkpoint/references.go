@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -159,20 +160,46 @@ func (s *Store) references(ctx context.Context, without gone) (*inventory, error
 	if err != nil {
 		return nil, err
 	}
-	inv := &inventory{references: newReferences(s.Objects()), sessions: map[string]bool{}}
-	for _, p := range all {
-		r, err := s.record(p)
+	const most = 4 // there may be millions of names in each
+	parts := make(chan *inventory, most)
+	for range most {
+		parts <- &inventory{references: newReferences(s.Objects()), sessions: map[string]bool{}}
+	}
+	err = atOnce(len(all), func(i int) error {
+		part := <-parts
+		defer func() { parts <- part }()
+		r, err := s.record(all[i])
 		if err == nil && r.state != nil {
-			inv.sessions[sessionRefs(r.state)] = true
-			if !without.sessions[p.id] {
-				err = s.addSession(ctx, inv.references, r, without.checkpoints)
+			part.sessions[sessionRefs(r.state)] = true
+			if !without.sessions[all[i].id] {
+				err = s.addSession(ctx, part.references, r, without.checkpoints)
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("find out what %s needs: %w", filepath.FromSlash(p.id), err)
+			return fmt.Errorf("find out what %s needs: %w", filepath.FromSlash(all[i].id), err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	inv := <-parts
+	for range most - 1 {
+		inv.take(<-parts)
 	}
 	return inv, nil
+}
+
+// take takes in what other sessions need.
+func (inv *inventory) take(other *inventory) {
+	for n, size := range other.names {
+		if known, had := inv.names[n]; !had || size > known {
+			inv.names[n] = size
+		}
+	}
+	maps.Copy(inv.captures, other.captures)
+	maps.Copy(inv.refs, other.refs)
+	maps.Copy(inv.sessions, other.sessions)
 }
 
 // addSession adds what a session needs: where it stands, and all its

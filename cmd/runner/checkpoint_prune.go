@@ -117,8 +117,9 @@ type pruning struct {
 	owned   map[string]error // PRDs that a run owns
 	refused error            // why the first PRD that was passed over was
 	objects collection
-	locking sync.Mutex
 	foreign []checkpoint.ForeignRefs // with --dry-run
+
+	finishing sync.Mutex // what was cut short before: it is told of, and may need the whole state directory
 }
 
 // plan looks at what would be removed. A PRD that a run owns is passed over.
@@ -245,14 +246,18 @@ func (p *pruning) pruneAll(ctx context.Context) error {
 	return err
 }
 
-// prune prunes one PRD. What is done before, as to finish a rollback, is done for
+// prune prunes one PRD. What was cut short before, as a rollback, is finished first, for
 // one of them at a time.
 func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *checkpoint.Pruned, err error) {
-	p.locking.Lock()
-	session, err := lockSession(ctx, p.env, p.cfg, p.store, plan.PRD, p.files)
-	p.locking.Unlock()
+	session, err := lockOnly(ctx, p.env, p.store, plan.PRD)
 	if err != nil {
 		return nil, err
+	}
+	p.finishing.Lock()
+	_, err = finishEarlier(ctx, p.env, p.cfg, p.store, session, p.files)
+	p.finishing.Unlock()
+	if err != nil {
+		return nil, errors.Join(err, session.Close())
 	}
 	record := checkpoint.AuditRecord{By: p.env.actor(), What: "checkpoint prune", PRD: plan.PRD}
 	if p.o.olderThan > 0 {

@@ -21,15 +21,24 @@ func lockSession(ctx context.Context, env *environment, cfg *config, store *chec
 // lockFinished is lockSession, and tells what was finished: nil if no rollback
 // was.
 func lockFinished(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store, prd string, w *workspace.Workspace) (*checkpoint.Session, *finished, error) {
-	session, err := store.Lock(ctx, prd, env.actor())
+	session, err := lockOnly(ctx, env, store, prd)
 	if err != nil {
-		return nil, nil, lockHint(prd, err)
+		return nil, nil, err
 	}
 	done, err := finishEarlier(ctx, env, cfg, store, session, w)
 	if err != nil {
 		return nil, nil, errors.Join(err, session.Close())
 	}
 	return session, done, nil
+}
+
+// lockOnly takes a session, and finishes nothing.
+func lockOnly(ctx context.Context, env *environment, store *checkpoint.Store, prd string) (*checkpoint.Session, error) {
+	session, err := store.Lock(ctx, prd, env.actor())
+	if err != nil {
+		return nil, lockHint(prd, err)
+	}
+	return session, nil
 }
 
 // settle does what the next owner of a session would do before anything else,
