@@ -21,7 +21,7 @@ func backups(n sizes) []contest {
 	}
 	return []contest{
 		first.contest,
-		newBackup(captureUnchanged, n.rounds, n.files).keptBefore(nothing),
+		newBackup(captureUnchanged, n.manyRounds, n.files).keptBefore(nothing),
 		newBackup(captureChanged, n.fewRounds, n.files).keptBefore(change),
 		newBackup(restore, n.fewRounds, n.files).keptBefore(vault.empty),
 	}

@@ -16,7 +16,7 @@ func checkpoints(n sizes) []contest {
 	list, _ := program("runner", "checkpoint", "list", "--all")
 	return []contest{
 		{
-			name: listCheckpoints, rounds: 4*n.rounds + 1,
+			name: listCheckpoints, rounds: n.manyRounds,
 			shared: func(dir string) error { return n.crowd.lay(dir) },
 			contestants: []contestant{
 				{name: "runner version", missing: missing, command: version},

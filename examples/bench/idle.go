@@ -85,7 +85,7 @@ func unchangedInputs(n sizes) contest {
 	status, noGit := in(tracked, "git", "status", "--porcelain")
 	look, noFloor := itself(lookCommand, filepath.Join(tracked, "files"))
 	return contest{
-		name: planInputs, rounds: n.rounds,
+		name: planInputs, rounds: n.manyRounds,
 		shared: func(dir string) error {
 			for _, sub := range []string{bare, tracked} {
 				own := filepath.Join(dir, sub)
@@ -156,7 +156,7 @@ func starting(n sizes) contest {
 	validate, _ := program("runner", "validate", "PRD-009")
 	bare, noBare := program("bare")
 	return contest{
-		name: start, rounds: 4*n.rounds + 1,
+		name: start, rounds: n.manyRounds,
 		shared: copyCashier,
 		contestants: []contestant{
 			{name: "runner version", missing: missing, command: inTree(version)},

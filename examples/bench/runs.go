@@ -14,7 +14,7 @@ func runs(n sizes) []contest {
 		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake").and(groupFloor(n.few)),
 		newRun(wide(n.many), 1, "runner, for_each", "make").and(groupFloor(n.many)),
 		newRun(wide(n.fewest), n.rounds, "runner, for_each", "make").and(groupFloor(n.fewest)),
-		newRun(deep(n.chain), n.rounds, onGraphs...).and(chainFloor(n.chain), parseGraph(deep(n.chain))),
+		newRun(deep(n.chain), 3*n.rounds, onGraphs...).and(chainFloor(n.chain), parseGraph(deep(n.chain))),
 		newRun(diamond(n.chain), n.fewRounds, onGraphs...),
 		newRun(random(n.chain), n.fewRounds, onGraphs...),
 	}
