@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -209,3 +210,6 @@ func same(t testing.TB, what string, got, want any) {
 		t.Fatalf("%s: got\n%s\nwant\n%s", what, g, w)
 	}
 }
+
+// digestText is the name of the object that holds a text.
+func digestText(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }

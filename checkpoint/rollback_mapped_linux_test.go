@@ -2,8 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -77,8 +75,6 @@ func (l *mappedFile) content() string {
 	must(l.t, err)
 	return string(data)
 }
-
-func digestText(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
 
 // TestRollbackReadsWhatItOverwrites: what was written to a file through a memory map
 // is in the checkpoint that undoes a rollback.
