@@ -118,14 +118,15 @@ func await(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// awaitFile waits for a file that is there only when it is whole.
+// awaitFile waits for a file that ends in a line: a shell that redirects to a
+// file makes it before it writes.
 func awaitFile(t *testing.T, dir, name string) string {
 	t.Helper()
 	var data []byte
-	await(t, name+" is there", func() bool {
+	await(t, name+" has a line", func() bool {
 		var err error
 		data, err = os.ReadFile(filepath.Join(dir, name))
-		return err == nil
+		return err == nil && bytes.HasSuffix(data, []byte("\n"))
 	})
 	return strings.TrimSpace(string(data))
 }
