@@ -119,26 +119,47 @@ func (d checkpointDir) readNamed(name string) (*storedCheckpoint, error) {
 	return c, nil
 }
 
-// put writes the file of a checkpoint, given in parts. One that is there stays as it is.
-func (d checkpointDir) put(id string, json ...[]byte) error {
-	there, err := d.paths(id)
-	if err != nil || len(there) > 0 {
-		return err
-	}
-	name := d.newName(id)
+// newCheckpoint is what the file of a checkpoint is to hold.
+type newCheckpoint struct {
+	id   string
+	json [][]byte // in parts that follow one another
+}
+
+func (c newCheckpoint) size() int {
 	size := 0
-	for _, part := range json {
+	for _, part := range c.json {
 		size += len(part)
 	}
-	if size > maxCheckpoint { // nobody would unpack it
-		name = fileNames(id)[0]
+	return size
+}
+
+// put writes the files of checkpoints, which become durable together. One that is there
+// stays as it is. It is a *store.WriteError that one can't be written.
+func (d checkpointDir) put(checkpoints ...newCheckpoint) error {
+	var blobs []store.Blob
+	for _, c := range checkpoints {
+		there, err := d.paths(c.id)
+		if err != nil {
+			return &store.WriteError{Path: filepath.Join(d.dir, d.newName(c.id)), Err: err}
+		}
+		if len(there) > 0 {
+			continue
+		}
+		name := d.newName(c.id)
+		if c.size() > maxCheckpoint { // nobody would unpack it
+			name = fileNames(c.id)[0]
+		}
+		data, err := d.encode(name, c.json...)
+		if err != nil {
+			return &store.WriteError{Path: filepath.Join(d.dir, name), Err: err}
+		}
+		blobs = append(blobs, store.Blob{Name: name, Data: data})
 	}
-	data, err := d.encode(name, json...)
-	if err == nil {
-		err = d.blobs().Put(name, data...)
+	if err := d.blobs().Put(blobs...); err != nil || len(blobs) == len(checkpoints) {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("write checkpoint %s: %w", id, err)
+	if err := d.fs.SyncDir(d.dir); err != nil { // whose names may not be durable
+		return &store.WriteError{Path: d.dir, Err: err}
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func TestMigrateCompressed(t *testing.T) {
 			stored, err := dir.read(ref.ID)
 			must(t, err)
 			must(t, dir.remove(ref.ID))
-			must(t, dir.put(ref.ID, stored.json))
+			must(t, dir.put(newCheckpoint{ref.ID, [][]byte{stored.json}}))
 			before[ref.ID], err = store.ReadFile(k.fs, dir.path(ref.ID))
 			must(t, err)
 		}
@@ -350,7 +350,7 @@ func FuzzCheckpointFile(f *testing.F) {
 		if _, err := stored.decode(); err != nil {
 			return
 		}
-		must(t, d.put("CP-b", stored.json))
+		must(t, d.put(newCheckpoint{"CP-b", [][]byte{stored.json}}))
 		again, err := d.read("CP-b")
 		must(t, err)
 		if !bytes.Equal(again.json, stored.json) {
@@ -408,7 +408,7 @@ func TestRemover(t *testing.T) {
 		d := checkpointDir{fs: store.NewMemory(), dir: "/checkpoints"}
 		plain, packed, both := "CP-a-20250101T000000Z-aaaaaaaa", "CP-b-20250101T000000Z-bbbbbbbb", "CP-c-20250101T000000Z-cccccccc"
 		for _, name := range []string{fileNames(plain)[0], fileNames(packed)[1], fileNames(both)[0], fileNames(both)[1]} {
-			must(t, d.blobs().Put(name, []byte("{}")))
+			must(t, d.blobs().Put(store.Blob{Name: name, Data: [][]byte{[]byte("{}")}}))
 		}
 		remove, err := d.remover(many)
 		must(t, err)

@@ -22,6 +22,10 @@ const (
 	documentRate     = 160 << 10 // bytes a second
 )
 
+// encodedMost is how many bytes of checkpoint files are put off, at most, so that they
+// become durable together: each flush by itself costs more than it takes to write them.
+const encodedMost = 1 << 20
+
 // errNotDurable says that something is derived from what a power cut may undo.
 var errNotDurable = errors.New("not all that was added is durable")
 
@@ -33,12 +37,14 @@ type derived struct {
 	// those before it, which only the journal can give.
 	due     map[string]bool
 	lost    map[string]bool
-	unkept  []string      // have a file that must go
-	latest  string        // the file that the link names; "" is not known
-	index   uint64        // seq of the manifest on disk, 0 is not known
-	written uint64        // seq of the document on disk, likewise
-	at      time.Time     // when that was written, or could not be
-	rest    time.Duration // how long it stays so at least
+	encoded []newCheckpoint // of those that are due, what base has passed
+	size    int             // bytes of these
+	unkept  []string        // may have a file, which must go
+	latest  string          // the file that the link names; "" is not known
+	index   uint64          // seq of the manifest on disk, 0 is not known
+	written uint64          // seq of the document on disk, likewise
+	at      time.Time       // when that was written, or could not be
+	rest    time.Duration   // how long it stays so at least
 }
 
 func (d *derived) reset() { *d = derived{due: map[string]bool{}, lost: map[string]bool{}} }
@@ -117,13 +123,19 @@ func (d *derived) pass() {
 func (d *derived) drop(ids []string, files *tracker) {
 	for _, id := range ids {
 		files.forget(id)
-		if d.due[id] || d.lost[id] {
-			delete(d.due, id)
-			delete(d.lost, id)
-			continue
+		none := d.lost[id] || d.due[id] && !d.isEncoded(id)
+		delete(d.due, id)
+		delete(d.lost, id)
+		if !none {
+			d.unkept = append(d.unkept, id)
 		}
-		d.unkept = append(d.unkept, id)
 	}
+}
+
+// isEncoded reports whether a checkpoint has been tried to be written, so that it may
+// have a file although it is due.
+func (d *derived) isEncoded(id string) bool {
+	return slices.ContainsFunc(d.encoded, func(c newCheckpoint) bool { return c.id == id })
 }
 
 // DocumentDue reports whether WriteDerived would write the document without
@@ -165,7 +177,7 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 
 // writeDue writes the checkpoint files that were put off, folding the base
 // forward on the way. It can be repeated after an error: the base never
-// passes a commit whose files are not written.
+// passes a commit whose files are not encoded.
 func (x *Session) writeDue() error {
 	d := &x.derived
 	for len(d.since) > 0 {
@@ -173,18 +185,25 @@ func (x *Session) writeDue() error {
 		if err := d.reach(c); err != nil {
 			return err
 		}
-		if err := x.writeCheckpoints(c); err != nil {
+		if err := x.encodeCheckpoints(c); err != nil {
 			return err
 		}
 		d.pass()
+		if d.size < encodedMost {
+			continue
+		}
+		if err := x.writeEncoded(); err != nil {
+			return err
+		}
 	}
 	d.since = nil
-	return nil
+	return x.writeEncoded()
 }
 
-// writeCheckpoints writes the files of a commit's checkpoints; the base stands
+// encodeCheckpoints encodes the files of a commit's checkpoints; the base stands
 // there.
-func (x *Session) writeCheckpoints(c Commit) error {
+func (x *Session) encodeCheckpoints(c Commit) error {
+	var files []newCheckpoint
 	var state []byte
 	for _, e := range c.Events {
 		created, ok := e.(CheckpointCreated)
@@ -202,23 +221,46 @@ func (x *Session) writeCheckpoints(c Commit) error {
 			delete(x.derived.due, created.ID)
 			continue
 		}
-		f := newCheckpointFile(x.derived.base, ref, x.live.files.files[ref.ID])
-		if err := x.putCheckpoint(f, state); err != nil {
+		json, err := encodeCheckpoint(newCheckpointFile(x.derived.base, ref, x.live.files.files[ref.ID]), state)
+		if err != nil {
 			return err
 		}
-		delete(x.derived.due, ref.ID)
-		x.live.files.forget(ref.ID)
+		files = append(files, newCheckpoint{ref.ID, json})
+	}
+	d := &x.derived
+	for _, f := range files {
+		d.encoded, d.size = append(d.encoded, f), d.size+f.size()
 	}
 	return nil
 }
 
-func (x *Session) putCheckpoint(f CheckpointFile, state []byte) error {
-	parts, err := encodeCheckpoint(f, state)
+// writeEncoded writes what is encoded, but what is not due any more.
+func (x *Session) writeEncoded() error {
+	d := &x.derived
+	due := slices.DeleteFunc(slices.Clone(d.encoded), func(c newCheckpoint) bool { return !d.due[c.id] })
+	if err := x.checkpoints().put(due...); err != nil {
+		return derivedError(err)
+	}
+	for _, c := range due {
+		delete(d.due, c.id)
+		x.live.files.forget(c.id)
+	}
+	d.encoded, d.size = nil, 0
+	return nil
+}
+
+// putCheckpoint writes the file of a checkpoint.
+func (x *Session) putCheckpoint(f CheckpointFile) error {
+	state, err := encodeState(f.State)
 	if err != nil {
 		return err
 	}
-	if err := x.checkpoints().put(f.ID, parts...); err != nil {
-		return &DerivedError{x.checkpoints().path(f.ID), err}
+	json, err := encodeCheckpoint(f, state)
+	if err != nil {
+		return err
+	}
+	if err := x.checkpoints().put(newCheckpoint{f.ID, json}); err != nil {
+		return derivedError(err)
 	}
 	return nil
 }
@@ -242,13 +284,7 @@ func (x *Session) writeLost() error {
 	if len(x.derived.lost) == 0 {
 		return nil
 	}
-	found, err := x.store.rebuild(x.prd, maps.Clone(x.derived.lost), func(f CheckpointFile) error {
-		state, err := encodeState(f.State)
-		if err != nil {
-			return err
-		}
-		return x.putCheckpoint(f, state)
-	})
+	found, err := x.store.rebuild(x.prd, maps.Clone(x.derived.lost), x.putCheckpoint)
 	for id := range found {
 		delete(x.derived.lost, id)
 	}

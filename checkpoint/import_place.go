@@ -206,7 +206,7 @@ func (i *Import) copyOut(name, dir string) error {
 		if err != nil {
 			return err
 		}
-		return i.store.checkpointsIn(dir).put(id, data)
+		return i.store.checkpointsIn(dir).put(newCheckpoint{id, [][]byte{data}})
 	}
 	r, err := i.staged.Open(name)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,6 +47,13 @@ func (f *faulty) Rename(from, to string) error {
 		return errDisk
 	}
 	return f.FS.Rename(from, to)
+}
+
+func (f *faulty) Link(from, to string) error {
+	if f.fails("rename", to) {
+		return errDisk
+	}
+	return f.FS.Link(from, to)
 }
 
 func (f *faulty) SyncDir(name string) error {
@@ -237,7 +245,7 @@ func TestRescueWithALineTooLongIsLeftAlone(t *testing.T) {
 func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ op, part string }{
-		{"sync", "checkpoints/.tmp"}, {"write", ".tmp-manifest"}, {"rename", "latest"}, {"rename", ".runner/PRD-009.json"}, {"close", ".tmp-PRD-009.json"},
+		{"sync", "checkpoints/.tmp"}, {"rename", "checkpoints/CP-"}, {"syncdir", "checkpoints"}, {"write", ".tmp-manifest"}, {"rename", "latest"}, {"rename", ".runner/PRD-009.json"}, {"close", ".tmp-PRD-009.json"},
 	} {
 		bad := &faulty{FS: store.NewMemory(), op: tt.op, part: tt.part}
 		f := on(t, bad, "/ws/.runner")
@@ -265,6 +273,33 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 		}
 		must(t, x.Close())
 	}
+}
+
+// TestCheckpointsThatGoBeforeTheyAreWritten: some of those that are written together
+// may have their file although the others could not be written.
+func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	bad := &faulty{FS: store.NewMemory(), op: "rename"}
+	f := on(t, bad, "/ws/.runner")
+	x := f.run()
+	var ids []string
+	for range 3 {
+		id, _ := x.Checkpoint(TriggerManual, "", nil)
+		ids = append(ids, id)
+		commit(t, x)
+	}
+	bad.part = ids[1]
+	bad.on.Store(true)
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), ids[1]) {
+		t.Errorf("the second could not be written, and it says %v", err)
+	}
+	f.read("PRD-009/checkpoints/" + ids[0] + ".json")
+	commit(t, x, CheckpointsRemoved{IDs: ids[:2]})
+	must(t, x.WriteDerived(t.Context(), true))
+	if left, err := x.checkpoints().ids(); err != nil || !slices.Equal(left, ids[2:]) {
+		t.Errorf("there are the files of %q, %v; want %q", left, err, ids[2:])
+	}
+	must(t, x.Close())
 }
 
 // TestCloseThatFails: what closing the journal says is not passed over, since

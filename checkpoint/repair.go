@@ -122,10 +122,6 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 	if err != nil {
 		return err
 	}
-	state, err := encodeState(made.State)
-	if err != nil {
-		return err
-	}
 	paths, err := x.checkpoints().paths(c.Ref.ID)
 	if err != nil {
 		return err
@@ -137,7 +133,7 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 		}
 		r.Kept = append(r.Kept, Text(kept))
 	}
-	if err := x.putCheckpoint(*made, state); err != nil {
+	if err := x.putCheckpoint(*made); err != nil {
 		return err
 	}
 	x.derived.index = 0 // `latest` may have to name another file

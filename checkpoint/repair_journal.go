@@ -115,7 +115,7 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 		return fmt.Errorf("keep the damaged journal: %w", err)
 	}
 	for id, data := range r.made {
-		if err := files.put(id, data); err != nil {
+		if err := files.put(newCheckpoint{id, [][]byte{data}}); err != nil {
 			return err
 		}
 	}

@@ -11,16 +11,23 @@ import (
 // Blobs are named bytes that never change: a name is put once. Names are of
 // letters, digits and ".", "_", "-", "%".
 type Blobs interface {
-	// Put stores the bytes under the name, whole or not at all, durable when
-	// it returns; they are given in parts that follow one another. If the name
-	// is taken, it changes nothing: fs.ErrExist.
-	Put(name string, data ...[]byte) error
+	// Put stores blobs in their order, each whole or not at all, all durable
+	// when it returns. If a name is taken, neither that blob is stored nor what
+	// follows: fs.ErrExist. It is a *WriteError that one of them could not be put;
+	// those before it may have their names, which are not known to be durable.
+	Put(blobs ...Blob) error
 	// Get returns the bytes, or fs.ErrNotExist.
 	Get(name string) ([]byte, error)
 	// List returns the names that begin with the prefix, sorted.
 	List(prefix string) ([]string, error)
 	// Delete removes a name. One that is not there is no error.
 	Delete(name string) error
+}
+
+// Blob is bytes, in parts that follow one another, and their name.
+type Blob struct {
+	Name string
+	Data [][]byte
 }
 
 // NewBlobs returns the blobs in a directory, which is made with the first Put.
@@ -31,19 +38,42 @@ type fileBlobs struct {
 	dir string
 }
 
-func (b *fileBlobs) Put(name string, data ...[]byte) error {
-	path, err := b.path(name)
-	if err != nil {
-		return err
+func (b *fileBlobs) Put(blobs ...Blob) error {
+	paths, temps := make([]string, len(blobs)), make([]string, len(blobs))
+	for i, blob := range blobs {
+		var err error
+		if paths[i], err = b.path(blob.Name); err != nil {
+			return err
+		}
+	}
+	if len(blobs) == 0 {
+		return nil
 	}
 	if err := MkdirAll(b.fs, b.dir); err != nil {
 		return err
 	}
-	temp, err := writeTemp(b.fs, path, data...)
+	i, err := sideBySide(len(blobs), func(i int) (err error) {
+		temps[i], err = writeTemp(b.fs, paths[i], blobs[i].Data...)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("put %s: %w", path, err)
+		return withdraw(b.fs, temps, &WriteError{paths[i], err})
 	}
-	err = b.fs.Link(temp, path)
+	for i, path := range paths {
+		if err := b.give(temps[i], path); err != nil {
+			return withdraw(b.fs, temps[i+1:], &WriteError{path, err})
+		}
+	}
+	if err := b.fs.SyncDir(b.dir); err != nil {
+		return &WriteError{paths[len(paths)-1], err}
+	}
+	return nil
+}
+
+// give gives a temporary file its name, if nothing has that yet. Nothing is left under
+// the other one.
+func (b *fileBlobs) give(temp, path string) error {
+	err := b.fs.Link(temp, path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		err = b.renameNew(temp, path)
 	}
@@ -51,13 +81,7 @@ func (b *fileBlobs) Put(name string, data ...[]byte) error {
 	if removed := b.fs.Remove(temp); err == nil && !errors.Is(removed, fs.ErrNotExist) {
 		err = removed
 	}
-	if err == nil {
-		err = b.fs.SyncDir(b.dir)
-	}
-	if err != nil {
-		return fmt.Errorf("put %s: %w", path, err)
-	}
-	return nil
+	return err
 }
 
 // renameNew is for file systems without hard links. Between its two steps

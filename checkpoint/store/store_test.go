@@ -52,10 +52,10 @@ func (linkless) Link(string, string) error { return errors.ErrUnsupported }
 func TestBlobsWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	b := store.NewBlobs(linkless{store.NewMemory()}, "/blobs")
-	if err := b.Put("a", []byte("one")); err != nil {
+	if err := b.Put(store.Blob{Name: "a", Data: [][]byte{[]byte("one")}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Put("a", []byte("two")); !errors.Is(err, fs.ErrExist) {
+	if err := b.Put(store.Blob{Name: "a", Data: [][]byte{[]byte("two")}}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("put twice: %v", err)
 	}
 	if data, err := b.Get("a"); err != nil || string(data) != "one" {
@@ -160,7 +160,7 @@ func TestHelpersAreDurable(t *testing.T) {
 	do(store.MkdirAll(m, "/a/c"))
 	do(store.WriteFile(m, "/a/b/file", []byte("file")))
 	do(store.Write(m, store.Name{Path: "/a/c/link", Target: "file"}))
-	do(store.NewBlobs(m, "/a/blobs").Put("blob", []byte("blob")))
+	do(store.NewBlobs(m, "/a/blobs").Put(store.Blob{Name: "blob", Data: [][]byte{[]byte("blob")}}))
 	log := store.OpenLog(m, "/a/log")
 	do(log.Append([]byte("one\n")))
 	replaced := store.OpenLog(m, "/a/replaced")

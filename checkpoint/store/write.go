@@ -123,7 +123,7 @@ func Write(fsys FS, names ...Name) error {
 	return nil
 }
 
-// WriteError says which path Write could not put something at.
+// WriteError says which path something could not be put at.
 type WriteError struct {
 	Path string
 	Err  error
@@ -156,13 +156,21 @@ func withdraw(fsys FS, temps []string, because error) error {
 	return because
 }
 
-// sideBySide calls do for each index below n, all at once: the disk makes durable
+// atOnce bounds how many things are done side by side.
+const atOnce = 32
+
+// sideBySide calls do for each index below n, at once: the disk makes durable
 // together what waits for it together. It returns the first index with an error.
 func sideBySide(n int, do func(i int) error) (int, error) {
 	errs := make([]error, n)
 	var others sync.WaitGroup
+	slots := make(chan struct{}, atOnce-1)
 	for i := 1; i < n; i++ {
-		others.Go(func() { errs[i] = do(i) })
+		slots <- struct{}{}
+		others.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = do(i)
+		})
 	}
 	errs[0] = do(0)
 	others.Wait()

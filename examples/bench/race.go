@@ -88,13 +88,15 @@ func (c contest) race(below string, log io.Writer) ([]result, error) {
 	return results, nil
 }
 
-// run measures one run.
+// run measures one run, which begins with nothing left to be written: else who makes
+// something durable would wait for what another one left to the system.
 func (c contestant) run(dir string) (sample, error) {
 	if c.prepare != nil {
 		if err := c.prepare(dir); err != nil {
 			return sample{}, fmt.Errorf("prepare: %w", err)
 		}
 	}
+	settle()
 	cmd := c.command(dir)
 	var shown, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &shown, &complaint

@@ -6,7 +6,12 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// settle has the system write what it has put off.
+func settle() { unix.Sync() }
 
 // peakMemory is the most that a process, or the largest that it waited for, had in
 // memory, in bytes. On Linux a process counts what the one that started it had: it is

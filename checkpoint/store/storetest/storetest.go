@@ -5,11 +5,13 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"prdrunner/checkpoint/store"
@@ -363,10 +365,10 @@ func TestBlobs(t *testing.T, b store.Blobs) {
 	}
 	_, err := b.Get("CP-a.json")
 	expect(t, "get what is missing", err, fs.ErrNotExist)
-	must(t, b.Put("CP-b.json", []byte("b")))
-	must(t, b.Put("CP-a.json", []byte("a")))
-	must(t, b.Put("other", nil))
-	expect(t, "put twice", b.Put("CP-a.json", []byte("x")), fs.ErrExist)
+	must(t, b.Put(blob("CP-b.json", "b")))
+	must(t, b.Put(blob("CP-a.json", "a")))
+	must(t, b.Put(blob("other", "")))
+	expect(t, "put twice", b.Put(blob("CP-a.json", "x")), fs.ErrExist)
 	if data, err := b.Get("CP-a.json"); err != nil || string(data) != "a" {
 		t.Errorf("got %q, %v", data, err)
 	}
@@ -375,15 +377,16 @@ func TestBlobs(t *testing.T, b store.Blobs) {
 	}
 	must(t, b.Delete("CP-a.json"))
 	must(t, b.Delete("CP-a.json"))
-	must(t, b.Put("CP-a.json", []byte("again")))
+	must(t, b.Put(blob("CP-a.json", "again")))
+	testManyBlobs(t, b)
 	for _, name := range []string{"", ".hidden", "../up", "a/b", `a\b`} {
-		if b.Put(name, nil) == nil {
+		if b.Put(blob(name, "")) == nil {
 			t.Errorf("put %q", name)
 		}
 	}
 	done := make(chan error)
 	for i := range 8 {
-		go func() { done <- b.Put("race", []byte{byte(i)}) }()
+		go func() { done <- b.Put(blob("race", strconv.Itoa(i))) }()
 	}
 	won := 0
 	for range 8 {
@@ -397,3 +400,35 @@ func TestBlobs(t *testing.T, b store.Blobs) {
 		t.Errorf("%d of 8 put the same name", won)
 	}
 }
+
+// testManyBlobs puts several at once: what follows a name that is taken is not stored,
+// and so are more than are written side by side.
+func testManyBlobs(t *testing.T, b store.Blobs) {
+	must(t, b.Put())
+	taken := b.Put(blob("many-0", "new"), blob("other", "changed"), blob("many-2", "new"))
+	expect(t, "put a name that is taken", taken, fs.ErrExist)
+	var failed *store.WriteError
+	if !errors.As(taken, &failed) || filepath.Base(failed.Path) != "other" {
+		t.Errorf("what could not be put is not named: %v", taken)
+	}
+	if data, err := b.Get("other"); err != nil || len(data) > 0 {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if names, err := b.List("many-"); err != nil || !slices.Equal(names, []string{"many-0"}) {
+		t.Errorf("listed %q, %v", names, err)
+	}
+	must(t, b.Delete("many-0"))
+	var many []store.Blob
+	for i := range 100 {
+		many = append(many, store.Blob{Name: fmt.Sprintf("many-%02d", i), Data: [][]byte{[]byte("number "), []byte(strconv.Itoa(i))}})
+	}
+	must(t, b.Put(many...))
+	if names, err := b.List("many-"); err != nil || len(names) != len(many) {
+		t.Errorf("listed %q, %v", names, err)
+	}
+	if data, err := b.Get("many-42"); err != nil || string(data) != "number 42" {
+		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+func blob(name, data string) store.Blob { return store.Blob{Name: name, Data: [][]byte{[]byte(data)}} }
