@@ -15,7 +15,7 @@ func backups(n sizes) []contest {
 		version++
 		return n.files.change(v.tree(), n.changed, version)
 	}
-	first := newBackup(captureFirst, n.fewRounds, n.files)
+	first := newBackup(captureFirst, n.moreRounds, n.files)
 	for i, k := range first.keepers {
 		first.contestants[i].prepare = func(dir string) error { return k.begin(vault(dir)) }
 	}
@@ -23,7 +23,7 @@ func backups(n sizes) []contest {
 		first.contest,
 		newBackup(captureUnchanged, n.manyRounds, n.files).keptBefore(nothing),
 		newBackup(captureChanged, n.fewRounds, n.files).keptBefore(change),
-		newBackup(restore, n.fewRounds, n.files).keptBefore(vault.empty),
+		newBackup(restore, n.moreRounds, n.files).keptBefore(vault.empty),
 	}
 }
 

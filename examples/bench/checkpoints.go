@@ -49,7 +49,7 @@ func pruning(n sizes) contest {
 	prune, missing := program("runner", "checkpoint", "prune", "--yes")
 	remove, noFloor := itself(removeCommand, files)
 	return contest{
-		name: pruneCheckpoints, rounds: n.fewRounds,
+		name: pruneCheckpoints, rounds: n.moreRounds,
 		shared: func(dir string) error {
 			all := filepath.Join(dir, "all")
 			if err := os.Mkdir(all, 0o755); err != nil {

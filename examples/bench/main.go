@@ -37,6 +37,7 @@ type sizes struct {
 	crowd                   crowd
 	rounds                  int
 	fewRounds               int // of contests that take minutes
+	moreRounds              int // of contests in which two rounds differ by a tenth, or by half where much is written
 	manyRounds              int // of contests that take so little that two rounds differ by a fifth
 }
 
@@ -45,7 +46,7 @@ func full() sizes {
 	return sizes{
 		wide: 10_000, fewest: 100, few: 1_000, many: 100_000, chain: 2_000,
 		inputs: 50_000, files: tree{files: 5_000, size: 20 << 10, big: 512 << 20}, changed: 50,
-		crowd: crowd{sessions: 20, each: 500}, rounds: 5, fewRounds: 3, manyRounds: 21,
+		crowd: crowd{sessions: 20, each: 500}, rounds: 5, fewRounds: 3, moreRounds: 9, manyRounds: 21,
 	}
 }
 
@@ -54,7 +55,7 @@ func small() sizes {
 	return sizes{
 		wide: 40, fewest: 5, few: 10, many: 60, chain: 30,
 		inputs: 100, files: tree{files: 40, size: 2 << 10, big: 1 << 20}, changed: 5,
-		crowd: crowd{sessions: 2, each: 25}, rounds: 1, fewRounds: 1, manyRounds: 3,
+		crowd: crowd{sessions: 2, each: 25}, rounds: 1, fewRounds: 1, moreRounds: 1, manyRounds: 3,
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 func runs(n sizes) []contest {
 	onGraphs := []string{"runner", "make", "ninja", "go-task"}
 	return []contest{
-		newRun(wide(n.wide), n.fewRounds, "runner, for_each", "runner", "make", "ninja", "go-task").and(plainFloor(n.wide), groupFloor(n.wide)),
+		newRun(wide(n.wide), n.fewRounds, "runner, for_each", "runner", "make", "ninja", "go-task").and(groupFloor(n.wide)),
+		newRun(wide(n.wide), n.moreRounds, "runner, for_each").and(plainFloor(n.wide)).named(ownCPU),
 		newRun(wide(n.few), n.fewRounds, "runner, for_each", "make", "snakemake").and(groupFloor(n.few)),
 		newRun(wide(n.many), 1, "runner, for_each", "make").and(groupFloor(n.many)),
 		newRun(wide(n.fewest), n.rounds, "runner, for_each", "make").and(groupFloor(n.fewest)),
@@ -23,6 +24,12 @@ func runs(n sizes) []contest {
 // and is the contest with more contestants.
 func (c contest) and(more ...contestant) contest {
 	c.contestants = append(c.contestants, more...)
+	return c
+}
+
+// named is the contest with another name.
+func (c contest) named(name string) contest {
+	c.name = name
 	return c
 }
 

@@ -56,7 +56,7 @@ func targets(n sizes) []target {
 		{"memory of as many", " MB", 600, figure(megabytes, more, each), nil},
 		{"memory, for_each", " MB", 80, figure(megabytes, run, each), nil},
 		{"memory, blocks", " MB", 170, figure(megabytes, run, "runner"), nil},
-		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(run, each, n.wide), nil},
+		{"own CPU a workstream, above the floor", " µs", 150, aboveFloor(ownCPU, each, n.wide), nil},
 		{"bytes written a boundary, to those of a small run", "", 1, growth(n, each), growth(n, recordFloorName)},
 		{"fsyncs a boundary, in a chain", "", 1, aBoundary(fsyncs, durableChain, "runner", n.chain), nil},
 		{"fsyncs a boundary, side by side", "", 0.1, aBoundary(fsyncs, durableWide, each, n.wide), nil},
@@ -150,6 +150,7 @@ func aboveFloor(contest, who string, steps int) func(r report) (float64, bool) {
 
 // The names of contests, and of contestants, that targets are about.
 const (
+	ownCPU           = "own CPU"
 	planDone         = "plan done"
 	planInputs       = "plan inputs"
 	validateLong     = "validate"
