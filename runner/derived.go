@@ -56,11 +56,14 @@ func (l *loop) show(c checkpoint.Commit) {
 	}
 }
 
-// derive writes the PRD document when its interval has passed.
-func (l *loop) derive() {
-	if l.fatal == nil && l.x.DocumentDue() {
+// derive writes the PRD document when its interval has passed, and reports whether it
+// has.
+func (l *loop) derive() bool {
+	due := l.fatal == nil && l.x.DocumentDue()
+	if due {
 		l.writeDerived(false)
 	}
+	return due
 }
 
 // writeDerived writes checkpoint files and documents, of what is durable alone,

@@ -114,10 +114,15 @@ func (l *loop) cycle(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
 	l.turn.finished = finished
-	for l.advance() {
+	for l.progress() {
 		l.await(inbox.C)
-		l.derive()
 	}
+}
+
+// progress starts and records what can be, and writes the document only then, since
+// what is started need not wait for that. It reports false when the cycle is over.
+func (l *loop) progress() bool {
+	return l.advance() && (!l.derive() || l.advance())
 }
 
 // advance starts and records what can be, until there is something to wait for. It
@@ -131,7 +136,6 @@ func (l *loop) advance() bool {
 		if !l.commit() {
 			return true
 		}
-		l.derive()
 	}
 }
 

@@ -94,8 +94,7 @@ func (l *loop) takeTurn(then func()) job {
 	}
 	l.turn.lent = true
 	then()
-	l.derive()
-	wake := !l.advance() || len(l.turn.late) > 0
+	wake := !l.progress() || len(l.turn.late) > 0
 	own := l.turn.own
 	l.turn.lent, l.turn.own = false, nil
 	<-l.turn.held
