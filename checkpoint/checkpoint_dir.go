@@ -136,13 +136,24 @@ func (c newCheckpoint) size() int {
 // put writes the files of checkpoints, which become durable together. One that is there
 // stays as it is. It is a *store.WriteError that one can't be written.
 func (d checkpointDir) put(checkpoints ...newCheckpoint) error {
+	names, err := d.names(checkpoints...)
+	if err != nil {
+		return err
+	}
+	return store.Write(d.fs, names...)
+}
+
+// names returns what put writes.
+func (d checkpointDir) names(checkpoints ...newCheckpoint) ([]store.Name, error) {
 	var blobs []store.Blob
+	there := false
 	for _, c := range checkpoints {
-		there, err := d.paths(c.id)
+		paths, err := d.paths(c.id)
 		if err != nil {
-			return &store.WriteError{Path: filepath.Join(d.dir, d.newName(c.id)), Err: err}
+			return nil, &store.WriteError{Path: filepath.Join(d.dir, d.newName(c.id)), Err: err}
 		}
-		if len(there) > 0 {
+		if len(paths) > 0 {
+			there = true
 			continue
 		}
 		name := d.newName(c.id)
@@ -151,17 +162,16 @@ func (d checkpointDir) put(checkpoints ...newCheckpoint) error {
 		}
 		data, err := d.encode(name, c.json...)
 		if err != nil {
-			return &store.WriteError{Path: filepath.Join(d.dir, name), Err: err}
+			return nil, &store.WriteError{Path: filepath.Join(d.dir, name), Err: err}
 		}
 		blobs = append(blobs, store.Blob{Name: name, Data: data})
 	}
-	if err := d.blobs().Put(blobs...); err != nil || len(blobs) == len(checkpoints) {
-		return err
+	if there { // under a name that may not be durable
+		if err := d.fs.SyncDir(d.dir); err != nil {
+			return nil, &store.WriteError{Path: d.dir, Err: err}
+		}
 	}
-	if err := d.fs.SyncDir(d.dir); err != nil { // whose names may not be durable
-		return &store.WriteError{Path: d.dir, Err: err}
-	}
-	return nil
+	return d.blobs().Names(blobs...)
 }
 
 // newName is the name that a checkpoint's file is given now.

@@ -175,9 +175,9 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	return nil
 }
 
-// writeDue writes the checkpoint files that were put off, folding the base
-// forward on the way. It can be repeated after an error: the base never
-// passes a commit whose files are not encoded.
+// writeDue encodes the checkpoint files that were put off, folding the base forward
+// on the way, and leaves the last of them to be written with the heads. It can be
+// repeated after an error: the base never passes a commit whose files are not encoded.
 func (x *Session) writeDue() error {
 	d := &x.derived
 	for len(d.since) > 0 {
@@ -197,7 +197,7 @@ func (x *Session) writeDue() error {
 		}
 	}
 	d.since = nil
-	return x.writeEncoded()
+	return nil
 }
 
 // encodeCheckpoints encodes the files of a commit's checkpoints; the base stands
@@ -234,19 +234,28 @@ func (x *Session) encodeCheckpoints(c Commit) error {
 	return nil
 }
 
-// writeEncoded writes what is encoded, but what is not due any more.
+// writeEncoded writes what is encoded.
 func (x *Session) writeEncoded() error {
-	d := &x.derived
-	due := slices.DeleteFunc(slices.Clone(d.encoded), func(c newCheckpoint) bool { return !d.due[c.id] })
-	if err := x.checkpoints().put(due...); err != nil {
+	if err := x.checkpoints().put(x.derived.toWrite()...); err != nil {
 		return derivedError(err)
 	}
-	for _, c := range due {
+	x.wroteEncoded()
+	return nil
+}
+
+// toWrite is what is encoded, but what is not due any more.
+func (d *derived) toWrite() []newCheckpoint {
+	return slices.DeleteFunc(slices.Clone(d.encoded), func(c newCheckpoint) bool { return !d.due[c.id] })
+}
+
+// wroteEncoded notes that what is encoded has been written.
+func (x *Session) wroteEncoded() {
+	d := &x.derived
+	for _, c := range d.toWrite() {
 		delete(d.due, c.id)
 		x.live.files.forget(c.id)
 	}
 	d.encoded, d.size = nil, 0
-	return nil
 }
 
 // putCheckpoint writes the file of a checkpoint.
@@ -296,15 +305,28 @@ func (x *Session) writeLost() error {
 }
 
 // writeHeads writes what tells of the session as a whole: the index of its
-// checkpoints, the link to the newest one, and the document.
+// checkpoints, the link to the newest one, and the document. What is encoded is
+// written with it, since flushes that wait together cost little more than one.
 func (x *Session) writeHeads() error {
-	index, latest, err := x.index()
+	files, err := x.checkpoints().names(x.derived.toWrite()...)
+	if err != nil {
+		return derivedError(err)
+	}
+	index, latest, err := x.index(files)
 	if err != nil {
 		return err
 	}
-	if err := x.writeDocument(index...); err != nil {
+	err = x.writeDocument(slices.Concat(files, index)...)
+	if err != nil && len(files) > 0 { // one of them must not keep the others from being written
+		if err := x.writeEncoded(); err != nil {
+			return err
+		}
+		return x.writeHeads()
+	}
+	if err != nil {
 		return err
 	}
+	x.wroteEncoded()
 	if len(index) > 0 {
 		x.derived.index, x.derived.latest = x.acked, latest
 	}
@@ -312,8 +334,9 @@ func (x *Session) writeHeads() error {
 }
 
 // index returns the index of the checkpoints, and the link to the newest one, where
-// they are not on disk as they should be, and what the link names then.
-func (x *Session) index() (names []store.Name, latest string, err error) {
+// they are not on disk as they should be, and what the link names then, which may be
+// one of the files that are written before.
+func (x *Session) index(before []store.Name) (names []store.Name, latest string, err error) {
 	d := &x.derived
 	if d.index == x.acked || len(x.live.state.Checkpoints) == 0 && d.index == 0 {
 		return nil, "", nil
@@ -324,7 +347,7 @@ func (x *Session) index() (names []store.Name, latest string, err error) {
 		return nil, "", err
 	}
 	path := x.store.manifestPath(x.prd)
-	if latest, err = x.latestTarget(m.Latest); err != nil {
+	if latest, err = x.latestTarget(m.Latest, before); err != nil {
 		return nil, "", &DerivedError{path, err}
 	}
 	names = []store.Name{{Path: path, Data: [][]byte{data}}}
@@ -335,10 +358,16 @@ func (x *Session) index() (names []store.Name, latest string, err error) {
 }
 
 // latestTarget is what the link names that is for people, "" for no link.
-func (x *Session) latestTarget(id string) (string, error) {
+func (x *Session) latestTarget(id string, before []store.Name) (string, error) {
 	// Links need a privilege on Windows, and `latest` is a convenience.
 	if id == "" || runtime.GOOS == "windows" {
 		return x.derived.latest, nil
+	}
+	for _, n := range before {
+		name := filepath.Base(n.Path)
+		if of, _ := checkpointOf(name); of == id {
+			return filepath.Join(checkpointsDir, name), nil
+		}
 	}
 	file, err := x.checkpoints().locate(id)
 	return filepath.Join(checkpointsDir, filepath.Base(file)), err

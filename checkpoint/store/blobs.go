@@ -16,6 +16,9 @@ type Blobs interface {
 	// follows: fs.ErrExist. It is a *WriteError that one of them could not be put;
 	// those before it may have their names, which are not known to be durable.
 	Put(blobs ...Blob) error
+	// Names returns what Put writes, for who has Write write more with it. It
+	// changes nothing under the names.
+	Names(blobs ...Blob) ([]Name, error)
 	// Get returns the bytes, or fs.ErrNotExist.
 	Get(name string) ([]byte, error)
 	// List returns the names that begin with the prefix, sorted.
@@ -39,58 +42,26 @@ type fileBlobs struct {
 }
 
 func (b *fileBlobs) Put(blobs ...Blob) error {
-	paths, temps := make([]string, len(blobs)), make([]string, len(blobs))
+	names, err := b.Names(blobs...)
+	if err != nil {
+		return err
+	}
+	return Write(b.fs, names...)
+}
+
+func (b *fileBlobs) Names(blobs ...Blob) ([]Name, error) {
+	names := make([]Name, len(blobs))
 	for i, blob := range blobs {
-		var err error
-		if paths[i], err = b.path(blob.Name); err != nil {
-			return err
+		path, err := b.path(blob.Name)
+		if err != nil {
+			return nil, err
 		}
+		names[i] = Name{Path: path, Data: blob.Data, New: true}
 	}
 	if len(blobs) == 0 {
-		return nil
+		return nil, nil
 	}
-	if err := MkdirAll(b.fs, b.dir); err != nil {
-		return err
-	}
-	i, err := sideBySide(len(blobs), func(i int) (err error) {
-		temps[i], err = writeTemp(b.fs, paths[i], blobs[i].Data...)
-		return err
-	})
-	if err != nil {
-		return withdraw(b.fs, temps, &WriteError{paths[i], err})
-	}
-	for i, path := range paths {
-		if err := b.give(temps[i], path); err != nil {
-			return withdraw(b.fs, temps[i+1:], &WriteError{path, err})
-		}
-	}
-	if err := b.fs.SyncDir(b.dir); err != nil {
-		return &WriteError{paths[len(paths)-1], err}
-	}
-	return nil
-}
-
-// give gives a temporary file its name, if nothing has that yet. Nothing is left under
-// the other one.
-func (b *fileBlobs) give(temp, path string) error {
-	err := b.fs.Link(temp, path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = b.renameNew(temp, path)
-	}
-	// After a successful rename there is nothing left to remove.
-	if removed := b.fs.Remove(temp); err == nil && !errors.Is(removed, fs.ErrNotExist) {
-		err = removed
-	}
-	return err
-}
-
-// renameNew is for file systems without hard links. Between its two steps
-// another process could take the name; there, the lock must keep it away.
-func (b *fileBlobs) renameNew(temp, path string) error {
-	if _, err := b.fs.Lstat(path); err == nil {
-		return fs.ErrExist
-	}
-	return b.fs.Rename(temp, path)
+	return names, MkdirAll(b.fs, b.dir)
 }
 
 func (b *fileBlobs) Get(name string) ([]byte, error) {

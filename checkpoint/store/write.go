@@ -90,6 +90,7 @@ type Name struct {
 	Path   string
 	Data   [][]byte // in parts that follow one another
 	Target string
+	New    bool // nothing that has the name is replaced: fs.ErrExist
 }
 
 // Write puts files and links at their paths, replacing what has the name: each
@@ -98,6 +99,9 @@ type Name struct {
 // before the first of them has its name. It is a *WriteError that one of them could not
 // be put there; those before it may have their names, which are not known to be durable.
 func Write(fsys FS, names ...Name) error {
+	if len(names) == 0 {
+		return nil
+	}
 	temps := make([]string, len(names))
 	i, err := sideBySide(len(names), func(i int) (err error) {
 		temps[i], err = names[i].prepare(fsys)
@@ -108,7 +112,7 @@ func Write(fsys FS, names ...Name) error {
 	}
 	var dirs, last []string
 	for i, n := range names {
-		if err := fsys.Rename(temps[i], n.Path); err != nil {
+		if err := n.give(fsys, temps[i]); err != nil {
 			return withdraw(fsys, temps[i:], &WriteError{n.Path, err})
 		}
 		if dir := filepath.Dir(n.Path); !slices.Contains(dirs, dir) {
@@ -144,6 +148,31 @@ func (n Name) prepare(fsys FS) (temp string, err error) {
 		return "", err
 	}
 	return temp, nil
+}
+
+// give gives the name to what was made for it.
+func (n Name) give(fsys FS, temp string) error {
+	if !n.New {
+		return fsys.Rename(temp, n.Path)
+	}
+	err := fsys.Link(temp, n.Path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = renameNew(fsys, temp, n.Path)
+	}
+	// After a successful rename there is nothing left to remove.
+	if removed := fsys.Remove(temp); err == nil && !errors.Is(removed, fs.ErrNotExist) {
+		err = removed
+	}
+	return err
+}
+
+// renameNew is for file systems without hard links. Between its two steps
+// another process could take the name; there, the lock must keep it away.
+func renameNew(fsys FS, from, to string) error {
+	if _, err := fsys.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return fsys.Rename(from, to)
 }
 
 // withdraw removes what is given no name, because of an error, which it returns.

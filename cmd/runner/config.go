@@ -38,7 +38,7 @@ type config struct {
 	IDPattern     *regexp.Regexp `mapstructure:"-"`
 	IDPatternText string         `mapstructure:"id_pattern"`
 
-	settings []setting // every key, in the order of the table
+	settings func() []setting // every key, in the order of the table
 }
 
 // checkpointConfig is the section `checkpoint`.
@@ -154,8 +154,11 @@ func mergeLayers(layers []layer, problems *configError) (*config, error) {
 	if sources["on_conflict"] == "default" {
 		cfg.OnConflict = "" // nobody has chosen, which leaves edits after a gate failed to that gate
 	}
-	for _, k := range configKeys() {
-		cfg.settings = append(cfg.settings, setting{Key: k.name, Value: v.Get(k.name), Source: checkpoint.Text(sources[k.name])})
+	cfg.settings = func() (settings []setting) {
+		for _, k := range configKeys() {
+			settings = append(settings, setting{Key: k.name, Value: v.Get(k.name), Source: checkpoint.Text(sources[k.name])})
+		}
+		return settings
 	}
 	return cfg, nil
 }
@@ -240,6 +243,12 @@ func flagEntries(env *environment) []configEntry {
 // environmentEntries are the values of PRDRUNNER_* variables, but of those
 // that set variables of a pipeline.
 func environmentEntries(env *environment, problems *configError) []configEntry {
+	ours := slices.DeleteFunc(slices.Clone(env.environ), func(assignment string) bool {
+		return !strings.HasPrefix(assignment, environmentPrefix) || strings.HasPrefix(assignment, variablePrefix)
+	})
+	if len(ours) == 0 {
+		return nil
+	}
 	names := make(map[string]string)
 	for _, k := range configKeys() {
 		for _, spelling := range spellings(k.name) {
@@ -247,11 +256,8 @@ func environmentEntries(env *environment, problems *configError) []configEntry {
 		}
 	}
 	var entries []configEntry
-	for _, assignment := range env.environ {
+	for _, assignment := range ours {
 		name, value, _ := strings.Cut(assignment, "=")
-		if !strings.HasPrefix(name, environmentPrefix) || strings.HasPrefix(name, variablePrefix) {
-			continue
-		}
 		key, known := names[name]
 		switch {
 		case !known:

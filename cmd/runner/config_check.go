@@ -46,6 +46,9 @@ func (e *configError) addNear(where, problem, near string) {
 
 // checkEntries checks what one source says against the table of keys.
 func checkEntries(entries []configEntry, problems *configError) layer {
+	if len(entries) == 0 {
+		return layer{}
+	}
 	l := layer{values: make(map[string]any), sources: make(map[string]string)}
 	known := make(map[string]configKey)
 	for _, k := range configKeys() {
@@ -55,7 +58,7 @@ func checkEntries(entries []configEntry, problems *configError) layer {
 		name := canonical(entry.key)
 		key, isKey := known[name]
 		switch {
-		case !isKey && isSection(name):
+		case !isKey && isSection(name, known):
 			if entry.value != nil && entry.value != (section{}) {
 				problems.addf(entry.where, "%s holds other keys and takes no value itself", entry.key)
 			}
@@ -80,9 +83,14 @@ func checkEntries(entries []configEntry, problems *configError) layer {
 	return l
 }
 
-// isSection reports whether keys of the table begin with the given name.
-func isSection(name string) bool {
-	return slices.ContainsFunc(configKeys(), func(k configKey) bool { return strings.HasPrefix(k.name, name+".") })
+// isSection reports whether known keys begin with the given name.
+func isSection(name string, known map[string]configKey) bool {
+	for key := range known {
+		if strings.HasPrefix(key, name+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // nearestKey finds the key that was meant: one with the same last part

@@ -54,7 +54,7 @@ func runConfig(_ context.Context, o configOptions) error {
 	if err != nil {
 		return err
 	}
-	return showSettings(o, cfg.settings, func(s setting) string { return string(s.Source) })
+	return showSettings(o, cfg.settings(), func(s setting) string { return string(s.Source) })
 }
 
 func showDefaults(o configOptions) error {
