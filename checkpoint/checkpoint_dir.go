@@ -125,35 +125,38 @@ type newCheckpoint struct {
 	json [][]byte // in parts that follow one another
 }
 
-func (c newCheckpoint) size() int {
-	size := 0
-	for _, part := range c.json {
-		size += len(part)
-	}
-	return size
-}
+func (c newCheckpoint) size() int { return store.Name{Data: c.json}.Size() }
 
 // put writes the files of checkpoints, which become durable together. One that is there
 // stays as it is. It is a *store.WriteError that one can't be written.
 func (d checkpointDir) put(checkpoints ...newCheckpoint) error {
-	names, err := d.names(checkpoints...)
+	blobs, err := d.missing(checkpoints)
 	if err != nil {
 		return err
 	}
-	return store.Write(d.fs, names...)
+	return d.blobs().Put(blobs...)
 }
 
 // names returns what put writes.
 func (d checkpointDir) names(checkpoints ...newCheckpoint) ([]store.Name, error) {
+	blobs, err := d.missing(checkpoints)
+	if err != nil {
+		return nil, err
+	}
+	return d.blobs().Names(blobs...)
+}
+
+// missing returns the files that are not there, and makes durable that others are.
+func (d checkpointDir) missing(checkpoints []newCheckpoint) ([]store.Blob, error) {
 	var blobs []store.Blob
-	there := false
+	there := ""
 	for _, c := range checkpoints {
 		paths, err := d.paths(c.id)
 		if err != nil {
 			return nil, &store.WriteError{Path: filepath.Join(d.dir, d.newName(c.id)), Err: err}
 		}
 		if len(paths) > 0 {
-			there = true
+			there = paths[0]
 			continue
 		}
 		name := d.newName(c.id)
@@ -166,12 +169,12 @@ func (d checkpointDir) names(checkpoints ...newCheckpoint) ([]store.Name, error)
 		}
 		blobs = append(blobs, store.Blob{Name: name, Data: data})
 	}
-	if there { // under a name that may not be durable
+	if there != "" {
 		if err := d.fs.SyncDir(d.dir); err != nil {
-			return nil, &store.WriteError{Path: d.dir, Err: err}
+			return nil, &store.WriteError{Path: there, Err: err}
 		}
 	}
-	return d.blobs().Names(blobs...)
+	return blobs, nil
 }
 
 // newName is the name that a checkpoint's file is given now.

@@ -22,8 +22,9 @@ const (
 	documentRate     = 160 << 10 // bytes a second
 )
 
-// encodedMost is how many bytes of checkpoint files are put off, at most, so that they
-// become durable together: each flush by itself costs more than it takes to write them.
+// encodedMost is from how many bytes on checkpoint files are not put off any more so
+// that they become durable together: each flush by itself costs more than it takes to
+// write little.
 const encodedMost = 1 << 20
 
 // errNotDurable says that something is derived from what a power cut may undo.
@@ -123,17 +124,16 @@ func (d *derived) pass() {
 func (d *derived) drop(ids []string, files *tracker) {
 	for _, id := range ids {
 		files.forget(id)
-		none := d.lost[id] || d.due[id] && !d.isEncoded(id)
-		delete(d.due, id)
-		delete(d.lost, id)
-		if !none {
+		if !d.due[id] || d.isEncoded(id) {
 			d.unkept = append(d.unkept, id)
 		}
+		delete(d.due, id)
+		delete(d.lost, id)
 	}
 }
 
-// isEncoded reports whether a checkpoint has been tried to be written, so that it may
-// have a file although it is due.
+// isEncoded reports whether a checkpoint is encoded, so that it may have a file although
+// it is due: what has its name is still due where the disk could not take it in.
 func (d *derived) isEncoded(id string) bool {
 	return slices.ContainsFunc(d.encoded, func(c newCheckpoint) bool { return c.id == id })
 }
@@ -141,7 +141,10 @@ func (d *derived) isEncoded(id string) bool {
 // DocumentDue reports whether WriteDerived would write the document without
 // being forced to: it is not written at each boundary that nobody waits for.
 func (x *Session) DocumentDue() bool {
-	return x.live != nil && x.store.o.Now().Sub(x.derived.at).Abs() >= max(documentInterval, x.derived.rest)
+	if x.live == nil || x.derived.written == x.acked && !x.Unacknowledged() {
+		return false
+	}
+	return x.store.o.Now().Sub(x.derived.at).Abs() >= max(documentInterval, x.derived.rest)
 }
 
 // WriteDerived brings what is derived up to the state: the checkpoint files
@@ -181,6 +184,11 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 func (x *Session) writeDue() error {
 	d := &x.derived
 	for len(d.since) > 0 {
+		if d.size >= encodedMost {
+			if err := x.writeEncoded(); err != nil {
+				return err
+			}
+		}
 		c := d.since[0]
 		if err := d.reach(c); err != nil {
 			return err
@@ -189,12 +197,6 @@ func (x *Session) writeDue() error {
 			return err
 		}
 		d.pass()
-		if d.size < encodedMost {
-			continue
-		}
-		if err := x.writeEncoded(); err != nil {
-			return err
-		}
 	}
 	d.since = nil
 	return nil
@@ -236,11 +238,23 @@ func (x *Session) encodeCheckpoints(c Commit) error {
 
 // writeEncoded writes what is encoded.
 func (x *Session) writeEncoded() error {
-	if err := x.checkpoints().put(x.derived.toWrite()...); err != nil {
+	files := x.derived.toWrite()
+	if err := x.checkpoints().put(files...); err != nil {
+		x.writeApart()
 		return derivedError(err)
 	}
-	x.wroteEncoded()
+	x.wrote(files...)
 	return nil
+}
+
+// writeApart writes one by one what could not be written together, so that one file
+// does not keep the others from being written. What can't be is due as before.
+func (x *Session) writeApart() {
+	for _, c := range x.derived.toWrite() {
+		if x.checkpoints().put(c) == nil {
+			x.wrote(c)
+		}
+	}
 }
 
 // toWrite is what is encoded, but what is not due any more.
@@ -248,14 +262,17 @@ func (d *derived) toWrite() []newCheckpoint {
 	return slices.DeleteFunc(slices.Clone(d.encoded), func(c newCheckpoint) bool { return !d.due[c.id] })
 }
 
-// wroteEncoded notes that what is encoded has been written.
-func (x *Session) wroteEncoded() {
+// wrote notes that checkpoints have been written, and forgets what need not be any more.
+func (x *Session) wrote(checkpoints ...newCheckpoint) {
 	d := &x.derived
-	for _, c := range d.toWrite() {
+	for _, c := range checkpoints {
 		delete(d.due, c.id)
 		x.live.files.forget(c.id)
 	}
-	d.encoded, d.size = nil, 0
+	d.encoded, d.size = d.toWrite(), 0
+	for _, c := range d.encoded {
+		d.size += c.size()
+	}
 }
 
 // putCheckpoint writes the file of a checkpoint.
@@ -283,6 +300,13 @@ func (x *Session) SkipDerived() []string {
 	d := &x.derived
 	ids := slices.Sorted(maps.Keys(d.due))
 	ids = append(ids, slices.Sorted(maps.Keys(d.lost))...)
+	for _, c := range d.toWrite() { // which may have a file
+		d.unkept = append(d.unkept, c.id)
+	}
+	d.encoded, d.size = nil, 0
+	for _, id := range ids {
+		x.live.files.forget(id)
+	}
 	clear(d.due)
 	clear(d.lost)
 	return ids
@@ -308,7 +332,8 @@ func (x *Session) writeLost() error {
 // checkpoints, the link to the newest one, and the document. What is encoded is
 // written with it, since flushes that wait together cost little more than one.
 func (x *Session) writeHeads() error {
-	files, err := x.checkpoints().names(x.derived.toWrite()...)
+	due := x.derived.toWrite()
+	files, err := x.checkpoints().names(due...)
 	if err != nil {
 		return derivedError(err)
 	}
@@ -316,17 +341,11 @@ func (x *Session) writeHeads() error {
 	if err != nil {
 		return err
 	}
-	err = x.writeDocument(slices.Concat(files, index)...)
-	if err != nil && len(files) > 0 { // one of them must not keep the others from being written
-		if err := x.writeEncoded(); err != nil {
-			return err
-		}
-		return x.writeHeads()
-	}
-	if err != nil {
+	if err := x.writeDocument(slices.Concat(files, index)...); err != nil {
+		x.writeApart()
 		return err
 	}
-	x.wroteEncoded()
+	x.wrote(due...)
 	if len(index) > 0 {
 		x.derived.index, x.derived.latest = x.acked, latest
 	}
@@ -376,7 +395,7 @@ func (x *Session) latestTarget(id string, before []store.Name) (string, error) {
 // writeDocument writes the document, and what is to have its name before that does.
 func (x *Session) writeDocument(before ...store.Name) error {
 	d := &x.derived
-	names, size, began := before, 0, x.store.o.Now()
+	names, size, all, began := before, 0, 0, x.store.o.Now()
 	if d.written != x.acked {
 		data, err := NewDocument(x.live.state).Encode()
 		if err != nil {
@@ -388,6 +407,9 @@ func (x *Session) writeDocument(before ...store.Name) error {
 	if len(names) == 0 {
 		return nil
 	}
+	for _, n := range names {
+		all += n.Size()
+	}
 	if err := store.Write(x.store.fs, names...); err != nil {
 		d.at = x.store.o.Now() // not again at once
 		return derivedError(err)
@@ -396,7 +418,8 @@ func (x *Session) writeDocument(before ...store.Name) error {
 		return nil // the document is as it was
 	}
 	d.written, d.at = x.acked, x.store.o.Now()
-	d.rest = max(documentShare*d.at.Sub(began), time.Duration(size)*time.Second/documentRate)
+	took := time.Duration(float64(d.at.Sub(began)) * float64(size) / float64(all)) // its part, by bytes
+	d.rest = max(documentShare*took, time.Duration(size)*time.Second/documentRate)
 	return nil
 }
 

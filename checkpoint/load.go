@@ -12,6 +12,7 @@ import (
 type Snapshot struct {
 	State      *State         // what the next owner goes on from, with a rescue copy; nil: there is only a document written by hand
 	Owner      *Holder        // nil: nobody holds the lock
+	Unclean    bool           // the last owner did not let go of it, so that not all that is derived may be there
 	Logs       string         // the directory of its logs
 	Document   *Document      // nil: not written yet
 	TornBytes  int            // of a write that was cut short, or, with an owner, goes on right now
@@ -24,7 +25,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}
-	owner, err := s.Owner(prd)
+	note, err := readNote(s.fs, s.lockPath(prd))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,8 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap.Owner, snap.Logs = owner, s.LogsDir(prd)
+	snap.Owner, snap.Logs = s.owner(prd, note), s.LogsDir(prd)
+	snap.Unclean = note != nil && snap.Owner == nil
 	snap.Import, err = s.PendingImport(prd)
 	return snap, err
 }
@@ -42,11 +44,16 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 // one that this machine knows nothing of, only the lock tells, which outlives
 // nobody: it is tried.
 func (s *Store) Owner(prd string) (*Holder, error) {
-	h, err := readNote(s.fs, s.lockPath(prd))
-	if err != nil || h == nil || h.gone() || !h.here() && s.isFree(prd) {
-		return nil, err
+	note, err := readNote(s.fs, s.lockPath(prd))
+	return s.owner(prd, note), err
+}
+
+// owner returns whom the note in the lock file of a PRD names, if that is who holds it.
+func (s *Store) owner(prd string, note *Holder) *Holder {
+	if note == nil || note.gone() || !note.here() && s.isFree(prd) {
+		return nil
 	}
-	return h, nil
+	return note
 }
 
 // isFree reports whether nobody holds the lock of a PRD. For a moment it is

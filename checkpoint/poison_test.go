@@ -20,6 +20,7 @@ type faulty struct {
 	on   atomic.Bool
 	op   string
 	part string // of the names that fail
+	most int32  // how often they do; 0: always
 	used atomic.Int32
 }
 
@@ -27,8 +28,8 @@ func (f *faulty) fails(op, name string) bool {
 	if !f.on.Load() || op != f.op || !strings.Contains(name, f.part) {
 		return false
 	}
-	f.used.Add(1)
-	return true
+	used := f.used.Add(1)
+	return f.most == 0 || used <= f.most
 }
 
 func (f *faulty) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
@@ -275,14 +276,12 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 	}
 }
 
-// TestCheckpointsThatGoBeforeTheyAreWritten: some of those that are written together
-// may have their file although the others could not be written.
-func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
-	t.Parallel()
-	bad := &faulty{FS: store.NewMemory(), op: "rename"}
-	f := on(t, bad, "/ws/.runner")
-	x := f.run()
-	var ids []string
+// threeDue has three checkpoints that are due, on a disk where one operation is going
+// to fail for what names the second.
+func threeDue(t *testing.T, op string) (bad *faulty, x *Session, ids []string) {
+	t.Helper()
+	bad = &faulty{FS: store.NewMemory(), op: op}
+	x = on(t, bad, "/ws/.runner").run()
 	for range 3 {
 		id, _ := x.Checkpoint(TriggerManual, "", nil)
 		ids = append(ids, id)
@@ -290,16 +289,135 @@ func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 	}
 	bad.part = ids[1]
 	bad.on.Store(true)
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), ids[1]) {
-		t.Errorf("the second could not be written, and it says %v", err)
+	return bad, x, ids
+}
+
+// wantFiles holds a session to the files of its checkpoints, and to having nothing left
+// to write or to remove.
+func wantFiles(t *testing.T, x *Session, want ...string) {
+	t.Helper()
+	left, err := x.checkpoints().ids()
+	if slices.Sort(want); err != nil || !slices.Equal(left, want) {
+		t.Errorf("there are the files of %q, %v; want %q", left, err, want)
 	}
-	f.read("PRD-009/checkpoints/" + ids[0] + ".json")
-	commit(t, x, CheckpointsRemoved{IDs: ids[:2]})
-	must(t, x.WriteDerived(t.Context(), true))
-	if left, err := x.checkpoints().ids(); err != nil || !slices.Equal(left, ids[2:]) {
-		t.Errorf("there are the files of %q, %v; want %q", left, err, ids[2:])
+	if d := x.derived; len(d.due)+len(d.encoded)+d.size+len(d.unkept)+len(x.live.files.files) > 0 {
+		t.Errorf("%d are due, %d encoded in %d bytes, %d to go, %d tracked", len(d.due), len(d.encoded), d.size, len(d.unkept), len(x.live.files.files))
 	}
-	must(t, x.Close())
+}
+
+// TestCheckpointsThatGoBeforeTheyAreWritten: what could not be written with others is
+// not written any more.
+func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"sync", "rename", "syncdir"} {
+		bad, x, ids := threeDue(t, op)
+		if op == "syncdir" { // all have their names by then
+			bad.part = "checkpoints"
+		}
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || !strings.Contains(err.Error(), bad.part) {
+			t.Errorf("%s: the second could not be written, and it says %v", op, err)
+		}
+		bad.on.Store(false)
+		commit(t, x, CheckpointsRemoved{IDs: ids[:2]})
+		must(t, x.WriteDerived(t.Context(), true))
+		wantFiles(t, x, ids[2])
+		must(t, x.Close())
+	}
+}
+
+// TestSkippedCheckpoints: one that can't be written does not keep the others from being
+// written, and leaves nothing behind.
+func TestSkippedCheckpoints(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"sync", "rename", "syncdir"} {
+		bad, x, ids := threeDue(t, op)
+		skipped := ids[1:2]
+		if op == "syncdir" {
+			bad.part, skipped = "checkpoints", slices.Sorted(slices.Values(ids))
+		}
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+			t.Errorf("%s: the second could not be written, and it says %v", op, err)
+		}
+		if got := x.SkipDerived(); !slices.Equal(got, skipped) {
+			t.Errorf("%s: %q are given up, want %q", op, got, skipped)
+		}
+		bad.on.Store(false)
+		commit(t, x, CheckpointSkipped{IDs: skipped})
+		must(t, x.WriteDerived(t.Context(), true))
+		wantFiles(t, x, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(skipped, id) })...)
+		must(t, x.Close())
+	}
+}
+
+// TestOneFailureIsTold: a disk that fails now and then may soon fail for good.
+func TestOneFailureIsTold(t *testing.T) {
+	t.Parallel()
+	for op, part := range map[string]string{"sync": "checkpoints/.tmp", "rename": "checkpoints/CP-", "syncdir": "checkpoints", "write": ".tmp-manifest", "close": ".tmp-PRD-009.json"} {
+		bad, x, ids := threeDue(t, op)
+		bad.part, bad.most = part, 1
+		if op == "rename" {
+			bad.most = 2 // what can't be linked is renamed
+		}
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+			t.Errorf("%s failed once, and it says %v", op, err)
+		}
+		must(t, x.WriteDerived(t.Context(), true))
+		wantFiles(t, x, ids...)
+		must(t, x.Close())
+	}
+}
+
+// TestManyCheckpointsAreWritten: also where they are not all put off to the end, and
+// whatever fails on the way.
+func TestManyCheckpointsAreWritten(t *testing.T) {
+	t.Parallel()
+	for fail := range 6 {
+		for _, op := range []string{"rename", "sync", "syncdir"} {
+			bad := &faulty{FS: store.NewMemory(), op: op}
+			x := lockPRD(t, on(t, bad, "/ws/.runner").open(), "PRD-009")
+			must(t, x.Start(startedOf("PRD-009", "S1", 6000)))
+			var ids []string
+			made := func() {
+				id, _ := x.Checkpoint(TriggerManual, "", nil)
+				ids = append(ids, id)
+			}
+			for i, w := range x.State().Phases[0].Workstreams[:12] {
+				x.Add(WorkstreamStarted{Workstream: w.Name, Attempt: 1}, WorkstreamCompleted{Workstream: w.Name, Work: &Work{Attempt: 1}})
+				if i%2 == 0 {
+					made()
+				}
+				commit(t, x)
+			}
+			bad.part = ids[fail]
+			if op == "syncdir" {
+				bad.part = "checkpoints"
+			}
+			bad.on.Store(true)
+			for range 3 {
+				if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+					t.Errorf("%s %d: it says %v", op, fail, err)
+				}
+				made()
+				commit(t, x)
+			}
+			if one := len(x.derived.encoded[0].json[1]); x.derived.size > encodedMost+2*one {
+				t.Errorf("%s %d: %d bytes are kept to be written", op, fail, x.derived.size)
+			}
+			bad.on.Store(false)
+			must(t, x.WriteDerived(t.Context(), true))
+			wantFiles(t, x, ids...)
+			for _, ref := range x.State().Checkpoints {
+				stored, err := x.checkpoints().read(ref.ID)
+				must(t, err)
+				c, err := stored.decode()
+				must(t, err)
+				if c.State.Seq != ref.Seq {
+					t.Errorf("%s %d: %s holds the state of %d, want %d", op, fail, ref.ID, c.State.Seq, ref.Seq)
+				}
+			}
+			must(t, x.Close())
+		}
+	}
 }
 
 // TestCloseThatFails: what closing the journal says is not passed over, since

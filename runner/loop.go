@@ -128,14 +128,20 @@ func (l *loop) progress() bool {
 // advance starts and records what can be, until there is something to wait for. It
 // reports false when the cycle is over.
 func (l *loop) advance() bool {
+	recorded := false
 	for {
 		l.schedule()
 		if len(l.backlog) == 0 && (l.turn.finished() || l.idle()) || l.fatal != nil && l.busy == 0 {
 			return false
 		}
+		if recorded && l.busy == 0 && l.derive() { // else nobody came to it while all there is is skipped
+			recorded = false
+			continue
+		}
 		if !l.commit() {
 			return true
 		}
+		recorded = true
 	}
 }
 

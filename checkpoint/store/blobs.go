@@ -16,8 +16,8 @@ type Blobs interface {
 	// follows: fs.ErrExist. It is a *WriteError that one of them could not be put;
 	// those before it may have their names, which are not known to be durable.
 	Put(blobs ...Blob) error
-	// Names returns what Put writes, for who has Write write more with it. It
-	// changes nothing under the names.
+	// Names returns what Put writes, for who has Write write more with it, and
+	// makes the directory.
 	Names(blobs ...Blob) ([]Name, error)
 	// Get returns the bytes, or fs.ErrNotExist.
 	Get(name string) ([]byte, error)
@@ -33,7 +33,7 @@ type Blob struct {
 	Data [][]byte
 }
 
-// NewBlobs returns the blobs in a directory, which is made with the first Put.
+// NewBlobs returns the blobs in a directory, which is made with the first of them.
 func NewBlobs(fsys FS, dir string) Blobs { return &fileBlobs{fs: fsys, dir: dir} }
 
 type fileBlobs struct {
@@ -61,7 +61,10 @@ func (b *fileBlobs) Names(blobs ...Blob) ([]Name, error) {
 	if len(blobs) == 0 {
 		return nil, nil
 	}
-	return names, MkdirAll(b.fs, b.dir)
+	if err := MkdirAll(b.fs, b.dir); err != nil {
+		return nil, &WriteError{names[0].Path, err}
+	}
+	return names, nil
 }
 
 func (b *fileBlobs) Get(name string) ([]byte, error) {

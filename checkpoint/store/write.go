@@ -127,6 +127,15 @@ func Write(fsys FS, names ...Name) error {
 	return nil
 }
 
+// Size is how many bytes the content has.
+func (n Name) Size() int {
+	size := 0
+	for _, part := range n.Data {
+		size += len(part)
+	}
+	return size
+}
+
 // WriteError says which path something could not be put at.
 type WriteError struct {
 	Path string
@@ -185,15 +194,15 @@ func withdraw(fsys FS, temps []string, because error) error {
 	return because
 }
 
-// atOnce bounds how many things are done side by side.
-const atOnce = 32
+// mostAtOnce bounds how many things are done side by side.
+const mostAtOnce = 32
 
 // sideBySide calls do for each index below n, at once: the disk makes durable
 // together what waits for it together. It returns the first index with an error.
 func sideBySide(n int, do func(i int) error) (int, error) {
 	errs := make([]error, n)
 	var others sync.WaitGroup
-	slots := make(chan struct{}, atOnce-1)
+	slots := make(chan struct{}, mostAtOnce-1)
 	for i := 1; i < n; i++ {
 		slots <- struct{}{}
 		others.Go(func() {

@@ -169,9 +169,10 @@ func nothingToResume(store *checkpoint.Store, prd, start string) error {
 }
 
 // catchUp writes what is derived from a session whose runner was killed after
-// the last commit and before that: nothing else would any more.
+// the last commit and before that, or had its power cut while it did that: nothing
+// else would any more.
 func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error {
-	if d := snap.Document; d != nil && d.Runner != nil && d.Runner.Seq == snap.State.Seq {
+	if d := snap.Document; !snap.Unclean && d != nil && d.Runner != nil && d.Runner.Seq == snap.State.Seq {
 		return nil
 	}
 	session, err := s.lockSoon(ctx)

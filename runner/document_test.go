@@ -1,0 +1,62 @@
+package runner_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
+)
+
+// documents calls written before each document is.
+type documents struct {
+	store.FS
+	written func()
+}
+
+func (d *documents) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if strings.HasPrefix(filepath.Base(name), ".tmp-PRD-001.json-") {
+		d.written()
+	}
+	return d.FS.OpenFile(name, flag, perm)
+}
+
+// TestNextIsStartedBeforeTheDocumentIsWritten: what comes next does not wait for it.
+func TestNextIsStartedBeforeTheDocumentIsWritten(t *testing.T) {
+	t.Parallel()
+	fsys := &documents{FS: store.OS()}
+	b := newBenchOn(t, fsys, `
+phase "one" {
+  workstream "A" { command = ["sleep", "0.3"] }
+  workstream "B" {
+    depends_on = [workstream.A]
+    command    = ["sleep", "0.1"]
+  }
+}
+`)
+	ended, started, through := event(checkpoint.KindWorkstreamCompleted, "A"), event(checkpoint.KindWorkstreamStarted, "B"), event(checkpoint.KindWorkstreamCompleted, "B")
+	var between, early atomic.Int32
+	fsys.written = func() {
+		journal, err := os.ReadFile(filepath.Join(b.dir, ".runner/PRD-001/journal.jsonl"))
+		switch {
+		case err != nil || !ended.Match(journal) || through.Match(journal):
+		case !started.Match(journal):
+			early.Add(1)
+		default:
+			between.Add(1)
+		}
+	}
+	if _, err := b.build(); err != nil {
+		t.Fatal(err)
+	}
+	if early.Load() > 0 {
+		t.Error("a document was written after A and before B was started")
+	}
+	if between.Load() == 0 {
+		t.Error("none was written while B ran, and the test proves nothing")
+	}
+}
