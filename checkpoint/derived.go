@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,9 @@ var errNotDurable = errors.New("not all that was added is durable")
 type derived struct {
 	base  *State   // where no checkpoint file that is due lies before
 	since []Commit // durable since then
-	// due are the kept checkpoints without a file that lie after base, lost
-	// those before it, which only the journal can give.
+	// due are the kept checkpoints without a file that lie after base or are encoded,
+	// lost others, which only the journal can give. What could not be written may have
+	// a file all the same, of which the disk does not have the name.
 	due     map[string]bool
 	lost    map[string]bool
 	encoded []newCheckpoint // of those that are due, what base has passed
@@ -124,18 +126,12 @@ func (d *derived) pass() {
 func (d *derived) drop(ids []string, files *tracker) {
 	for _, id := range ids {
 		files.forget(id)
-		if !d.due[id] || d.isEncoded(id) {
+		if !d.due[id] {
 			d.unkept = append(d.unkept, id)
 		}
 		delete(d.due, id)
 		delete(d.lost, id)
 	}
-}
-
-// isEncoded reports whether a checkpoint is encoded, so that it may have a file although
-// it is due: what has its name is still due where the disk could not take it in.
-func (d *derived) isEncoded(id string) bool {
-	return slices.ContainsFunc(d.encoded, func(c newCheckpoint) bool { return c.id == id })
 }
 
 // DocumentDue reports whether WriteDerived would write the document without
@@ -170,24 +166,27 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if !force {
 		return x.writeDocument()
 	}
-	for _, step := range []func() error{x.writeLost, x.writeDue, x.writeHeads, x.removeUnkept} {
-		if err := step(); err != nil {
-			return err
-		}
+	lost, due := x.writeLost(), x.writeDue()
+	if err := cmp.Or(lost, due); err != nil {
+		_ = x.writeEncoded() // what can be written is
+		return err
 	}
-	return nil
+	if err := x.writeHeads(); err != nil {
+		return err
+	}
+	return x.removeUnkept()
 }
 
 // writeDue encodes the checkpoint files that were put off, folding the base forward
-// on the way, and leaves the last of them to be written with the heads. It can be
-// repeated after an error: the base never passes a commit whose files are not encoded.
+// on the way, and leaves the last of them to be written with the heads. It returns the
+// first error, and can be repeated after one: the base never passes a commit whose
+// files are not encoded.
 func (x *Session) writeDue() error {
 	d := &x.derived
+	var failed error
 	for len(d.since) > 0 {
 		if d.size >= encodedMost {
-			if err := x.writeEncoded(); err != nil {
-				return err
-			}
+			failed = cmp.Or(failed, x.writeEncoded())
 		}
 		c := d.since[0]
 		if err := d.reach(c); err != nil {
@@ -199,7 +198,7 @@ func (x *Session) writeDue() error {
 		d.pass()
 	}
 	d.since = nil
-	return nil
+	return failed
 }
 
 // encodeCheckpoints encodes the files of a commit's checkpoints; the base stands
@@ -243,18 +242,23 @@ func (x *Session) writeEncoded() error {
 		x.writeApart()
 		return derivedError(err)
 	}
-	x.wrote(files...)
+	x.wroteEncoded()
 	return nil
 }
 
 // writeApart writes one by one what could not be written together, so that one file
-// does not keep the others from being written. What can't be is due as before.
+// does not keep the others from being written. Of what can't be, nothing is kept in
+// memory.
 func (x *Session) writeApart() {
-	for _, c := range x.derived.toWrite() {
-		if x.checkpoints().put(c) == nil {
-			x.wrote(c)
+	d := &x.derived
+	for _, c := range d.toWrite() {
+		if x.owns() != nil || x.checkpoints().put(c) != nil {
+			d.lost[c.id] = true
 		}
+		delete(d.due, c.id)
+		x.live.files.forget(c.id)
 	}
+	d.encoded, d.size = nil, 0
 }
 
 // toWrite is what is encoded, but what is not due any more.
@@ -262,17 +266,14 @@ func (d *derived) toWrite() []newCheckpoint {
 	return slices.DeleteFunc(slices.Clone(d.encoded), func(c newCheckpoint) bool { return !d.due[c.id] })
 }
 
-// wrote notes that checkpoints have been written, and forgets what need not be any more.
-func (x *Session) wrote(checkpoints ...newCheckpoint) {
+// wroteEncoded notes that what is encoded has been written.
+func (x *Session) wroteEncoded() {
 	d := &x.derived
-	for _, c := range checkpoints {
+	for _, c := range d.encoded {
 		delete(d.due, c.id)
 		x.live.files.forget(c.id)
 	}
-	d.encoded, d.size = d.toWrite(), 0
-	for _, c := range d.encoded {
-		d.size += c.size()
-	}
+	d.encoded, d.size = nil, 0
 }
 
 // putCheckpoint writes the file of a checkpoint.
@@ -300,52 +301,63 @@ func (x *Session) SkipDerived() []string {
 	d := &x.derived
 	ids := slices.Sorted(maps.Keys(d.due))
 	ids = append(ids, slices.Sorted(maps.Keys(d.lost))...)
-	for _, c := range d.toWrite() { // which may have a file
-		d.unkept = append(d.unkept, c.id)
-	}
-	d.encoded, d.size = nil, 0
 	for _, id := range ids {
 		x.live.files.forget(id)
+		if !d.due[id] {
+			d.unkept = append(d.unkept, id)
+		}
 	}
+	d.encoded, d.size = nil, 0
 	clear(d.due)
 	clear(d.lost)
 	return ids
 }
 
-// writeLost writes the files that an earlier owner did not come to write.
+// writeLost writes the files that an earlier owner did not come to write, or that could
+// not be written before. It returns the first error.
 func (x *Session) writeLost() error {
-	if len(x.derived.lost) == 0 {
+	d := &x.derived
+	if len(d.lost) == 0 {
 		return nil
 	}
-	found, err := x.store.rebuild(x.prd, maps.Clone(x.derived.lost), x.putCheckpoint)
-	for id := range found {
-		delete(x.derived.lost, id)
+	var failed error
+	found, err := x.store.rebuild(x.prd, maps.Clone(d.lost), func(f CheckpointFile) error {
+		err := x.putCheckpoint(f)
+		if err == nil {
+			delete(d.lost, f.ID)
+		}
+		failed = cmp.Or(failed, err)
+		return nil
+	})
+	if err == nil {
+		// The journal that held the others is gone; reading them says so.
+		maps.DeleteFunc(d.lost, func(id string, _ bool) bool { return !found[id] })
 	}
-	if err == nil && len(x.derived.lost) > 0 {
-		// The journal that held them is gone; reading them says so.
-		clear(x.derived.lost)
-	}
-	return err
+	return cmp.Or(err, failed)
 }
 
 // writeHeads writes what tells of the session as a whole: the index of its
 // checkpoints, the link to the newest one, and the document. What is encoded is
 // written with it, since flushes that wait together cost little more than one.
 func (x *Session) writeHeads() error {
-	due := x.derived.toWrite()
-	files, err := x.checkpoints().names(due...)
+	files, err := x.checkpoints().names(x.derived.toWrite()...)
 	if err != nil {
+		x.writeApart()
 		return derivedError(err)
 	}
 	index, latest, err := x.index(files)
 	if err != nil {
-		return err
-	}
-	if err := x.writeDocument(slices.Concat(files, index)...); err != nil {
 		x.writeApart()
 		return err
 	}
-	x.wrote(due...)
+	if err := x.writeDocument(slices.Concat(files, index)...); err != nil {
+		if len(index) > 0 {
+			x.derived.latest = "" // it may have its name, and what it names may go
+		}
+		x.writeApart()
+		return err
+	}
+	x.wroteEncoded()
 	if len(index) > 0 {
 		x.derived.index, x.derived.latest = x.acked, latest
 	}

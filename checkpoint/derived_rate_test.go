@@ -30,6 +30,10 @@ func TestDocumentRate(t *testing.T) {
 	if rest <= 2*documentInterval {
 		t.Fatalf("a document of %d bytes is none that is large", info.Size())
 	}
+	if now = x.derived.at.Add(rest); x.DocumentDue() {
+		t.Error("one is due although nothing has happened since")
+	}
+	commit(t, x, PauseAsked{By: by})
 	for after, want := range map[time.Duration]bool{documentInterval: false, rest - time.Millisecond: false, rest: true} {
 		t.Run(fmt.Sprint(want, after), func(t *testing.T) {
 			if now = x.derived.at.Add(after); x.DocumentDue() != want {

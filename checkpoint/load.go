@@ -29,12 +29,13 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	owner := s.owner(prd, note) // before what it does is read
 	snap, err := s.load(prd)
 	if err != nil {
 		return nil, err
 	}
-	snap.Owner, snap.Logs = s.owner(prd, note), s.LogsDir(prd)
-	snap.Unclean = note != nil && snap.Owner == nil
+	snap.Owner, snap.Logs = owner, s.LogsDir(prd)
+	snap.Unclean = note != nil && owner == nil
 	snap.Import, err = s.PendingImport(prd)
 	return snap, err
 }

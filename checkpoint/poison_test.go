@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -300,8 +301,14 @@ func wantFiles(t *testing.T, x *Session, want ...string) {
 	if slices.Sort(want); err != nil || !slices.Equal(left, want) {
 		t.Errorf("there are the files of %q, %v; want %q", left, err, want)
 	}
-	if d := x.derived; len(d.due)+len(d.encoded)+d.size+len(d.unkept)+len(x.live.files.files) > 0 {
-		t.Errorf("%d are due, %d encoded in %d bytes, %d to go, %d tracked", len(d.due), len(d.encoded), d.size, len(d.unkept), len(x.live.files.files))
+	if d := x.derived; len(d.due)+len(d.lost)+len(d.encoded)+d.size+len(d.unkept)+len(x.live.files.files) > 0 {
+		t.Errorf("%d are due, %d lost, %d encoded in %d bytes, %d to go, %d tracked",
+			len(d.due), len(d.lost), len(d.encoded), d.size, len(d.unkept), len(x.live.files.files))
+	}
+	newest := x.State().Checkpoints
+	if link, err := x.store.fs.Readlink(filepath.Join(x.store.prdDir(x.prd), latestName)); len(newest) > 0 &&
+		(err != nil || link != filepath.Join(checkpointsDir, newest[len(newest)-1].ID+jsonExt)) {
+		t.Errorf("the link names %s, %v; want %s", link, err, newest[len(newest)-1].ID)
 	}
 }
 
@@ -326,14 +333,36 @@ func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 }
 
 // TestSkippedCheckpoints: one that can't be written does not keep the others from being
-// written, and leaves nothing behind.
+// written, and leaves nothing behind; neither does one that an earlier owner did not
+// come to write.
 func TestSkippedCheckpoints(t *testing.T) {
 	t.Parallel()
-	for _, op := range []string{"sync", "rename", "syncdir"} {
-		bad, x, ids := threeDue(t, op)
+	for _, op := range []string{"sync", "rename", "syncdir", "lost"} {
+		bad, x, ids := threeDue(t, strings.Replace(op, "lost", "sync", 1))
 		skipped := ids[1:2]
-		if op == "syncdir" {
-			bad.part, skipped = "checkpoints", slices.Sorted(slices.Values(ids))
+		switch op {
+		case "syncdir":
+			written, _ := x.Checkpoint(TriggerManual, "", nil) // to which the link goes back
+			commit(t, x)
+			bad.on.Store(false)
+			must(t, x.WriteDerived(t.Context(), true))
+			bad.part, skipped = "checkpoints", nil
+			bad.on.Store(true)
+			for range 3 {
+				id, _ := x.Checkpoint(TriggerManual, "", nil)
+				skipped = append(skipped, id)
+				commit(t, x)
+			}
+			ids = slices.Concat(ids, []string{written}, skipped)
+			slices.Sort(skipped)
+		case "lost":
+			for _, c := range x.derived.since {
+				must(t, x.derived.reach(c))
+			}
+			x.derived.since, x.derived.lost, x.derived.due = nil, x.derived.due, x.derived.lost
+			for _, id := range ids {
+				x.live.files.forget(id)
+			}
 		}
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
@@ -397,11 +426,11 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 				if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
 					t.Errorf("%s %d: it says %v", op, fail, err)
 				}
+				if x.derived.size > 0 || len(x.derived.due) > 0 || op != "syncdir" && len(x.derived.lost) != 1 {
+					t.Errorf("%s %d: %d bytes are kept, and %d are due, %d lost", op, fail, x.derived.size, len(x.derived.due), len(x.derived.lost))
+				}
 				made()
 				commit(t, x)
-			}
-			if one := len(x.derived.encoded[0].json[1]); x.derived.size > encodedMost+2*one {
-				t.Errorf("%s %d: %d bytes are kept to be written", op, fail, x.derived.size)
 			}
 			bad.on.Store(false)
 			must(t, x.WriteDerived(t.Context(), true))

@@ -25,7 +25,8 @@ func (d *documents) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 	return d.FS.OpenFile(name, flag, perm)
 }
 
-// TestNextIsStartedBeforeTheDocumentIsWritten: what comes next does not wait for it.
+// TestNextIsStartedBeforeTheDocumentIsWritten: what comes next does not wait for it. B
+// runs until one is written, since one that took long is not followed by another soon.
 func TestNextIsStartedBeforeTheDocumentIsWritten(t *testing.T) {
 	t.Parallel()
 	fsys := &documents{FS: store.OS()}
@@ -34,7 +35,7 @@ phase "one" {
   workstream "A" { command = ["sleep", "0.3"] }
   workstream "B" {
     depends_on = [workstream.A]
-    command    = ["sleep", "0.1"]
+    script     = "until test -e written; do sleep 0.01; done"
   }
 }
 `)
@@ -48,6 +49,9 @@ phase "one" {
 			early.Add(1)
 		default:
 			between.Add(1)
+			if err := os.WriteFile(filepath.Join(b.dir, "written"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	if _, err := b.build(); err != nil {
