@@ -28,6 +28,9 @@ const (
 // write little.
 const encodedMost = 1 << 20
 
+// errGone says that a checkpoint can't be made again, although this session made it.
+var errGone = errors.New("it could not be written at first, and the journal has it no more")
+
 // errNotDurable says that something is derived from what a power cut may undo.
 var errNotDurable = errors.New("not all that was added is durable")
 
@@ -40,6 +43,7 @@ type derived struct {
 	// a file all the same, of which the disk does not have the name.
 	due     map[string]bool
 	lost    map[string]bool
+	tried   map[string]bool // of those that are lost, what could not be written in this session
 	encoded []newCheckpoint // of those that are due, what base has passed
 	size    int             // bytes of these
 	unkept  []string        // may have a file, which must go
@@ -50,7 +54,9 @@ type derived struct {
 	rest    time.Duration   // how long it stays so at least
 }
 
-func (d *derived) reset() { *d = derived{due: map[string]bool{}, lost: map[string]bool{}} }
+func (d *derived) reset() {
+	*d = derived{due: map[string]bool{}, lost: map[string]bool{}, tried: map[string]bool{}}
+}
 
 func (d *derived) begin(s *State) { d.base = s.Clone() }
 
@@ -130,8 +136,14 @@ func (d *derived) drop(ids []string, files *tracker) {
 			d.unkept = append(d.unkept, id)
 		}
 		delete(d.due, id)
-		delete(d.lost, id)
+		d.found(id)
 	}
+}
+
+// found notes that a checkpoint is not lost any more.
+func (d *derived) found(id string) {
+	delete(d.lost, id)
+	delete(d.tried, id)
 }
 
 // DocumentDue reports whether WriteDerived would write the document without
@@ -145,7 +157,7 @@ func (x *Session) DocumentDue() bool {
 
 // WriteDerived brings what is derived up to the state: the checkpoint files
 // that are due, their index, and the PRD document. Without force, it writes the
-// document only, and only when that is due. All that was added must be durable.
+// document only. All that was added must be durable.
 // What fails is a *DerivedError; WriteDerived may be called again then.
 func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if x.live == nil {
@@ -153,9 +165,6 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write what is derived: %w", err)
-	}
-	if !force && !x.DocumentDue() {
-		return nil
 	}
 	if err := x.owns(); err != nil {
 		return err
@@ -247,15 +256,16 @@ func (x *Session) writeEncoded() error {
 }
 
 // writeApart writes one by one what could not be written together, so that one file
-// does not keep the others from being written. Of what can't be, nothing is kept in
-// memory.
+// does not keep the others from being written. Of what can't be, no more is kept in
+// memory than which files it names.
 func (x *Session) writeApart() {
 	d := &x.derived
 	for _, c := range d.toWrite() {
-		if x.owns() != nil || x.checkpoints().put(c) != nil {
-			d.lost[c.id] = true
-		}
 		delete(d.due, c.id)
+		if x.owns() != nil || x.checkpoints().put(c) != nil {
+			d.lost[c.id], d.tried[c.id] = true, true
+			continue
+		}
 		x.live.files.forget(c.id)
 	}
 	d.encoded, d.size = nil, 0
@@ -295,14 +305,20 @@ func (x *Session) putCheckpoint(f CheckpointFile) error {
 // checkpoints returns the files of the session's checkpoints.
 func (x *Session) checkpoints() checkpointDir { return x.store.checkpointsIn(x.store.prdDir(x.prd)) }
 
-// SkipDerived gives up the checkpoint files that are due, and returns their
-// ids, sorted. Their states can still be read from the journal.
+// SkipDerived gives up the checkpoint files that are due, and returns the ids, sorted,
+// of the checkpoints that are given up with them: all but those that may hold the only
+// copy of what was overwritten, or that a person or a rollback needs, which the next
+// owner writes. The states of all can still be read from the journal.
 func (x *Session) SkipDerived() []string {
-	d := &x.derived
-	ids := slices.Sorted(maps.Keys(d.due))
-	ids = append(ids, slices.Sorted(maps.Keys(d.lost))...)
-	for _, id := range ids {
+	d, s := &x.derived, x.live.state
+	needed := s.irreplaceable()
+	var ids []string
+	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
 		x.live.files.forget(id)
+		if ref := s.indexed().checkpoints[id]; ref != nil && (needed[id] != "" || s.deletable(ref, true) != nil) {
+			continue
+		}
+		ids = append(ids, id)
 		if !d.due[id] {
 			d.unkept = append(d.unkept, id)
 		}
@@ -310,7 +326,14 @@ func (x *Session) SkipDerived() []string {
 	d.encoded, d.size = nil, 0
 	clear(d.due)
 	clear(d.lost)
+	clear(d.tried)
 	return ids
+}
+
+// Written reports whether a checkpoint is on record and its file is written.
+func (x *Session) Written(id string) bool {
+	d := &x.derived
+	return x.live != nil && x.live.state.indexed().checkpoints[id] != nil && !d.due[id] && !d.lost[id]
 }
 
 // writeLost writes the files that an earlier owner did not come to write, or that could
@@ -322,18 +345,27 @@ func (x *Session) writeLost() error {
 	}
 	var failed error
 	found, err := x.store.rebuild(x.prd, maps.Clone(d.lost), func(f CheckpointFile) error {
+		if files, ok := x.live.files.files[f.ID]; ok { // a journal that was compacted tells of fewer
+			f.Files = files
+		}
 		err := x.putCheckpoint(f)
 		if err == nil {
-			delete(d.lost, f.ID)
+			d.found(f.ID)
+			x.live.files.forget(f.ID)
 		}
 		failed = cmp.Or(failed, err)
 		return nil
 	})
-	if err == nil {
-		// The journal that held the others is gone; reading them says so.
-		maps.DeleteFunc(d.lost, func(id string, _ bool) bool { return !found[id] })
+	for id := range maps.Clone(d.lost) {
+		switch {
+		case err != nil || found[id]:
+		case d.tried[id]:
+			failed = cmp.Or(failed, error(&DerivedError{x.checkpoints().path(id), errGone}))
+		default:
+			d.found(id) // the journal that held it is gone; reading it says so
+		}
 	}
-	return cmp.Or(err, failed)
+	return cmp.Or(err, failed, x.owns()) // which may have taken long
 }
 
 // writeHeads writes what tells of the session as a whole: the index of its

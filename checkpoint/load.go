@@ -34,6 +34,9 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	if owner != nil && owner.gone() { // it has ended meanwhile, and may have written more
+		return s.Load(prd)
+	}
 	snap.Owner, snap.Logs = owner, s.LogsDir(prd)
 	snap.Unclean = note != nil && owner == nil
 	snap.Import, err = s.PendingImport(prd)

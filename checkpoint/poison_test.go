@@ -378,6 +378,52 @@ func TestSkippedCheckpoints(t *testing.T) {
 	}
 }
 
+// TestWhatIsNeededIsNotSkipped: a checkpoint that may hold the only copy of what was
+// overwritten stays on record without its file, which the next owner writes.
+func TestWhatIsNeededIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "checkpoints/.tmp"}
+	f := on(t, bad, "/ws/.runner")
+	x := f.run()
+	id, _ := x.Checkpoint(TriggerConflictStart, "edits", nil)
+	commit(t, x)
+	bad.on.Store(true)
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || x.Written(id) {
+		t.Errorf("it could not be written, and it says %v, written %t", err, x.Written(id))
+	}
+	if ids := x.SkipDerived(); len(ids) > 0 {
+		t.Errorf("%q are given up", ids)
+	}
+	bad.on.Store(false)
+	must(t, x.Close())
+	x = f.lock()
+	must(t, x.WriteDerived(t.Context(), true))
+	if !x.Written(id) {
+		t.Error("the next owner has not written it")
+	}
+	f.read("PRD-009/checkpoints/" + id + ".json")
+	must(t, x.Close())
+}
+
+// TestCheckpointThatTheJournalHasNoMore: what this session made does not go without a word.
+func TestCheckpointThatTheJournalHasNoMore(t *testing.T) {
+	t.Parallel()
+	bad, x, ids := threeDue(t, "sync")
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+		t.Errorf("the second could not be written, and it says %v", err)
+	}
+	bad.on.Store(false)
+	must(t, bad.Remove(x.store.journalPath(x.prd)))
+	for range 2 {
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errGone) || !strings.Contains(err.Error(), ids[1]) {
+			t.Errorf("its journal is gone, and it says %v", err)
+		}
+	}
+	if err := x.Close(); !errors.Is(err, errGone) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 // TestOneFailureIsTold: a disk that fails now and then may soon fail for good.
 func TestOneFailureIsTold(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,8 @@ func (l *loop) settle() {
 	for _, c := range held {
 		if !written {
 			c.Events = slices.DeleteFunc(slices.Clone(c.Events), func(e checkpoint.Event) bool {
-				return e.Kind() == checkpoint.KindCheckpointCreated
+				created, ok := e.(checkpoint.CheckpointCreated)
+				return ok && !l.x.Written(created.ID)
 			})
 		}
 		l.show(c)
@@ -69,8 +70,12 @@ func (l *loop) derive() bool {
 // writeDerived writes checkpoint files and documents, of what is durable alone,
 // and reports whether it could.
 func (l *loop) writeDerived(force bool) bool {
+	what := "the document could not be written"
+	if force {
+		what = "a checkpoint could not be written"
+	}
 	return l.persist(unwritten{
-		what: "a checkpoint could not be written",
+		what: what,
 		try: func() error {
 			l.drain()
 			if l.fatal != nil {

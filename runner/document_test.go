@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/store"
@@ -62,5 +63,28 @@ phase "one" {
 	}
 	if between.Load() == 0 {
 		t.Error("none was written while B ran, and the test proves nothing")
+	}
+}
+
+// TestDocumentThatCannotBeWritten: that is not told as if it had been written in the end,
+// on a disk so slow that none is due again when it is tried again.
+func TestDocumentThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	slow := &documents{FS: store.OS(), written: func() { time.Sleep(10 * time.Millisecond) }}
+	b := newBenchOn(t, slow, `
+phase "one" {
+  workstream "A" { script = "mkdir -p d/x; until mv -T d .runner/PRD-001.json 2> /dev/null; do rm -f .runner/PRD-001.json; done" }
+  workstream "B" {
+    depends_on = [workstream.A]
+    command    = ["sleep", "2"]
+  }
+}
+`)
+	e, err := b.build()
+	if e.Status != checkpoint.StatusPaused || err == nil {
+		t.Errorf("the session is %s, error %v", e.Status, err)
+	}
+	if len(b.warned) != 1 || !strings.HasPrefix(b.warned[0], "the document could not be written: ") {
+		t.Errorf("warnings %q", b.warned)
 	}
 }

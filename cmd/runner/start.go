@@ -183,6 +183,10 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	if !isA[*checkpoint.DerivedError](unwritten) {
 		return errors.Join(unwritten, session.Close())
 	}
+	if again := session.WriteDerived(ctx, true); again == nil {
+		fmt.Fprintf(s.env.stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
+		return session.Close()
+	}
 	skip := s.cfg.OnCheckpointError == runner.CheckpointErrorSkip
 	if skip {
 		fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
