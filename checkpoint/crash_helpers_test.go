@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"prdrunner/checkpoint/store"
@@ -45,7 +44,6 @@ type cuts struct {
 	m     *store.Memory
 	acked func() any
 
-	mu      sync.Mutex
 	by      map[string]*cut
 	all     []*cut
 	moments int
@@ -60,8 +58,6 @@ func (c *cuts) watched() *dying { return &dying{FS: c.m, each: c.take} }
 
 // take takes down this moment.
 func (c *cuts) take() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.moments++
 	few := fewStates
 	if *crashDepth > 0 {

@@ -405,7 +405,8 @@ type CheckpointsRemoved struct {
 }
 
 // CheckpointSkipped records that checkpoints could not be written and were
-// passed over. IDs is empty where only the document could not be written.
+// passed over. IDs is empty where only the document could not be written, or none that
+// may be given up.
 type CheckpointSkipped struct {
 	IDs   []string `json:"ids"`
 	Error Text     `json:"error"`

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -189,13 +190,16 @@ type dying struct {
 	at     int64
 	count  atomic.Int64
 	before func() // the fatal change
-	each   func() // what is done before any change
+	each   func() // what is done before any change, one at a time
+	mu     sync.Mutex
 }
 
 func (d *dying) dead() bool {
 	n := d.count.Add(1)
 	if d.each != nil {
+		d.mu.Lock()
 		d.each()
+		d.mu.Unlock()
 	}
 	if n == d.at && d.before != nil {
 		d.before()

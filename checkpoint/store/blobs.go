@@ -33,7 +33,7 @@ type Blob struct {
 	Data [][]byte
 }
 
-// NewBlobs returns the blobs in a directory, which is made with the first of them.
+// NewBlobs returns the blobs in a directory, which Put and Names make.
 func NewBlobs(fsys FS, dir string) Blobs { return &fileBlobs{fs: fsys, dir: dir} }
 
 type fileBlobs struct {

@@ -1,0 +1,128 @@
+package checkpoint
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Between two boundaries that are not waited for, the document stays as it is for
+// the longest of these: so neither the time nor the bytes that it takes of a
+// boundary grow with the pipeline.
+const (
+	documentInterval = 100 * time.Millisecond
+	documentShare    = 100       // times as long as writing it took
+	documentRate     = 160 << 10 // bytes a second
+)
+
+// writeHeads writes what tells of the session as a whole: the index of its
+// checkpoints, the link to the newest one, and the document. What is encoded is
+// written with it, since flushes that wait together cost little more than one.
+func (x *Session) writeHeads() error {
+	files, err := x.checkpoints().names(x.derived.encoded...)
+	if err != nil {
+		x.writeApart()
+		return derivedError(err)
+	}
+	index, latest, err := x.index(files)
+	if err != nil {
+		x.writeApart()
+		return err
+	}
+	if err := x.writeDocument(slices.Concat(files, index)...); err != nil {
+		if len(index) > 0 {
+			x.derived.latest = "" // it may have its name, and what it names may go
+		}
+		x.writeApart()
+		return err
+	}
+	x.wroteEncoded()
+	if len(index) > 0 {
+		x.derived.index, x.derived.latest = x.acked, latest
+	}
+	return nil
+}
+
+// index returns the index of the checkpoints, and the link to the newest one, where
+// they are not on disk as they should be, and what the link names then, which may be
+// one of the files that are written before.
+func (x *Session) index(before []store.Name) (names []store.Name, latest string, err error) {
+	d := &x.derived
+	if d.index == x.acked || len(x.live.state.Checkpoints) == 0 && d.index == 0 {
+		return nil, "", nil
+	}
+	m := newManifest(x.live.state)
+	data, err := m.encode()
+	if err != nil {
+		return nil, "", err
+	}
+	path := x.store.manifestPath(x.prd)
+	if latest, err = x.latestTarget(m.Latest, before); err != nil {
+		return nil, "", &DerivedError{path, err}
+	}
+	names = []store.Name{{Path: path, Data: [][]byte{data}}}
+	if latest != d.latest {
+		names = append(names, store.Name{Path: filepath.Join(x.store.prdDir(x.prd), latestName), Target: latest})
+	}
+	return names, latest, nil
+}
+
+// latestTarget is what the link names that is for people, "" for no link.
+func (x *Session) latestTarget(id string, before []store.Name) (string, error) {
+	// Links need a privilege on Windows, and `latest` is a convenience.
+	if id == "" || runtime.GOOS == "windows" {
+		return x.derived.latest, nil
+	}
+	for _, n := range before {
+		name := filepath.Base(n.Path)
+		if of, _ := checkpointOf(name); of == id {
+			return filepath.Join(checkpointsDir, name), nil
+		}
+	}
+	file, err := x.checkpoints().locate(id)
+	return filepath.Join(checkpointsDir, filepath.Base(file)), err
+}
+
+// writeDocument writes the document, and what is to have its name before that does.
+func (x *Session) writeDocument(before ...store.Name) error {
+	d := &x.derived
+	names, size, all, began := before, 0, 0, x.store.o.Now()
+	if d.written != x.acked {
+		data, err := NewDocument(x.live.state).Encode()
+		if err != nil {
+			return err
+		}
+		size = len(data)
+		names = append(names, store.Name{Path: x.store.documentPath(x.prd), Data: [][]byte{data}})
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for _, n := range names {
+		all += n.Size()
+	}
+	if err := store.Write(x.store.fs, names...); err != nil {
+		d.at = x.store.o.Now() // not again at once
+		return derivedError(err)
+	}
+	if size == 0 {
+		return nil // the document is as it was
+	}
+	d.written, d.at = x.acked, x.store.o.Now()
+	took := time.Duration(float64(d.at.Sub(began)) * float64(size) / float64(all)) // its part, by bytes
+	d.rest = max(documentShare*took, time.Duration(size)*time.Second/documentRate)
+	return nil
+}
+
+// derivedError is the *DerivedError of what store.Write could not write.
+func derivedError(err error) error {
+	failed := &DerivedError{Err: err}
+	if of := (*store.WriteError)(nil); errors.As(err, &of) {
+		failed.Path = of.Path
+	}
+	return failed
+}
