@@ -23,6 +23,7 @@ type derived struct {
 	due     map[string]bool
 	lost    map[string]bool
 	tried   map[string]bool // of those that are lost, what could not be written in this session
+	left    map[string]bool // to the next owner, since they may not be skipped
 	encoded []newCheckpoint // while they are written, those of due that base has passed
 	size    int             // bytes of these
 	unkept  []string        // may have a file, which must go
@@ -34,7 +35,7 @@ type derived struct {
 }
 
 func (d *derived) reset() {
-	*d = derived{due: map[string]bool{}, lost: map[string]bool{}, tried: map[string]bool{}}
+	*d = derived{due: map[string]bool{}, lost: map[string]bool{}, tried: map[string]bool{}, left: map[string]bool{}}
 }
 
 func (d *derived) begin(s *State) { d.base = s.Clone() }
@@ -115,6 +116,7 @@ func (d *derived) drop(ids []string, files *tracker) {
 			d.unkept = append(d.unkept, id)
 		}
 		delete(d.due, id)
+		delete(d.left, id)
 		d.found(id)
 	}
 }
@@ -154,9 +156,15 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if !force {
 		return x.writeDocument()
 	}
-	lost, due := x.writeLost(), x.writeDue()
-	if err := cmp.Or(lost, due); err != nil {
-		_ = x.writeEncoded() // what can be written is
+	lost := x.writeLost()
+	if x.bad != nil {
+		return x.bad
+	}
+	due := x.writeDue()
+	if err := cmp.Or(x.owns(), lost, due); err != nil {
+		if x.bad == nil {
+			_ = x.writeEncoded() // what can be written is
+		}
 		return err
 	}
 	if err := x.writeHeads(); err != nil {
@@ -169,19 +177,21 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 func (x *Session) checkpoints() checkpointDir { return x.store.checkpointsIn(x.store.prdDir(x.prd)) }
 
 // SkipDerived gives up the checkpoint files that are due, and returns the ids, sorted,
-// of the checkpoints that are given up with them: all but those that may hold the only
-// copy of what was overwritten, or that a person or a rollback needs, which the next
-// owner writes. The states of all can still be read from the journal.
-func (x *Session) SkipDerived() []string {
+// of the checkpoints that are given up with them, and of those that stay on record
+// without a file, which the next owner writes: they may hold the only copy of what was
+// overwritten, or a person or a rollback needs them. The states of all can still be
+// read from the journal.
+func (x *Session) SkipDerived() (skipped, left []string) {
 	d, s := &x.derived, x.live.state
 	needed := s.irreplaceable()
-	var ids []string
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
 		x.live.files.forget(id)
 		if ref := s.indexed().checkpoints[id]; ref != nil && (needed[id] != "" || s.deletable(ref, true) != nil) {
+			d.left[id] = true
+			left = append(left, id)
 			continue
 		}
-		ids = append(ids, id)
+		skipped = append(skipped, id)
 		if !d.due[id] {
 			d.unkept = append(d.unkept, id)
 		}
@@ -189,11 +199,11 @@ func (x *Session) SkipDerived() []string {
 	clear(d.due)
 	clear(d.lost)
 	clear(d.tried)
-	return ids
+	return skipped, left
 }
 
 // Written reports whether a checkpoint is on record and its file is written.
 func (x *Session) Written(id string) bool {
 	d := &x.derived
-	return x.live != nil && x.live.state.indexed().checkpoints[id] != nil && !d.due[id] && !d.lost[id]
+	return x.live != nil && x.live.state.indexed().checkpoints[id] != nil && !d.due[id] && !d.lost[id] && !d.left[id]
 }

@@ -122,7 +122,7 @@ func (x *Session) writeDocument(before ...store.Name) error {
 func derivedError(err error) error {
 	failed := &DerivedError{Err: err}
 	if of := (*store.WriteError)(nil); errors.As(err, &of) {
-		failed.Path = of.Path
+		failed.Path, failed.Err = of.Path, of.Err
 	}
 	return failed
 }

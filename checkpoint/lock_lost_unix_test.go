@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -198,4 +199,44 @@ func TestSlowSyncLosesNoLock(t *testing.T) {
 		t.Errorf("after the sync: %v", err)
 	}
 	must(t, x.Close())
+}
+
+// seizingLink takes the lock file away once a checkpoint's file has its name.
+type seizingLink struct {
+	store.FS
+	of   string
+	lock string
+}
+
+func (s seizingLink) Link(from, to string) error {
+	err := s.FS.Link(from, to)
+	if err == nil && strings.Contains(to, s.of) {
+		err = os.Remove(s.lock)
+	}
+	return err
+}
+
+// TestNothingIsWrittenOnceALostFileCostTheLock: making a file again that an earlier
+// owner did not come to write may take long, and what is due is written after it.
+func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
+	t.Parallel()
+	f := onDisk(t)
+	x := f.run()
+	lost, _ := x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x)
+	must(t, x.WriteDerived(t.Context(), true))
+	must(t, x.Close())
+	must(t, os.Remove(x.checkpoints().path(lost)))
+	x = on(t, seizingLink{store.OS(), lost, filepath.Join(f.dir, "locks", "PRD-009.lock")}, f.dir).lock()
+	due, _ := x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x)
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, ErrLockLost) {
+		t.Errorf("the lock is lost, and it says %v", err)
+	}
+	if _, err := os.Lstat(x.checkpoints().path(due)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was due is written all the same (%v)", err)
+	}
+	if err := x.Close(); !errors.Is(err, ErrLockLost) {
+		t.Errorf("close: %v", err)
+	}
 }

@@ -367,7 +367,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
 		}
-		if got := x.SkipDerived(); !slices.Equal(got, skipped) {
+		if got, left := x.SkipDerived(); len(left) > 0 || !slices.Equal(got, skipped) {
 			t.Errorf("%s: %q are given up, want %q", op, got, skipped)
 		}
 		bad.on.Store(false)
@@ -379,29 +379,44 @@ func TestSkippedCheckpoints(t *testing.T) {
 }
 
 // TestWhatIsNeededIsNotSkipped: a checkpoint that may hold the only copy of what was
-// overwritten stays on record without its file, which the next owner writes.
+// overwritten, or that somebody pinned, stays on record without its file, which the
+// next owner writes.
 func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "checkpoints/.tmp"}
 	f := on(t, bad, "/ws/.runner")
 	x := f.run()
-	id, _ := x.Checkpoint(TriggerConflictStart, "edits", nil)
-	commit(t, x)
-	bad.on.Store(true)
-	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || x.Written(id) {
-		t.Errorf("it could not be written, and it says %v, written %t", err, x.Written(id))
+	edits, _ := x.Checkpoint(TriggerConflictStart, "edits", nil)
+	pinned, _ := x.Checkpoint(TriggerManual, "", nil)
+	other, _ := x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x, CheckpointPinned{ID: pinned, By: by})
+	needed := []string{edits, pinned}
+	slices.Sort(needed)
+	written := func() []bool { return []bool{x.Written(edits), x.Written(pinned), x.Written(other)} }
+	if slices.Contains(written(), true) {
+		t.Errorf("nothing wrote them yet, and it says %t", written())
 	}
-	if ids := x.SkipDerived(); len(ids) > 0 {
-		t.Errorf("%q are given up", ids)
+	bad.on.Store(true)
+	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) || slices.Contains(written(), true) {
+		t.Errorf("they could not be written, and it says %v, written %t", err, written())
+	}
+	if ids, left := x.SkipDerived(); !slices.Equal(ids, []string{other}) || !slices.Equal(left, needed) {
+		t.Errorf("%q are given up, %q stay without a file", ids, left)
+	}
+	commit(t, x, CheckpointSkipped{IDs: []string{other}})
+	if slices.Contains(written(), true) {
+		t.Errorf("none is written, and it says %t", written())
 	}
 	bad.on.Store(false)
 	must(t, x.Close())
 	x = f.lock()
 	must(t, x.WriteDerived(t.Context(), true))
-	if !x.Written(id) {
-		t.Error("the next owner has not written it")
+	if !slices.Equal(written(), []bool{true, true, false}) {
+		t.Errorf("the next owner has them written %t", written())
 	}
-	f.read("PRD-009/checkpoints/" + id + ".json")
+	for _, id := range needed {
+		f.read("PRD-009/checkpoints/" + id + ".json")
+	}
 	must(t, x.Close())
 }
 

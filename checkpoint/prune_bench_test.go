@@ -31,7 +31,7 @@ func crowd(b *testing.B, f *fixture, n int) {
 		x.Checkpoint(TriggerWorkstreamComplete, "", nil)
 		commit(b, x)
 	}
-	ids := x.SkipDerived()
+	ids, _ := x.SkipDerived()
 	must(b, x.Close())
 	files := s.checkpointsIn(s.prdDir("PRD-009"))
 	must(b, store.MkdirAll(f.fs, files.dir))

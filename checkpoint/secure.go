@@ -9,7 +9,7 @@ import (
 )
 
 // KeepOverwritten makes a checkpoint of files that are about to be overwritten
-// because somebody decided so, while nothing runs. It captures them with what
+// although somebody worked on them, or may have, while nothing runs. It captures them with what
 // the patterns name, and says of each which bytes it holds now, by path. Where
 // one is not among them, as a file that looks sensitive, no checkpoint is made.
 // Where those of conflicts are switched off it is one that always is made. It is
@@ -40,7 +40,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 	if len(kept) < len(paths) {
 		return "", kept, nil
 	}
-	const reason = "files that were edited, before they are overwritten"
+	const reason = "files that were or may have been edited, before they are overwritten"
 	id, made := x.Checkpoint(TriggerConflictStart, reason, gitOf(ctx, w))
 	if !made {
 		id, made = x.Checkpoint(TriggerPreRollback, reason, gitOf(ctx, w))

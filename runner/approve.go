@@ -290,13 +290,13 @@ func (l *loop) request(r checkpoint.Request, reply func(refusal error)) {
 // createCheckpoint makes a checkpoint that was asked for, of the files that
 // were captured last.
 func (l *loop) createCheckpoint(reason checkpoint.Text, reply func(refusal error)) {
-	if _, made := l.x.Checkpoint(checkpoint.TriggerManual, string(reason), l.git); !made {
+	id, made := l.x.Checkpoint(checkpoint.TriggerManual, string(reason), l.git)
+	if !made {
 		reply(errors.New("checkpoints are switched off"))
 		return
 	}
 	l.add(func() {
-		l.writeDerived(true)
-		if l.unwritten || l.fatal != nil {
+		if l.writeDerived(true); !l.x.Written(id) {
 			reply(errors.New("its file could not be written"))
 			return
 		}

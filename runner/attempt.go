@@ -47,7 +47,7 @@ func (l *loop) attemptNext(n *node) {
 	if n.step.Decision == Run && n.attempt > 1 {
 		partial = l.sv.overwritten(l.x.State(), n.ws.Name, n.ws.Artifacts)
 		if n.timer == nil { // what was done since the run began is the workstream's own
-			mine = l.sv.partial.accounts
+			mine = l.takesBack
 		}
 	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {

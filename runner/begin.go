@@ -48,7 +48,7 @@ func (l *loop) begin(plan *Plan) error {
 	if l.facts.unread != nil {
 		l.warn(l.facts.unread.Error())
 	}
-	l.tellEdits()
+	l.tellOverwritten()
 	for _, c := range slices.Concat(before, commits) {
 		l.durable(c)
 	}
@@ -59,7 +59,7 @@ func (l *loop) begin(plan *Plan) error {
 			l.readGit()
 		}
 		l.checkpoint(checkpoint.TriggerStart, "")
-	case len(l.kept) > 0:
+	case len(l.overwriting.edits) > 0:
 		l.endConflict()
 	case uncaptured:
 		l.captureAgain()
@@ -72,23 +72,15 @@ func (l *loop) begin(plan *Plan) error {
 // go on does so before the session is on record as running again, where it is not
 // yet. It returns what is durable, for views that have begun.
 func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
-	kept, err := l.keepEdits()
+	kept, err := l.keepOverwritten(unseen)
 	if err != nil {
 		return nil, err
-	}
-	if unseen {
-		l.resume(plan)
-		if l.keepPartial(); l.cause.signal != "" {
-			return nil, errGivenUp
-		}
 	}
 	restored, err := l.restorePlanned(plan)
 	if err != nil {
 		return nil, err
 	}
-	if !unseen {
-		l.resume(plan)
-	}
+	l.resume(plan)
 	l.x.Add(restored...)
 	return kept, nil
 }

@@ -83,11 +83,11 @@ func (l *loop) writeDerived(force bool) bool {
 			}
 			return l.x.WriteDerived(l.ctx, force)
 		},
-		skip: func() []string {
+		skip: func() (skipped, left []string) {
 			if force {
 				return l.x.SkipDerived()
 			}
-			return nil
+			return nil, nil
 		},
 	})
 }
@@ -117,7 +117,7 @@ func (l *loop) capture() {
 			l.tellLeftOut(c)
 			return err
 		},
-		skip: func() []string { return nil },
+		skip: func() (skipped, left []string) { return nil, nil },
 	})
 	l.uncaptured = !made && (givenUp || l.onUnwritten != CheckpointErrorSkip)
 }
@@ -177,9 +177,9 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 
 // unwritten is a part of a checkpoint that has to be written.
 type unwritten struct {
-	what string          // what it means if it can't be
-	try  func() error    // may be called again
-	skip func() []string // gives it up, and returns the checkpoints that go with it
+	what string                          // what it means if it can't be
+	try  func() error                    // may be called again
+	skip func() (skipped, left []string) // gives it up: checkpoints that go with it, and that stay without a file
 }
 
 // told says that the part can't be written, why, and what a person can do.
@@ -299,11 +299,20 @@ func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 	if first {
 		l.warn(fmt.Sprintf("%s, and is skipped: %v", u.what, err))
 	}
-	ids := u.skip()
+	ids, left := u.skip()
+	if len(left) > 0 {
+		l.warn(LeftUnwritten(left))
+	}
 	if first || len(ids) > 0 {
 		l.add(nil, checkpoint.CheckpointSkipped{IDs: ids, Error: checkpoint.Text(err.Error())})
 		l.drain()
 	}
+}
+
+// LeftUnwritten says of checkpoints that were not skipped though they could not be
+// written why that is, and when they are.
+func LeftUnwritten(ids []string) string {
+	return list(ids) + " is needed, and stays on record without its file, which the next run or command that changes the session writes"
 }
 
 // pauseFor waits, unless the run is cut short meanwhile. What goroutines report

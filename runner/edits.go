@@ -3,19 +3,64 @@ package runner
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"prdrunner/checkpoint"
 )
 
-// keepEdits makes a checkpoint of the artifacts that were edited, where it was
-// decided that they are put back or made again. Nothing runs yet: an edit that
-// is made later is in no checkpoint, and is not overwritten. It returns what is
-// durable, for views that have begun.
-func (l *loop) keepEdits() ([]checkpoint.Commit, error) {
-	if l.o.OnConflict != ConflictRestore {
+// overwriting is what a run is about to overwrite although somebody may have worked
+// on it.
+type overwriting struct {
+	edits   []string          // artifacts that were edited, where it was decided that they are put back or made again
+	partial []string          // what is taken for the partial work of a run that ended without a capture
+	kept    map[string]string // digests of what a checkpoint holds of it, by path: that may be overwritten
+	in      string            // that checkpoint
+}
+
+// keepOverwritten makes a checkpoint of what is about to be overwritten although
+// somebody may have worked on it; unseen says that the last run ended without a
+// capture. Nothing runs yet: an edit that is made later is in no checkpoint, and is
+// not overwritten. It returns what is durable, for views that have begun.
+func (l *loop) keepOverwritten(unseen bool) ([]checkpoint.Commit, error) {
+	over := &l.overwriting
+	over.edits = l.toBeOverwritten()
+	if unseen {
+		var err error
+		if over.partial, err = l.toBeTakenBack(); err != nil {
+			return nil, err
+		}
+	}
+	paths := over.edits
+	if l.o.Store.Captures() { // partial work is taken back all the same
+		paths = slices.Concat(over.edits, over.partial)
+		slices.Sort(paths)
+		paths = slices.Compact(paths)
+	}
+	if len(paths) == 0 {
 		return nil, nil
+	}
+	err := l.untilSignal(func(ctx context.Context) (err error) {
+		over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.sv.files, l.scope(), paths)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", list(paths), err)
+	}
+	lost := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return over.kept[path] != "" })
+	if len(lost) > 0 {
+		return nil, &UnkeptError{Paths: lost}
+	}
+	if l.sv.files.CommitsToBranch() {
+		l.readGit()
+	}
+	return l.x.Drain(l.ctx)
+}
+
+// toBeOverwritten are the artifacts that were edited, sorted, where it was decided
+// that they are put back or made again.
+func (l *loop) toBeOverwritten() []string {
+	if l.o.OnConflict != ConflictRestore {
+		return nil
 	}
 	var paths []string
 	for _, conflicts := range l.facts.conflicts {
@@ -23,52 +68,46 @@ func (l *loop) keepEdits() ([]checkpoint.Commit, error) {
 			paths = append(paths, string(c.Path))
 		}
 	}
-	if len(paths) == 0 {
-		return nil, nil
-	}
 	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	var id string
-	var kept map[string]string
-	err := l.untilSignal(func(ctx context.Context) (err error) {
-		id, kept, err = l.x.KeepOverwritten(ctx, l.sv.files, l.scope(), paths)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("keep %s, which was edited, before it is overwritten: %w", list(paths), err)
-	}
-	lost := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return kept[path] != "" })
-	if len(lost) > 0 {
-		return nil, &UnkeptError{Paths: lost}
-	}
-	l.kept, l.keptIn = kept, id
-	if l.sv.files.CommitsToBranch() {
-		l.readGit()
-	}
-	return l.x.Drain(l.ctx)
+	return slices.Compact(paths)
 }
 
-// tellEdits says where the edits are that are overwritten.
-func (l *loop) tellEdits() {
-	if len(l.kept) > 0 {
+// tellOverwritten says where that is which is overwritten.
+func (l *loop) tellOverwritten() {
+	over := &l.overwriting
+	back := func() string {
+		return l.o.Command("checkpoint rollback " + l.p.ID + " " + over.in + " --files-only")
+	}
+	if len(over.edits) > 0 {
 		l.warn(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
-			list(slices.Sorted(maps.Keys(l.kept))), l.o.Command("checkpoint rollback "+l.p.ID+" "+l.keptIn+" --files-only")))
+			list(over.edits), back()))
 	}
+	if len(over.partial) == 0 {
+		return
+	}
+	what := list(over.partial) + " is taken for partial work of the run that was cut short"
+	if over.in == "" {
+		l.warn(what + "; how it was found is in no checkpoint, since they are switched off")
+		return
+	}
+	l.warn(fmt.Sprintf("%s; how it was found is in a checkpoint, and `%s` brings that back, with the files as they were then", what, back()))
 }
 
-// UnkeptError names edited artifacts that no checkpoint can hold, so that they
-// are not overwritten.
+// UnkeptError names artifacts that were edited, or may have been, and that no
+// checkpoint can hold, so that they are not overwritten.
 type UnkeptError struct{ Paths []string }
 
 func (e *UnkeptError) Error() string {
-	return list(e.Paths) + " was edited, and can't be kept in a checkpoint, so that overwriting it could not be undone"
+	return list(e.Paths) + " was or may have been edited, and can't be kept in a checkpoint, so that overwriting it could not be undone"
 }
 
 // Unwrap makes it an ErrConflict.
 func (e *UnkeptError) Unwrap() error { return ErrConflict }
 
 // isKept reports whether a checkpoint has what is at a path.
-func (l *loop) isKept(path, digest string) bool { return digest != "" && l.kept[path] == digest }
+func (l *loop) isKept(path, digest string) bool {
+	return digest != "" && l.overwriting.kept[path] == digest
+}
 
 // unkept are the edits that nothing would bring back if they were overwritten.
 func (l *loop) unkept(conflicts []Conflict) []Conflict {

@@ -43,8 +43,7 @@ type loop struct {
 
 	standing *standing // what steps to come may rely on
 
-	kept   map[string]string // digests of the edits that a checkpoint holds, by path: they may be overwritten
-	keptIn string            // that checkpoint
+	overwriting overwriting
 
 	ctx   context.Context    // for what is started: it is ended through tasks, not through ctx
 	grace context.Context    // for what is finished although the run is being stopped: ends when that must be at once

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 
 	"prdrunner/checkpoint"
@@ -22,9 +23,11 @@ type partialWork struct {
 // accounts reports whether a recorded artifact that is not as recorded, but has
 // the given digest, "" for none, is partial work.
 func (p *partialWork) accounts(path, digest string) bool {
-	if matchesAny(p.running, path) {
-		return true
-	}
+	return matchesAny(p.running, path) || p.captured(path, digest)
+}
+
+// captured reports whether it is partial work that is as it was captured.
+func (p *partialWork) captured(path, digest string) bool {
 	return p.then != nil && p.then[path] == digest && matchesAny(p.patterns, path)
 }
 
@@ -81,22 +84,33 @@ func unwrittenThen(st *checkpoint.State) bool {
 	return st.Pause != nil && st.Pause.Reason == checkpoint.PauseCheckpoint
 }
 
-// keepPartial keeps what is about to be taken back after a run ended without a
-// capture: nobody can tell whether somebody edited it since.
-func (l *loop) keepPartial() {
+// takesBack reports whether a run takes back partial work that has the given digest,
+// "" for none. What no capture tells from an edit must be in the checkpoint that the
+// run made before anything started: an edit that came later is in none.
+func (l *loop) takesBack(path, digest string) bool {
+	known := digest == "" || l.isKept(path, digest) || !l.o.Store.Captures()
+	return known && matchesAny(l.sv.partial.running, path) || l.sv.partial.captured(path, digest)
+}
+
+// toBeTakenBack is what is there of what is about to be taken back after a run ended
+// without a capture, sorted: nobody can tell whether somebody edited it since.
+func (l *loop) toBeTakenBack() ([]string, error) {
 	var paths []string
 	for _, all := range l.facts.partial {
 		for _, a := range all {
-			paths = append(paths, string(a.Path))
+			kept, err := l.sv.files.Kept(a.Digest)
+			if err == nil && kept {
+				_, err = l.sv.files.Lstat(string(a.Path))
+			}
+			switch {
+			case workspace.IsAbsent(err):
+			case err != nil:
+				return nil, fmt.Errorf("look at partial work: %w", err)
+			case kept: // else it stays
+				paths = append(paths, string(a.Path))
+			}
 		}
 	}
-	if len(paths) == 0 {
-		return
-	}
 	slices.Sort(paths)
-	if l.capture(); l.uncaptured {
-		return // nothing is taken back in this run
-	}
-	l.checkpoint(checkpoint.TriggerManual, "before partial work is taken back: "+list(paths))
-	l.warn(list(paths) + " is taken for partial work of the run that was cut short; how it was found is in a checkpoint")
+	return paths, nil
 }

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
@@ -341,11 +343,17 @@ phase "one" {
 	}
 }
 
-// Where a runner was killed nobody can tell partial work from an edit: it is
-// taken back, and how it was found is in a checkpoint.
-func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, `
+// killedOver is a session whose runner was killed while B ran, and an artifact of A,
+// under B's patterns, that is not as A made it.
+func killedOver(t *testing.T, fsys store.FS) *bench {
+	t.Helper()
+	b := newBenchOn(t, fsys, `
+phase "zero" {
+  workstream "Z" {
+    inputs = ["in"]
+    script = "if test -e again; then echo meanwhile > out/a.txt; fi"
+  }
+}
 phase "one" {
   workstream "A" {
     artifacts = ["out/a.txt"]
@@ -373,31 +381,82 @@ phase "one" {
 	}
 	b.write("out/a.txt", "perhaps an edit")
 	b.write("mended", "")
-	b.must(checkpoint.StatusComplete)
-	b.wantFile("seen", "a")
-	if len(b.warned) == 0 || !strings.Contains(b.warned[0], "out/a.txt") {
-		t.Errorf("warned %q, want out/a.txt named", b.warned)
-	}
-	w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = w.Close() }()
-	for _, ref := range b.state().Checkpoints {
-		if ref.Trigger != checkpoint.TriggerManual {
-			continue
+	b.warned = nil
+	return b
+}
+
+// Where a runner was killed nobody can tell partial work from an edit: it is
+// taken back, and how it was found is in a checkpoint, also where
+// its file can't be written, and that is to be skipped.
+func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
+	t.Parallel()
+	for _, broken := range []bool{false, true} {
+		fsys := &noCheckpoints{FS: store.OS()}
+		b := killedOver(t, fsys)
+		fsys.broken.Store(broken)
+		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
+		fsys.broken.Store(false)
+		b.wantFile("seen", "a")
+		if len(b.warned) == 0 || !strings.Contains(b.warned[0], "out/a.txt") {
+			t.Errorf("warned %q, want out/a.txt named", b.warned)
 		}
-		l, err := w.Load(t.Context(), ref.Capture.Listing)
+		if left := slices.ContainsFunc(b.warned, func(w string) bool { return strings.Contains(w, "stays on record without its file") }); left != broken {
+			t.Errorf("its file could not be written: %t; warned %q", broken, b.warned)
+		}
+		if _, err := b.store.Collect(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(l.Entries, func(e workspace.Entry) bool { return e.Path == "out/a.txt" })
-		if i < 0 || l.Entries[i].Size != int64(len("perhaps an edit")) {
-			t.Errorf("captured %+v, want the edit of out/a.txt", l.Entries)
+		defer func() { _ = w.Close() }()
+		refs := b.state().Checkpoints
+		i := slices.IndexFunc(refs, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger == checkpoint.TriggerConflictStart })
+		if i < 0 {
+			t.Fatalf("of the checkpoint that was made before partial work was taken back only %v is left", refs)
 		}
-		return
+		l, err := w.Load(t.Context(), refs[i].Capture.Listing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(l.Entries, func(e workspace.Entry) bool { return e.Path == "out/a.txt" }); i < 0 || l.Entries[i].Size != int64(len("perhaps an edit")) {
+			t.Errorf("captured %+v, want the edit of out/a.txt", l.Entries)
+		} else if err := w.Secure(t.Context(), l.Entries[i:i+1], true); err != nil {
+			t.Error(err)
+		}
 	}
-	t.Error("no checkpoint was made before partial work was taken back")
+}
+
+// What no checkpoint holds is not taken back: not where it can't be captured, and that
+// is to be skipped, and not where it came after the checkpoint.
+func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
+	t.Parallel()
+	skip := func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip }
+	t.Run("no capture", func(t *testing.T) {
+		t.Parallel()
+		fsys := &noObjects{FS: store.OS()}
+		b := killedOver(t, fsys)
+		fsys.broken.Store(true)
+		if _, err := b.build(skip); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "out/a.txt") {
+			t.Errorf("no object can be written, and it says %v", err)
+		}
+		b.wantFile("out/a.txt", "perhaps an edit")
+		fsys.broken.Store(false)
+		var conflict *runner.ConflictError
+		if _, err := b.build(skip); !errors.As(err, &conflict) {
+			t.Errorf("nothing runs, so that it is an edit now, and it says %v", err)
+		}
+		b.wantFile("out/a.txt", "perhaps an edit")
+	})
+	t.Run("meanwhile", func(t *testing.T) {
+		t.Parallel()
+		b := killedOver(t, store.OS())
+		b.write("again", "")
+		b.write("in", "other")
+		b.must(checkpoint.StatusComplete)
+		b.wantFile("seen", "meanwhile")
+	})
 }
 
 // What is edited while a run is under way is in no checkpoint: also where it was

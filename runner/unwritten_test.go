@@ -1,11 +1,13 @@
 package runner_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -25,6 +27,20 @@ type noCheckpoints struct {
 func (f *noCheckpoints) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
 	if f.broken.Load() && flag&os.O_CREATE != 0 && filepath.Base(filepath.Dir(name)) == "checkpoints" {
 		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EIO}
+	}
+	return f.FS.OpenFile(name, flag, perm)
+}
+
+// noObjects is a file system on which no file comes to be among the objects, once
+// it is told to.
+type noObjects struct {
+	store.FS
+	broken atomic.Bool
+}
+
+func (f *noObjects) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
+	if f.broken.Load() && flag&os.O_CREATE != 0 && strings.Contains(filepath.ToSlash(name), "/objects/") {
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
 	}
 	return f.FS.OpenFile(name, flag, perm)
 }
@@ -117,5 +133,46 @@ func TestLastCheckpointIsSkipped(t *testing.T) {
 	}
 	if refs := w.state().Checkpoints; slices.ContainsFunc(refs, func(r *checkpoint.CheckpointRef) bool { return slices.Contains(skipped, r.ID) }) {
 		t.Errorf("%q are skipped, and still listed", skipped)
+	}
+}
+
+// A checkpoint that is asked for while a run goes on is refused where its own file
+// can't be written, and not where another one could not be before.
+func TestCreateAfterASkip(t *testing.T) {
+	t.Parallel()
+	fsys := &noCheckpoints{FS: store.OS()}
+	b := newBenchOn(t, fsys, `
+phase "one" {
+  workstream "A" { script = "echo > begun; until test -e go; do sleep 0.01; done" }
+}
+`)
+	fsys.broken.Store(true)
+	refusals := make(chan error, 2)
+	stop := context.AfterFunc(fileExists(t, b.path("begun")), func() {
+		for _, broken := range []bool{true, false} {
+			fsys.broken.Store(broken)
+			refusals <- b.store.Ask(t.Context(), checkpoint.Request{PRD: "PRD-001", Verb: checkpoint.VerbCreate, Comment: "asked"}, func(*checkpoint.Session) error { return nil })
+		}
+		b.write("go", "")
+	})
+	defer stop()
+	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip })
+	if err := <-refusals; err == nil || !strings.Contains(err.Error(), "its file could not be written") {
+		t.Errorf("its file can't be written, and it says %v", err)
+	}
+	if err := <-refusals; err != nil {
+		t.Errorf("its file can be written, and it says %v", err)
+	}
+	asked := 0
+	for _, ref := range b.state().Checkpoints {
+		if ref.Trigger == checkpoint.TriggerManual {
+			asked++
+			if _, err := os.Stat(b.path(".runner/PRD-001/checkpoints/" + ref.ID + ".json")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if asked != 1 {
+		t.Errorf("%d checkpoints are there that were asked for, want 1", asked)
 	}
 }

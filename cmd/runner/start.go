@@ -183,23 +183,32 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 	if !isA[*checkpoint.DerivedError](unwritten) {
 		return errors.Join(unwritten, session.Close())
 	}
-	if again := session.WriteDerived(ctx, true); again == nil {
+	again := session.WriteDerived(ctx, true)
+	if again != nil && s.cfg.OnCheckpointError == runner.CheckpointErrorSkip {
+		return s.skipUnwritten(session, unwritten)
+	}
+	switch closed := session.Close(); {
+	case again == nil || closed == nil: // closing it tries once more
 		fmt.Fprintf(s.env.stderr, "Warning: a checkpoint could not be written at first (%v), and was written when it was tried again\n", unwritten)
-		return session.Close()
+		return closed
+	default:
+		return withHint(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
+			fmt.Sprintf("once that can be written, `runner %s` does it; with on_checkpoint_error = \"skip\" it is passed over", s.command(" --resume")))
 	}
-	skip := s.cfg.OnCheckpointError == runner.CheckpointErrorSkip
-	if skip {
-		fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
-		session.Add(checkpoint.CheckpointSkipped{IDs: session.SkipDerived(), Error: checkpoint.Text(unwritten.Error())})
+}
+
+// skipUnwritten gives up what can't be written, as the configuration has it.
+func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) error {
+	skipped, left := session.SkipDerived()
+	fmt.Fprintln(s.env.stderr, "Warning: a checkpoint could not be written, and is skipped:", unwritten)
+	if len(left) > 0 {
+		fmt.Fprintln(s.env.stderr, "Warning:", runner.LeftUnwritten(left))
 	}
-	if closed := session.Close(); skip || closed == nil {
-		if isA[*checkpoint.DerivedError](closed) {
-			return nil // it has been told, and the configuration has decided
-		}
+	session.Add(checkpoint.CheckpointSkipped{IDs: skipped, Error: checkpoint.Text(unwritten.Error())})
+	if closed := session.Close(); !isA[*checkpoint.DerivedError](closed) {
 		return closed
 	}
-	return withHint(fmt.Errorf("%s is done, but %w: %w", s.prd, errUnwritten, unwritten),
-		fmt.Sprintf("once that can be written, `runner %s` does it; with on_checkpoint_error = \"skip\" it is passed over", s.command(" --resume")))
+	return nil // it has been told, and the configuration has decided
 }
 
 // complete decides where the session is complete.

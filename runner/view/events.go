@@ -39,7 +39,11 @@ func (v *plain) event(at time.Time, e checkpoint.Event) {
 			v.passed("", "captured "+Plural(e.Files, "file"))
 		}
 	case checkpoint.CheckpointSkipped:
-		v.asked(Plural(len(e.IDs), "checkpoint")+" skipped", string(e.Error))
+		what := Plural(len(e.IDs), "checkpoint") + " skipped"
+		if len(e.IDs) == 0 {
+			what = "not written, and skipped"
+		}
+		v.asked(what, string(e.Error))
 	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,
 		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned:
 		// Begin and End tell these, with more than the event knows.
