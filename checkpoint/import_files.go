@@ -167,7 +167,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 	})
 	safety, made := x.Checkpoint(TriggerPreRollback, "the files that an import overwrote", gitOf(ctx, w))
 	if !made {
-		return fmt.Errorf("overwrite files: %w, so that it could not be undone", errSwitchedOff)
+		return fmt.Errorf("overwrite files: %w, so that it could not be undone", ErrSwitchedOff)
 	}
 	if err := x.commit(ctx); err != nil {
 		return err

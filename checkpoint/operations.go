@@ -8,8 +8,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// errSwitchedOff says that the configuration makes no checkpoints.
-var errSwitchedOff = errors.New("checkpoints are switched off in the configuration")
+// ErrSwitchedOff says that the configuration makes no checkpoints.
+var ErrSwitchedOff = errors.New("checkpoints are switched off in the configuration")
 
 // Create makes a checkpoint because somebody asked for it, of the files as they
 // are now where a workspace is given. It is durable, with its file, when Create
@@ -23,7 +23,7 @@ func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason str
 	}
 	id, made := x.Checkpoint(TriggerManual, reason, gitOf(ctx, w))
 	if !made {
-		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, errSwitchedOff)
+		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, ErrSwitchedOff)
 	}
 	if err := x.Publish(ctx); err != nil {
 		return nil, err

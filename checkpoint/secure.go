@@ -46,7 +46,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 		id, made = x.Checkpoint(TriggerPreRollback, reason, gitOf(ctx, w))
 	}
 	if !made {
-		return "", nil, fmt.Errorf("overwrite files: %w, so that it could not be undone", errSwitchedOff)
+		return "", nil, fmt.Errorf("overwrite files: %w, so that it could not be undone", ErrSwitchedOff)
 	}
 	return id, kept, nil
 }

@@ -46,12 +46,14 @@ func (l *loop) attemptNext(n *node) {
 	mine := func(string, string) bool { return true }
 	if n.step.Decision == Run && n.attempt > 1 {
 		partial = l.sv.overwritten(l.x.State(), n.ws.Name, n.ws.Artifacts)
-		if n.timer == nil { // what was done since the run began is the workstream's own
+		if n.timer == nil {
 			mine = l.takesBack
+		} else { // what was done since is the workstream's own
+			mine = func(path, _ string) bool { return !slices.Contains(n.left, path) }
 		}
 	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		back, err := takeBackPartial(within, l.sv.files, partial, mine)
+		back, left, err := takeBackPartial(within, l.sv.files, partial, mine)
 		r := performed{failure: &checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error"}}
 		if err == nil {
 			r = l.perform(within, n.ws, task)
@@ -59,6 +61,7 @@ func (l *loop) attemptNext(n *node) {
 			r.failure.Message = checkpoint.Text(l.o.Mask(err.Error()))
 		}
 		return func() {
+			n.left = append(n.left, left...)
 			l.add(nil, l.takenBack(n.ws.Name, back)...)
 			l.attempted(n, r)
 		}

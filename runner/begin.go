@@ -72,15 +72,20 @@ func (l *loop) begin(plan *Plan) error {
 // go on does so before the session is on record as running again, where it is not
 // yet. It returns what is durable, for views that have begun.
 func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
-	kept, err := l.keepOverwritten(unseen)
+	kept, err := l.keepOverwritten(plan, unseen)
 	if err != nil {
 		return nil, err
+	}
+	if unseen {
+		l.resume(plan)
 	}
 	restored, err := l.restorePlanned(plan)
 	if err != nil {
 		return nil, err
 	}
-	l.resume(plan)
+	if !unseen {
+		l.resume(plan)
+	}
 	l.x.Add(restored...)
 	return kept, nil
 }
@@ -124,14 +129,15 @@ func begun(st *checkpoint.State) bool {
 }
 
 // refused records that a run ended before it could begin, where the session would
-// read as running for ever.
+// read as running for ever. Where nothing could be kept of what it would overwrite,
+// nothing is recorded, so that the next run finds all as this one did.
 func (l *loop) refused(err error) error {
-	givenUp := errors.Is(err, errGivenUp)
+	givenUp := errors.Is(err, errGivenUp) || l.cause.signal != ""
 	if givenUp {
 		err = &InterruptedError{Signal: l.cause.signal}
 	}
 	switch {
-	case !killed(l.x.State()):
+	case !killed(l.x.State()) || l.ran.IsZero():
 		return err
 	case givenUp:
 		l.x.Add(interrupted(l.cause.signal, true))

@@ -312,7 +312,7 @@ func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 // LeftUnwritten says of checkpoints that were not skipped though they could not be
 // written why that is, and when they are.
 func LeftUnwritten(ids []string) string {
-	return list(ids) + " is needed, and stays on record without its file, which the next run or command that changes the session writes"
+	return list(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
 }
 
 // pauseFor waits, unless the run is cut short meanwhile. What goroutines report

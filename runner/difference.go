@@ -34,7 +34,7 @@ func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, confli
 		case d.Note != "":
 			c.Difference = checkpoint.Text(d.Note)
 		default:
-			c.Difference = checkpoint.Text(d.Text)
+			c.Difference = checkpoint.Text(s.mask(string(d.Text)))
 		}
 	}
 }

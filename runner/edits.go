@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -21,12 +22,12 @@ type overwriting struct {
 // somebody may have worked on it; unseen says that the last run ended without a
 // capture. Nothing runs yet: an edit that is made later is in no checkpoint, and is
 // not overwritten. It returns what is durable, for views that have begun.
-func (l *loop) keepOverwritten(unseen bool) ([]checkpoint.Commit, error) {
+func (l *loop) keepOverwritten(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
 	over := &l.overwriting
 	over.edits = l.toBeOverwritten()
 	if unseen {
 		var err error
-		if over.partial, err = l.toBeTakenBack(); err != nil {
+		if over.partial, err = l.toBeTakenBack(plan); err != nil {
 			return nil, err
 		}
 	}
@@ -39,10 +40,19 @@ func (l *loop) keepOverwritten(unseen bool) ([]checkpoint.Commit, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	err := l.untilSignal(func(ctx context.Context) (err error) {
-		over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.sv.files, l.scope(), paths)
-		return err
-	})
+	keep := unwritten{
+		what: list(paths) + " could not be kept before it is overwritten",
+		try: func() error {
+			return l.untilSignal(func(ctx context.Context) (err error) {
+				over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.sv.files, l.scope(), paths)
+				return err
+			})
+		},
+	}
+	err := keep.try()
+	if err != nil && !errors.Is(err, errGivenUp) && !errors.Is(err, checkpoint.ErrSwitchedOff) && !l.lost(err) {
+		_, err = l.tryAgain(keep, err) // but it is never passed over
+	}
 	if err != nil {
 		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", list(paths), err)
 	}

@@ -28,6 +28,7 @@ type node struct {
 	pauses backoff.BackOff // between its attempts
 	timer  *time.Timer     // while it waits for its next attempt
 	last   *checkpoint.Failure
+	left   []string // what was somebody's edit under its artifacts when it began, so that no attempt takes it back
 
 	ended bool
 	ok    bool // settled: its dependents may start
@@ -71,7 +72,7 @@ func (n *node) forget() {
 	if !n.skipped() {
 		n.step = nil
 	}
-	n.digest, n.pauses, n.last = checkpoint.Digest{}, nil, nil
+	n.digest, n.pauses, n.last, n.left = checkpoint.Digest{}, nil, nil, nil
 }
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == Skipped }

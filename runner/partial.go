@@ -75,7 +75,13 @@ func killed(st *checkpoint.State) bool { return st != nil && st.RunningAt != nil
 // endedUnseen reports whether the files were not captured when what ran in the last
 // run ended: its runner was killed, or a signal gave up the capture.
 func endedUnseen(st *checkpoint.State) bool {
-	return killed(st) || st != nil && st.Interrupted != "" && unwrittenThen(st)
+	return killed(st) || st != nil && st.Interrupted != "" && unwrittenThen(st) && !wentBack(st)
+}
+
+// wentBack reports whether a rollback brought the session to where it stands, and its
+// files.
+func wentBack(st *checkpoint.State) bool {
+	return len(st.Rollbacks) > 0 && st.Rollbacks[len(st.Rollbacks)-1].To == st.Current
 }
 
 // unwrittenThen reports whether a capture or a file of a checkpoint is to be made when
@@ -92,12 +98,26 @@ func (l *loop) takesBack(path, digest string) bool {
 	return known && matchesAny(l.sv.partial.running, path) || l.sv.partial.captured(path, digest)
 }
 
-// toBeTakenBack is what is there of what is about to be taken back after a run ended
-// without a capture, sorted: nobody can tell whether somebody edited it since.
-func (l *loop) toBeTakenBack() ([]string, error) {
+// toBeTakenBack is what is there of what is about to be taken back, or made again,
+// after a run ended without a capture, sorted: nobody can tell whether somebody edited
+// it since.
+func (l *loop) toBeTakenBack(plan *Plan) ([]string, error) {
+	var patterns []string // of what may run
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			switch ws := l.p.Workstream(s.Name); {
+			case s.Kind != WorkstreamStep || ws == nil || l.pl.choose.excluded(ws) != "":
+			case s.Decision != Reuse && s.Decision != Skipped:
+				patterns = append(patterns, ws.Artifacts...)
+			}
+		}
+	}
 	var paths []string
 	for _, all := range l.facts.partial {
 		for _, a := range all {
+			if !matchesAny(patterns, string(a.Path)) {
+				continue
+			}
 			kept, err := l.sv.files.Kept(a.Digest)
 			if err == nil && kept {
 				_, err = l.sv.files.Lstat(string(a.Path))

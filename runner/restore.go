@@ -130,32 +130,35 @@ func matchesAny(patterns []string, path string) bool {
 
 // takeBackPartial restores those of the artifacts that are partial work and
 // whose bytes are kept, and returns them. What is not as recorded for another
-// reason is somebody's edit, and stays.
-func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact, mine func(path, digest string) bool) ([]checkpoint.Artifact, error) {
-	var changed []checkpoint.Artifact
+// reason is somebody's edit, and stays; it returns the paths.
+func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, left []string, err error) {
 	for _, a := range all {
 		now, err := describe(ctx, w, string(a.Path))
 		if err != nil && !workspace.IsAbsent(err) {
-			return nil, fmt.Errorf("look at partial work: %w", err)
+			return nil, left, fmt.Errorf("look at partial work: %w", err)
 		}
-		if err == nil && now.Digest == a.Digest || !mine(string(a.Path), now.Digest) {
+		if err == nil && now.Digest == a.Digest {
+			continue
+		}
+		if !mine(string(a.Path), now.Digest) {
+			left = append(left, string(a.Path))
 			continue
 		}
 		kept, err := w.Kept(a.Digest)
 		if err != nil {
-			return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
+			return nil, left, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
 		}
 		if kept {
 			changed = append(changed, a)
 		}
 	}
 	if len(changed) == 0 {
-		return nil, nil
+		return nil, left, nil
 	}
 	if err := putBack(ctx, w, uuid.NewString(), changed, mine); err != nil {
-		return nil, err
+		return nil, left, err
 	}
-	return changed, nil
+	return changed, left, nil
 }
 
 // takenBack says whose artifacts were restored before a workstream ran again.

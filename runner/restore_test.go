@@ -362,23 +362,16 @@ phase "one" {
   workstream "B" {
     depends_on = [workstream.A]
     artifacts  = ["out/*.txt"]
-    script     = "cat out/a.txt >> seen; test -e mended"
+    script     = "cat out/a.txt >> seen; test -e mended && { test ! -e flaky || { rm flaky; false; }; }"
+    retry { attempts = 2 }
   }
 }
 `)
 	b.must(checkpoint.StatusFailed)
 	b.remove("seen")
-	session, err := b.store.Lock(t.Context(), "PRD-001", checkpoint.Actor{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	session.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "B", Attempt: 2})
-	if _, err := session.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := session.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b.locked(func(x *checkpoint.Session) {
+		x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "B", Attempt: 3})
+	})
 	b.write("out/a.txt", "perhaps an edit")
 	b.write("mended", "")
 	b.warned = nil
@@ -428,8 +421,9 @@ func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 	}
 }
 
-// What no checkpoint holds is not taken back: not where it can't be captured, and that
-// is to be skipped, and not where it came after the checkpoint.
+// What no checkpoint holds is not taken back: not where it can't be captured, which is
+// not to be skipped, and not where it came after the checkpoint, also by a later attempt.
+// What was killed is gone on with all the same, once it can be captured.
 func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 	t.Parallel()
 	skip := func(o *runner.Options) { o.OnCheckpointError = runner.CheckpointErrorSkip }
@@ -442,21 +436,76 @@ func TestPartialWorkThatIsNotKeptStays(t *testing.T) {
 			t.Errorf("no object can be written, and it says %v", err)
 		}
 		b.wantFile("out/a.txt", "perhaps an edit")
-		fsys.broken.Store(false)
-		var conflict *runner.ConflictError
-		if _, err := b.build(skip); !errors.As(err, &conflict) {
-			t.Errorf("nothing runs, so that it is an edit now, and it says %v", err)
+		if st := b.state(); st.RunningAt == nil {
+			t.Errorf("nothing ran, and it is on record that %s", st.Status)
 		}
-		b.wantFile("out/a.txt", "perhaps an edit")
+		fsys.broken.Store(false)
+		b.must(checkpoint.StatusComplete, skip)
+		b.wantFile("seen", "a")
+	})
+	t.Run("no capture at first", func(t *testing.T) {
+		t.Parallel()
+		fsys := &noObjects{FS: store.OS(), once: true}
+		b := killedOver(t, fsys)
+		fsys.broken.Store(true)
+		b.must(checkpoint.StatusComplete)
+		b.wantFile("seen", "a")
 	})
 	t.Run("meanwhile", func(t *testing.T) {
 		t.Parallel()
 		b := killedOver(t, store.OS())
 		b.write("again", "")
+		b.write("flaky", "")
 		b.write("in", "other")
 		b.must(checkpoint.StatusComplete)
-		b.wantFile("seen", "meanwhile")
+		b.wantFile("seen", "meanwhile\nmeanwhile")
 	})
+	for only, left := range map[string]string{"Z": "perhaps an edit", "A": "a"} { // A makes it again
+		t.Run("only "+only, func(t *testing.T) {
+			t.Parallel()
+			b := killedOver(t, store.OS())
+			b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{only} })
+			b.wantFile("out/a.txt", left)
+			kept := slices.ContainsFunc(b.state().Checkpoints, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger == checkpoint.TriggerConflictStart })
+			told := slices.ContainsFunc(b.warned, func(w string) bool { return strings.Contains(w, "taken for partial work") })
+			if kept != (only == "A") || told != kept {
+				t.Errorf("kept: %t; warned %q", kept, b.warned)
+			}
+		})
+	}
+}
+
+// What a rollback brought back, where a run had ended without a capture, is no partial
+// work of that.
+func TestRollbackToKeptPartialWork(t *testing.T) {
+	t.Parallel()
+	b := killedOver(t, store.OS())
+	b.locked(func(x *checkpoint.Session) {
+		x.Add(checkpoint.SessionInterrupted{Signal: "SIGINT", Uncaptured: "gone"})
+	})
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("seen", "a")
+	refs := b.state().Checkpoints
+	i := slices.IndexFunc(refs, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger == checkpoint.TriggerConflictStart })
+	if i < 0 {
+		t.Fatal("no checkpoint was made before partial work was taken back")
+	}
+	w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	b.locked(func(x *checkpoint.Session) {
+		if _, err := x.Rollback(t.Context(), w, checkpoint.RollbackOptions{To: refs[i].ID}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	b.wantFile("out/a.txt", "perhaps an edit")
+	var conflict *runner.ConflictError
+	if _, err := b.build(); !errors.As(err, &conflict) {
+		t.Errorf("it is what somebody went back to, and it says %v", err)
+	}
+	b.wantFile("out/a.txt", "perhaps an edit")
 }
 
 // What is edited while a run is under way is in no checkpoint: also where it was

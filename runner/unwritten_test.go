@@ -32,14 +32,16 @@ func (f *noCheckpoints) OpenFile(name string, flag int, perm fs.FileMode) (store
 }
 
 // noObjects is a file system on which no file comes to be among the objects, once
-// it is told to.
+// it is told to; once, only one does not.
 type noObjects struct {
 	store.FS
 	broken atomic.Bool
+	once   bool
 }
 
 func (f *noObjects) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
 	if f.broken.Load() && flag&os.O_CREATE != 0 && strings.Contains(filepath.ToSlash(name), "/objects/") {
+		f.broken.Store(!f.once)
 		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
 	}
 	return f.FS.OpenFile(name, flag, perm)

@@ -184,6 +184,9 @@ func (s *starter) catchUp(ctx context.Context, snap *checkpoint.Snapshot) error 
 		return errors.Join(unwritten, session.Close())
 	}
 	again := session.WriteDerived(ctx, true)
+	if again != nil && !isA[*checkpoint.DerivedError](again) {
+		return errors.Join(again, session.Close())
+	}
 	if again != nil && s.cfg.OnCheckpointError == runner.CheckpointErrorSkip {
 		return s.skipUnwritten(session, unwritten)
 	}
