@@ -46,10 +46,12 @@ func (l *loop) attemptNext(n *node) {
 	mine := func(string, string) bool { return true }
 	if n.step.Decision == Run && n.attempt > 1 {
 		partial = l.sv.overwritten(l.x.State(), n.ws.Name, n.ws.Artifacts)
-		if n.timer == nil {
-			mine = l.takesBack
-		} else { // what was done since is the workstream's own
-			mine = func(path, _ string) bool { return !slices.Contains(n.left, path) }
+		mine = l.takesBack
+		if n.looked { // what was done since is the workstream's own
+			mine = func(path, digest string) bool {
+				left, ok := n.left[path]
+				return !ok || left != digest
+			}
 		}
 	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
@@ -61,7 +63,9 @@ func (l *loop) attemptNext(n *node) {
 			r.failure.Message = checkpoint.Text(l.o.Mask(err.Error()))
 		}
 		return func() {
-			n.left = append(n.left, left...)
+			if err == nil && !n.looked {
+				n.looked, n.left = true, left
+			}
 			l.add(nil, l.takenBack(n.ws.Name, back)...)
 			l.attempted(n, r)
 		}

@@ -72,7 +72,7 @@ func (l *loop) begin(plan *Plan) error {
 // go on does so before the session is on record as running again, where it is not
 // yet. It returns what is durable, for views that have begun.
 func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
-	kept, err := l.keepOverwritten(plan, unseen)
+	kept, err := l.keepOverwritten(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func begun(st *checkpoint.State) bool {
 // read as running for ever. Where nothing could be kept of what it would overwrite,
 // nothing is recorded, so that the next run finds all as this one did.
 func (l *loop) refused(err error) error {
-	givenUp := errors.Is(err, errGivenUp) || l.cause.signal != ""
+	givenUp := errors.Is(err, errGivenUp)
 	if givenUp {
 		err = &InterruptedError{Signal: l.cause.signal}
 	}

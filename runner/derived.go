@@ -290,6 +290,11 @@ func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
 			cancel()
 			<-answers
 			return CheckpointErrorPause
+		case <-l.stop:
+			l.stopped()
+			cancel()
+			<-answers
+			return CheckpointErrorPause
 		}
 	}
 }

@@ -13,24 +13,18 @@ import (
 // on it.
 type overwriting struct {
 	edits   []string          // artifacts that were edited, where it was decided that they are put back or made again
-	partial []string          // what is taken for the partial work of a run that ended without a capture
+	partial []string          // what is taken for partial work
 	kept    map[string]string // digests of what a checkpoint holds of it, by path: that may be overwritten
 	in      string            // that checkpoint
 }
 
 // keepOverwritten makes a checkpoint of what is about to be overwritten although
-// somebody may have worked on it; unseen says that the last run ended without a
-// capture. Nothing runs yet: an edit that is made later is in no checkpoint, and is
-// not overwritten. It returns what is durable, for views that have begun.
-func (l *loop) keepOverwritten(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
+// somebody may have worked on it. Nothing runs yet: an edit that is made later is in no
+// checkpoint, and is not overwritten. It returns what is durable, for views that have
+// begun.
+func (l *loop) keepOverwritten(plan *Plan) ([]checkpoint.Commit, error) {
 	over := &l.overwriting
-	over.edits = l.toBeOverwritten()
-	if unseen {
-		var err error
-		if over.partial, err = l.toBeTakenBack(plan); err != nil {
-			return nil, err
-		}
-	}
+	over.edits, over.partial = l.toBeOverwritten(), l.toBeTakenBack()
 	paths := over.edits
 	if l.o.Store.Captures() { // partial work is taken back all the same
 		paths = slices.Concat(over.edits, over.partial)
@@ -40,6 +34,47 @@ func (l *loop) keepOverwritten(plan *Plan, unseen bool) ([]checkpoint.Commit, er
 	if len(paths) == 0 {
 		return nil, nil
 	}
+	lost, err := l.keepPaths(paths)
+	if err != nil {
+		return nil, err
+	}
+	if len(lost) > 0 {
+		over.kept = nil // it is in no checkpoint
+		var refused []string
+		for _, path := range lost {
+			overwritten, err := l.overwrites(plan, path)
+			if err != nil {
+				return nil, err
+			}
+			if overwritten || slices.Contains(over.edits, path) {
+				refused = append(refused, path)
+			}
+		}
+		if len(refused) > 0 {
+			return nil, &UnkeptError{Paths: refused}
+		}
+		isLost := func(path string) bool { return slices.Contains(lost, path) }
+		over.partial = slices.DeleteFunc(over.partial, isLost)
+		if paths = slices.DeleteFunc(paths, isLost); len(paths) == 0 {
+			return nil, nil
+		}
+		if lost, err = l.keepPaths(paths); err != nil {
+			return nil, err
+		}
+		if len(lost) > 0 {
+			return nil, &UnkeptError{Paths: lost}
+		}
+	}
+	if l.sv.files.CommitsToBranch() {
+		l.readGit()
+	}
+	return l.x.Drain(l.ctx)
+}
+
+// keepPaths keeps files in a checkpoint, or names those of them that none can hold,
+// and makes none then. A failure is tried again, and never passed over.
+func (l *loop) keepPaths(paths []string) (lost []string, err error) {
+	over := &l.overwriting
 	keep := unwritten{
 		what: list(paths) + " could not be kept before it is overwritten",
 		try: func() error {
@@ -49,21 +84,20 @@ func (l *loop) keepOverwritten(plan *Plan, unseen bool) ([]checkpoint.Commit, er
 			})
 		},
 	}
-	err := keep.try()
+	first := keep.try()
+	err = first
 	if err != nil && !errors.Is(err, errGivenUp) && !errors.Is(err, checkpoint.ErrSwitchedOff) && !l.lost(err) {
-		_, err = l.tryAgain(keep, err) // but it is never passed over
+		switch _, err = l.tryAgain(keep, err); {
+		case err == nil:
+			l.warn(fmt.Sprintf("%s at first (%v), and was kept when it was tried again", keep.what, first))
+		case l.cause.signal != "" && !l.lost(err):
+			err = fmt.Errorf("%w: %w", errGivenUp, err)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", list(paths), err)
 	}
-	lost := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return over.kept[path] != "" })
-	if len(lost) > 0 {
-		return nil, &UnkeptError{Paths: lost}
-	}
-	if l.sv.files.CommitsToBranch() {
-		l.readGit()
-	}
-	return l.x.Drain(l.ctx)
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return over.kept[path] != "" }), nil
 }
 
 // toBeOverwritten are the artifacts that were edited, sorted, where it was decided
@@ -95,7 +129,7 @@ func (l *loop) tellOverwritten() {
 	if len(over.partial) == 0 {
 		return
 	}
-	what := list(over.partial) + " is taken for partial work of the run that was cut short"
+	what := list(over.partial) + " is taken for partial work of what did not complete"
 	if over.in == "" {
 		l.warn(what + "; how it was found is in no checkpoint, since they are switched off")
 		return

@@ -28,7 +28,7 @@ type Facts struct {
 	makers    map[string][]string              // workstreams before it among whose artifacts these inputs are, likewise
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
-	partial   map[string][]checkpoint.Artifact // recorded artifacts that a stopped workstream wrote over, as on record, likewise
+	partial   map[string][]partialArtifact     // recorded artifacts that a stopped workstream wrote over, likewise
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 	judging   map[string][]checkpoint.Artifact // these files, likewise
 	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
@@ -86,7 +86,7 @@ func newFacts() *Facts {
 		makers:    make(map[string][]string),
 		conflicts: make(map[string][]Conflict),
 		current:   make(map[string][]checkpoint.Artifact),
-		partial:   make(map[string][]checkpoint.Artifact),
+		partial:   make(map[string][]partialArtifact),
 		judged:    make(map[string]string),
 		judging:   make(map[string][]checkpoint.Artifact),
 		judgedOf:  make(map[string][]string),
@@ -163,7 +163,7 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 		conflicts = append(conflicts, Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
 		return err
 	}
-	var partial []checkpoint.Artifact
+	var partial []partialArtifact
 	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
@@ -173,7 +173,7 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 		now.LeftOut = a.LeftOut
 		switch {
 		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.accounts(string(a.Path), now.Digest):
-			partial, err = append(partial, a), nil
+			partial, err = append(partial, partialArtifact{a, now.Digest}), nil
 		case workspace.IsAbsent(err):
 			err = conflict(a, "")
 		case errors.Is(err, workspace.ErrNotRegular):

@@ -28,7 +28,8 @@ type node struct {
 	pauses backoff.BackOff // between its attempts
 	timer  *time.Timer     // while it waits for its next attempt
 	last   *checkpoint.Failure
-	left   []string // what was somebody's edit under its artifacts when it began, so that no attempt takes it back
+	looked bool              // for partial work, which its first attempt in a run takes back
+	left   map[string]string // digests of what that left as somebody's edit, by path, which no attempt takes back as it is
 
 	ended bool
 	ok    bool // settled: its dependents may start
@@ -125,7 +126,7 @@ func (l *loop) decided(n *node) {
 	case Reuse, Judge:
 		l.keep(n)
 	case Run, Rerun:
-		if lost := l.unkept(edited(l.facts.conflicts[n.ws.Name])); len(lost) > 0 {
+		if lost := slices.Concat(l.unkept(edited(l.facts.conflicts[n.ws.Name])), l.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
 			return
@@ -209,7 +210,7 @@ func (l *loop) keep(n *node) {
 
 // takeEdits keeps artifacts as somebody has edited them.
 func (l *loop) takeEdits(n *node, changed []Conflict) {
-	current, partial := l.facts.current[n.ws.Name], l.facts.partial[n.ws.Name]
+	current, partial := l.facts.current[n.ws.Name], recordedOf(l.facts.partial[n.ws.Name])
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := hold(within, l.sv.files, current)
 		return func() {

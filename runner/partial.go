@@ -81,7 +81,11 @@ func endedUnseen(st *checkpoint.State) bool {
 // wentBack reports whether a rollback brought the session to where it stands, and its
 // files.
 func wentBack(st *checkpoint.State) bool {
-	return len(st.Rollbacks) > 0 && st.Rollbacks[len(st.Rollbacks)-1].To == st.Current
+	if len(st.Rollbacks) == 0 {
+		return false
+	}
+	last := st.Rollbacks[len(st.Rollbacks)-1]
+	return last.Error == "" && last.Scope == checkpoint.RollbackAll && last.To == st.Current
 }
 
 // unwrittenThen reports whether a capture or a file of a checkpoint is to be made when
@@ -90,47 +94,81 @@ func unwrittenThen(st *checkpoint.State) bool {
 	return st.Pause != nil && st.Pause.Reason == checkpoint.PauseCheckpoint
 }
 
-// takesBack reports whether a run takes back partial work that has the given digest,
-// "" for none. What no capture tells from an edit must be in the checkpoint that the
-// run made before anything started: an edit that came later is in none.
-func (l *loop) takesBack(path, digest string) bool {
-	known := digest == "" || l.isKept(path, digest) || !l.o.Store.Captures()
-	return known && matchesAny(l.sv.partial.running, path) || l.sv.partial.captured(path, digest)
+// partialArtifact is a recorded artifact that a stopped workstream wrote over, or
+// removed.
+type partialArtifact struct {
+	checkpoint.Artifact        // as on record
+	found               string // its digest now, "" where it is gone
 }
 
-// toBeTakenBack is what is there of what is about to be taken back, or made again,
-// after a run ended without a capture, sorted: nobody can tell whether somebody edited
-// it since.
-func (l *loop) toBeTakenBack(plan *Plan) ([]string, error) {
-	var patterns []string // of what may run
-	for _, phase := range plan.Phases {
-		for _, s := range phase.Steps {
-			switch ws := l.p.Workstream(s.Name); {
-			case s.Kind != WorkstreamStep || ws == nil || l.pl.choose.excluded(ws) != "":
-			case s.Decision != Reuse && s.Decision != Skipped:
-				patterns = append(patterns, ws.Artifacts...)
-			}
-		}
+func recordedOf(partial []partialArtifact) []checkpoint.Artifact {
+	all := make([]checkpoint.Artifact, len(partial))
+	for i, a := range partial {
+		all[i] = a.Artifact
 	}
+	return all
+}
+
+// takesBack reports whether a run takes back partial work that has the given digest,
+// "" for none. It must be in the checkpoint that the run made before anything started:
+// an edit that came later is in none.
+func (l *loop) takesBack(path, digest string) bool {
+	kept := digest == "" || l.isKept(path, digest) || !l.o.Store.Captures()
+	return kept && l.sv.partial.accounts(path, digest)
+}
+
+// toBeTakenBack is what is there of what may be taken back, or made again, sorted:
+// nobody can tell for sure whether somebody edited it.
+func (l *loop) toBeTakenBack() []string {
 	var paths []string
 	for _, all := range l.facts.partial {
 		for _, a := range all {
-			if !matchesAny(patterns, string(a.Path)) {
-				continue
-			}
-			kept, err := l.sv.files.Kept(a.Digest)
-			if err == nil && kept {
-				_, err = l.sv.files.Lstat(string(a.Path))
-			}
-			switch {
-			case workspace.IsAbsent(err):
-			case err != nil:
-				return nil, fmt.Errorf("look at partial work: %w", err)
-			case kept: // else it stays
+			if a.found != "" {
 				paths = append(paths, string(a.Path))
 			}
 		}
 	}
 	slices.Sort(paths)
-	return paths, nil
+	return paths
+}
+
+// unkeptPartial is partial work in place of a workstream's artifacts that nothing would
+// bring back if they were made again, since it is not what a checkpoint holds.
+func (l *loop) unkeptPartial(name string) []Conflict {
+	var unkept []Conflict
+	for _, a := range l.facts.partial[name] {
+		if !l.takesBack(string(a.Path), a.found) {
+			unkept = append(unkept, Conflict{Path: a.Path, Workstream: name, Recorded: a.Digest, Found: a.found})
+		}
+	}
+	return unkept
+}
+
+// overwrites reports whether the plan has partial work overwritten: by taking it back,
+// for which the bytes on record must be kept, or by running its workstream again.
+func (l *loop) overwrites(plan *Plan, path string) (bool, error) {
+	runs := make(map[string]bool)
+	var patterns []string
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			ws := l.p.Workstream(s.Name)
+			if s.Kind == WorkstreamStep && ws != nil && l.pl.choose.excluded(ws) == "" && s.Decision != Reuse && s.Decision != Skipped {
+				runs[ws.Name], patterns = true, append(patterns, ws.Artifacts...)
+			}
+		}
+	}
+	for owner, all := range l.facts.partial {
+		i := slices.IndexFunc(all, func(a partialArtifact) bool { return string(a.Path) == path })
+		if i < 0 {
+			continue
+		}
+		kept, err := l.sv.files.Kept(all[i].Digest)
+		if err != nil {
+			return false, fmt.Errorf("look for the bytes of %s: %w", path, err)
+		}
+		if runs[owner] || kept && matchesAny(patterns, path) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

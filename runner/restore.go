@@ -130,23 +130,24 @@ func matchesAny(patterns []string, path string) bool {
 
 // takeBackPartial restores those of the artifacts that are partial work and
 // whose bytes are kept, and returns them. What is not as recorded for another
-// reason is somebody's edit, and stays; it returns the paths.
-func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, left []string, err error) {
+// reason is somebody's edit, and stays; it returns the digests of that, by path.
+func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, left map[string]string, err error) {
+	left = make(map[string]string)
 	for _, a := range all {
 		now, err := describe(ctx, w, string(a.Path))
 		if err != nil && !workspace.IsAbsent(err) {
-			return nil, left, fmt.Errorf("look at partial work: %w", err)
+			return nil, nil, fmt.Errorf("look at partial work: %w", err)
 		}
 		if err == nil && now.Digest == a.Digest {
 			continue
 		}
 		if !mine(string(a.Path), now.Digest) {
-			left = append(left, string(a.Path))
+			left[string(a.Path)] = now.Digest
 			continue
 		}
 		kept, err := w.Kept(a.Digest)
 		if err != nil {
-			return nil, left, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
+			return nil, nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
 		}
 		if kept {
 			changed = append(changed, a)
@@ -156,7 +157,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoi
 		return nil, left, nil
 	}
 	if err := putBack(ctx, w, uuid.NewString(), changed, mine); err != nil {
-		return nil, left, err
+		return nil, nil, err
 	}
 	return changed, left, nil
 }
