@@ -155,7 +155,16 @@ func (l *loop) isKept(path, digest string) bool {
 
 // unkept are the edits that nothing would bring back if they were overwritten.
 func (l *loop) unkept(conflicts []Conflict) []Conflict {
-	return filter(conflicts, func(c Conflict) bool { return !l.isKept(string(c.Path), c.Found) })
+	return filter(conflicts, func(c Conflict) bool {
+		return !l.isKept(string(c.Path), c.Found) && !l.isMade(string(c.Path), c.Found)
+	})
+}
+
+// isMade reports whether what is at a path is what a workstream has on record, which
+// another one may have made since: that is nobody's edit.
+func (l *loop) isMade(path, digest string) bool {
+	m, ok := l.standing.made.at(path)
+	return ok && digest != "" && m.file.Digest == digest
 }
 
 // endConflict makes the checkpoint of the files in which no edit is left.

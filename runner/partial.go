@@ -137,7 +137,7 @@ func (l *loop) toBeTakenBack() []string {
 func (l *loop) unkeptPartial(name string) []Conflict {
 	var unkept []Conflict
 	for _, a := range l.facts.partial[name] {
-		if !l.takesBack(string(a.Path), a.found) {
+		if !l.takesBack(string(a.Path), a.found) && !l.isMade(string(a.Path), a.found) {
 			unkept = append(unkept, Conflict{Path: a.Path, Workstream: name, Recorded: a.Digest, Found: a.found})
 		}
 	}

@@ -510,6 +510,44 @@ phase "one" {
 	b.wantFile("out/a.txt", "meanwhile")
 }
 
+// What one workstream makes again before the next writes over it is nobody's edit,
+// whether the last run failed or was killed.
+func TestSharedArtifactIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    inputs    = ["in"]
+    artifacts = ["report"]
+    script    = "cat in > report"
+  }
+  workstream "B" {
+    depends_on = [workstream.A]
+    artifacts  = ["report"]
+    script     = "echo b >> report"
+  }
+  workstream "C" {
+    depends_on = [workstream.B]
+    artifacts  = ["report"]
+    script     = "echo c >> report; test -e mended"
+  }
+}
+`)
+		b.write("in", "first\n")
+		b.must(checkpoint.StatusFailed)
+		if killed {
+			b.locked(func(x *checkpoint.Session) {
+				x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "C", Attempt: 2})
+			})
+		}
+		b.write("in", "second\n")
+		b.write("mended", "")
+		b.must(checkpoint.StatusComplete)
+		b.wantFile("report", "second\nb\nc")
+	}
+}
+
 // What looks sensitive is in no checkpoint: it is not made again, and stands in the way
 // of nothing else.
 func TestSensitivePartialWork(t *testing.T) {
