@@ -9,9 +9,9 @@ import (
 )
 
 // KeepOverwritten makes a checkpoint of files that are about to be overwritten
-// although somebody worked on them, or may have, while nothing runs. It captures them with what
-// the patterns name, and says of each which bytes it holds now, by path. Where
-// one is not among them, as a file that looks sensitive, no checkpoint is made.
+// although somebody worked on them, or may have, while nothing runs. It captures
+// them with what the patterns name, and says of each which bytes it holds now, by
+// path. Where one is not among them, as a file that looks sensitive, no checkpoint is made.
 // Where those of conflicts are switched off it is one that always is made. It is
 // durable with the next commit, which must come before anything is overwritten.
 func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, patterns, paths []string) (id string, kept map[string]string, err error) {

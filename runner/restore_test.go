@@ -379,8 +379,8 @@ phase "one" {
 }
 
 // Where a runner was killed nobody can tell partial work from an edit: it is
-// taken back, and how it was found is in a checkpoint, also where
-// its file can't be written, and that is to be skipped.
+// taken back, and how it was found is in a checkpoint, also where its file can't be
+// written, and that is to be skipped.
 func TestPartialWorkOfAKilledRunIsKept(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []bool{false, true} {
