@@ -124,7 +124,7 @@ func TestCommanderLeavesNothing(t *testing.T) {
 	if err := c.Run(t.Context(), shell(t, "sleep 1000 & echo $!", &out)); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(started); took > 5*time.Second {
+	if took := time.Since(started); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	child, err := strconv.Atoi(strings.TrimSpace(out.String()))
@@ -138,7 +138,7 @@ func TestCommanderLeavesNothing(t *testing.T) {
 // nobody may be there to collect it.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		if syscall.Kill(pid, 0) != nil {
 			return
 		}

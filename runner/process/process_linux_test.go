@@ -21,6 +21,7 @@ import (
 )
 
 // noOrphans fails the test if the program has a zombie or an orphan of session.
+// The zombies may be of any test, so nothing else may run meanwhile.
 func noOrphans(t *testing.T, e *Executor, session string) {
 	t.Helper()
 	e.mu.Lock()
@@ -417,7 +418,7 @@ func TestKernelWithoutListsOfChildren(t *testing.T) {
 		}
 	}
 	others.Wait()
-	noOrphans(t, e, "session-of-"+t.Name())
+	noOrphans(t, e, sessionOf(t))
 }
 
 func TestKernelWithoutPidfds(t *testing.T) {

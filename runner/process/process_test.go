@@ -5,6 +5,7 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -79,13 +80,17 @@ func newExecutor(t testing.TB, options Options) *Executor {
 	return e
 }
 
+// sessionOf names the session of a test, which no other process has, not even
+// another run of the same test.
+func sessionOf(t testing.TB) string { return fmt.Sprintf("%s-%d", t.Name(), os.Getpid()) }
+
 // command returns a task in a directory of its own.
 func command(t testing.TB, argv ...string) runner.Task {
 	t.Helper()
 	dir := t.TempDir()
 	return runner.Task{
 		ID:      t.Name(),
-		Session: "session-of-" + t.Name(),
+		Session: sessionOf(t),
 		Command: argv,
 		Dir:     dir,
 		Env:     map[string]string{"RUNNER_WORKSTREAM": "WS1"},

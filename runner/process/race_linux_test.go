@@ -16,38 +16,45 @@ import (
 // itself, is cancelled and runs out of time, the first of these is its outcome,
 // and the only one.
 func TestFirstOfFinishCancelAndTimeoutDecides(t *testing.T) {
-	t.Parallel()
 	e := newExecutor(t, Options{})
-	acts := []string{"finish", "cancel", "timeout"}
-	want := map[string]runner.Outcome{"finish": runner.Exited, "cancel": runner.Cancelled, "timeout": runner.TimedOut}
-	for _, order := range permutations(acts) {
-		for _, grace := range []time.Duration{0, time.Hour} {
-			t.Run(fmt.Sprintf("%s, grace %v", strings.Join(order, ", "), grace), func(t *testing.T) {
-				t.Parallel()
-				// It does not end when it is asked to, so that the grace makes a difference.
-				task := shell(t, `trap '' TERM; echo > ready; until test -e finish; do sleep 0.01; done`)
-				task.Grace = grace
-				of, result := held(t, e, task)
-				awaitLine(t, filepath.Join(task.Dir, "ready"))
-				for _, act := range order {
-					switch act {
-					case "finish":
-						if err := os.WriteFile(filepath.Join(task.Dir, "finish"), nil, 0o600); err != nil {
-							t.Fatal(err)
-						}
-						awaitEnd(t, of)
-					case "cancel":
-						of.stop(runner.Cancelled, grace)
-					case "timeout":
-						of.stop(runner.TimedOut, grace)
-					}
-				}
-				if got := result(); got.Outcome != want[order[0]] || got.ExitCode != 0 || got.Signal != "" {
-					t.Errorf("got %+v, want %s", got, want[order[0]])
-				}
-				noOrphans(t, e, task.Session)
-			})
+	session := sessionOf(t)
+	t.Run("in each order", func(t *testing.T) { // which ends when all of them have
+		for _, order := range permutations([]string{"finish", "cancel", "timeout"}) {
+			for _, grace := range []time.Duration{0, time.Hour} {
+				t.Run(fmt.Sprintf("%s, grace %v", strings.Join(order, ", "), grace), func(t *testing.T) {
+					t.Parallel()
+					firstDecides(t, e, session, order, grace)
+				})
+			}
 		}
+	})
+	noOrphans(t, e, session)
+}
+
+// firstDecides has a process end, be cancelled and run out of time in the given
+// order.
+func firstDecides(t *testing.T, e *Executor, session string, order []string, grace time.Duration) {
+	// It does not end when it is asked to, so that the grace makes a difference.
+	task := shell(t, `trap '' TERM; echo > ready; until test -e finish; do sleep 0.01; done`)
+	task.Session, task.Grace = session, grace
+	of, result := held(t, e, task)
+	awaitLine(t, filepath.Join(task.Dir, "ready"))
+	for _, act := range order {
+		switch act {
+		case "finish":
+			if err := os.WriteFile(filepath.Join(task.Dir, "finish"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			awaitEnd(t, of)
+		case "cancel":
+			of.stop(runner.Cancelled, grace)
+		case "timeout":
+			of.stop(runner.TimedOut, grace)
+		}
+	}
+	want := map[string]runner.Outcome{"finish": runner.Exited, "cancel": runner.Cancelled, "timeout": runner.TimedOut}[order[0]]
+	if got := result(); got.Outcome != want || got.ExitCode != 0 || got.Signal != "" {
+		t.Errorf("got %+v, want %s", got, want)
 	}
 }
 
