@@ -377,8 +377,8 @@ func TestSlowSync(t *testing.T) {
 	f := &faulty{what: "slow sync", rescue: t.TempDir()}
 	f.rollbackKiller = rollbackKiller{t: t, binary: binary, dir: t.TempDir()}
 	f.state = filepath.Join(f.dir, ".runner")
-	f.writePipeline(strings.ReplaceAll(faultPipeline, "artifacts =", "timeout = \"16s\"\nartifacts ="))
-	const delay = 20 * time.Second
+	f.writePipeline(strings.ReplaceAll(faultPipeline, "artifacts =", "timeout = \"8s\"\nartifacts ="))
+	const delay = 10 * time.Second
 	log := filepath.Join(f.rescue, "log")
 	f.must(os.WriteFile(log, nil, 0o600))
 	slow := f.command(false, "--output", "json", "build", "PRD-001")
