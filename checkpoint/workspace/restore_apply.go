@@ -78,8 +78,9 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 			}
 			return dir.Remove(native(base(i.Path)))
 		})
-		if i.isDir && isNotEmpty(err) {
-			continue // somebody needs it now
+		if i.isDir && isNotEmpty(err) { // somebody needs it now, or another restore left something in it
+			i.done = i.To == nil
+			continue
 		}
 		if err != nil && !absent(err) {
 			return fmt.Errorf("remove %s: %w", i.Path, err)

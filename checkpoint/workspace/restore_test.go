@@ -388,6 +388,24 @@ func TestRestoreRefuses(t *testing.T) {
 	})
 }
 
+// TestRestoreBesideLeftovers: a directory in which another restore left a temporary
+// file counts as an empty one, and stays, since it is not.
+func TestRestoreBesideLeftovers(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	put(t, dir, "d/"+tempPrefix+"other-0", "x")
+	put(t, dir, "f", "x")
+	before, err := open(t, Options{Dir: dir, Skip: []string{filepath.Join(dir, ".state")}}).Now(t.Context(), []string{"**"})
+	must(t, err)
+	done, err := w.Restore(t.Context(), Diff(before, &Listing{}), RestoreOptions{ID: "x"})
+	if err != nil || done.Deleted != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "d")); err != nil || len(entries) != 1 {
+		t.Errorf("what is not its own is gone: %v, %v", entries, err)
+	}
+}
+
 // TestRecheck: what changed after it was compared is not overwritten.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
