@@ -369,8 +369,8 @@ func TestReadOnlyInMidRun(t *testing.T) {
 }
 
 // TestSlowSync has one sync of the journal in the middle of a run take longer than any
-// workstream may. None is timed out for it, and whoever comes meanwhile finds
-// the owner at work.
+// workstream may, while one runs: that of its start. None is timed out for it, and
+// whoever comes meanwhile finds the owner at work.
 func TestSlowSync(t *testing.T) {
 	t.Parallel()
 	binary := buildBinary(t, "failpoint")
@@ -382,13 +382,13 @@ func TestSlowSync(t *testing.T) {
 	log := filepath.Join(f.rescue, "log")
 	f.must(os.WriteFile(log, nil, 0o600))
 	slow := f.command(false, "--output", "json", "build", "PRD-001")
-	slow.Env = append(slow.Env, fmt.Sprintf("RUNNER_FAILPOINT=delay=%s@5:sync/journal.jsonl", delay), "RUNNER_FAILPOINT_LOG="+log)
+	slow.Env = append(slow.Env, fmt.Sprintf("RUNNER_FAILPOINT=delay=%s@4:sync/journal.jsonl", delay), "RUNNER_FAILPOINT_LOG="+log)
 	var stdout, stderr bytes.Buffer
 	slow.Stdout, slow.Stderr = &stdout, &stderr
 	f.must(slow.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- slow.Wait() }()
-	for tick := time.NewTicker(time.Millisecond); bytes.Count(read(t, log), []byte("\n")) < 5; <-tick.C {
+	for tick := time.NewTicker(time.Millisecond); bytes.Count(read(t, log), []byte("\n")) < 4; <-tick.C {
 		select {
 		case err := <-ended:
 			t.Fatalf("it ended before: %v\n%s", err, stderr.Bytes())

@@ -157,16 +157,21 @@ func TestRollbackThroughFlippedDirectories(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan int)
 	go func() {
 		flips := 0
-		pace := time.NewTicker(700 * time.Microsecond) // it is a directory for most of the time, so that rollbacks get far
+		pace := time.NewTicker(200 * time.Microsecond)
 		defer pace.Stop()
-		for ; ; flips++ {
+		for tick := 0; ; tick++ {
 			select {
 			case <-stop:
 				ended <- flips
 				return
 			case <-pace.C:
-				_ = errors.Join(os.Rename(r.path("flip"), r.path("aside")), os.Symlink(outside, r.path("flip")),
-					os.Remove(r.path("flip")), os.Rename(r.path("aside"), r.path("flip")))
+			}
+			switch tick % 5 { // it is a directory for most of the time, so that rollbacks get far
+			case 0:
+				_ = errors.Join(os.Rename(r.path("flip"), r.path("aside")), os.Symlink(outside, r.path("flip")))
+			case 1:
+				_ = errors.Join(os.Remove(r.path("flip")), os.Rename(r.path("aside"), r.path("flip")))
+				flips++
 			}
 		}
 	}()
@@ -174,9 +179,11 @@ func TestRollbackThroughFlippedDirectories(t *testing.T) {
 	r.must(err)
 	defer func() { r.must(work.Close()) }()
 	done := 0
-	for i := range 12 {
-		for n := range 60 { // a part of it may be elsewhere by now, or a link is in its place, which the root doesn't follow
-			_ = work.WriteFile(fmt.Sprintf("aside/%d", n), fmt.Append(nil, "second ", i), 0o644)
+	for i := range 24 {
+		for n := range 60 { // the directory has one of the names; the root doesn't follow a link under the other
+			for _, name := range []string{"flip", "aside"} {
+				_ = work.WriteFile(fmt.Sprintf("%s/%d", name, n), fmt.Append(nil, "second ", i), 0o644)
+			}
 		}
 		cmd := exec.Command(r.binary, "checkpoint", "rollback", "PRD-001", id, "--yes", "--force")
 		cmd.Dir = r.dir
@@ -192,7 +199,7 @@ func TestRollbackThroughFlippedDirectories(t *testing.T) {
 	}
 	close(stop)
 	flips := <-ended
-	t.Logf("%d flips, %d of 12 rollbacks carried out", flips, done)
+	t.Logf("%d flips, %d of 24 rollbacks carried out", flips, done)
 	if flips == 0 {
 		t.Error("nothing was flipped")
 	}
