@@ -13,11 +13,17 @@ import (
 )
 
 // FormatVersion is the version of everything that this package writes.
-const FormatVersion = "1.1"
+const FormatVersion = "1.2"
 
 // readable reports whether a version is one that this package reads: its own,
 // and every one before it, whose files are a subset of today's.
-func readable(version string) bool { return version == FormatVersion || version == "1.0" }
+func readable(version string) bool {
+	switch version {
+	case "1.0", "1.1", FormatVersion:
+		return true
+	}
+	return false
+}
 
 // ErrLine says that a line of a journal is not what was written.
 var ErrLine = errors.New("not a valid journal line")

@@ -56,12 +56,9 @@ func (s *Store) PlanMigrate(ctx context.Context, prd string) (*Migrated, error) 
 	return m, nil
 }
 
-// found notes a version. There is only one that is older than the current one.
-func (m *Migrated) found(version string) {
-	if version != FormatVersion {
-		m.From = version
-	}
-}
+// found notes the version of a file, and keeps the oldest in From. Versions
+// compare as text: each has one digit on either side of the dot.
+func (m *Migrated) found(version string) { m.From = min(m.From, version) }
 
 // checkpointVersion returns the version of a checkpoint's file, "" where it has
 // none, or a damaged one, which is for others to mend.
