@@ -36,6 +36,9 @@ func (s *Store) readDocument(prd string) (*Document, error) {
 	case err != nil:
 		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "mend it, or remove it"}
 	}
+	if d.Runner == nil {
+		d.source.path = path
+	}
 	return &d, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,6 +30,15 @@ type Document struct {
 	Error        *DocumentError      `json:"error,omitempty"`
 	Notes
 	Runner *DocumentRunner `json:"runner,omitempty"` // nil in one that was written by hand
+
+	source documentSource
+}
+
+// documentSource is the file that a document written by hand was read from. It
+// is empty for every other document.
+type documentSource struct {
+	path  string
+	index lineIndex
 }
 
 // DocumentError is why a pipeline failed. Workstream is the phase for a
@@ -131,16 +141,32 @@ func DecodeDocument(data []byte) (Document, error) {
 		} `json:"runner"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return Document{}, fmt.Errorf("decode the document: %w", err)
+		return Document{}, undecoded(data, err)
 	}
 	if r := version.Runner; r != nil && !readable(r.FormatVersion) {
 		return Document{}, &VersionError{Version: "format version " + r.FormatVersion}
 	}
 	var d Document
 	if err := json.Unmarshal(data, &d); err != nil {
-		return Document{}, fmt.Errorf("decode the document: %w", err)
+		return Document{}, undecoded(data, err)
+	}
+	if d.Runner == nil {
+		d.source.index = indexLines(data)
 	}
 	return d, nil
+}
+
+// undecoded says on which line a document is not what it must be.
+func undecoded(data []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("decode the document: line %d: %w", lineAt(data, syntax.Offset), err)
+	case errors.As(err, &kind):
+		return fmt.Errorf("decode the document: line %d: %w", lineAt(data, kind.Offset), err)
+	}
+	return fmt.Errorf("decode the document: %w", err)
 }
 
 // plain makes text fit for the document, whose format is strings.

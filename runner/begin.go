@@ -198,14 +198,12 @@ func (e *ImportError) Error() string { return "go on from the PRD document: " + 
 // Unwrap returns what is wrong with it.
 func (e *ImportError) Unwrap() error { return e.Err }
 
-// imported is the state that a session begins with which goes on from a
-// hand-written document.
-func imported(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
+// FromDocument returns the state in which a session of the pipeline begins that
+// goes on from a document written by hand. A document that breaks a rule of its
+// format, or that does not fit the pipeline, is an *ImportError with all that is wrong.
+func FromDocument(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
 	shape := shapeOf(p)
-	if doc.PRD != p.ID {
-		return nil, &ImportError{Err: fmt.Errorf("it is the document of %q, not of %s", doc.PRD, p.ID)}
-	}
-	if err := doc.CheckImport(shape); err != nil {
+	if err := doc.CheckWritten(p.ID, &shape); err != nil {
 		return nil, &ImportError{Err: err}
 	}
 	st := &checkpoint.State{}

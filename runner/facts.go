@@ -24,6 +24,8 @@ type Facts struct {
 	Document *checkpoint.FileRef // nil without a document
 	Git      *checkpoint.Git
 
+	BranchGone bool // the git branch of the session's last run does not exist any more
+
 	inputs    map[string]fileSet               // of a workstream, by its name
 	makers    map[string][]string              // workstreams before it among whose artifacts these inputs are, likewise
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
@@ -109,14 +111,24 @@ func (s *surveyor) session(ctx context.Context, f *Facts) (err error) {
 	return nil
 }
 
-// head reads where git stands.
-func (f *Facts) head(ctx context.Context, git Git) (err error) {
+// head reads where git stands, and whether the branch of the session's last run
+// still exists. On a detached HEAD, as in most CI checkouts, branches prove nothing.
+func (f *Facts) head(ctx context.Context, git Git, st *checkpoint.State) (err error) {
 	if git == nil {
 		return nil
 	}
 	if f.Git, err = git.Head(ctx); err != nil {
 		return fmt.Errorf("read the git head: %w", err)
 	}
+	f.BranchGone = false
+	if f.Git == nil || f.Git.Branch == "" || st == nil || st.Git == nil || st.Git.Branch == "" || st.Git.Branch == f.Git.Branch {
+		return nil
+	}
+	exists, err := git.HasBranch(ctx, string(st.Git.Branch))
+	if err != nil {
+		return fmt.Errorf("look for the session's git branch: %w", err)
+	}
+	f.BranchGone = !exists
 	return nil
 }
 
@@ -267,7 +279,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 		defer s.files.Ahead(ctx)()
 	}
 	var head, compared errgroup.Group
-	head.Go(func() error { return f.head(ctx, git) })
+	head.Go(func() error { return f.head(ctx, git, st) })
 	defer func() { _ = head.Wait() }()
 	if err := s.session(ctx, f); err != nil {
 		return err

@@ -143,6 +143,8 @@ func (g blockedGit) Head(ctx context.Context) (*checkpoint.Git, error) {
 	return nil, ctx.Err()
 }
 
+func (g blockedGit) HasBranch(context.Context, string) (bool, error) { return true, nil }
+
 // TestLostLockStopsTheRunAtOnce: nothing is tried again, started or waited for
 // where another runner may have the session.
 func TestLostLockStopsTheRunAtOnce(t *testing.T) {

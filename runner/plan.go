@@ -128,10 +128,11 @@ type Change struct {
 
 // Stale is a change outside the steps that puts the whole session in doubt.
 type Stale struct {
-	What string          `json:"what"` // the PRD document
-	Path checkpoint.Text `json:"path"`
+	What string          `json:"what"` // "PRD document" or "git branch"
+	Path checkpoint.Text `json:"path"` // of the document, or the name of the branch
 	Old  string          `json:"old"`
 	New  string          `json:"new"`
+	Gone bool            `json:"gone,omitempty"` // it does not exist any more
 }
 
 // Conflict is an artifact that is not what its workstream left behind.

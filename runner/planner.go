@@ -207,6 +207,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 		plan.Phases = append(plan.Phases, pp)
 	}
 	pl.stale(plan)
+	pl.branchGone(plan)
 	plan.Refused = pl.refused(plan.Conflicts)
 	for _, link := range pl.facts.linksOut {
 		plan.Warnings = append(plan.Warnings, checkpoint.Text(behindLink(link)))
@@ -379,6 +380,13 @@ func (pl *planner) stale(plan *Plan) {
 		return
 	}
 	plan.Stale = append(plan.Stale, Stale{What: "PRD document", Path: is.Path, Old: was.Digest, New: is.Digest})
+}
+
+// branchGone adds the branch of the session's last run where that was deleted.
+func (pl *planner) branchGone(plan *Plan) {
+	if pl.facts.BranchGone {
+		plan.Stale = append(plan.Stale, Stale{What: "git branch", Path: pl.st.Git.Branch, Old: pl.st.Git.Commit, Gone: true})
+	}
 }
 
 // active reports whether the step has something to do, or the build stops at it.

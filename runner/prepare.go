@@ -81,7 +81,7 @@ func (l *loop) basis() (*checkpoint.State, error) {
 	if st := l.previous(); st != nil || l.o.Imported == nil {
 		return st, nil
 	}
-	return imported(l.p, l.o.Imported, l.o.Now())
+	return FromDocument(l.p, l.o.Imported, l.o.Now())
 }
 
 // previous is the state that the run goes on from, nil when it begins anew. A
@@ -140,11 +140,27 @@ func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, confl
 	return nil
 }
 
+// BranchGoneError says that the git branch of the session's last run was deleted
+// since, and nobody decided. The session is unchanged.
+type BranchGoneError struct {
+	Branch string
+	Commit string // at which that run ended
+}
+
+func (e *BranchGoneError) Error() string {
+	return fmt.Sprintf("the git branch of the session, %s, no longer exists", e.Branch)
+}
+
 // acceptStale decides by the option, or by asking, whether to go on although
 // the PRD document is another one now.
 func (l *loop) acceptStale(ctx context.Context, plan *Plan) error {
 	if len(plan.Stale) == 0 || l.o.OnStale == StaleProceed {
 		return nil
+	}
+	for _, s := range plan.Stale {
+		if s.Gone {
+			return &BranchGoneError{Branch: string(s.Path), Commit: s.Old}
+		}
 	}
 	s := plan.Stale[0]
 	if l.o.OnStale == StaleFail || l.o.Asker == nil {

@@ -28,7 +28,7 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error
 		st = nil
 	}
 	if st == nil && o.Imported != nil {
-		if st, err = imported(o.Pipeline, o.Imported, o.Now()); err != nil {
+		if st, err = FromDocument(o.Pipeline, o.Imported, o.Now()); err != nil {
 			return nil, err
 		}
 	}

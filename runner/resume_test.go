@@ -114,19 +114,23 @@ phase "two" {
   workstream "b" { script = "echo b >> ran" }
 }
 `
-	document := func(prd string, gates ...string) func(*runner.Options) {
+	document := func(prd string, passed, pending []string) func(*runner.Options) {
 		return func(o *runner.Options) {
-			o.Imported = &checkpoint.Document{PRD: prd, Status: checkpoint.StatusPaused, Completed: []string{"a"}, GatesPassed: gates}
+			o.Imported = &checkpoint.Document{
+				PRD: prd, Status: checkpoint.StatusPaused, Timestamp: "2025-12-11T10:16:00Z",
+				Completed: []string{"a"}, Pending: []string{"b"}, GatesPassed: passed, GatesPending: pending,
+			}
 		}
 	}
+	lint := []string{"lint"}
 	b := newBench(t, src)
-	b.must(checkpoint.StatusComplete, document("PRD-001"))
+	b.must(checkpoint.StatusComplete, document("PRD-001", nil, lint))
 	b.wantRan("lint", "b")
 	b = newBench(t, src)
-	b.must(checkpoint.StatusComplete, document("PRD-001", "lint"))
+	b.must(checkpoint.StatusComplete, document("PRD-001", lint, nil))
 	b.wantRan("b")
 	b = newBench(t, src)
-	_, err := b.build(document("PRD-002"))
+	_, err := b.build(document("PRD-002", lint, nil))
 	var refused *runner.ImportError
 	if !errors.As(err, &refused) {
 		t.Errorf("error %v, want a refusal of another PRD's document", err)

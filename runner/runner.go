@@ -92,6 +92,9 @@ func (s Selection) empty() bool { return s.From == "" && len(s.Only) == 0 && len
 type Git interface {
 	// Head returns nil outside a work tree.
 	Head(ctx context.Context) (*checkpoint.Git, error)
+	// HasBranch reports whether there is a branch of that name, here or at a remote
+	// as far as that was fetched.
+	HasBranch(ctx context.Context, name string) (bool, error)
 }
 
 func (o Options) withDefaults() Options {

@@ -47,6 +47,22 @@ func (g *Git) Tip(ctx context.Context, branch string) (string, error) {
 	return refs[headsRoot+branch], err
 }
 
+// HasBranch reports whether there is a branch of that name, here or, as far as
+// that was fetched, at a remote.
+func (g *Git) HasBranch(ctx context.Context, name string) (bool, error) {
+	refs, err := g.Refs(ctx, headsRoot+name)
+	if _, here := refs[headsRoot+name]; here || err != nil {
+		return here, err
+	}
+	remotes, err := g.Refs(ctx, "refs/remotes/")
+	for ref := range remotes {
+		if _, branch, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/"); branch == name {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
 // CommitExists reports whether the repository has a commit.
 func (g *Git) CommitExists(ctx context.Context, commit string) (bool, error) {
 	if !g.isName(commit) {

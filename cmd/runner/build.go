@@ -97,7 +97,7 @@ func addRunFlags(cmd *cobra.Command) {
 	flags.Var(newEnum(&onConflict, string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)),
 		"on-conflict", "when artifacts were edited: ask, restore, keep or fail")
 	flags.Var(newEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
-		"on-stale", "when the PRD document changed: ask, proceed or fail")
+		"on-stale", "when the PRD document changed, or the session's git branch is gone: ask, proceed or fail")
 }
 
 func first(args []string) string {
@@ -130,7 +130,8 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		return err
 	}
 	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection, given: on.given, command: on.command,
-		looking: func() runner.Options { return on.looking(env) }}
+		looking: func() runner.Options { return on.looking(env) },
+		written: func(d *checkpoint.Document) (*checkpoint.State, error) { return runner.FromDocument(p, d, env.now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
@@ -341,6 +342,7 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	var diags hcl.Diagnostics
 	var selection *runner.SelectionError
 	var conflict *runner.ConflictError
+	var gone *runner.BranchGoneError
 	resume := command(" --resume")
 	switch {
 	case errors.As(err, &diags):
@@ -351,6 +353,9 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 		return &usageError{err: err}
 	case isA[*runner.ImportError](err):
 		return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json, or `runner %s` starts without it", prd, command(" --fresh")))
+	case errors.As(err, &gone):
+		return withHint(err, fmt.Sprintf("`git branch %s %s` brings it back; `runner %s --on-stale proceed` goes on without it, `runner %s` starts over",
+			text.ShellWord(gone.Branch), gone.Commit, resume, command(" --fresh")))
 	case errors.Is(err, runner.ErrStale):
 		return withHint(err, fmt.Sprintf("`runner %s --on-stale proceed` goes on all the same", resume))
 	case isA[*runner.UnkeptError](err):

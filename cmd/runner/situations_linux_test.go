@@ -329,7 +329,7 @@ const handWrittenDocument = `{
   "pending_workstreams": ["mend"],
   "artifacts": {},
   "gates_passed": ["check (make)"],
-  "gates_pending": [],
+  "gates_pending": ["sign-off (two)"],
   "timestamp": "2025-12-11T10:16:00Z"
 }
 `

@@ -49,6 +49,10 @@ type starter struct {
 	given     string                    // flags that give the pipeline its variables
 	command   func(flags string) string // that is typed, with more flags
 	finished  *finished                 // before anything was decided
+
+	// written is the state that a document written by hand gives the pipeline's
+	// session, or an *runner.ImportError with all that is wrong with it.
+	written func(*checkpoint.Document) (*checkpoint.State, error)
 }
 
 // settle puts the session in order before anything is decided: until then it
@@ -248,17 +252,40 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 	switch {
 	case s.fresh:
 		return start{fresh: true}, nil
+	case s.resume == "" && s.person == nil:
+		return start{}, s.undecided("there is a document of %s already")
+	}
+	st, err := s.written(d)
+	if err != nil {
+		return start{}, buildError(s.env, nil, s.prd, s.command, err)
+	}
+	switch {
 	case d.Status == checkpoint.StatusComplete:
 		return s.complete()
 	case s.resume != "":
-		return start{imported: d}, nil
+		return s.goOnFrom(ctx, d, st)
 	}
 	question := fmt.Sprintf("%s.json was written by hand. Go on from it?", s.prd)
-	if s.person == nil {
-		return start{}, s.undecided("there is a document of %s already")
-	}
 	if err := confirm(ctx, s.person, s.yes, question); err != nil {
 		return start{}, err
+	}
+	return start{imported: d}, nil
+}
+
+// goOnFrom decides for --resume of a document written by hand, as for a session
+// that stands where the document says. st is the state that it gives a session.
+func (s *starter) goOnFrom(ctx context.Context, d *checkpoint.Document, st *checkpoint.State) (start, error) {
+	st.Status = d.Status
+	if e := d.Error; e != nil {
+		st.Error = &checkpoint.Failure{Workstream: e.Workstream, Message: checkpoint.Text(e.Message), File: checkpoint.Text(e.File), Line: e.Line}
+	}
+	if d.Status == checkpoint.StatusInProgress {
+		now := s.env.now()
+		st.RunningAt = &now // whoever wrote it was at work, and may not have ended properly
+	}
+	on, err := s.goOn(ctx, st)
+	if err != nil || on.fresh {
+		return on, err
 	}
 	return start{imported: d}, nil
 }

@@ -53,10 +53,24 @@ func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 			fmt.Fprintf(env.stderr, "Warning: what finishing the rollback would do is not known: %v\n", err)
 		}
 	}
-	if o.json {
-		return writeJSON(env.stdout, st)
+	var broken error
+	if st.HandWritten {
+		broken = handWrittenProblems(o.prd, snap.Document)
 	}
-	return writeStatus(env.stdout, env, st)
+	if o.json {
+		return errors.Join(writeJSON(env.stdout, st), broken)
+	}
+	return errors.Join(writeStatus(env.stdout, env, st), broken)
+}
+
+// handWrittenProblems lists the rules that a document written by hand breaks. Those that
+// depend on the pipeline are for a build to check.
+func handWrittenProblems(prd string, d *checkpoint.Document) error {
+	err := d.CheckWritten(prd, nil)
+	if err == nil {
+		return nil
+	}
+	return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json; `runner build %s --fresh` starts without it", prd, prd))
 }
 
 // loadSession opens the state of a PRD and reads what there is, without a

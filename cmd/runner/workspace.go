@@ -36,6 +36,11 @@ func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
 	return &checkpoint.Git{Branch: checkpoint.Text(branch), Commit: commit}, nil
 }
 
+// HasBranch implements runner.Git.
+func (h gitHead) HasBranch(ctx context.Context, name string) (bool, error) {
+	return h.git.HasBranch(ctx, name)
+}
+
 // withFiles opens the files of the workspace for what a command does with a
 // store, and closes them afterwards.
 func withFiles(ctx context.Context, env *environment, store *checkpoint.Store, do func(*config, *workspace.Workspace) error) error {

@@ -36,6 +36,10 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 		p.printf("\n%s A build %s to begin: %s\n", p.paint(yellow, "!"), refuses(plan.OnConflict), plan.Refused)
 	}
 	for _, s := range plan.Stale {
+		if s.Gone {
+			p.printf("\n%s %s %s, on which the session last ran, no longer exists\n", p.paint(yellow, "!"), s.What, s.Path)
+			continue
+		}
 		p.printf("\n%s %s (%s) changed: %s → %s\n", p.paint(yellow, "!"), s.What, s.Path, ShortDigest(s.Old), ShortDigest(s.New))
 	}
 	for _, warning := range plan.Warnings {
