@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
 )
 
 // The names in a state directory.
@@ -47,7 +48,9 @@ func (s *Store) lockPath(prd string) string {
 	return filepath.Join(s.dir, locksDir, encodeName(prd)+".lock")
 }
 
-func (s *Store) storeLockPath() string { return filepath.Join(s.dir, locksDir, "store.lock") }
+func (s *Store) storeLockPath() string {
+	return filepath.Join(s.dir, filepath.FromSlash(workspace.StateLock))
+}
 
 func (s *Store) inboxPath(prd string) string { return filepath.Join(s.prdDir(prd), inboxDir) }
 

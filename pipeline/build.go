@@ -58,7 +58,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	if f.unread {
 		return nil, f.diags
 	}
-	files := newWorkspaceFiles(in.Workspace)
+	files := newWorkspaceFiles(in)
 	b := &builder{
 		file:      f,
 		in:        in,

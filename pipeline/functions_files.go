@@ -35,11 +35,14 @@ var (
 // workspaceFiles are the files that functions can read. What was read once is
 // kept, so that a pipeline means the same however often it is evaluated.
 type workspaceFiles struct {
-	dir   string
-	cache sync.Map // function and path → func() (result, error)
+	dir    string
+	hidden func(path string) bool // nil: nothing is
+	cache  sync.Map               // function and path → func() (result, error)
 }
 
-func newWorkspaceFiles(dir string) *workspaceFiles { return &workspaceFiles{dir: dir} }
+func newWorkspaceFiles(in Inputs) *workspaceFiles {
+	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden}
+}
 
 // functions returns the functions that read files. The others are those that
 // a template can use.
@@ -220,6 +223,9 @@ func (w *workspaceFiles) match(dir, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, cause(err)
 	}
+	if w.hidden != nil {
+		below = visibleFS{FS: below, dir: dir, hidden: w.hidden}
+	}
 	names, err := doublestar.Glob(below, pattern, doublestar.WithFilesOnly(), doublestar.WithNoFollow())
 	if err != nil {
 		return nil, cause(err)
@@ -228,6 +234,35 @@ func (w *workspaceFiles) match(dir, pattern string) ([]string, error) {
 		info, err := fs.Stat(below, name)
 		return err != nil || !info.Mode().IsRegular() || !utf8.ValidString(name)
 	}), nil
+}
+
+// visibleFS is a directory of the workspace without what is hidden from patterns.
+type visibleFS struct {
+	fs.FS
+	dir    string // its path in the workspace
+	hidden func(path string) bool
+}
+
+// Open implements fs.FS.
+func (v visibleFS) Open(name string) (fs.File, error) {
+	if v.hidden(path.Join(v.dir, name)) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return v.FS.Open(name)
+}
+
+// Stat implements fs.StatFS, since to open a named pipe would wait for its writer.
+func (v visibleFS) Stat(name string) (fs.FileInfo, error) {
+	if v.hidden(path.Join(v.dir, name)) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return fs.Stat(v.FS, name)
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (v visibleFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(v.FS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return v.hidden(path.Join(v.dir, name, e.Name())) }), err
 }
 
 // templatefile evaluates a file as a template. It sees just the variables that

@@ -23,6 +23,9 @@ type Inputs struct {
 	Variables map[string]Input
 	Workspace string         // root of file(), fileset() and their kin; "": they fail
 	IDPattern *regexp.Regexp // nil: ^PRD-\d{3,}$
+	// Hidden reports whether fileset() does not see a slash-separated path of the
+	// workspace, such as Runner's own files and git's; nil: it sees everything.
+	Hidden func(path string) bool
 }
 
 // Input is a value for a variable.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 )
@@ -46,6 +47,8 @@ type walk struct {
 
 	detour bool  // what is walked now may lie behind a link
 	memo   *memo // of this walk
+
+	stateDirs map[string]bool // whether a directory that a pattern names is a state directory
 }
 
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
@@ -55,20 +58,17 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
-		if !reached {
+		if !reached || g.w.excluded(p.base) || g.inStateDir(p.base) {
 			continue
 		}
 		if len(p.elements) > 0 {
 			byBase[p.base] = append(byBase[p.base], state{p.elements})
-		} else if info, err := g.w.Lstat(p.base); err == nil && !info.IsDir() && !g.w.excluded(p.base) {
+		} else if info, err := g.w.Lstat(p.base); err == nil && !info.IsDir() {
 			g.files = append(g.files, p.base)
 		}
 	}
 	for base, states := range byBase {
 		g.memo = newMemo()
-		if base != "" && g.w.excluded(base) {
-			continue
-		}
 		g.detour = g.w.memo != nil && g.follow && base != "" && g.w.enter(base) != nil
 		states = closure(states)
 		err := g.ahead(ctx, base, states)
@@ -162,7 +162,7 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	}
 	children, err := g.children(dir)
 	switch {
-	case absent(err): // what vanishes meanwhile is not there
+	case absent(err), errors.Is(err, errStateDir): // what vanishes meanwhile is not there
 		return nil
 	case err != nil && dir != "" && g.w.LinkOut(dir) != "":
 		return nil
@@ -200,8 +200,29 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	return nil
 }
 
+// inStateDir reports whether a path lies in a state directory.
+func (g *walk) inStateDir(path string) bool {
+	for dir := range parents(path) {
+		is, known := g.stateDirs[dir]
+		if !known {
+			is = IsStateDir(g.w.Lstat, dir)
+			if g.stateDirs == nil {
+				g.stateDirs = map[string]bool{}
+			}
+			g.stateDirs[dir] = is
+		}
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
 // children lists a directory, "" for the workspace itself.
 func (g *walk) children(dir string) ([]string, error) { return g.list(dir, g.w.readDir) }
+
+// errStateDir says that a directory is a state directory, in which nothing matches.
+var errStateDir = errors.New("is a state directory")
 
 // list returns what is in a directory. What was listed once is not listed again.
 func (g *walk) list(dir string, read func(dir string) ([]dirEntry, error)) ([]string, error) {
@@ -215,6 +236,10 @@ func (g *walk) list(dir string, read func(dir string) ([]dirEntry, error)) ([]st
 	entries, err := read(dir)
 	if err != nil {
 		return nil, err
+	}
+	holdsLocks := func(e dirEntry) bool { return e.isDir && e.name == path.Dir(StateLock) }
+	if dir != "" && slices.ContainsFunc(entries, holdsLocks) && IsStateDir(g.w.Lstat, dir) {
+		return nil, errStateDir
 	}
 	children := childrenOf(dir, entries)
 	known.list(dir, children)

@@ -163,7 +163,7 @@ func (w *Workspace) excluded(path string) bool {
 	// All of these names begin with a dot, and few others do.
 	if path != "" && path[0] == '.' || strings.Contains(path, "/.") {
 		for element := range strings.SplitSeq(path, "/") {
-			if strings.EqualFold(element, gitDir) || isUnfinished(element) {
+			if isReserved(element) {
 				return true
 			}
 		}

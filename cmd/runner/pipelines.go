@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
@@ -120,7 +121,9 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		return nil, err
 	}
 	file, _ := pipeline.Parse(source, env.display(path))
-	p, more := file.Pipeline(pipeline.Inputs{Variables: inputs, Workspace: env.workdir, IDPattern: cfg.IDPattern})
+	p, more := file.Pipeline(pipeline.Inputs{
+		Variables: inputs, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir),
+	})
 	result := &readResult{file: file.Name(), pipeline: p, sensitive: file.Sensitive(), diagnostics: append(diags, more...), sources: file.Sources()}
 	if p != nil && ref.prd != "" && p.ID != ref.prd {
 		result.diagnostics = append(result.diagnostics, &hcl.Diagnostic{

@@ -1,0 +1,39 @@
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// StateLock is where every state directory has the lock that its writers share. A
+// directory with a file there is a state directory, whatever it is called and
+// whichever workspace it belongs to.
+const StateLock = "locks/store.lock"
+
+// IsStateDir reports whether a directory, named by its slash-separated path, is
+// one in which Runner keeps state. lstat describes a path in the same tree.
+func IsStateDir(lstat func(path string) (fs.FileInfo, error), dir string) bool {
+	info, err := lstat(path.Join(dir, StateLock))
+	return err == nil && !info.IsDir()
+}
+
+// Hidden returns a function that reports whether no pattern sees a
+// slash-separated path below dir: it is git's own, lies in a state directory, or
+// is a file that Runner has not finished writing.
+func Hidden(dir string) func(path string) bool {
+	lstat := func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, filepath.FromSlash(name))) }
+	return func(name string) bool {
+		for _, part := range above(path.Clean(name)) {
+			if isReserved(path.Base(part)) || IsStateDir(lstat, part) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// isReserved reports whether nothing of that name is part of a workspace.
+func isReserved(name string) bool { return strings.EqualFold(name, gitDir) || isUnfinished(name) }
