@@ -79,6 +79,25 @@ func literalTexts(expr hclsyntax.Expression) []string {
 // rng is the range of the expression.
 func (a *argument) rng() hcl.Range { return a.expr.Range() }
 
+// element is the range of one of n elements of a list that is written out in the
+// file, and otherwise that of the whole expression.
+func (a *argument) element(i, n int) hcl.Range {
+	if list, ok := withoutParentheses(a.expr).(*hclsyntax.TupleConsExpr); ok && len(list.Exprs) == n {
+		return list.Exprs[i].Range()
+	}
+	return a.rng()
+}
+
+func withoutParentheses(expr hclsyntax.Expression) hclsyntax.Expression {
+	for {
+		outer, ok := expr.(*hclsyntax.ParenthesesExpr)
+		if !ok {
+			return expr
+		}
+		expr = outer.Expression
+	}
+}
+
 // tokenSum is the digest of the expression's tokens, so that neither
 // whitespace nor comments count.
 func (a *argument) tokenSum() string {

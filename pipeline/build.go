@@ -3,7 +3,6 @@ package pipeline
 import (
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -11,7 +10,10 @@ import (
 
 // defaultIDPattern is what the id of a pipeline looks like unless Inputs says
 // otherwise.
-var defaultIDPattern = regexp.MustCompile(`^PRD-\d{3,}$`)
+const defaultIDPattern = `PRD-\d{3,}`
+
+// anchored is a pattern for the whole of an id.
+func anchored(pattern string) string { return "^(?:" + pattern + ")$" }
 
 // builder makes a Pipeline of a File. It goes on after mistakes, so that all
 // of them are reported at once.

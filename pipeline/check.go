@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"maps"
@@ -40,6 +41,8 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 	}
 	root := ref.traversal.RootName()
 	switch {
+	case ref.kind == kindInvalid && a.interpolates(ref):
+		return failed("Unknown reference", "There is nothing named %q. %s%s", root, shellAdvice(a.name, root), didYouMean(root, maps.Keys(rootKinds)))
 	case ref.kind == kindInvalid:
 		return failed("Unknown reference", "There is nothing named %q. An expression can refer to %s.%s A text must be in quotes.", root, rootNames(), didYouMean(root, maps.Keys(rootKinds)))
 	case ref.kind == kindGate:
@@ -52,6 +55,26 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 		return failed("Invalid reference", "After %q there must be a dot and a name: %s.NAME.", root, root)
 	}
 	return b.checkName(ref, failed)
+}
+
+// interpolates reports whether a reference is all that stands in a ${…} of a
+// text, as shells write their variables.
+func (a *argument) interpolates(ref reference) bool {
+	start, end := ref.rng.Start.Byte-a.expr.Range().Start.Byte, ref.rng.End.Byte-a.expr.Range().Start.Byte
+	return len(ref.traversal) == 1 && start >= 0 && end <= len(a.source) &&
+		bytes.HasSuffix(a.source[:start], []byte("${")) && bytes.HasPrefix(a.source[end:], []byte("}"))
+}
+
+// shellAdvice says what to write for a variable of the shell, or of the
+// environment, in an argument.
+func shellAdvice(argument, name string) string {
+	switch argument {
+	case "script":
+		return fmt.Sprintf("For the shell's variable write $%s or $${%s}; ${…} is replaced before the shell runs, and can refer to %s.", name, name, rootNames())
+	case "command", "verify":
+		return fmt.Sprintf("%q runs without a shell, which alone knows $%s: use script = \"…\" with $%s or $${%s} in it. Here ${…} can refer to %s.", argument, name, name, name, rootNames())
+	}
+	return fmt.Sprintf("Here ${…} can refer to %s. What comes from the environment comes through a variable: declare variable %q {}, refer to var.%s, and set PRDRUNNER_VAR_%s.", rootNames(), name, name, name)
 }
 
 // notAllowed explains why an argument can't refer to something that exists.

@@ -29,10 +29,20 @@ func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsynt
 		return body
 	}
 	_, diags := body.Content(schema)
+	explainForeign(diags, body)
 	d.diags = append(d.diags, diags...)
+	var blocks hclsyntax.Blocks
+	for _, block := range body.Blocks {
+		if !named(block, schema) {
+			if block = translated(block, schema); block == nil {
+				continue
+			}
+		}
+		blocks = append(blocks, block)
+	}
 	return &hclsyntax.Body{
 		Attributes: body.Attributes, // those that the schema does not name are not asked for
-		Blocks:     slices.DeleteFunc(slices.Clone(body.Blocks), func(block *hclsyntax.Block) bool { return !named(block, schema) }),
+		Blocks:     blocks,
 		SrcRange:   body.SrcRange,
 		EndRange:   body.EndRange,
 	}

@@ -26,6 +26,7 @@ type Report struct {
 // ReportDiagnostic is one diagnostic of a Report.
 type ReportDiagnostic struct {
 	Severity string         `json:"severity"` // error or warning
+	Code     string         `json:"code"`     // of the summary, such as invalid-duration
 	Summary  string         `json:"summary"`
 	Detail   string         `json:"detail"`
 	Range    *ReportRange   `json:"range,omitempty"`
@@ -67,8 +68,8 @@ type ReportValue struct {
 func DiagnosticsJSON(files map[string][]byte, diags hcl.Diagnostics) Report {
 	src := newSources(files)
 	report := Report{FormatVersion: ReportFormat, Diagnostics: []ReportDiagnostic{}}
-	for _, diag := range distinct(diags) {
-		item := ReportDiagnostic{Severity: "error", Summary: diag.Summary, Detail: diag.Detail}
+	for _, diag := range ordered(diags) {
+		item := ReportDiagnostic{Severity: "error", Code: code(diag), Summary: diag.Summary, Detail: diag.Detail}
 		if diag.Severity == hcl.DiagWarning {
 			item.Severity = "warning"
 			report.WarningCount++

@@ -37,15 +37,7 @@ func TestWriteDiagnostics(t *testing.T) {
 	f, diags := mistakes(t)
 	diags = append(diags, diags...) // as from Parse and from Pipeline
 	got := render(t, f, diags)
-	want := `Error: Invalid duration
-
-  on PRD-001.hcl line 6, in workstream "x":
-   6:   timeout = "1 m"
-                  ^^^^^
-
-"timeout" cannot be "1 m"; write a positive duration with its unit, such as "90s", "10m" or "1h30m".
-
-Error: Invalid operand
+	want := `Error: Invalid operand [invalid-operand]
 
   on PRD-001.hcl line 5, in workstream "x":
    5:       command  = ["make", each.key + 1]
@@ -54,6 +46,14 @@ Error: Invalid operand
     with each.key is "k"
 
 Unsuitable value for left operand: a number is required.
+
+Error: Invalid duration [invalid-duration]
+
+  on PRD-001.hcl line 6, in workstream "x":
+   6:   timeout = "1 m"
+                  ^^^^^
+
+"timeout" cannot be "1 m"; write a positive duration with its unit, such as "90s", "10m" or "1h30m".
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -144,6 +144,7 @@ func TestDiagnosticsJSON(t *testing.T) {
   "diagnostics": [
     {
       "severity": "error",
+      "code": "invalid-duration",
       "summary": "Invalid duration",
       "detail": "\"timeout\" cannot be \"1 m\"; write a positive duration with its unit, such as \"90s\", \"10m\" or \"1h30m\".",
       "range": {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ const (
 func WriteDiagnostics(w io.Writer, files map[string][]byte, diags hcl.Diagnostics, width int, color bool) error {
 	out := bufio.NewWriter(w)
 	t := &textWriter{out: out, sources: newSources(files), width: width, color: color}
-	for i, diag := range distinct(diags) {
+	for i, diag := range ordered(diags) {
 		if i > 0 {
 			t.printf("\n")
 		}
@@ -41,9 +42,11 @@ func WriteDiagnostics(w io.Writer, files map[string][]byte, diags hcl.Diagnostic
 	return nil
 }
 
-// distinct leaves out repetitions of the same diagnostic, which come about
-// where those of Parse and of Pipeline are put together.
-func distinct(diags hcl.Diagnostics) hcl.Diagnostics {
+// ordered sorts diagnostics by their place: files in the order in which they
+// appear first, lines from the top, and before all of a file what has no place.
+// Repetitions of the same diagnostic, which come about where those of Parse and
+// of Pipeline are put together, are left out.
+func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
 	seen := make(map[*hcl.Diagnostic]bool, len(diags))
 	var kept hcl.Diagnostics
 	for _, diag := range diags {
@@ -52,7 +55,34 @@ func distinct(diags hcl.Diagnostics) hcl.Diagnostics {
 			kept = append(kept, diag)
 		}
 	}
+	files := map[string]int{}
+	place := func(diag *hcl.Diagnostic) (file, offset int) {
+		if diag.Subject == nil {
+			return 0, 0
+		}
+		if files[diag.Subject.Filename] == 0 {
+			files[diag.Subject.Filename] = len(files) + 1
+		}
+		return files[diag.Subject.Filename], diag.Subject.Start.Byte
+	}
+	for _, diag := range kept {
+		place(diag) // in the order of their first appearance
+	}
+	slices.SortStableFunc(kept, func(a, b *hcl.Diagnostic) int {
+		fileA, offsetA := place(a)
+		fileB, offsetB := place(b)
+		return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(offsetA, offsetB))
+	})
 	return kept
+}
+
+// code is the stable name of what a diagnostic says: its summary in lower case,
+// with dashes. Programs match it, and people search for it.
+func code(diag *hcl.Diagnostic) string {
+	words := strings.FieldsFunc(strings.ToLower(diag.Summary), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
+	})
+	return strings.Join(words, "-")
 }
 
 type textWriter struct {
@@ -78,7 +108,7 @@ func (t *textWriter) diagnostic(diag *hcl.Diagnostic) {
 	if diag.Severity == hcl.DiagWarning {
 		severity = t.styled(styleWarning, "Warning")
 	}
-	t.printf("%s: %s\n", severity, neutral(diag.Summary))
+	t.printf("%s: %s [%s]\n", severity, neutral(diag.Summary), code(diag))
 	if diag.Subject != nil {
 		t.printf("\n")
 		t.snippet(diag)

@@ -68,7 +68,10 @@ func (d *decoder) gateKind(g *gateBlock) GateKind {
 			given, kind = append(given, candidate.text), candidate.kind
 		}
 	}
-	if len(given) != 1 {
+	switch {
+	case len(given) == 0 && (saidUnderOtherName(g.block.Body, "script") || saidUnderOtherName(g.block.Body, "approval")):
+		return ""
+	case len(given) != 1:
 		detail := `A gate needs exactly one of "command", "script", "condition", "metric" and an approval block`
 		if len(given) > 1 {
 			detail += "; this one has " + strings.Join(given, " and ")

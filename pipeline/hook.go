@@ -38,7 +38,7 @@ func (d *decoder) decodeHook(block *hclsyntax.Block) *hookBlock {
 		}
 		d.report("Unknown hook event", fmt.Sprintf("There is no event %q; a hook is for one of: %s.%s", h.event, listing(names), didYouMean(string(h.event), names)), block.LabelRanges[0])
 	}
-	if !h.process.exists() {
+	if !h.process.exists() && !saidUnderOtherName(block.Body, "script") {
 		d.report("Missing command", `A hook needs a "command" or a "script".`, block.DefRange())
 	}
 	return h

@@ -73,7 +73,7 @@ func TestIDPattern(t *testing.T) {
 }`, "\t", "")
 	build(t, src, Inputs{IDPattern: regexp.MustCompile(`^TICKET-\d+$`)})
 	f, _ := Parse([]byte(src), "test.hcl")
-	if _, diags := f.Pipeline(Inputs{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, `^PRD-\d{3,}$`) {
+	if _, diags := f.Pipeline(Inputs{}); len(diags) != 1 || !strings.Contains(diags[0].Detail, `match the pattern PRD-\d{3,}.`) {
 		t.Error(diags)
 	}
 }

@@ -39,7 +39,7 @@ func (d *decoder) decodePhase(block *hclsyntax.Block) *phaseBlock {
 			p.gates = append(p.gates, d.decodeGate(inner, false))
 		}
 	}
-	if len(p.workstreams) == 0 {
+	if len(p.workstreams) == 0 && !saidUnderOtherName(block.Body, "workstream") {
 		d.report("Missing workstream", "A phase has at least one workstream block.", block.DefRange())
 	}
 	return p

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -53,7 +54,7 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 			p.phases = append(p.phases, d.decodePhase(inner))
 		}
 	}
-	if len(p.phases) == 0 {
+	if len(p.phases) == 0 && !saidUnderOtherName(block.Body, "phase") {
 		d.report("Missing phase", "A pipeline has at least one phase block, and a phase at least one workstream.", block.DefRange())
 	}
 	return p
@@ -110,21 +111,27 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 }
 
 func (b *builder) checkID(block *pipelineBlock) {
-	pattern := b.in.IDPattern
-	if pattern == nil {
-		pattern = defaultIDPattern
+	pattern, example := b.in.IDPattern, ""
+	if pattern == nil || pattern.String() == anchored(defaultIDPattern) {
+		pattern, example = regexp.MustCompile(anchored(defaultIDPattern)), ` An id looks like "PRD-001".`
 	}
 	if !pattern.MatchString(block.id) {
-		b.errorf("Invalid PRD id", block.block.LabelRanges[0], "The id %q of the pipeline does not match the pattern %s.%s", block.id, pattern, idHint(pattern))
+		b.errorf("Invalid PRD id", block.block.LabelRanges[0], "The id %q of the pipeline does not match the pattern %s.%s To allow other names, %s", block.id, bare(pattern), example, IDPatternAdvice)
 	}
 }
 
-func idHint(pattern *regexp.Regexp) string {
-	if pattern == defaultIDPattern {
-		return ` An id looks like "PRD-001". Another pattern can be configured as id_pattern.`
+// bare is a pattern as it is configured, without what anchors it.
+func bare(pattern *regexp.Regexp) string {
+	inner, anchoredBefore := strings.CutPrefix(pattern.String(), "^(?:")
+	inner, anchoredAfter := strings.CutSuffix(inner, ")$")
+	if !anchoredBefore || !anchoredAfter {
+		return pattern.String()
 	}
-	return ""
+	return inner
 }
+
+// IDPatternAdvice says how to name pipelines otherwise.
+const IDPatternAdvice = `set id_pattern in runner.yaml: id_pattern: "[a-z][a-z0-9-]*"`
 
 // declare enters the names of all phases and workstreams, which share one
 // namespace, so that references to any of them can be resolved.

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -142,12 +144,43 @@ func (p *processDef) readCommand(ev *evaluation, a *argument, fr frame, diags *h
 
 // unsuitable says that an argument has a value that nothing can be done with.
 func (a *argument) unsuitable(err error) *hcl.Diagnostic {
+	detail := fmt.Sprintf("The value of %q is not suitable: %s.", a.name, err)
+	if errors.Is(err, errNotList) {
+		detail += a.asList()
+	}
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "Incorrect value type",
-		Detail:   fmt.Sprintf("The value of %q is not suitable: %s.", a.name, err),
+		Detail:   detail,
 		Subject:  a.rng().Ptr(),
 	}
+}
+
+// asList says how to write as a list what the file has as a text, "" where it
+// has something else. Only the source is shown, never the value.
+func (a *argument) asList() string {
+	template, ok := withoutParentheses(a.expr).(*hclsyntax.TemplateExpr)
+	if !ok || len(a.source) == 0 || bytes.ContainsRune(a.source, '\n') {
+		return ""
+	}
+	start := a.expr.Range().Start.Byte
+	text := string(a.source[template.Range().Start.Byte-start : template.Range().End.Byte-start])
+	switch a.name {
+	case "command":
+		return fmt.Sprintf(" Write script = %s for a shell, or without one command = %s.", text, wordList(template, text))
+	case "verify", "shell":
+		return fmt.Sprintf(" Write %s = %s.", a.name, wordList(template, text))
+	}
+	return fmt.Sprintf(" Write %s = [%s].", a.name, text)
+}
+
+// wordList is a command line as a list of its words. What a shell would treat
+// specially is left to the author.
+func wordList(template *hclsyntax.TemplateExpr, source string) string {
+	if !template.IsStringLiteral() || strings.ContainsAny(source, "\\'|&;<>()$`*?[#~=%!{}") {
+		return `["PROGRAM", "ARGUMENT"]`
+	}
+	return `["` + strings.Join(strings.Fields(strings.Trim(source, `"`)), `", "`) + `"]`
 }
 
 // evaluate reads the whole process. The evaluation must not be changed.

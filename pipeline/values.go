@@ -96,7 +96,7 @@ func (b *builder) stringList(a *argument, fr frame) []string {
 	if value, ok := b.constant(a, fr, cty.DynamicPseudoType); ok {
 		var err error
 		if list, err = toStrings(value); err != nil {
-			b.errorf("Incorrect value type", a.rng(), "%q must be a list of strings: %s.", a.name, err)
+			b.errorf("Incorrect value type", a.rng(), "%q must be a list of strings: %s.%s", a.name, err, a.asList())
 			list = nil
 		}
 	}
@@ -160,12 +160,12 @@ func toText(value cty.Value) (string, error) {
 // globs evaluates a list of globs and checks each of them.
 func (b *builder) globs(a *argument, fr frame) []string {
 	list := b.stringList(a, fr)
-	for _, pattern := range list {
+	for i, pattern := range list {
 		switch {
 		case !inside(pattern) || slices.Contains(strings.FieldsFunc(pattern, isGlobSeparator), ".."):
-			b.errorf("Path outside the workspace", a.rng(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", pattern, a.name)
+			b.errorf("Path outside the workspace", a.element(i, len(list)), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", pattern, a.name)
 		case !doublestar.ValidatePattern(pattern):
-			b.errorf("Invalid glob", a.rng(), "%q in %q is not a valid glob. Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", pattern, a.name)
+			b.errorf("Invalid glob", a.element(i, len(list)), "%q in %q is not a valid glob. Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", pattern, a.name)
 		}
 	}
 	return list

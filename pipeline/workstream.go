@@ -43,7 +43,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w := &workstreamBlock{name: d.identifier(block), block: block}
 	content := d.content(block.Body, workstreamSchema)
 	w.process = d.decodeProcess(content, block.DefRange())
-	if !w.process.exists() {
+	if !w.process.exists() && !saidUnderOtherName(block.Body, "script") {
 		d.report("Missing command", `A workstream needs a "command" or a "script".`, block.DefRange())
 	}
 	w.title = d.argument(content, "title")

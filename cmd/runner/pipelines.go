@@ -145,7 +145,7 @@ func checkPRD(env *environment, cfg *config, id string) error {
 	if near := nearest(strings.ToUpper(id), knownPRDs(env, cfg)); near != "" {
 		return withHint(err, fmt.Sprintf("did you mean %s?", near))
 	}
-	return err
+	return withHint(err, "to allow other names: "+pipeline.IDPatternAdvice)
 }
 
 // pipelinePath is the file that is meant.

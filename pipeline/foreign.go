@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// foreignName is what other tools call something, and what to write here.
+type foreignName struct {
+	names string // separated by spaces
+	means string // the argument or block of this language, "" where there is none
+	write string
+}
+
+// foreignNames are the names that people bring from make, Taskfile, Terraform
+// and CI systems. Names of this language stand here with the block that they
+// belong into.
+func foreignNames() []foreignName {
+	return []foreignName{
+		{"needs dependencies depends dependsOn requires after deps", "depends_on", `a workstream waits for others with depends_on = [workstream.NAME]`},
+		{"outputs output produces generates outs creates", "artifacts", `the files that a workstream makes are artifacts = ["PATH"]`},
+		{"sources source srcs reads watch", "inputs", `the files that a workstream reads are inputs = ["GLOB"]`},
+		{"count matrix strategy foreach forEach", "for_each", `a workstream has several instances with for_each = toset(["a", "b"]), and each.key names one`},
+		{"parallel parallelism concurrency max_concurrent", "max_parallel", `a phase has max_parallel = 2; for all of a run it is the flag --parallel`},
+		{"environment environ envs variables vars", "env", `a process has env = { NAME = "value" }; what the user sets is a block variable "NAME" {} at file level`},
+		{"run runs cmd cmds exec commands scripts bash sh", "script", `a workstream or gate has script = "TEXT" for a shell, or command = ["PROGRAM", "ARGUMENT"] without one`},
+		{"step steps task tasks job jobs target targets", "workstream", `a unit of work is a block workstream "NAME" {} in a phase`},
+		{"stage stages", "phase", `a stage is a block phase "NAME" {} in the pipeline`},
+		{"check checks assert test tests", "gate", `what must hold is a block gate "NAME" {} in a workstream or phase`},
+		{"manual approve confirm", "approval", `a person is asked by gate "NAME" { approval { message = "TEXT" } }`},
+		{"if unless only rules", "when", `a workstream or phase is skipped where when = CONDITION is false`},
+		{"retries max_attempts max_retries", "retry", `a failed attempt is repeated with a block retry { attempts = 3 }`},
+		{"working_directory working-directory workdir working_dir cwd", "dir", `a process runs in dir = "PATH"`},
+		{"timeout_minutes timeout-minutes timeout_seconds deadline", "timeout", `a time limit is timeout = "10m"`},
+		{"name", "", `the name stands behind the kind of block, in quotes; what people read is title = "TEXT"`},
+		{"image container docker", "", `processes run on this machine; what runs in a container is started by command = ["docker", "run", …]`},
+		{"continue_on_error continue-on-error allow_failure", "", `a failure fails the run; with the flag --keep-going what does not depend on it goes on`},
+		{"variable locals pipeline", "", `this block stands at file level, outside of any other`},
+		{"phase", "", `a phase stands directly in the pipeline block`},
+		{"workstream", "", `a workstream stands in a phase, and a phase in the pipeline block`},
+		{"gate", "", `a gate stands in a workstream or in a phase, and at file level where workstreams share it`},
+		{"depends_on inputs artifacts for_each effect verify on_gate_failure", "", `this is an argument of a workstream`},
+		{"command script", "", `this is an argument of a workstream, a gate or a hook`},
+		{"retry", "", `this block stands in a workstream, or in the defaults of the pipeline`},
+		{"max_parallel", "", `this is an argument of a phase`},
+		{"document defaults hook", "", `this stands directly in the pipeline block`},
+	}
+}
+
+// findForeign returns the entry of a name, or false.
+func findForeign(name string) (foreignName, bool) {
+	all := foreignNames()
+	i := slices.IndexFunc(all, func(f foreignName) bool { return slices.Contains(strings.Fields(f.names), name) })
+	if i < 0 {
+		return foreignName{}, false
+	}
+	return all[i], true
+}
+
+// explainForeign adds to the diagnostics of a body what to write in place of
+// the names of other tools.
+func explainForeign(diags hcl.Diagnostics, body *hclsyntax.Body) {
+	for _, diag := range diags {
+		name := ""
+		switch diag.Summary {
+		case "Unsupported argument":
+			for _, attr := range body.Attributes {
+				if diag.Subject != nil && attr.NameRange == *diag.Subject {
+					name = attr.Name
+				}
+			}
+		case "Unsupported block type":
+			for _, block := range body.Blocks {
+				if diag.Subject != nil && block.TypeRange == *diag.Subject {
+					name = block.Type
+				}
+			}
+		}
+		if f, ok := findForeign(name); ok {
+			diag.Detail = fmt.Sprintf("%q is not expected here: %s.", name, f.write)
+		}
+	}
+}
+
+// translated is a block under the name that this language has for it, where
+// the schema has one with as many labels: what stands in it is checked too, so
+// that all mistakes are told at once. It is nil for any other block.
+func translated(block *hclsyntax.Block, schema *hcl.BodySchema) *hclsyntax.Block {
+	f, ok := findForeign(block.Type)
+	if !ok || f.means == "" {
+		return nil
+	}
+	meant := *block
+	meant.Type = f.means
+	if !named(&meant, schema) {
+		return nil
+	}
+	return &meant
+}
+
+// saidUnderOtherName reports whether a body holds, under the name that another
+// tool has for it, what is missing in it otherwise.
+func saidUnderOtherName(body *hclsyntax.Body, means string) bool {
+	says := func(name string) bool {
+		f, ok := findForeign(name)
+		return ok && f.means == means
+	}
+	for name := range body.Attributes {
+		if says(name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(body.Blocks, func(block *hclsyntax.Block) bool { return says(block.Type) })
+}

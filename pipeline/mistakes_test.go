@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// inWorkstream is a pipeline whose only workstream holds the given lines, the
+// first of them in line 4.
+func inWorkstream(lines string) string {
+	return "pipeline \"PRD-001\" {\n  phase \"a\" {\n    workstream \"w\" {\n" + lines + "\n    }\n  }\n}\n"
+}
+
+// TestFirstMistakes holds that what people write who come from elsewhere is
+// answered with what to write here, in the line where it stands, and with
+// nothing else.
+func TestFirstMistakes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, source string
+		want         []string // "line: summary: a part of the detail"
+	}{
+		{"shell variable", inWorkstream(`script = "echo ${HOME}"`), []string{"4: Unknown reference: write $HOME or $${HOME}"}},
+		{"shell variable in a heredoc", inWorkstream("script = <<-EOT\n  for i in 1 2; do\n    echo ${i}\n  done\nEOT"), []string{"6: Unknown reference: write $i or $${i}"}},
+		{"shell variable in a command", inWorkstream(`command = ["echo", "${HOME}"]`), []string{`4: Unknown reference: use script = "…" with $HOME or $${HOME} in it`}},
+		{"shell variable elsewhere", inWorkstream("script = \"true\"\ntitle = \"of ${USER}\""), []string{`5: Unknown reference: declare variable "USER" {}, refer to var.USER, and set PRDRUNNER_VAR_USER`}},
+		{"command as a text", inWorkstream(`command = "make test"`), []string{`4: Incorrect value type: Write script = "make test" for a shell, or without one command = ["make", "test"].`}},
+		{"command for a shell", inWorkstream(`command = "make | tee log"`), []string{`4: Incorrect value type: Write script = "make | tee log" for a shell, or without one command = ["PROGRAM", "ARGUMENT"].`}},
+		{"verify as a text", inWorkstream("command = [\"true\"]\nverify = \"test -f x\""), []string{`5: Incorrect value type: Write verify = ["test", "-f", "x"].`}},
+		{"inputs as a text", inWorkstream("command = [\"true\"]\ninputs = \"src/**\""), []string{`5: Incorrect value type: Write inputs = ["src/**"].`}},
+		{"needs", inWorkstream("script = \"true\"\nneeds = [\"x\"]"), []string{"5: Unsupported argument: depends_on = [workstream.NAME]"}},
+		{"outputs", inWorkstream("script = \"true\"\noutputs = [\"x\"]"), []string{`5: Unsupported argument: artifacts = ["PATH"]`}},
+		{"count", inWorkstream("script = \"true\"\ncount = 3"), []string{"5: Unsupported argument: for_each = toset("}},
+		{"environment", inWorkstream("script = \"true\"\nenvironment = {}"), []string{"5: Unsupported argument: env = { NAME = "}},
+		{"run", inWorkstream(`run = "make"`), []string{`4: Unsupported argument: script = "TEXT"`}},
+		{"our own name in the wrong place", inWorkstream("script = \"true\"\nmax_parallel = 2"), []string{"5: Unsupported argument: an argument of a phase"}},
+		{"a slip", inWorkstream("script = \"true\"\ninput = []"), []string{`5: Unsupported argument: Did you mean "inputs"?`}},
+		{
+			"stage, job and run", "pipeline \"PRD-001\" {\n  stage \"a\" {\n    job \"w\" {\n      run = \"make\"\n      needs = []\n    }\n  }\n}\n",
+			[]string{`2: Unsupported block type: phase "NAME" {}`, `3: Unsupported block type: workstream "NAME" {}`, `4: Unsupported argument: script = "TEXT"`, "5: Unsupported argument: depends_on"},
+		},
+		{"steps", "pipeline \"PRD-001\" {\n  phase \"a\" {\n    steps {}\n  }\n}\n", []string{`3: Unsupported block type: workstream "NAME" {}`}},
+		{"a gate with run", inWorkstream("script = \"true\"\ngate \"g\" {\n run = \"true\"\n}"), []string{`6: Unsupported argument: script = "TEXT"`}},
+		{"a workstream at file level", "workstream \"w\" {}\n" + inWorkstream(`script = "true"`), []string{"1: Unsupported block type: a workstream stands in a phase"}},
+		{
+			"two bad globs of three", inWorkstream("script = \"true\"\ninputs = [\n  \"a/*\",\n  \"b[\",\n  \"c/../../d\",\n]"),
+			[]string{`7: Invalid glob: "b[" in "inputs"`, `8: Path outside the workspace: "c/../../d" in "inputs"`},
+		},
+		{"an id of another form", strings.Replace(inWorkstream(`script = "true"`), "PRD-001", "release", 1), []string{`1: Invalid PRD id: set id_pattern in runner.yaml: id_pattern: "[a-z][a-z0-9-]*"`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := Parse([]byte(tt.source), "PRD-001.hcl")
+			_, diags := f.Pipeline(Inputs{})
+			report := DiagnosticsJSON(f.Sources(), diags)
+			if len(report.Diagnostics) != len(tt.want) {
+				t.Fatal(render(t, f, diags))
+			}
+			for i, diag := range report.Diagnostics {
+				prefix := fmt.Sprintf("%d: %s: ", diag.Range.Start.Line, diag.Summary)
+				if part, ok := strings.CutPrefix(tt.want[i], prefix); !ok || !strings.Contains(diag.Detail, part) {
+					t.Errorf("want %s\ngot  %s%s", tt.want[i], prefix, diag.Detail)
+				}
+			}
+		})
+	}
+}
+
+// TestSensitiveListAdvice holds that advice shows what the file has, not a value.
+func TestSensitiveListAdvice(t *testing.T) {
+	t.Parallel()
+	f, _ := Parse([]byte("variable \"token\" {\n  sensitive = true\n}\n"+inWorkstream(`command = "login ${var.token}"`)), "PRD-001.hcl")
+	_, diags := f.Pipeline(Inputs{Variables: map[string]Input{"token": {Text: "hunter22"}}})
+	text := render(t, f, diags)
+	if strings.Contains(text, "hunter22") || !strings.Contains(text, `script = "login ${var.token}"`) {
+		t.Error(text)
+	}
+}
+
+// TestDiagnosticsInOrder holds that a person can go through a file from its top.
+func TestDiagnosticsInOrder(t *testing.T) {
+	t.Parallel()
+	at := func(name string, offset int) *hcl.Range {
+		return &hcl.Range{Filename: name, Start: hcl.Pos{Line: 1, Column: 1, Byte: offset}}
+	}
+	diags := hcl.Diagnostics{
+		{Summary: "E", Subject: at("b", 7)}, {Summary: "F", Subject: at("a", 3)}, {Summary: "C", Subject: at("b", 2)},
+		{Summary: "A"}, {Summary: "G", Subject: at("a", 9)}, {Summary: "D", Subject: at("b", 2)}, {Summary: "B"},
+	}
+	got := ""
+	for _, diag := range DiagnosticsJSON(nil, diags).Diagnostics {
+		got += diag.Summary
+	}
+	if got != "ABCDEFG" {
+		t.Error(got)
+	}
+}
