@@ -114,14 +114,19 @@ func (s *Store) checkDir(dir string) error {
 	return nil
 }
 
-// checkOurs refuses a directory that holds something, and nothing of ours.
+// checkOurs refuses a directory that holds something, and nothing of ours. The
+// directory lost+found, which an ext4 volume has at its root, counts as nothing.
 func (s *Store) checkOurs() error {
 	entries, err := s.fs.ReadDir(s.dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("open the state directory: %w", err)
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "lost+found" && e.IsDir() })
+	if len(entries) == 0 {
+		return nil
 	}
 	for _, e := range entries {
 		if e.Name() == locksDir && e.IsDir() || s.isDocument(e) {
@@ -137,7 +142,7 @@ func (s *Store) isDocument(e fs.DirEntry) bool {
 }
 
 // isID reports whether the whole of a name is a PRD id.
-func (s *Store) isID(name string) bool { return matchesWhole(s.o.IDPattern, name) }
+func (s *Store) isID(name string) bool { return s.checkID(name) == nil }
 
 func matchesWhole(pattern *regexp.Regexp, s string) bool {
 	whole, err := regexp.Compile(`\A(?:` + pattern.String() + `)\z`)

@@ -164,13 +164,24 @@ func (x *Session) WriteDerived(ctx context.Context, force bool) error {
 	if err := cmp.Or(x.owns(), lost, due); err != nil {
 		if x.bad == nil {
 			_ = x.writeEncoded() // what can be written is
+			x.writeDocumentAlone()
 		}
 		return err
 	}
 	if err := x.writeHeads(); err != nil {
+		x.writeDocumentAlone()
 		return err
 	}
 	return x.removeUnkept()
+}
+
+// writeDocumentAlone writes the document where checkpoint files can't be written: it
+// lies in another directory, and tells people how the session stands. The caller
+// returns why those could not be written; a failure here adds nothing to that.
+func (x *Session) writeDocumentAlone() {
+	if x.owns() == nil {
+		_ = x.writeDocument()
+	}
 }
 
 // checkpoints returns the files of the session's checkpoints.

@@ -173,6 +173,33 @@ func (s *Store) makePRDLayout(prd string) error {
 	return store.MkdirAll(s.fs, dirs...)
 }
 
+// IDError says why a text can't be the id of a PRD.
+type IDError struct {
+	ID  string
+	Why string
+}
+
+func (e *IDError) Error() string { return fmt.Sprintf("%q is not a PRD id: %s", e.ID, e.Why) }
+
+// CheckID returns an *IDError where an id would give a PRD a directory that is
+// Runner's own, or git references that git refuses. What pattern ids must match is
+// not looked at.
+func CheckID(id string) error {
+	own := []string{objectsDir, locksDir, failedDir, trashDir, safetyDir, auditName, cacheName, "store"}
+	name := encodeName(id)
+	switch {
+	case id == "" || id == "." || id == ".." || strings.ContainsAny(id, `/\`):
+		return &IDError{id, "it can't be the name of a directory"}
+	case slices.ContainsFunc(own, func(n string) bool { return strings.EqualFold(n, name) }):
+		return &IDError{id, "Runner keeps a file or directory of its own under that name"}
+	case slices.Contains([]string{archivingExt, importingExt, deletingExt, ".json"}, strings.ToLower(filepath.Ext(name))):
+		return &IDError{id, "Runner gives names that end with " + filepath.Ext(name) + " to files of its own"}
+	case strings.Contains(name, "..") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, ".lock"):
+		return &IDError{id, `it would be part of the name of a git reference, which must not hold "..", and must not end with "." or ".lock"`}
+	}
+	return nil
+}
+
 // maxEncoded is how long a name may be in that of a file. It leaves a file system
 // that takes names of 255 bytes room for what stands around it, at most in the
 // temporary file of a checkpoint.

@@ -158,10 +158,10 @@ func (s *Store) replay(prd string, visit func(Commit) error) (tail, error) {
 }
 
 func (s *Store) checkID(prd string) error {
-	if !s.isID(prd) {
-		return fmt.Errorf("%q is not a PRD id: it must match %s", prd, s.o.IDPattern)
+	if !matchesWhole(s.o.IDPattern, prd) {
+		return &IDError{prd, "it must match " + s.o.IDPattern.String()}
 	}
-	return nil
+	return CheckID(prd)
 }
 
 // LastComplete returns the state of the session that completed last, nil if

@@ -199,10 +199,14 @@ func TestStateDirectory(t *testing.T) {
 	file := filepath.Join(base, "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 
+	volume := mkdir("volume", 0o700) // a file system of its own, as ext4 makes it
+	must(t, os.Mkdir(filepath.Join(volume, "lost+found"), 0o700))
+
 	for path, want := range map[string]string{
 		filepath.Join(base, "missing"): "",
 		mkdir("empty", 0o700):          "",
 		own:                            "",
+		volume:                         "",
 		mkdir("open", 0o777):           "everybody may write to it",
 		foreign:                        "nothing in it is Runner's",
 		link:                           "symbolic link",

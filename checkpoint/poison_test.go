@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"prdrunner/checkpoint/store"
@@ -544,4 +545,51 @@ func TestWriteThatFailsLeavesNothing(t *testing.T) {
 			t.Errorf("%s: %q, %v", op, data, err)
 		}
 	}
+}
+
+// TestDocumentBesideLostCheckpoints: where the directory of the checkpoints can't
+// be written to, the document, which lies in another one, still says how the session
+// stands.
+func TestDocumentBesideLostCheckpoints(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"checkpoints/", "latest", "manifest.json"} {
+		bad := &faulty{FS: store.NewMemory(), op: "rename", part: part}
+		f := on(t, bad, "/ws/.runner")
+		x := f.run()
+		must(t, x.WriteDerived(t.Context(), true))
+		x.Checkpoint(TriggerManual, "", nil)
+		commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+		bad.on.Store(true)
+		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
+			t.Errorf("%s: %v", part, err)
+		}
+		d, err := DecodeDocument([]byte(f.read("PRD-009.json")))
+		if must(t, err); d.Runner.Seq != x.State().Seq {
+			t.Errorf("%s: the document is of commit %d, the session at %d", part, d.Runner.Seq, x.State().Seq)
+		}
+		bad.on.Store(false)
+		must(t, x.Close())
+	}
+}
+
+// linkless is a file system that has no symbolic links, as FAT has none.
+type linkless struct{ store.FS }
+
+func (linkless) Symlink(_, name string) error {
+	return &fs.PathError{Op: "symlink", Path: name, Err: syscall.EPERM}
+}
+
+// TestWithoutSymbolicLinks: a session lacks nothing but the link where the file
+// system has no links.
+func TestWithoutSymbolicLinks(t *testing.T) {
+	t.Parallel()
+	f := on(t, linkless{store.NewMemory()}, "/ws/.runner")
+	x := f.run()
+	id, _ := x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x)
+	must(t, x.WriteDerived(t.Context(), true))
+	must(t, x.Close())
+	f.read("PRD-009/checkpoints/" + id + ".json")
+	f.read("PRD-009/manifest.json")
+	f.read("PRD-009.json")
 }

@@ -124,11 +124,9 @@ func (f *Facts) head(ctx context.Context, git Git, st *checkpoint.State) (err er
 	if f.Git == nil || f.Git.Branch == "" || st == nil || st.Git == nil || st.Git.Branch == "" || st.Git.Branch == f.Git.Branch {
 		return nil
 	}
-	exists, err := git.HasBranch(ctx, string(st.Git.Branch))
-	if err != nil {
+	if f.BranchGone, err = git.Deleted(ctx, *st.Git); err != nil {
 		return fmt.Errorf("look for the session's git branch: %w", err)
 	}
-	f.BranchGone = !exists
 	return nil
 }
 

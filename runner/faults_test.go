@@ -143,7 +143,7 @@ func (g blockedGit) Head(ctx context.Context) (*checkpoint.Git, error) {
 	return nil, ctx.Err()
 }
 
-func (g blockedGit) HasBranch(context.Context, string) (bool, error) { return true, nil }
+func (blockedGit) Deleted(context.Context, checkpoint.Git) (bool, error) { return false, nil }
 
 // TestLostLockStopsTheRunAtOnce: nothing is tried again, started or waited for
 // where another runner may have the session.

@@ -92,9 +92,10 @@ func (s Selection) empty() bool { return s.From == "" && len(s.Only) == 0 && len
 type Git interface {
 	// Head returns nil outside a work tree.
 	Head(ctx context.Context) (*checkpoint.Git, error)
-	// HasBranch reports whether there is a branch of that name, here or at a remote
-	// as far as that was fetched.
-	HasBranch(ctx context.Context, name string) (bool, error)
+	// Deleted reports whether the branch that was at a commit was deleted: the
+	// repository has the commit, and no branch of that name, here or at a remote as far
+	// as that was fetched. In another repository, nothing was deleted.
+	Deleted(ctx context.Context, was checkpoint.Git) (bool, error)
 }
 
 func (o Options) withDefaults() Options {

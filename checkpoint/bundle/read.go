@@ -17,6 +17,22 @@ func Verify(ctx context.Context, r io.Reader, limits Limits) (*Contents, error) 
 	return read(ctx, r, limits, func(int) (io.WriteCloser, error) { return uncompressed{io.Discard}, nil })
 }
 
+// IsArchive reports whether what r gives begins as an archive does. It reads no
+// more than that, and says nothing of whether the rest is whole.
+func IsArchive(ctx context.Context, r io.Reader) bool {
+	s, err := openSource(ctx, r)
+	if err != nil {
+		return false
+	}
+	defer s.close()
+	block := make([]byte, blockSize)
+	if s.full(block) != nil {
+		return false
+	}
+	_, err = tableHeader(block)
+	return err == nil
+}
+
 // read gives each member to a writer of its own, which create makes. Nothing
 // of what is written may be believed unless read returns without an error.
 func read(ctx context.Context, r io.Reader, limits Limits, create func(i int) (io.WriteCloser, error)) (*Contents, error) {

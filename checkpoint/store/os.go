@@ -46,6 +46,9 @@ const relocks = 16
 // on a file that was deleted and made anew meanwhile would exclude nobody.
 func (osFS) TryLock(name string, shared bool) (Lock, error) {
 	for range relocks {
+		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("lock %s: %w (%s)", name, ErrNotRegular, info.Mode().Type()) // to open a pipe would wait for its other end
+		}
 		lock := flock.New(name, flock.SetPermissions(FilePerm))
 		try := lock.TryLock
 		if shared {

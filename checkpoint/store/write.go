@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -85,7 +86,8 @@ func WriteFile(fsys FS, path string, data ...[]byte) error {
 }
 
 // Name is what stands under a name once it was written: a file of the given
-// content or, where it has a target, a symbolic link to that.
+// content or, where it has a target, a symbolic link to that. On a file system
+// that has no symbolic links, a link is left out.
 type Name struct {
 	Path   string
 	Data   [][]byte // in parts that follow one another
@@ -112,6 +114,9 @@ func Write(fsys FS, names ...Name) error {
 	}
 	var dirs, last []string
 	for i, n := range names {
+		if temps[i] == "" {
+			continue // a link, on a file system without links
+		}
 		if err := n.give(fsys, temps[i]); err != nil {
 			return withdraw(fsys, temps[i:], &WriteError{n.Path, err})
 		}
@@ -147,13 +152,18 @@ func (e *WriteError) Error() string { return fmt.Sprintf("write %s: %v", e.Path,
 // Unwrap returns why.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// prepare makes what the name is given to, with its content durable.
+// prepare makes what the name is given to, with its content durable. It makes
+// nothing, and returns "", for a link on a file system without links.
 func (n Name) prepare(fsys FS) (temp string, err error) {
 	if n.Target == "" {
 		return writeTemp(fsys, n.Path, n.Data...)
 	}
 	temp = tempName(n.Path)
-	if err := fsys.Symlink(n.Target, temp); err != nil {
+	err = fsys.Symlink(n.Target, temp)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) { // the latter is what FAT answers
+		return "", nil
+	}
+	if err != nil {
 		return "", err
 	}
 	return temp, nil

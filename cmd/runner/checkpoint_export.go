@@ -69,7 +69,8 @@ unless --force leaves them out.
 --replace makes it the current one again, and archives the one that is.
 
 Without -o the archive is put into exports/ in the directory of the PRD. The
-name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar.`,
+name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar. A file
+that exists is replaced only if it is such an archive, and no artifact.`,
 		Example: `  runner checkpoint export PRD-009
   runner checkpoint export PRD-009 -o cashier.tar.zst
   runner checkpoint export PRD-009 -o - | ssh build-2 runner -C cashier checkpoint import -`,
@@ -97,6 +98,11 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	store, st, err := o.source(env)
 	if err != nil {
 		return err
+	}
+	if to.Path != "" {
+		if err := checkReplaced(ctx, env, st, o.out, to.Path); err != nil {
+			return err
+		}
 	}
 	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
 		done, err := store.Export(ctx, w, o.prd, to)
@@ -150,6 +156,40 @@ func (o checkpointExportOptions) target(env *environment) (checkpoint.ExportOpti
 		return to, checkRoom(env, o.out, to.Path)
 	}
 	return to, nil
+}
+
+// checkReplaced refuses to replace a file, unless that is an archive of an earlier
+// export which no workstream has as its artifact.
+func checkReplaced(ctx context.Context, env *environment, st *checkpoint.State, name, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("-o %s: %w", name, err)
+	case !info.Mode().IsRegular():
+		return withHint(usageErrorf("-o %s: %s is not a regular file", name, env.display(path)), "`-o -` writes to standard output; else name a file that does not exist")
+	}
+	const hint = "name another file, or remove that one first"
+	if rel := env.inWorkspace(path); rel != "" {
+		for w := range st.Records() {
+			if slices.ContainsFunc(w.Artifacts, func(a checkpoint.Artifact) bool { return string(a.Path) == rel }) {
+				return withHint(usageErrorf("-o %s: %s is an artifact of %s", name, env.display(path), w.Name), hint)
+			}
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return withHint(usageErrorf("-o %s: what it would replace can't be read: %v", name, err), hint)
+	}
+	archive := bundle.IsArchive(ctx, f)
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("-o %s: %w", name, err)
+	}
+	if !archive {
+		return withHint(usageErrorf("-o %s: %s exists, and is no archive that an export wrote", name, env.display(path)), hint)
+	}
+	return nil
 }
 
 // checkRoom makes sure that a file can have a path, before the work is done.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
@@ -133,12 +134,25 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 			Subject:  p.Range.Ptr(),
 		})
 	}
+	if p != nil {
+		if err := checkpoint.CheckID(p.ID); err != nil {
+			result.diagnostics = append(result.diagnostics, &hcl.Diagnostic{
+				Severity: hcl.DiagError,
+				Summary:  "Unusable pipeline id",
+				Detail:   fmt.Sprintf("Give the pipeline another id: %v.", err),
+				Subject:  p.Range.Ptr(),
+			})
+		}
+	}
 	return result, nil
 }
 
 // checkPRD refuses an id that does not match the configured pattern.
 func checkPRD(env *environment, cfg *config, id string) error {
-	if cfg.IDPattern.MatchString(id) && id == filepath.Base(id) && id != "." && id != ".." {
+	if cfg.IDPattern.MatchString(id) {
+		if err := checkpoint.CheckID(id); err != nil {
+			return &usageError{err: err}
+		}
 		return nil
 	}
 	err := usageErrorf("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)

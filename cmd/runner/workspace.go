@@ -36,9 +36,13 @@ func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
 	return &checkpoint.Git{Branch: checkpoint.Text(branch), Commit: commit}, nil
 }
 
-// HasBranch implements runner.Git.
-func (h gitHead) HasBranch(ctx context.Context, name string) (bool, error) {
-	return h.git.HasBranch(ctx, name)
+// Deleted implements runner.Git.
+func (h gitHead) Deleted(ctx context.Context, was checkpoint.Git) (bool, error) {
+	has, err := h.git.HasBranch(ctx, string(was.Branch))
+	if has || err != nil {
+		return false, err
+	}
+	return h.git.CommitExists(ctx, was.Commit)
 }
 
 // withFiles opens the files of the workspace for what a command does with a

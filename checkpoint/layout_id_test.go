@@ -1,0 +1,30 @@
+package checkpoint
+
+import (
+	"errors"
+	"regexp"
+	"testing"
+)
+
+// TestIDs: an id is refused that would share a directory with Runner, or make a
+// git reference that git refuses, whatever the configured pattern.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]bool{
+		"PRD-009": true, "cashier": true, "v1.2": true, "a.b": true, "1": true, "history": true, "caf\u00e9": true,
+		"": false, ".": false, "..": false, "a/b": false, `a\b`: false,
+		"objects": false, "Objects": false, "locks": false, "failed": false, "trash": false, "safety": false, "store": false,
+		"audit.log": false, "workspace.cache": false, "x.json": false, "x.archiving": false, "x.importing": false, "x.deleting": false,
+		"a..b": false, "x.lock": false, "x.": false,
+	} {
+		if err := CheckID(id); (err == nil) != want {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	f := inMemory(t)
+	f.o.IDPattern = regexp.MustCompile(".*")
+	var refused *IDError
+	if _, err := f.open().Lock(t.Context(), "locks", by); !errors.As(err, &refused) {
+		t.Errorf("lock: %v", err)
+	}
+}
