@@ -60,6 +60,8 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	case SessionAbandoned:
 		s.stop(at, s.Status, 0)
 		s.Abandoned = true
+	case SessionAdopted:
+		s.takeOver(seq)
 	case PauseAsked:
 		s.Requested = &e
 	case PhaseStarted, PhaseCompleted, PhaseSkipped:

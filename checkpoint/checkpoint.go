@@ -28,6 +28,7 @@ import (
 
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace"
 )
 
 // defaultIDPattern is what a PRD id looks like where nothing is configured.
@@ -41,7 +42,10 @@ type Options struct {
 	IDPattern *regexp.Regexp   // nil: PRD- and at least three digits
 	Version   string           // of the runner
 	RescueDir string           // for what the journal could not take; "": the system's temporary directory
-	Include   []string         // globs that every capture takes in, besides what the pipeline declares
+	// Git starts git, which tells what it tracks of the state directory; nil: that is
+	// not looked at.
+	Git     workspace.Commander
+	Include []string // globs that every capture takes in, besides what the pipeline declares
 	// EndOrphans is called under the lock of a session whose runner was killed;
 	// nil where nothing can be left running.
 	EndOrphans EndOrphans

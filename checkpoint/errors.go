@@ -86,6 +86,22 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("read %s: it was written by a newer version (%s is unknown here); upgrade runner", e.Path, e.Version)
 }
 
+// UntrustedError says that git tracks files of a PRD's state, so that somebody else
+// may have made them. Nothing was changed.
+type UntrustedError struct {
+	PRD     string
+	Path    string // of one of the files
+	Tracked int    // how many they are
+}
+
+func (e *UntrustedError) Error() string {
+	files := e.Path
+	if e.Tracked > 1 {
+		files = fmt.Sprintf("%s and %d more", e.Path, e.Tracked-1)
+	}
+	return fmt.Sprintf("the state of %s is not trusted: git tracks it (%s), so that its approvals and results may have come with the repository", e.PRD, files)
+}
+
 // DirError says why a directory cannot be the state directory.
 type DirError struct {
 	Path   string

@@ -95,6 +95,7 @@ const (
 	PauseUncertain  PauseReason = "uncertain"  // a once step whose end is unknown
 	PauseCheckpoint PauseReason = "checkpoint" // a checkpoint could not be written
 	PauseRollback   PauseReason = "rollback"   // it stands where a rollback went back to
+	PauseAdopted    PauseReason = "adopted"    // its verdicts are to be given again
 )
 
 // SessionPaused stops a session until a person acts.
@@ -129,6 +130,12 @@ type SessionCompleted struct {
 type SessionAbandoned struct {
 	By     Actor `json:"by"`
 	Reason Text  `json:"reason,omitempty"`
+}
+
+// SessionAdopted takes over a session that somebody else may have recorded: no
+// verdict of before holds any more.
+type SessionAdopted struct {
+	By Actor `json:"by"`
 }
 
 // PauseAsked records a request to pause at the next boundary.

@@ -22,6 +22,8 @@ func decodeKind(kind Kind, data []byte) (Event, error) {
 		return decodeAs[SessionCompleted](data)
 	case KindSessionAbandoned:
 		return decodeAs[SessionAbandoned](data)
+	case KindSessionAdopted:
+		return decodeAs[SessionAdopted](data)
 	case KindPauseRequested:
 		return decodeAs[PauseAsked](data)
 	case KindPhaseStarted:

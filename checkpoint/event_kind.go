@@ -13,6 +13,7 @@ const (
 	KindSessionInterrupted Kind = "session.interrupted"
 	KindSessionCompleted   Kind = "session.completed"
 	KindSessionAbandoned   Kind = "session.abandoned"
+	KindSessionAdopted     Kind = "session.adopted"
 	KindPauseRequested     Kind = "pause.requested"
 
 	KindPhaseStarted   Kind = "phase.started"
@@ -79,6 +80,9 @@ func (SessionCompleted) Kind() Kind { return KindSessionCompleted }
 
 // Kind implements Event.
 func (SessionAbandoned) Kind() Kind { return KindSessionAbandoned }
+
+// Kind implements Event.
+func (SessionAdopted) Kind() Kind { return KindSessionAdopted }
 
 // Kind implements Event.
 func (PauseAsked) Kind() Kind { return KindPauseRequested }

@@ -31,6 +31,7 @@ const (
 	deletingExt    = ".deleting"
 	trashDir       = "trash"
 	safetyDir      = "safety"
+	untrustedDir   = "untrusted"
 	ignoreName     = ".gitignore"
 )
 
@@ -142,7 +143,7 @@ func (s *Store) unmakeRoot(made []string) error {
 // lock.
 func (s *Store) checkLayout(prd string) error {
 	var dirs []string
-	for _, name := range []string{objectsDir, failedDir, trashDir, safetyDir} {
+	for _, name := range []string{objectsDir, failedDir, trashDir, safetyDir, untrustedDir} {
 		dirs = append(dirs, filepath.Join(s.dir, name))
 	}
 	if prd != "" {

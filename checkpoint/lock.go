@@ -150,8 +150,21 @@ func (x *Session) share(ctx context.Context) error {
 
 // Lock makes the caller the owner of a PRD. It does not wait: *LockedError.
 // What an earlier owner left unfinished is put in order first, and what it left
-// running is ended; what is damaged is left as it is, and said.
+// running is ended; what is damaged is left as it is, and said. State that git
+// tracks is an *UntrustedError.
 func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error) {
+	return s.lockIf(ctx, prd, by, s.checkTrust)
+}
+
+// LockUntrusted is Lock for state that git may track. Nothing may be based on that
+// state before Session.Adopt.
+func (s *Store) LockUntrusted(ctx context.Context, prd string, by Actor) (*Session, error) {
+	return s.lockIf(ctx, prd, by, func(context.Context, string) error { return nil })
+}
+
+// lockIf is Lock. Once the lock is held, and before anything in the state is believed or
+// changed, check decides whether to go on.
+func (s *Store) lockIf(ctx context.Context, prd string, by Actor, check func(ctx context.Context, prd string) error) (*Session, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}
@@ -161,6 +174,9 @@ func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error
 	l, err := s.lockDir(ctx, prd)
 	if err != nil {
 		return nil, err
+	}
+	if err := check(ctx, prd); err != nil {
+		return nil, errors.Join(err, l.release())
 	}
 	x, err := s.open(prd, newHolder(by, s.now()))
 	if err != nil {

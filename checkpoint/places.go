@@ -45,7 +45,7 @@ func (s *Store) placesOf(prd string) ([]place, error) {
 	var all []place
 	for _, name := range dirs {
 		switch name {
-		case locksDir, objectsDir, safetyDir, trashDir:
+		case locksDir, objectsDir, safetyDir, trashDir, untrustedDir:
 			continue
 		case failedDir:
 			failed, err := s.failedPlaces()

@@ -86,6 +86,9 @@ func (s *State) jump(record RollbackRecord, b RollbackStarted, target *State) {
 	next.Current = b.To
 	next.index = nil
 	next.carryOn(s)
+	if next.AdoptedSeq = s.AdoptedSeq; b.ToSeq < s.AdoptedSeq {
+		next.voidVerdicts()
+	}
 	next.settle()
 	next.invalidate(record, b.ToSeq)
 	*s = *next
@@ -146,21 +149,26 @@ func carryGates(gates []*Gate, now *State) {
 
 // settle ends what was running at the checkpoint, since nothing runs now.
 func (s *State) settle() {
-	const judged = "it was being judged at the checkpoint that a rollback went back to"
-	for _, p := range s.Phases {
-		settleGates(p.Gates, judged)
-		for _, w := range p.Workstreams {
-			settleGates(w.Gates, judged)
-			w.settle("it was running at the checkpoint that a rollback went back to")
-		}
-	}
-	s.RunningAt, s.Requested = nil, nil
+	s.settleSteps("it was being judged at the checkpoint that a rollback went back to",
+		"it was running at the checkpoint that a rollback went back to")
 	switch s.Status {
 	case StatusInProgress, StatusInitialized:
 		s.Status = StatusPaused
 		s.Pause = &Pause{Reason: PauseRollback, Message: Text("rolled back to " + s.Current)}
 	case StatusPaused, StatusFailed, StatusComplete:
 	}
+}
+
+// settleSteps ends the gates and workstreams that are on record as running and do not run.
+func (s *State) settleSteps(judged, running Text) {
+	for _, p := range s.Phases {
+		settleGates(p.Gates, judged)
+		for _, w := range p.Workstreams {
+			settleGates(w.Gates, judged)
+			w.settle(running)
+		}
+	}
+	s.RunningAt, s.Requested = nil, nil
 }
 
 // settle ends a workstream that is on record as running and does not run.

@@ -80,6 +80,7 @@ type State struct {
 	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
 	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // begun, and not finished
 	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the commit since which the bytes of artifacts are kept again; before it they were given up
+	AdoptedSeq  uint64           `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
 	Notes       Notes            `json:"notes,omitzero"`
 
 	index *index

@@ -39,11 +39,14 @@ it stops after that.`,
 func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	store, snap, err := loadSession(env, o.prd)
 	var damaged *checkpoint.DamagedError
-	if errors.As(err, &damaged) {
-		return abandonDamaged(ctx, env, store, o, damaged)
-	}
-	if err != nil {
+	if err != nil && !errors.As(err, &damaged) {
 		return err
+	}
+	if untrusted, err := store.Untrusted(ctx, o.prd); err != nil || untrusted != nil {
+		return errors.Join(err, abandonUntrusted(ctx, env, store, o))
+	}
+	if damaged != nil {
+		return abandonDamaged(ctx, env, store, o, damaged)
 	}
 	switch {
 	case snap.Owner != nil:
@@ -63,6 +66,15 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	}
 	fmt.Fprintf(env.stdout, "Abandoned %s; archived under %s\n", o.prd, env.display(at))
 	return nil
+}
+
+// abandonUntrusted sets state aside that git tracks, unread.
+func abandonUntrusted(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions) error {
+	question := fmt.Sprintf("Git tracks the state of %s. Set all of it aside, and take it out of git's index?", o.prd)
+	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+		return err
+	}
+	return setUntrustedAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
 }
 
 // abandonDamaged is the remedy for what can't be read: it is set aside as it is.

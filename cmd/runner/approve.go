@@ -50,7 +50,7 @@ session ran or that -f names, and takes its variables as ` + "`runner build`" + 
 // itself where nobody owns it.
 func runAnswer(ctx context.Context, env *environment, o answerOptions, verb checkpoint.Verb) error {
 	prd := o.pipeline.prd
-	store, st, err := loadState(env, prd)
+	store, st, err := loadTrusted(ctx, env, prd)
 	if err != nil {
 		return err
 	}

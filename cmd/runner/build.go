@@ -135,6 +135,9 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if saved != nil && saved.Session != "" && s.resume == "" {
 		s.resume = resumeNamed // the plan is one of going on
 	}
+	if err := s.trust(ctx); err != nil {
+		return err
+	}
 	snap, err := readSession(on.store, p.ID)
 	if err == nil {
 		err = s.refuseUnfinished(p, saved, snap)

@@ -50,7 +50,7 @@ captured last, since files are captured only while nothing runs.`,
 }
 
 func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCreateOptions) error {
-	store, st, err := loadState(env, o.prd)
+	store, st, err := loadTrusted(ctx, env, o.prd)
 	if err != nil {
 		return err
 	}

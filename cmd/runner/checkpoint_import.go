@@ -19,6 +19,7 @@ import (
 
 type checkpointImportOptions struct {
 	file      string
+	adopt     string // a PRD; "": a file is imported
 	replace   bool
 	stateOnly bool
 	overwrite bool
@@ -30,7 +31,7 @@ type checkpointImportOptions struct {
 func newCheckpointImportCommand(env *environment) *cobra.Command {
 	var o checkpointImportOptions
 	cmd := &cobra.Command{
-		Use:   "import FILE",
+		Use:   "import [FILE]",
 		Short: "Take over a session that was exported elsewhere",
 		Long: `Import makes a session from an archive of "checkpoint export" the current one of
 its PRD, and writes the files that it captured into the workspace, as far as
@@ -40,17 +41,30 @@ input.
 
 A session that the archive's one goes on from is brought forward. Any other is
 refused; --replace archives it. Files that differ are left alone, and named;
---overwrite replaces them, after a checkpoint of what was there.`,
+--overwrite replaces them, after a checkpoint of what was there.
+
+--adopt takes over a session that git tracks in the state directory, in place of
+one in a file: nothing runs past such a session, which may have come with the
+repository. Its approvals are asked for again, its gates are judged again, and
+its files are taken out of git's index. Nothing else in the index is changed.`,
 		Example: `  runner checkpoint import PRD-009-5b2f168a-41.tar.gz
-  runner -C elsewhere checkpoint import --dry-run cashier.tar.zst`,
-		Args: arguments(1, 1),
+  runner -C elsewhere checkpoint import --dry-run cashier.tar.zst
+  runner checkpoint import --adopt PRD-009`,
+		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.file = args[0]
+			o.file = first(args)
+			switch {
+			case (o.file == "") == (o.adopt == ""):
+				return withHint(usageErrorf("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")
+			case o.adopt != "":
+				return runCheckpointAdopt(cmd.Context(), env, o)
+			}
 			return runCheckpointImport(cmd.Context(), env, o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
+	flags.StringVar(&o.adopt, "adopt", "", "take over the session of `PRD` that git tracks, instead of one in a file")
 	flags.BoolVar(&o.replace, "replace", false, "archive the session that is here, if the archive's one does not continue it")
 	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are")
 	flags.BoolVar(&o.overwrite, "overwrite", false, "replace files that differ")
@@ -58,6 +72,9 @@ refused; --replace archives it. Files that differ are left alone, and named;
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("state-only", "overwrite")
+	for _, name := range []string{"replace", "state-only", "overwrite"} {
+		cmd.MarkFlagsMutuallyExclusive("adopt", name)
+	}
 	return cmd
 }
 

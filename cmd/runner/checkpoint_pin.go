@@ -60,7 +60,7 @@ func newCheckpointUnpinCommand(env *environment) *cobra.Command {
 }
 
 func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOptions) error {
-	store, st, err := loadState(env, o.prd)
+	store, st, err := loadTrusted(ctx, env, o.prd)
 	if err != nil {
 		return err
 	}

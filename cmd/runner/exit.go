@@ -103,7 +103,7 @@ func knownCode(err error) (code int, known bool) {
 	case isA[*checkpoint.LockedError](err), errors.Is(err, checkpoint.ErrLockLost):
 		return exitLocked, true
 	case isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err), isA[*checkpoint.DirError](err),
-		isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err), isA[*workspace.VersionError](err),
+		isA[*checkpoint.UntrustedError](err), isA[*checkpoint.PoisonedError](err), isA[*checkpoint.RollbackError](err), isA[*workspace.MissingError](err), isA[*workspace.VersionError](err),
 		isA[*checkpoint.LackingError](err), isA[*bundle.DamagedError](err), isA[*bundle.VersionError](err), isA[*bundle.LimitError](err),
 		errors.Is(err, errDamageShown), isA[*checkpoint.UnfinishedRollbackError](err), isA[*checkpoint.HeadMovedError](err), isA[*keptError](err),
 		errors.Is(err, checkpoint.ErrUnfinishedImport), errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong),
@@ -160,9 +160,12 @@ func reportError(env *environment, err error) {
 	fmt.Fprintln(env.stderr, "Error:", env.localize(err.Error()))
 	var h *hintError
 	var git *workspace.GitStateError
+	var untrusted *checkpoint.UntrustedError
 	switch {
 	case errors.As(err, &h):
 		fmt.Fprintln(env.stderr, "hint:", env.localize(h.hint))
+	case errors.As(err, &untrusted):
+		fmt.Fprintln(env.stderr, "hint:", env.localize(untrustedHint(untrusted.PRD)))
 	case errors.As(err, &git):
 		fmt.Fprintln(env.stderr, "hint:", git.Remedy)
 	default:

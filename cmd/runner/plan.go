@@ -151,6 +151,7 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	if err != nil {
 		return nil, err
 	}
+	warnUntrusted(env, o.Store, prd)
 	if h := snap.Owner; h != nil {
 		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this is the plan for when that has stopped where it is.\n", prd, h.Host, h.PID)
 	}

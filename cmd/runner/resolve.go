@@ -56,7 +56,7 @@ attempt was started from.`,
 
 func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	prd := o.pipeline.prd
-	store, st, err := loadState(env, prd)
+	store, st, err := loadTrusted(ctx, env, prd)
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,15 @@ func handWrittenProblems(prd string, d *checkpoint.Document) error {
 // lock. A *checkpoint.DamagedError comes with the store, so that what is
 // damaged can be set aside.
 func loadSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
+	store, snap, err := readStored(env, prd)
+	if store != nil {
+		warnUntrusted(env, store, prd)
+	}
+	return store, snap, err
+}
+
+// readStored is loadSession, and says nothing of state that is not trusted.
+func readStored(env *environment, prd string) (*checkpoint.Store, *checkpoint.Snapshot, error) {
 	cfg, err := loadConfig(env)
 	if err != nil {
 		return nil, nil, err
@@ -101,6 +110,31 @@ func loadState(env *environment, prd string) (*checkpoint.Store, *checkpoint.Sta
 	if err != nil {
 		return nil, nil, err
 	}
+	return ownState(env, prd, store, snap)
+}
+
+// loadTrusted is loadState for commands that change the session: state that is not
+// trusted is an error.
+func loadTrusted(ctx context.Context, env *environment, prd string) (*checkpoint.Store, *checkpoint.State, error) {
+	store, snap, err := readStored(env, prd)
+	if store != nil {
+		untrusted, lookErr := store.Untrusted(ctx, prd)
+		switch {
+		case lookErr != nil:
+			err = errors.Join(lookErr, err)
+		case untrusted != nil:
+			err = untrusted
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return ownState(env, prd, store, snap)
+}
+
+// ownState returns the state of a session, and says what was cut short in it. A document that
+// was written by hand has none.
+func ownState(env *environment, prd string, store *checkpoint.Store, snap *checkpoint.Snapshot) (*checkpoint.Store, *checkpoint.State, error) {
 	if snap.State == nil {
 		return nil, nil, handWritten(prd)
 	}
@@ -152,6 +186,7 @@ func statusOfAll(env *environment, asJSON bool) error {
 	list := []sessionStatus{}
 	var damaged error
 	for _, prd := range prds {
+		warnUntrusted(env, store, prd)
 		snap, err := store.Load(prd)
 		if errors.Is(err, checkpoint.ErrNoSession) {
 			continue // gone since it was listed

@@ -28,6 +28,7 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		Policy:    cfg.policy(),
 		IDPattern: cfg.IDPattern,
 		Version:   versionString(),
+		Git:       process.NewCommander(childEnvironment(env.environ)),
 		Include:   cfg.Workspace.Include,
 		Late: func(err error) {
 			env.warn(fmt.Errorf("what was asked for is done, but not all was written behind it: %w", err))

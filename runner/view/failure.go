@@ -136,6 +136,8 @@ func Waits(p checkpoint.Pause) string {
 		s = "a checkpoint could not be written"
 	case checkpoint.PauseRollback:
 		s = "it was rolled back"
+	case checkpoint.PauseAdopted:
+		s = "it was adopted"
 	default:
 		s = string(p.Reason)
 	}

@@ -1,0 +1,219 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace"
+)
+
+// State that git tracks may have come with the repository: whoever committed it may have
+// recorded approvals and results that nobody gave here. It is shown, and nothing
+// runs past it, until it is adopted or set aside. Both take it out of git's index,
+// which is what the trust is bound to: no file that a clone brings can claim it.
+
+// Untrusted returns why the state of a PRD is not trusted, nil where it is. It takes no
+// lock.
+func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, error) {
+	tracked, err := s.tracked(ctx, prd)
+	if err != nil || len(tracked) == 0 {
+		return nil, err
+	}
+	for _, path := range tracked {
+		path = filepath.Join(s.dir, filepath.FromSlash(path))
+		there, err := s.exists(path)
+		if err != nil {
+			return nil, fmt.Errorf("look for what git tracks: %w", err)
+		}
+		if there {
+			return &UntrustedError{PRD: prd, Path: path, Tracked: len(tracked)}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // documented above
+}
+
+// checkTrust refuses the state of a PRD that is not trusted. Where git tracks names of it
+// and nothing is there by any of them, it takes them out of git's index, so that what is
+// written next is not taken for what came with the repository. The caller holds the lock.
+func (s *Store) checkTrust(ctx context.Context, prd string) error {
+	untrusted, err := s.Untrusted(ctx, prd)
+	switch {
+	case err != nil:
+		return err
+	case untrusted != nil:
+		return untrusted
+	}
+	return s.untrack(ctx, prd)
+}
+
+// tracked returns the files of a PRD's state that git tracks, relative to the state
+// directory.
+func (s *Store) tracked(ctx context.Context, prd string) ([]string, error) {
+	if s.o.Git == nil {
+		return nil, nil
+	}
+	all, err := workspace.TrackedBelow(ctx, s.o.Git, s.dir)
+	if err != nil {
+		return nil, err
+	}
+	var tracked []string
+	for _, path := range all {
+		if isStateOf(prd, path) {
+			tracked = append(tracked, path)
+		}
+	}
+	return tracked, nil
+}
+
+// isStateOf reports whether a path in a state directory is of a PRD's sessions. Names
+// that differ in case only are the same file on some systems. Objects are not: they are
+// verified against their names. Nor are locks, whose notes are bound to processes and
+// directories of this machine.
+func isStateOf(prd, path string) bool {
+	first, rest, _ := strings.Cut(path, "/")
+	if strings.EqualFold(first, failedDir) {
+		name, _, _ := strings.Cut(rest, "/")
+		of, _ := cutStamp(name)
+		return strings.EqualFold(of, prd)
+	}
+	for _, ext := range []string{"", ".json", archivingExt, importingExt, deletingExt} {
+		if strings.EqualFold(first, encodeName(prd)+ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// untrack takes the state of a PRD out of git's index. The caller holds the lock.
+func (s *Store) untrack(ctx context.Context, prd string) error {
+	tracked, err := s.tracked(ctx, prd)
+	if err != nil || len(tracked) == 0 {
+		return err
+	}
+	return workspace.Untrack(ctx, s.o.Git, s.dir, tracked)
+}
+
+// SetUntrustedAside moves all state of a PRD to untrusted/, unread, where no command looks,
+// and takes it out of git's index. It returns where the state lies now.
+func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, err error) {
+	if err := s.checkID(prd); err != nil {
+		return "", err
+	}
+	l, err := s.lockDir(ctx, prd)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	to, err = s.moveUntrusted(prd)
+	if err == nil {
+		err = s.untrack(ctx, prd)
+	}
+	if err != nil {
+		return "", fmt.Errorf("set %s aside: %w", prd, err)
+	}
+	return to, nil
+}
+
+// moveUntrusted moves all state of a PRD to a directory of its own in untrusted/, under the
+// names that it has in the state directory.
+func (s *Store) moveUntrusted(prd string) (string, error) {
+	to, err := s.freePath(filepath.Join(s.dir, untrustedDir, encodeName(prd)+"-"+s.now().Format(stampFormat)))
+	if err == nil {
+		err = store.MkdirAll(s.fs, filepath.Join(to, failedDir))
+	}
+	if err != nil {
+		return "", err
+	}
+	names, err := s.stateNames(prd)
+	for _, name := range names {
+		if err == nil {
+			err = s.move(filepath.Join(s.dir, name), filepath.Join(to, name))
+		}
+	}
+	return to, err
+}
+
+// stateNames returns what there is of a PRD's state, relative to the state directory.
+func (s *Store) stateNames(prd string) ([]string, error) {
+	var names []string
+	for _, dir := range []string{"", failedDir} {
+		entries, err := s.fs.ReadDir(filepath.Join(s.dir, dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list what there is of %s: %w", prd, err)
+		}
+		for _, e := range entries {
+			name := filepath.Join(dir, e.Name())
+			if isStateOf(prd, filepath.ToSlash(name)) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// Adopt takes over a session that git tracks: no verdict of before holds any more, requests
+// that came with it are dropped, and git's index has it no more. The session is the
+// caller's then as any other is.
+func (x *Session) Adopt(ctx context.Context, by Actor) error {
+	if x.live == nil {
+		return fmt.Errorf("adopt %s: %w", x.prd, ErrNoSession)
+	}
+	inbox := x.store.inboxPath(x.prd)
+	err := x.store.removeEntries(inbox)
+	if err == nil {
+		err = x.store.fs.SyncDir(inbox)
+	}
+	if err != nil {
+		return fmt.Errorf("adopt %s: %w", x.prd, err)
+	}
+	x.Add(SessionAdopted{By: by})
+	if err := x.commit(ctx); err != nil {
+		return fmt.Errorf("adopt %s: %w", x.prd, err)
+	}
+	if err := x.store.untrack(ctx, x.prd); err != nil {
+		return fmt.Errorf("adopt %s: %w", x.prd, err)
+	}
+	return nil
+}
+
+// takeOver folds an adoption: what ran elsewhere does not run here, and every gate is
+// judged, or asked about, again.
+func (s *State) takeOver(seq uint64) {
+	const ended = "it was running when the session was adopted"
+	s.AdoptedSeq = seq
+	s.settleSteps(ended, ended)
+	s.voidVerdicts()
+	if s.Status != StatusFailed {
+		s.Status = StatusPaused
+		s.Pause = &Pause{Reason: PauseAdopted, Message: "its approvals are to be given and its gates judged again, since it was adopted"}
+	}
+}
+
+// voidVerdicts makes every gate pending that somebody or something has decided.
+func (s *State) voidVerdicts() {
+	void := func(gates []*Gate) (voided bool) {
+		for _, g := range gates {
+			if g.Status == Pending || g.Status == Skipped {
+				continue
+			}
+			g.reset("its verdict is from before the session was adopted")
+			g.Reviewed = ""
+			voided = true
+		}
+		return voided
+	}
+	for _, p := range s.Phases {
+		void(p.Gates)
+	}
+	for w := range s.Records() {
+		if void(w.Gates) && w.Status == Completed {
+			w.Status = Succeeded // its work stands, but not what was said of it
+		}
+	}
+	s.LastGate = ""
+}

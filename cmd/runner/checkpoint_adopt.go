@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner/view"
+)
+
+// adoptResult is what `checkpoint import --adopt --json` prints.
+type adoptResult struct {
+	FormatVersion string `json:"format_version"`
+	PRD           string `json:"prd"`
+	Session       string `json:"session"`
+	DryRun        bool   `json:"dry_run"`
+	Untracked     int    `json:"untracked"` // files that git's index has no more
+}
+
+// runCheckpointAdopt takes over a session that git tracks.
+func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImportOptions) error {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return err
+	}
+	if err := checkPRD(env, cfg, o.adopt); err != nil {
+		return err
+	}
+	store, err := openStore(env, cfg, o.adopt)
+	if err != nil {
+		return err
+	}
+	snap, err := store.Load(o.adopt)
+	if errors.Is(err, checkpoint.ErrNoSession) {
+		return noSession(env, store, o.adopt)
+	}
+	if err != nil {
+		return err
+	}
+	untrusted, err := store.Untrusted(ctx, o.adopt)
+	switch {
+	case err != nil:
+		return err
+	case untrusted == nil:
+		return withHint(usageErrorf("there is nothing to adopt: git does not track the state of %s", o.adopt), fmt.Sprintf("`runner status %s` shows where it stands", o.adopt))
+	case snap.Owner != nil:
+		return lockedBy(o.adopt, *snap.Owner)
+	case snap.State == nil:
+		return withHint(handWritten(o.adopt), fmt.Sprintf("read it; then `git rm --cached %s` takes it out of git, and a build goes on from it", env.display(untrusted.Path)))
+	}
+	result := adoptResult{FormatVersion: outputFormat, PRD: o.adopt, Session: snap.State.Session, DryRun: o.dryRun, Untracked: untrusted.Tracked}
+	if o.dryRun {
+		return writeAdopted(env, o, result)
+	}
+	question := fmt.Sprintf("Take over the session of %s (%s), and take its %s out of git's index?", o.adopt, progress(snap.State), view.Plural(untrusted.Tracked, "file"))
+	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+		return err
+	}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint import --adopt", PRD: o.adopt, Args: []checkpoint.Text{checkpoint.Text(result.Session)}}
+	if err := store.Audited(record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
+		return lockHint(o.adopt, err)
+	}
+	return writeAdopted(env, o, result)
+}
+
+func adopt(ctx context.Context, env *environment, store *checkpoint.Store, prd string) error {
+	session, err := store.LockUntrusted(ctx, prd, env.actor())
+	if err != nil {
+		return err
+	}
+	return errors.Join(session.Adopt(ctx, env.actor()), session.Close())
+}
+
+// writeAdopted says what was adopted, or would be.
+func writeAdopted(env *environment, o checkpointImportOptions, result adoptResult) error {
+	if o.json {
+		return writeJSON(env.stdout, result)
+	}
+	verb, files := "Adopted", view.Plural(result.Untracked, "file")
+	if result.DryRun {
+		verb = "Would adopt"
+	}
+	fmt.Fprintf(env.stdout, "%s the session of %s (%s): its approvals are asked for again, and its gates judged again\n", verb, result.PRD, shownID(result.Session))
+	if result.DryRun {
+		fmt.Fprintf(env.stdout, "Would take %s out of git's index\n", files)
+		return nil
+	}
+	fmt.Fprintf(env.stdout, "Took %s out of git's index; the next commit has them no more\n", files)
+	fmt.Fprintf(env.stdout, "Go on: %s\n", env.command("build "+result.PRD+" --resume"))
+	return nil
+}
+
+// untrustedHint names both ways on from state that git tracks.
+func untrustedHint(prd string) string {
+	return fmt.Sprintf("`runner checkpoint import --adopt %[1]s` takes it over: its approvals are asked for again and its gates judged again; `runner build %[1]s --fresh` sets it aside and starts over", prd)
+}
+
+// warnUntrusted says of state that is only shown that nothing runs past it.
+func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
+	untrusted, err := store.Untrusted(context.Background(), prd)
+	switch {
+	case err != nil:
+		fmt.Fprintf(env.stderr, "Warning: whether git tracks the state of %s is not known: %v\n", prd, err)
+	case untrusted != nil:
+		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs past it: %s\n", env.localize(untrusted.Error()), env.localize(untrustedHint(prd)))
+	}
+}
+
+// setUntrustedAside moves state that git tracks to where no command looks, and says so.
+func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, args ...checkpoint.Text) error {
+	var to string
+	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Args: args}
+	err := store.Audited(record, func() (err error) {
+		to, err = store.SetUntrustedAside(ctx, prd)
+		return err
+	})
+	if err != nil {
+		return lockHint(prd, err)
+	}
+	fmt.Fprintf(env.stderr, "Git tracked the state of %s. Set it aside under %s, and took it out of git's index; the next commit has it no more\n", prd, env.display(to))
+	return nil
+}
+
+// trust refuses to build on state that git tracks, or sets it aside for --fresh.
+func (s *starter) trust(ctx context.Context) error {
+	untrusted, err := s.store.Untrusted(ctx, s.prd)
+	switch {
+	case err != nil:
+		return err
+	case untrusted == nil:
+		return nil
+	case s.fresh:
+		return setUntrustedAside(ctx, s.env, s.store, s.prd, "build --fresh")
+	}
+	return untrusted
+}
