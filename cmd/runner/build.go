@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -34,7 +35,7 @@ type buildOptions struct {
 func newBuildCommand(env *environment) *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
-		Use:   "build PRD",
+		Use:   "build [PRD|FILE]",
 		Short: "Run a pipeline, or go on with it",
 		Long: `Build runs the pipeline of a PRD. Every step is recorded before it is shown as
 done; with --resume a later build goes on from exactly what is on record.
@@ -46,14 +47,10 @@ checkpoint first, as "checkpoint rollback" does.`,
 		Example: `  runner build PRD-009
   runner build PRD-009 --resume
   runner build PRD-009 --resume --invalidate WS2`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 && o.resume == resumeNamed {
-				return withHint(usageErrorf("unexpected argument %q", args[1]), fmt.Sprintf("to go back to that checkpoint first: `runner build %s --resume=%s`", args[0], text.ShellWord(args[1])))
-			}
-			return arguments(0, 1)(cmd, args)
-		},
+		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.prd = first(args)
+			args = withoutAuto(&o.resume, args)
+			o.pipeline.name(env, first(args))
 			return runBuild(cmd.Context(), env, o)
 		},
 	}
@@ -71,6 +68,30 @@ checkpoint first, as "checkpoint rollback" does.`,
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
 	cmd.MarkFlagsMutuallyExclusive("plan", "fresh")
 	return cmd
+}
+
+// resumeArguments checks the arguments of a command with --resume. What follows
+// that flag behind a space is no value of it, but an argument.
+func resumeArguments(resume *string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		named := *resume
+		args = withoutAuto(&named, args)
+		if len(args) == 2 && named == resumeNamed {
+			return withHint(usageErrorf("unexpected argument %q", args[1]),
+				fmt.Sprintf("to go back to that checkpoint first: `runner %s %s --resume=%s`", cmd.Name(), args[0], text.ShellWord(args[1])))
+		}
+		return arguments(0, 1)(cmd, args)
+	}
+}
+
+// withoutAuto takes "--resume auto" for --resume=auto: no PRD is called so.
+func withoutAuto(resume *string, args []string) []string {
+	i := slices.Index(args, resumeAuto)
+	if *resume != resumeNamed || i < 0 {
+		return args
+	}
+	*resume = resumeAuto
+	return slices.Delete(slices.Clone(args), i, i+1)
 }
 
 // addResumeFlag adds --resume, which takes no value, auto, or a checkpoint.
@@ -112,6 +133,9 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, json: env.options.output == string(view.JSON)})
 	}
 	collectForBuild()
+	if env.typedIn != "" {
+		fmt.Fprintf(env.stderr, "The workspace is %s\n", env.workdir)
+	}
 	cfg, err := loadConfig(env)
 	if err != nil {
 		return err

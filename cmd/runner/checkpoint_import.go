@@ -52,7 +52,7 @@ its files are taken out of git's index. Nothing else in the index is changed.`,
   runner checkpoint import --adopt PRD-009`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.file = first(args)
+			o.file = env.typed(first(args))
 			switch {
 			case (o.file == "") == (o.adopt == ""):
 				return withHint(usageErrorf("one of FILE and --adopt PRD is needed"), "name the archive that `runner checkpoint export` wrote, or the PRD whose state git tracks")

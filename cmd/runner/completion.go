@@ -95,6 +95,8 @@ func completeArguments(env *environment) cobra.CompletionFunc {
 		switch strings.Trim(strings.TrimSuffix(next, "..."), "[]") {
 		case "PRD":
 			return completePRDs(env, cmd), cobra.ShellCompDirectiveNoFileComp
+		case "PRD|FILE":
+			return completePRDs(env, cmd), cobra.ShellCompDirectiveDefault
 		case "WORKSTREAM":
 			return completeNames(env, workstreamNames)(cmd, args, typed)
 		case "GATE":
@@ -169,7 +171,7 @@ func gateLabels(p *pipeline.Pipeline) []string {
 // completionConfig is the configuration for a completion, nil where it is
 // invalid: a shell that completes is no place for diagnostics.
 func completionConfig(env *environment, cmd *cobra.Command) *config {
-	if err := env.begin(cmd.Flags()); err != nil {
+	if err := env.begin(cmd); err != nil {
 		return nil
 	}
 	cfg, err := loadConfig(env)

@@ -13,6 +13,11 @@ import (
 	"prdrunner/runner"
 )
 
+const (
+	defaultLocation  = ".runner"
+	defaultIDPattern = `PRD-\d{3,}`
+)
+
 // valueKind is what a key takes.
 type valueKind int
 
@@ -50,7 +55,7 @@ func configKeys() []configKey {
 		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "age from which pruning takes checkpoints and complete sessions; 0s: none"},
 		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age from which pruning takes failed and abandoned sessions; 0s: none"},
 		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete), string(checkpoint.ArchiveOnComplete)}, fallback: string(checkpoint.KeepOnComplete), help: "what becomes of the checkpoints of a complete session"},
-		configKey{name: "checkpoint.storage.location", kind: anyText, fallback: ".runner", refuse: refuseLocation, help: "directory of all state, relative to the workspace; may hold {prd}"},
+		configKey{name: "checkpoint.storage.location", kind: anyText, fallback: defaultLocation, refuse: refuseLocation, help: "directory of all state, relative to the workspace; may hold {prd}"},
 		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files with zstd, and objects where that saves something"},
 		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, help: "size from which pruning takes checkpoints of a PRD; 0: none"},
 		configKey{name: "checkpoint.storage.url", kind: anyText, fallback: "", refuse: refuseURL, help: "bucket to keep a copy in (not in this version)"},
@@ -60,7 +65,7 @@ func configKeys() []configKey {
 		configKey{name: "on_conflict", kind: word, flag: true, words: []string{string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)}, fallback: string(runner.ConflictAsk), help: "when artifacts were edited; ask fails where there is no terminal; where nothing sets it, edits after a gate failed are judged"},
 		configKey{name: "on_stale", kind: word, flag: true, words: []string{string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)}, fallback: string(runner.StaleAsk), help: "when the PRD document changed, or the session's git branch is gone; ask fails where there is no terminal"},
 		configKey{name: "pipelines", kind: anyText, fallback: "pipelines", help: "directory to look for pipelines in, besides the workspace and pipelines/"},
-		configKey{name: "id_pattern", kind: anyText, fallback: `PRD-\d{3,}`, help: "regular expression that a PRD id matches as a whole"},
+		configKey{name: "id_pattern", kind: anyText, fallback: defaultIDPattern, help: "regular expression that a PRD id matches as a whole"},
 		configKey{name: "parallel", kind: count, flag: true, fallback: 0, help: "most processes at once; 0 is the number of CPUs"},
 		configKey{name: "keep_going", kind: boolean, flag: true, fallback: false, help: "after a failure, go on with what does not depend on it"},
 		configKey{name: "pause_at_gates", kind: boolean, flag: true, fallback: false, help: "stop for review after every gate"},

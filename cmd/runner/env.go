@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
@@ -35,6 +36,7 @@ type environment struct {
 	flags   *pflag.FlagSet // of the command that runs
 	running bool           // the command line was understood, its command runs
 	workdir string         // absolute; the workspace
+	typedIn string         // absolute; where the command was typed, "" where that is the workspace
 	signals signals        // that ask this process to end
 
 	config   *config      // what loadConfig made
@@ -82,9 +84,10 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// begin takes in the global flags of the command that is about to run.
-func (e *environment) begin(flags *pflag.FlagSet) error {
-	e.flags = flags
+// begin takes in the global flags of the command that is about to run, and finds
+// the workspace.
+func (e *environment) begin(cmd *cobra.Command) error {
+	e.flags = cmd.Flags()
 	dir, err := filepath.Abs(e.options.dir)
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
@@ -99,6 +102,7 @@ func (e *environment) begin(flags *pflag.FlagSet) error {
 		return usageErrorf("-C %s: not a directory", e.options.dir)
 	}
 	e.workdir = dir
+	e.findAbove(cmd)
 	return nil
 }
 

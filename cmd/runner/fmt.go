@@ -91,7 +91,7 @@ func (o fmtOptions) files() ([]string, error) {
 			files = append(files, name)
 			continue
 		}
-		path := o.env.path(name)
+		path := o.env.path(o.env.typed(name))
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && optional:

@@ -19,13 +19,13 @@ type graphOptions struct {
 func newGraphCommand(env *environment) *cobra.Command {
 	o := graphOptions{env: env, stdout: env.stdout, format: "text"}
 	cmd := &cobra.Command{
-		Use:   "graph [PRD]",
+		Use:   "graph [PRD|FILE]",
 		Short: "Draw a pipeline: phases, workstreams, what they wait for, gates",
 		Example: `  runner graph PRD-009
   runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.ref.prd = first(args)
+			o.ref.name(env, first(args))
 			return runGraph(cmd.Context(), o)
 		},
 	}

@@ -32,8 +32,9 @@ type initOptions struct {
 func newInitCommand(env *environment) *cobra.Command {
 	o := initOptions{env: env, stdout: env.stdout}
 	cmd := &cobra.Command{
-		Use:   "init [PRD]",
-		Short: "Write a pipeline to begin with, and a runner.yaml",
+		Use:         "init [PRD]",
+		Annotations: map[string]string{worksHere: "true"},
+		Short:       "Write a pipeline to begin with, and a runner.yaml",
 		Long: `Write a pipeline to begin with, which runs as it is and explains itself, and a
 runner.yaml with the defaults, unless the workspace has one. No file is ever
 overwritten.`,

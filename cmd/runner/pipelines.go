@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
@@ -38,6 +39,15 @@ func (r *pipelineRef) addFlags(cmd *cobra.Command) {
 func (r *pipelineRef) addVariableFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&r.vars, "var", nil, "set a variable, as `NAME=VALUE`; wins over --var-file and PRDRUNNER_VAR_NAME")
 	cmd.Flags().StringArrayVar(&r.varFiles, "var-file", nil, "set variables from `FILE`; wins over PRDRUNNER_VAR_NAME")
+}
+
+// name takes in an argument that stands for a pipeline: a PRD id, or a file.
+func (r *pipelineRef) name(env *environment, argument string) {
+	if r.file == "" && filepath.Ext(argument) == pipelineExtension {
+		r.file = env.typed(argument)
+		return
+	}
+	r.prd = argument
 }
 
 // named is the pipeline that a command line means, of the flags that the
@@ -76,6 +86,9 @@ func loadPipeline(env *environment, cfg *config, ref pipelineRef) (*pipeline.Pip
 	}
 	if read.diagnostics.HasErrors() {
 		return nil, errDiagnosed
+	}
+	if ref.prd == "" && ref.file == "" {
+		fmt.Fprintf(env.stderr, "No PRD was named: this is %s, of the only pipeline here (%s)\n", read.pipeline.ID, read.file)
 	}
 	return read.pipeline, nil
 }
@@ -156,6 +169,9 @@ func checkPRD(env *environment, cfg *config, id string) error {
 		return nil
 	}
 	err := usageErrorf("%q is not a PRD id: it must match %s", id, cfg.IDPatternText)
+	if inFile := strings.TrimSuffix(filepath.Base(id), pipelineExtension); inFile != id && cfg.IDPattern.MatchString(inFile) {
+		return withHint(err, fmt.Sprintf("did you mean %s?", inFile))
+	}
 	if near := nearest(strings.ToUpper(id), knownPRDs(env, cfg)); near != "" {
 		return withHint(err, fmt.Sprintf("did you mean %s?", near))
 	}
@@ -168,7 +184,7 @@ func pipelinePath(env *environment, cfg *config, ref pipelineRef) (string, error
 	case ref.file != "":
 		return env.path(ref.file), nil
 	case ref.prd == "":
-		return "", withHint(usageErrorf("no pipeline named"), "give a PRD id, or a file with -f FILE")
+		return onlyPipeline(env, cfg)
 	}
 	var tried []string
 	for _, dir := range pipelineDirs(env, cfg) {
@@ -195,6 +211,41 @@ func pipelineDirs(env *environment, cfg *config) []string {
 		dirs = append(dirs, configured)
 	}
 	return dirs
+}
+
+// onlyPipeline is the pipeline that is meant where none is named.
+func onlyPipeline(env *environment, cfg *config) (string, error) {
+	found, err := findPipelines(env, cfg)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 0:
+		return "", noPipelines(env, cfg)
+	case len(found) > 1:
+		return "", withHint(usageErrorf("no pipeline named"), "name one of these: "+strings.Join(knownPRDs(env, cfg), ", "))
+	}
+	return found[0].path, nil
+}
+
+// noPipelines says that there is no pipeline at all, and which files look like
+// one but are not named so.
+func noPipelines(env *environment, cfg *config) error {
+	var tried, others []string
+	for _, dir := range pipelineDirs(env, cfg) {
+		tried = append(tried, env.display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
+		entries, _ := os.ReadDir(dir) // what can't be read is told where it is looked for
+		for _, entry := range entries {
+			if path := filepath.Join(dir, entry.Name()); filepath.Ext(path) == pipelineExtension && !entry.IsDir() {
+				others = append(others, env.display(path))
+			}
+		}
+	}
+	err := &pipelineNotFoundError{prd: "any PRD", tried: tried}
+	if len(others) == 0 {
+		return withHint(err, "`runner init PRD-001` writes one to begin with")
+	}
+	return withHint(err, fmt.Sprintf("%s is not named as id_pattern says (%s): name it with -f %s, rename it, or %s",
+		others[0], cfg.IDPatternText, text.ShellWord(others[0]), pipeline.IDPatternAdvice))
 }
 
 // foundPipeline is a file that is named as a pipeline's is.

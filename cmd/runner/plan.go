@@ -30,15 +30,16 @@ type planOptions struct {
 func newPlanCommand(env *environment) *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
-		Use:   "plan PRD",
+		Use:   "plan [PRD|FILE]",
 		Short: "Show what a build would do, and why",
 		Long: `Plan shows for every workstream and gate what a build would do with it, and
 why. It changes nothing and takes no lock.`,
 		Example: `  runner plan PRD-009 --resume
   runner plan PRD-009 --resume -o plan.json && runner build PRD-009 --plan plan.json`,
-		Args: arguments(0, 1),
+		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.pipeline.prd = first(args)
+			args = withoutAuto(&o.resume, args)
+			o.pipeline.name(env, first(args))
 			return runPlan(cmd.Context(), env, o)
 		},
 	}

@@ -22,6 +22,11 @@ was proved done.
   runner build PRD-001            run it
   runner build PRD-001 --resume   go on after a failure, a pause, a kill
 
+The workspace is the nearest directory, from the current one upwards, that holds
+a .runner, a runner.yaml (or .toml, .json) or a pipeline, at most up to the root
+of the git work tree; where there is none, the current one. -C names another.
+init works in the current directory.
+
 ` + exitCodeHelp(),
 		Args:          unknownCommand,
 		SilenceErrors: true,
@@ -30,7 +35,7 @@ was proved done.
 			if err := refuseEmpty(cmd, args); err != nil {
 				return err
 			}
-			if err := env.begin(cmd.Flags()); err != nil {
+			if err := env.begin(cmd); err != nil {
 				return err
 			}
 			env.signals.does(env.command(wordless(cmd, args)))
@@ -117,7 +122,7 @@ func addCommands(root *cobra.Command, env *environment) {
 func addGlobalFlags(root *cobra.Command, o *globalOptions) {
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.dir, "directory", "C", ".", "work in `DIR`: the workspace, to which all paths are relative")
+	flags.StringVarP(&o.dir, "directory", "C", "", "work in `DIR`: the workspace, to which all paths are relative (default: here, or the nearest workspace above)")
 	flags.StringVar(&o.config, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
 	o.output, o.logLevel, o.logFormat = "auto", "warn", "text"
 	words := func(value *string, name, usage string, allowed ...string) {

@@ -26,7 +26,7 @@ type validateOptions struct {
 func newValidateCommand(env *environment) *cobra.Command {
 	o := validateOptions{env: env, stdout: env.stdout}
 	cmd := &cobra.Command{
-		Use:   "validate [PRD]...",
+		Use:   "validate [PRD|FILE]...",
 		Short: "Check pipelines and show every mistake",
 		Long: `Check pipelines and show every mistake. Without arguments every pipeline that can
 be found is checked. Nothing is run and nothing is written.`,
@@ -87,8 +87,10 @@ func (o validateOptions) refs(cfg *config) ([]pipelineRef, error) {
 		ref.prd, ref.file = prd, file
 		refs = append(refs, ref)
 	}
-	for _, prd := range o.prds {
-		add(prd, "")
+	for _, argument := range o.prds {
+		var named pipelineRef
+		named.name(o.env, argument)
+		add(named.prd, named.file)
 	}
 	for _, file := range o.files {
 		add("", file)
@@ -104,11 +106,7 @@ func (o validateOptions) refs(cfg *config) ([]pipelineRef, error) {
 		add(f.prd, f.path)
 	}
 	if len(refs) == 0 {
-		var tried []string
-		for _, dir := range pipelineDirs(o.env, cfg) {
-			tried = append(tried, o.env.display(dir)+"/"+cfg.IDPatternText+pipelineExtension)
-		}
-		return nil, withHint(&pipelineNotFoundError{prd: "any PRD", tried: tried}, "`runner init PRD-001` writes one to begin with")
+		return nil, noPipelines(o.env, cfg)
 	}
 	return refs, nil
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// worksHere is the annotation of commands that make something in the directory
+// in which they are typed, and so do not look for a workspace above it.
+const worksHere = "works-here"
+
+// findAbove takes the nearest directory above as the workspace where the
+// current one is none, as git does. Paths that were typed stay what they are:
+// relative to the directory in which they were typed.
+func (e *environment) findAbove(cmd *cobra.Command) {
+	if cmd.Flags().Changed("directory") || cmd.Annotations[worksHere] != "" {
+		return
+	}
+	found := e.workspaceAbove(e.workdir)
+	if found == e.workdir {
+		return
+	}
+	above, err := filepath.Rel(e.workdir, found)
+	if err != nil {
+		return
+	}
+	e.typedIn, e.workdir, e.options.dir = e.workdir, found, above
+	cmd.Flags().VisitAll(e.takeAlong)
+}
+
+// takeAlong makes the files that a flag names relative to the workspace.
+func (e *environment) takeAlong(flag *pflag.Flag) {
+	if placeholder, _ := pflag.UnquoteUsage(flag); placeholder != "FILE" || !flag.Changed {
+		return
+	}
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		names := list.GetSlice()
+		for i, name := range names {
+			names[i] = e.typed(name)
+		}
+		_ = list.Replace(names) // texts never fail to be texts
+		return
+	}
+	_ = flag.Value.Set(e.typed(flag.Value.String()))
+}
+
+// typed is a file or directory of the command line, relative to the workspace.
+func (e *environment) typed(name string) string {
+	if e.typedIn == "" || name == "" || name == standardStream || filepath.IsAbs(name) {
+		return name
+	}
+	if rel, err := filepath.Rel(e.workdir, filepath.Join(e.typedIn, name)); err == nil {
+		return rel
+	}
+	return name
+}
+
+// workspaceAbove is the nearest directory, from the given one upwards, that a
+// state directory, a configuration or a pipeline marks as a workspace; where
+// there is none, the given one. The search ends at the root of a git work tree.
+// It also ends below a directory that everybody may write to or that belongs to
+// another user than root, since what lies there decides which commands are run.
+func (e *environment) workspaceAbove(from string) string {
+	ids := e.markingIDs()
+	for dir := from; ; {
+		if marksWorkspace(dir, ids) {
+			return dir
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return from
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return from
+		}
+		if info, err := os.Stat(above); err != nil || !trustedAbove(info) {
+			return from
+		}
+		dir = above
+	}
+}
+
+// markingIDs is the pattern of the names of pipelines. A pattern that a file
+// configures is not known yet, but that file marks the workspace itself.
+func (e *environment) markingIDs() *regexp.Regexp {
+	pattern := e.lookup("PRDRUNNER_ID_PATTERN")
+	if pattern == "" {
+		pattern = defaultIDPattern
+	}
+	ids, err := regexp.Compile("^(?:" + pattern + ")$")
+	if err != nil {
+		return nil // which is told when the configuration is read
+	}
+	return ids
+}
+
+// marksWorkspace reports whether a directory holds what only a workspace has.
+func marksWorkspace(dir string, ids *regexp.Regexp) bool {
+	if slices.ContainsFunc(configExtensions(), func(ext string) bool { return isFile(filepath.Join(dir, "runner"+ext)) }) {
+		return true
+	}
+	if info, err := os.Lstat(filepath.Join(dir, defaultLocation, "locks")); err == nil && info.IsDir() {
+		return true
+	}
+	return ids != nil && (holdsPipeline(dir, ids) || holdsPipeline(filepath.Join(dir, "pipelines"), ids))
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func holdsPipeline(dir string, ids *regexp.Regexp) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
+		prd, isPipeline := strings.CutSuffix(entry.Name(), pipelineExtension)
+		return isPipeline && !entry.IsDir() && ids.MatchString(prd)
+	})
+}
