@@ -40,6 +40,10 @@ func (e *UnknownCheckpointError) Unwrap() error { return ErrNoCheckpoint }
 type LockedError struct {
 	PRD    string // "" for the lock over the whole state directory
 	Holder Holder // zero when the holder's note cannot be read
+
+	// Stopped says that the holder's process is stopped, as by Ctrl+Z or SIGSTOP, and
+	// does not answer requests.
+	Stopped bool
 }
 
 func (e *LockedError) Error() string {
@@ -50,8 +54,12 @@ func (e *LockedError) Error() string {
 	if e.Holder.Host == "" {
 		return what + " is locked by another runner"
 	}
-	return fmt.Sprintf("%s is locked by another runner: host %s, pid %d, since %s",
+	said := fmt.Sprintf("%s is locked by another runner: host %s, pid %d, since %s",
 		what, e.Holder.Host, e.Holder.PID, e.Holder.Since.Format(time.RFC3339))
+	if e.Stopped {
+		said += ", which is stopped and does not answer"
+	}
+	return said
 }
 
 // DamagedError says what is damaged and what mends it. Nothing was changed.

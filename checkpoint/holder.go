@@ -158,19 +158,38 @@ func bootID() string {
 	return strings.TrimSpace(string(id))
 }
 
+// isStopped reports whether the process is known to be stopped, as by Ctrl+Z.
+func (h *Holder) isStopped() bool {
+	if !h.here() || h.StartTime == "" {
+		return false
+	}
+	state, started, _ := processStat(h.PID)
+	return started == h.StartTime && (state == "T" || state == "t")
+}
+
 // startTime returns when a process started, in ticks since the machine did;
 // "" if there is no such process. It is known only where there is a /proc.
 func startTime(pid int) (ticks string, known bool) {
+	state, started, known := processStat(pid)
+	if state == "Z" {
+		return "", true
+	}
+	return started, known
+}
+
+// processStat returns the state of a process, a letter as ps shows it, and when
+// it started; both are "" if there is no such process.
+func processStat(pid int) (state, started string, known bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		_, err := os.Stat("/proc/self/stat")
-		return "", err == nil
+		return "", "", err == nil
 	}
 	// The second field is the command in parentheses, which may hold any.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const state, start = 0, 19 // fields 3 and 22
-	if len(fields) <= start || fields[state] == "Z" {
-		return "", true
+	const at, start = 0, 19 // fields 3 and 22
+	if len(fields) <= start {
+		return "", "", true
 	}
-	return fields[start], true
+	return fields[at], fields[start], true
 }

@@ -63,6 +63,10 @@ type mail struct {
 // askInterval is how often the one who asks looks for a reply.
 const askInterval = 10 * time.Millisecond
 
+// stoppedLooks is how often in a row the owner's process is found stopped before
+// a request is withdrawn, since it may be continued at once.
+const stoppedLooks = 100
+
 // Ask has a request carried out, and returns when what came of it is durable.
 // While somebody owns the PRD it goes to the owner, whose refusal comes back as
 // a *RefusedError; else Ask takes the lock and calls alone, whose events are
@@ -105,6 +109,7 @@ func (a *asking) path(ext string) string {
 func (a *asking) run(ctx context.Context) error {
 	tick := time.NewTicker(askInterval)
 	defer tick.Stop()
+	stopped := 0
 	for {
 		// The lock alone tells whether there is an owner; one that died
 		// meanwhile leaves it to us.
@@ -114,7 +119,7 @@ func (a *asking) run(ctx context.Context) error {
 		case err == nil:
 			return a.carryOut(x)
 		case ctx.Err() != nil:
-			return a.withdraw(ctx)
+			return a.withdraw(ctx.Err())
 		case !errors.As(err, &locked):
 			return errors.Join(err, a.forget())
 		}
@@ -126,10 +131,17 @@ func (a *asking) run(ctx context.Context) error {
 		if answered, err := a.reply(); answered || err != nil {
 			return err
 		}
+		if stopped++; !locked.Holder.isStopped() {
+			stopped = 0
+		}
+		if stopped == stoppedLooks {
+			locked.Stopped = true
+			return a.withdraw(locked)
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return a.withdraw(ctx)
+			return a.withdraw(ctx.Err())
 		}
 	}
 }
@@ -183,20 +195,20 @@ func (a *asking) reply() (bool, error) {
 	return true, nil
 }
 
-// withdraw takes the request back. If the owner has claimed it already, it may
-// still come true, and the error says so.
-func (a *asking) withdraw(ctx context.Context) error {
+// withdraw takes the request back, and returns why with what became of it. If the
+// owner has claimed the request already, it may still come true, and the error says so.
+func (a *asking) withdraw(why error) error {
 	if !a.sent {
-		return fmt.Errorf("%s %s: %w", a.mail.Request.Verb, a.mail.Request.PRD, ctx.Err())
+		return fmt.Errorf("%s %s: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
 	}
 	err := a.store.fs.Remove(a.path(requestExt))
 	if err == nil {
-		return fmt.Errorf("%s %s: withdrawn: %w", a.mail.Request.Verb, a.mail.Request.PRD, ctx.Err())
+		return fmt.Errorf("%s %s: withdrawn: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
 	}
 	if answered, err := a.reply(); answered {
 		return err
 	}
-	return fmt.Errorf("%s %s: the owner has the request and may still carry it out: %w", a.mail.Request.Verb, a.mail.Request.PRD, ctx.Err())
+	return fmt.Errorf("%s %s: the owner has the request and may still carry it out: %w", a.mail.Request.Verb, a.mail.Request.PRD, why)
 }
 
 // forget removes what a dead owner did not answer.

@@ -59,7 +59,7 @@ func standardFunctions(files *workspaceFiles) map[string]function.Function {
 		// Encodings and digests.
 		"base64decode": base64decodeFunc, "base64encode": textFunc(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
 		"csvdecode": stdlib.CSVDecodeFunc, "jsondecode": stdlib.JSONDecodeFunc, "jsonencode": stdlib.JSONEncodeFunc,
-		"urlencode": textFunc(url.QueryEscape), "yamldecode": ctyyaml.YAMLDecodeFunc, "yamlencode": ctyyaml.YAMLEncodeFunc,
+		"urlencode": textFunc(url.QueryEscape), "yamldecode": yamlDecodeFunc, "yamlencode": ctyyaml.YAMLEncodeFunc,
 		"md5":    textFunc(func(s string) string { sum := md5.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }),  //nolint:gosec // see above
 		"sha1":   textFunc(func(s string) string { sum := sha1.Sum([]byte(s)); return hex.EncodeToString(sum[:]) }), //nolint:gosec // see above
 		"sha256": textFunc(func(s string) string { sum := sha256.Sum256([]byte(s)); return hex.EncodeToString(sum[:]) }),

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -14,7 +16,8 @@ import (
 const maxInput = 64 << 20
 
 // readRegular reads a file whole. What is no file, such as a pipe or a device,
-// could keep a command waiting for ever, and a large one take all memory.
+// could keep a command waiting for ever, and a large one take all memory. A pipe
+// that the shell opened for the command, as for `-f <(generate)`, is read to its end.
 func readRegular(path string) (data []byte, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|workspace.NonBlock, 0)
 	if err != nil {
@@ -25,7 +28,7 @@ func readRegular(path string) (data []byte, err error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
+	case !info.Mode().IsRegular() && !isOpenPipe(path, info):
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > maxInput:
 		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxInput>>20)
@@ -35,4 +38,11 @@ func readRegular(path string) (data []byte, err error) {
 		err = fmt.Errorf("%s is larger than %d MiB", path, maxInput>>20)
 	}
 	return data, err
+}
+
+// isOpenPipe reports whether a path names a pipe by the number of a descriptor
+// that this process was given.
+func isOpenPipe(path string, info fs.FileInfo) bool {
+	dir := filepath.Dir(path)
+	return info.Mode().Type() == fs.ModeNamedPipe && (dir == "/dev/fd" || dir == "/proc/self/fd")
 }

@@ -141,7 +141,7 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 			record.Args = append(record.Args, checkpoint.Text(arg))
 		}
 	}
-	return store.Audited(record, func() error {
+	err = store.Audited(record, func() error {
 		return store.Ask(ctx, r, func(session *checkpoint.Session) error {
 			done, err := finishEarlier(ctx, env, cfg, store, session, nil)
 			if err != nil {
@@ -150,6 +150,7 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 			return alone(session, done)
 		})
 	})
+	return lockHint(r.PRD, err)
 }
 
 func lockedBy(prd string, h checkpoint.Holder) error {
@@ -164,6 +165,9 @@ func lockHint(prd string, err error) error {
 	}
 	if locked.PRD == "" { // whoever has the state directory is at work on another PRD
 		return withHint(err, "`runner status` shows what is at work in it; when that has ended, give the command again")
+	}
+	if locked.Stopped {
+		return withHint(err, fmt.Sprintf("`kill -CONT %d` lets it go on; then give the command again", locked.Holder.PID))
 	}
 	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows what it does, `runner logs %[1]s -f` what it prints", prd))
 }

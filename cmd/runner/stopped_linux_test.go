@@ -108,6 +108,12 @@ func TestStoppedOwnerStaysTheOwner(t *testing.T) {
 			t.Errorf("%q says %q", args, said)
 		}
 	}
+	for _, args := range [][]string{{"pause", "PRD-001"}, {"checkpoint", "create", "PRD-001"}} { // it would have to answer
+		said := run(t, dir, exitLocked, args...)
+		if !strings.Contains(said, "withdrawn") || !strings.Contains(said, fmt.Sprintf("kill -CONT %d", l.cmd.Process.Pid)) {
+			t.Errorf("%q says %q", args, said)
+		}
+	}
 	if status := run(t, dir, 0, "status", "PRD-001"); !strings.Contains(status, "in_progress") || !strings.Contains(status, fmt.Sprintf("pid %d ", l.cmd.Process.Pid)) {
 		t.Errorf("the status is\n%s", status)
 	}
