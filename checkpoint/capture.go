@@ -16,11 +16,22 @@ import (
 // It must be called only while nothing runs. The bytes are durable when it
 // returns, and that they are recorded is with the next commit.
 func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
-	return x.capture(ctx, w, patterns, false)
+	return x.capture(ctx, w, patterns, captureHow{})
 }
 
-// capture is Capture; anew, it captures again what is as it was.
-func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns []string, anew bool) (workspace.Captured, error) {
+// CaptureFound is Capture at the beginning of a resumed run. What was edited since the
+// last run is in it, so that the files are not compared with it later.
+func (x *Session) CaptureFound(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
+	return x.capture(ctx, w, patterns, captureHow{found: true})
+}
+
+// captureHow says how a capture differs from that of a run.
+type captureHow struct {
+	anew  bool // what is as it was is captured again
+	found bool // the files are as a resumed run found them
+}
+
+func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns []string, how captureHow) (workspace.Captured, error) {
 	if x.bad != nil {
 		return workspace.Captured{}, x.bad
 	}
@@ -35,7 +46,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 		Needed:   s.isArtifact,
 		LeftOut:  leftOutSince(ctx, w, s),
 	}
-	if s.Capture != nil && !anew {
+	if s.Capture != nil && !how.anew {
 		o.Last = &s.Capture.Capture
 	}
 	if git := w.Git(); git != nil {
@@ -50,9 +61,9 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 	if err != nil {
 		return c, err
 	}
-	running := s.RunningAt != nil
-	if c.Changed || running && x.runs && !s.capturedByRun() {
-		x.Add(WorkspaceCaptured{Capture: c.Capture, Aside: running && !x.runs})
+	running, byRun := s.RunningAt != nil, x.runs && !how.found
+	if c.Changed || running && byRun && !s.capturedByRun() {
+		x.Add(WorkspaceCaptured{Capture: c.Capture, Aside: running && !byRun})
 	}
 	return c, nil
 }
@@ -61,6 +72,14 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 // captured it is captured by a run all the same: that judges it.
 func (s *State) capturedByRun() bool {
 	return s.Capture != nil && s.RunCapture != nil && s.RunCapture.Seq == s.Capture.Seq
+}
+
+// CaptureIsHeld reports whether a checkpoint that can be gone back to has the files of
+// the last capture. It is true where nothing was ever captured.
+func (s *State) CaptureIsHeld() bool {
+	return s.Capture == nil || slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool {
+		return ref.Valid && ref.Capture != nil && ref.Capture.Listing == s.Capture.Listing
+	})
 }
 
 // leftOutSince names what the newest capture on record left out, where the

@@ -7,8 +7,9 @@ import "prdrunner/checkpoint/workspace"
 type WorkspaceCaptured struct {
 	workspace.Capture
 
-	// Aside says that a run has no end on record, and that it did not make this
-	// capture: what has been edited since it was killed is in it.
+	// Aside says that what was edited since the last run is in this capture, so that
+	// no files are compared with it: a run has no end on record and did not make the
+	// capture, or a resumed run made it before anything started.
 	Aside bool `json:"aside,omitempty"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
@@ -16,6 +17,7 @@ import (
 func (l *loop) begin(plan *Plan) error {
 	previous := l.previous()
 	uncaptured := previous != nil && unwrittenThen(previous)
+	unseen := endedUnseen(previous)
 	var before []checkpoint.Commit
 	if previous == nil {
 		if err := l.start(); err != nil {
@@ -23,7 +25,7 @@ func (l *loop) begin(plan *Plan) error {
 		}
 	} else {
 		var err error
-		if before, err = l.goOn(plan, endedUnseen(previous)); err != nil {
+		if before, err = l.goOn(plan, unseen); err != nil {
 			return l.refused(fmt.Errorf("go on with the session: %w", err))
 		}
 	}
@@ -59,10 +61,10 @@ func (l *loop) begin(plan *Plan) error {
 			l.readGit()
 		}
 		l.checkpoint(checkpoint.TriggerStart, "")
-	case len(l.overwriting.edits) > 0:
+	case l.conflictEnded():
 		l.endConflict()
-	case uncaptured:
-		l.captureAgain()
+	default:
+		l.captureFound(uncaptured, unseen)
 	}
 	l.settle()
 	return l.fatal
@@ -90,30 +92,61 @@ func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
 	return kept, nil
 }
 
-// captureAgain makes the capture, with a checkpoint of it, that could not be made when
-// the run before came to it: nothing has run since.
-func (l *loop) captureAgain() {
-	last := captureSeq(l.x.State())
-	l.capture()
-	if l.fatal != nil || captureSeq(l.x.State()) == last {
-		return // it was made when the run ended, or fails again
+// captureFound captures the workspace as a resumed run finds it, before anything
+// starts, so that a file which somebody edited since the last run can be brought back
+// whatever overwrites it. Where no checkpoint holds these files one is made. It also
+// makes up for the capture that the last run could not make.
+func (l *loop) captureFound(uncaptured, unseen bool) {
+	before := l.x.State().Clone()
+	l.captureBy(l.x.CaptureFound)
+	if l.fatal != nil || l.uncaptured || l.x.State().CaptureIsHeld() {
+		return
+	}
+	changed, known := l.changedSince(before)
+	if known && changed == 0 && before.CaptureIsHeld() {
+		return // what is new in the capture are artifacts on record
 	}
 	if l.sv.files.CommitsToBranch() {
 		l.readGit()
 	}
-	trigger := checkpoint.TriggerPhaseTransition
-	if !begun(l.x.State()) {
-		trigger = checkpoint.TriggerStart
+	trigger, reason := checkpoint.TriggerStart, "the files could not be captured at first"
+	switch {
+	case !uncaptured:
+		reason = foundChanged(changed, known, unseen)
+	case begun(l.x.State()):
+		trigger = checkpoint.TriggerPhaseTransition
 	}
-	l.checkpoint(trigger, "its files could not be captured at first")
+	l.checkpoint(trigger, reason)
 }
 
-// captureSeq tells captures apart.
-func captureSeq(st *checkpoint.State) uint64 {
-	if st.Capture == nil {
-		return 0
+// changedSince counts the files that differ from those that a state has on record, as
+// far as these are known.
+func (l *loop) changedSince(before *checkpoint.State) (n int, known bool) {
+	was, known, err := checkpoint.FilesOf(l.ctx, l.sv.files, before)
+	if err != nil || !known {
+		return 0, false
 	}
-	return st.Capture.Seq
+	is, _, err := checkpoint.FilesOf(l.ctx, l.sv.files, l.x.State())
+	if err != nil {
+		return 0, false
+	}
+	return len(workspace.Diff(was, is)), true
+}
+
+// foundChanged says how many files a resumed run found changed. Where the last run
+// ended without a capture, it may have changed them itself.
+func foundChanged(n int, known, unseen bool) string {
+	files := "files"
+	switch {
+	case known && n == 1:
+		files = "1 file"
+	case known:
+		files = fmt.Sprintf("%d files", n)
+	}
+	if unseen {
+		return files + " changed since the files were last captured"
+	}
+	return files + " changed since the last run"
 }
 
 // begun reports whether anything of a session has run.

@@ -95,7 +95,10 @@ func (l *loop) writeDerived(force bool) bool {
 // capture records the files of the workspace, for the checkpoint that comes
 // next. Nothing runs now. A signal gives it up, and none is begun again in a run
 // that one has ended so, or that is to end at once.
-func (l *loop) capture() {
+func (l *loop) capture() { l.captureBy(l.x.Capture) }
+
+// captureBy is capture by one of the session's ways to capture.
+func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
 	l.drain() // so that no record is older than the files that it belongs to
 	if l.fatal != nil || !l.o.Store.Captures() {
 		return
@@ -110,7 +113,7 @@ func (l *loop) capture() {
 		try: func() error {
 			var c workspace.Captured
 			err := l.untilSignal(func(ctx context.Context) (err error) {
-				c, err = l.x.Capture(ctx, l.sv.files, l.scope())
+				c, err = capture(ctx, l.sv.files, l.scope())
 				return err
 			})
 			givenUp = errors.Is(err, errGivenUp)

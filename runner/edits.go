@@ -167,13 +167,19 @@ func (l *loop) isMade(path, digest string) bool {
 	return ok && digest != "" && m.file.Digest == digest
 }
 
-// endConflict makes the checkpoint of the files in which no edit is left.
-func (l *loop) endConflict() {
+// conflictEnded reports whether artifacts that were edited were put back, and none is
+// left that is to be made again.
+func (l *loop) conflictEnded() bool {
 	for _, conflicts := range l.facts.conflicts {
 		if len(edited(conflicts)) > 0 {
-			return // it is made again
+			return false
 		}
 	}
+	return len(l.overwriting.edits) > 0
+}
+
+// endConflict makes the checkpoint of the files in which no edit is left.
+func (l *loop) endConflict() {
 	l.capture()
 	if l.sv.files.CommitsToBranch() {
 		l.readGit()

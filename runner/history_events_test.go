@@ -43,7 +43,9 @@ func (m *model) apply(e checkpoint.Event) error {
 	case checkpoint.PhaseSkipped:
 		err = m.passOver(e.Phase)
 	case checkpoint.WorkspaceCaptured:
-		m.captured = maps.Clone(m.tree)
+		if !e.Aside { // what was edited between two runs is of none
+			m.captured = maps.Clone(m.tree)
+		}
 	case checkpoint.ArtifactsRestored:
 		err = m.restored(e)
 	case checkpoint.CheckpointCreated, checkpoint.RollbackStarted, checkpoint.RollbackCompleted:

@@ -162,9 +162,28 @@ func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
 		if e.Uncaptured {
 			mark = v.page.paint(yellow, "!")
 		}
-		v.page.printf("%s checkpoint %s (%s)\n", mark, e.ID, contents(v.files, e))
+		if holdsFound(e) {
+			v.page.printf("%s %s\n", mark, whereFound(e))
+		} else {
+			v.page.printf("%s checkpoint %s (%s)\n", mark, e.ID, contents(v.files, e))
+		}
 		v.files = 0
 	}
+}
+
+// holdsFound reports whether a checkpoint was made of the files that a resumed run found.
+func holdsFound(e checkpoint.CheckpointCreated) bool {
+	beginning := e.Trigger == checkpoint.TriggerStart || e.Trigger == checkpoint.TriggerPhaseTransition
+	return beginning && e.Reason != "" && !e.Uncaptured
+}
+
+// whereFound says which checkpoint that is.
+func whereFound(e checkpoint.CheckpointCreated) string {
+	are := "they are"
+	if strings.HasPrefix(string(e.Reason), "1 ") {
+		are = "it is"
+	}
+	return fmt.Sprintf("%s; %s in checkpoint %s", e.Reason, are, e.ID)
 }
 
 func contents(files int, e checkpoint.CheckpointCreated) string {

@@ -1,0 +1,102 @@
+package runner_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+// TestEditsBetweenRunsAreInACheckpoint: however the last run ended, what somebody wrote
+// since in the place of what runs next comes back by a rollback.
+func TestEditsBetweenRunsAreInACheckpoint(t *testing.T) {
+	t.Parallel()
+	for ended, events := range map[string][]checkpoint.Event{
+		"failed":      nil,
+		"paused":      {checkpoint.SessionResumed{}, checkpoint.SessionPaused{Reason: checkpoint.PauseRequested}},
+		"interrupted": {checkpoint.SessionResumed{}, checkpoint.SessionInterrupted{Signal: "SIGINT"}},
+		"killed":      {checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "A", Attempt: 2}},
+	} {
+		t.Run(ended, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, `
+phase "one" {
+  workstream "A" { script = "test -e mended" }
+  workstream "B" {
+    depends_on = [workstream.A]
+    artifacts  = ["b.txt"]
+    script     = "echo made > b.txt"
+  }
+}
+`)
+			b.must(checkpoint.StatusFailed)
+			if len(events) > 0 {
+				b.locked(func(x *checkpoint.Session) { x.Add(events...) })
+			}
+			b.write("b.txt", "by hand")
+			b.write("mended", "")
+			b.must(checkpoint.StatusComplete)
+			b.goBack(b.checkpointOf(checkpoint.TriggerStart, 2))
+			b.wantFile("b.txt", "by hand")
+		})
+	}
+}
+
+// TestWhatIsFoundUnchangedIsNotCaptured: a run that finds everything as it was adds
+// neither a capture nor a checkpoint of it.
+func TestWhatIsFoundUnchangedIsNotCaptured(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "A" {
+    inputs = ["in"]
+    script = "false"
+  }
+}
+`)
+	b.write("in", "")
+	b.must(checkpoint.StatusFailed)
+	b.must(checkpoint.StatusFailed)
+	for _, c := range b.commits {
+		if slices.ContainsFunc(c.Events, func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindWorkspaceCaptured }) {
+			t.Errorf("commit %d has a capture of what is unchanged: %+v", c.Seq, c.Events)
+		}
+	}
+	starts := slices.DeleteFunc(b.state().Checkpoints, func(ref *checkpoint.CheckpointRef) bool { return ref.Trigger != checkpoint.TriggerStart })
+	if len(starts) != 1 {
+		t.Errorf("there are %d checkpoints of the start", len(starts))
+	}
+}
+
+// checkpointOf is the n-th checkpoint of a trigger.
+func (b *bench) checkpointOf(trigger checkpoint.Trigger, n int) string {
+	b.t.Helper()
+	for _, ref := range b.state().Checkpoints {
+		if ref.Trigger == trigger {
+			if n--; n == 0 {
+				return ref.ID
+			}
+		}
+	}
+	b.t.Fatalf("there are not so many checkpoints of %s", trigger)
+	return ""
+}
+
+// goBack rolls state and files back to a checkpoint.
+func (b *bench) goBack(id string) {
+	b.t.Helper()
+	w, err := b.store.OpenWorkspace(b.dir, nil, workspace.GitOff)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.locked(func(x *checkpoint.Session) {
+		if _, err := x.Rollback(context.Background(), w, checkpoint.RollbackOptions{To: id}); err != nil {
+			b.t.Error(err)
+		}
+	})
+	if err := w.Close(); err != nil {
+		b.t.Error(err)
+	}
+}
