@@ -237,7 +237,7 @@ func (g *Gate) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	}
 	h := g.hasher()
 	g.def.process.sum(h, ev, fr)
-	return ev.invocation(h), nil
+	return g.def.process.invoked(ev, h), nil
 }
 
 // Condition evaluates a condition gate. The message is empty where it holds.

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -35,7 +37,7 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	h.list("artifacts", sorted(w.Artifacts))
 	h.text("effect", string(w.Effect))
 	w.def.process.sum(h, ev, fr)
-	return ev.invocation(h), nil
+	return w.def.process.invoked(ev, h), nil
 }
 
 // Verify evaluates the command that finds out whether the work of a `once`
@@ -100,11 +102,30 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 	}
 	h := newHasher()
 	p.sum(h, ev, fr)
-	return ev.invocation(h), nil
+	return p.invoked(ev, h), nil
 }
 
-func (ev *evaluation) invocation(h *hasher) Invocation {
-	return Invocation{Command: ev.argv(), Dir: ev.dir, Env: ev.env, Definition: h.sum()}
+func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
+	return Invocation{Command: ev.argv(), Dir: ev.dir, Env: ev.env, Definition: h.sum(), Range: p.subject()}
+}
+
+// subject is where the file says what runs: the program of a command, or the
+// lines of a script, which begin below the mark of a heredoc.
+func (p *process) subject() hcl.Range {
+	if p.command != nil {
+		if list, ok := withoutParentheses(p.command.expr).(*hclsyntax.TupleConsExpr); ok && len(list.Exprs) > 0 {
+			return list.Exprs[0].Range()
+		}
+		return p.command.rng()
+	}
+	if p.script == nil {
+		return p.rng
+	}
+	rng := p.script.rng()
+	if bytes.HasPrefix(p.script.source, []byte("<<")) {
+		rng.Start.Line, rng.Start.Column = rng.Start.Line+1, 1
+	}
+	return rng
 }
 
 // condition evaluates an optional `when`.

@@ -18,6 +18,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -224,4 +225,16 @@ type Invocation struct {
 	// does. A sensitive value counts with the name of its variable only, and
 	// run.* not at all.
 	Definition string
+	// Range is where the file says what runs: the program of a command, or the
+	// lines of a script.
+	Range hcl.Range
+}
+
+// DeclaredArtifact is where the file declares an artifact, by its pattern.
+func (w *Workstream) DeclaredArtifact(pattern string) hcl.Range {
+	a := w.def.block.artifacts
+	if i := slices.Index(w.Artifacts, pattern); i >= 0 && a != nil {
+		return a.element(i, len(w.Artifacts))
+	}
+	return w.Range
 }

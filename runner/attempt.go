@@ -103,6 +103,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	}
 	if err == nil {
 		r.artifacts, r.leftOut, err = keepArtifacts(ctx, l.sv.files, ws.Artifacts)
+		err = l.meantBelow(ctx, task, err)
 	}
 	if err == nil {
 		err = l.leak(r)
@@ -114,6 +115,11 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	case err != nil:
 		r.failure = &checkpoint.Failure{
 			Workstream: ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error())), Log: checkpoint.Text(filepath.Base(task.Log)),
+		}
+		var unmade *unmadeError
+		if errors.As(err, &unmade) {
+			at := placeOf(ws.DeclaredArtifact(unmade.pattern))
+			r.failure.File, r.failure.Line, r.failure.Column = checkpoint.Text(at.File), at.Line, at.Column
 		}
 	}
 	return r
@@ -260,6 +266,8 @@ func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 		Log:     l.o.Store.LogPath(l.p.ID, name, attempt),
 		Grace:   l.o.Grace,
 		Mask:    len(l.p.Secrets) > 0, // what one was given, another may read from a file
+
+		Declared: placeOf(inv.Range),
 	}
 }
 
@@ -292,7 +300,11 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 		f.ExitCode = res.ExitCode
 		f.File, f.Line, f.Column = checkpoint.Text(found.file), found.line, found.column
 		f.Message = checkpoint.Text(found.message)
-		if found.file == "" {
+		if res.ExitCode == exitNoProgram && found.file == "" {
+			found = l.missingProgram(task, dir, found)
+			f.File, f.Line = checkpoint.Text(found.file), found.line
+			f.Message = checkpoint.Text("exit code 127: " + found.message)
+		} else if found.file == "" {
 			f.Message = checkpoint.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.message), ": "))
 		}
 	case Signaled:
@@ -305,6 +317,7 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 		f.Message = "stopped with the run"
 	case NotFound, NotExecutable:
 		f.Message = checkpoint.Text(res.Detail)
+		f.File, f.Line, f.Column = checkpoint.Text(task.Declared.File), task.Declared.Line, task.Declared.Column
 	}
 	f.Message = checkpoint.Text(shortened(l.o.Mask(string(f.Message))))
 	if len(f.File) > maxMessage { // no path is as long as a line may be

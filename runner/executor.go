@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"time"
+
+	"github.com/hashicorp/hcl/v2"
 )
 
 // Executor runs one task to its end.
@@ -43,6 +45,20 @@ type Task struct {
 	// Ready is when it could have been started first: what was found out about
 	// the machine after that holds for it. The zero time is not known.
 	Ready time.Time `json:"ready,omitzero"`
+	// Declared is where the pipeline says what runs.
+	Declared Place `json:"declared,omitzero"`
+}
+
+// Place is a part of a file.
+type Place struct {
+	File   string `json:"file"` // relative to the workspace, as far as it is in it
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Last   int    `json:"last"` // line
+}
+
+func placeOf(rng hcl.Range) Place {
+	return Place{File: rng.Filename, Line: rng.Start.Line, Column: rng.Start.Column, Last: rng.End.Line}
 }
 
 // Outcome is how a task ended.

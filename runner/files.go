@@ -82,14 +82,28 @@ func allThere(ctx context.Context, w *workspace.Workspace, patterns []string) er
 			continue
 		}
 		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
-			return fmt.Errorf("the declared artifact %q is a directory; %q names the files in it", pattern, pattern+"/**")
+			return unmade(pattern, "is a directory; %q names the files in it", pattern+"/**")
 		}
 		if link := w.LinkOut(pattern); link != "" && link != pattern {
-			return fmt.Errorf("the declared artifact %q does not exist: %s", pattern, behindLink(link))
+			return unmade(pattern, "does not exist: %s", behindLink(link))
 		}
-		return fmt.Errorf("the declared artifact %q does not exist", pattern)
+		return unmade(pattern, "does not exist")
 	}
 	return nil
+}
+
+// unmadeError says that a declared artifact is not there after success.
+type unmadeError struct {
+	pattern string
+	problem string
+}
+
+func unmade(pattern, format string, args ...any) error {
+	return &unmadeError{pattern, fmt.Sprintf(format, args...)}
+}
+
+func (e *unmadeError) Error() string {
+	return fmt.Sprintf("the declared artifact %q %s", e.pattern, e.problem)
 }
 
 // hold keeps the bytes of artifacts as they are now.

@@ -68,6 +68,7 @@ type shapes struct {
 	python   *regexp.Regexp // File "x.py", line 1
 	frame    *regexp.Regexp // Go's stack frames: <tab>file:1 +0x1d
 	fileLine *regexp.Regexp // eslint's line that is a file name
+	missing  *regexp.Regexp // a shell's: sh: 1: make: not found; zsh:1: command not found: make
 	ansi     *regexp.Regexp
 }
 
@@ -81,6 +82,7 @@ func newShapes() *shapes {
 		python:   regexp.MustCompile(`^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)`),
 		frame:    regexp.MustCompile(`^\t(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`),
 		fileLine: regexp.MustCompile(`^(?P<file>[^\s:][^:]*\.[A-Za-z0-9]+)$`),
+		missing:  regexp.MustCompile(`^(?P<who>\S+): (?:(?:line )?(?P<line>\d+): )?(?P<name>\S+): (?:command |inaccessible or )?not found$|^zsh:(?:\d+:)? command not found: (?P<zsh>\S+)$`),
 		ansi:     regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]"),
 	}
 }

@@ -34,6 +34,9 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 // nextPause is how long to wait before the next attempt, or backoff.Stop.
 func (l *loop) nextPause(n *node, res Result) time.Duration {
 	r := n.ws.Retry
+	if res.Outcome == NotFound { // nor will it be, by waiting
+		return backoff.Stop
+	}
 	if n.pauses == nil {
 		n.pauses = pauses(r)
 	}

@@ -66,6 +66,10 @@ type Options struct {
 	// and the arguments.
 	Command func(arguments string) string
 
+	// SimilarProgram is the program that may have been meant where a task did not
+	// find one, "" where none is like it; nil: nobody knows.
+	SimilarProgram func(name string, task Task) string
+
 	// Mask replaces sensitive values in text that will be stored or shown.
 	Mask func(string) string
 

@@ -296,7 +296,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
 	o.Fresh, o.Imported, o.Saved, o.Select = b.start.fresh, b.start.imported, b.saved, b.options.selection
-	o.PlanFile = b.env.inWorkspace(b.options.plan)
+	o.PlanFile, o.SimilarProgram = b.env.inWorkspace(b.options.plan), executor.Similar
 	if b.person != nil && b.env.options.output != string(view.JSON) {
 		o.Asker = b.person
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +76,7 @@ type loggedStep struct {
 	label    string // for people
 	log      string
 	attempts int // 0: it has not begun
-	gate     bool
+	gate     *checkpoint.Gate // nil: a workstream
 }
 
 // loggedSteps lists what has a log, in the order of the pipeline: everything,
@@ -85,12 +86,12 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 	addGates := func(owner string, list []*checkpoint.Gate) {
 		for _, g := range list {
 			bare, _, _ := strings.Cut(g.Label, " (")
-			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, true})
+			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, g})
 		}
 	}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
-			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, false})
+			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, nil})
 			addGates(w.Name, w.Gates)
 		}
 		addGates(p.Name, p.Gates)
@@ -136,7 +137,7 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 		}
 		f, err := runner.OpenLog(p.store.LogPath(p.prd, s.log, n))
 		if errors.Is(err, os.ErrNotExist) {
-			if !s.gate && n <= s.attempts { // a gate may have had no process: a condition, a metric, an approval
+			if s.gate == nil && n <= s.attempts { // a gate may have had no process: a condition, a metric, an approval
 				absent = append(absent, fmt.Sprintf("attempt %d of %s", n, s.label))
 			}
 			continue
@@ -166,10 +167,45 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 			what += fmt.Sprintf(", nor %d more", more)
 		}
 		hint = fmt.Sprintf("what was exported elsewhere brings logs only where `runner checkpoint export %s --logs` took them along", p.prd)
+	case p.named && steps[0].gate != nil && (steps[0].gate.Message != "" || steps[0].gate.By != nil):
+		return p.approval(steps[0].gate)
+	case p.named && steps[0].gate != nil && steps[0].attempts == 0 && steps[0].gate.Status != checkpoint.Pending:
+		what = fmt.Sprintf("%s has no log: it is judged without a process", steps[0].label)
 	case p.named:
 		what = fmt.Sprintf("%s has no such log: it has begun %s", steps[0].label, times(steps[0].attempts))
 	}
 	return withHint(usageErrorf("%s", what), hint)
+}
+
+// approval shows what there is of an approval in place of a log: what was asked
+// and who answered.
+func (p *logPrinter) approval(g *checkpoint.Gate) error {
+	out := p.env.stdout
+	fmt.Fprintf(out, "%s is an approval: it runs nothing, and has no log.\n", g.Label)
+	if g.Message != "" {
+		fmt.Fprintf(out, "Asked: %s\n", view.OneLine(string(g.Message)))
+	}
+	answer, by := string(g.Status), ""
+	switch g.Status {
+	case checkpoint.Passed:
+		answer = "approved"
+	case checkpoint.Waiting:
+		answer = fmt.Sprintf("waits for an answer: `runner approve %s %s`", p.prd, text.ShellWord(g.Label))
+	}
+	if g.By != nil {
+		by = " by " + g.By.User
+		if g.By.Host != "" {
+			by += " on " + g.By.Host
+		}
+		if g.At != nil {
+			by += ", " + g.At.UTC().Format(time.RFC3339)
+		}
+	}
+	fmt.Fprintf(out, "Answer: %s%s\n", p.env.localize(answer), view.OneLine(by))
+	if said := string(g.Comment) + string(g.Reason); said != "" {
+		fmt.Fprintf(out, "Comment: %s\n", view.OneLine(said))
+	}
+	return nil
 }
 
 func times(n int) string {

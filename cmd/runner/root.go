@@ -181,7 +181,13 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 func flagError(cmd *cobra.Command, err error) error {
 	hint := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		if takes := valuesOf(invalid.GetFlag()); takes != "" {
+			err = fmt.Errorf("--%s takes %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue())
+		}
+	case errors.As(err, &unknown):
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
@@ -189,6 +195,19 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return withHint(&usageError{err: err}, hint)
+}
+
+// valuesOf says what a flag takes, "" where its own error says it.
+func valuesOf(flag *pflag.Flag) string {
+	switch flag.Value.Type() {
+	case "int":
+		return "a whole number, such as 4"
+	case "bool":
+		return "true or false, or no value"
+	case "duration":
+		return "a duration with its unit, such as 90s, 10m or 72h"
+	}
+	return ""
 }
 
 // arguments checks the number of arguments, whose names the usage line tells.

@@ -21,12 +21,12 @@ func lookUp(name, path, dir string) (string, *startFailure) {
 	var denied string
 	for _, folder := range filepath.SplitList(path) {
 		file := absolute(filepath.Join(folder, name), dir)
+		if isProgram(file) {
+			return file, nil
+		}
 		var stat syscall.Stat_t
 		if syscall.Stat(file, &stat) != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFREG {
 			continue
-		}
-		if unix.Access(file, unix.X_OK) == nil {
-			return file, nil
 		}
 		if denied == "" {
 			denied = file
@@ -35,7 +35,16 @@ func lookUp(name, path, dir string) (string, *startFailure) {
 	if denied != "" {
 		return "", notExecutable("%s: permission denied: it is not marked as executable", denied)
 	}
+	if near := didYouMean(name, path, dir); near != "" {
+		return "", notFound("%s: not found in PATH%s", name, near)
+	}
 	return "", notFound("%s: not found in PATH (%s)", name, path)
+}
+
+// isProgram reports whether a file can be started.
+func isProgram(file string) bool {
+	var stat syscall.Stat_t
+	return syscall.Stat(file, &stat) == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFREG && unix.Access(file, unix.X_OK) == nil
 }
 
 func absolute(file, dir string) string {
@@ -64,7 +73,7 @@ func explain(cause error, file, dir string) *startFailure {
 		if _, err := os.Stat(file); err == nil {
 			return notExecutable("%s: the interpreter it names does not exist", file)
 		}
-		return notFound("%s: %s", file, errno)
+		return notFound("%s: %s%s", file, errno, didYouMean(file, "", dir))
 	case syscall.ENOEXEC:
 		return notExecutable("%s: %s (a script needs a first line such as #!/bin/sh)", file, errno)
 	case syscall.ETXTBSY:

@@ -155,7 +155,16 @@ func lookUp(name, path, dir string) (string, *startFailure) {
 			return found, nil
 		}
 	}
+	if near := didYouMean(name, path, dir); near != "" {
+		return "", notFound("%s: not found in PATH%s", name, near)
+	}
 	return "", notFound("%s: not found in PATH (%s)", name, path)
+}
+
+// isProgram reports whether a file can be started, as its extension says.
+func isProgram(file string) bool {
+	_, err := exec.LookPath(file)
+	return err == nil
 }
 
 // explain tells why the system refused to start a program in dir. It returns nil
