@@ -20,9 +20,24 @@ func (c *capture) committed(ctx context.Context) bool {
 	return err == nil && head == c.o.Last.Commit && (head == "" || c.o.Last.Branch && c.o.Last.Ref != "")
 }
 
+// commitTries is how often a commit is tried: what git has when it is asked may be
+// pruned before it is in the commit.
+const commitTries = 3
+
 // commit keeps what git knows in a commit that is on no branch, but what is
 // too large for it, and the rest as objects.
 func (c *capture) commit(ctx context.Context, ref string) (commit string, err error) {
+	for range commitTries {
+		commit, err = c.tryCommit(ctx, ref)
+		var exit *ExitError
+		if ctx.Err() != nil || !errors.Is(err, errPruned) && !(errors.As(err, &exit) && exit.Code > 0) {
+			break
+		}
+	}
+	return commit, err
+}
+
+func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err error) {
 	git := c.w.Git()
 	_, head, err := git.Head(ctx)
 	if err != nil {
@@ -38,7 +53,11 @@ func (c *capture) commit(ctx context.Context, ref string) (commit string, err er
 	if err := c.keep(ctx, func(f *surveyed) bool { return !inCommit(f) }); err != nil {
 		return "", err
 	}
-	out, err := c.begin(ctx, GitCommitOptions{Ref: ref, Message: c.o.Message, Parent: head, When: c.o.When})
+	reachable, err := c.reachable(ctx)
+	if err != nil {
+		return "", err
+	}
+	out, err := c.begin(ctx, GitCommitOptions{Ref: ref, Message: c.o.Message, Parent: head, Reachable: reachable, When: c.o.When})
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +76,20 @@ func (c *capture) commit(ctx context.Context, ref string) (commit string, err er
 			return "", err
 		}
 	}
-	return out.Commit()
+	return out.Commit(ctx)
+}
+
+// reachable is the commit of the last capture, if its reference is there.
+func (c *capture) reachable(ctx context.Context) ([]string, error) {
+	last := c.o.Last
+	if last == nil || last.Ref == "" {
+		return nil, nil
+	}
+	refs, err := c.w.Git().Refs(ctx, last.Ref)
+	if err != nil || refs[last.Ref] != last.Commit {
+		return nil, err
+	}
+	return []string{last.Commit}, nil
 }
 
 // ask asks git which blobs it has.

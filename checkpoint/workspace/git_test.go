@@ -154,7 +154,7 @@ func file(t testing.TB, w *workspace.GitWriter, path string, mode uint32, conten
 
 func commit(t testing.TB, w *workspace.GitWriter) string {
 	t.Helper()
-	name, err := w.Commit()
+	name, err := w.Commit(t.Context())
 	if err != nil {
 		t.Fatalf("commit: %v", err)
 	}

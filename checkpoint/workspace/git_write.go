@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,7 +19,10 @@ type GitCommitOptions struct {
 	// files of Parent.
 	Base   string
 	Parent string // "": the commit has none
-	When   time.Time
+	// Reachable are further commits that references of the repository reach, so that
+	// what they have need not be written again.
+	Reachable []string
+	When      time.Time
 }
 
 // refRoot is where this program's refs are; it touches no other.
@@ -31,6 +35,7 @@ type GitWriter struct {
 	git     *Git
 	options GitCommitOptions
 	talk    *conversation
+	aside   *quarantine     // where the commit is written
 	broken  error           // why nothing more can be written
 	parents map[string]bool // directories of the paths that were given
 }
@@ -41,23 +46,27 @@ func (g *Git) Begin(ctx context.Context, o GitCommitOptions) (*GitWriter, error)
 	if !strings.HasPrefix(o.Ref, refRoot) {
 		return nil, fmt.Errorf("begin a commit as %s: not below %s", o.Ref, refRoot)
 	}
-	for _, name := range []string{o.Base, o.Parent} {
+	for _, name := range append([]string{o.Base, o.Parent}, o.Reachable...) {
 		if name != "" && !g.isName(name) {
 			return nil, fmt.Errorf("begin a commit as %s: %q is not the name of a commit", o.Ref, name)
 		}
 	}
-	c := g.command(
-		"-c", "core.logAllRefUpdates=false", "-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync",
+	aside, err := g.newQuarantine()
+	if err != nil {
+		return nil, fmt.Errorf("begin a commit as %s: %w", o.Ref, err)
+	}
+	c := aside.command(
+		"-c", "core.logAllRefUpdates=false", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0",
 		"-c", "core.compression=1", "-c", "core.looseCompression=1", "-c", "pack.compression=1",
 		"-c", streamThreshold,
 		"fast-import", "--quiet", "--done", "--force", "--depth=0")
 	talk, err := g.converse(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("begin a commit as %s: %w", o.Ref, err)
+		return nil, errors.Join(fmt.Errorf("begin a commit as %s: %w", o.Ref, err), aside.remove())
 	}
-	w := &GitWriter{git: g, options: o, talk: talk, parents: map[string]bool{}}
+	w := &GitWriter{git: g, options: o, talk: talk, aside: aside, parents: map[string]bool{}}
 	if err := w.begin(); err != nil {
-		return nil, w.fail("begin a commit as "+o.Ref, err)
+		return nil, errors.Join(w.fail("begin a commit as "+o.Ref, err), aside.remove())
 	}
 	return w, nil
 }
@@ -203,13 +212,14 @@ func (w *GitWriter) enter(path string, mode uint32) (string, error) {
 }
 
 // Commit makes the commit and its ref, durable when it returns, and returns the
-// commit's name.
-func (w *GitWriter) Commit() (commit string, err error) {
+// commit's name. The ref is made last, when the repository has all of the commit.
+func (w *GitWriter) Commit(ctx context.Context) (commit string, err error) {
 	if w.broken != nil {
 		return "", w.broken
 	}
 	doing := "commit as " + w.options.Ref
 	w.broken = errors.New(doing + ": the commit was made already")
+	defer func() { err = errors.Join(err, w.removeAside()) }()
 	if err := w.command("\nget-mark :1\ndone\n"); err != nil {
 		return "", w.fail(doing, err)
 	}
@@ -227,18 +237,34 @@ func (w *GitWriter) Commit() (commit string, err error) {
 	if !w.git.isName(commit) {
 		return "", fmt.Errorf("%s: unexpected answer %q", doing, line)
 	}
-	if err := w.git.settle(w.options.Ref, time.Now()); err != nil {
+	if err := w.aside.release(ctx, w.options.Ref, commit, w.reachable()); err != nil {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	return commit, nil
 }
 
-// Abort gives the commit up. What was written of it is a temporary file in
-// git's store, which git itself removes in time. After Commit it does nothing.
+// reachable are the commits that references of the repository reach.
+func (w *GitWriter) reachable() []string {
+	names := slices.Clone(w.options.Reachable)
+	if w.options.Parent != "" {
+		names = append(names, w.options.Parent)
+	}
+	return names
+}
+
+// Abort gives the commit up, and removes what was written of it. After Commit it does
+// nothing.
 func (w *GitWriter) Abort() error {
 	w.talk.abort()
 	if w.broken == nil {
 		w.broken = fmt.Errorf("commit as %s: it was given up", w.options.Ref)
+	}
+	return w.removeAside()
+}
+
+func (w *GitWriter) removeAside() error {
+	if err := w.aside.remove(); err != nil {
+		return fmt.Errorf("commit as %s: remove what was written aside: %w", w.options.Ref, err)
 	}
 	return nil
 }

@@ -345,7 +345,7 @@ func TestWriterRefuses(t *testing.T) {
 		}
 	}
 	w := begin(t, g, "gone", "", missing)
-	if _, err := w.Commit(); err == nil || !strings.Contains(err.Error(), missing) {
+	if _, err := w.Commit(t.Context()); err == nil || !strings.Contains(err.Error(), missing) {
 		t.Errorf("a parent that is not there: %v", err)
 	}
 	refs, err := g.Refs(t.Context(), "refs/runner")
@@ -371,7 +371,7 @@ func TestWriterEndsWithItsContext(t *testing.T) {
 		writer.CloseWithError(io.ErrUnexpectedEOF)
 	}()
 	_ = w.File("x", 0o100644, 1<<30, reader)
-	if _, err := w.Commit(); err == nil {
+	if _, err := w.Commit(t.Context()); err == nil {
 		t.Fatal("a commit was made after its context had ended")
 	}
 	if err := w.Abort(); err != nil {
