@@ -138,12 +138,12 @@ func exceptIgnored(ctx context.Context, w *workspace.Workspace, patterns []strin
 	if err != nil || len(ignored) == 0 {
 		return changes, err
 	}
-	named, err := w.Glob(ctx, patterns)
+	named, err := w.InScope(ctx, patterns, false)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	return slices.DeleteFunc(changes, func(c workspace.Change) bool {
-		return c.To == nil && ignored[c.Path] && !slices.Contains(named, c.Path)
+		return c.To == nil && ignored[c.Path] && !named(*c.From)
 	}), nil
 }
 

@@ -25,6 +25,10 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 	}
 	defer done()
 	facts, sv := newFacts(), newSurveyor(o, w)
+	if err := sv.meetLinks(ctx); err != nil {
+		return false, err
+	}
+	facts.links = sv.links
 	if err := sv.gate(ctx, facts, g); err != nil {
 		return false, err
 	}

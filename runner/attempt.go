@@ -33,7 +33,7 @@ func (l *loop) attemptNext(n *node) {
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(n.ws) {
+	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.links.extend(n.ws.Artifacts)) {
 		// What must happen once must not have happened without a record, and what
 		// overwrites artifacts on record, also of others, must not look like an edit.
 		l.drain()
@@ -45,7 +45,7 @@ func (l *loop) attemptNext(n *node) {
 	var partial []checkpoint.Artifact
 	mine := func(string, string) bool { return true }
 	if n.step.Decision == Run && n.attempt > 1 {
-		partial = l.sv.overwritten(l.x.State(), n.ws.Name, n.ws.Artifacts)
+		partial = l.sv.overwritten(l.x.State(), n.ws.Name, l.sv.links.extend(n.ws.Artifacts))
 		mine = l.takesBack
 		if n.looked { // what was done since is the workstream's own
 			mine = func(path, digest string) bool {
@@ -88,7 +88,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 	var res Result
 	err := clearOutputs(task.Env["RUNNER_OUTPUT"])
 	if err == nil {
-		res, err = l.o.Executor.Run(ctx, task, &sink)
+		res, err = l.execute(ctx, task, &sink)
 	}
 	r := performed{began: sink.yes, result: res}
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		return r
 	}
 	if err == nil {
-		r.artifacts, r.leftOut, err = keepArtifacts(ctx, l.sv.files, ws.Artifacts)
+		r.artifacts, r.leftOut, err = l.sv.keepArtifacts(ctx, ws.Artifacts)
 		err = l.meantBelow(ctx, task, err)
 	}
 	if err == nil {
@@ -226,13 +226,26 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.conflicts, n.ws.Name)
-	l.standing.make(n.ws, work.Artifacts)
+	l.standing.make(n.ws, l.sv.links.extend(n.ws.Artifacts), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
 	}
 	l.add(nil, checkpoint.WorkstreamSucceeded{Workstream: n.ws.Name, Work: work})
 	l.judgeWorkstream(n)
+}
+
+// execute runs a task, unless its directory is no longer in the workspace: something
+// may have put a link in its place since the run began.
+func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error) {
+	dir, err := filepath.Rel(l.o.Workspace, task.Dir)
+	if err != nil {
+		return Result{}, fmt.Errorf("find the directory to run in: %w", err)
+	}
+	if link, text := l.sv.files.LinkOut(filepath.ToSlash(dir)); link != "" {
+		return Result{}, fmt.Errorf("it was not started: its directory %s is not in the workspace, since the link %s leads to %s; put a directory there, or change dir", dir, link, text)
+	}
+	return l.o.Executor.Run(ctx, task, sink)
 }
 
 // workstreamTask is an attempt as plain data.

@@ -44,9 +44,7 @@ func (l *loop) begin(plan *Plan) error {
 	for _, v := range l.o.Views {
 		v.Begin(beginning)
 	}
-	for _, link := range l.facts.linksOut {
-		l.warn(behindLink(link))
-	}
+	l.tellLinks()
 	if l.facts.unread != nil {
 		l.warn(l.facts.unread.Error())
 	}

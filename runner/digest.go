@@ -80,8 +80,9 @@ func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.Sta
 
 // fileSet is a list of files with its digest, which may take long to find out.
 type fileSet struct {
-	files []checkpoint.Artifact
-	sum   string // "": it was not found out yet
+	files    []checkpoint.Artifact
+	patterns []string // that they match, extended by what links stand for
+	sum      string   // "": it was not found out yet
 }
 
 func (s fileSet) digest() string {

@@ -34,8 +34,10 @@ type Facts struct {
 	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
 	judging   map[string][]checkpoint.Artifact // these files, likewise
 	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
+	judgedBy  map[string][]string              // the patterns of these files, extended by what links stand for, likewise
 
-	linksOut   []string           // links in the place of declared directories that lead out of the workspace
+	linksOut   []string           // links that declared patterns meet and that lead out of the workspace, with where they lead
+	links      *links             // that declared patterns meet
 	unread     error              // why the last capture can't be read; nil where it can, or is not known any more
 	uncaptured string             // why no capture proves the workspace unchanged since the last run; "" where one does
 	moved      []workspace.Change // what is not as it was captured, or recorded, since
@@ -57,6 +59,7 @@ func (f *Facts) merge(found *Facts) {
 // look takes in what was found of what a gate judges.
 func (f *Facts) look(g *pipeline.Gate, found *Facts) {
 	f.judged[g.Label()], f.judging[g.Label()] = found.judged[g.Label()], found.judging[g.Label()]
+	f.judgedBy[g.Label()] = found.judgedBy[g.Label()]
 }
 
 // surveyor gathers facts.
@@ -72,14 +75,18 @@ type surveyor struct {
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
-	gone     []checkpoint.Artifact // that only running their workstream again brings back
-	captured *workspace.Listing    // what the last run captured, naming no blobs; nil: not known
-	ended    *workspace.Listing    // the files at the end of the last run; nil: not known
-	since    map[string]string     // by the listing of an earlier capture: how ended differs from it
+	// restoredLinks are those of them that are links.
+	restoredLinks workspace.Links
+	links         *links
+	gone          []checkpoint.Artifact // that only running their workstream again brings back
+	captured      *workspace.Listing    // what the last run captured, naming no blobs; nil: not known
+	ended         *workspace.Listing    // the files at the end of the last run; nil: not known
+	since         map[string]string     // by the listing of an earlier capture: how ended differs from it
 }
 
 func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
-	return &surveyor{files: w, p: o.Pipeline, own: newOwnership(o.Pipeline), plan: o.PlanFile, mask: o.Mask}
+	met := newLinks(w)
+	return &surveyor{files: w, p: o.Pipeline, own: newOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
 }
 
 func newFacts() *Facts {
@@ -92,17 +99,18 @@ func newFacts() *Facts {
 		judged:    make(map[string]string),
 		judging:   make(map[string][]checkpoint.Artifact),
 		judgedOf:  make(map[string][]string),
+		judgedBy:  make(map[string][]string),
 		moving:    make(map[string]string),
 	}
 }
 
 // session gathers what concerns the session as a whole, but where git stands.
 func (s *surveyor) session(ctx context.Context, f *Facts) (err error) {
-	if f.linksOut, err = s.files.LinksOut(declared(s.p)); err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
+	if err := s.meetLinks(ctx); err != nil {
+		return err
 	}
-	if s.p.Document != "" {
-		a, err := describe(ctx, s.files, filepath.ToSlash(s.p.Document))
+	if f.links = s.links; s.p.Document != "" {
+		a, err := describe(ctx, s.files, s.files.Target(filepath.ToSlash(s.p.Document)))
 		if err != nil && !workspace.IsAbsent(err) {
 			return fmt.Errorf("read the PRD document: %w", err)
 		}
@@ -149,13 +157,13 @@ func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Work
 	if len(ws.Inputs) == 0 {
 		return nil
 	}
-	inputs, err := s.describeAll(ctx, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
+	inputs, patterns, err := s.describeAll(ctx, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
-	f.inputs[ws.Name] = fileSet{files: inputs, sum: digestFiles(inputs)}
+	f.inputs[ws.Name] = fileSet{files: inputs, patterns: patterns, sum: digestFiles(inputs)}
 	before := func(maker *pipeline.Workstream) bool { return s.own.precedes(maker, ws) }
-	f.makers[ws.Name] = s.own.makersAmong(before, s.goneAmong(ws.Inputs), inputs)
+	f.makers[ws.Name] = s.own.makersAmong(before, s.goneAmong(patterns), inputs)
 	return nil
 }
 
@@ -227,14 +235,14 @@ func (s *surveyor) claims(st *checkpoint.State) {
 func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 	patterns := judgedFiles(g)
 	if len(patterns) == 0 {
-		f.judged[g.Label()], f.judging[g.Label()] = "", nil
+		f.judged[g.Label()], f.judging[g.Label()], f.judgedBy[g.Label()] = "", nil, nil
 		return nil
 	}
-	files, err := s.describeAll(ctx, patterns, func(p string) bool { return s.own.later(g, p) })
+	files, patterns, err := s.describeAll(ctx, patterns, func(p string) bool { return s.own.later(g, p) })
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
-	f.judged[g.Label()], f.judging[g.Label()] = digestFiles(files), files
+	f.judged[g.Label()], f.judging[g.Label()], f.judgedBy[g.Label()] = digestFiles(files), files, patterns
 	before := func(maker *pipeline.Workstream) bool { return s.own.judgeable(maker, g) }
 	f.judgedOf[g.Label()] = s.own.makersAmong(before, s.goneAmong(patterns), files)
 	return nil
@@ -299,8 +307,13 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 		return err
 	}
 	f.restored = make(map[string]bool, len(s.restores))
-	for path := range s.restores {
+	for path, a := range s.restores {
 		f.restored[path] = true
+		if a.Mode == workspace.ModeSymlink {
+			if err := s.restoresLink(ctx, a); err != nil {
+				return err
+			}
+		}
 	}
 	if err := s.allInputs(ctx, f, st, thorough); err != nil {
 		return err
@@ -308,7 +321,12 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := compared.Wait(); err != nil {
 		return err
 	}
-	return s.allGates(ctx, f, st)
+	err = s.allGates(ctx, f, st)
+	f.linksOut = nil
+	for _, link := range s.links.leadingOut(make(map[string]bool)) {
+		f.linksOut = append(f.linksOut, s.mask(link))
+	}
+	return err
 }
 
 // allInputs gathers the inputs of what is done; thorough also those of what has yet
@@ -345,7 +363,7 @@ func (s *surveyor) allGates(ctx context.Context, f *Facts, st *checkpoint.State)
 // will be put back before anything starts: what reads them finds them as they
 // are on record.
 func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State, choice OnConflict) error {
-	s.restores, s.gone = make(map[string]checkpoint.Artifact), nil
+	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(workspace.Links), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			rec := recordOf(st, ws.Name)
@@ -386,18 +404,35 @@ func isDone(rec *checkpoint.Workstream) bool {
 	return rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
 }
 
-// describeAll looks at the files that match, as they will be once artifacts
-// are put back. Their names are masked: they are recorded, and only compared.
-func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) ([]checkpoint.Artifact, error) {
-	found, err := describeAll(ctx, s.files, patterns, leaveOut)
+// describeAll looks at the files that match, without those that leaveOut names, as
+// they will be once artifacts are put back. Their names are masked: they are recorded,
+// and only compared. It returns the patterns extended by what links stand for.
+func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []checkpoint.Artifact, extended []string, err error) {
+	m, err := s.files.Match(ctx, patterns, s.restoredLinks)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found = s.withRestored(found, patterns, leaveOut)
+	s.links.learn(m.Links, m.Out)
+	entries, err := s.files.DescribeEach(ctx, slices.DeleteFunc(m.Files, leaveOut))
+	if err != nil {
+		return nil, nil, err
+	}
+	found = s.withRestored(artifacts(entries), m.Patterns, leaveOut)
 	for i := range found {
 		found[i].Path = checkpoint.Text(s.mask(string(found[i].Path)))
 	}
-	return found, nil
+	return found, m.Patterns, nil
+}
+
+// meetLinks finds the links that declared patterns meet.
+func (s *surveyor) meetLinks(ctx context.Context) error {
+	s.links.forget()
+	m, err := s.files.Match(ctx, slices.Concat(local(filepath.ToSlash(s.p.Document)), declared(s.p)), nil)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	s.links.learn(m.Links, m.Out)
+	return nil
 }
 
 // withRestored is what was found with what is put back in place of it.

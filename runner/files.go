@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,16 +18,6 @@ import (
 func describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
 	e, err := w.Describe(ctx, path)
 	return artifact(e), err
-}
-
-// describeAll looks at all files that match the patterns, without those that
-// leaveOut names (nil: none).
-func describeAll(ctx context.Context, w *workspace.Workspace, patterns []string, leaveOut func(string) bool) ([]checkpoint.Artifact, error) {
-	entries, err := w.DescribeAll(ctx, patterns, leaveOut)
-	if err != nil {
-		return nil, err
-	}
-	return artifacts(entries), nil
 }
 
 func artifact(e workspace.Entry) checkpoint.Artifact {
@@ -49,18 +40,19 @@ func entry(a checkpoint.Artifact) workspace.Entry {
 // keepArtifacts records what a workstream was to make, and keeps its bytes as
 // objects. A pattern that matches nothing is a failure of the workstream, and so
 // is a file that has no content. Sensitive files are recorded and not kept.
-func keepArtifacts(ctx context.Context, w *workspace.Workspace, patterns []string) (kept []checkpoint.Artifact, leftOut []string, err error) {
+func (s *surveyor) keepArtifacts(ctx context.Context, patterns []string) (kept []checkpoint.Artifact, leftOut []string, err error) {
 	if len(patterns) == 0 {
 		return nil, nil, nil
 	}
-	if err := allThere(ctx, w, patterns); err != nil {
+	if err := allThere(ctx, s.files, patterns); err != nil {
 		return nil, nil, err
 	}
-	paths, err := w.Glob(ctx, patterns)
+	m, err := s.files.Match(ctx, patterns, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	entries, leftOut, err := w.Keep(ctx, paths)
+	s.links.learn(m.Links, m.Out)
+	entries, leftOut, err := s.files.Keep(ctx, m.Files)
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep the artifacts: %w", err)
 	}
@@ -74,18 +66,21 @@ func keepArtifacts(ctx context.Context, w *workspace.Workspace, patterns []strin
 // allThere refuses a pattern that matches nothing.
 func allThere(ctx context.Context, w *workspace.Workspace, patterns []string) error {
 	for _, pattern := range patterns {
-		paths, err := w.Glob(ctx, []string{pattern})
+		m, err := w.Match(ctx, []string{pattern}, nil)
 		if err != nil {
 			return err
 		}
-		if len(paths) > 0 {
+		if m.HasContent() {
 			continue
 		}
 		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
 			return unmade(pattern, "is a directory; %q names the files in it", pattern+"/**")
 		}
-		if link := w.LinkOut(pattern); link != "" && link != pattern {
-			return unmade(pattern, "does not exist: %s", behindLink(link))
+		if out := slices.Sorted(maps.Keys(m.Out)); len(out) > 0 {
+			return unmade(pattern, "does not exist: %s", leadsOut([]string{leadsTo(out[0], m.Out[out[0]])}))
+		}
+		if met := slices.Sorted(maps.Keys(m.Links)); len(met) > 0 {
+			return unmade(pattern, "does not exist: the link %s leads to %s, and no file matches there", met[0], m.Links[met[0]])
 		}
 		return unmade(pattern, "does not exist")
 	}
@@ -106,8 +101,10 @@ func (e *unmadeError) Error() string {
 	return fmt.Sprintf("the declared artifact %q %s", e.pattern, e.problem)
 }
 
-// hold keeps the bytes of artifacts as they are now.
+// hold keeps the bytes of artifacts as they are now, but for those that are on record
+// without their bytes.
 func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(a checkpoint.Artifact) bool { return a.LeftOut })
 	paths := make([]string, len(all))
 	for i, a := range all {
 		paths[i] = string(a.Path)
@@ -117,7 +114,7 @@ func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact
 		return fmt.Errorf("keep the artifacts: %w", err)
 	}
 	for i, e := range entries {
-		if i < len(all) && (e.Path != paths[i] || e.Digest != all[i].Digest) {
+		if e.Path != paths[i] || e.Digest != all[i].Digest {
 			return fmt.Errorf("keep the artifacts: %s: %w", paths[i], workspace.ErrUnstable)
 		}
 	}
@@ -129,6 +126,7 @@ func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact
 func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
 	var found, wanted []workspace.Entry
 	for _, a := range recorded {
+		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
 		wanted = append(wanted, entry(a))
 		e, err := w.Describe(ctx, string(a.Path))
 		switch {

@@ -35,7 +35,7 @@ func (l *loop) runHooks(event pipeline.HookEvent) {
 func (l *loop) runHook(event pipeline.HookEvent, task Task) {
 	ended := false
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
-		res, err := l.o.Executor.Run(within, task, &began{})
+		res, err := l.execute(within, task, &began{})
 		return func() {
 			ended = true
 			switch {

@@ -146,7 +146,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 	l.add(nil, checkpoint.GateStarted{Gate: g.Label(), Attempt: attempt})
 	before := l.facts.judged[g.Label()]
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
-		res, err := l.o.Executor.Run(within, task, &began{})
+		res, err := l.execute(within, task, &began{})
 		after := newFacts()
 		if err == nil && res.Succeeded() {
 			err = l.sv.gate(within, after, g)

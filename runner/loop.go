@@ -76,6 +76,7 @@ type loop struct {
 	uncaptured   bool                // the capture that was due last is not made, and nobody has decided to pass over it
 	settling     bool                // views wait for what is derived from the commits
 	held         []checkpoint.Commit // what they wait for
+	toldLinks    map[string]bool     // that lead out of the workspace and have been named
 	toldLeftOut  bool                // what captures leave out has been named
 	toldUnstable []string            // and of files that kept changing, these
 	fatal        error               // the journal can't be written any more
@@ -341,6 +342,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 				phase.busy--
 			}
 			then()
+			l.tellLinks()
 		})
 	})
 }

@@ -131,7 +131,7 @@ func (l *loop) decided(n *node) {
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
 			return
 		}
-		if edits := l.standing.among(n.ws.Inputs, l.facts.inputs[n.ws.Name].files, func(p string) bool { return l.sv.own.foreign(n.ws, p) }); l.stopFor(edits) {
+		if edits := l.standing.among(l.facts.inputs[n.ws.Name].patterns, l.facts.inputs[n.ws.Name].files, func(p string) bool { return l.sv.own.foreign(n.ws, p) }); l.stopFor(edits) {
 			l.end(n, false)
 			return
 		}
@@ -235,7 +235,7 @@ func (l *loop) takeEdits(n *node, changed []Conflict) {
 
 // recordEdited puts artifacts on record as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
-	l.standing.make(ws, artifacts)
+	l.standing.make(ws, l.sv.links.extend(ws.Artifacts), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.conflicts, ws.Name)
 }
@@ -248,7 +248,7 @@ func sortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {
 // adopt records the artifacts of work whose end nobody saw.
 func (l *loop) adopt(n *node) {
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		artifacts, _, err := keepArtifacts(within, l.sv.files, n.ws.Artifacts)
+		artifacts, _, err := l.sv.keepArtifacts(within, n.ws.Artifacts)
 		return func() {
 			switch {
 			case l.cut():

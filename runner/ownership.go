@@ -16,10 +16,14 @@ import (
 // ownership tells whose artifact a path is, by the declared patterns.
 // It is safe for concurrent use.
 type ownership struct {
+	p      *pipeline.Pipeline
 	byRoot map[string][]claim // by the first element of the pattern; "" where that is a wildcard
+	links  *links             // that patterns stand for more behind; nil: none
 
-	mu     sync.Mutex
-	before map[*pipeline.Workstream]map[string]bool // what runs before each, filled on demand
+	mu      sync.Mutex
+	before  map[*pipeline.Workstream]map[string]bool // what runs before each, filled on demand
+	behind  []claim                                  // by the patterns that links add
+	changes int                                      // of the links, when these were found
 }
 
 type claim struct {
@@ -27,8 +31,8 @@ type claim struct {
 	pattern string
 }
 
-func newOwnership(p *pipeline.Pipeline) *ownership {
-	o := &ownership{byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
+func newOwnership(p *pipeline.Pipeline, met *links) *ownership {
+	o := &ownership{p: p, links: met, byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			for _, pattern := range ws.Artifacts {
@@ -106,12 +110,47 @@ func (o *ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
 		}
 		for _, root := range []string{firstElement(file), ""} {
 			for _, c := range o.byRoot[root] {
-				if ok, err := doublestar.Match(c.pattern, file); err == nil && ok && !yield(c.ws) {
+				if c.holds(file) && !yield(c.ws) {
 					return
 				}
 			}
 		}
+		for _, c := range o.behindLinks() {
+			if c.holds(file) && !yield(c.ws) {
+				return
+			}
+		}
 	}
+}
+
+func (c claim) holds(file string) bool {
+	ok, err := doublestar.Match(c.pattern, file)
+	return err == nil && ok
+}
+
+// behindLinks are the claims to what the links that are known now lead to.
+func (o *ownership) behindLinks() []claim {
+	if o.links == nil {
+		return nil
+	}
+	changes, any := o.links.state()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if changes == o.changes {
+		return o.behind
+	}
+	o.behind, o.changes = nil, changes
+	for _, phase := range o.p.Phases {
+		for _, ws := range phase.Workstreams {
+			if !any || len(ws.Artifacts) == 0 {
+				continue
+			}
+			for _, pattern := range o.links.extend(ws.Artifacts)[len(ws.Artifacts):] {
+				o.behind = append(o.behind, claim{ws: ws, pattern: pattern})
+			}
+		}
+	}
+	return o.behind
 }
 
 // precedes reports whether a has always ended when b starts.

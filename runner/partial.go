@@ -6,7 +6,6 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/pipeline"
 )
 
 // partialWork tells what workstreams that were stopped did to the artifacts of
@@ -36,7 +35,7 @@ func (s *surveyor) begun(st *checkpoint.State) {
 	s.partial = partialWork{}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			s.partial.add(ws, recordOf(st, ws.Name), endedUnseen(st))
+			s.partial.add(s.links.extend(ws.Artifacts), recordOf(st, ws.Name), endedUnseen(st))
 		}
 	}
 }
@@ -56,16 +55,16 @@ func (p *partialWork) since(l *workspace.Listing) {
 	}
 }
 
-func (p *partialWork) add(ws *pipeline.Workstream, rec *checkpoint.Workstream, unseen bool) {
+func (p *partialWork) add(patterns []string, rec *checkpoint.Workstream, unseen bool) {
 	if rec == nil {
 		return
 	}
 	cut := rec.Status == checkpoint.Running || rec.Status == checkpoint.Interrupted
 	if cut || rec.Status == checkpoint.Failed || rec.Status == checkpoint.Uncertain {
-		p.patterns = append(p.patterns, ws.Artifacts...)
+		p.patterns = append(p.patterns, patterns...)
 	}
 	if cut && unseen {
-		p.running = append(p.running, ws.Artifacts...)
+		p.running = append(p.running, patterns...)
 	}
 }
 
@@ -153,7 +152,7 @@ func (l *loop) overwrites(plan *Plan, path string) (bool, error) {
 		for _, s := range phase.Steps {
 			ws := l.p.Workstream(s.Name)
 			if s.Kind == WorkstreamStep && ws != nil && l.pl.choose.excluded(ws) == "" && s.Decision != Reuse && s.Decision != Skipped {
-				runs[ws.Name], patterns = true, append(patterns, ws.Artifacts...)
+				runs[ws.Name], patterns = true, append(patterns, l.sv.links.extend(ws.Artifacts)...)
 			}
 		}
 	}

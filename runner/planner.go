@@ -43,7 +43,7 @@ func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnC
 		workstreams += len(phase.Workstreams)
 	}
 	run := pipeline.RunInfo{Session: st.Session, Resumed: st.Session != ""}
-	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: newOwnership(p), steps: make(map[string]Step, workstreams)}
+	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: newOwnership(p, f.links), steps: make(map[string]Step, workstreams)}
 }
 
 // workstream decides one workstream. Everything upstream of it in the same
@@ -53,7 +53,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choiceFor(ws.Name),
 		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws), left: pl.choose.left[ws.Name],
 		moved: func() []Change {
-			return pl.facts.movedAmong("inputs", ws.Inputs, func(p string) bool { return pl.own.foreign(ws, p) })
+			return pl.facts.movedAmong("inputs", pl.facts.inputs[ws.Name].patterns, func(p string) bool { return pl.own.foreign(ws, p) })
 		},
 	}
 	s.rerun, s.asked, s.blocked = pl.before(ws)
@@ -209,8 +209,8 @@ func (pl *planner) plan(now time.Time) *Plan {
 	pl.stale(plan)
 	pl.branchGone(plan)
 	plan.Refused = pl.refused(plan.Conflicts)
-	for _, link := range pl.facts.linksOut {
-		plan.Warnings = append(plan.Warnings, checkpoint.Text(behindLink(link)))
+	if len(pl.facts.linksOut) > 0 {
+		plan.Warnings = append(plan.Warnings, checkpoint.Text(leadsOut(pl.facts.linksOut)))
 	}
 	if pl.facts.unread != nil {
 		plan.Warnings = append(plan.Warnings, checkpoint.Text(pl.facts.unread.Error()))
@@ -220,11 +220,6 @@ func (pl *planner) plan(now time.Time) *Plan {
 	}
 	plan.Facts = plan.digest(pl.facts)
 	return plan
-}
-
-// behindLink says what becomes of files that are somewhere else.
-func behindLink(link string) string {
-	return link + " is a link that leads out of the workspace, or nowhere: what is behind it counts as not there"
 }
 
 // skip has what comes later decided from what the state will be by then: who

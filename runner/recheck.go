@@ -64,7 +64,7 @@ func (l *loop) underWay(path string) bool {
 // it. Its own verdict is what is reached anew.
 func (l *loop) asLeft(g *pipeline.Gate) bool {
 	l.standing.void(g.Label())
-	return !l.stopFor(l.standing.among(judgedFiles(g), l.facts.judging[g.Label()], func(p string) bool { return l.sv.own.later(g, p) }))
+	return !l.stopFor(l.standing.among(l.facts.judgedBy[g.Label()], l.facts.judging[g.Label()], func(p string) bool { return l.sv.own.later(g, p) }))
 }
 
 // takeMended puts on record what somebody made of the artifacts of a workstream

@@ -32,7 +32,7 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 			l.pl.steps[s.Name] = *s
 		}
 	}
-	l.sv.restores = nil
+	l.sv.restores, l.sv.restoredLinks = nil, nil
 	if len(wanted) == 0 {
 		return nil, nil
 	}

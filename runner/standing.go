@@ -34,9 +34,9 @@ func newStanding() *standing {
 
 // make takes in what a workstream has made. What lay under its patterns before
 // is what it was to make, too, so that nothing of that stands any more.
-func (s *standing) make(ws *pipeline.Workstream, artifacts []checkpoint.Artifact) {
+func (s *standing) make(ws *pipeline.Workstream, patterns []string, artifacts []checkpoint.Artifact) {
 	for _, of := range []index{s.made, s.judged} {
-		for p := range of.matching(ws.Artifacts) {
+		for p := range of.matching(patterns) {
 			of.remove(p)
 		}
 	}
@@ -50,10 +50,10 @@ func (s *standing) claim(workstream string, artifacts []checkpoint.Artifact) {
 	}
 }
 
-// under reports whether anybody relies on a file that a workstream is to make.
-func (s *standing) under(ws *pipeline.Workstream) bool {
+// under reports whether anybody relies on a file that matches.
+func (s *standing) under(patterns []string) bool {
 	for _, of := range []index{s.made, s.judged} {
-		for range of.matching(ws.Artifacts) {
+		for range of.matching(patterns) {
 			return true
 		}
 	}

@@ -31,7 +31,7 @@ func (l *loop) uncertain(n *node) {
 		l.warn(err.Error())
 	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		res, err := l.o.Executor.Run(within, task, &began{})
+		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
 			err = bringBack(l.grace, l.sv.files, had)
 		}

@@ -29,7 +29,7 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		s.review = pl.reviewDue(s.record)
 		s.unmoved, s.moved = pl.facts.unmoved(g)
 		if s.record.Judged != s.judged {
-			s.touched = pl.facts.movedAmong("judged", judgedFiles(g), func(p string) bool { return pl.own.later(g, p) })
+			s.touched = pl.facts.movedAmong("judged", pl.facts.judgedBy[g.Label()], func(p string) bool { return pl.own.later(g, p) })
 		}
 	}
 	return decideGate(s), diags

@@ -216,7 +216,9 @@ func lookAgain(b *testing.B, w *Workspace, listing string) {
 	must(b, err)
 	now, err := still.Now(b.Context(), was.Patterns)
 	must(b, err)
-	files, err := still.DescribeAll(b.Context(), was.Patterns, nil)
+	paths, err := still.Glob(b.Context(), was.Patterns)
+	must(b, err)
+	files, err := still.DescribeEach(b.Context(), paths)
 	must(b, err)
 	if changes := Diff(was, now); len(changes) != 0 || len(files) != 50_000 {
 		b.Fatalf("%d files, %d of them changed", len(files), len(changes))

@@ -34,7 +34,7 @@ func (c *Capture) OnBranch() bool { return c.Commit != "" && (c.Branch || c.Ref 
 
 // CaptureOptions say what is captured, and under which name.
 type CaptureOptions struct {
-	Patterns []string  // globs: what is captured outside git, and in addition to what git knows
+	Patterns []string  // globs: what is captured outside git, and in addition to what git knows; links stand for what they lead to
 	Last     *Capture  // the one before; what did not change since is not written again
 	Ref      string    // for git: refs/runner/…; a number is added where there is such a ref
 	Message  string    // of the commit
@@ -69,7 +69,7 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	w.cache.measure()
 	// What is compared is read while git lists the files.
 	load := beside(func() (*Listing, error) { return w.loadLast(ctx, o.Last) })
-	s, err := w.survey(ctx, o.Patterns)
+	s, err := w.surveyBehindLinks(ctx, &o)
 	// A listing that can't be read any more is as good as none.
 	last, _ := load()
 	if err != nil {
@@ -83,6 +83,21 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	}
 	captured.LeftOut, captured.Unstable, captured.Special = s.leftOut, s.unstable, s.special
 	return captured, nil
+}
+
+// surveyBehindLinks looks at everything in scope, and extends the patterns by what
+// the links that they meet stand for.
+func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*survey, error) {
+	still := w
+	if w.memo == nil {
+		still = w.Still() // for the names: they are listed once
+	}
+	m, err := still.matchToCapture(ctx, o.Patterns)
+	if err != nil {
+		return nil, err
+	}
+	o.Patterns = m.Patterns
+	return still.survey(ctx, o.Patterns)
 }
 
 // capture is one call of Capture.

@@ -143,12 +143,18 @@ const maxGitBlob = 32 << 20
 // wantsBlob reports whether git's name of a file of a size may be asked for.
 func (w *Workspace) wantsBlob(size int64) bool { return w.Git() != nil && size <= maxGitBlob }
 
-// Describe looks at one file: fs.ErrNotExist, ErrNotRegular, ErrUnstable.
+// Describe looks at one file: fs.ErrNotExist, ErrNotRegular, ErrUnstable. Links on
+// the way to it are followed within the workspace, and one at its path is not.
 func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
 	if e, ok := w.memo.at(path); ok {
 		return e, nil
 	}
 	f, err := w.describe(ctx, w.place(path), path, w.wantsBlob)
+	if refusedByRoot(err) {
+		if real := w.RealPath(path); real != path {
+			f, err = w.describe(ctx, w.place(real), path, w.wantsBlob)
+		}
+	}
 	return f.entry, err
 }
 
@@ -163,30 +169,16 @@ func (w *Workspace) describe(ctx context.Context, at place, path string, withBlo
 	return f, nil
 }
 
-// DescribeAll looks at all files that match, without those that leaveOut names
-// (nil: none). What vanishes between matching and reading is left out, too. The
+// DescribeEach looks at the files at sorted paths, on the way to which no link is,
+// as Match gives them. What vanished meanwhile is left out. The
 // entries may be those that others have, and are not to be changed.
-func (w *Workspace) DescribeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) ([]Entry, error) {
-	paths, err := w.Glob(ctx, patterns)
-	if err != nil {
-		return nil, err
-	}
-	if leaveOut != nil {
-		kept := paths[:0]
-		for _, p := range paths {
-			if !leaveOut(p) {
-				kept = append(kept, p)
-			}
-		}
-		paths = kept
-	}
+func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, error) {
 	if run, ok := w.memo.run(paths); ok {
 		return run, nil
 	}
 	entries := make([]Entry, len(paths))
 	rest := w.memo.recall(paths, entries)
-	err = w.each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *cursor, n int) error {
-		c.links = true // as the patterns that matched these did
+	err := w.each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *cursor, n int) error {
 		i := rest[n]
 		f, err := w.describeIn(ctx, c, paths[i])
 		if absent(err) {

@@ -50,7 +50,7 @@ func TestDescribe(t *testing.T) {
 	if _, err := w.Describe(t.Context(), "../f"); err == nil {
 		t.Error("looked outside")
 	}
-	all, err := w.DescribeAll(t.Context(), []string{"[fl]*"}, func(p string) bool { return p == "loop" })
+	all, err := w.DescribeEach(t.Context(), []string{"f", "gone"})
 	if err != nil || len(all) != 1 || all[0].Path != "f" {
 		t.Errorf("all: %v, %v", all, err)
 	}

@@ -29,14 +29,13 @@ func absent(err error) bool {
 func IsAbsent(err error) bool { return absent(err) }
 
 // cursor opens the directories of paths. It follows no link on the way, since
-// what looks like a path below a link is somewhere else, unless it is told to. It
+// what looks like a path below a link is somewhere else. It
 // keeps the last one open, and those above it, so that sorted paths cost little;
 // the last one that was not there it does not look for again. It belongs to one goroutine,
 // and to one pass over the workspace.
 type cursor struct {
 	base   *os.Root
-	links  bool     // follow those that stay inside
-	open   []level  // from below the base on; with links, only the last
+	open   []level  // from below the base on
 	looks  bool     // only looks at names, until something is to be opened
 	looked []sight  // directories that are looked at: from the base on, if it only looks, else the last
 	file   *os.File // the directory that is open, as a file; nil: not yet
@@ -162,9 +161,6 @@ func below(above, dir string) (path, name string) {
 
 // enter returns a directory, "" for the base.
 func (c *cursor) enter(dir string) (*os.Root, error) {
-	if c.links {
-		return c.follow(dir)
-	}
 	if c.looks {
 		c.looks = false
 		c.blink()
@@ -202,22 +198,6 @@ func (c *cursor) reached() string {
 		return ""
 	}
 	return c.open[len(c.open)-1].path
-}
-
-func (c *cursor) follow(dir string) (*os.Root, error) {
-	if dir == c.reached() {
-		return c.current(), nil
-	}
-	c.close()
-	if dir == "" {
-		return c.base, nil
-	}
-	next, err := c.base.OpenRoot(native(dir))
-	if err != nil {
-		return nil, err
-	}
-	c.down(level{dir, next})
-	return next, nil
 }
 
 func (c *cursor) current() *os.Root {

@@ -59,7 +59,7 @@ func parseEntries(texts []string, entries []dirEntry, dir handle) ([]dirEntry, e
 			if name == "." || name == ".." {
 				continue
 			}
-			isDir := kind == unix.DT_DIR
+			isDir, isLink := kind == unix.DT_DIR, kind == unix.DT_LNK
 			if kind == unix.DT_UNKNOWN { // not every file system knows
 				is, err := dir.status(name)
 				if errors.Is(err, fs.ErrNotExist) {
@@ -68,9 +68,9 @@ func parseEntries(texts []string, entries []dirEntry, dir handle) ([]dirEntry, e
 				if err != nil {
 					return nil, err
 				}
-				isDir = is.mode.IsDir()
+				isDir, isLink = is.mode.IsDir(), is.mode&fs.ModeSymlink != 0
 			}
-			entries = append(entries, dirEntry{name, isDir})
+			entries = append(entries, dirEntry{name, isDir, isLink})
 		}
 	}
 	return entries, nil

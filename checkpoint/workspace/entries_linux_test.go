@@ -41,7 +41,7 @@ func TestEntriesOf(t *testing.T) {
 	got := map[string]bool{}
 	for _, e := range entries {
 		got[e.name] = e.isDir
-		if want[e.name] != e.isDir {
+		if want[e.name] != e.isDir || e.isLink != (e.name == "link") {
 			t.Errorf("%q: %v", e.name, e.isDir)
 		}
 	}
@@ -69,7 +69,7 @@ func TestEntriesOfUnknownKind(t *testing.T) {
 	}
 	got, err := parseEntries([]string{string(records)}, nil, handle{int(f.Fd())})
 	must(t, err)
-	if want := []dirEntry{{"dir", true}}; !slices.Equal(got, want) {
+	if want := []dirEntry{{"dir", true, false}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

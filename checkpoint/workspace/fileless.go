@@ -78,9 +78,10 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir 
 		return fmt.Errorf("look for empty directories: %w", err)
 	}
 	rest := files
-	for _, child := range children {
-		if strings.HasSuffix(child, "/") {
-			if err := u.subdirectory(ctx, w, c, child, files); err != nil {
+	for _, listed := range children {
+		child, is := childOf(listed)
+		if is == aDirectory {
+			if err := u.subdirectory(ctx, w, c, child+"/", files); err != nil {
 				return err
 			}
 			continue

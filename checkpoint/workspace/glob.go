@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -18,43 +20,42 @@ func (w *Workspace) Lstat(path string) (fs.FileInfo, error) {
 }
 
 // Glob returns the files that match any of the patterns, sorted, without
-// duplicates. Directories do not match; symbolic links do, and are not
-// followed, but for one in the workspace that the literal beginning of a pattern
-// names.
+// duplicates: the Files of Match. Directories do not match.
 func (w *Workspace) Glob(ctx context.Context, patterns []string) ([]string, error) {
-	parsed, err := parsePatterns(patterns)
+	m, err := w.Match(ctx, patterns, nil)
 	if err != nil {
 		return nil, err
 	}
-	g := walk{w: w, follow: true}
-	if err := g.patterns(ctx, parsed); err != nil {
-		return nil, err
-	}
-	slices.Sort(g.files)
-	return slices.Compact(g.files), nil
+	return m.Files, nil
 }
 
-// walk finds what matches patterns.
+// walk finds what matches patterns. It goes through no link: one in the place of a
+// directory that a pattern begins with counts as a match.
 type walk struct {
 	w      *Workspace
-	follow bool // links in the literal beginning of a pattern; else they match, where no file can
+	follow bool // collects the links that patterns name or lead through
 	pass   bool // over directories that may not be read, in place of failing
 
 	files []string // neither sorted nor without duplicates
 	empty []string // directories in which a file would match and nothing is
 	// denied are the directories that were passed over.
 	denied []string
+	met    []string // links, with follow
 
-	detour bool  // what is walked now may lie behind a link
-	memo   *memo // of this walk
+	memo *memo // what was listed, where the workspace is not still
 
 	stateDirs map[string]bool // whether a directory that a pattern names is a state directory
 }
 
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
+	if g.memo == nil {
+		g.memo = cmp.Or(g.w.memo, newMemo())
+	}
 	byBase := map[string][]state{}
+	c := cursor{base: g.w.root, looks: true}
+	defer c.close()
 	for _, p := range patterns {
-		reached, err := g.reaches(p)
+		reached, err := g.reaches(&c, p)
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
@@ -63,14 +64,15 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 		}
 		if len(p.elements) > 0 {
 			byBase[p.base] = append(byBase[p.base], state{p.elements})
-		} else if info, err := g.w.Lstat(p.base); err == nil && !info.IsDir() {
+		} else if is, err := c.place(p.base).status(); err == nil && !is.mode.IsDir() {
 			g.files = append(g.files, p.base)
+			if g.follow && is.mode&fs.ModeSymlink != 0 {
+				g.met = append(g.met, p.base)
+			}
 		}
 	}
-	for base, states := range byBase {
-		g.memo = newMemo()
-		g.detour = g.w.memo != nil && g.follow && base != "" && g.w.enter(base) != nil
-		states = closure(states)
+	for _, base := range slices.Sorted(maps.Keys(byBase)) {
+		states := closure(byBase[base])
 		err := g.ahead(ctx, base, states)
 		if err == nil {
 			err = g.directory(ctx, base, states)
@@ -93,12 +95,7 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	files := 0
 	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
 		err := g.w.eachLooking(ctx, len(level), 1, func(_ context.Context, c *cursor, i int) error {
-			level[i].below, _ = g.list(level[i].dir, func(dir string) ([]dirEntry, error) {
-				if h, err := c.look(dir); err == nil {
-					return h.entries(dir)
-				}
-				return g.w.readDir(dir) // it may lie behind a link
-			})
+			level[i].below, _ = g.list(c, level[i].dir)
 			return nil
 		})
 		if err != nil {
@@ -107,8 +104,8 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 		var next []visit
 		for _, v := range level {
 			for _, child := range v.below {
-				dir, isDir := strings.CutSuffix(child, "/")
-				if !isDir {
+				dir, is := childOf(child)
+				if is != aDirectory {
 					files++
 				} else if !g.w.excluded(dir) {
 					if below := step(v.states, dir[strings.LastIndexByte(dir, '/')+1:]); len(below) > 0 {
@@ -125,22 +122,23 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	return nil
 }
 
-// reaches reports whether what a pattern may match can be looked at: links on
-// the way are followed, or there are none. One that there is stands in the place
-// of the directory that it hides.
-func (g *walk) reaches(p pattern) (bool, error) {
-	if g.follow || p.base == "" {
+// reaches reports whether no link is on the way to what a pattern may match. One
+// that there is stands in the place of the directory that it hides.
+func (g *walk) reaches(c *cursor, p pattern) (bool, error) {
+	dir := p.base
+	if len(p.elements) == 0 { // a link at the very path is what it names
+		dir = parent(dir)
+	}
+	if _, err := c.look(dir); err == nil {
 		return true, nil
 	}
-	dirs := above(p.base)
-	if len(p.elements) == 0 { // a link at the very path is what it names
-		dirs = dirs[:len(dirs)-1]
-	}
-	for _, dir := range dirs {
-		err := g.w.enter(dir)
+	for _, dir := range above(dir) {
+		_, err := c.look(dir)
 		switch {
 		case err == nil:
 			continue
+		case errors.Is(err, errDetour) && g.follow:
+			g.met = append(g.met, dir)
 		case errors.Is(err, errDetour):
 			if !g.w.excluded(dir) {
 				g.files = append(g.files, dir)
@@ -152,7 +150,7 @@ func (g *walk) reaches(p pattern) (bool, error) {
 		}
 		return false, nil
 	}
-	return true, nil
+	return true, nil // it has come meanwhile
 }
 
 // directory looks for matches in a directory, "" for the workspace itself.
@@ -164,8 +162,6 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	switch {
 	case absent(err), errors.Is(err, errStateDir): // what vanishes meanwhile is not there
 		return nil
-	case err != nil && dir != "" && g.w.LinkOut(dir) != "":
-		return nil
 	case g.pass && errors.Is(err, fs.ErrPermission):
 		g.denied = append(g.denied, dir)
 		return nil
@@ -173,8 +169,8 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		return err
 	}
 	counted := 0
-	for _, path := range children {
-		path, isDir := strings.CutSuffix(path, "/")
+	for _, child := range children {
+		path, is := childOf(child)
 		name := path[strings.LastIndexByte(path, '/')+1:]
 		if isTemp(name) {
 			continue
@@ -182,9 +178,13 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		counted++
 		switch {
 		case g.w.excluded(path):
-		case !isDir:
-			if accepts(states, name) {
+		case is != aDirectory:
+			matched := accepts(states, name)
+			if matched {
 				g.files = append(roomFor(g.files), path)
+			}
+			if g.follow && is == aLink && (matched || len(step(states, name)) > 0) {
+				g.met = append(g.met, path)
 			}
 		default:
 			if below := step(states, name); len(below) > 0 {
@@ -219,21 +219,26 @@ func (g *walk) inStateDir(path string) bool {
 }
 
 // children lists a directory, "" for the workspace itself.
-func (g *walk) children(dir string) ([]string, error) { return g.list(dir, g.w.readDir) }
+func (g *walk) children(dir string) ([]string, error) {
+	c := cursor{base: g.w.root, looks: true}
+	defer c.close()
+	return g.list(&c, dir)
+}
 
 // errStateDir says that a directory is a state directory, in which nothing matches.
 var errStateDir = errors.New("is a state directory")
 
-// list returns what is in a directory. What was listed once is not listed again.
-func (g *walk) list(dir string, read func(dir string) ([]dirEntry, error)) ([]string, error) {
-	known := g.memo
-	if !g.detour && g.w.memo != nil {
-		known = g.w.memo
-	}
-	if children, ok := known.children(dir); ok {
+// list returns what is in a directory that lies behind no link. What was listed once
+// is not listed again.
+func (g *walk) list(c *cursor, dir string) ([]string, error) {
+	if children, ok := g.memo.children(dir); ok {
 		return children, nil
 	}
-	entries, err := read(dir)
+	h, err := c.look(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := h.entries(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -242,19 +247,37 @@ func (g *walk) list(dir string, read func(dir string) ([]dirEntry, error)) ([]st
 		return nil, errStateDir
 	}
 	children := childrenOf(dir, entries)
-	known.list(dir, children)
+	g.memo.list(dir, children)
 	return children, nil
 }
 
-// childrenOf returns the paths of what is in a directory, those of directories
-// with a slash at their end, in the order of all the paths below it.
+// What is at a path that childrenOf lists: the paths of directories and of links end
+// with these, which no other path can.
+const (
+	aDirectory = "/"
+	aLink      = "\x00"
+)
+
+// childOf returns a path that childrenOf lists, and what is there: aDirectory,
+// aLink, or "" for anything else.
+func childOf(listed string) (path, is string) {
+	end := len(listed) - 1
+	switch listed[end:] {
+	case aDirectory, aLink:
+		return listed[:end], listed[end:]
+	}
+	return listed, ""
+}
+
+// childrenOf returns the paths of what is in a directory, for childOf, in the order
+// of all the paths below it.
 func childrenOf(dir string, entries []dirEntry) []string {
 	if dir != "" {
 		dir += "/"
 	}
 	size := 0
 	for _, e := range entries {
-		size += len(dir) + len(e.name) + len("/")
+		size += len(dir) + len(e.name) + len(aDirectory)
 	}
 	var all strings.Builder // one string, of which the paths are parts
 	all.Grow(size)
@@ -262,8 +285,11 @@ func childrenOf(dir string, entries []dirEntry) []string {
 	for i, e := range entries {
 		all.WriteString(dir)
 		all.WriteString(e.name)
-		if e.isDir {
-			all.WriteByte('/')
+		switch {
+		case e.isDir:
+			all.WriteString(aDirectory)
+		case e.isLink:
+			all.WriteString(aLink)
 		}
 		ends[i] = all.Len()
 	}

@@ -13,6 +13,9 @@ import (
 // maxAlternatives bounds what a pattern with braces may stand for.
 const maxAlternatives = 1024
 
+// meta are the characters that mean something else in a glob than in a path.
+const meta = `*?[{\`
+
 // pattern is a glob, in the elements between its slashes, so that a walk can
 // tell which directories may hold matches.
 type pattern struct {
@@ -44,11 +47,11 @@ func parsePatterns(globs []string) ([]pattern, error) {
 
 func parsePattern(glob string) pattern {
 	elements := strings.Split(glob, "/")
-	meta := slices.IndexFunc(elements, func(e string) bool { return strings.ContainsAny(e, `*?[{\`) })
-	if meta < 0 {
+	first := slices.IndexFunc(elements, func(e string) bool { return strings.ContainsAny(e, meta) })
+	if first < 0 {
 		return pattern{base: glob}
 	}
-	return pattern{base: strings.Join(elements[:meta], "/"), elements: elements[meta:]}
+	return pattern{base: strings.Join(elements[:first], "/"), elements: elements[first:]}
 }
 
 // expand appends the patterns that one with braces stands for, as far as

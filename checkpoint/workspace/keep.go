@@ -80,12 +80,31 @@ func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path str
 	return f.entry, refused, err
 }
 
-// secrets returns which of the paths are sensitive and not tracked by git.
+// sensitiveAt reports whether a path looks like one that holds secrets, or would as
+// that of a directory.
+func (w *Workspace) sensitiveAt(path string) bool {
+	return w.secret.match(path) || w.secret.match(path+"/x")
+}
+
+// secrets returns which of the paths are sensitive and not tracked by git: by their
+// names, or by those that they have behind one of the paths that is a link.
 func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]bool, error) {
 	secret := map[string]bool{}
 	for _, path := range paths {
 		if w.secret.match(path) {
 			secret[path] = true
+		}
+		if !w.sensitiveAt(path) {
+			continue
+		}
+		to := w.Target(path)
+		if to == path {
+			continue
+		}
+		for _, other := range paths {
+			if leadsTo(to, other) && w.secret.match(path+other[len(to):]) {
+				secret[other] = true
+			}
 		}
 	}
 	if len(secret) == 0 || w.Git() == nil {

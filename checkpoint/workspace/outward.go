@@ -6,54 +6,24 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 )
 
-// A Root refuses to follow a link that leads out of it. What is behind such a
-// link is no part of the workspace: it counts as not there, so that a directory
+// A Root refuses to follow a link that leads out of it, and an absolute one wherever
+// it leads. What is behind a link that leads out of the workspace
+// is no part of it: it counts as not there, so that a directory
 // that was replaced by one gives way like one that was removed.
 
 // LinkOut returns the link on the way to a path, or at it, that leads out of the
-// workspace, or nowhere; "" for none.
-func (w *Workspace) LinkOut(path string) string {
-	for _, dir := range above(path) {
-		if !w.detours(dir) {
-			continue
-		}
-		if _, err := w.root.Stat(native(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return dir
-		}
+// workspace or in circles, and its text; "" for none.
+func (w *Workspace) LinkOut(path string) (link, text string) {
+	textOf := w.linkTexts(nil)
+	r := w.route(path, textOf)
+	if r.ends == endsInside || len(r.links) == 0 {
+		return "", ""
 	}
-	return ""
-}
-
-// LinksOut returns the links of that kind in the literal beginnings of patterns,
-// sorted.
-func (w *Workspace) LinksOut(patterns []string) ([]string, error) {
-	parsed, err := parsePatterns(patterns)
-	if err != nil {
-		return nil, err
-	}
-	var links []string
-	for _, p := range parsed {
-		dir := p.base
-		if len(p.elements) == 0 { // it names a file, which may be a link to anywhere
-			dir = dir[:max(strings.LastIndexByte(dir, '/'), 0)]
-		}
-		if dir == "" {
-			continue
-		}
-		if link := w.LinkOut(dir); link != "" {
-			links = append(links, link)
-		}
-	}
-	slices.Sort(links)
-	return slices.Compact(links), nil
-}
-
-// detours reports whether there is a link on the way to a path, or at it.
-func (w *Workspace) detours(path string) bool {
-	return errors.Is(w.enter(path), errDetour)
+	link = r.links[len(r.links)-1]
+	text, _ = textOf(link)
+	return link, text
 }
 
 // enter tries to open a directory, following no link.
@@ -72,12 +42,18 @@ func above(path string) []string {
 // outward turns an error of what is at a path into one that says that nothing
 // is, where a link on the way leads out of the workspace.
 func (w *Workspace) outward(path string, err error) error {
-	var failed *fs.PathError
-	if !errors.As(err, &failed) || absent(err) || errors.Is(err, fs.ErrPermission) {
+	if !refusedByRoot(err) {
 		return err
 	}
-	if slash := strings.LastIndexByte(path, '/'); slash > 0 && w.LinkOut(path[:slash]) != "" {
+	if link, _ := w.LinkOut(parent(path)); link != "" {
 		return fmt.Errorf("%w: %w", errDetour, err)
 	}
 	return err
+}
+
+// refusedByRoot reports whether an error of what is at a path may be that a Root does not
+// follow a link on the way.
+func refusedByRoot(err error) bool {
+	var failed *fs.PathError
+	return errors.As(err, &failed) && !absent(err) && !errors.Is(err, fs.ErrPermission)
 }

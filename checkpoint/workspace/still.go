@@ -12,7 +12,7 @@ import (
 type memo struct {
 	mu    sync.Mutex
 	seen  []Entry             // what Now has listed, sorted by path
-	other map[string]Entry    // what else was described, behind links, too
+	other map[string]Entry    // what else was described
 	names map[string][]string // what is in directories that lie behind no link, as childrenOf lists it
 
 	known func() (gitKnown, error) // waits for what git was asked; nil: it was not

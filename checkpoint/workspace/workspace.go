@@ -89,6 +89,7 @@ const (
 type Workspace struct {
 	root    *os.Root
 	o       Options
+	dirs    []string // absolute paths that Options.Dir has, slash-separated
 	skip    []string // slash-separated directories that are never part of it
 	cache   *cache
 	secret  *sensitivity
@@ -109,7 +110,7 @@ func Open(o Options) (*Workspace, error) {
 		return &b
 	}}
 	return &Workspace{
-		root: root, o: o, skip: skipped(o), cache: newCache(o), secret: newSensitivity(),
+		root: root, o: o, dirs: namesOf(o.Dir), skip: skipped(o), cache: newCache(o), secret: newSensitivity(),
 		buffers: buffers, last: new(atomic.Pointer[loaded]),
 	}, nil
 }

@@ -1,0 +1,134 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+)
+
+// links are the symbolic links that declared patterns met, as far as files were
+// looked for. A pattern stands for what is behind them, too, so that paths are compared
+// with the patterns that extended returns. It is safe for concurrent use.
+type links struct {
+	files *workspace.Workspace
+
+	mu       sync.Mutex
+	within   workspace.Links // that lead on within the workspace
+	out      workspace.Links // that lead out of it
+	extended map[string][]string
+	changes  int // how often what extend returns may have changed
+}
+
+func newLinks(w *workspace.Workspace) *links {
+	return &links{files: w, within: make(workspace.Links), out: make(workspace.Links), extended: make(map[string][]string)}
+}
+
+// forget forgets all links, before files are looked for anew.
+func (l *links) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.within)
+	clear(l.out)
+	l.change()
+}
+
+// change forgets what depends on the links, which are no longer the same.
+func (l *links) change() {
+	clear(l.extended)
+	l.changes++
+}
+
+// learn takes in the links that patterns met.
+func (l *links) learn(within, out workspace.Links) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for path, text := range within {
+		if known, ok := l.within[path]; !ok || known != text {
+			l.within[path] = text
+			l.change()
+		}
+	}
+	maps.Copy(l.out, out)
+}
+
+// extend returns patterns with those that say the same without links.
+func (l *links) extend(patterns []string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.within) == 0 || len(patterns) == 0 {
+		return patterns
+	}
+	key := strings.Join(patterns, "\x00")
+	all, ok := l.extended[key]
+	if !ok {
+		all = l.files.Extend(patterns, l.within)
+		l.extended[key] = all
+	}
+	return all
+}
+
+// state returns how often what extend returns may have changed, and whether it
+// returns more than it is given.
+func (l *links) state() (changes int, any bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changes, len(l.within) > 0
+}
+
+// leadingOut returns the links that lead out of the workspace and are not among those
+// that were told, and adds them to these.
+func (l *links) leadingOut(told map[string]bool) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []string
+	for _, path := range slices.Sorted(maps.Keys(l.out)) {
+		if !told[path] {
+			told[path] = true
+			found = append(found, leadsTo(path, l.out[path]))
+		}
+	}
+	return found
+}
+
+func leadsTo(link, text string) string { return link + " (to " + text + ")" }
+
+// leadsOut says what becomes of links that lead out of the workspace.
+func leadsOut(links []string) string {
+	if len(links) == 1 {
+		return links[0] + " is a link that leads out of the workspace: what is behind it counts as not there"
+	}
+	const named = 10
+	more := ""
+	if len(links) > named {
+		links, more = links[:named], fmt.Sprintf(" and %d more", len(links)-named)
+	}
+	return strings.Join(links, ", ") + more + " are links that lead out of the workspace: what is behind them counts as not there"
+}
+
+// tellLinks warns of links that lead out of the workspace, of each once.
+func (l *loop) tellLinks() {
+	if found := l.sv.links.leadingOut(l.toldLinks); len(found) > 0 {
+		l.warn(leadsOut(found))
+	}
+}
+
+// restoresLink takes in a link that is put back before anything starts: what is behind
+// it is looked for as if it was there. Where its text can't be read, putting it back
+// fails and says why.
+func (s *surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) error {
+	text, err := s.files.LinkText(ctx, entry(a))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil {
+		s.restoredLinks[string(a.Path)] = text
+		s.links.learn(workspace.Links{string(a.Path): text}, nil)
+	}
+	return nil
+}
