@@ -50,7 +50,8 @@ its files are taken out of git's index. Nothing else in the index is changed.`,
 		Example: `  runner checkpoint import PRD-009-5b2f168a-41.tar.gz
   runner -C elsewhere checkpoint import --dry-run cashier.tar.zst
   runner checkpoint import --adopt PRD-009`,
-		Args: arguments(0, 1),
+		Annotations: map[string]string{worksHere: "true"},
+		Args:        arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.file = env.typed(first(args))
 			switch {
@@ -187,7 +188,7 @@ func (i *importing) run(ctx context.Context) (err error) {
 }
 
 // preview shows what would be done, and asks where something is discarded or
-// where there are other files. It reports whether that is all.
+// overwritten. It reports whether that is all.
 func (i *importing) preview(ctx context.Context) (done bool, err error) {
 	refused := i.refused()
 	switch {
@@ -234,42 +235,19 @@ func (i *importing) question() (string, error) {
 	if i.conflicts() {
 		return fmt.Sprintf("Archive the session of %s that is here, and take this one?", i.archive.PRD), nil
 	}
-	if i.files == nil || len(i.files.Absent) == 0 && (len(i.files.Differ) == 0 || !i.overwrite) {
-		return "", nil
+	if i.files == nil || len(i.files.Differ) == 0 || !i.overwrite {
+		return "", nil // nothing that is here is lost
 	}
 	if again, err := i.again(); err != nil || again {
 		return "", err
 	}
-	empty, err := i.emptyWorkspace()
-	if err != nil || empty {
-		return "", err
-	}
-	if i.overwrite && len(i.files.Differ) > 0 {
-		return fmt.Sprintf("Write %s into this directory, and overwrite %s?", view.Plural(len(i.files.Absent), "file"), view.Plural(len(i.files.Differ), "file")), nil
-	}
-	return fmt.Sprintf("Write %s into this directory?", view.Plural(len(i.files.Absent), "file")), nil
+	return fmt.Sprintf("Write %s into this directory, and overwrite %s?", view.Plural(len(i.files.Absent), "file"), view.Plural(len(i.files.Differ), "file")), nil
 }
 
 // again reports whether the same was begun, and so agreed to, and cut short.
 func (i *importing) again() (bool, error) {
 	p, err := i.store.PendingImport(i.archive.PRD)
 	return p != nil && p.Session == i.archive.Session && p.Seq == i.archive.Seq && (p.Overwrite || !i.overwrite), err
-}
-
-// emptyWorkspace reports whether the workspace holds nothing but the state
-// directory, and the archive.
-func (i *importing) emptyWorkspace() (bool, error) {
-	entries, err := os.ReadDir(i.env.workdir)
-	if err != nil {
-		return false, fmt.Errorf("look at the workspace: %w", err)
-	}
-	for _, e := range entries {
-		path := i.env.path(e.Name())
-		if path != i.env.path(i.file) && path != i.store.Dir() && !strings.HasPrefix(i.store.Dir(), path+string(os.PathSeparator)) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 // carryOut places the session, and then its files.

@@ -12,12 +12,7 @@ import (
 	"prdrunner/runner/view"
 )
 
-// writeCheckpoint shows a checkpoint whose objects nobody has looked for.
-func writeCheckpoint(w io.Writer, ref *checkpoint.CheckpointRef, f *checkpoint.CheckpointFile) error {
-	check := checkpoint.CheckpointCheck{Ref: ref, Checksum: f.Checksum, Objects: checkpoint.FoundUnknown}
-	return writeInspection(w, &checkpoint.Inspection{Check: check, File: f})
-}
-
+// writeInspection shows what a checkpoint holds, and what a look at it found.
 func writeInspection(w io.Writer, found *checkpoint.Inspection) error {
 	var b strings.Builder
 	f, ref := found.File, found.Check.Ref

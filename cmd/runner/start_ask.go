@@ -42,14 +42,16 @@ func (s *starter) view(ctx context.Context, snap *checkpoint.Snapshot) error {
 	if ref == nil {
 		return nil
 	}
-	file, err := s.store.ReadFile(snap.State, ref)
-	if _, reason, ok := damageIn(err, ref.ID); ok {
-		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, reason)
-	}
-	if err != nil {
+	found, err := s.store.Inspect(ctx, s.files, s.prd, ref.ID)
+	switch {
+	case err != nil:
 		return err
+	case found.File == nil && found.Unread != nil:
+		return found.Unread
+	case !found.Check.Whole():
+		return writeDamage(ctx, s.env, s.store, s.files, snap.State, ref.ID, found.Check.Reason())
 	}
-	return writeCheckpoint(s.env.stderr, ref, file)
+	return writeInspection(s.env.stderr, found)
 }
 
 // remove deletes the session without starting another, if that is really

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// worksHere is the annotation of commands that make something in the directory
-// in which they are typed, and so do not look for a workspace above it.
+// worksHere is the annotation of commands that may begin a workspace in the directory
+// in which they are typed, init and import, and so do not look for one above it.
 const worksHere = "works-here"
 
 // findAbove takes the nearest directory above as the workspace where the

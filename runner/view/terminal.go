@@ -141,7 +141,7 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []runner.Conflict) (ru
 		p.printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
 		writeDifference(&p, string(c.Difference))
 	}
-	p.printf("  (r)estore - put them back as they were; the edits are lost\n")
+	p.printf("  (r)estore - put them back as they were; a checkpoint keeps the edits\n")
 	p.printf("  (k)eep    - take them as they are now\n")
 	p.printf("  (f)ail    - stop here and change nothing\n")
 	t.say("%s", p.String())
