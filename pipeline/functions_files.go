@@ -223,46 +223,12 @@ func (w *workspaceFiles) match(dir, pattern string) ([]string, error) {
 	if err != nil {
 		return nil, cause(err)
 	}
-	if w.hidden != nil {
-		below = visibleFS{FS: below, dir: dir, hidden: w.hidden}
-	}
-	names, err := doublestar.Glob(below, pattern, doublestar.WithFilesOnly(), doublestar.WithNoFollow())
+	files := &linkedFS{FS: below, workspace: w.dir, dir: dir, hidden: w.hidden, real: make(map[string]string), entered: make(map[string]string)}
+	names, err := doublestar.Glob(files, pattern, doublestar.WithFilesOnly())
 	if err != nil {
 		return nil, cause(err)
 	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		info, err := fs.Stat(below, name)
-		return err != nil || !info.Mode().IsRegular() || !utf8.ValidString(name)
-	}), nil
-}
-
-// visibleFS is a directory of the workspace without what is hidden from patterns.
-type visibleFS struct {
-	fs.FS
-	dir    string // its path in the workspace
-	hidden func(path string) bool
-}
-
-// Open implements fs.FS.
-func (v visibleFS) Open(name string) (fs.File, error) {
-	if v.hidden(path.Join(v.dir, name)) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return v.FS.Open(name)
-}
-
-// Stat implements fs.StatFS, since to open a named pipe would wait for its writer.
-func (v visibleFS) Stat(name string) (fs.FileInfo, error) {
-	if v.hidden(path.Join(v.dir, name)) {
-		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
-	}
-	return fs.Stat(v.FS, name)
-}
-
-// ReadDir implements fs.ReadDirFS.
-func (v visibleFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	entries, err := fs.ReadDir(v.FS, name)
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return v.hidden(path.Join(v.dir, name, e.Name())) }), err
+	return slices.DeleteFunc(names, func(name string) bool { return !files.holds(name) || !utf8.ValidString(name) }), nil
 }
 
 // templatefile evaluates a file as a template. It sees just the variables that

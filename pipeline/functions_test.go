@@ -112,6 +112,19 @@ func TestFunctionsStayInside(t *testing.T) {
 	if got, diags := commandOfExpr(`concat(["x"], tolist(fileset(".", "**/*")))`, dir); strings.Contains(strings.Join(got, " "), "secret") || len(got) < 3 {
 		t.Error(got, diags)
 	}
+	// A link to a directory stands for it, once, and links in circles come to an end.
+	link("..", filepath.Join("in", "up"))
+	link(".", filepath.Join("in", "me"))
+	for expr, want := range map[string]string{
+		`fileset("inner-link", "*.txt")`: "a.txt",
+		`fileset(".", "*/*.txt")`:        "in/a.txt inner-link/a.txt",
+		`fileset(".", "**/*.txt")`:       "in/a.txt inner-link/a.txt",
+		`fileset("in", "**")`:            "a.txt",
+	} {
+		if got, diags := commandOfExpr("[join(\" \", sort("+expr+"))]", dir); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %q %v", expr, got, want, diags)
+		}
+	}
 	for _, expr := range []string{`fileset("..", "*")`, `fileset("dir-link", "*")`, `fileset(".", "../*")`, `fileset(".", "[")`} {
 		if got, diags := commandOfExpr("concat([\"x\"], tolist("+expr+"))", dir); !diags.HasErrors() && len(got) > 1 {
 			t.Error(expr, got)
