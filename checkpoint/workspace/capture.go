@@ -96,7 +96,11 @@ func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	o.Patterns = m.Patterns
+	added, err := w.recordable(m.Patterns[len(o.Patterns):])
+	if err != nil {
+		return nil, err
+	}
+	o.Patterns = slices.Concat(o.Patterns, added)
 	return still.survey(ctx, o.Patterns)
 }
 

@@ -117,3 +117,21 @@ func TestDescribeBehindLinks(t *testing.T) {
 		t.Errorf("%s, %s", real, target)
 	}
 }
+
+// TestHiddenNameBehindLink: a name that may not be recorded is not recorded among the
+// patterns of a capture either, where a link leads to it.
+func TestHiddenNameBehindLink(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	w = refusing(w)
+	put(t, dir, "in/a", "a")
+	put(t, dir, refusedWord+"/b", "b")
+	must(t, os.Symlink("../"+refusedWord, filepath.Join(dir, "in", "l")))
+	captured, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"in/**"}})
+	must(t, err)
+	l, err := w.Load(t.Context(), captured.Listing)
+	must(t, err)
+	if text := strings.Join(append(l.Patterns, paths(l.Entries)...), " "); strings.Contains(text, refusedWord) {
+		t.Errorf("the listing has the name: %s", text)
+	}
+}

@@ -60,6 +60,25 @@ func (s *survey) withoutHidden(paths []string) ([]string, error) {
 	return paths, nil
 }
 
+// recordable returns the globs in which the detector finds nothing, with and without
+// their escapes: a listing records them.
+func (w *Workspace) recordable(globs []string) ([]string, error) {
+	if w.refusal == nil {
+		return globs, nil
+	}
+	var all []string
+	for _, glob := range globs {
+		found, err := w.refusal.finds(glob + "\n" + strings.ReplaceAll(glob, `\`, ""))
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			all = append(all, glob)
+		}
+	}
+	return all, nil
+}
+
 // isHidden reports whether an empty directory is left out for its name.
 func (s *survey) isHidden(dir string) (bool, error) {
 	if s.w.refusal == nil {
