@@ -70,7 +70,7 @@ func (s *State) answered(name, how string, why Text) {
 
 func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
 	g.reset("")
-	g.Status, g.At, g.Definition, g.Judged = status, &at, v.Definition, v.Judged
+	g.Status, g.At, g.Definition, g.Judged, g.Seen = status, &at, v.Definition, v.Judged, v.Seen
 }
 
 // rejectWork has what the gate judged run again. That is on record of the work:

@@ -42,15 +42,15 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		}
 		w.Status, w.Error, w.Reason = Completed, nil, ""
 	case WorkstreamFailed:
-		w.Status, w.EndedAt, w.Error = Failed, &at, &e.Error
+		w.Status, w.EndedAt, w.EndedSeq, w.Error = Failed, &at, seq, &e.Error
 	case WorkstreamInterrupted:
-		w.Status, w.EndedAt = Interrupted, &at
+		w.Status, w.EndedAt, w.EndedSeq = Interrupted, &at, seq
 	case WorkstreamUncertain:
 		if e.Attempt > 0 {
 			s.resetWorkstream(w, "", "runs again")
 			w.Attempts, w.StartedAt = e.Attempt, &at
 		}
-		w.Status, w.EndedAt, w.Error = Uncertain, &at, &e.Error
+		w.Status, w.EndedAt, w.EndedSeq, w.Error = Uncertain, &at, seq, &e.Error
 		w.SameAs = cmp.Or(e.SameAs, w.SameAs)
 	case WorkstreamResolved:
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)

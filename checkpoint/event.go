@@ -290,6 +290,12 @@ type Verdict struct {
 	Gate       string `json:"gate"`
 	Definition string `json:"definition"` // digest of the gate's own definition
 	Judged     string `json:"judged"`     // digest of what it judged
+	Seen       *Seen  `json:"seen,omitempty"`
+}
+
+// Same reports whether two verdicts are about the same.
+func (v Verdict) Same(o Verdict) bool {
+	return v.Gate == o.Gate && v.Definition == o.Definition && v.Judged == o.Judged
 }
 
 // GatePassed is a verdict. Review says that the session stops for review.

@@ -56,7 +56,7 @@ func (s *eventScanner) completed() WorkstreamCompleted {
 }
 
 func (s *eventScanner) passed() GatePassed {
-	v := Verdict{Gate: s.must("gate").text(), Definition: s.must("definition").text(), Judged: s.must("judged").text()}
+	v := Verdict{Gate: s.must("gate").text(), Definition: s.must("definition").text(), Judged: s.must("judged").text(), Seen: s.seen()}
 	return GatePassed{Verdict: v, DurationMS: s.must("duration_ms").number(math.MaxInt64)}
 }
 
@@ -114,8 +114,28 @@ func (s *eventScanner) digest() (d Digest) {
 	if s.field("results") {
 		d.Results = textsOf[string](s)
 	}
+	d.Seen = s.seen()
 	s.close()
 	return d
+}
+
+func (s *eventScanner) seen() *Seen {
+	if !s.field("seen") {
+		return nil
+	}
+	s.open()
+	seen := &Seen{Seq: uint64(s.must("seq").number(math.MaxInt64))}
+	if s.field("files") {
+		s.list(func() {
+			s.open()
+			seen.Files = append(seen.Files, SeenFile{
+				Path: Text(s.must("path").text()), Mode: uint32(s.must("mode").number(math.MaxUint32)), Digest: s.must("digest").text(),
+			})
+			s.close()
+		})
+	}
+	s.close()
+	return seen
 }
 
 // eventScanner takes JSON apart from its beginning, as long as it is as this

@@ -109,6 +109,7 @@ type Workstream struct {
 	Once       bool            `json:"once,omitempty"`
 	WorkSeq    uint64          `json:"work_seq,omitempty"`  // of the commit that recorded its work: which run it was
 	FilesSeq   uint64          `json:"files_seq,omitempty"` // of the commit that recorded its artifacts
+	EndedSeq   uint64          `json:"ended_seq,omitempty"` // of the commit that recorded the end of its last attempt without success
 	StartedAt  *time.Time      `json:"started_at,omitempty"`
 	EndedAt    *time.Time      `json:"ended_at,omitempty"`
 	DurationMS int64           `json:"duration_ms,omitempty"` // of the last successful attempt
@@ -146,6 +147,7 @@ type Gate struct {
 	Status     StepStatus `json:"status"`
 	Definition string     `json:"definition,omitempty"`
 	Judged     string     `json:"judged,omitempty"`
+	Seen       *Seen      `json:"seen,omitempty"` // of Judged, as in a Digest
 	Value      any        `json:"value,omitempty"`
 	DurationMS int64      `json:"duration_ms,omitempty"`
 	At         *time.Time `json:"at,omitempty"` // of the verdict, or of the question
@@ -161,6 +163,11 @@ type Gate struct {
 
 	workstream *Workstream // nil for a phase's own
 	phase      *Phase
+}
+
+// Verdict is what the gate's judgement, or its question, is bound to.
+func (g *Gate) Verdict() Verdict {
+	return Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged, Seen: g.Seen}
 }
 
 // Metric is a value that a workstream reported: a float64, bool or string.

@@ -107,6 +107,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	b.hooks(block.hooks, defaults)
 	for _, phase := range b.phases {
 		b.overlaps(phase)
+		b.unstableInputs(phase)
 	}
 }
 

@@ -35,8 +35,9 @@ func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	rec := l.x.State().Gate(g.Label())
 	now := l.o.Now()
 	q := &question{gate: g, verdict: v, then: then}
-	if rec.Status == checkpoint.Waiting && rec.Definition == v.Definition && rec.Judged == v.Judged &&
-		(rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
+	asked, diags := l.pl.verdictSince(g, rec.Seen)
+	if rec.Status == checkpoint.Waiting && !diags.HasErrors() && rec.Verdict().Same(asked) && (rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
+		q.verdict = rec.Verdict()
 		l.wait(q, rec.ExpiresAt)
 		return
 	}
@@ -145,7 +146,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	case q == nil || q.checked:
 		reply(fmt.Errorf("%s does not wait for an answer", label))
 		return
-	case answer.To != (checkpoint.Verdict{}) && answer.To != l.shown(q):
+	case answer.To != (checkpoint.Verdict{}) && !answer.To.Same(l.shown(q)):
 		reply(fmt.Errorf("what %s asked about has changed meanwhile, and it asks again: look at it, and answer that", label))
 		return
 	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
@@ -163,7 +164,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	q.checked = true
 	l.survey(q.gate, func(err error) {
 		q.checked = false
-		v, diags := l.pl.verdict(q.gate)
+		v, diags := l.pl.verdictSince(q.gate, q.verdict.Seen)
 		switch {
 		case l.cut():
 			reply(fmt.Errorf("%s: the run is ending; answer again", label))
@@ -172,7 +173,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 			l.expire(label)
 		case err != nil:
 			reply(fmt.Errorf("what %s asks about can't be read: %w", label, err))
-		case diags.HasErrors() || v != q.verdict:
+		case diags.HasErrors() || !v.Same(q.verdict):
 			l.closeQuestion(label)
 			reply(fmt.Errorf("what %s asks about has changed; it is asked again", label))
 			l.takeMended(q.gate, func(err error) { l.judged(q.gate, err, false, q.then) })
@@ -184,14 +185,13 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 
 // shown is what whoever reads the state is shown of a question.
 func (l *loop) shown(q *question) checkpoint.Verdict {
-	g := l.x.State().Gate(q.gate.Label())
-	return checkpoint.Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged}
+	return l.x.State().Gate(q.gate.Label()).Verdict()
 }
 
 func (l *loop) approved(q *question, answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	l.closeQuestion(label)
-	l.standing.pass(label, l.facts.judging[label])
+	l.standing.pass(label, l.facts.judging[label].files)
 	l.add(nil, checkpoint.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
 	l.checkpoint(checkpoint.TriggerGatePassed, label)
 	l.add(func() { reply(nil); q.then(true) })

@@ -24,7 +24,7 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 		return false, err
 	}
 	defer done()
-	facts, sv := newFacts(), newSurveyor(o, w)
+	facts, sv := newFacts(st), newSurveyor(o, w)
 	if err := sv.meetLinks(ctx); err != nil {
 		return false, err
 	}
@@ -37,7 +37,7 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 			return false, err
 		}
 	}
-	v, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, &chosen{}).verdict(g)
+	v, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, &chosen{}).verdictSince(g, gate.Seen)
 	if diags.HasErrors() {
 		return false, fmt.Errorf("find out what %s asks about: %w", gate.Label, diags)
 	}

@@ -41,6 +41,7 @@ func (l *loop) begin(plan *Plan) error {
 	if err != nil {
 		return fmt.Errorf("begin the session: %w", err)
 	}
+	l.pl.runSeq = l.x.State().Seq
 	for _, v := range l.o.Views {
 		v.Begin(beginning)
 	}

@@ -52,7 +52,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	window := time.NewTimer(time.Hour)
 	window.Stop()
 	return &loop{
-		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: newFacts(), began: o.Now(),
+		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: newFacts(o.Session.State()), began: o.Now(),
 		window: window, events: make(chan func(), 256), crew: make(chan job), turn: newTurn(), tasks: make(map[string]func()), asked: make(map[string]*question),
 		shapes: sync.OnceValue(newShapes), standing: newStanding(), toldLinks: make(map[string]bool),
 	}

@@ -53,7 +53,7 @@ func results(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) p
 func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs fileSet) checkpoint.Digest {
 	d := checkpoint.Digest{Definition: inv.Definition, Variables: ws.Variables()}
 	if len(ws.Inputs) > 0 {
-		d.Inputs = inputs.digest()
+		d.Inputs, d.Seen = inputs.digest(), inputs.seen()
 		if len(inputs.files) <= checkpoint.MaxInline {
 			for _, a := range inputs.files {
 				d.Files = append(d.Files, checkpoint.FileRef{Path: a.Path, Digest: a.Digest})
@@ -78,26 +78,15 @@ func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.Sta
 	return d
 }
 
-// fileSet is a list of files with its digest, which may take long to find out.
-type fileSet struct {
-	files    []checkpoint.Artifact
-	patterns []string // that they match, extended by what links stand for
-	sum      string   // "": it was not found out yet
-}
-
-func (s fileSet) digest() string {
-	if s.sum == "" {
-		return digestFiles(s.files)
-	}
-	return s.sum
-}
+// digestedMode is what of a file's mode its digest takes in.
+func digestedMode(a checkpoint.Artifact) uint32 { return a.Mode &^ 0o066 }
 
 // digestFiles is the digest of a list of files: paths, modes and contents.
 func digestFiles(files []checkpoint.Artifact) string {
 	var d digester
 	for _, a := range files {
 		d.add(string(a.Path))
-		d.add(strconv.FormatUint(uint64(a.Mode&^0o066), 8))
+		d.add(strconv.FormatUint(uint64(digestedMode(a)), 8))
 		d.add(a.Digest)
 	}
 	return d.sum()

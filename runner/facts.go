@@ -31,11 +31,12 @@ type Facts struct {
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
 	partial   map[string][]partialArtifact     // recorded artifacts that a stopped workstream wrote over, likewise
-	judged    map[string]string                // digest of what a gate judges, by its label; "" where nothing is declared
-	judging   map[string][]checkpoint.Artifact // these files, likewise
+	judging   map[string]fileSet               // the files that a gate judges, by its label; empty where nothing is declared
 	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
-	judgedBy  map[string][]string              // the patterns of these files, extended by what links stand for, likewise
 
+	under      map[string]fileSet // files under the artifact patterns of a workstream, by its name, where others rely on some
+	seq        uint64             // of the state when they are gathered
+	stopped    partialWork        // what workstreams that were stopped left
 	linksOut   []string           // links that declared patterns meet and that lead out of the workspace, with where they lead
 	links      *links             // that declared patterns meet
 	unread     error              // why the last capture can't be read; nil where it can, or is not known any more
@@ -53,13 +54,13 @@ func (f *Facts) merge(found *Facts) {
 		f.conflicts[name] = found.conflicts[name]
 		f.current[name] = found.current[name]
 		f.partial[name] = found.partial[name]
+		f.under[name] = found.under[name]
 	}
 }
 
 // look takes in what was found of what a gate judges.
 func (f *Facts) look(g *pipeline.Gate, found *Facts) {
-	f.judged[g.Label()], f.judging[g.Label()] = found.judged[g.Label()], found.judging[g.Label()]
-	f.judgedBy[g.Label()] = found.judgedBy[g.Label()]
+	f.judging[g.Label()] = found.judging[g.Label()]
 }
 
 // surveyor gathers facts.
@@ -89,18 +90,23 @@ func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
 	return &surveyor{files: w, p: o.Pipeline, own: newOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
 }
 
-func newFacts() *Facts {
+// newFacts begins to gather facts for a state.
+func newFacts(st *checkpoint.State) *Facts {
+	var seq uint64
+	if st != nil {
+		seq = st.Seq
+	}
 	return &Facts{
+		seq:       seq,
 		inputs:    make(map[string]fileSet),
 		makers:    make(map[string][]string),
 		conflicts: make(map[string][]Conflict),
 		current:   make(map[string][]checkpoint.Artifact),
 		partial:   make(map[string][]partialArtifact),
-		judged:    make(map[string]string),
-		judging:   make(map[string][]checkpoint.Artifact),
+		judging:   make(map[string]fileSet),
 		judgedOf:  make(map[string][]string),
-		judgedBy:  make(map[string][]string),
 		moving:    make(map[string]string),
+		under:     make(map[string]fileSet),
 	}
 }
 
@@ -151,19 +157,32 @@ func (s *surveyor) workstream(ctx context.Context, f *Facts, ws *pipeline.Workst
 }
 
 // gatherInputs gathers the files that match, without the workstream's own
-// artifacts and those of workstreams that do not run before it.
+// artifacts.
 func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
 	f.inputs[ws.Name], f.makers[ws.Name] = fileSet{}, nil
 	if len(ws.Inputs) == 0 {
 		return nil
 	}
-	inputs, patterns, err := s.describeAll(ctx, ws.Inputs, func(p string) bool { return s.own.foreign(ws, p) })
+	v := s.own.viewOf(ws)
+	inputs, err := s.see(ctx, v, f.seq)
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
-	f.inputs[ws.Name] = fileSet{files: inputs, patterns: patterns, sum: digestFiles(inputs)}
-	before := func(maker *pipeline.Workstream) bool { return s.own.precedes(maker, ws) }
-	f.makers[ws.Name] = s.own.makersAmong(before, s.goneAmong(patterns), inputs)
+	f.inputs[ws.Name] = inputs
+	f.makers[ws.Name] = s.own.makersAmong(v.ended, s.goneAmong(inputs.patterns), inputs.files)
+	return nil
+}
+
+// gatherUnder gathers the files that lie where the workstream writes.
+func (s *surveyor) gatherUnder(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
+	found, patterns, err := s.describeAll(ctx, ws.Artifacts, func(string) bool { return false })
+	if err != nil {
+		return fmt.Errorf("look at what %s is about to write over: %w", ws.Name, err)
+	}
+	for i := range found {
+		found[i].Path = checkpoint.Text(s.mask(string(found[i].Path)))
+	}
+	f.under[ws.Name] = fileSet{files: found, patterns: patterns}
 	return nil
 }
 
@@ -233,18 +252,17 @@ func (s *surveyor) claims(st *checkpoint.State) {
 // and artifacts of its workstream, or of its phase's workstreams. Where these
 // declare none there is nothing to bind a verdict to.
 func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
-	patterns := judgedFiles(g)
-	if len(patterns) == 0 {
-		f.judged[g.Label()], f.judging[g.Label()], f.judgedBy[g.Label()] = "", nil, nil
+	v := s.own.viewOfGate(g)
+	if len(v.patterns) == 0 {
+		f.judging[g.Label()] = fileSet{}
 		return nil
 	}
-	files, patterns, err := s.describeAll(ctx, patterns, func(p string) bool { return s.own.later(g, p) })
+	files, err := s.see(ctx, v, f.seq)
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
-	f.judged[g.Label()], f.judging[g.Label()], f.judgedBy[g.Label()] = digestFiles(files), files, patterns
-	before := func(maker *pipeline.Workstream) bool { return s.own.judgeable(maker, g) }
-	f.judgedOf[g.Label()] = s.own.makersAmong(before, s.goneAmong(patterns), files)
+	f.judging[g.Label()] = files
+	f.judgedOf[g.Label()] = s.own.makersAmong(v.ended, s.goneAmong(files.patterns), files.files)
 	return nil
 }
 
@@ -303,6 +321,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 		}
 		s.partial.since(s.captured)
 	}
+	f.stopped = s.partial
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}
@@ -405,8 +424,8 @@ func isDone(rec *checkpoint.Workstream) bool {
 }
 
 // describeAll looks at the files that match, without those that leaveOut names, as
-// they will be once artifacts are put back. Their names are masked: they are recorded,
-// and only compared. It returns the patterns extended by what links stand for.
+// they will be once artifacts are put back. It returns the patterns extended by what
+// links stand for.
 func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []checkpoint.Artifact, extended []string, err error) {
 	m, err := s.files.Match(ctx, patterns, s.restoredLinks)
 	if err != nil {
@@ -417,11 +436,7 @@ func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 	if err != nil {
 		return nil, nil, err
 	}
-	found = s.withRestored(artifacts(entries), m.Patterns, leaveOut)
-	for i := range found {
-		found[i].Path = checkpoint.Text(s.mask(string(found[i].Path)))
-	}
-	return found, m.Patterns, nil
+	return s.withRestored(artifacts(entries), m.Patterns, leaveOut), m.Patterns, nil
 }
 
 // meetLinks finds the links that declared patterns meet.

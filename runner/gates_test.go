@@ -137,7 +137,7 @@ func (b *bench) ask(r checkpoint.Request) error {
 	r.PRD = "PRD-001"
 	return b.store.Ask(context.Background(), r, func(x *checkpoint.Session) error {
 		g := x.State().Gate(r.Gate)
-		v := checkpoint.Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged}
+		v := g.Verdict()
 		if r.Verb == checkpoint.VerbApprove {
 			x.Add(checkpoint.GateApproved{Verdict: v, By: r.By})
 		} else {

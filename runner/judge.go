@@ -69,8 +69,8 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 			then(nil)
 			return
 		}
+		found := newFacts(l.x.State())
 		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
-			found := newFacts()
 			err := l.sv.gate(within, found, g)
 			return func() {
 				if err == nil {
@@ -92,7 +92,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	}
 	switch step.Decision {
 	case Reuse:
-		l.standing.pass(g.Label(), l.facts.judging[g.Label()])
+		l.standing.pass(g.Label(), l.facts.judging[g.Label()].files)
 		l.reviewOr(g, then)
 		return
 	case Skipped:
@@ -144,10 +144,9 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 	attempt := l.x.State().Gate(g.Label()).Attempts + 1
 	task := l.gateTask(g, attempt, inv)
 	l.add(nil, checkpoint.GateStarted{Gate: g.Label(), Attempt: attempt})
-	before := l.facts.judged[g.Label()]
+	after := newFacts(l.x.State())
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
-		after := newFacts()
 		if err == nil && res.Succeeded() {
 			err = l.sv.gate(within, after, g)
 		}
@@ -161,7 +160,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 				l.failGate(g, v, nil, took, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
 			case !res.Succeeded():
 				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
-			case after.judged[g.Label()] == before:
+			case l.stillJudged(g, v, after):
 				l.passGate(g, v, nil, took, then)
 			case !again:
 				l.facts.look(g, after)
@@ -173,6 +172,13 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 			}
 		}
 	})
+}
+
+// stillJudged reports whether what a gate judged was the same before and after,
+// but for what workstreams have changed meanwhile.
+func (l *loop) stillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
+	before := l.facts.judging[g.Label()].digest()
+	return l.pl.asSeen(l.pl.own.viewOfGate(g), after.judging[g.Label()], v.Seen).digest() == before
 }
 
 func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
@@ -212,7 +218,7 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.
 
 // passGate records that a gate has passed, and stops for review where that is asked for.
 func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
-	l.standing.pass(g.Label(), l.facts.judging[g.Label()])
+	l.standing.pass(g.Label(), l.facts.judging[g.Label()].files)
 	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
 	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
 	l.reviewOr(g, then)

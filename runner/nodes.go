@@ -87,14 +87,18 @@ func (l *loop) block(n *node, on string) {
 // consider looks at the files that concern a workstream, and decides it.
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
-	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) {
+	overwrites := l.standing.under(l.sv.links.extend(n.ws.Artifacts))
+	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) && !overwrites {
 		l.decided(n)
 		return
 	}
 	snapshot := *rec
+	found := newFacts(l.x.State())
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		found := newFacts()
 		err := l.sv.workstream(within, found, n.ws, &snapshot)
+		if err == nil && overwrites {
+			err = l.sv.gatherUnder(within, found, n.ws)
+		}
 		return func() {
 			switch {
 			case l.status != running: // looking was all that it had begun
@@ -131,7 +135,7 @@ func (l *loop) decided(n *node) {
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
 			return
 		}
-		if edits := l.standing.among(l.facts.inputs[n.ws.Name].patterns, l.facts.inputs[n.ws.Name].files, func(p string) bool { return l.sv.own.foreign(n.ws, p) }); l.stopFor(edits) {
+		if l.stopFor(l.editsBefore(n.ws)) {
 			l.end(n, false)
 			return
 		}

@@ -47,24 +47,6 @@ func newOwnership(p *pipeline.Pipeline, met *links) *ownership {
 	return o
 }
 
-// foreign reports whether a path is an artifact that does not count as an
-// input of the workstream: its own, or one that only workstreams make that do
-// not run before it.
-func (o *ownership) foreign(ws *pipeline.Workstream, file string) bool {
-	before, other := false, false
-	for maker := range o.makers(file) {
-		if maker == ws {
-			return true
-		}
-		if o.precedes(maker, ws) {
-			before = true
-		} else {
-			other = true
-		}
-	}
-	return other && !before
-}
-
 // makersAmong names the workstreams that have run by then, and among whose
 // artifacts the files are: what these hold is known when those have run.
 func (o *ownership) makersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]checkpoint.Artifact) []string {
@@ -79,19 +61,6 @@ func (o *ownership) makersAmong(hasRun func(maker *pipeline.Workstream) bool, li
 		}
 	}
 	return names
-}
-
-// later reports whether a path is an artifact that only workstreams make which
-// the gate can't judge, since they run beside or after what it judges.
-func (o *ownership) later(g *pipeline.Gate, file string) bool {
-	later := false
-	for maker := range o.makers(file) {
-		if o.judgeable(maker, g) {
-			return false
-		}
-		later = true
-	}
-	return later
 }
 
 // judgeable reports whether a workstream has always ended when the gate is judged.

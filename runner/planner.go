@@ -27,6 +27,7 @@ type planner struct {
 	choose *chosen
 	run    pipeline.RunInfo
 	own    *ownership
+	runSeq uint64 // of the commit that began the run under way; 0: none is
 
 	steps   map[string]Step   // decided workstreams, by name
 	began   *checkpoint.State // while everything is decided: what st was before it became what the run will make of it
@@ -53,7 +54,10 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choiceFor(ws.Name),
 		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws), left: pl.choose.left[ws.Name],
 		moved: func() []Change {
-			return pl.facts.movedAmong("inputs", pl.facts.inputs[ws.Name].patterns, func(p string) bool { return pl.own.foreign(ws, p) })
+			v := pl.own.viewOf(ws)
+			return pl.facts.movedAmong("inputs", pl.facts.inputs[ws.Name].patterns, func(p string) bool {
+				return pl.own.makes(v, p) || pl.unchanged(v, pl.facts.inputs[ws.Name], pl.st.Workstream(ws.Name).Digest.Seen, p)
+			})
 		},
 	}
 	s.rerun, s.asked, s.blocked = pl.before(ws)
@@ -61,7 +65,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
 	if s.known && e.skip == "" && e.broken == "" {
-		if s.now, diags = pl.digest(ws); diags.HasErrors() {
+		if s.now, diags = pl.digestSince(ws, s.record); diags.HasErrors() {
 			s.broken = "it can't be evaluated: " + firstError(diags)
 		}
 	}
@@ -145,11 +149,24 @@ func (pl *planner) upstream(name string) (runs, blocked bool) {
 
 // digest is what a workstream would be run from now.
 func (pl *planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
+	return pl.digestOf(ws, pl.facts.inputs[ws.Name])
+}
+
+// digestSince is digest without what workstreams have changed of its inputs since
+// it ran, so that it can be compared with the one on record.
+func (pl *planner) digestSince(ws *pipeline.Workstream, rec *checkpoint.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
+	if !isDone(rec) {
+		return pl.digest(ws)
+	}
+	return pl.digestOf(ws, pl.asSeen(pl.own.viewOf(ws), pl.facts.inputs[ws.Name], rec.Digest.Seen))
+}
+
+func (pl *planner) digestOf(ws *pipeline.Workstream, inputs fileSet) (checkpoint.Digest, hcl.Diagnostics) {
 	inv, diags := ws.Invocation(pl.results(ws.NeedsResults(), 0))
 	if diags.HasErrors() {
 		return checkpoint.Digest{}, diags
 	}
-	return digest(ws, inv, pl.st, pl.p, pl.facts.inputs[ws.Name]), diags
+	return digest(ws, inv, pl.st, pl.p, inputs), diags
 }
 
 // results is what expressions may refer to. Building it costs something, so

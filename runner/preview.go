@@ -36,7 +36,7 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error
 	if err != nil {
 		return nil, err
 	}
-	facts := newFacts()
+	facts := newFacts(st)
 	sv := newSurveyor(o, w)
 	if err := sv.everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err

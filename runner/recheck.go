@@ -25,21 +25,50 @@ func (l *loop) carryOver(plan *Plan) {
 		for _, s := range phase.Steps {
 			switch {
 			case s.Kind == GateStep && s.Decision == Reuse:
-				l.standing.pass(s.Name, l.facts.judging[s.Name])
+				l.standing.pass(s.Name, l.facts.judging[s.Name].files)
 			case s.Kind == WorkstreamStep && isDone(st.Workstream(s.Name)):
 				l.standing.claim(s.Name, slices.DeleteFunc(slices.Clone(st.Workstream(s.Name).Artifacts), func(a checkpoint.Artifact) bool {
 					owner := l.sv.latest[string(a.Path)]
 					return owner != "" && owner != s.Name
 				}))
+				l.standing.claim(s.Name, l.keptEdits(s.Name))
 			}
 		}
 	}
 }
 
+// keptEdits are the artifacts of a workstream that were edited before the run began,
+// as they are now, where it was decided that the edits are kept.
+func (l *loop) keptEdits(name string) []checkpoint.Artifact {
+	if l.pl.choiceFor(name) != ConflictKeep {
+		return nil
+	}
+	now := byPathOf(l.facts.current[name])
+	var kept []checkpoint.Artifact
+	for _, c := range edited(l.facts.conflicts[name]) {
+		if a := now[string(c.Path)]; a != nil {
+			kept = append(kept, *a)
+		}
+	}
+	return kept
+}
+
+// editsBefore are the edits of what a workstream is about to read, and of what it
+// is about to write although others rely on it: nobody could tell such an edit
+// from its own work afterwards.
+func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
+	v := l.sv.own.viewOf(ws)
+	inputs := l.facts.inputs[ws.Name]
+	read := l.standing.among(inputs.patterns, inputs.files, func(path string) bool { return l.sv.own.makes(v, path) })
+	under := l.facts.under[ws.Name]
+	written := l.standing.among(under.patterns, under.files, nil)
+	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == ws.Name })...)
+}
+
 // stopFor stops the run because of edits, if any of them is one. What a
 // workstream that has begun and is not done does to its artifacts is not.
 func (l *loop) stopFor(edits []edit) bool {
-	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.underWay(e.path) })
+	edits = slices.DeleteFunc(edits, l.underWay)
 	for _, e := range edits {
 		if !slices.Contains(l.cause.edits, e) {
 			l.cause.edits = append(l.cause.edits, e)
@@ -51,9 +80,11 @@ func (l *loop) stopFor(edits []edit) bool {
 	return len(edits) > 0
 }
 
-func (l *loop) underWay(path string) bool {
-	for maker := range l.sv.own.makers(path) {
-		if rec := l.x.State().Workstream(maker.Name); rec.Attempts > 0 && !isDone(rec) && rec.Status != checkpoint.Skipped {
+// underWay reports whether a file is the work of a workstream that has begun and
+// is not done.
+func (l *loop) underWay(e edit) bool {
+	for maker := range l.sv.own.makers(e.path) {
+		if l.pl.leftUnfinished(l.x.State().Workstream(maker.Name), 0, e.path, e.now) {
 			return true
 		}
 	}
@@ -64,7 +95,8 @@ func (l *loop) underWay(path string) bool {
 // it. Its own verdict is what is reached anew.
 func (l *loop) asLeft(g *pipeline.Gate) bool {
 	l.standing.void(g.Label())
-	return !l.stopFor(l.standing.among(l.facts.judgedBy[g.Label()], l.facts.judging[g.Label()], func(p string) bool { return l.sv.own.later(g, p) }))
+	judging := l.facts.judging[g.Label()]
+	return !l.stopFor(l.standing.among(judging.patterns, judging.files, nil))
 }
 
 // takeMended puts on record what somebody made of the artifacts of a workstream
@@ -75,7 +107,7 @@ func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
 		then(nil)
 		return
 	}
-	ws, now := g.Workstream, byPathOf(l.facts.judging[g.Label()])
+	ws, now := g.Workstream, byPathOf(l.facts.judging[g.Label()].files)
 	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
 	var mended []checkpoint.Artifact
 	for i, a := range artifacts {
@@ -122,8 +154,8 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 	}
 	ended, same := false, false
 	l.urgent = append(l.urgent, func() {
+		found := newFacts(l.x.State())
 		l.spawn("survey "+phase.Name, gateSlot, func(within context.Context) func() {
-			found := newFacts()
 			now, err := l.sv.again(within, found, gates, artifacts)
 			return func() {
 				ended = true
@@ -195,7 +227,7 @@ func (l *loop) compare(gates []*pipeline.Gate, found *Facts, artifacts []string,
 		}
 	}
 	for _, g := range gates {
-		edits = append(edits, l.standing.since(g.Label(), found.judging[g.Label()])...)
+		edits = append(edits, l.standing.since(g.Label(), found.judging[g.Label()].files)...)
 	}
 	return edits
 }
@@ -204,7 +236,7 @@ func (l *loop) compare(gates []*pipeline.Gate, found *Facts, artifacts []string,
 func conflicting(workstream string, conflicts []Conflict) []edit {
 	edits := make([]edit, len(conflicts))
 	for i, c := range conflicts {
-		edits[i] = edit{path: string(c.Path), maker: workstream, how: "changed"}
+		edits[i] = edit{path: string(c.Path), maker: workstream, how: "changed", now: c.Found}
 	}
 	return edits
 }

@@ -95,11 +95,12 @@ type edit struct {
 	gate  string // that judged it, "" if none did
 	maker string // the workstream that made it, likewise
 	how   string
+	now   string // the digest of the file, "" where it was deleted
 }
 
 // differs compares a file with what stands for it; nil where there is none now.
 func (s *standing) differs(p string, now *checkpoint.Artifact) (edit, bool) {
-	e := edit{path: p, how: howDiffers(now)}
+	e := edit{path: p, how: howDiffers(now), now: digestNow(now)}
 	if j, ok := s.judged.at(p); ok && (now == nil || digestFiles([]checkpoint.Artifact{j.file}) != digestFiles([]checkpoint.Artifact{*now})) {
 		e.gate = j.by
 	}
@@ -116,7 +117,8 @@ func howDiffers(now *checkpoint.Artifact) string {
 	return "changed"
 }
 
-// among compares what was found under patterns with what stands for it.
+// among compares what was found under patterns with what stands for it, but for
+// what leaveOut names (nil: nothing).
 func (s *standing) among(patterns []string, found []checkpoint.Artifact, leaveOut func(string) bool) []edit {
 	var edits []edit
 	there := make(map[string]bool, len(found))
@@ -128,7 +130,7 @@ func (s *standing) among(patterns []string, found []checkpoint.Artifact, leaveOu
 	}
 	for _, of := range []index{s.made, s.judged} {
 		for p := range of.matching(patterns) {
-			if there[p] || leaveOut(p) {
+			if there[p] || leaveOut != nil && leaveOut(p) {
 				continue
 			}
 			if e, ok := s.differs(p, nil); ok {
@@ -152,7 +154,7 @@ func (s *standing) since(label string, now []checkpoint.Artifact) []edit {
 	}
 	for _, a := range now {
 		if _, made := s.made.at(string(a.Path)); was[string(a.Path)] == nil && !made {
-			edits = append(edits, edit{path: string(a.Path), gate: label, how: "added"})
+			edits = append(edits, edit{path: string(a.Path), gate: label, how: "added", now: a.Digest})
 		}
 	}
 	return edits

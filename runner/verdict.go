@@ -28,8 +28,8 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		s.definition, s.judged, s.declared = v.Definition, v.Judged, declares(g)
 		s.review = pl.reviewDue(s.record)
 		s.unmoved, s.moved = pl.facts.unmoved(g)
-		if s.record.Judged != s.judged {
-			s.touched = pl.facts.movedAmong("judged", pl.facts.judgedBy[g.Label()], func(p string) bool { return pl.own.later(g, p) })
+		if view, files := pl.own.viewOfGate(g), pl.facts.judging[g.Label()]; s.record.Judged != s.judged {
+			s.touched = pl.facts.movedAmong("judged", files.patterns, func(p string) bool { return pl.unchanged(view, files, s.record.Seen, p) })
 		}
 	}
 	return decideGate(s), diags
@@ -47,7 +47,7 @@ func (pl *planner) reviewDue(g *checkpoint.Gate) bool {
 // to and will be made anew. When the loop has come to the gate, all of it is there.
 func (pl *planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdict, hcl.Diagnostics) {
 	if pl.began == nil {
-		return pl.verdict(g)
+		return pl.verdictSince(g, s.record.Seen)
 	}
 	uses := func(name string) {
 		if pl.steps[name].anew() { // an edit that is kept changes no output
@@ -60,21 +60,37 @@ func (pl *planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdic
 	for _, name := range pl.facts.judgedOf[g.Label()] {
 		uses(name)
 	}
-	return pl.verdictOn(g, pl.watched(true, g.Metrics(), uses))
+	return pl.verdictOn(g, pl.watched(true, g.Metrics(), uses), pl.judgedSince(g, s.record.Seen))
 }
 
 // verdict is what a judgement of the gate would be bound to now: its
 // definition, the files it judges, the runs that made them, and metrics.
 func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
-	return pl.verdictOn(g, pl.results(true, 0))
+	return pl.verdictOn(g, pl.results(true, 0), pl.facts.judging[g.Label()])
 }
 
-func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results) (checkpoint.Verdict, hcl.Diagnostics) {
+// verdictSince is verdict without what workstreams have changed of the files since
+// the gate looked at them, so that it can be compared with the one on record.
+func (pl *planner) verdictSince(g *pipeline.Gate, seen *checkpoint.Seen) (checkpoint.Verdict, hcl.Diagnostics) {
+	return pl.verdictOn(g, pl.results(true, 0), pl.judgedSince(g, seen))
+}
+
+// judgedSince is the files that a gate judges as it would see them, had no
+// workstream changed them since it looked.
+func (pl *planner) judgedSince(g *pipeline.Gate, seen *checkpoint.Seen) fileSet {
+	return pl.asSeen(pl.own.viewOfGate(g), pl.facts.judging[g.Label()], seen)
+}
+
+func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files fileSet) (checkpoint.Verdict, hcl.Diagnostics) {
 	definition, diags := g.Definition(r)
 	if diags.HasErrors() {
 		return checkpoint.Verdict{}, diags
 	}
-	parts := []string{pl.facts.judged[g.Label()]}
+	parts := []string{""}
+	var seen *checkpoint.Seen
+	if len(judgedFiles(g)) > 0 {
+		parts[0], seen = files.digest(), files.seen()
+	}
 	for _, ws := range judgedBy(g) {
 		if w := pl.st.Workstream(ws.Name); w != nil && w.Status != checkpoint.Skipped {
 			parts = append(parts, ws.Name, fmt.Sprintf("run %d", w.WorkSeq))
@@ -84,5 +100,5 @@ func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results) (checkpoint.V
 		m, _ := metric(pl.st, pl.p, g.Metric.Name)
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
-	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...)}, diags
+	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...), Seen: seen}, diags
 }

@@ -168,7 +168,7 @@ func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoin
 
 // event is the answer as the journal keeps it, bound to what was asked.
 func (a *answer) event(g *checkpoint.Gate) checkpoint.Event {
-	verdict := checkpoint.Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged}
+	verdict := g.Verdict()
 	switch {
 	case a.verb == checkpoint.VerbReject:
 		return checkpoint.GateRejected{Verdict: verdict, By: a.by, Reason: a.comment}

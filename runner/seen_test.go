@@ -1,0 +1,175 @@
+package runner_test
+
+import (
+	"strings"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// sharedFile is a pipeline in which a later workstream writes a file that a
+// workstream reads and its gate judges.
+const sharedFile = `
+phase "one" {
+  workstream "review" {
+    inputs = ["f"]
+    script = "echo review >> ran"
+    gate "check" { script = "echo check >> ran" }
+  }
+}
+phase "two" {
+  workstream "before" { script = "echo before >> ran; MEDDLE" }
+  workstream "address" {
+    depends_on = [workstream.before]
+    script     = "echo address >> ran; echo 2 >> f; test -e ok"
+    artifacts  = ["f"]
+  }
+  workstream "last" {
+    depends_on = [workstream.address]
+    script     = "test -e well"
+  }
+}
+`
+
+func newShared(t *testing.T, meddle string) *bench {
+	t.Helper()
+	b := newBench(t, strings.Replace(sharedFile, "MEDDLE", meddle, 1))
+	b.write("f", "1\n")
+	return b
+}
+
+// What a later workstream has on record of a file is no change for an earlier
+// one, nor is its partial work.
+func TestWhatALaterWorkstreamWritesVoidsNothing(t *testing.T) {
+	t.Parallel()
+	b := newShared(t, "true")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("review", "check", "before", "address")
+	b.write("ok", "")
+	b.must(checkpoint.StatusFailed) // its partial work
+	b.wantRan("address")
+	b.write("well", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantRan()
+}
+
+// An edit is one, whether the workstream that writes the file later has not begun,
+// has failed, or is done.
+func TestAnEditOfWhatALaterWorkstreamWritesIsSeen(t *testing.T) {
+	t.Parallel()
+	t.Run("before it has begun", func(t *testing.T) {
+		t.Parallel()
+		b := newShared(t, "test -e go")
+		b.must(checkpoint.StatusFailed)
+		b.wantRan("review", "check", "before")
+		b.write("f", "edited\n")
+		b.must(checkpoint.StatusFailed)
+		b.wantRan("review", "check", "before")
+	})
+	t.Run("after it has failed", func(t *testing.T) {
+		t.Parallel()
+		b := newShared(t, "true")
+		b.must(checkpoint.StatusFailed)
+		b.write("f", "edited\n")
+		b.write("ok", "")
+		b.must(checkpoint.StatusFailed)
+		b.wantRan("review", "check", "before", "address", "review", "check", "address")
+	})
+	t.Run("after it is done", func(t *testing.T) {
+		t.Parallel()
+		b := newShared(t, "true")
+		b.write("ok", "")
+		b.must(checkpoint.StatusFailed)
+		b.wantRan("review", "check", "before", "address")
+		b.write("f", "edited\n")
+		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+		b.wantRan()
+		b.write("f", "edited\n")
+		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+		b.wantRan("review", "check")
+		b.must(checkpoint.StatusFailed)
+		b.wantRan()
+	})
+	t.Run("in the run that is under way", func(t *testing.T) {
+		t.Parallel()
+		b := newShared(t, "echo meddled >> f")
+		e := b.must(checkpoint.StatusPaused)
+		b.wantRan("review", "check", "before")
+		if !strings.Contains(string(e.Pause.Message), "f was changed after check (review) judged it") {
+			t.Errorf("the run says %q", e.Pause.Message)
+		}
+		b.must(checkpoint.StatusFailed)
+		b.wantRan("review", "check", "address")
+	})
+}
+
+// What runs beside a workstream may write what that reads: what it has on record
+// voids nothing either.
+func TestWhatAParallelWorkstreamWritesVoidsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "review" {
+    inputs = ["f*"]
+    script = "echo review >> ran"
+    gate "check" { script = "echo check >> ran" }
+  }
+  workstream "address" {
+    script    = "echo address >> ran; echo 2 > f2; rm f1"
+    artifacts = ["f[0-9]"]
+  }
+}
+phase "two" {
+  workstream "last" { script = "test -e ok" }
+}
+`)
+	b.write("f1", "1")
+	one := func(o *runner.Options) { o.Parallel = 1 }
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRan("review", "check", "address")
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRan()
+	b.write("f1", "edited")
+	b.must(checkpoint.StatusFailed, one)
+	b.wantRan("review", "check")
+}
+
+// A file that both an earlier and a later workstream make is unchanged for what
+// stands between them, as the later one left it.
+func TestWhatALaterWorkstreamMakesOfAnArtifactVoidsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "one" {
+  workstream "make" {
+    script    = "echo make >> ran; echo 1 > f"
+    artifacts = ["f"]
+    gate "check" { script = "echo check >> ran" }
+  }
+}
+phase "two" {
+  workstream "review" {
+    inputs = ["f"]
+    script = "echo review >> ran"
+    gate "approved" { script = "echo approved >> ran" }
+  }
+}
+phase "three" {
+  workstream "address" {
+    script    = "echo address >> ran; echo 2 >> f"
+    artifacts = ["f"]
+  }
+  workstream "last" {
+    depends_on = [workstream.address]
+    script     = "test -e ok"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantRan("make", "check", "review", "approved", "address")
+	b.must(checkpoint.StatusFailed)
+	b.wantRan()
+	b.write("f", "edited\n")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+	b.wantRan("check", "review", "approved")
+}
