@@ -40,7 +40,7 @@ func (s *State) applyOne(seq uint64, at time.Time, e Event) error {
 func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	switch e := e.(type) {
 	case SessionStarted:
-		return s.start(at, e)
+		return s.start(seq, at, e)
 	case SessionResumed:
 		s.resume(at, e)
 	case SessionPaused:
@@ -85,7 +85,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	return nil
 }
 
-func (s *State) start(at time.Time, e SessionStarted) error {
+func (s *State) start(seq uint64, at time.Time, e SessionStarted) error {
 	if s.Seq != 0 {
 		return fmt.Errorf("%w: a session starts only once", ErrFold)
 	}
@@ -107,6 +107,11 @@ func (s *State) start(at time.Time, e SessionStarted) error {
 		Baseline:      e.Baseline,
 		RunningAt:     &at,
 		Checkpoints:   []*CheckpointRef{},
+	}
+	if e.From != nil {
+		if err := s.continueFrom(seq, e); err != nil {
+			return err
+		}
 	}
 	s.reshape(e.Shape)
 	if e.Imported != nil {

@@ -25,7 +25,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamStarted:
 		s.resetWorkstream(w, "", "runs again")
 		w.Status, w.StartedAt, w.EndedAt = Running, &at, nil
-		w.Attempts, w.Digest = e.Attempt, e.Digest
+		w.Attempts, w.Digest, w.Session = e.Attempt, e.Digest, ""
 	case WorkstreamAttemptFailed:
 		w.Error = &e.Error
 	case WorkstreamSucceeded:
@@ -77,7 +77,7 @@ func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamR
 	if e.Work != nil {
 		s.record(w, seq, at, *e.Work)
 	}
-	w.Digest = Digest{}
+	w.Digest, w.Session = Digest{}, ""
 	if e.Digest != nil {
 		w.Digest = *e.Digest
 	}

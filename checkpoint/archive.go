@@ -69,11 +69,42 @@ func (s *Store) place(prd string) (string, error) {
 	if err := s.returnHistory(prd, from); err != nil {
 		return "", err
 	}
+	if err := s.beginNext(prd, from); err != nil {
+		return "", err
+	}
 	to, err := s.resting(prd, from)
 	if err != nil {
 		return "", err
 	}
 	return to, s.move(from, to)
+}
+
+// prepareNext writes the journal of the session that is to follow the current one
+// into its directory. It becomes that of the PRD once the current one is set aside,
+// so that a crash leaves one of the two.
+func (s *Store) prepareNext(prd string, line []byte) error {
+	if err := store.WriteFile(s.fs, filepath.Join(s.prdDir(prd), nextName), line); err != nil {
+		return fmt.Errorf("prepare the next session of %s: %w", prd, err)
+	}
+	return nil
+}
+
+// beginNext begins the session that was prepared in a directory, if one was.
+func (s *Store) beginNext(prd, from string) error {
+	next := filepath.Join(from, nextName)
+	if there, err := s.exists(next); err != nil || !there {
+		return err
+	}
+	return s.move(next, s.journalPath(prd))
+}
+
+// Archiving reports whether a session of a PRD is on its way to where it is
+// archived: the next holder of the lock brings it there.
+func (s *Store) Archiving(prd string) (bool, error) {
+	if err := s.checkID(prd); err != nil {
+		return false, err
+	}
+	return s.exists(s.archivingPath(prd))
 }
 
 // returnHistory moves the history of a PRD out of a directory that goes

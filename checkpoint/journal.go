@@ -59,18 +59,23 @@ func (t *tail) next(r store.Record) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
+	first := t.lines == 0 && t.seq == 0
 	switch {
 	case t.lines == 0 && f.state: // compacted: the chain goes on from what is gone
 	case f.state:
 		return Commit{}, fmt.Errorf("%w: a state that is not the first line", ErrLine)
-	case f.seq != t.seq+1:
+	case !first && f.seq != t.seq+1:
 		return Commit{}, fmt.Errorf("%w: commit %d follows commit %d", ErrLine, f.seq, t.seq)
 	case f.prev != t.sum:
 		return Commit{}, fmt.Errorf("%w: it does not continue the line before it", ErrLine)
 	}
 	c, err := f.commit()
-	if err == nil && c.State != nil && c.State.Seq != c.Seq {
+	switch {
+	case err != nil:
+	case c.State != nil && c.State.Seq != c.Seq:
 		err = fmt.Errorf("%w: a state of another commit", ErrLine)
+	case c.State == nil && first && c.Seq != c.firstSeq():
+		err = fmt.Errorf("%w: commit %d is not the first one of its session", ErrLine, c.Seq)
 	}
 	return c, err
 }

@@ -24,6 +24,7 @@ const (
 	runDir         = "run"
 	inboxDir       = "inbox"
 	journalName    = "journal.jsonl"
+	nextName       = "next.jsonl"
 	manifestName   = "manifest.json"
 	latestName     = "latest"
 	archivingExt   = ".archiving"
@@ -62,6 +63,12 @@ func (s *Store) LogsDir(prd string) string { return filepath.Join(s.prdDir(prd),
 // a hook.
 func (s *Store) LogPath(prd, name string, attempt int) string {
 	return filepath.Join(s.LogsDir(prd), fmt.Sprintf("%s.%d.log", encodeName(name), attempt))
+}
+
+// HistoryLogPath is LogPath for a complete session in the history of a PRD.
+func (s *Store) HistoryLogPath(prd, session, name string, attempt int) string {
+	log := filepath.Base(s.LogPath(prd, name, attempt))
+	return filepath.Join(s.historyPath(prd), encodeName(session), logsDir, log)
 }
 
 // OutputPath returns a path for what an attempt reports. Its directory exists

@@ -258,7 +258,7 @@ func (s *Store) clean(prd string) error {
 	}{
 		{s.dir, func(name string) bool { return store.IsTempOf(name, document) }},
 		{filepath.Dir(refs), func(name string) bool { return store.IsTempOf(name, filepath.Base(refs)) }},
-		{s.prdDir(prd), store.IsTemp},
+		{s.prdDir(prd), func(name string) bool { return store.IsTemp(name) || name == nextName }},
 		{filepath.Join(s.prdDir(prd), checkpointsDir), store.IsTemp},
 		{filepath.Join(s.prdDir(prd), runDir), func(string) bool { return true }},
 	}

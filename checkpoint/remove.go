@@ -213,7 +213,7 @@ func (x *Session) Archive(ctx context.Context, by Actor, reason string) (string,
 	case x.State().Rollback != nil:
 		return "", fmt.Errorf("archive %s: %w", x.prd, unfinished(x.State()))
 	case x.State().Status == StatusComplete:
-		return x.retire(ctx)
+		return x.retire(ctx, nil)
 	}
 	return x.Abandon(SessionAbandoned{By: by, Reason: Text(reason)})
 }

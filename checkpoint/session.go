@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint/retention"
@@ -104,16 +105,9 @@ func (x *Session) Unclean() bool { return x.unclean }
 func (x *Session) Durable() uint64 { return x.acked }
 
 // Start begins a new session, and archives the one that was there. It is
-// durable when Start returns.
+// durable when Start returns; a crash leaves one of the two.
 func (x *Session) Start(e SessionStarted) error {
 	if err := x.owns(); err != nil {
-		return err
-	}
-	if x.live != nil {
-		if err := x.setAside(); err != nil {
-			return err
-		}
-	} else if err := x.keepImported(); err != nil {
 		return err
 	}
 	if e.FormatVersion == "" {
@@ -122,7 +116,10 @@ func (x *Session) Start(e SessionStarted) error {
 	if e.PRD == "" {
 		e.PRD = x.prd
 	}
-	c := Commit{Seq: 1, Time: x.store.now(), Events: []Event{e}, Prev: genesis}
+	if e.From != nil {
+		e.From = e.From.withoutHistory()
+	}
+	c := Commit{Seq: e.firstSeq(), Time: x.store.now(), Events: []Event{e}, Prev: genesis}
 	f := newOwnersFold()
 	if err := f.apply(c); err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
@@ -134,9 +131,8 @@ func (x *Session) Start(e SessionStarted) error {
 	if err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
 	}
-	if err := x.writer.log.Replace(join(noRecords, [][]byte{line})); err != nil {
-		x.bad = &PoisonedError{Err: err}
-		return x.bad
+	if err := x.write(slices.Clone(line)); err != nil {
+		return err
 	}
 	x.begin(f, c.Seq, c.Sum)
 	x.runs = true
@@ -145,14 +141,26 @@ func (x *Session) Start(e SessionStarted) error {
 	return nil
 }
 
-// setAside archives the current session and makes room for another one.
-func (x *Session) setAside() error {
-	_, err := x.retire(context.Background())
-	return err
+// write makes the first line of a session the journal, and archives the session
+// that was there.
+func (x *Session) write(line []byte) error {
+	if x.live != nil {
+		_, err := x.retire(context.Background(), line)
+		return err
+	}
+	if err := x.keepImported(); err != nil {
+		return err
+	}
+	if err := x.writer.log.Replace(join(noRecords, [][]byte{line})); err != nil {
+		x.bad = &PoisonedError{Err: err}
+		return x.bad
+	}
+	return nil
 }
 
-// retire archives the current session and returns where it lies.
-func (x *Session) retire(ctx context.Context) (string, error) {
+// retire archives the current session and returns where it lies. next is the first
+// line of the session that follows it, nil for none.
+func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	if _, err := x.Drain(ctx); err != nil {
 		return "", err
 	}
@@ -162,6 +170,12 @@ func (x *Session) retire(ctx context.Context) (string, error) {
 	if err := x.writer.close(); err != nil {
 		x.bad = &PoisonedError{Err: err}
 		return "", x.bad
+	}
+	if next != nil {
+		if err := x.store.prepareNext(x.prd, next); err != nil {
+			x.bad = &PoisonedError{Err: err}
+			return "", x.bad
+		}
 	}
 	to, err := x.store.archive(x.prd)
 	if err == nil {
@@ -193,7 +207,7 @@ func (x *Session) Abandon(e SessionAbandoned) (string, error) {
 		return "", fmt.Errorf("abandon %s: %w", x.prd, ErrNoSession)
 	}
 	x.Add(e)
-	return x.retire(context.Background())
+	return x.retire(context.Background(), nil)
 }
 
 // Close makes everything durable, writes what is derived from it, and lets go

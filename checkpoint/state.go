@@ -51,6 +51,7 @@ type State struct {
 	Status        Status        `json:"status"`
 	Abandoned     bool          `json:"abandoned,omitempty"`
 	CreatedAt     time.Time     `json:"created_at"`
+	BeganFrom     *Predecessor  `json:"began_from,omitempty"` // the complete session whose records it began with
 	UpdatedAt     time.Time     `json:"updated_at"`
 	Pipeline      FileRef       `json:"pipeline"`
 	Document      *FileRef      `json:"document,omitempty"`
@@ -124,6 +125,7 @@ type Workstream struct {
 	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
+	Session    string          `json:"session,omitempty"` // the earlier session that this is the record of, "" where it is of this one
 	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
 	SameAs     string          `json:"same_as,omitempty"` // the workstream, gone from the pipeline, that it was taken for
 	Gates      []*Gate         `json:"gates,omitempty"`
@@ -160,6 +162,7 @@ type Gate struct {
 	Review     bool       `json:"review,omitempty"`   // passed, but not yet reviewed
 	Reviewed   string     `json:"reviewed,omitempty"` // what it had judged when a person last looked at it
 	Reason     Text       `json:"reason,omitempty"`   // why it is skipped or pending again
+	Session    string     `json:"session,omitempty"`  // the earlier session that reached this verdict, "" where it is of this one
 
 	workstream *Workstream // nil for a phase's own
 	phase      *Phase

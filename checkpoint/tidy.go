@@ -79,7 +79,7 @@ func (x *Session) complete(ctx context.Context, t *TidyResult) (emptied bool, er
 	case DeleteOnComplete:
 		return x.empty(ctx, t)
 	case ArchiveOnComplete:
-		t.Archived, err = x.retire(ctx)
+		t.Archived, err = x.retire(ctx, nil)
 		t.Pruned.Checkpoints, t.Pruned.Lost = nil, nil // they went with it
 	case KeepOnComplete:
 	}

@@ -49,6 +49,8 @@ func (t *tracker) before(s *State, e Event) {
 // folded into the state.
 func (t *tracker) observe(s *State, e Event) {
 	switch e := e.(type) {
+	case SessionStarted:
+		t.adopt(s)
 	case RollbackCompleted:
 		if e.State != nil {
 			t.rebase(s)

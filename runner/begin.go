@@ -15,13 +15,16 @@ import (
 
 // begin starts or resumes the session, and tells the views once that is durable.
 func (l *loop) begin(plan *Plan) error {
-	previous := l.previous()
+	previous, predecessor := l.previous(), l.o.predecessor(l.x.State())
 	uncaptured := previous != nil && unwrittenThen(previous)
 	unseen := endedUnseen(previous)
 	var before []checkpoint.Commit
 	if previous == nil {
-		if err := l.start(); err != nil {
+		if err := l.start(predecessor); err != nil {
 			return err
+		}
+		if predecessor != nil {
+			l.takeBackPlanned(plan)
 		}
 	} else {
 		var err error
@@ -35,7 +38,7 @@ func (l *loop) begin(plan *Plan) error {
 	l.pl.choose.leave(l.p, plan)
 	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
 	beginning := Beginning{
-		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || l.o.Imported != nil, Plan: plan, Parallel: l.o.Parallel,
+		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || predecessor != nil || l.o.Imported != nil, Plan: plan, Parallel: l.o.Parallel,
 	}
 	commits, err := l.x.Drain(l.ctx)
 	if err != nil {
@@ -60,6 +63,9 @@ func (l *loop) begin(plan *Plan) error {
 			l.readGit()
 		}
 		l.checkpoint(checkpoint.TriggerStart, "")
+		if predecessor != nil {
+			return l.restoreCarried(plan)
+		}
 	case l.conflictEnded():
 		l.endConflict()
 	default:
@@ -89,6 +95,44 @@ func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
 	}
 	l.x.Add(restored...)
 	return kept, nil
+}
+
+// restoreCarried restores artifacts in a session that has begun from a complete
+// one. The checkpoint of its start holds the files as they were found.
+func (l *loop) restoreCarried(plan *Plan) error {
+	l.settle()
+	if l.fatal != nil || l.status != running {
+		return l.fatal
+	}
+	kept, err := l.keepOverwritten(plan)
+	var restored []checkpoint.Event
+	if err == nil {
+		restored, err = l.restorePlanned(plan)
+	}
+	if err != nil {
+		err = l.refused(fmt.Errorf("go on after the complete session: %w", err))
+		l.showEnd()
+		return err
+	}
+	l.tellOverwritten()
+	for _, c := range kept {
+		l.durable(c)
+	}
+	l.add(nil, restored...)
+	if l.conflictEnded() {
+		l.endConflict()
+	}
+	l.settle()
+	return l.fatal
+}
+
+// showEnd has the views end with a run that could not go on.
+func (l *loop) showEnd() {
+	st := l.x.State()
+	e := Ending{Status: st.Status, Error: st.Error, Pause: st.Pause, Signal: l.cause.signal, Duration: l.o.Now().Sub(l.began)}
+	for _, v := range l.o.Views {
+		v.End(e)
+	}
 }
 
 // captureFound captures the workspace as a resumed run finds it, before anything
@@ -184,7 +228,7 @@ func (l *loop) refused(err error) error {
 	return err
 }
 
-func (l *loop) start() error {
+func (l *loop) start(predecessor *checkpoint.State) error {
 	e := checkpoint.SessionStarted{
 		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
 		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p), Sensitive: sensitive(l.p),
@@ -195,6 +239,9 @@ func (l *loop) start() error {
 		return fmt.Errorf("start the session: %w", err)
 	}
 	e.Baseline = baseline
+	if predecessor != nil {
+		e.From = predecessor.CarryOver()
+	}
 	l.ran = l.o.Now()
 	if err := l.x.Start(e); err != nil {
 		return fmt.Errorf("start the session: %w", err)
@@ -263,6 +310,11 @@ func (l *loop) resume(plan *Plan) {
 	l.ran = l.o.Now()
 	l.x.Add(e)
 	l.endKilled()
+	l.takeBackPlanned(plan)
+}
+
+// takeBackPlanned records what the plan takes back.
+func (l *loop) takeBackPlanned(plan *Plan) {
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
 			l.takeBack(s)

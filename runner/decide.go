@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
@@ -171,7 +172,20 @@ func decideDone(s subject, step Step) Step {
 	if s.record.Adopted != "" {
 		return step.with(Reuse, "%s, and nothing changed since", howDone(s.record))
 	}
-	return step.with(Reuse, "nothing changed since it completed")
+	return step.with(Reuse, "nothing changed since it completed%s", inSession(s.record.Session, s.record.EndedAt))
+}
+
+// inSession says of a record that was carried over which session it is from, ""
+// where it is of this one.
+func inSession(session string, at *time.Time) string {
+	if session == "" {
+		return ""
+	}
+	text := " in session " + checkpoint.ShortSession(session)
+	if at != nil {
+		text += " of " + at.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return text
 }
 
 // howDone says how it is known that work is done.
@@ -353,7 +367,7 @@ func decidePassed(s gateSubject, step Step) Step {
 	if step.Review = s.review; s.review {
 		return step.with(Reuse, "passed, and the build stops for its review")
 	}
-	return step.with(Reuse, "passed, and nothing changed since")
+	return step.with(Reuse, "passed%s, and nothing changed since", inSession(s.record.Session, s.record.At))
 }
 
 // owners sorts what a gate judges into what keeps it from being judged at

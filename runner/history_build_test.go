@@ -20,7 +20,8 @@ import (
 func (p *play) build(a act) error {
 	m := p.m
 	p.builds++
-	resumed := m.session && !a.Fresh && (m.status != checkpoint.StatusComplete || a.Select.From != "" || len(a.Select.Only)+len(a.Select.Invalidate) > 0)
+	resumed := m.session && !a.Fresh
+	another := !resumed || m.status == checkpoint.StatusComplete // a session begins, with the records of a complete one where it is there
 	before := m.clone()
 	if !resumed {
 		m.begin()
@@ -57,7 +58,7 @@ func (p *play) build(a act) error {
 		return err
 	}
 	if dead {
-		return p.buried(resumed)
+		return p.buried(another)
 	}
 	return p.concluded(ending)
 }
@@ -230,7 +231,7 @@ func (p *play) lostStarts() error {
 }
 
 // buried goes on after the death of a process.
-func (p *play) buried(resumed bool) error {
+func (p *play) buried(another bool) error {
 	m := p.m
 	if err := p.unrecorded(func(name string) bool { return m.work(name).Effect == "once" }); err != nil {
 		return err
@@ -243,7 +244,7 @@ func (p *play) buried(resumed bool) error {
 	}
 	m.run = nil
 	m.tree = p.tree()
-	if _, err := p.store.Load("PRD-001"); !resumed && errors.Is(err, checkpoint.ErrNoSession) {
+	if _, err := p.store.Load("PRD-001"); another && errors.Is(err, checkpoint.ErrNoSession) {
 		m.begin() // it died between two sessions
 	}
 	return p.same(m.tree)

@@ -21,7 +21,9 @@ func (m *model) apply(e checkpoint.Event) error {
 	var err error
 	switch e := e.(type) {
 	case checkpoint.SessionStarted:
-		m.begin()
+		if e.From == nil {
+			m.begin()
+		}
 		m.session, m.status = true, checkpoint.StatusInitialized
 	case checkpoint.SessionResumed:
 		m.status = checkpoint.StatusInProgress

@@ -111,7 +111,7 @@ func newWorld(t *rapid.T) *world {
 	return w
 }
 
-// forget begins with another session.
+// forget begins without a session.
 func (w *world) forget() {
 	w.points, w.valid, w.meddled, w.made, w.results = map[string]*point{}, map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]string{}
 	w.input, w.starts, w.last = map[string]string{}, map[string]int{}, nil

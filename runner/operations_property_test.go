@@ -55,8 +55,7 @@ func (w *world) build() {
 	}
 	was := w.state()
 	if was != nil && was.Status == checkpoint.StatusComplete {
-		w.forget() // a new session begins
-		was = nil
+		w.points, w.valid, w.last = map[string]*point{}, map[string]bool{}, nil // a new session begins with its records
 	}
 	conflict := rapid.SampledFrom([]runner.OnConflict{runner.ConflictKeep, runner.ConflictRestore}).Draw(rt, "on conflict")
 	atStart := w.tree()

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"slices"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -38,62 +37,35 @@ const PlanFormat = "1.0"
 // Plan is what a run would do, and why. It is made by a pure function of
 // pipeline, state and facts, and is plain data.
 type Plan struct {
-	FormatVersion string            `json:"format_version"`
-	PRD           string            `json:"prd"`
-	Title         string            `json:"title"`
-	Session       string            `json:"session,omitempty"` // of the state it goes on from, "" for a first run
-	Seq           uint64            `json:"seq"`               // of that state
-	Status        string            `json:"status,omitempty"`  // of that state
-	MadeAt        time.Time         `json:"made_at"`
-	Pipeline      string            `json:"pipeline_digest"`
-	ResumeFrom    int               `json:"resume_from,omitempty"` // number of the first phase with something to do
-	Phases        []PlanPhase       `json:"phases"`
-	Warnings      []checkpoint.Text `json:"warnings"`
-	Stale         []Stale           `json:"stale"`              // what the session was about has changed
-	Conflicts     []Conflict        `json:"conflicts"`          // artifacts that someone edited
-	Refused       checkpoint.Text   `json:"refused,omitempty"`  // why a build refuses it, where nobody can be asked
-	Moved         []Moved           `json:"moved"`              // files that changed since the last run ended
-	Selection     Selection         `json:"selection,omitzero"` // what was chosen to run again, or only
-	OnConflict    OnConflict        `json:"on_conflict,omitempty"`
-	Facts         string            `json:"facts"` // digest of everything the plan was made from
+	FormatVersion string `json:"format_version"`
+	PRD           string `json:"prd"`
+	Title         string `json:"title"`
+	Session       string `json:"session,omitempty"` // of the state it goes on from, "" for a first run
+	Seq           uint64 `json:"seq"`               // of that state
+	Status        string `json:"status,omitempty"`  // of that state
+	// BeginsFrom is that state's session where it is complete: a run is a new
+	// session that begins with its records.
+	BeginsFrom *checkpoint.Predecessor `json:"begins_from,omitempty"`
+
+	MadeAt     time.Time         `json:"made_at"`
+	Pipeline   string            `json:"pipeline_digest"`
+	ResumeFrom int               `json:"resume_from,omitempty"` // number of the first phase with something to do
+	Phases     []PlanPhase       `json:"phases"`
+	Warnings   []checkpoint.Text `json:"warnings"`
+	Stale      []Stale           `json:"stale"`              // what the session was about has changed
+	Conflicts  []Conflict        `json:"conflicts"`          // artifacts that someone edited
+	Refused    checkpoint.Text   `json:"refused,omitempty"`  // why a build refuses it, where nobody can be asked
+	Moved      []Moved           `json:"moved"`              // files that changed since the last run ended
+	Selection  Selection         `json:"selection,omitzero"` // what was chosen to run again, or only
+	OnConflict OnConflict        `json:"on_conflict,omitempty"`
+	Facts      string            `json:"facts"` // digest of everything the plan was made from
+
+	idle bool
 }
 
-// Nothing is the plan of leaving a complete session as it is, whatever has changed
-// since: nothing of it is looked at, and nothing runs. What is on record of it is
-// what each step is.
-func (p *Plan) Nothing(st *checkpoint.State) *Plan {
-	nothing := *p
-	nothing.Refused = ""
-	nothing.ResumeFrom, nothing.Phases, nothing.Stale, nothing.Conflicts = 0, slices.Clone(p.Phases), []Stale{}, []Conflict{}
-	for i := range nothing.Phases {
-		phase := &nothing.Phases[i]
-		phase.Steps = slices.Clone(phase.Steps)
-		for k, s := range phase.Steps {
-			phase.Steps[k] = s.asRecorded(st)
-		}
-	}
-	return &nothing
-}
-
-// asRecorded is a step of a complete session that is left as it is.
-func (s Step) asRecorded(st *checkpoint.State) Step {
-	left := Step{Kind: s.Kind, Name: s.Name, Title: s.Title}
-	status := checkpoint.Pending
-	if w := st.Workstream(s.Name); s.Kind == WorkstreamStep && w != nil {
-		status = w.Status
-	}
-	if g := st.Gate(s.Name); s.Kind == GateStep && g != nil {
-		status = g.Status
-	}
-	switch status {
-	case checkpoint.Completed, checkpoint.Passed:
-		return left.with(Reuse, "the session is complete")
-	case checkpoint.Skipped:
-		return left.with(Skipped, "it was skipped, and the session is complete")
-	default:
-		return left.with(Skipped, "the pipeline has it since the session was complete")
-	}
-}
+// Idle reports whether a run would do nothing: everything is proved for what is
+// there now, or is skipped and on record as that.
+func (p *Plan) Idle() bool { return p.idle }
 
 // PlanPhase is a phase of a plan.
 type PlanPhase struct {

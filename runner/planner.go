@@ -193,6 +193,9 @@ func (pl *planner) plan(now time.Time) *Plan {
 		Warnings: []checkpoint.Text{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
 		Selection: pl.choose.selection, OnConflict: pl.choice,
 	}
+	if pl.st.Status == checkpoint.StatusComplete {
+		plan.BeginsFrom = &checkpoint.Predecessor{Session: pl.st.Session, Seq: pl.st.Seq, At: pl.st.UpdatedAt}
+	}
 	for _, phase := range pl.p.Phases {
 		pp := PlanPhase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
 		enabled := pl.enabledPhase(phase)
@@ -225,6 +228,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 	}
 	pl.stale(plan)
 	pl.branchGone(plan)
+	plan.idle = pl.idle(plan)
 	plan.Refused = pl.refused(plan.Conflicts)
 	if len(pl.facts.linksOut) > 0 {
 		plan.Warnings = append(plan.Warnings, checkpoint.Text(leadsOut(pl.facts.linksOut)))
@@ -396,9 +400,34 @@ func (pl *planner) stale(plan *Plan) {
 
 // branchGone adds the branch of the session's last run where that was deleted.
 func (pl *planner) branchGone(plan *Plan) {
-	if pl.facts.BranchGone {
+	if pl.facts.BranchGone && plan.BeginsFrom == nil { // a new session records the branch that there is now
 		plan.Stale = append(plan.Stale, Stale{What: "git branch", Path: pl.st.Git.Branch, Old: pl.st.Git.Commit, Gone: true})
 	}
+}
+
+// idle reports whether a run of the plan would find nothing to do.
+func (pl *planner) idle(plan *Plan) bool {
+	if len(plan.Stale)+len(plan.Conflicts) > 0 {
+		return false
+	}
+	for _, phase := range plan.Phases {
+		for i := range phase.Steps {
+			if s := &phase.Steps[i]; s.active() || len(s.Restores) > 0 || s.Decision == Skipped && !pl.skippedBefore(s) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// skippedBefore reports whether a step is on record as skipped.
+func (pl *planner) skippedBefore(s *Step) bool {
+	if s.Kind == GateStep {
+		g := pl.began.Gate(s.Name)
+		return g != nil && g.Status == checkpoint.Skipped
+	}
+	w := pl.began.Workstream(s.Name)
+	return w != nil && w.Status == checkpoint.Skipped
 }
 
 // active reports whether the step has something to do, or the build stops at it.

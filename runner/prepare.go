@@ -78,20 +78,48 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 
 // basis is the state that the plan is made against, nil when there is none.
 func (l *loop) basis() (*checkpoint.State, error) {
-	if st := l.previous(); st != nil || l.o.Imported == nil {
-		return st, nil
-	}
-	return FromDocument(l.p, l.o.Imported, l.o.Now())
+	return l.o.basis(l.x.State())
 }
 
-// previous is the state that the run goes on from, nil when it begins anew. A
-// complete session is gone on with only to run a part of it again.
-func (l *loop) previous() *checkpoint.State {
-	st := l.x.State()
-	if st == nil || l.o.Fresh || st.Abandoned || st.Status == checkpoint.StatusComplete && l.o.Select.empty() {
-		return nil
+// basis is the state that a plan is made against, given that of the current
+// session, nil for none: that session's, while it is not complete; else the
+// records that a new session begins with. It is nil where that begins with none.
+func (o Options) basis(st *checkpoint.State) (*checkpoint.State, error) {
+	switch predecessor := o.predecessor(st); {
+	case o.resumes(st):
+		return st, nil
+	case predecessor != nil:
+		return predecessor.CarryOver(), nil
+	case !o.Fresh && o.Imported != nil:
+		return FromDocument(o.Pipeline, o.Imported, o.Now())
 	}
-	return st
+	return nil, nil //nolint:nilnil // documented above
+}
+
+// resumes reports whether a run goes on with the current session.
+func (o Options) resumes(st *checkpoint.State) bool {
+	return st != nil && !o.Fresh && !st.Abandoned && st.Status != checkpoint.StatusComplete
+}
+
+// predecessor is the complete session that a new one begins from, nil where
+// there is none.
+func (o Options) predecessor(st *checkpoint.State) *checkpoint.State {
+	switch {
+	case o.Fresh, st != nil && (st.Abandoned || st.Status != checkpoint.StatusComplete):
+		return nil
+	case st != nil:
+		return st
+	}
+	return o.Predecessor
+}
+
+// previous is the state of the session that the run goes on with, nil where it
+// begins a new one.
+func (l *loop) previous() *checkpoint.State {
+	if st := l.x.State(); l.o.resumes(st) {
+		return st
+	}
+	return nil
 }
 
 func (l *loop) decideAll(st *checkpoint.State, c *chosen) *Plan {

@@ -24,13 +24,8 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error
 		return nil, err
 	}
 	defer done()
-	if o.Fresh {
-		st = nil
-	}
-	if st == nil && o.Imported != nil {
-		if st, err = FromDocument(o.Pipeline, o.Imported, o.Now()); err != nil {
-			return nil, err
-		}
+	if st, err = o.basis(st); err != nil {
+		return nil, err
 	}
 	c, err := choose(o.Pipeline, st, o.Select)
 	if err != nil {

@@ -51,6 +51,7 @@ type Options struct {
 
 	Fresh             bool                 // begin a new session, whatever the state is
 	Imported          *checkpoint.Document // begin from a hand-written document
+	Predecessor       *checkpoint.State    // begin from this complete session, which was archived; without it, from Session's if that is complete
 	Parallel          int                  // at most this many processes at once; 0: number of CPUs
 	KeepGoing         bool
 	PauseAtGates      bool // stop for review after every gate

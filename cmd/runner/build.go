@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,9 +42,13 @@ func newBuildCommand(env *environment) *cobra.Command {
 done; with --resume a later build goes on from exactly what is on record.
 
 Where a session is unfinished, one of --resume and --fresh is needed; on a
-terminal the choice is offered. --resume=auto is for CI: it starts, goes on, or
-succeeds at once if the session is complete. --resume=CHECKPOINT rolls back to a
-checkpoint first, as "checkpoint rollback" does.`,
+terminal the choice is offered. After a complete session --resume begins a new
+one with its results, and does what is not proved for what is there now: what
+changed, and what depends on it. Where nothing is to do it exits 6.
+
+--resume=auto is for CI: it starts, goes on, or succeeds at once if everything
+is proved. --resume=CHECKPOINT rolls back to a checkpoint first, as "checkpoint
+rollback" does. Without them, a build after a complete session does all again.`,
 		Example: `  runner build PRD-009
   runner build PRD-009 --resume
   runner build PRD-009 --resume --invalidate WS2`,
@@ -51,6 +56,9 @@ checkpoint first, as "checkpoint rollback" does.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
 			o.pipeline.name(env, first(args))
+			if err := refuseBesidePlan(cmd, o); err != nil {
+				return err
+			}
 			return runBuild(cmd.Context(), env, o)
 		},
 	}
@@ -66,7 +74,6 @@ checkpoint first, as "checkpoint rollback" does.`,
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show the plan, and change nothing")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show starts and every checkpoint too")
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
-	cmd.MarkFlagsMutuallyExclusive("plan", "fresh")
 	return cmd
 }
 
@@ -94,9 +101,31 @@ func withoutAuto(resume *string, args []string) []string {
 	return slices.Delete(slices.Clone(args), i, i+1)
 }
 
+// refuseBesidePlan refuses flags that say something which a plan in a file has
+// decided: it is done exactly as it was written.
+func refuseBesidePlan(cmd *cobra.Command, o buildOptions) error {
+	if o.plan == "" {
+		return nil
+	}
+	var given []string
+	for _, name := range []string{"fresh", "from", "only", "invalidate", "on-conflict", "dry-run"} {
+		if cmd.Flags().Changed(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if namesCheckpoint(o.resume) {
+		given = append(given, "--resume="+o.resume)
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	return withHint(usageErrorf("--plan does exactly what the plan in %s says, and can't be given together with %s", o.plan, strings.Join(given, ", ")),
+		fmt.Sprintf("`runner plan %s` takes the choices, and writes another plan with -o", text.ShellWord(cmp.Or(o.pipeline.prd, "PRD"))))
+}
+
 // addResumeFlag adds --resume, which takes no value, auto, or a checkpoint.
 func addResumeFlag(cmd *cobra.Command, resume *string) {
-	cmd.Flags().StringVar(resume, "resume", "", "go on with the unfinished session; auto: start, go on, or succeed if complete; `CHECKPOINT`: go back to it first")
+	cmd.Flags().StringVar(resume, "resume", "", "go on with the session, or after a complete one with what changed; auto: start, go on, or succeed if there is nothing to do; `CHECKPOINT`: go back to it first")
 	cmd.Flags().Lookup("resume").NoOptDefVal = resumeNamed
 }
 
@@ -153,7 +182,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if err := refusePlanFile(env, on, o.plan); err != nil {
 		return err
 	}
-	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, selection: o.selection, given: on.given, command: on.command,
+	s := &starter{env: env, cfg: cfg, store: on.store, files: on.files, person: env.terminal(), prd: p.ID, resume: o.resume, fresh: o.fresh, yes: o.yes, saved: saved, selection: o.selection, given: on.given, command: on.command,
 		looking: func() runner.Options { return on.looking(env) },
 		written: func(d *checkpoint.Document) (*checkpoint.State, error) { return runner.FromDocument(p, d, env.now()) }}
 	if saved != nil && saved.Session != "" && s.resume == "" {
@@ -295,7 +324,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 	shown := b.view()
 	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
-	o.Fresh, o.Imported, o.Saved, o.Select = b.start.fresh, b.start.imported, b.saved, b.options.selection
+	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.fresh, b.start.imported, b.start.after, b.saved, b.options.selection
 	o.PlanFile, o.SimilarProgram = b.env.inWorkspace(b.options.plan), executor.Similar
 	if b.person != nil && b.env.options.output != string(view.JSON) {
 		o.Asker = b.person

@@ -57,17 +57,26 @@ func stateLines(f *checkpoint.CheckpointFile) []string {
 		fmt.Sprintf("Phase: %s (%d of %d)", f.Phase, st.CurrentPhase, len(st.Phases)),
 		fmt.Sprintf("Resumes: %d", st.Resumes),
 	}
+	if from := st.BeganFrom; from != nil {
+		lines = append(lines, fmt.Sprintf("Begun from: session %s, complete since %s", from.Session, from.At.UTC().Format(time.DateTime)))
+	}
 	counts := map[checkpoint.StepStatus]int{}
-	gates := map[checkpoint.StepStatus]int{}
+	gates, reused := map[checkpoint.StepStatus]int{}, map[string]int{}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
 			counts[w.Status]++
+			if w.Session != "" && w.Status == checkpoint.Completed {
+				reused[checkpoint.ShortSession(w.Session)]++
+			}
 			countGates(gates, w.Gates)
 		}
 		countGates(gates, p.Gates)
 	}
 	for _, status := range slices.Sorted(maps.Keys(counts)) {
 		lines = append(lines, fmt.Sprintf("Workstreams %s: %d", status, counts[status]))
+	}
+	for _, session := range slices.Sorted(maps.Keys(reused)) {
+		lines = append(lines, fmt.Sprintf("Workstreams reused from session %s: %d", session, reused[session]))
 	}
 	for _, status := range slices.Sorted(maps.Keys(gates)) {
 		lines = append(lines, fmt.Sprintf("Gates %s: %d", status, gates[status]))

@@ -118,6 +118,7 @@ func crashOperations() []crashOperation {
 		},
 		{name: "start afresh", args: []string{"--output", "json", "build", "PRD-001", "--fresh"}, code: 1, runs: true, steps: true,
 			prepare: (*crashSite).failedBeforeOnce, again: goOn(1)},
+		{name: "go on after a complete session", args: build, code: 3, runs: true, steps: true, prepare: (*crashSite).completeAndChanged, again: goOn(3)},
 		{name: "archive", args: []string{"checkpoint", "archive", "PRD-001"}, prepare: (*crashSite).failed, again: repeated(0, 2)},
 		{name: "abandon", args: []string{"abandon", "PRD-001", "--yes"}, prepare: (*crashSite).failed, again: repeated(0, 2)},
 		{name: "delete", args: []string{"checkpoint", "delete", "PRD-001", "0", "--yes"}, prepare: (*crashSite).complete, again: repeated(0, 2), steps: true, record: "checkpoints.removed"},
@@ -231,6 +232,16 @@ func (s *crashSite) approved() {
 func (s *crashSite) complete() {
 	s.approved()
 	s.exits([]int{0}, crashBuild...)
+}
+
+// completeAndChanged is a complete session of which one artifact is gone, and whose
+// pipeline has one more workstream now.
+func (s *crashSite) completeAndChanged() {
+	s.complete()
+	s.write("PRD-001.hcl", strings.Replace(crashPipeline, "    gate \"sign-off\"", "    workstream \"added\" { script = \"echo added >> ../ran\" }\n    gate \"sign-off\"", 1))
+	if err := os.Remove(filepath.Join(s.dir, "w", "gen", "made.txt")); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // failedBeforeOnce is a session that can start afresh without a decision.

@@ -39,7 +39,7 @@ func exitCodeTable() []exitCodeMeaning {
 		{exitPaused, "paused: something waits for a person"},
 		{exitLocked, "locked by another runner"},
 		{exitDamaged, "checkpoint damaged, the session cannot be resumed without a decision, or what is needed cannot be read or written"},
-		{exitAlreadyComplete, "already complete (with --resume only)"},
+		{exitAlreadyComplete, "already complete, and nothing to do (with --resume only)"},
 		{exitInterrupted, "interrupted (Ctrl+C)"},
 		{exitQuit, "ended at once (Ctrl+\\)"},
 		{exitTerminated, "terminated (SIGTERM, or SIGHUP when its terminal goes away)"},

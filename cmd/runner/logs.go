@@ -75,8 +75,9 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 type loggedStep struct {
 	label    string // for people
 	log      string
-	attempts int // 0: it has not begun
+	attempts int              // 0: it has not begun
 	gate     *checkpoint.Gate // nil: a workstream
+	sessions []string         // earlier ones in whose directories the logs of attempts may lie
 }
 
 // loggedSteps lists what has a log, in the order of the pipeline: everything,
@@ -86,12 +87,12 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 	addGates := func(owner string, list []*checkpoint.Gate) {
 		for _, g := range list {
 			bare, _, _ := strings.Cut(g.Label, " (")
-			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, g})
+			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, g, earlierSessions(st, g.Session)})
 		}
 	}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
-			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, nil})
+			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, nil, earlierSessions(st, w.Session)})
 			addGates(w.Name, w.Gates)
 		}
 		addGates(p.Name, p.Gates)
@@ -112,6 +113,31 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 		return nil, err
 	}
 	return all[i : i+1], nil
+}
+
+// earlierSessions are those that a record may be from: the one that it names, and
+// the one that the session began from.
+func earlierSessions(st *checkpoint.State, named string) []string {
+	var ids []string
+	if named != "" {
+		ids = append(ids, named)
+	}
+	if st.BeganFrom != nil && st.BeganFrom.Session != named {
+		ids = append(ids, st.BeganFrom.Session)
+	}
+	return ids
+}
+
+// open opens the log of an attempt, also where an earlier session has it.
+func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
+	f, err := runner.OpenLog(p.store.LogPath(p.prd, s.log, attempt))
+	for _, session := range s.sessions {
+		if !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		f, err = runner.OpenLog(p.store.HistoryLogPath(p.prd, session, s.log, attempt))
+	}
+	return f, err
 }
 
 // logPrinter prints logs, with a header before each where there are several.
@@ -135,7 +161,7 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 		if n == 0 {
 			continue
 		}
-		f, err := runner.OpenLog(p.store.LogPath(p.prd, s.log, n))
+		f, err := p.open(s, n)
 		if errors.Is(err, os.ErrNotExist) {
 			if s.gate == nil && n <= s.attempts { // a gate may have had no process: a condition, a metric, an approval
 				absent = append(absent, fmt.Sprintf("attempt %d of %s", n, s.label))

@@ -86,20 +86,15 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	complete := st != nil && st.Status == checkpoint.StatusComplete && !chosen(o.selection)
-	if complete {
-		tellOutdated(ctx, env, options, st, on.given)
-		if o.resume == resumeNamed || o.out != "" {
-			return alreadyComplete(p.ID, on.command(""))
-		}
-		fmt.Fprintf(env.stderr, "%s already complete\n", p.ID)
-	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
 		return buildError(env, st, p.ID, on.command, err)
 	}
-	if complete {
-		plan = plan.Nothing(st)
+	if plan.Idle() && isComplete(st, options) && !chosen(o.selection) {
+		if o.resume == resumeNamed || o.out != "" {
+			return alreadyComplete(p.ID, on.command(""))
+		}
+		fmt.Fprintf(env.stderr, "%s already complete\n", p.ID)
 	}
 	if o.out != "" {
 		if err := writePlan(env.path(o.out), plan); err != nil {
@@ -119,6 +114,17 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		fmt.Fprintf(env.stdout, "\nApply it: %s\n", env.command(on.command("")+" --plan "+text.ShellWord(o.out)))
 	}
 	return nil
+}
+
+// isComplete reports whether what a plan goes on from is complete.
+func isComplete(st *checkpoint.State, o runner.Options) bool {
+	switch {
+	case st != nil:
+		return st.Status == checkpoint.StatusComplete
+	case o.Imported != nil:
+		return o.Imported.Status == checkpoint.StatusComplete
+	}
+	return o.Predecessor != nil
 }
 
 // tellChoices says how to decide about edits on which a build does not begin.
@@ -144,6 +150,11 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	prd := o.Pipeline.ID
 	snap, err := early.load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
+		if resume != "" {
+			if o.Predecessor, err = lastComplete(o.Store, prd); err != nil || o.Predecessor != nil {
+				return nil, err
+			}
+		}
 		if resume == resumeNamed {
 			return nil, nothingToResume(o.Store, prd, on.command(""))
 		}

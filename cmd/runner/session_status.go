@@ -25,6 +25,7 @@ type sessionStatus struct {
 	Seq            uint64                    `json:"seq"`
 	Resumes        int                       `json:"resumes"`
 	CreatedAt      time.Time                 `json:"created_at,omitzero"`
+	BeganFrom      *checkpoint.Predecessor   `json:"began_from,omitempty"` // the complete session whose records it began with
 	UpdatedAt      time.Time                 `json:"updated_at,omitzero"`
 	CurrentPhase   int                       `json:"current_phase"`
 	TotalPhases    int                       `json:"total_phases"`
@@ -192,6 +193,7 @@ func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
 	s.pipeline = string(st.Pipeline.Path)
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
 	s.CreatedAt, s.UpdatedAt, s.CurrentPhase, s.TotalPhases = st.CreatedAt, st.UpdatedAt, st.CurrentPhase, len(st.Phases)
+	s.BeganFrom = st.BeganFrom
 	s.Error, s.Pause, s.Interrupted, s.LastGate = st.Error, st.Pause, st.Interrupted, lastPassed(st)
 	s.Killed = s.Owner == nil && killed(st)
 	s.Phases = resultless(st.Phases)

@@ -28,6 +28,7 @@ type start struct {
 	fresh    bool                 // a new session, whatever there is
 	resume   bool                 // go on with the one there is
 	imported *checkpoint.Document // go on from a document written by hand
+	after    *checkpoint.State    // begin from this complete session, which was archived
 	done     bool                 // nothing to do: complete, or put away
 }
 
@@ -45,6 +46,7 @@ type starter struct {
 	yes    bool
 
 	looking   func() runner.Options // of an engine that only looks
+	saved     *runner.Plan          // of --plan, nil without it
 	selection runner.Selection
 	given     string                    // flags that give the pipeline its variables
 	command   func(flags string) string // that is typed, with more flags
@@ -58,7 +60,20 @@ type starter struct {
 // settle puts the session in order before anything is decided: until then it
 // stands where it is about to leave. It returns how it stands then.
 func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *checkpoint.Snapshot, err error) {
-	if !unsettled(snap) {
+	archiving, err := s.store.Archiving(s.prd)
+	switch {
+	case err != nil:
+		return nil, err
+	case archiving && snap.Owner == nil: // what archived it was killed, and may have prepared another session
+		session, err := s.lockSoon(ctx)
+		if err == nil {
+			err = session.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return readSession(s.store, s.prd)
+	case !unsettled(snap):
 		return snap, nil
 	}
 	if s.finished, err = settle(ctx, s.env, s.cfg, s.store, s.prd, s.files); err != nil {
@@ -108,20 +123,17 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 	case snap.Owner != nil:
 		return start{}, lockedBy(s.prd, *snap.Owner)
 	case snap.State == nil && snap.Document == nil:
-		return s.nothing()
+		return s.nothing(ctx)
 	case snap.State == nil:
 		return s.document(ctx, snap.Document)
 	case snap.State.Status == checkpoint.StatusComplete:
 		if err := s.catchUp(ctx, snap); err != nil {
 			return start{}, err
 		}
-		if s.resume != "" && chosen(s.selection) {
-			return start{resume: true}, nil // a part of it runs again
-		}
 		if s.resume != "" {
-			tellOutdated(ctx, s.env, s.looking(), snap.State, s.given)
+			return s.goOnAfter(ctx, snap.State, start{resume: true})
 		}
-		return s.complete()
+		return start{fresh: true}, s.refuseAgain()
 	case s.fresh:
 		return start{fresh: true}, s.refuseAgain()
 	case s.resume != "":
@@ -131,14 +143,14 @@ func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start,
 }
 
 // nothing decides where there is no session.
-func (s *starter) nothing() (start, error) {
-	if s.resume != "" && !chosen(s.selection) {
-		last, err := lastArchived(s.store, s.prd)
+func (s *starter) nothing(ctx context.Context) (start, error) {
+	if s.resume != "" {
+		last, err := lastComplete(s.store, s.prd)
 		if err != nil {
 			return start{}, err
 		}
-		if last != nil && last.Place == checkpoint.PlaceHistory {
-			return s.complete()
+		if last != nil {
+			return s.goOnAfter(ctx, nil, start{after: last})
 		}
 	}
 	if s.resume != resumeNamed {
@@ -160,6 +172,16 @@ func lastArchived(store *checkpoint.Store, prd string) (*checkpoint.StoredSessio
 		}
 	}
 	return nil, nil
+}
+
+// lastComplete is the complete session of a PRD that was archived, nil where the
+// newest session that was set aside is none.
+func lastComplete(store *checkpoint.Store, prd string) (*checkpoint.State, error) {
+	last, err := lastArchived(store, prd)
+	if err != nil || last == nil || last.Place != checkpoint.PlaceHistory {
+		return nil, err
+	}
+	return last.State, nil
 }
 
 // nothingToResume says what there is instead, with the command that starts a session.
@@ -218,16 +240,26 @@ func (s *starter) skipUnwritten(session *checkpoint.Session, unwritten error) er
 	return nil // it has been told, and the configuration has decided
 }
 
-// complete decides where the session is complete.
-func (s *starter) complete() (start, error) {
-	switch s.resume {
-	case resumeAuto:
+// goOnAfter decides where the last session is complete, and --resume asks to go
+// on: with what is not proved for what is there now, in a new session that begins
+// from it. Where everything is, there is nothing to do.
+func (s *starter) goOnAfter(ctx context.Context, st *checkpoint.State, on start) (start, error) {
+	if s.saved != nil || chosen(s.selection) {
+		return on, nil
+	}
+	o := s.looking()
+	o.Predecessor, o.Imported = on.after, on.imported
+	plan, err := runner.Preview(ctx, o, st)
+	switch {
+	case err != nil:
+		return start{}, buildError(s.env, st, s.prd, s.command, err)
+	case !plan.Idle():
+		return on, nil
+	case s.resume == resumeAuto:
 		fmt.Fprintf(s.env.stderr, "%s already complete\n", s.prd)
 		return start{done: true}, nil
-	case resumeNamed:
-		return start{}, alreadyComplete(s.prd, s.command(""))
 	}
-	return start{fresh: true}, s.refuseAgain()
+	return start{}, alreadyComplete(s.prd, s.command(""))
 }
 
 // alreadyComplete says that there is nothing to go on with, and nothing to plan.
@@ -260,8 +292,10 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 		return start{}, buildError(s.env, nil, s.prd, s.command, err)
 	}
 	switch {
+	case d.Status == checkpoint.StatusComplete && s.resume != "":
+		return s.goOnAfter(ctx, nil, start{imported: d})
 	case d.Status == checkpoint.StatusComplete:
-		return s.complete()
+		return start{fresh: true}, s.refuseAgain()
 	case s.resume != "":
 		return s.goOnFrom(ctx, d, st)
 	}

@@ -274,6 +274,9 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	add("Status", s.words())
 	if s.Session != "" {
 		add("Session", fmt.Sprintf("%s, begun %s (%s)", s.Session, s.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, s.CreatedAt)))
+		if from := s.BeganFrom; from != nil {
+			add("Begun from", fmt.Sprintf("session %s, complete since %s", from.Session, from.At.UTC().Format(time.DateTime)))
+		}
 		add("Phase", s.phase())
 	}
 	if s.Owner != nil {
@@ -335,6 +338,15 @@ func (s sessionStatus) phase() string {
 	return fmt.Sprintf("%d of %d, %s", s.CurrentPhase, s.TotalPhases, view.Named(p.Name, p.Title))
 }
 
+// statusOf is the status of a workstream, with the earlier session that its record
+// is from, where it is reused.
+func statusOf(w *checkpoint.Workstream) string {
+	if w.Session == "" || w.Status != checkpoint.Completed || w.EndedAt == nil {
+		return string(w.Status)
+	}
+	return fmt.Sprintf("%s, reused from session %s of %s", w.Status, checkpoint.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
+}
+
 func writeWorkstreams(w io.Writer, s sessionStatus) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "PHASE\tWORKSTREAM\tSTATUS\tATTEMPTS\tTIME\tGATES")
@@ -344,7 +356,7 @@ func writeWorkstreams(w io.Writer, s sessionStatus) error {
 			if ws.DurationMS > 0 {
 				took = view.Duration(time.Duration(ws.DurationMS) * time.Millisecond)
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, view.OneLine(view.Named(ws.Name, ws.Title)), ws.Status, ws.Attempts, took, gates(ws.Gates))
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", p.Name, view.OneLine(view.Named(ws.Name, ws.Title)), statusOf(ws), ws.Attempts, took, gates(ws.Gates))
 		}
 		if len(p.Gates) > 0 {
 			fmt.Fprintf(tw, "%s\t\t\t\t\t%s\n", p.Name, gates(p.Gates))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"prdrunner/checkpoint"
 	"prdrunner/runner"
 )
 
@@ -43,7 +44,11 @@ func writeResume(p *page, plan *runner.Plan) {
 }
 
 func resumeTitle(plan *runner.Plan) string {
-	if plan.ResumeFrom == 0 {
+	switch {
+	case plan.BeginsFrom != nil:
+		return fmt.Sprintf("Going on with %s in a new session, which begins from session %s of %s",
+			plan.PRD, checkpoint.ShortSession(plan.Session), plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
+	case plan.ResumeFrom == 0:
 		return "Resuming " + plan.PRD
 	}
 	return fmt.Sprintf("Resuming %s from Phase %d", plan.PRD, plan.ResumeFrom)
