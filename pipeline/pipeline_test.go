@@ -97,6 +97,10 @@ func TestCashier(t *testing.T) {
 		Command:    []string{"sh", "-euc", "make service-player"},
 		Env:        map[string]string{"DATABASE_URL": "postgres://cashier@localhost/cashier"},
 		Definition: inv.Definition,
+		Range:      inv.Range,
+	}
+	if inv.Range.Start.Line != 43 {
+		t.Errorf("its place is %v", inv.Range)
 	}
 	if diff := cmp.Diff(want, inv); diff != "" {
 		t.Error(diff)
