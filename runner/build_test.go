@@ -30,7 +30,7 @@ func TestBuildRunsInOrder(t *testing.T) {
 	b := newBench(t, chain)
 	b.must(checkpoint.StatusComplete)
 	b.wantRan("A", "B", "C")
-	b.must(checkpoint.StatusComplete) // a new session
+	b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.Fresh = true })
 	b.wantRan("A", "B", "C")
 }
 

@@ -235,7 +235,7 @@ phase "one" {
 	b.write("value", "90")
 	b.must(checkpoint.StatusComplete)
 	b.write("value", "80")
-	e := b.must(checkpoint.StatusFailed)
+	e := b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Fresh = true })
 	if want := "coverage dropped from 90 to 80, by more than 5"; string(e.Error.Message) != want {
 		t.Errorf("message %q, want %q", e.Error.Message, want)
 	}
