@@ -91,8 +91,6 @@ type Selection struct {
 	Invalidate []string `json:"invalidate,omitempty"` // workstreams: run again, with their dependents
 }
 
-func (s Selection) empty() bool { return s.From == "" && len(s.Only) == 0 && len(s.Invalidate) == 0 }
-
 // Git reads where the work tree stands.
 type Git interface {
 	// Head returns nil outside a work tree.

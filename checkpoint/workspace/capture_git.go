@@ -30,7 +30,8 @@ func (c *capture) commit(ctx context.Context, ref string) (commit string, err er
 	for range commitTries {
 		commit, err = c.tryCommit(ctx, ref)
 		var exit *ExitError
-		if ctx.Err() != nil || !errors.Is(err, errPruned) && !(errors.As(err, &exit) && exit.Code > 0) {
+		again := errors.Is(err, errPruned) || errors.As(err, &exit) && exit.Code > 0
+		if !again || ctx.Err() != nil {
 			break
 		}
 	}

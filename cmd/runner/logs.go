@@ -211,12 +211,14 @@ func (p *logPrinter) approval(g *checkpoint.Gate) error {
 	if g.Message != "" {
 		fmt.Fprintf(out, "Asked: %s\n", view.OneLine(string(g.Message)))
 	}
-	answer, by := string(g.Status), ""
+	answer, by := "", ""
 	switch g.Status {
 	case checkpoint.Passed:
 		answer = "approved"
 	case checkpoint.Waiting:
 		answer = fmt.Sprintf("waits for an answer: `runner approve %s %s`", p.prd, text.ShellWord(g.Label))
+	default:
+		answer = string(g.Status)
 	}
 	if g.By != nil {
 		by = " by " + g.By.User
