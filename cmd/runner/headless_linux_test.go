@@ -70,7 +70,6 @@ func questions() map[string][]question {
 			{"in place of another session", (*place).failed, "checkpoint import ARCHIVE", 2, "--replace", true},
 			{"in place of another session, with --yes", (*place).failed, "checkpoint import ARCHIVE --yes", 2, "--replace", true},
 			{"in place of another session, with --replace", (*place).failed, "checkpoint import ARCHIVE --replace", 2, "add --yes", true},
-			{"into a directory with other files", func(p *place) {}, "checkpoint import ARCHIVE", 2, "add --yes", true},
 			{"over files that differ", func(p *place) { p.write("notes.txt", "mine\n") }, "checkpoint import ARCHIVE --overwrite", 2, "add --yes", true},
 		},
 		"runner checkpoint prune": {

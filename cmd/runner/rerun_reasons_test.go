@@ -260,8 +260,12 @@ func (d *desk) explainedInText(want redone) {
 	}
 	lines := len(want.planned)
 	if _, list, ok := strings.Cut(d.out, "Again, and why:\n"); ok {
-		list, _, _ = strings.Cut(list, "\n\n")
-		lines -= strings.Count(list, "\n") + 1
+		for line := range strings.Lines(list) {
+			if !strings.HasPrefix(line, "  ") {
+				break
+			}
+			lines--
+		}
 	}
 	if lines != 0 {
 		d.t.Errorf("the run does not list %d reasons:\n%s", len(want.planned), d.out)

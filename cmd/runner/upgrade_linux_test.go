@@ -62,6 +62,7 @@ pipeline "` + prd + `" {
 			t.Fatal(err)
 		}
 		if ended == "complete" {
+			run(t, dir, 0, "build", prd, "--resume") // the pipeline is another one
 			run(t, dir, 6, "build", prd, "--resume")
 			run(t, dir, 0, "build", prd, "--resume=auto")
 		} else {
