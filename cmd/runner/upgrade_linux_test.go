@@ -74,7 +74,7 @@ pipeline "` + prd + `" {
 				t.Errorf("it is not gone on with: %v\n%s", err, out)
 			}
 		}
-		if is := sessionOf(t, dir, prd); is != session {
+		if is := sessionOf(t, dir, prd); (is != session) != (ended == "complete") { // a new one begins from a complete one
 			t.Errorf("it is session %s now, and was %s", is, session)
 		}
 		if n := archived(t, dir); n != 0 {
