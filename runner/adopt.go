@@ -3,8 +3,6 @@ package runner
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -53,7 +51,7 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 		return a, err
 	}
 	defer done()
-	if err := bringBack(ctx, files, a.Work); err != nil {
+	if err := bringBack(ctx, files, restoreID(st, workstream), a.Work); err != nil {
 		return a, err
 	}
 	if err := allThere(ctx, files, ws.Artifacts); err != nil {
@@ -82,7 +80,7 @@ func lastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
 // bringBack restores those artifacts of work, nil for none, that are not there.
 // Where one is neither there nor kept they don't count as recorded: what is
 // there is recorded anew.
-func bringBack(ctx context.Context, w *workspace.Workspace, work *checkpoint.Work) error {
+func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *checkpoint.Work) error {
 	if work == nil {
 		return nil
 	}
@@ -103,5 +101,5 @@ func bringBack(ctx context.Context, w *workspace.Workspace, work *checkpoint.Wor
 		}
 		missing = append(missing, a)
 	}
-	return putBack(ctx, w, uuid.NewString(), missing, func(string, string) bool { return false })
+	return putBack(ctx, w, id, missing, func(string, string) bool { return false })
 }

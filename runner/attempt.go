@@ -54,8 +54,9 @@ func (l *loop) attemptNext(n *node) {
 			}
 		}
 	}
+	id := restoreID(l.x.State(), n.ws.Name)
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		back, left, err := takeBackPartial(within, l.sv.files, partial, mine)
+		back, left, err := takeBackPartial(within, l.sv.files, id, partial, mine)
 		r := performed{failure: &checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error"}}
 		if err == nil {
 			r = l.perform(within, n.ws, task)

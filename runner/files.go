@@ -121,8 +121,18 @@ func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact
 	return nil
 }
 
+// restoreID identifies what is put back for one workstream of a session. It is the same in
+// each run, so that putBack removes the temporary files that a killed run left. A run that
+// restores before anything starts uses the session's id alone.
+func restoreID(st *checkpoint.State, workstream string) string {
+	const enough = 8
+	sum := sha256.Sum256([]byte(workstream))
+	return st.Session + "-" + hex.EncodeToString(sum[:enough])
+}
+
 // putBack restores artifacts as they are on record. What somebody changes
-// meanwhile is an error, and so is what may not be lost.
+// meanwhile is an error, and so is what may not be lost. The id names the temporary
+// files: a call removes those of an earlier one with the same id, which was cut short.
 func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
 	var found, wanted []workspace.Entry
 	for _, a := range recorded {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/bmatcuk/doublestar/v4"
-	"github.com/google/uuid"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -37,7 +36,7 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 		return nil, nil
 	}
 	return events, l.untilSignal(func(ctx context.Context) error {
-		return putBack(ctx, l.sv.files, uuid.NewString(), wanted, l.isKept)
+		return putBack(ctx, l.sv.files, l.x.State().Session, wanted, l.isKept)
 	})
 }
 
@@ -45,8 +44,9 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 func (l *loop) restoreThen(n *node, then func()) {
 	wanted, event := l.recorded(*n.step)
 	n.step.Restores = nil
+	id := restoreID(l.x.State(), n.ws.Name)
 	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := putBack(within, l.sv.files, uuid.NewString(), wanted, l.isKept)
+		err := putBack(within, l.sv.files, id, wanted, l.isKept)
 		return func() {
 			switch {
 			case l.cut():
@@ -130,8 +130,9 @@ func matchesAny(patterns []string, path string) bool {
 
 // takeBackPartial restores those of the artifacts that are partial work and
 // whose bytes are kept, and returns them. What is not as recorded for another
-// reason is somebody's edit, and stays; it returns the digests of that, by path.
-func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, left map[string]string, err error) {
+// reason is somebody's edit, and stays; it returns the digests of that, by path. The id is
+// that of putBack.
+func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, left map[string]string, err error) {
 	left = make(map[string]string)
 	for _, a := range all {
 		now, err := describe(ctx, w, string(a.Path))
@@ -156,7 +157,7 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, all []checkpoi
 	if len(changed) == 0 {
 		return nil, left, nil
 	}
-	if err := putBack(ctx, w, uuid.NewString(), changed, mine); err != nil {
+	if err := putBack(ctx, w, id, changed, mine); err != nil {
 		return nil, nil, err
 	}
 	return changed, left, nil

@@ -30,10 +30,11 @@ func (l *loop) uncertain(n *node) {
 	if err != nil {
 		l.warn(err.Error())
 	}
+	id := restoreID(l.x.State(), n.ws.Name)
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
-			err = bringBack(l.grace, l.sv.files, had)
+			err = bringBack(l.grace, l.sv.files, id, had)
 		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)
