@@ -151,14 +151,15 @@ func (q *quarantine) move(pack, ref string) (kept string, err error) {
 		return "", err
 	}
 	to := filepath.Join(q.git.objectsDir(), "pack", "pack-"+hex.EncodeToString(name))
-	if kept = to + ".keep"; q.write(kept, keepMark+ref+"\n") != nil { // a repository that was never packed may lack the directory
-		err := q.git.fs.Mkdir(filepath.Dir(to), 0o777)
-		if err == nil || errors.Is(err, fs.ErrExist) {
+	kept = to + ".keep"
+	err = q.write(kept, keepMark+ref+"\n")
+	if errors.Is(err, fs.ErrNotExist) { // a repository that was never packed lacks the directory
+		if err = q.git.fs.Mkdir(filepath.Dir(to), 0o777); err == nil || errors.Is(err, fs.ErrExist) {
 			err = q.write(kept, keepMark+ref+"\n")
 		}
-		if err != nil {
-			return "", err
-		}
+	}
+	if err != nil {
+		return "", errors.Join(err, q.removeIfThere(kept))
 	}
 	for _, ext := range []string{".pack", ".idx"} {
 		if err := q.git.fs.Rename(pack+ext, to+ext); err != nil {
@@ -186,6 +187,14 @@ func (q *quarantine) verify(ctx context.Context, ref, commit string, reachable [
 
 // errPruned says that git has removed what a capture needs while it was made.
 var errPruned = errors.New("git has removed it meanwhile")
+
+// removeIfThere removes a file that need not have come to be.
+func (q *quarantine) removeIfThere(path string) error {
+	if err := q.git.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
 // remove removes the quarantine, and all in it.
 func (q *quarantine) remove() error { return removeTree(q.git.fs, q.dir) }
