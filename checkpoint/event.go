@@ -97,6 +97,7 @@ const (
 	PauseCheckpoint PauseReason = "checkpoint" // a checkpoint could not be written
 	PauseRollback   PauseReason = "rollback"   // it stands where a rollback went back to
 	PauseAdopted    PauseReason = "adopted"    // its verdicts are to be given again
+	PauseChosen     PauseReason = "chosen"     // all that --only chose is done, and nobody is waited for
 )
 
 // SessionPaused stops a session until a person acts.

@@ -100,9 +100,9 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return paused(checkpoint.PauseApproval, "waiting for an approval of "+list(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.reviews) > 0:
 		return paused(checkpoint.PauseReview, "stopped for review after "+list(l.cause.reviews), l.cause.reviews), checkpoint.TriggerPause, pipeline.HookPaused
-	case l.cause.excluded: // also where it is on record as complete, from what is not there any more
-		return paused(checkpoint.PauseRequested, "only some workstreams were chosen", nil), checkpoint.TriggerPause, pipeline.HookPaused
-	case l.everythingDone():
+	case l.cause.excluded && l.chosenDone(): // also where it is on record as complete, from what is not there any more
+		return paused(checkpoint.PauseChosen, "only some workstreams were chosen", nil), checkpoint.TriggerPause, noHook
+	case !l.cause.excluded && l.everythingDone():
 		return checkpoint.SessionCompleted{}, checkpoint.TriggerComplete, pipeline.HookComplete
 	case l.cause.requested:
 		return paused(checkpoint.PauseRequested, "a pause was asked for", nil), checkpoint.TriggerPause, pipeline.HookPaused
@@ -154,6 +154,21 @@ func completes(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindSess
 
 func paused(reason checkpoint.PauseReason, message string, gates []string) checkpoint.SessionPaused {
 	return checkpoint.SessionPaused{Reason: reason, Gates: gates, Message: checkpoint.Text(message)}
+}
+
+// noHook is the event of a run that stopped as it was asked to: there are no hooks for it.
+const noHook pipeline.HookEvent = ""
+
+// chosenDone reports whether everything that --only chose, and what it needs, has
+// passed or was skipped.
+func (l *loop) chosenDone() bool {
+	for name := range l.pl.choose.allowed {
+		w := l.x.State().Workstream(name)
+		if w == nil || w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped || !allPassed(w.Gates) {
+			return false
+		}
+	}
+	return true
 }
 
 // everythingDone reads it from the state, and trusts nothing else; what a run

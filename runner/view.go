@@ -44,6 +44,13 @@ type Ending struct {
 	Unwritten bool
 }
 
+// Done reports whether what was asked for is done: the session is complete, or all
+// that Selection.Only chose is done.
+func (e Ending) Done() bool {
+	return e.Status == checkpoint.StatusComplete ||
+		e.Status == checkpoint.StatusPaused && e.Signal == "" && e.Pause != nil && e.Pause.Reason == checkpoint.PauseChosen
+}
+
 // Asker asks a person at a terminal. A nil Asker means that nobody is there,
 // and nothing is ever answered in anybody's place.
 type Asker interface {

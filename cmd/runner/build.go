@@ -48,16 +48,25 @@ changed, and what depends on it. Where nothing is to do it exits 6.
 
 --resume=auto is for CI: it starts, goes on, or succeeds at once if everything
 is proved. --resume=CHECKPOINT rolls back to a checkpoint first, as "checkpoint
-rollback" does. Without them, a build after a complete session does all again.`,
+rollback" does. Without them, a build after a complete session does all again.
+
+--only WORKSTREAM runs that one, again where it is done, and what it needs of
+the rest: the earlier phases, and what it depends on. It goes on with what there
+is as --resume=auto does, so that it can be repeated. Where that has passed it
+exits 0; the session is paused until --resume goes on with the rest.`,
 		Example: `  runner build PRD-009
   runner build PRD-009 --resume
-  runner build PRD-009 --resume --invalidate WS2`,
+  runner build PRD-009 --resume --invalidate WS2
+  runner build PRD-009 --only lint`,
 		Args: resumeArguments(&o.resume),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
 			o.pipeline.name(env, first(args))
 			if err := refuseBesidePlan(cmd, o); err != nil {
 				return err
+			}
+			if !o.fresh {
+				goOnForOnly(&o.resume, o.selection)
 			}
 			return runBuild(cmd.Context(), env, o)
 		},
@@ -88,6 +97,14 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 				fmt.Sprintf("to go back to that checkpoint first: `runner %s %s --resume=%s`", cmd.Name(), args[0], text.ShellWord(args[1])))
 		}
 		return arguments(0, 1)(cmd, args)
+	}
+}
+
+// goOnForOnly has a command with --only go on with what there is, as --resume=auto
+// does, where nothing else was said: what was chosen can be run again and again.
+func goOnForOnly(resume *string, s runner.Selection) {
+	if len(s.Only) > 0 && *resume == "" {
+		*resume = resumeAuto
 	}
 }
 
@@ -132,7 +149,7 @@ func addResumeFlag(cmd *cobra.Command, resume *string) {
 func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.From, "from", "", "run `PHASE` and everything after it again")
-	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM` and what it needs; may be repeated")
+	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM`, again where it is done, and what it needs of the rest; goes on with the session, if there is one; may be repeated")
 	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM` and its dependents again; may be repeated")
 }
 
@@ -251,7 +268,7 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	if err != nil {
 		return buildError(b.env, session.State(), b.pipeline.ID, b.command, err)
 	}
-	if ending.Status == checkpoint.StatusComplete {
+	if ending.Done() {
 		return nil
 	}
 	return &endedError{status: ending.Status, signal: ending.Signal}

@@ -33,7 +33,7 @@ type exitCodeMeaning struct {
 
 func exitCodeTable() []exitCodeMeaning {
 	return []exitCodeMeaning{
-		{exitComplete, "complete, or what was asked for is done"},
+		{exitComplete, "complete, or what was asked for is done, as with --only"},
 		{exitFailed, "a workstream or gate failed"},
 		{exitUsage, "usage, configuration or pipeline invalid, reference not found, declined"},
 		{exitPaused, "paused: something waits for a person"},

@@ -40,6 +40,7 @@ why. It changes nothing and takes no lock.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = withoutAuto(&o.resume, args)
 			o.pipeline.name(env, first(args))
+			goOnForOnly(&o.resume, o.selection)
 			return runPlan(cmd.Context(), env, o)
 		},
 	}

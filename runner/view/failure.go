@@ -88,6 +88,9 @@ func (v *plain) end(e runner.Ending) {
 		if e.Pause != nil {
 			v.page.printf("  %s\n", Waits(*e.Pause))
 		}
+	case e.Done():
+		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+": what was chosen is done"), took)
+		v.page.printf("  %s\n", Waits(*e.Pause))
 	case e.Status == checkpoint.StatusPaused:
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" paused"), took)
 		if e.Pause != nil {
@@ -138,6 +141,8 @@ func Waits(p checkpoint.Pause) string {
 		s = "it was rolled back"
 	case checkpoint.PauseAdopted:
 		s = "it was adopted"
+	case checkpoint.PauseChosen:
+		s = "only some workstreams were chosen"
 	default:
 		s = string(p.Reason)
 	}

@@ -35,7 +35,7 @@ func (v *quiet) Commit(c checkpoint.Commit) {
 
 // End implements runner.View.
 func (v *quiet) End(e runner.Ending) {
-	if e.Status != checkpoint.StatusComplete {
+	if !e.Done() {
 		v.plain.End(e)
 	}
 }
