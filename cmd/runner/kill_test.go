@@ -321,7 +321,14 @@ func buildBinary(t *testing.T, tags ...string) string {
 // copyExample copies an example, without what its runs left behind.
 func copyExample(t *testing.T, name string) string {
 	t.Helper()
-	from, to := filepath.Join("..", "..", "examples", name), filepath.Join(t.TempDir(), name)
+	return copyTree(t, filepath.Join("..", "..", "examples", name), "gen", "build", "out", "dist", "backup")
+}
+
+// copyTree copies a directory to one of the same name, without state and without some of
+// its directories.
+func copyTree(t *testing.T, from string, without ...string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(from))
 	err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -331,7 +338,7 @@ func copyExample(t *testing.T, name string) string {
 			return err
 		}
 		if d.IsDir() {
-			if slices.Contains([]string{".runner", "gen", "build", "out"}, rel) {
+			if rel == ".runner" || slices.Contains(without, rel) {
 				return fs.SkipDir
 			}
 			return os.MkdirAll(filepath.Join(to, rel), 0o755)

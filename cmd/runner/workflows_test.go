@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var workflowKills = flag.Int("workflow.kills", 0, "at how many moments each workflow is killed; 0: 3")
+
+// workflow is a pipeline of a kind that is met in real projects.
+type workflow struct {
+	dir       string   // in testdata/workflows, or in examples
+	prd       string   //
+	makes     []string // directories that it makes, and nobody else
+	changes   []string // files; a line at the end of one changes what depends on it
+	published string   // is only made, or made anew, after an approval
+	edited    string   // an artifact that somebody edits
+	once      string   // a workstream that must not run again, whatever is changed
+}
+
+func workflows() []workflow {
+	return []workflow{
+		{dir: "../../examples/monorepo", prd: "PRD-004", makes: []string{"dist"}, changes: []string{"packages/csv/csv.sh", "packages/lists/lists.sh", "packages/cli/cli.sh", "tools/bundle.sh"}, edited: "dist/chars.sh"},
+		{dir: "../../examples/scatter", prd: "PRD-005", makes: []string{"out"}, changes: []string{"texts/ferry.txt", "texts/tower.txt"}, edited: "out/counts/brook.txt"},
+		{dir: "../../examples/migration", prd: "PRD-006", makes: []string{"build", "backup"}, changes: []string{"migrations/0002_order_totals.sql"}, edited: "build/schema.sql", once: "apply"},
+		{dir: "testdata/workflows/cli", prd: "PRD-101", makes: []string{"out"}, changes: []string{"module.txt", "src/help.txt", "src/root.txt"}, edited: "out/license.txt"},
+		{dir: "testdata/workflows/package", prd: "PRD-102", makes: []string{"dist", "out", "published"}, changes: []string{"types.txt", "package.txt", "src/react.txt"}, published: "published/package.txt", edited: "dist/types.txt"},
+		{dir: "testdata/workflows/genome", prd: "PRD-103", makes: []string{"mapped", "sorted", "calls", "plots"}, changes: []string{"reads/B.txt", "plot.txt", "reference/genome.txt"}, edited: "mapped/A.txt"},
+		{dir: "testdata/workflows/diamond", prd: "PRD-104", makes: []string{"out"}, changes: []string{"in/rates.txt", "in/prices.txt", "in/orders.txt"}, edited: "out/orders.txt"},
+	}
+}
+
+// TestWorkflows takes workflows of real projects through what happens to them: each is
+// killed at moments over all of its run, edited, and gone on with; then a file is
+// changed, and it is gone on with once more. What is made is what an undisturbed run
+// makes, exactly that runs again which make runs again on the same graph, no
+// edit is lost, and nothing is published that was not approved.
+func TestWorkflows(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes half a minute; left out with -short")
+	}
+	if _, err := exec.LookPath("make"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("it compares with make, which is not installed: ", err)
+	}
+	binary := buildBinary(t)
+	kills := *workflowKills
+	if kills == 0 {
+		kills = 3
+	}
+	for _, w := range workflows() {
+		t.Run(filepath.Base(w.dir), func(t *testing.T) {
+			t.Parallel()
+			reference := newWorkflowRun(t, w, binary)
+			shown := reference.complete()
+			undisturbed := reference.made()
+			rebuilt := map[string][]string{}
+			for _, change := range w.changes {
+				rebuilt[change] = w.rebuiltByMake(t, change)
+			}
+			for i := range kills {
+				r := newWorkflowRun(t, w, binary)
+				change := w.changes[i%len(w.changes)]
+				r.killAt(1 + i*shown/kills)
+				edit := r.edit()
+				r.complete()
+				r.keeps(edit)
+				if diff := diffMade(r.made(), undisturbed); diff != "" {
+					t.Fatalf("killed at line %d of %d, what is made differs: %s", 1+i*shown/kills, shown, diff)
+				}
+				r.append(change)
+				r.complete()
+				if got := r.started(); !slices.Equal(got, rebuilt[change]) {
+					t.Fatalf("after a change of %s these ran: %q\nmake runs: %q", change, got, rebuilt[change])
+				}
+			}
+		})
+	}
+}
+
+// rebuiltByMake returns the workstreams that make runs again after a change of a file, but for
+// what must happen once.
+func (w workflow) rebuiltByMake(t *testing.T, change string) []string {
+	t.Helper()
+	dir := copyTree(t, w.dir, w.makes...)
+	makefile, err := filepath.Abs(filepath.Join("testdata", "workflows", filepath.Base(w.dir)+".mk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	run := func() {
+		t.Helper()
+		cmd := exec.Command("make", "-f", makefile, "RAN="+ran)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("make: %v\n%s", err, out)
+		}
+	}
+	run()
+	if err := os.Remove(ran); err != nil {
+		t.Fatal(err)
+	}
+	// A clock that has moved on, in place of a wait: make goes by times.
+	later := time.Now().Add(time.Minute)
+	if err := os.Chtimes(filepath.Join(dir, filepath.FromSlash(change)), later, later); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	data, err := os.ReadFile(ran)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.DeleteFunc(strings.Fields(string(data)), func(name string) bool { return name == w.once })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// workflowRun is a workspace in which a workflow runs.
+type workflowRun struct {
+	workflow
+
+	t           *testing.T
+	binary, dir string
+	approved    bool
+}
+
+func newWorkflowRun(t *testing.T, w workflow, binary string) *workflowRun {
+	t.Helper()
+	return &workflowRun{workflow: w, t: t, binary: binary, dir: copyTree(t, w.dir, w.makes...)}
+}
+
+func (r *workflowRun) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(r.binary, args...)
+	cmd.Dir = r.dir
+	return cmd
+}
+
+// build goes on with the session, and returns its exit code and how many lines it
+// showed.
+func (r *workflowRun) build() (code, lines int) {
+	r.t.Helper()
+	cmd := r.command("--output", "json", "build", r.prd, "--resume=auto", "--on-conflict", "restore")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		r.t.Fatal(err)
+	}
+	if code = cmd.ProcessState.ExitCode(); code != 0 && code != 3 {
+		r.t.Fatalf("the build exits %d\n%s%s", code, out, stderr.Bytes())
+	}
+	return code, bytes.Count(out, []byte("\n"))
+}
+
+// complete goes on with the session until it is complete, and approves what it asks
+// for. It returns how many lines were shown.
+func (r *workflowRun) complete() (lines int) {
+	r.t.Helper()
+	before := r.read(r.published)
+	for range 5 {
+		code, n := r.build()
+		lines += n
+		if code == 0 {
+			return lines
+		}
+		if got := r.read(r.published); got != before {
+			r.t.Fatalf("%s was published before it was approved", r.published)
+		}
+		if out, err := r.command("approve", r.prd).CombinedOutput(); err != nil {
+			r.t.Fatalf("approve: %v\n%s", err, out)
+		}
+	}
+	r.t.Fatal("it pauses for ever")
+	return 0
+}
+
+// killAt kills a build once it has shown so many lines.
+func (r *workflowRun) killAt(line int) {
+	r.t.Helper()
+	cmd := r.command("--output", "json", "build", r.prd, "--resume=auto")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	for n := 0; lines.Scan(); {
+		if n++; n == line {
+			_ = cmd.Process.Kill() // it may have ended
+		}
+	}
+	_ = cmd.Wait() // killed, paused or complete
+}
+
+// edit changes an artifact, and returns what it is then; "" where it is not on record yet.
+func (r *workflowRun) edit() string {
+	r.t.Helper()
+	content := r.read(r.edited)
+	journal := r.read(filepath.ToSlash(filepath.Join(".runner", r.prd, "journal.jsonl")))
+	if content == "" || !strings.Contains(journal, `"path":"`+r.edited+`"`) {
+		return ""
+	}
+	r.append(r.edited)
+	return r.read(r.edited)
+}
+
+// keeps checks that the bytes of an edit are kept, whatever became of the file.
+func (r *workflowRun) keeps(edit string) {
+	r.t.Helper()
+	if edit == "" {
+		return
+	}
+	sum := sha256.Sum256([]byte(edit))
+	name := hex.EncodeToString(sum[:])
+	if r.read(".runner/objects/"+name[:2]+"/"+name[2:]) != edit {
+		r.t.Errorf("the edit of %s is lost", r.edited)
+	}
+}
+
+// append adds a line to a file that changes nothing but the file: a comment, where it
+// has some language.
+func (r *workflowRun) append(name string) {
+	r.t.Helper()
+	line := "changed\n"
+	switch filepath.Ext(name) {
+	case ".sh":
+		line = "# changed\n"
+	case ".sql":
+		line = "-- changed\n"
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, filepath.FromSlash(name)), []byte(r.read(name)+line), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// read returns what a file holds; "" where there is none.
+func (r *workflowRun) read(name string) string {
+	r.t.Helper()
+	data, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && name != "" {
+		r.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// started returns the workstreams that the current session has started.
+func (r *workflowRun) started() (names []string) {
+	r.t.Helper()
+	for _, c := range readJournal(r.t, filepath.Join(r.dir, ".runner", r.prd, "journal.jsonl")) {
+		for _, e := range c.Events {
+			if e.Kind == "workstream.started" {
+				names = append(names, e.Workstream)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// made returns what the workflow has made, but for databases, whose bytes tell how they
+// came about.
+func (r *workflowRun) made() map[string]string {
+	r.t.Helper()
+	made := map[string]string{}
+	for _, dir := range r.makes {
+		err := filepath.WalkDir(filepath.Join(r.dir, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) == ".db" {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			rel, _ := filepath.Rel(r.dir, path) // it lies below
+			made[filepath.ToSlash(rel)] = string(data)
+			return err
+		})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return made
+}
+
+// diffMade names what differs.
+func diffMade(got, want map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			all = append(all, fmt.Sprintf("%s is %.60q, want %.60q", name, got[name], want[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[name]; !ok {
+			all = append(all, name+" should not be there")
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,3 @@
+## package color
+# color_on succeeds where colors are wanted.
+color_on() { [ -n "$(env_or COLOR '')" ]; }

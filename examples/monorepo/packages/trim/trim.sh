@@ -1,0 +1,3 @@
+## package trim
+# trim_both TEXT prints a text without the blanks around it.
+trim_both() { printf '%s\n' "$1" | sed 's/^ *//; s/ *$//'; }
