@@ -31,7 +31,7 @@ func TestExamples(t *testing.T) {
 			{"build PRD-002", 3}, {"build PRD-002 --resume", 3}, {"approve PRD-002 -m checked", 0}, {"build PRD-002 --resume", 0},
 		}, map[string]string{"out/release/NOTES.md": "#"}},
 		{"matrix", []step{{"build PRD-003", 0}, {"status PRD-003", 0}}, map[string]string{"out/report.tsv": "forest"}},
-		{"monorepo", []step{{"build PRD-004", 0}, {"plan PRD-004 --resume", 0}, {"build PRD-004 --resume", 6}}, map[string]string{"dist/cli.sh": "## package chars"}},
+		{"monorepo", []step{{"build PRD-004", 0}, {"build PRD-004 --resume", 6}}, map[string]string{"dist/cli.sh": "## package chars"}},
 		{"scatter", []step{{"build PRD-005", 0}, {"build PRD-005 --resume", 6}}, map[string]string{"out/words.tsv": "mill"}},
 		{"migration", []step{
 			{"build PRD-006", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0}, {"checkpoint rollback PRD-006 4 --yes", 0}, {"build PRD-006 --resume", 0},
