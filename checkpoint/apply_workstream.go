@@ -21,13 +21,15 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	if w == nil {
 		return fmt.Errorf("%w: no workstream %q", ErrFold, name)
 	}
+	w.RetryAt = nil
 	switch e := e.(type) {
 	case WorkstreamStarted:
 		s.resetWorkstream(w, "", "runs again")
 		w.Status, w.StartedAt, w.EndedAt = Running, &at, nil
 		w.Attempts, w.Digest, w.Session = e.Attempt, e.Digest, ""
 	case WorkstreamAttemptFailed:
-		w.Error = &e.Error
+		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
+		w.Error, w.RetryAt = &e.Error, &due
 	case WorkstreamSucceeded:
 		s.record(w, seq, at, e.Work)
 		w.Status = Succeeded

@@ -113,6 +113,7 @@ type Workstream struct {
 	EndedSeq   uint64          `json:"ended_seq,omitempty"` // of the commit that recorded the end of its last attempt without success
 	StartedAt  *time.Time      `json:"started_at,omitempty"`
 	EndedAt    *time.Time      `json:"ended_at,omitempty"`
+	RetryAt    *time.Time      `json:"retry_at,omitempty"`    // when the next attempt is due; nil: none is waited for
 	DurationMS int64           `json:"duration_ms,omitempty"` // of the last successful attempt
 	Digest     Digest          `json:"digest,omitzero"`       // of the last attempt
 	Outputs    map[string]Text `json:"outputs,omitempty"`
@@ -132,6 +133,9 @@ type Workstream struct {
 
 	phase *Phase
 }
+
+// Retries reports whether the workstream runs, and waits for its next attempt.
+func (w *Workstream) Retries() bool { return w.Status == Running && w.RetryAt != nil }
 
 // Adoption is who said of a workstream that it is done.
 type Adoption string

@@ -86,6 +86,7 @@ type loop struct {
 type queued struct {
 	n     *node
 	start func()
+	retry bool // it is an attempt after the first
 }
 
 // continuation is what happens once a commit is durable.

@@ -25,6 +25,7 @@ type node struct {
 	attempt int
 	digest  checkpoint.Digest
 
+	tries  int             // attempts in this run that have ended
 	pauses backoff.BackOff // between its attempts
 	timer  *time.Timer     // while it waits for its next attempt
 	last   *checkpoint.Failure
@@ -45,7 +46,7 @@ func (l *loop) ready(n *node) {
 		return
 	}
 	n.ready = l.o.Now()
-	l.queue = append(l.queue, queued{n, func() { l.consider(n) }})
+	l.queue = append(l.queue, queued{n: n, start: func() { l.consider(n) }})
 }
 
 // end ends a workstream for this run. Its dependents may start, or can't.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,9 +15,14 @@ import (
 // While the run stops for another reason than a failure, an attempt that would
 // be repeated is left for the next run.
 func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
+	n.tries++
 	pause := l.nextPause(n, res)
-	if pause == backoff.Stop || l.status == stopFailure {
+	switch {
+	case pause == backoff.Stop:
 		l.failWorkstream(n, f)
+		return
+	case l.status == stopFailure:
+		l.failWorkstream(n, n.calledOff(f))
 		return
 	}
 	l.add(nil, checkpoint.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds()})
@@ -27,8 +33,25 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 	n.last = &f
 	l.retrying = append(l.retrying, n)
 	n.timer = time.AfterFunc(pause, func() {
-		l.events <- func() { l.queue = append(l.queue, queued{n, func() { l.retry(n) }}) }
+		l.events <- func() { l.enqueueRetry(n) }
 	})
+}
+
+// enqueueRetry has an attempt that is due wait for a slot, behind others like it, and
+// before what has not been started: else it would wait for all of that.
+func (l *loop) enqueueRetry(n *node) {
+	i := slices.IndexFunc(l.queue, func(q queued) bool { return !q.retry })
+	if i < 0 {
+		i = len(l.queue)
+	}
+	l.queue = slices.Insert(l.queue, i, queued{n: n, start: func() { l.retry(n) }, retry: true})
+}
+
+// calledOff is the failure of a workstream that is not tried again, because another
+// one failed, with how many of its attempts it had.
+func (n *node) calledOff(f checkpoint.Failure) checkpoint.Failure {
+	f.Message = checkpoint.Text(shortened(fmt.Sprintf("%d of %d attempts, called off: %s", n.tries, n.ws.Retry.Attempts, f.Message)))
+	return f
 }
 
 // nextPause is how long to wait before the next attempt, or backoff.Stop.
@@ -63,7 +86,7 @@ func (l *loop) cancelRetries() {
 	for _, n := range waiting {
 		n.timer.Stop()
 		if l.status == stopFailure {
-			l.failWorkstream(n, *n.last)
+			l.failWorkstream(n, n.calledOff(*n.last))
 		} else {
 			l.interruptWorkstream(n)
 		}

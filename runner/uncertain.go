@@ -73,7 +73,7 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 		delete(l.facts.conflicts, n.ws.Name) // they were about what an earlier run had made
 		l.keep(n)
 	case n.attempt == 0:
-		l.queue = append(l.queue, queued{n, func() { l.attemptNext(n) }})
+		l.queue = append(l.queue, queued{n: n, start: func() { l.attemptNext(n) }})
 	default:
 		l.failWorkstream(n, *last)
 	}

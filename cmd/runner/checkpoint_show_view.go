@@ -64,7 +64,11 @@ func stateLines(f *checkpoint.CheckpointFile) []string {
 	gates, reused := map[checkpoint.StepStatus]int{}, map[string]int{}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
-			counts[w.Status]++
+			if w.Retries() {
+				counts[checkpoint.Waiting]++
+			} else {
+				counts[w.Status]++
+			}
 			if w.Session != "" && w.Status == checkpoint.Completed {
 				reused[checkpoint.ShortSession(w.Session)]++
 			}

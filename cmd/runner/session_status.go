@@ -32,6 +32,7 @@ type sessionStatus struct {
 	Counts         stepCounts                `json:"workstreams"`
 	Phases         []*checkpoint.Phase       `json:"phases"`
 	Running        []runningStep             `json:"running"`
+	Retrying       []retryingStep            `json:"retrying"`
 	Alive          []aliveProcess            `json:"alive"` // what a runner that was killed has left running
 	Waiting        []waitingGate             `json:"waiting"`
 	Uncertain      []string                  `json:"uncertain"`
@@ -74,6 +75,22 @@ type stepCounts struct {
 type runningStep struct {
 	Name  string     `json:"name"`
 	Since *time.Time `json:"since,omitempty"`
+}
+
+// retryingStep is a workstream that waits for its next attempt. It does not run.
+type retryingStep struct {
+	Name    string          `json:"name"`
+	Attempt int             `json:"attempt"` // that comes next
+	At      time.Time       `json:"at"`      // when it is due
+	Error   checkpoint.Text `json:"error"`   // of the last one
+}
+
+func (r retryingStep) line(now time.Time) string {
+	when := "due"
+	if r.At.After(now) {
+		when = "in " + view.Duration(r.At.Sub(now))
+	}
+	return fmt.Sprintf("%s, attempt %d %s", r.Name, r.Attempt, when)
 }
 
 // aliveProcess is a process on this machine that has outlived its runner.
@@ -171,7 +188,7 @@ func damagedStatus(env *environment, prd string, err error) sessionStatus {
 func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionStatus {
 	s := sessionStatus{
 		FormatVersion: outputFormat, PRD: prd, TornBytes: snap.TornBytes, RescuePath: checkpoint.Text(snap.RescuePath),
-		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Alive: []aliveProcess{}, Waiting: []waitingGate{}, Uncertain: []string{},
+		Phases: []*checkpoint.Phase{}, Running: []runningStep{}, Retrying: []retryingStep{}, Alive: []aliveProcess{}, Waiting: []waitingGate{}, Uncertain: []string{},
 	}
 	if h := snap.Owner; h != nil {
 		s.Owner = &owner{User: h.User, Host: h.Host, PID: h.PID, Since: h.Since}
@@ -243,6 +260,15 @@ func cutOff(st *checkpoint.State) []*checkpoint.Phase {
 
 func (s *sessionStatus) count(w *checkpoint.Workstream) {
 	s.Counts.Total++
+	if w.Retries() {
+		next := retryingStep{Name: w.Name, Attempt: w.Attempts + 1, At: *w.RetryAt}
+		if w.Error != nil {
+			next.Error = w.Error.Message
+		}
+		s.Retrying = append(s.Retrying, next)
+		w.Status = checkpoint.Waiting // of this status's own copy
+		return
+	}
 	switch w.Status {
 	case checkpoint.Completed, checkpoint.Skipped:
 		s.Counts.Done++

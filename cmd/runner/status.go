@@ -300,6 +300,11 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		}
 	}
 	add("Running", strings.Join(running, ", "))
+	retrying := make([]string, len(s.Retrying))
+	for i, r := range s.Retrying {
+		retrying[i] = r.line(now)
+	}
+	add("To be retried", strings.Join(retrying, "; "))
 	for _, failure := range s.failures() {
 		add("Error", failure)
 	}

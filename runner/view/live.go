@@ -19,6 +19,7 @@ type live struct {
 	width   int
 	total   int // workstreams that this run has to do
 	running []string
+	waiting []string // for their next attempt
 	drawn   bool
 }
 
@@ -52,7 +53,7 @@ func (v *live) Warn(message string) {
 
 // End implements runner.View.
 func (v *live) End(e runner.Ending) {
-	v.running = nil
+	v.running, v.waiting = nil, nil
 	v.end(e)
 	v.draw()
 }
@@ -65,6 +66,9 @@ func (v *live) follow(e checkpoint.Event) {
 		v.running = append(v.running, e.Workstream)
 	case checkpoint.GateStarted:
 		v.running = append(v.running, e.Gate)
+	case checkpoint.WorkstreamAttemptFailed:
+		v.stop(e.Workstream)
+		v.waiting = append(v.waiting, e.Workstream)
 	case checkpoint.WorkstreamSucceeded:
 		v.stop(e.Workstream)
 	case checkpoint.WorkstreamCompleted:
@@ -85,7 +89,22 @@ func (v *live) follow(e checkpoint.Event) {
 }
 
 func (v *live) stop(name string) {
-	v.running = slices.DeleteFunc(v.running, func(s string) bool { return s == name })
+	is := func(s string) bool { return s == name }
+	v.running, v.waiting = slices.DeleteFunc(v.running, is), slices.DeleteFunc(v.waiting, is)
+}
+
+// status is the last line: what runs, and what waits for its next attempt.
+func (v *live) status() string {
+	status := fmt.Sprintf("%d/%d", v.finished, max(v.total, v.finished))
+	for _, list := range []struct {
+		what  string
+		names []string
+	}{{"running", v.running}, {"to be tried again", v.waiting}} {
+		if len(list.names) > 0 {
+			status += "  " + list.what + ": " + OneLine(strings.Join(list.names, ", "))
+		}
+	}
+	return status
 }
 
 // draw prints what was collected above the status line, in one write.
@@ -96,10 +115,9 @@ func (v *live) draw() {
 		v.page.WriteString(eraseLine)
 	}
 	v.page.WriteString(body)
-	v.drawn = len(v.running) > 0
+	v.drawn = len(v.running)+len(v.waiting) > 0
 	if v.drawn {
-		status := fmt.Sprintf("%d/%d  running: %s", v.finished, max(v.total, v.finished), OneLine(strings.Join(v.running, ", ")))
-		v.page.WriteString(string(v.page.paint(dim, cut(status, v.width-1))))
+		v.page.WriteString(string(v.page.paint(dim, cut(v.status(), v.width-1))))
 	}
 	v.flush()
 }
