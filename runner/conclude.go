@@ -100,7 +100,7 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return paused(checkpoint.PauseApproval, "waiting for an approval of "+list(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.reviews) > 0:
 		return paused(checkpoint.PauseReview, "stopped for review after "+list(l.cause.reviews), l.cause.reviews), checkpoint.TriggerPause, pipeline.HookPaused
-	case l.cause.excluded && l.chosenDone(): // also where it is on record as complete, from what is not there any more
+	case l.cause.excluded && !l.cause.requested && l.chosenDone(): // also where it is on record as complete, from what is not there any more
 		return paused(checkpoint.PauseChosen, "only some workstreams were chosen", nil), checkpoint.TriggerPause, noHook
 	case !l.cause.excluded && l.everythingDone():
 		return checkpoint.SessionCompleted{}, checkpoint.TriggerComplete, pipeline.HookComplete

@@ -70,10 +70,22 @@ func (m *model) verdictOfRun(only anew) string {
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseReview)
 	case m.complete() && !m.pausedBefore():
 		return string(checkpoint.KindSessionCompleted)
+	case r.excluded && !r.asked && m.chosenDone():
+		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseChosen)
 	case r.excluded, r.asked:
 		return string(checkpoint.KindSessionPaused) + " " + string(checkpoint.PauseRequested)
 	}
 	return "anything but this"
+}
+
+// chosenDone reports whether all that was chosen, and what that needs, is done or skipped.
+func (m *model) chosenDone() bool {
+	for name := range m.run.allowed {
+		if is := m.works[name].status; is != checkpoint.Completed && is != checkpoint.Skipped {
+			return false
+		}
+	}
+	return true
 }
 
 // stuck reports whether the turn of a workstream has come that nobody knows
