@@ -29,11 +29,13 @@ type builder struct {
 	checked   map[*argument]bool     // whether the references of an argument are legal
 	constants map[*argument]constant // values of arguments without each
 	lists     map[*argument][]string
-	gates     map[string]*gateBlock // shared ones
-	usedGates map[string]bool
-	processes map[*gateBlock]*processDef // which those that a gate belongs to share
-	phases    []*phaseDef
-	blocks    []*workstreamDef // in the order of the file
+
+	patternLists map[*argument][]string // what lists of globs mean
+	gates        map[string]*gateBlock  // shared ones
+	usedGates    map[string]bool
+	processes    map[*gateBlock]*processDef // which those that a gate belongs to share
+	phases       []*phaseDef
+	blocks       []*workstreamDef // in the order of the file
 }
 
 // diagnosticKey keeps the instances of a for_each from repeating a mistake.
@@ -70,9 +72,11 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		checked:   map[*argument]bool{},
 		constants: map[*argument]constant{},
 		lists:     map[*argument][]string{},
-		gates:     map[string]*gateBlock{},
-		usedGates: map[string]bool{},
-		processes: map[*gateBlock]*processDef{},
+
+		patternLists: map[*argument][]string{},
+		gates:        map[string]*gateBlock{},
+		usedGates:    map[string]bool{},
+		processes:    map[*gateBlock]*processDef{},
 	}
 	b.add(f.diags)
 	b.undeclaredInputs()
@@ -153,6 +157,7 @@ func (b *builder) evaluate(a *argument, fr frame, want cty.Type) (cty.Value, boo
 	}
 	value, diags := b.scope.value(a, fr, want)
 	b.add(diags)
+	b.emptyFilesets(a, fr)
 	return value, !diags.HasErrors()
 }
 

@@ -211,8 +211,11 @@ func (w *workspaceFiles) fileset() function.Function {
 }
 
 func (w *workspaceFiles) match(dir, pattern string) ([]string, error) {
-	if !inside(pattern) || !doublestar.ValidatePattern(pattern) {
+	switch problem, outside := globProblem(pattern); {
+	case outside || isExclusion(pattern):
 		return nil, errors.New("this is not a relative glob")
+	case problem != "":
+		return nil, fmt.Errorf("this is not a valid glob; %s", problem)
 	}
 	root, dir, err := w.root(dir)
 	if err != nil {
@@ -224,9 +227,13 @@ func (w *workspaceFiles) match(dir, pattern string) ([]string, error) {
 		return nil, cause(err)
 	}
 	files := &linkedFS{FS: below, workspace: w.dir, dir: dir, hidden: w.hidden, real: make(map[string]string), entered: make(map[string]string)}
-	names, err := doublestar.Glob(files, pattern, doublestar.WithFilesOnly())
-	if err != nil {
-		return nil, cause(err)
+	var names []string
+	for _, pattern := range withDirectory(pattern) {
+		more, err := doublestar.Glob(files, pattern, doublestar.WithFilesOnly())
+		if err != nil {
+			return nil, cause(err)
+		}
+		names = append(names, more...)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return !files.holds(name) || !utf8.ValidString(name) }), nil
 }

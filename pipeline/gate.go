@@ -177,6 +177,7 @@ func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 		Pause:  b.boolean(block.pause, fixed),
 		def:    &gateDef{block: block, scope: b.scope, each: fr.each != noEach},
 	}
+	g.InputPatterns = b.patterns(block.inputs, g.Inputs)
 	switch block.kind {
 	case GateCommand:
 		if g.Timeout = b.duration(block.timeout, fixed); g.Timeout == 0 {
@@ -309,6 +310,6 @@ func (g *Gate) Metrics() []string {
 func (g *Gate) hasher() *hasher {
 	h := newHasher()
 	h.text("gate", string(g.Kind))
-	h.list("inputs", sorted(g.Inputs))
+	h.list("inputs", inDigest(g.Inputs))
 	return h
 }

@@ -16,6 +16,7 @@ type glob struct {
 	prefix   string // the literal text that it begins with
 	suffix   string // the literal text that it ends with
 	literal  bool   // it has no special characters at all
+	named    bool   // it ends with a name, which may be that of a directory
 	segments [][]globToken
 }
 
@@ -38,11 +39,17 @@ func compileGlob(pattern string) []glob {
 }
 
 func newGlob(text string) glob {
+	if strings.HasSuffix(text, "/") {
+		text += "**" // what is in the directory
+	}
 	var parts []string
 	for part := range strings.SplitSeq(text, "/") {
 		if part != "" && part != "." {
 			parts = append(parts, part)
 		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"**"} // the workspace itself
 	}
 	text = strings.Join(parts, "/")
 	g := glob{prefix: text, suffix: text}
@@ -59,6 +66,7 @@ func newGlob(text string) glob {
 	for _, part := range parts {
 		g.segments = append(g.segments, globTokens(part))
 	}
+	g.named = len(parts) > 0 && !strings.ContainsAny(parts[len(parts)-1], "*?[")
 	if n := len(g.segments); n > 0 && isDoubleStar(g.segments[n-1]) {
 		// What is under a directory, not the directory itself: matchers differ
 		// on the latter, and a file of that name can't be there beside it.
@@ -162,6 +170,53 @@ func (g glob) overlaps(other glob) bool {
 		func(i int) bool { return isDoubleStar(g.segments[i]) },
 		func(j int) bool { return isDoubleStar(other.segments[j]) },
 		func(i, j int) bool { return segmentsOverlap(g.segments[i], other.segments[j]) })
+}
+
+// directories are those that the glob names on the way to what it matches.
+func (g glob) directories() []string {
+	var dirs []string
+	for i := range len(g.prefix) {
+		if g.prefix[i] == '/' {
+			dirs = append(dirs, g.prefix[:i])
+		}
+	}
+	return dirs
+}
+
+// example is a path that the glob matches, with a name that nobody writes in the place
+// of each wildcard: what matches it matches all that the glob does.
+func (g glob) example() string {
+	const name = "\x01\x01\x01"
+	var names []string
+	for _, segment := range g.segments {
+		if isDoubleStar(segment) {
+			names = append(names, name, name)
+			continue
+		}
+		var text strings.Builder
+		for _, t := range segment {
+			switch {
+			case t.any:
+				text.WriteString(name)
+			case t.one, strings.HasPrefix(t.class, "[^"), strings.HasPrefix(t.class, "[!"):
+				text.WriteByte(name[0])
+			case t.class != "":
+				text.WriteString(strings.TrimLeft(t.class, `[\`)[:1])
+			default:
+				text.WriteRune(t.literal)
+			}
+		}
+		names = append(names, text.String())
+	}
+	return strings.Join(names, "/")
+}
+
+// matchesPattern reports whether a path matches a pattern without exclusions.
+func matchesPattern(pattern, file string) bool {
+	if strings.HasSuffix(pattern, "/**") {
+		pattern += "/*" // what is in the directory, not the directory
+	}
+	return doublestar.MatchUnvalidated(pattern, file)
 }
 
 func segmentsOverlap(a, b []globToken) bool {

@@ -26,6 +26,10 @@ type Inputs struct {
 	// Hidden reports whether fileset() does not see a slash-separated path of the
 	// workspace, such as Runner's own files and git's; nil: it sees everything.
 	Hidden func(path string) bool
+	// Matches reports whether a file of the workspace matches one of the patterns,
+	// which are as Patterns returns them. With it, inputs and filesets that match
+	// nothing are warnings; nil: nobody asks.
+	Matches func(patterns []string) bool
 }
 
 // Input is a value for a variable.

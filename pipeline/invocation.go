@@ -33,8 +33,8 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 		return Invocation{}, diags
 	}
 	h := newHasher()
-	h.list("inputs", sorted(w.Inputs))
-	h.list("artifacts", sorted(w.Artifacts))
+	h.list("inputs", inDigest(w.Inputs))
+	h.list("artifacts", inDigest(w.Artifacts))
 	h.text("effect", string(w.Effect))
 	w.def.process.sum(h, ev, fr)
 	return w.def.process.invoked(ev, h), nil
@@ -189,4 +189,13 @@ func sorted(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return list
+}
+
+// inDigest is a list of globs as digests count it: the order matters where something
+// is excluded, and only there.
+func inDigest(globs []string) []string {
+	if slices.ContainsFunc(globs, isExclusion) {
+		return globs
+	}
+	return sorted(globs)
 }

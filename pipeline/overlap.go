@@ -30,6 +30,7 @@ func (b *builder) overlaps(def *phaseDef) {
 			o.pair(c, c)
 		}
 	}
+	o.below(claims)
 	var open []*claimGroup // those whose prefix begins the current one, outermost first
 	for _, c := range claims {
 		for len(open) > 0 && !strings.HasPrefix(c.glob.prefix, open[len(open)-1].prefix) {
@@ -50,33 +51,31 @@ func (b *builder) overlaps(def *phaseDef) {
 
 // claim is one glob with all workstreams whose artifacts it describes.
 type claim struct {
-	pattern string
-	glob    glob
-	owners  []*Workstream
-	tail    string // its literal end, reversed
+	pattern  string
+	glob     glob
+	excluded []string // patterns of what it does not describe after all
+	owners   []*Workstream
+	tail     string // its literal end, reversed
 }
 
 // collectClaims groups the artifacts of a phase by glob, sorted by prefix.
 func collectClaims(workstreams []*Workstream) []*claim {
-	byText := map[string]*claim{}
 	var claims []*claim
 	compiled := map[string][]*claim{}
 	for _, ws := range workstreams {
-		for _, pattern := range ws.Artifacts {
-			list, done := compiled[pattern]
+		for i, pattern := range ws.Artifacts {
+			if isExclusion(pattern) {
+				continue
+			}
+			excluded := exclusions(ws.Artifacts[i+1:])
+			key := strings.Join(append([]string{pattern}, excluded...), except)
+			list, done := compiled[key]
 			if !done {
 				for _, g := range compileGlob(pattern) {
-					c := byText[g.prefix+"\x00"+pattern]
-					if c == nil {
-						c = &claim{pattern: pattern, glob: g, tail: reversed(g.suffix)}
-						claims = append(claims, c)
-						if g.literal {
-							byText[g.prefix+"\x00"+pattern] = c
-						}
-					}
-					list = append(list, c)
+					list = append(list, &claim{pattern: pattern, glob: g, excluded: excluded, tail: reversed(g.suffix)})
 				}
-				compiled[pattern] = list
+				claims = append(claims, list...)
+				compiled[key] = list
 			}
 			for _, c := range list {
 				if n := len(c.owners); n == 0 || c.owners[n-1] != ws {
@@ -87,6 +86,31 @@ func collectClaims(workstreams []*Workstream) []*claim {
 	}
 	slices.SortStableFunc(claims, func(a, b *claim) int { return cmp.Compare(a.glob.prefix, b.glob.prefix) })
 	return claims
+}
+
+// overlaps reports whether there is certainly a path that both describe, as far as
+// neither means what is in a directory that it names.
+func (c *claim) overlaps(other *claim) bool { return c.glob.overlaps(other.glob) && c.exceptNot(other) }
+
+// contains reports whether a claim names a directory that the other one lies in.
+func (c *claim) contains(other *claim) bool {
+	if !c.glob.named || !c.exceptNot(other) {
+		return false
+	}
+	return slices.ContainsFunc(other.glob.directories(), func(dir string) bool { return c.glob.overlaps(newGlob(dir)) })
+}
+
+// exceptNot reports whether neither of two claims excludes all that the other
+// describes, or that it describes itself.
+func (c *claim) exceptNot(other *claim) bool {
+	for _, excluded := range [][]string{c.excluded, other.excluded} {
+		for _, pattern := range excluded {
+			if matchesPattern(pattern, c.glob.example()) || matchesPattern(pattern, other.glob.example()) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // claimGroup holds the claims with one prefix, to be found by their ends.
@@ -137,8 +161,42 @@ func (o *overlapSearch) all(claims []*claim, c *claim) {
 			return
 		}
 		o.comparisons++
-		if other.glob.overlaps(c.glob) {
+		if other.overlaps(c) {
 			o.pair(other, c)
+		}
+	}
+}
+
+// below compares claims that name a directory, as far as their text tells, with those
+// to what is in it.
+func (o *overlapSearch) below(claims []*claim) {
+	byPath := map[string][]*claim{}
+	var wild []*claim
+	for _, c := range claims {
+		switch {
+		case c.glob.literal:
+			byPath[c.glob.prefix] = append(byPath[c.glob.prefix], c)
+		case c.glob.named:
+			wild = append(wild, c)
+		}
+	}
+	for _, c := range claims {
+		dirs := c.glob.directories()
+		for _, dir := range dirs {
+			for _, outer := range byPath[dir] {
+				if !o.done() && outer.exceptNot(c) {
+					o.pair(outer, c)
+				}
+			}
+		}
+		for _, outer := range wild {
+			if o.done() || len(dirs) == 0 {
+				break
+			}
+			o.comparisons++
+			if outer.contains(c) {
+				o.pair(outer, c)
+			}
 		}
 	}
 }

@@ -30,6 +30,10 @@ func globsOverlap(a, b string) bool {
 	return false
 }
 
+func contains(dir, below string) bool {
+	return (&claim{glob: newGlob(dir)}).contains(&claim{glob: newGlob(below)})
+}
+
 func TestGlobsOverlap(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -113,9 +117,12 @@ func TestOverlapSearchFindsAll(t *testing.T) {
 		for i, pattern := range patterns {
 			pattern = strings.TrimLeft(pattern, "/")
 			patterns[i] = pattern
+			if GlobProblem(pattern) != "" {
+				t.Skip("not a glob")
+			}
 			fmt.Fprintf(&src, "    workstream \"w%d\" {\n      command   = [\"x\"]\n      artifacts = [%q]\n    }\n", i, pattern)
 			for _, other := range patterns[:i] {
-				want = want || globsOverlap(pattern, other)
+				want = want || globsOverlap(pattern, other) || contains(pattern, other) || contains(other, pattern)
 			}
 		}
 		src.WriteString("  }\n}\n")

@@ -83,12 +83,16 @@ type Workstream struct {
 	// Batch is its depth in the dependency graph of its phase, from 1.
 	Batch int
 
-	Inputs    []string // globs, relative to the workspace, slash-separated
+	Inputs    []string // globs, relative to the workspace, slash-separated, as the file has them
 	Artifacts []string // likewise
-	Timeout   time.Duration
-	Retry     Retry
-	Effect    Effect
-	Gates     []*Gate // own and shared ones, in the order in which they are judged
+	// InputPatterns and ArtifactPatterns are what these mean, as Patterns says it.
+	InputPatterns    []string
+	ArtifactPatterns []string
+
+	Timeout time.Duration
+	Retry   Retry
+	Effect  Effect
+	Gates   []*Gate // own and shared ones, in the order in which they are judged
 
 	// RerunOnGateFailure is on_gate_failure = "rerun".
 	RerunOnGateFailure bool
@@ -137,11 +141,13 @@ type Gate struct {
 	Phase      *Phase
 	Workstream *Workstream // nil for a phase's own gate
 	Inputs     []string    // globs of what it judges; empty: see SPEC.md
-	Pause      bool        // stop for review after it passed
-	Timeout    time.Duration
-	Metric     *MetricRule   // of a metric gate
-	Approval   *ApprovalRule // of an approval gate
-	Range      hcl.Range
+	// InputPatterns are what Inputs mean, as Patterns says it.
+	InputPatterns []string
+	Pause         bool // stop for review after it passed
+	Timeout       time.Duration
+	Metric        *MetricRule   // of a metric gate
+	Approval      *ApprovalRule // of an approval gate
+	Range         hcl.Range
 
 	def *gateDef
 }

@@ -109,6 +109,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 		b.overlaps(phase)
 		b.unstableInputs(phase)
 	}
+	b.unmatchedInputs()
 }
 
 func (b *builder) checkID(block *pipelineBlock) {

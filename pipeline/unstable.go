@@ -20,15 +20,26 @@ func (b *builder) unstableInputs(def *phaseDef) {
 	u := &unstableSearch{b: b, claims: claims, found: make(map[string][]*claim), told: make(map[[2]*workstreamDef]bool)}
 	for _, ws := range def.phase.Workstreams {
 		u.waits = make(map[*workstreamDef]bool)
-		for _, pattern := range ws.Inputs {
-			u.read(ws, ws.Name, pattern, ws.def.block.inputs.rng())
-		}
+		u.readAll(ws, ws.Name, ws.Inputs, ws.def.block.inputs)
 		for _, g := range ws.Gates {
-			for _, pattern := range g.Inputs {
-				u.read(ws, g.Label(), pattern, g.Range)
-			}
+			u.readAll(ws, g.Label(), g.Inputs, g.def.block.inputs)
 		}
 	}
+}
+
+// readAll is read for a list of globs.
+func (u *unstableSearch) readAll(ws *Workstream, reader string, globs []string, a *argument) {
+	for i, glob := range globs {
+		if !isExclusion(glob) {
+			u.read(ws, reader, declared{glob, exclusions(globs[i+1:])}, a.element(i, len(globs)))
+		}
+	}
+}
+
+// declared is a glob of a list with the patterns that the list excludes behind it.
+type declared struct {
+	glob     string
+	excluded []string
 }
 
 // unstableSearch looks for the artifacts that a pattern of inputs may match.
@@ -47,11 +58,12 @@ func (u *unstableSearch) done() bool {
 
 // read warns of the artifacts that one pattern may match of what a workstream, or
 // its gate, reads.
-func (u *unstableSearch) read(ws *Workstream, reader, pattern string, place hcl.Range) {
-	claims, known := u.found[pattern]
+func (u *unstableSearch) read(ws *Workstream, reader string, d declared, place hcl.Range) {
+	key := strings.Join(append([]string{d.glob}, d.excluded...), except)
+	claims, known := u.found[key]
 	if !known {
-		claims = u.candidates(pattern)
-		u.found[pattern] = claims
+		claims = u.candidates(d)
+		u.found[key] = claims
 	}
 	for _, c := range claims {
 		for _, writer := range c.owners {
@@ -67,7 +79,7 @@ func (u *unstableSearch) read(ws *Workstream, reader, pattern string, place hcl.
 				Summary:  "Input written at the same time",
 				Detail: fmt.Sprintf("%s may write %q (line %d) while %s reads %q: neither waits for the other, so what is read differs from run to run. "+
 					"Add one to depends_on of the other, or leave the file out of what is read.",
-					writer.Name, c.pattern, writer.def.block.artifacts.rng().Start.Line, reader, pattern),
+					writer.Name, c.pattern, writer.def.block.artifacts.rng().Start.Line, reader, d.glob),
 				Subject: &place,
 			}})
 		}
@@ -92,21 +104,22 @@ func (u *unstableSearch) beside(ws, writer *Workstream) bool {
 	return !ws.after(writer.target()) && !writer.after(ws.target())
 }
 
-// candidates are the claims that certainly have a path in common with a pattern.
-func (u *unstableSearch) candidates(pattern string) []*claim {
+// candidates are the claims that certainly have a path in common with what is read.
+func (u *unstableSearch) candidates(d declared) []*claim {
 	var all []*claim
-	for _, g := range compileGlob(pattern) {
+	for _, g := range compileGlob(d.glob) {
+		reading := &claim{glob: g, excluded: d.excluded}
 		for end := range len(g.prefix) { // those whose prefix begins this one's
-			all = append(all, u.matching(g, g.prefix[:end], true)...)
+			all = append(all, u.matching(reading, g.prefix[:end], true)...)
 		}
-		all = append(all, u.matching(g, g.prefix, false)...)
+		all = append(all, u.matching(reading, g.prefix, false)...)
 	}
 	return all
 }
 
 // matching are the claims with a prefix, or one that begins with it, that overlap
-// a glob.
-func (u *unstableSearch) matching(g glob, prefix string, exact bool) []*claim {
+// what is read.
+func (u *unstableSearch) matching(reading *claim, prefix string, exact bool) []*claim {
 	var all []*claim
 	i, _ := slices.BinarySearchFunc(u.claims, prefix, func(c *claim, prefix string) int { return cmp.Compare(c.glob.prefix, prefix) })
 	for _, c := range u.claims[i:] {
@@ -114,7 +127,7 @@ func (u *unstableSearch) matching(g glob, prefix string, exact bool) []*claim {
 			break
 		}
 		u.comparisons++
-		if g.overlaps(c.glob) {
+		if reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
 			all = append(all, c)
 		}
 	}

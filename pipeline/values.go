@@ -4,11 +4,9 @@ import (
 	"errors"
 	"math/big"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
@@ -156,23 +154,6 @@ func toText(value cty.Value) (string, error) {
 	}
 	return converted.AsString(), nil
 }
-
-// globs evaluates a list of globs and checks each of them.
-func (b *builder) globs(a *argument, fr frame) []string {
-	list := b.stringList(a, fr)
-	for i, pattern := range list {
-		switch {
-		case !inside(pattern) || slices.Contains(strings.FieldsFunc(pattern, isGlobSeparator), ".."):
-			b.errorf("Path outside the workspace", a.element(i, len(list)), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", pattern, a.name)
-		case !doublestar.ValidatePattern(pattern):
-			b.errorf("Invalid glob", a.element(i, len(list)), "%q in %q is not a valid glob. Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", pattern, a.name)
-		}
-	}
-	return list
-}
-
-// isGlobSeparator reports what parts a glob into names, braces included.
-func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
 
 // path evaluates a path inside the workspace.
 func (b *builder) path(a *argument, fr frame) string {

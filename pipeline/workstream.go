@@ -148,7 +148,9 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	}
 	ws.Description = b.text(block.description, fr)
 	ws.Inputs = b.globs(block.inputs, fr)
+	ws.InputPatterns = b.patterns(block.inputs, ws.Inputs)
 	ws.Artifacts = b.globs(block.artifacts, fr)
+	ws.ArtifactPatterns = b.patterns(block.artifacts, ws.Artifacts)
 	if ws.Timeout = b.duration(block.timeout, fr); ws.Timeout == 0 {
 		ws.Timeout = defaults.timeout
 	}

@@ -54,7 +54,7 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 	if err := bringBack(ctx, files, restoreID(st, workstream), a.Work); err != nil {
 		return a, err
 	}
-	if err := allThere(ctx, files, ws.Artifacts); err != nil {
+	if err := allThere(ctx, files, ws); err != nil {
 		return a, &AbsentError{err}
 	}
 	return a, nil

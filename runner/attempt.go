@@ -33,7 +33,7 @@ func (l *loop) attemptNext(n *node) {
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.links.extend(n.ws.Artifacts)) {
+	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.links.extend(n.ws.ArtifactPatterns)) {
 		// What must happen once must not have happened without a record, and what
 		// overwrites artifacts on record, also of others, must not look like an edit.
 		l.drain()
@@ -45,7 +45,7 @@ func (l *loop) attemptNext(n *node) {
 	var partial []checkpoint.Artifact
 	mine := func(string, string) bool { return true }
 	if n.step.Decision == Run && n.attempt > 1 {
-		partial = l.sv.overwritten(l.x.State(), n.ws.Name, l.sv.links.extend(n.ws.Artifacts))
+		partial = l.sv.overwritten(l.x.State(), n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
 		mine = l.takesBack
 		if n.looked { // what was done since is the workstream's own
 			mine = func(path, digest string) bool {
@@ -103,7 +103,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		return r
 	}
 	if err == nil {
-		r.artifacts, r.leftOut, err = l.sv.keepArtifacts(ctx, ws.Artifacts)
+		r.artifacts, r.leftOut, err = l.sv.keepArtifacts(ctx, ws)
 		err = l.meantBelow(ctx, task, err)
 	}
 	if err == nil {
@@ -227,7 +227,7 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.conflicts, n.ws.Name)
-	l.standing.make(n.ws, l.sv.links.extend(n.ws.Artifacts), work.Artifacts)
+	l.standing.make(n.ws, l.sv.links.extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return

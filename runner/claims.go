@@ -4,8 +4,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"prdrunner/pipeline"
 )
 
@@ -19,9 +17,9 @@ func Claims(p *pipeline.Pipeline, file string) string {
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			switch {
-			case claimed(ws.Inputs, file):
+			case matchesAny(ws.InputPatterns, file):
 				return "among the inputs of " + ws.Name
-			case claimed(ws.Artifacts, file):
+			case matchesAny(ws.ArtifactPatterns, file):
 				return "among the artifacts of " + ws.Name
 			}
 			if g := judges(ws.Gates, file); g != nil {
@@ -38,18 +36,9 @@ func Claims(p *pipeline.Pipeline, file string) string {
 // judges is the first of the gates among whose inputs a file is, nil for none.
 func judges(gates []*pipeline.Gate, file string) *pipeline.Gate {
 	for _, g := range gates {
-		if claimed(g.Inputs, file) {
+		if matchesAny(g.InputPatterns, file) {
 			return g
 		}
 	}
 	return nil
-}
-
-func claimed(patterns []string, file string) bool {
-	for _, pattern := range patterns {
-		if ok, err := doublestar.Match(path.Clean(pattern), file); err == nil && ok {
-			return true
-		}
-	}
-	return false
 }

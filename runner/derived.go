@@ -139,13 +139,13 @@ func declared(p *pipeline.Pipeline) []string {
 	var patterns []string
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
-			patterns = append(append(patterns, ws.Inputs...), ws.Artifacts...)
+			patterns = append(append(patterns, ws.InputPatterns...), ws.ArtifactPatterns...)
 			for _, g := range ws.Gates {
-				patterns = append(patterns, g.Inputs...)
+				patterns = append(patterns, g.InputPatterns...)
 			}
 		}
 		for _, g := range phase.Gates {
-			patterns = append(patterns, g.Inputs...)
+			patterns = append(patterns, g.InputPatterns...)
 		}
 	}
 	return local(patterns...)

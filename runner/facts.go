@@ -175,7 +175,7 @@ func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Work
 
 // gatherUnder gathers the files that lie where the workstream writes.
 func (s *surveyor) gatherUnder(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
-	found, patterns, err := s.describeAll(ctx, ws.Artifacts, func(string) bool { return false })
+	found, patterns, err := s.describeAll(ctx, ws.ArtifactPatterns, func(string) bool { return false })
 	if err != nil {
 		return fmt.Errorf("look at what %s is about to write over: %w", ws.Name, err)
 	}
@@ -268,10 +268,10 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 
 // judgedFiles are the patterns of the files that a gate judges.
 func judgedFiles(g *pipeline.Gate) []string {
-	patterns := g.Inputs
+	patterns := g.InputPatterns
 	if len(patterns) == 0 {
 		for _, ws := range judgedBy(g) {
-			patterns = append(append(patterns, ws.Inputs...), ws.Artifacts...)
+			patterns = append(append(patterns, ws.InputPatterns...), ws.ArtifactPatterns...)
 		}
 	}
 	return patterns

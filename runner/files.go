@@ -12,6 +12,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
 )
 
 // describe looks at one file: workspace.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
@@ -40,14 +41,14 @@ func entry(a checkpoint.Artifact) workspace.Entry {
 // keepArtifacts records what a workstream was to make, and keeps its bytes as
 // objects. A pattern that matches nothing is a failure of the workstream, and so
 // is a file that has no content. Sensitive files are recorded and not kept.
-func (s *surveyor) keepArtifacts(ctx context.Context, patterns []string) (kept []checkpoint.Artifact, leftOut []string, err error) {
-	if len(patterns) == 0 {
+func (s *surveyor) keepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []checkpoint.Artifact, leftOut []string, err error) {
+	if len(ws.Artifacts) == 0 {
 		return nil, nil, nil
 	}
-	if err := allThere(ctx, s.files, patterns); err != nil {
+	if err := allThere(ctx, s.files, ws); err != nil {
 		return nil, nil, err
 	}
-	m, err := s.files.Match(ctx, patterns, nil)
+	m, err := s.files.Match(ctx, ws.ArtifactPatterns, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,10 +64,14 @@ func (s *surveyor) keepArtifacts(ctx context.Context, patterns []string) (kept [
 	return kept, leftOut, nil
 }
 
-// allThere refuses a pattern that matches nothing.
-func allThere(ctx context.Context, w *workspace.Workspace, patterns []string) error {
-	for _, pattern := range patterns {
-		m, err := w.Match(ctx, []string{pattern}, nil)
+// allThere refuses a declared artifact that no file matches.
+func allThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
+	for i, patterns := range pipeline.EachPattern(ws.Artifacts) {
+		if len(patterns) == 0 {
+			continue // it excludes
+		}
+		pattern := ws.Artifacts[i]
+		m, err := w.Match(ctx, patterns, nil)
 		if err != nil {
 			return err
 		}
@@ -74,7 +79,7 @@ func allThere(ctx context.Context, w *workspace.Workspace, patterns []string) er
 			continue
 		}
 		if info, err := w.Lstat(pattern); err == nil && info.IsDir() {
-			return unmade(pattern, "is a directory; %q names the files in it", pattern+"/**")
+			return unmade(pattern, "is a directory without a file that counts")
 		}
 		if out := slices.Sorted(maps.Keys(m.Out)); len(out) > 0 {
 			return unmade(pattern, "does not exist: %s", leadsOut([]string{leadsTo(out[0], m.Out[out[0]])}))

@@ -64,7 +64,7 @@ func (l *links) extend(patterns []string) []string {
 	if len(l.within) == 0 || len(patterns) == 0 {
 		return patterns
 	}
-	key := strings.Join(patterns, "\x00")
+	key := strings.Join(patterns, "\x00\x00")
 	all, ok := l.extended[key]
 	if !ok {
 		all = l.files.Extend(patterns, l.within)

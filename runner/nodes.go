@@ -88,7 +88,7 @@ func (l *loop) block(n *node, on string) {
 // consider looks at the files that concern a workstream, and decides it.
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := l.standing.under(l.sv.links.extend(n.ws.Artifacts))
+	overwrites := l.standing.under(l.sv.links.extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) && !overwrites {
 		l.decided(n)
 		return
@@ -240,7 +240,7 @@ func (l *loop) takeEdits(n *node, changed []Conflict) {
 
 // recordEdited puts artifacts on record as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
-	l.standing.make(ws, l.sv.links.extend(ws.Artifacts), artifacts)
+	l.standing.make(ws, l.sv.links.extend(ws.ArtifactPatterns), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.conflicts, ws.Name)
 }
@@ -253,7 +253,7 @@ func sortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {
 // adopt records the artifacts of work whose end nobody saw.
 func (l *loop) adopt(n *node) {
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		artifacts, _, err := l.sv.keepArtifacts(within, n.ws.Artifacts)
+		artifacts, _, err := l.sv.keepArtifacts(within, n.ws)
 		return func() {
 			switch {
 			case l.cut():

@@ -2,14 +2,12 @@ package runner
 
 import (
 	"iter"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
@@ -35,12 +33,12 @@ func newOwnership(p *pipeline.Pipeline, met *links) *ownership {
 	o := &ownership{p: p, links: met, byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
-			for _, pattern := range ws.Artifacts {
+			for _, pattern := range ws.ArtifactPatterns {
 				root := firstElement(pattern)
 				if strings.ContainsAny(root, `*?[{\`) {
 					root = ""
 				}
-				o.byRoot[root] = append(o.byRoot[root], claim{ws: ws, pattern: path.Clean(pattern)})
+				o.byRoot[root] = append(o.byRoot[root], claim{ws: ws, pattern: pattern})
 			}
 		}
 	}
@@ -92,10 +90,7 @@ func (o *ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
 	}
 }
 
-func (c claim) holds(file string) bool {
-	ok, err := doublestar.Match(c.pattern, file)
-	return err == nil && ok
-}
+func (c claim) holds(file string) bool { return workspace.Matches(c.pattern, file) }
 
 // behindLinks are the claims to what the links that are known now lead to.
 func (o *ownership) behindLinks() []claim {
@@ -114,7 +109,7 @@ func (o *ownership) behindLinks() []claim {
 			if !any || len(ws.Artifacts) == 0 {
 				continue
 			}
-			for _, pattern := range o.links.extend(ws.Artifacts)[len(ws.Artifacts):] {
+			for _, pattern := range o.links.extend(ws.ArtifactPatterns)[len(ws.ArtifactPatterns):] {
 				o.behind = append(o.behind, claim{ws: ws, pattern: pattern})
 			}
 		}
@@ -163,5 +158,6 @@ func collectUpstream(ws *pipeline.Workstream, into map[string]bool) {
 
 func firstElement(p string) string {
 	first, _, _ := strings.Cut(p, "/")
+	first, _, _ = strings.Cut(first, workspace.Except)
 	return first
 }

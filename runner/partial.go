@@ -35,7 +35,7 @@ func (s *surveyor) begun(st *checkpoint.State) {
 	s.partial = partialWork{}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			s.partial.add(s.links.extend(ws.Artifacts), recordOf(st, ws.Name), endedUnseen(st))
+			s.partial.add(s.links.extend(ws.ArtifactPatterns), recordOf(st, ws.Name), endedUnseen(st))
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (l *loop) overwrites(plan *Plan, path string) (bool, error) {
 		for _, s := range phase.Steps {
 			ws := l.p.Workstream(s.Name)
 			if s.Kind == WorkstreamStep && ws != nil && l.pl.choose.excluded(ws) == "" && s.Decision != Reuse && s.Decision != Skipped {
-				runs[ws.Name], patterns = true, append(patterns, l.sv.links.extend(ws.Artifacts)...)
+				runs[ws.Name], patterns = true, append(patterns, l.sv.links.extend(ws.ArtifactPatterns)...)
 			}
 		}
 	}

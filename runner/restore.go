@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 )
@@ -122,10 +120,7 @@ func (s *surveyor) overwritten(st *checkpoint.State, name string, patterns []str
 }
 
 func matchesAny(patterns []string, path string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := doublestar.Match(pattern, path)
-		return err == nil && ok
-	})
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return workspace.Matches(pattern, path) })
 }
 
 // takeBackPartial restores those of the artifacts that are partial work and

@@ -26,7 +26,7 @@ type view struct {
 
 // viewOf is the view of a workstream: its inputs.
 func (o *ownership) viewOf(ws *pipeline.Workstream) view {
-	return view{patterns: ws.Inputs, own: ws, ended: func(maker *pipeline.Workstream) bool { return o.precedes(maker, ws) }}
+	return view{patterns: ws.InputPatterns, own: ws, ended: func(maker *pipeline.Workstream) bool { return o.precedes(maker, ws) }}
 }
 
 // viewOfGate is the view of a gate: what it judges.

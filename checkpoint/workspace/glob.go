@@ -63,7 +63,11 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 			continue
 		}
 		if len(p.elements) > 0 {
-			byBase[p.base] = append(byBase[p.base], state{p.elements})
+			if !p.except.allBelow(p.base) {
+				byBase[p.base] = append(byBase[p.base], state{p.elements, p.except})
+			}
+		} else if p.except.holds(p.base) {
+			continue
 		} else if is, err := c.place(p.base).status(); err == nil && !is.mode.IsDir() {
 			g.files = append(g.files, p.base)
 			if g.follow && is.mode&fs.ModeSymlink != 0 {
@@ -108,7 +112,7 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 				if is != aDirectory {
 					files++
 				} else if !g.w.excluded(dir) {
-					if below := step(v.states, dir[strings.LastIndexByte(dir, '/')+1:]); len(below) > 0 {
+					if below := step(v.states, dir); len(below) > 0 {
 						next = append(next, visit{dir: dir, states: below})
 					}
 				}
@@ -140,7 +144,7 @@ func (g *walk) reaches(c *cursor, p pattern) (bool, error) {
 		case errors.Is(err, errDetour) && g.follow:
 			g.met = append(g.met, dir)
 		case errors.Is(err, errDetour):
-			if !g.w.excluded(dir) {
+			if !g.w.excluded(dir) && !p.except.holds(dir) {
 				g.files = append(g.files, dir)
 			}
 		case g.pass && errors.Is(err, fs.ErrPermission):
@@ -179,22 +183,22 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		switch {
 		case g.w.excluded(path):
 		case is != aDirectory:
-			matched := accepts(states, name)
+			matched := accepts(states, path)
 			if matched {
 				g.files = append(roomFor(g.files), path)
 			}
-			if g.follow && is == aLink && (matched || len(step(states, name)) > 0) {
+			if g.follow && is == aLink && (matched || len(step(states, path)) > 0) {
 				g.met = append(g.met, path)
 			}
 		default:
-			if below := step(states, name); len(below) > 0 {
+			if below := step(states, path); len(below) > 0 {
 				if err := g.directory(ctx, path, below); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	if counted == 0 && dir != "" && accepts(states, "x") {
+	if counted == 0 && dir != "" && accepts(states, dir+"/x") {
 		g.empty = append(g.empty, dir)
 	}
 	return nil

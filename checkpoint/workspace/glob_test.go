@@ -52,6 +52,11 @@ func TestGlob(t *testing.T) {
 		{".git/** r/.git/config state/* state/object", nil},
 		{"missing/** missing", nil},
 		{"r/x.go/**", nil},
+		{"r/**\x00r/s/**", []string{"r/dangling", "r/x.go", "r/y.md"}},
+		{"r/**\x00**/*.go\x00r/y.md", []string{"r/dangling", "r/s/.hidden"}},
+		{"r/**\x00r/s/** r/s/f.go", []string{"r/dangling", "r/s/f.go", "r/x.go", "r/y.md"}},
+		{"a\x00a r/x.go\x00a", []string{"r/x.go"}},
+		{"r/**\x00**", nil},
 	} {
 		got, err := w.Glob(t.Context(), strings.Fields(test.patterns))
 		if err != nil || !slices.Equal(got, test.want) {
@@ -91,6 +96,29 @@ func TestPatternsAgree(t *testing.T) {
 	}
 }
 
+// TestExclusionsAgree holds that a walk and Matches, which looks at no file, exclude
+// the same.
+func TestExclusionsAgree(t *testing.T) {
+	t.Parallel()
+	paths := []string{"a", "b", "a/b", "a/b/c", "a/c/b", "c/a", "a/b/c/d.go", "d.go", "a/d.go", "ab/cd"}
+	globs := []string{"**", "a/**", "*/b", "**/*.go", "a", "a/b/**", "**/c/**", "{a,c}/*", "a/{b,c}/**"}
+	for _, glob := range globs {
+		for _, except := range globs {
+			pattern := glob + Except + except
+			parsed, err := parsePatterns([]string{pattern})
+			must(t, err)
+			for _, path := range paths {
+				if got, want := matches(parsed, path), Matches(pattern, path); got != want {
+					t.Errorf("%q and %s: %v, want %v", pattern, path, got, want)
+				}
+			}
+			if text := parsed[0].String(); len(parsed) == 1 && text != pattern && !strings.Contains(except, "{a") && text != "a/{b,c}/**"+Except+except {
+				t.Errorf("%q became %q", pattern, text)
+			}
+		}
+	}
+}
+
 // matches walks to a path as Glob does.
 func matches(patterns []pattern, path string) bool {
 	for _, p := range patterns {
@@ -98,12 +126,13 @@ func matches(patterns []pattern, path string) bool {
 		if p.base != "" {
 			elements = append(strings.Split(p.base, "/"), elements...)
 		}
-		states := closure([]state{{elements}})
-		names := strings.Split(path, "/")
-		for _, name := range names[:len(names)-1] {
-			states = step(states, name)
+		states := closure([]state{{elements, p.except}})
+		for i := range len(path) {
+			if path[i] == '/' {
+				states = step(states, path[:i])
+			}
 		}
-		if accepts(states, names[len(names)-1]) {
+		if accepts(states, path) {
 			return true
 		}
 	}

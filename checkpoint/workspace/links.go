@@ -301,11 +301,14 @@ func (x *extension) follow(link string) {
 	if r.ends == endsNowhere {
 		return
 	}
-	if matched && r.to != "" {
-		x.add(pattern{base: r.to})
-	}
-	for _, s := range below {
-		x.add(pattern{base: r.to, elements: s.elements})
+	for _, p := range slices.Clone(x.all) {
+		matched, below := p.at(link)
+		if matched && r.to != "" {
+			x.add(pattern{base: r.to, except: p.except.through(link, r.to)})
+		}
+		for _, s := range below {
+			x.add(pattern{base: r.to, elements: s.elements, except: s.except.through(link, r.to)})
+		}
 	}
 }
 
@@ -329,21 +332,23 @@ func (x *extension) at(path string) (matched bool, below []state) {
 func (x *extension) add(p pattern) {
 	covered := slices.ContainsFunc(x.all, func(other pattern) bool {
 		if p.base == "" {
-			return other.base == "" && hasState(closure([]state{{other.elements}}), p.elements)
+			return other.base == "" && hasState(closure([]state{{other.elements, other.except}}), p)
 		}
 		matched, below := other.at(p.base)
 		if len(p.elements) == 0 {
-			return matched
+			return matched && other.except.within(p.except)
 		}
-		return hasState(below, p.elements)
+		return hasState(below, p)
 	})
 	if !covered {
 		x.all = append(x.all, p)
 	}
 }
 
-func hasState(states []state, elements []string) bool {
-	return slices.ContainsFunc(states, func(s state) bool { return slices.Equal(s.elements, elements) })
+func hasState(states []state, p pattern) bool {
+	return slices.ContainsFunc(states, func(s state) bool {
+		return slices.Equal(s.elements, p.elements) && s.except.within(p.except)
+	})
 }
 
 // added returns the patterns that were added, and the links that none of the patterns names.
@@ -366,28 +371,38 @@ func (x *extension) added() []string {
 func (p pattern) at(path string) (matched bool, below []state) {
 	switch {
 	case p.base == path && len(p.elements) == 0:
-		return true, nil
+		return !p.except.holds(path), nil
+	case p.except.allBelow(path):
+		return false, nil
 	case p.base == path:
-		return false, closure([]state{{p.elements}})
+		return false, closure([]state{{p.elements, p.except}})
 	case p.base != "" && leadsTo(path, p.base):
 		literal := strings.Split(escape(p.base[len(path)+1:]), "/")
-		return false, []state{{append(literal, p.elements...)}}
+		return false, []state{{append(literal, p.elements...), p.except}}
 	case !leadsTo(p.base, path) || len(p.elements) == 0:
 		return false, nil
 	}
-	names := strings.Split(strings.TrimPrefix(path[len(p.base):], "/"), "/")
-	last := len(names) - 1
-	states := closure([]state{{p.elements}})
-	for _, name := range names[:last] {
-		if states = step(states, name); len(states) == 0 {
-			return false, nil
+	states := closure([]state{{p.elements, p.except}})
+	for i := len(p.base) + 1; i < len(path); i++ {
+		if path[i] == '/' {
+			if states = step(states, path[:i]); len(states) == 0 {
+				return false, nil
+			}
 		}
 	}
-	return accepts(states, names[last]), step(states, names[last])
+	return accepts(states, path), step(states, path)
 }
 
-// String returns the pattern as a glob.
+// String returns the pattern as it is given to Match.
 func (p pattern) String() string {
+	if p.except == nil {
+		return p.glob()
+	}
+	return strings.Join(append([]string{p.glob()}, p.except.globs...), Except)
+}
+
+// glob returns the pattern without its exclusions.
+func (p pattern) glob() string {
 	glob := escape(p.base)
 	for _, e := range p.elements {
 		glob = join(glob, e)

@@ -74,6 +74,7 @@ exits 0; the session is paused until --resume goes on with the rest.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	o.pipeline.addFlags(cmd)
+	o.pipeline.addStrictFlag(cmd)
 	addResumeFlag(cmd, &o.resume)
 	flags.BoolVar(&o.fresh, "fresh", false, "start over; an unfinished session is archived under failed/")
 	addSelectionFlags(cmd, &o.selection)

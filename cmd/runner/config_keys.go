@@ -2,14 +2,12 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
 	"prdrunner/runner"
 )
 
@@ -148,19 +146,17 @@ func refuseURL(value any) string {
 }
 
 func refuseInclude(value any) string {
-	for _, glob := range value.([]string) {
-		switch {
-		case !filepath.IsLocal(filepath.FromSlash(glob)) || slices.Contains(strings.FieldsFunc(glob, isGlobSeparator), ".."):
-			return fmt.Sprintf("has %q, which leads out of the workspace", glob)
-		case !doublestar.ValidatePattern(glob):
-			return fmt.Sprintf("has %q, which is not a valid glob", glob)
+	for i, glob := range value.([]string) {
+		pattern, excludes := strings.CutPrefix(glob, "!")
+		if problem := pipeline.GlobProblem(pattern); problem != "" {
+			return fmt.Sprintf("has %q, which %s", glob, problem)
+		}
+		if excludes && i == 0 {
+			return fmt.Sprintf("has %q first, which excludes files from what stands before it", glob)
 		}
 	}
 	return ""
 }
-
-// isGlobSeparator reports what parts a glob into names, braces included.
-func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
 
 // canonical turns the names of older configurations into today's:
 // checkpoint_triggers is triggers, agent_complete is workstream_complete.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,6 +29,8 @@ type pipelineRef struct {
 	file     string // "": found by the PRD id
 	vars     []string
 	varFiles []string
+	looks    bool // warns of inputs that match nothing now
+	strict   bool // takes warnings for errors
 }
 
 // addFlags adds the flags that choose a file and set variables.
@@ -39,6 +42,12 @@ func (r *pipelineRef) addFlags(cmd *cobra.Command) {
 func (r *pipelineRef) addVariableFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&r.vars, "var", nil, "set a variable, as `NAME=VALUE`; wins over --var-file and PRDRUNNER_VAR_NAME")
 	cmd.Flags().StringArrayVar(&r.varFiles, "var-file", nil, "set variables from `FILE`; wins over PRDRUNNER_VAR_NAME")
+}
+
+// addStrictFlag adds --strict, for commands that warn of inputs that match nothing.
+func (r *pipelineRef) addStrictFlag(cmd *cobra.Command) {
+	r.looks = true
+	cmd.Flags().BoolVar(&r.strict, "strict", false, "take warnings about the pipeline for errors, such as inputs that match nothing")
 }
 
 // name takes in an argument that stands for a pipeline: a PRD id, or a file.
@@ -135,9 +144,16 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		return nil, err
 	}
 	file, _ := pipeline.Parse(source, env.display(path))
-	p, more := file.Pipeline(pipeline.Inputs{
-		Variables: inputs, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir),
-	})
+	in := pipeline.Inputs{Variables: inputs, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir)}
+	if ref.looks {
+		files, err := workspace.Open(workspace.Options{Dir: env.workdir})
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = files.Close() }() // it was only looked at
+		in.Matches = matchesAny(files.Still())
+	}
+	p, more := file.Pipeline(in)
 	result := &readResult{file: file.Name(), pipeline: p, sensitive: file.Sensitive(), diagnostics: append(diags, more...), sources: file.Sources()}
 	if p != nil && ref.prd != "" && p.ID != ref.prd {
 		result.diagnostics = append(result.diagnostics, &hcl.Diagnostic{
@@ -146,6 +162,11 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 			Detail:   fmt.Sprintf("This file was read as the pipeline of %s, but holds the one of %s. Rename the file or the block, or ask for %s.", ref.prd, p.ID, p.ID),
 			Subject:  p.Range.Ptr(),
 		})
+	}
+	if ref.strict {
+		for _, d := range result.diagnostics {
+			d.Severity, result.pipeline = hcl.DiagError, nil
+		}
 	}
 	if p != nil {
 		if err := checkpoint.CheckID(p.ID); err != nil {
@@ -158,6 +179,15 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		}
 	}
 	return result, nil
+}
+
+// matchesAny returns what tells whether a file matches one of some patterns. Where that
+// can't be looked up, whoever reads the files says so.
+func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
+	return func(patterns []string) bool {
+		m, err := files.Match(context.Background(), patterns, nil)
+		return err != nil || m.HasContent()
+	}
 }
 
 // checkPRD refuses an id that does not match the configured pattern.

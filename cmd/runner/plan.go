@@ -47,6 +47,7 @@ why. It changes nothing and takes no lock.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	o.pipeline.addFlags(cmd)
+	o.pipeline.addStrictFlag(cmd)
 	addResumeFlag(cmd, &o.resume)
 	addSelectionFlags(cmd, &o.selection)
 	addRunFlags(cmd)

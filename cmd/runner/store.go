@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
 	"prdrunner/runner/process"
 )
 
@@ -29,7 +30,7 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		IDPattern: cfg.IDPattern,
 		Version:   versionString(),
 		Git:       process.NewCommander(childEnvironment(env.environ)),
-		Include:   cfg.Workspace.Include,
+		Include:   pipeline.Patterns(cfg.Workspace.Include),
 		Late: func(err error) {
 			env.warn(fmt.Errorf("what was asked for is done, but not all was written behind it: %w", err))
 		},

@@ -37,6 +37,7 @@ be found is checked. Nothing is run and nothing is written.`,
 	}
 	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "check the pipeline in `FILE`; may be given again")
 	o.ref.addVariableFlags(cmd)
+	o.ref.addStrictFlag(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object, for editors and CI")
 	return cmd
 }

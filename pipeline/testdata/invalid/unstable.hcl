@@ -1,6 +1,6 @@
 # What is read while a workstream beside it may write it.
 # 13: Input written at the same time
-# 25: Input written at the same time
+# 27: Input written at the same time
 
 pipeline "PRD-001" {
   phase "one" {

@@ -1,0 +1,175 @@
+package pipeline
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/hashicorp/hcl/v2"
+)
+
+// except separates a pattern from what it does not match after all. No glob holds it.
+const except = "\x00"
+
+// Patterns returns what a list of globs means, as patterns of which each stands for
+// itself: a path matches the list if it matches one of them. A glob that may name a
+// directory becomes two, "src" and "src/**". Behind each stand the exclusions that
+// follow it in the list, as `src/**`, NUL, `src/gen/**`.
+func Patterns(globs []string) []string {
+	var all []string
+	for i := range globs {
+		all = append(all, patternsOf(globs, i)...)
+	}
+	return all
+}
+
+// EachPattern returns Patterns, in one list for each of the globs; none for an exclusion.
+func EachPattern(globs []string) [][]string {
+	all := make([][]string, len(globs))
+	for i := range globs {
+		all[i] = patternsOf(globs, i)
+	}
+	return all
+}
+
+// patternsOf are the patterns that the glob at i stands for, with the exclusions behind it.
+func patternsOf(globs []string, i int) []string {
+	if isExclusion(globs[i]) {
+		return nil
+	}
+	patterns := withDirectory(globs[i])
+	if excluded := exclusions(globs[i+1:]); len(excluded) > 0 {
+		behind := except + strings.Join(excluded, except)
+		for j := range patterns {
+			patterns[j] += behind
+		}
+	}
+	return patterns
+}
+
+// exclusions are the patterns that a list excludes.
+func exclusions(globs []string) []string {
+	var excluded []string
+	for _, glob := range globs {
+		if isExclusion(glob) {
+			excluded = append(excluded, withDirectory(glob[1:])...)
+		}
+	}
+	return excluded
+}
+
+func isExclusion(glob string) bool { return strings.HasPrefix(glob, "!") }
+
+// withDirectory are the patterns of a glob: itself, and where it may name a directory,
+// as src and src/ do, that of the files below it.
+func withDirectory(glob string) []string {
+	clean := path.Clean(glob)
+	switch {
+	case clean == ".":
+		return []string{"**"}
+	case strings.HasSuffix(glob, "/"):
+		return []string{clean + "/**"}
+	case !strings.ContainsAny(clean, "*?[{"):
+		return []string{clean, clean + "/**"}
+	}
+	patterns := []string{clean}
+	for _, alternative := range expandBraces(clean, maxAlternatives) {
+		if !strings.ContainsAny(path.Base(alternative), "*?[") {
+			patterns = append(patterns, path.Clean(alternative)+"/**")
+		}
+	}
+	return patterns
+}
+
+// globs evaluates a list of globs and checks each of them.
+func (b *builder) globs(a *argument, fr frame) []string {
+	list := b.stringList(a, fr)
+	for i, glob := range list {
+		pattern, excludes := strings.CutPrefix(glob, "!")
+		problem, outside := globProblem(pattern)
+		switch {
+		case outside:
+			b.errorf("Path outside the workspace", a.element(i, len(list)), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", glob, a.name)
+		case problem != "":
+			b.errorf("Invalid glob", a.element(i, len(list)), "%q in %q is not a valid glob. %s", glob, a.name, problem)
+		case excludes && !slices.ContainsFunc(list[:i], func(before string) bool { return !isExclusion(before) }):
+			b.errorf("Exclusion without effect", a.element(i, len(list)),
+				"%q in %q excludes files from what stands before it in the list, and nothing does. Put it behind the globs that it is an exception to, such as [\"**\", %q]; a name that begins with an exclamation mark is written %q.", glob, a.name, glob, `\`+glob)
+		}
+	}
+	return list
+}
+
+// patterns is Patterns of an argument. Instances share what does not depend on each.
+func (b *builder) patterns(a *argument, globs []string) []string {
+	if a == nil {
+		return nil
+	}
+	if known, ok := b.patternLists[a]; ok {
+		return known
+	}
+	patterns := Patterns(globs)
+	if a.kinds&kindEach == 0 {
+		b.patternLists[a] = patterns
+	}
+	return patterns
+}
+
+// GlobProblem says of a glob without an exclamation mark what is wrong with it, such
+// as "leads out of the workspace", or "".
+func GlobProblem(glob string) string {
+	problem, outside := globProblem(glob)
+	switch {
+	case outside:
+		return "leads out of the workspace"
+	case problem != "":
+		return "is not a valid glob. " + problem
+	}
+	return ""
+}
+
+func globProblem(glob string) (problem string, outside bool) {
+	switch {
+	case !inside(glob) || slices.Contains(strings.FieldsFunc(glob, isGlobSeparator), ".."):
+		return "", true
+	case !doublestar.ValidatePattern(glob):
+		return "Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", false
+	}
+	for _, alternative := range expandBraces(glob, maxAlternatives) {
+		for name := range strings.SplitSeq(alternative, "/") {
+			if hasGluedStars(name) {
+				return gluedAdvice(name), false
+			}
+		}
+	}
+	return "", false
+}
+
+// hasGluedStars reports whether a name has ** in it, which stands for directories
+// only where it is all of a name.
+func hasGluedStars(name string) bool {
+	tokens := globTokens(name)
+	for i := 1; i < len(tokens); i++ {
+		if tokens[i-1].any && tokens[i].any && name != "**" {
+			return true
+		}
+	}
+	return false
+}
+
+func gluedAdvice(name string) string {
+	meant := strings.ReplaceAll(name, "**", "**/*")
+	if rest, ok := strings.CutSuffix(name, "**"); ok {
+		meant = rest + "/**"
+	}
+	return "** stands for any number of directories, and only between slashes; write \"" + meant + "\", or * for a part of one name."
+}
+
+// isGlobSeparator reports what parts a glob into names, braces included.
+func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
+
+// warn adds a warning.
+func (b *builder) warn(summary string, subject hcl.Range, detail string) {
+	b.add(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: summary, Detail: detail, Subject: &subject}})
+}

@@ -1,0 +1,51 @@
+# What globs cannot say, and directories and exclusions among artifacts.
+# 15: Invalid glob
+# 15: Invalid glob
+# 15: Invalid glob
+# 19: Exclusion without effect
+# 20: Path outside the workspace
+# 30: Overlapping artifacts
+# 34: Overlapping artifacts
+# 48: Input written at the same time
+
+pipeline "PRD-001" {
+  phase "globs" {
+    workstream "glued" {
+      command = ["true"]
+      inputs  = ["src/**.py", "src**", "{a,b**}/x", "src/**/*.py"]
+    }
+    workstream "excluded" {
+      command   = ["true"]
+      inputs    = ["!src/gen/**", "src/**"]
+      artifacts = ["out/**", "!../x"]
+    }
+  }
+  phase "directories" {
+    workstream "site" {
+      command   = ["true"]
+      artifacts = ["site", "*/docs", "all/**", "!all/b", "!**/*.md"]
+    }
+    workstream "page" {
+      command   = ["true"]
+      artifacts = ["site/index.html"]
+    }
+    workstream "docs" {
+      command   = ["true"]
+      artifacts = ["api/docs/index.html"]
+    }
+    workstream "apart" {
+      command   = ["true"]
+      artifacts = ["site.txt", "all/b/x.txt", "all/c/x.md"]
+    }
+  }
+  phase "inputs" {
+    workstream "writer" {
+      command   = ["true"]
+      artifacts = ["lib/a.o", "gen/b.o"]
+    }
+    workstream "reader" {
+      command = ["true"]
+      inputs  = ["lib", "gen", "!gen/*.o"]
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// unmatchedSearch warns of globs of inputs that no file matches now, of each argument
+// and glob once. What a workstream of the pipeline may make is still to come.
+type unmatchedSearch struct {
+	b        *builder
+	claims   []*claim        // of all phases
+	matched  map[string]bool // by the patterns of a glob
+	compared int
+}
+
+func (b *builder) unmatchedInputs() {
+	if b.in.Matches == nil || b.diags.HasErrors() {
+		return
+	}
+	var all []*Workstream
+	for _, phase := range b.pipeline.Phases {
+		all = append(all, phase.Workstreams...)
+	}
+	u := &unmatchedSearch{b: b, claims: collectClaims(all), matched: map[string]bool{}}
+	for _, phase := range b.pipeline.Phases {
+		for _, ws := range phase.Workstreams {
+			b.current = ws
+			u.look(ws.Name, ws.Inputs, ws.def.block.inputs)
+			for _, g := range ws.Gates {
+				u.look(g.Label(), g.Inputs, g.def.block.inputs)
+			}
+		}
+		b.current = nil
+		for _, g := range phase.Gates {
+			u.look(g.Label(), g.Inputs, g.def.block.inputs)
+		}
+	}
+}
+
+// look warns of the globs of a list that nothing matches.
+func (u *unmatchedSearch) look(reader string, globs []string, a *argument) {
+	for i, patterns := range EachPattern(globs) {
+		if len(patterns) == 0 {
+			continue
+		}
+		key := strings.Join(patterns, "\n")
+		matched, known := u.matched[key]
+		if !known {
+			matched = u.b.in.Matches(patterns) || u.made(globs[i], exclusions(globs[i+1:]))
+			u.matched[key] = matched
+		}
+		if matched {
+			continue
+		}
+		advice := "Correct it, or remove it."
+		if below := globs[i] + "/"; u.b.in.Matches(Patterns([]string{below})) {
+			advice = fmt.Sprintf("It matches directories; %q names the files in them.", below)
+		}
+		u.b.warn("Inputs that match nothing", a.element(i, len(globs)), fmt.Sprintf(
+			"No file matches %q, which %s names among its inputs, and no workstream makes one. An edit of what is meant would go unseen. %s", globs[i], reader, advice))
+	}
+}
+
+// made reports whether a workstream has artifacts that a glob may match.
+func (u *unmatchedSearch) made(text string, excluded []string) bool {
+	for _, g := range compileGlob(text) {
+		reading := &claim{glob: g, excluded: excluded}
+		for _, c := range u.claims {
+			if u.compared++; u.compared > maxComparisons || reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// emptyFilesets warns of the calls of fileset in an argument that give no file, as far
+// as what they are given is known.
+func (b *builder) emptyFilesets(a *argument, fr frame) {
+	if b.in.Matches == nil {
+		return
+	}
+	for _, call := range a.calls {
+		if call.Name != "fileset" {
+			continue
+		}
+		ctx, diags := b.scope.context(a, fr, viewReal)
+		if diags.HasErrors() {
+			return
+		}
+		value, diags := call.Value(ctx)
+		if diags.HasErrors() || !value.IsWhollyKnown() || value.IsMarked() || value.IsNull() || value.LengthInt() > 0 {
+			continue
+		}
+		b.warn("Fileset of no file", call.Range(), fmt.Sprintf("No file matches %s now. Correct the directory or the glob, or remove the call.", b.calledWith(call.Args[0].Value, call.Args[1].Value, ctx)))
+	}
+}
+
+// calledWith shows the directory and the glob of a call of fileset.
+func (b *builder) calledWith(dir, glob func(*hcl.EvalContext) (cty.Value, hcl.Diagnostics), ctx *hcl.EvalContext) string {
+	in, _ := dir(ctx)
+	text, _ := glob(ctx)
+	if in.Type() != cty.String || text.Type() != cty.String || in.IsMarked() || text.IsMarked() {
+		return "it"
+	}
+	return fmt.Sprintf("%q in %q", text.AsString(), in.AsString())
+}
