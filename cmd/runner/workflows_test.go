@@ -138,7 +138,6 @@ type workflowRun struct {
 
 	t           *testing.T
 	binary, dir string
-	approved    bool
 }
 
 func newWorkflowRun(t *testing.T, w workflow, binary string) *workflowRun {

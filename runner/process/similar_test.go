@@ -19,7 +19,7 @@ func TestSimilar(t *testing.T) {
 	}
 	path := one + string(os.PathListSeparator) + filepath.Join(one, "missing") + string(os.PathListSeparator) + two
 	for name, want := range map[string]string{
-		"amke": "make", "mak": "make", "pyhton3": "python3", "python": "python3", "./biuld.sh": "./build.sh",
+		"maek": "make", "mak": "make", "pyhton3": "python3", "python": "python3", "./biuld.sh": "./build.sh",
 		"gradle": "", "m": "", "": "", "./make": "",
 	} {
 		if got := Similar(name, path, two); got != want {
