@@ -14,10 +14,10 @@ import (
 //
 // Sensitive files that either side leaves out stay as they are, also those that
 // git tracks on the other side, and so does what kept changing or could not be
-// taken in: no checkpoint holds what it is now, or what it was then. Of what the
-// target lacks only that is deleted which its capture would have had.
+// taken in: no checkpoint holds what it is now, or what it was then. What lies in a
+// state directory stays, too. Of what the target lacks only that is deleted which its capture would have had.
 func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *State, found, target *workspace.Listing) ([]workspace.Change, error) {
-	changes := slices.DeleteFunc(workspace.Diff(found, target), func(c workspace.Change) bool {
+	changes := slices.DeleteFunc(w.OutsideState(workspace.Diff(found, target)), func(c workspace.Change) bool {
 		return found.Lacks(c.Path) || target.Lacks(c.Path)
 	})
 	above := map[string]bool{}

@@ -158,7 +158,7 @@ func gitMode(mode uint32) uint32 {
 // otherwise as objects.
 func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 	git := c.w.Git()
-	if commit, err = git.CommitAll(ctx, c.o.Message, slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden)); err != nil {
+	if commit, err = git.CommitAll(ctx, c.o.Message, slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden, c.survey.states)); err != nil {
 		return "", err
 	}
 	files, err := git.Files(ctx)

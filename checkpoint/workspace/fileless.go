@@ -12,7 +12,7 @@ import (
 
 // gitKnown is what git knows of a workspace, and what it has no file in.
 type gitKnown struct {
-	files []GitFile // sorted by path
+	files []GitFile // sorted by path; none is in a state directory
 	fileless
 }
 
@@ -21,6 +21,19 @@ type fileless struct {
 	outermost []string // of those that it knows nothing of: what is empty is among them, or below one
 	emptied   []string // those that nothing is in, and that it knows files of
 	denied    []string // those that it knows files of, and that may not be read
+	states    []string // state directories that it knows files of
+}
+
+// outsideState returns the files but those in state directories.
+func (f *fileless) outsideState(files []GitFile) []GitFile {
+	if len(f.states) == 0 {
+		return files
+	}
+	states := map[string]bool{}
+	for _, dir := range f.states {
+		states[dir] = true
+	}
+	return slices.DeleteFunc(files, func(file GitFile) bool { return isBelow(file.Path, states) })
 }
 
 // askGit finds out what git knows. It looks through its own index alone: what is in
@@ -33,15 +46,15 @@ func (w *Workspace) askGit(ctx context.Context) (gitKnown, error) {
 	}
 	found, err := w.untracked(ctx, tracked)
 	if err != nil || len(found.paths) == 0 {
-		return gitKnown{tracked, found.fileless}, err
+		return gitKnown{found.outsideState(tracked), found.fileless}, err
 	}
 	others, err := w.Git().Others(ctx, found.paths)
 	if err != nil || len(others) == 0 {
-		return gitKnown{tracked, found.fileless}, err
+		return gitKnown{found.outsideState(tracked), found.fileless}, err
 	}
 	files := mergeByPath(others, tracked)
 	found, err = w.untracked(ctx, files)
-	return gitKnown{files, found.fileless}, err
+	return gitKnown{found.outsideState(files), found.fileless}, err
 }
 
 // untracked is what is in the directories of some files, and none of these.
@@ -72,6 +85,8 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir 
 	case err == nil && len(children) == 0 && dir != "":
 		u.emptied = append(u.emptied, dir)
 	case err == nil, absent(err):
+	case errors.Is(err, errStateDir):
+		u.states = append(u.states, dir)
 	case errors.Is(err, fs.ErrPermission) && dir != "":
 		u.denied = append(u.denied, dir)
 	default:
@@ -117,7 +132,8 @@ func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *cursor, c
 	return nil
 }
 
-// children lists a directory that lies behind no link.
+// children lists a directory that lies behind no link. A state directory is
+// errStateDir.
 func (w *Workspace) children(c *cursor, dir string) ([]string, error) {
 	if children, ok := w.memo.children(dir); ok {
 		return children, nil
@@ -129,6 +145,9 @@ func (w *Workspace) children(c *cursor, dir string) ([]string, error) {
 	entries, err := readDir(root, ".")
 	if err != nil {
 		return nil, err
+	}
+	if w.isStateDir(dir, entries) {
+		return nil, errStateDir
 	}
 	children := childrenOf(dir, entries)
 	w.memo.list(dir, children)

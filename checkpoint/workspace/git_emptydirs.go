@@ -104,6 +104,10 @@ func (s *emptySearch) below(ctx context.Context, root *os.Root, dir string) (boo
 	if slices.ContainsFunc(entries, func(e dirEntry) bool { return e.name == ".git" }) {
 		return false, nil
 	}
+	lstat := func(name string) (fs.FileInfo, error) { return root.Lstat(native(name)) }
+	if dir != "." && holdsLocks(entries) && IsStateDir(lstat, dir) {
+		return false, nil
+	}
 	empty := true
 	for _, entry := range entries {
 		if !entry.isDir {

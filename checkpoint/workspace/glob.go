@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"slices"
 	"strings"
 )
@@ -246,8 +245,7 @@ func (g *walk) list(c *cursor, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	holdsLocks := func(e dirEntry) bool { return e.isDir && e.name == path.Dir(StateLock) }
-	if dir != "" && slices.ContainsFunc(entries, holdsLocks) && IsStateDir(g.w.Lstat, dir) {
+	if g.w.isStateDir(dir, entries) {
 		return nil, errStateDir
 	}
 	children := childrenOf(dir, entries)

@@ -42,7 +42,8 @@ type Change struct {
 // Diff returns what leads from one listing to another, sorted by path.
 // Entries are the same if path, mode and digest are. What the other listing
 // left out is not deleted, and what was not checked out is not added where
-// it is what git had for it.
+// it is what git had for it. What lies in a state directory, as either listing
+// shows, is not compared.
 func Diff(from, to *Listing) []Change {
 	var changes []Change
 	a, b := from.Entries, to.Entries
@@ -65,7 +66,7 @@ func Diff(from, to *Listing) []Change {
 			a, b = a[1:], b[1:]
 		}
 	}
-	return changes
+	return slices.DeleteFunc(changes, func(c Change) bool { return from.hasStateDir(c.Path) || to.hasStateDir(c.Path) })
 }
 
 // comparePaths compares the first paths of two lists. What is in one list only

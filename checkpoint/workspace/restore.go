@@ -87,7 +87,8 @@ func (e *ChangedError) Error() string {
 // process gives new ones. Directories that no file is left in are removed.
 //
 // Nothing is written or removed but the paths of the changes, and directories
-// above and below them that are empty. Cut short, it can be repeated with a new
+// above and below them that are empty. What lies in a state directory stays as it
+// is, whatever the changes say. Cut short, it can be repeated with a new
 // Diff and the same ID.
 func (w *Workspace) Restore(ctx context.Context, changes []Change, o RestoreOptions) (Restored, error) {
 	r, err := newRestore(w, changes, o)
@@ -157,7 +158,7 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 		return nil, fmt.Errorf("%q cannot be the name of a restore", o.ID)
 	}
 	r := &restore{w: w, o: o, goes: map[string]bool{}, needed: map[string]bool{}}
-	for _, c := range changes {
+	for _, c := range w.OutsideState(slices.Clone(changes)) {
 		if c.From == nil && c.To == nil || c.From != nil && c.From.Path != c.Path || c.To != nil && c.To.Path != c.Path {
 			return nil, fmt.Errorf("%q: a change must be from something or to something of its path", c.Path)
 		}

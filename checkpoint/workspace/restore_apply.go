@@ -68,6 +68,10 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 		if !i.removes() || !i.there {
 			continue
 		}
+		if i.isDir && r.needed[i.Path] { // what comes is written into it
+			i.done = true
+			continue
+		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -78,7 +82,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 			}
 			return dir.Remove(native(base(i.Path)))
 		})
-		if i.isDir && isNotEmpty(err) { // somebody needs it now, or another restore left something in it
+		if i.isDir && (isNotEmpty(err) || i.To == nil && isInUse(err)) { // somebody needs it now, or another restore left something in it
 			i.done = i.To == nil
 			continue
 		}

@@ -34,6 +34,7 @@ type survey struct {
 	leftOut []string
 	special []string
 	hidden  []string // the true paths of what is left out for its name
+	states  []string // state directories that git knows files of
 	// unstable are files that change while they are read, sorted; needed (nil:
 	// none) says which must not be among them.
 	unstable []string
@@ -64,6 +65,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 		return nil, err
 	}
 	s.addKnown(git.files)
+	s.states = git.states
 	s.add(g.files)
 	empty := g.empty
 	s.special = append(s.special, g.denied...)
