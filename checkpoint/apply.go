@@ -72,6 +72,9 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		return s.applyCheckpoint(seq, at, e)
 	case WorkspaceCaptured:
 		s.Capture = &Capture{Capture: e.Capture, Seq: seq, At: at}
+		if s.RunningAt == nil || e.Aside { // somebody edited what is in it
+			s.LastStep.Later = true
+		}
 		if s.RunningAt != nil && !e.Aside {
 			s.RunCapture = s.Capture
 		}

@@ -46,7 +46,7 @@ func (s *State) mark(id string, change func(*CheckpointRef)) error {
 
 func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
 	ref := &CheckpointRef{
-		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, Reason: e.Reason,
+		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, StepSeq: s.LastStep.Seq, Later: s.LastStep.Later, CanResume: s.canResume(), Uncaptured: e.Uncaptured, Reason: e.Reason,
 		CreatedAt: at, Created: e.Created, Modified: e.Modified, Git: e.Git, Capture: s.Capture, Valid: true,
 	}
 	s.Checkpoints = append(s.Checkpoints, ref)
@@ -56,18 +56,6 @@ func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
 	}
 	s.Current = e.ID
 	s.dropCheckpoints(e.Removes)
-}
-
-// raiseSteps takes a step that was completed into the checkpoints made before it
-// in the same commit: they restore all of the commit, so that the number of the
-// step before would name a state in which more is done.
-func (s *State) raiseSteps(seq uint64, w *Workstream) {
-	for _, ref := range slices.Backward(s.Checkpoints) {
-		if ref.Seq != seq {
-			return
-		}
-		ref.Step, ref.StepName = w.Step, w.Name
-	}
 }
 
 func (s *State) dropCheckpoints(ids []string) {

@@ -21,7 +21,7 @@ func TestInvalidatedForgets(t *testing.T) {
 	apply(WorkstreamFailed{Workstream: "WS1", Error: Failure{Message: "no"}})
 	apply(WorkstreamInvalidated{Workstream: "WS1", Reason: "asked for"})
 	w, g := s.Workstream("WS1"), s.Gate("schema-validation (WS1)")
-	if w.Status != Pending || w.Step != 0 || w.Error != nil || w.Reason != "asked for" {
+	if w.Status != Pending || w.Step != 1 || w.Error != nil || w.Reason != "asked for" {
 		t.Errorf("workstream %+v", w)
 	}
 	if g.Status != Pending || g.Judged != "" || g.Definition != "" {

@@ -22,6 +22,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		return fmt.Errorf("%w: no workstream %q", ErrFold, name)
 	}
 	w.RetryAt = nil
+	s.passStep(e)
 	switch e := e.(type) {
 	case WorkstreamStarted:
 		s.resetWorkstream(w, "", "runs again")
@@ -37,12 +38,8 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		if e.Work != nil {
 			s.record(w, seq, at, *e.Work)
 		}
-		if w.Step == 0 {
-			s.Steps++
-			w.Step = s.Steps
-			s.raiseSteps(seq, w)
-		}
 		w.Status, w.Error, w.Reason = Completed, nil, ""
+		s.completeStep(seq, w)
 	case WorkstreamFailed:
 		w.Status, w.EndedAt, w.EndedSeq, w.Error = Failed, &at, seq, &e.Error
 	case WorkstreamInterrupted:
@@ -106,10 +103,10 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	}
 }
 
-// resetWorkstream makes a workstream pending, and its gates. A completed one
-// loses its step and the metrics it set, so that no stale number can satisfy a
-// gate; its outputs and artifacts stay on record until it has run again, since
-// they tell whose the files are. What has become of it tells why the gates of
+// resetWorkstream makes a workstream pending, and its gates. It loses the
+// metrics it set, so that no stale number can satisfy a gate; its step, its
+// outputs and artifacts stay on record until it has run again, since they tell
+// whose the files are. What has become of it tells why the gates of
 // its phase are judged again; "" leaves their verdicts.
 func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	for _, name := range w.Metrics {
@@ -118,7 +115,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 		}
 	}
 	w.Metrics = nil
-	w.Status, w.Step, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, 0, "", false, ""
+	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, "", false, ""
 	w.Error, w.Reason = nil, reason
 	for _, g := range w.Gates {
 		g.reset(reason)

@@ -162,7 +162,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
-	if w := s.Workstream("WS1"); !w.Imported || w.Step != 1 || len(w.Artifacts) != 1 {
+	if w := s.Workstream("WS1"); !w.Imported || w.Step != 0 || len(w.Artifacts) != 1 {
 		t.Errorf("WS1 %+v", w)
 	}
 	if s.Phases[0].Status != Completed || s.Phases[1].Status != Pending || s.Status != StatusInProgress {

@@ -120,15 +120,8 @@ func (c *Capture) Unlimited(patterns []string) bool {
 
 // captureMessage is the message of a capture's commit.
 func captureMessage(s *State) string {
-	step := "init"
-	for _, p := range s.Phases {
-		for _, w := range p.Workstreams {
-			if w.Step > 0 && w.Step == s.Steps {
-				step = w.Name
-			}
-		}
-	}
-	return fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.Steps, step, s.PRD, s.Session)
+	step := cmp.Or(s.StepName(), "init")
+	return fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.CurrentStep(), step, s.PRD, s.Session)
 }
 
 // Including returns what a capture of some globs takes in: these, and those that

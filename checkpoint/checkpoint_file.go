@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -35,13 +36,16 @@ type CheckpointFile struct {
 
 // Recovery says what resuming from a checkpoint would do.
 type Recovery struct {
-	CanResume  bool     `json:"can_resume"`
-	ResumeFrom string   `json:"resume_from,omitempty"` // the first workstream or gate that is not done
-	Warnings   []string `json:"warnings"`
+	CanResume  bool   `json:"can_resume"`            // neither complete nor abandoned
+	ResumeFrom string `json:"resume_from,omitempty"` // the first workstream or gate that is not done
+	// PrerequisitesMet says that nobody must do anything first: nothing waits for a
+	// person, and the files were captured. Where not, Warnings say what is missing.
+	PrerequisitesMet bool     `json:"prerequisites_met"`
+	Warnings         []string `json:"warnings"`
 }
 
 // newCheckpointFile describes a checkpoint; s is the state at its commit.
-func newCheckpointFile(s *State, ref *CheckpointRef, files Files) CheckpointFile {
+func newCheckpointFile(s *State, ref *CheckpointRef) CheckpointFile {
 	return CheckpointFile{
 		FormatVersion: FormatVersion,
 		ID:            ref.ID,
@@ -56,11 +60,11 @@ func newCheckpointFile(s *State, ref *CheckpointRef, files Files) CheckpointFile
 		CreatedAt:     ref.CreatedAt,
 		SessionStart:  s.CreatedAt,
 		ActiveMS:      s.ActiveMS,
-		Files:         files,
+		Files:         s.stepFiles(),
 		Git:           ref.Git,
 		Pipeline:      s.Pipeline,
 		Document:      s.Document,
-		Recovery:      recovery(s),
+		Recovery:      recovery(s, ref),
 		State:         s,
 	}
 }
@@ -108,35 +112,93 @@ func decodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 	return &f, nil
 }
 
+// canResume reports whether there is something to resume.
+func (s *State) canResume() bool { return s.Status != StatusComplete && !s.Abandoned }
+
 // recovery says what a resume would find.
-func recovery(s *State) Recovery {
-	r := Recovery{CanResume: s.Status != StatusComplete && !s.Abandoned, Warnings: []string{}}
+func recovery(s *State, ref *CheckpointRef) Recovery {
+	r := Recovery{CanResume: s.canResume(), PrerequisitesMet: true, Warnings: []string{}}
+	r.warnOfFiles(s.Capture, ref.Uncaptured)
+	if len(s.Sensitive) > 0 {
+		r.warn("the values of sensitive variables are on no record, and must be given again: %s", strings.Join(s.Sensitive, ", "))
+	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
 			if r.ResumeFrom == "" && w.Status != Completed && w.Status != Skipped {
 				r.ResumeFrom = w.Name
 			}
-			r.warn(w)
+			r.warnOfWorkstream(w)
+			r.warnOfGates(w.Gates)
 		}
 		for _, g := range p.Gates {
 			if r.ResumeFrom == "" && g.Status != Passed && g.Status != Skipped {
 				r.ResumeFrom = g.Label
 			}
 		}
+		r.warnOfGates(p.Gates)
 	}
 	return r
 }
 
-func (r *Recovery) warn(w *Workstream) {
+func (r *Recovery) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// missing warns of what must be there or be done before a resume gets past it.
+func (r *Recovery) missing(format string, args ...any) {
+	r.PrerequisitesMet = false
+	r.warn(format, args...)
+}
+
+func (r *Recovery) warnOfFiles(c *Capture, uncaptured bool) {
+	switch {
+	case c == nil:
+		r.missing("the workspace was not captured: only recorded artifacts come back")
+		return
+	case uncaptured:
+		r.missing("the workspace could not be captured: the files of %s come back", c.At.UTC().Format(time.RFC3339))
+	}
+	for _, n := range []struct {
+		files int
+		why   string
+	}{
+		{c.LeftOut, "look sensitive, or hold a sensitive value"},
+		{c.Unstable, "kept changing while they were captured"},
+		{c.Special, "could not be captured"},
+	} {
+		if n.files > 0 {
+			r.warn("not restored, since they %s: %d", n.why, n.files)
+		}
+	}
+}
+
+func (r *Recovery) warnOfWorkstream(w *Workstream) {
 	switch {
 	case w.Status == Running:
-		r.Warnings = append(r.Warnings, w.Name+" was running")
+		r.warn("%s was running", w.Name)
+	case w.Status == Failed:
+		r.warn("%s failed", w.Name)
 	case w.Status == Uncertain:
-		r.Warnings = append(r.Warnings, "nobody knows whether "+w.Name+" happened")
+		r.missing("nobody knows whether %s happened: a person decides", w.Name)
 	case w.Imported:
-		r.Warnings = append(r.Warnings, w.Name+" was taken over from a document written by hand")
+		r.warn("%s was taken over from a document written by hand", w.Name)
 	}
 	if len(w.Edited) > 0 {
-		r.Warnings = append(r.Warnings, "artifacts of "+w.Name+" were edited by hand")
+		r.warn("artifacts of %s were edited by hand", w.Name)
+	}
+}
+
+func (r *Recovery) warnOfGates(gates []*Gate) {
+	for _, g := range gates {
+		switch {
+		case g.Status == Waiting:
+			r.missing("%s waits for a person", g.Label)
+		case g.Status == Rejected:
+			r.warn("%s was rejected", g.Label)
+		case g.Status == Failed:
+			r.warn("%s failed", g.Label)
+		case g.Review:
+			r.missing("%s waits for a review", g.Label)
+		}
 	}
 }

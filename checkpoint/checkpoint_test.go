@@ -112,10 +112,13 @@ func testKilledBeforeDeferredFiles(t *testing.T, f *fixture) {
 	}
 }
 
-func TestFilesSinceTheLastCheckpoint(t *testing.T) {
+// TestFilesOfAStep: the files of a checkpoint are those of the step that completed
+// last, whichever checkpoint it is.
+func TestFilesOfAStep(t *testing.T) {
 	t.Parallel()
 	x := inMemory(t).run()
 	x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x)
 	again := work("WS1", "schema-validation", "a.sql", "new.sql")
 	w := again[1].(WorkstreamSucceeded)
 	w.Work.Artifacts[0].Digest = "sha256:changed"
@@ -128,7 +131,7 @@ func TestFilesSinceTheLastCheckpoint(t *testing.T) {
 	for _, ref := range x.State().Checkpoints {
 		got = append(got, [2]int{ref.Created, ref.Modified})
 	}
-	if want := [][2]int{{2, 0}, {1, 1}, {0, 0}}; !slices.Equal(got, want) {
+	if want := [][2]int{{2, 0}, {1, 1}, {1, 1}}; !slices.Equal(got, want) {
 		t.Errorf("created and modified %v, want %v", got, want)
 	}
 	must(t, x.Close())
@@ -221,7 +224,7 @@ func TestResolveCheckpoint(t *testing.T) {
 	}
 	for ref, want := range map[string]string{
 		"latest": "bbbb1111", "latest~0": "bbbb1111", "latest~2": "aaaa0000", "latest~3": "", "latest~-1": "", "latest-1": "",
-		"1": "bbbb1111", "0": "aaaa0000", "2": "", "CP-init": "aaaa0000", "CP-db-20250101T000003Z-cccc0000": "cccc0000",
+		"1": "bbbb0000", "0": "aaaa0000", "2": "", "CP-init": "aaaa0000", "CP-db-20250101T000003Z-cccc0000": "cccc0000",
 		"CP-db-20250101T000001": "bbbb0000", "": "", "nope": "",
 	} {
 		got, err := (&State{Checkpoints: refs}).FindCheckpoint(ref)
@@ -236,14 +239,14 @@ func TestResolveCheckpoint(t *testing.T) {
 	}
 }
 
-// TestReferencesToDamage: the name of a step stays with its newest checkpoint
-// when that is damaged, and `latest` leads to a damaged one where no other is.
+// TestReferencesToDamage: the name of a step stays with the checkpoint of the
+// moment when it completed if that is damaged, and `latest` leads to a damaged one where no other is.
 // The names that are shown lead to what they are shown beside.
 func TestReferencesToDamage(t *testing.T) {
 	t.Parallel()
 	damage := &Damage{Reason: "gone"}
 	some := &State{Checkpoints: []*CheckpointRef{
-		{ID: "start", Step: 0, Valid: true}, {ID: "early", Step: 2, Valid: true}, {ID: "late", Step: 2, Damage: damage},
+		{ID: "start", Step: 0, Valid: true}, {ID: "early", Step: 2, Damage: damage}, {ID: "late", Step: 2, Valid: true},
 		{ID: "undo", Step: 3, Trigger: TriggerPreRollback, Valid: true},
 	}}
 	all := &State{Checkpoints: []*CheckpointRef{{ID: "start", Step: 0, Damage: damage}, {ID: "early", Step: 2, Damage: damage}}}
@@ -252,16 +255,16 @@ func TestReferencesToDamage(t *testing.T) {
 		ref, want string
 		says      string
 	}{
-		{some, "2", "late", ""},
-		{some, "latest", "early", ""},
+		{some, "2", "early", ""},
+		{some, "latest", "late", ""},
 		{some, "latest~1", "start", ""},
 		{some, "latest~2", "", "2 are valid"},
-		{some, "1", "", "none of step 1; there are some of 0, 2"},
-		{some, "3", "", "none of step 3; there are some of 0, 2"},
+		{some, "1", "", "when step 1 completed; there are some of 0, 2"},
+		{some, "3", "", "when step 3 completed; there are some of 0, 2"},
 		{all, "latest", "early", ""},
 		{all, "latest~1", "start", ""},
 		{all, "latest~2", "", "0 are valid"},
-		{&State{}, "1", "", "nor of any other"},
+		{&State{}, "1", "", "nor of that of any other"},
 	} {
 		got, err := test.state.FindCheckpoint(test.ref)
 		switch {
@@ -271,7 +274,7 @@ func TestReferencesToDamage(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want an error with %q", test.ref, got, err, test.says)
 		}
 	}
-	for want, s := range map[string]*State{"start=0 early=latest~0 late=2 undo=": some, "start=0 early=2": all} {
+	for want, s := range map[string]*State{"start=0 early=2 late=latest~0 undo=": some, "start=0 early=2": all} {
 		var got []string
 		for _, ref := range s.Checkpoints {
 			name := s.Names()[ref.ID]

@@ -64,15 +64,15 @@ func (d *derived) recover(x *Session) error {
 
 // take notes what a durable commit asks for, and folds into the base what no
 // checkpoint file that is due lies before.
-func (d *derived) take(c Commit, files *tracker) error {
+func (d *derived) take(c Commit) error {
 	d.since = append(d.since, c)
 	for _, e := range c.Events {
 		switch e := e.(type) {
 		case CheckpointCreated:
 			d.due[e.ID] = true
-			d.drop(e.Removes, files)
+			d.drop(e.Removes)
 		case CheckpointsRemoved:
-			d.drop(e.IDs, files)
+			d.drop(e.IDs)
 		}
 	}
 	for len(d.since) > 0 && !d.isDue(d.since[0]) {
@@ -109,9 +109,8 @@ func (d *derived) pass() {
 	d.since = d.since[1:]
 }
 
-func (d *derived) drop(ids []string, files *tracker) {
+func (d *derived) drop(ids []string) {
 	for _, id := range ids {
-		files.forget(id)
 		if !d.due[id] {
 			d.unkept = append(d.unkept, id)
 		}
@@ -196,7 +195,6 @@ func (x *Session) SkipDerived() (skipped, left []string) {
 	d, s := &x.derived, x.live.state
 	needed := s.irreplaceable()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
-		x.live.files.forget(id)
 		if ref := s.indexed().checkpoints[id]; ref != nil && (needed[id] != "" || s.deletable(ref, true) != nil) {
 			d.left[id] = true
 			left = append(left, id)

@@ -59,7 +59,7 @@ func (x *Session) encodeCheckpoints(c Commit) error {
 			delete(x.derived.due, created.ID)
 			continue
 		}
-		json, err := encodeCheckpoint(newCheckpointFile(x.derived.base, ref, x.live.files.files[ref.ID]), state)
+		json, err := encodeCheckpoint(newCheckpointFile(x.derived.base, ref), state)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,6 @@ func (x *Session) writeApart() {
 			d.lost[c.id], d.tried[c.id] = true, true
 			continue
 		}
-		x.live.files.forget(c.id)
 	}
 	d.encoded, d.size = nil, 0
 }
@@ -103,7 +102,6 @@ func (x *Session) wroteEncoded() {
 	d := &x.derived
 	for _, c := range d.encoded {
 		delete(d.due, c.id)
-		x.live.files.forget(c.id)
 	}
 	d.encoded, d.size = nil, 0
 }
@@ -133,13 +131,9 @@ func (x *Session) writeLost() error {
 	}
 	var failed error
 	found, err := x.store.rebuild(x.prd, maps.Clone(d.lost), func(f CheckpointFile) error {
-		if files, ok := x.live.files.files[f.ID]; ok { // a journal that was compacted tells of fewer
-			f.Files = files
-		}
 		err := x.putCheckpoint(f)
 		if err == nil {
 			d.found(f.ID)
-			x.live.files.forget(f.ID)
 		}
 		failed = cmp.Or(failed, err)
 		return nil

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -41,8 +42,24 @@ func (x *Session) writeHeads() error {
 		return err
 	}
 	x.wroteEncoded()
-	if len(index) > 0 {
-		x.derived.index, x.derived.latest = x.acked, latest
+	if len(index) == 0 {
+		return nil
+	}
+	if err := x.unlinkLatest(latest); err != nil {
+		return err
+	}
+	x.derived.index, x.derived.latest = x.acked, latest
+	return nil
+}
+
+// unlinkLatest removes the link to the newest checkpoint's file where it is to name none.
+func (x *Session) unlinkLatest(latest string) error {
+	if latest != "" {
+		return nil
+	}
+	path := filepath.Join(x.store.prdDir(x.prd), latestName)
+	if err := x.store.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &DerivedError{path, err}
 	}
 	return nil
 }
@@ -52,8 +69,13 @@ func (x *Session) writeHeads() error {
 // one of the files that are written before.
 func (x *Session) index(before []store.Name) (names []store.Name, latest string, err error) {
 	d := &x.derived
-	if d.index == x.acked || len(x.live.state.Checkpoints) == 0 && d.index == 0 {
+	if d.index == x.acked {
 		return nil, "", nil
+	}
+	if len(x.live.state.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written one
+		if there, err := x.store.exists(x.store.manifestPath(x.prd)); err != nil || !there {
+			return nil, "", err
+		}
 	}
 	m := newManifest(x.live.state)
 	data, err := m.encode()
@@ -61,30 +83,39 @@ func (x *Session) index(before []store.Name) (names []store.Name, latest string,
 		return nil, "", err
 	}
 	path := x.store.manifestPath(x.prd)
-	if latest, err = x.latestTarget(m.Latest, before); err != nil {
+	if latest, err = x.latestTarget(before); err != nil {
 		return nil, "", &DerivedError{path, err}
 	}
 	names = []store.Name{{Path: path, Data: [][]byte{data}}}
-	if latest != d.latest {
+	if latest != d.latest && latest != "" {
 		names = append(names, store.Name{Path: filepath.Join(x.store.prdDir(x.prd), latestName), Target: latest})
 	}
 	return names, latest, nil
 }
 
-// latestTarget is what the link names that is for people, "" for no link.
-func (x *Session) latestTarget(id string, before []store.Name) (string, error) {
-	// Links need a privilege on Windows, and `latest` is a convenience.
-	if id == "" || runtime.GOOS == "windows" {
-		return x.derived.latest, nil
+// latestTarget is what the link names that is for people: the file of the newest
+// checkpoint that has one, or is one of those that are written before. It is "" where
+// there is none, or no link.
+func (x *Session) latestTarget(before []store.Name) (string, error) {
+	if runtime.GOOS == "windows" { // where links need a privilege
+		return "", nil
 	}
-	for _, n := range before {
-		name := filepath.Base(n.Path)
-		if of, _ := checkpointOf(name); of == id {
-			return filepath.Join(checkpointsDir, name), nil
+	for _, ref := range slices.Backward(x.live.state.Checkpoints) {
+		for _, n := range before {
+			name := filepath.Base(n.Path)
+			if of, _ := checkpointOf(name); of == ref.ID {
+				return filepath.Join(checkpointsDir, name), nil
+			}
+		}
+		files, err := x.checkpoints().paths(ref.ID)
+		if err != nil {
+			return "", err
+		}
+		if len(files) > 0 {
+			return filepath.Join(checkpointsDir, filepath.Base(files[0])), nil
 		}
 	}
-	file, err := x.checkpoints().locate(id)
-	return filepath.Join(checkpointsDir, filepath.Base(file)), err
+	return "", nil
 }
 
 // writeDocument writes the document, and what is to have its name before that does.

@@ -65,8 +65,7 @@ func (s *State) adopt(at time.Time, d Document) error {
 			w.Artifacts = append(w.Artifacts, Artifact{Path: Text(path)})
 		}
 		if passGates(w.Gates, passed, at) {
-			s.Steps++
-			w.Status, w.Step = Completed, s.Steps
+			w.Status = Completed
 		}
 	}
 	for _, p := range s.Phases {

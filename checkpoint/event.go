@@ -201,7 +201,21 @@ type Artifact struct {
 	// LeftOut says that its bytes were not kept, since it looks sensitive: it
 	// is in no checkpoint, and never restored.
 	LeftOut bool `json:"left_out,omitempty"`
+
+	// Change is what the workstream did to it; "" where nothing, or where it is not
+	// known. The session that records it says so, whoever adds the event.
+	Change FileChange `json:"change,omitempty"`
 }
+
+// FileChange is what a workstream did to a file.
+type FileChange string
+
+// The changes of files: they are compared with what was on record when a
+// workstream completed last.
+const (
+	FileCreated  FileChange = "created"
+	FileModified FileChange = "modified"
+)
 
 // WorkstreamSucceeded says that the work is done and its gates come next.
 type WorkstreamSucceeded struct {
@@ -401,8 +415,8 @@ type CheckpointCreated struct {
 	Step     int      `json:"step"`
 	StepName string   `json:"step_name,omitempty"`
 	Reason   Text     `json:"reason,omitempty"`
-	Created  int      `json:"created,omitempty"`  // files made since the checkpoint before
-	Modified int      `json:"modified,omitempty"` // files changed since the checkpoint before
+	Created  int      `json:"created,omitempty"`  // files that the step made
+	Modified int      `json:"modified,omitempty"` // files that the step changed
 	Git      *Git     `json:"git,omitempty"`
 	Removes  []string `json:"removes,omitempty"` // what retention drops because of it
 	// Uncaptured says that the files were to be captured for it, and could not be:

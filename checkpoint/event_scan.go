@@ -94,6 +94,7 @@ func (s *eventScanner) artifact() (a Artifact) {
 	s.open()
 	a.Path, a.Size = Text(s.must("path").text()), s.must("size").number(math.MaxInt64)
 	a.Mode, a.Digest = uint32(s.must("mode").number(math.MaxUint32)), s.must("digest").text()
+	a.Change = FileChange(s.textOf("change"))
 	s.close()
 	return a
 }

@@ -44,7 +44,7 @@ func read(t *testing.T, journal []byte) {
 	}
 	if err == nil && fold.state != nil {
 		NewDocument(fold.state)
-		recovery(fold.state)
+		recovery(fold.state, &CheckpointRef{})
 		if end.size+int64(len(end.torn)) != int64(len(journal)) {
 			t.Fatalf("%d bytes valid, %d torn, of %d", end.size, len(end.torn), len(journal))
 		}

@@ -117,15 +117,12 @@ func lostRemedy(prd string) string {
 // fold is a state that follows a journal, and what else is known from it.
 type fold struct {
 	state *State
-	files *tracker // nil but for who writes files of checkpoints
+	files *tracker // nil but for an owner's
 	spans *spans   // nil but for an owner's
 }
 
 // newFold is for who only needs the state.
 func newFold() *fold { return &fold{} }
-
-// newFilesFold is for who makes the files of checkpoints again.
-func newFilesFold() *fold { return &fold{files: newTracker()} }
 
 // newOwnersFold is for who goes on with the session.
 func newOwnersFold() *fold { return &fold{files: newTracker(), spans: newSpans()} }
@@ -155,9 +152,6 @@ func (f *fold) apply(c Commit) error {
 }
 
 func (f *fold) applyEvent(seq uint64, c *Commit, i int, e Event) error {
-	if f.files != nil {
-		f.files.before(f.state, e)
-	}
 	if err := f.state.applyOne(seq, c.At(i), e); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ type Manifest struct {
 	Topic         string           `json:"topic"`
 	CreatedAt     time.Time        `json:"created_at"` // of the session
 	Checkpoints   []*CheckpointRef `json:"checkpoints"`
-	Current       string           `json:"current_checkpoint,omitempty"` // where the session stands
+	Current       string           `json:"current_checkpoint,omitempty"` // where the session stands; "" where that is no longer there
 	Latest        string           `json:"latest,omitempty"`             // the newest of all
 	Total         int              `json:"total"`
 	Rollbacks     []RollbackRecord `json:"rollback_history"`
@@ -36,8 +36,10 @@ func newManifest(s *State) Manifest {
 		CreatedAt:     s.CreatedAt,
 		Checkpoints:   s.Checkpoints,
 		Total:         len(s.Checkpoints),
-		Current:       s.Current,
 		Rollbacks:     append([]RollbackRecord{}, s.Rollbacks...),
+	}
+	if s.indexed().checkpoints[s.Current] != nil {
+		m.Current = s.Current
 	}
 	if n := len(s.Checkpoints); n > 0 {
 		m.Latest = s.Checkpoints[n-1].ID

@@ -277,12 +277,9 @@ func (s *State) irreplaceable() map[string]string {
 
 // lost says what can no longer be gone back to once checkpoints are removed.
 func lost(s *State, removed []RemovedCheckpoint, kept []*CheckpointRef) []string {
-	steps := map[int]*CheckpointRef{}
-	for _, ref := range kept {
-		if ref.unusable() == "" {
-			steps[ref.Step] = ref
-		}
-	}
+	steps := moments(slices.DeleteFunc(slices.Clone(kept), func(ref *CheckpointRef) bool {
+		return ref.unusable() != "" || ref.Trigger == TriggerPreRollback
+	}))
 	var all []string
 	told := map[int]bool{}
 	for _, c := range removed {
@@ -292,7 +289,7 @@ func lost(s *State, removed []RemovedCheckpoint, kept []*CheckpointRef) []string
 			if undone := s.rollbackWith(c.ID); undone != "" {
 				all = append(all, fmt.Sprintf("rollback %s can no longer be undone", undone))
 			}
-		case !there && !told[c.Step]:
+		case !there && !c.Later && !told[c.Step]:
 			told[c.Step] = true
 			all = append(all, nearest(c.CheckpointRef, steps))
 		}

@@ -128,7 +128,7 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(Checkp
 			return found, err
 		}
 		for _, path := range paths {
-			k := collector{fold: newFilesFold(), ids: ids, found: found, made: made}
+			k := collector{fold: newFold(), ids: ids, found: found, made: made}
 			t, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
 			if err == nil && path == s.journalPath(prd) && k.fold.state != nil {
 				_, err = s.rescued(prd, k.fold.state.Session, &t, k.visit)
@@ -162,7 +162,7 @@ func (k *collector) visit(c Commit) error {
 		if ref == nil {
 			continue
 		}
-		if err := k.made(newCheckpointFile(k.fold.state, ref, k.fold.files.files[ref.ID])); err != nil {
+		if err := k.made(newCheckpointFile(k.fold.state, ref)); err != nil {
 			return err
 		}
 		k.found[created.ID] = true

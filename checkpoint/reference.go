@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +21,9 @@ func (e *AmbiguousError) Error() string {
 // FindCheckpoint finds what a reference names: an id, a unique prefix of one,
 // `latest`, `latest~N`, or a step number. `latest` is where the session stands,
 // and what counts back from it are the valid ones before, or, where none is
-// valid, the damaged ones. A step's is the newest of it: where that is damaged,
-// it is not another one of the same name. Those that undo a rollback are found
-// by their ids only.
+// valid, the damaged ones. A step's is that of the moment when it completed, 0
+// being the start: where that is damaged, it is not another one of the same
+// number. Those that undo a rollback are found by their ids only.
 func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 	if back, ok := cutLatest(ref); ok {
 		return s.latest(back)
@@ -61,12 +62,8 @@ func (s *State) Names() map[string]string {
 		line = trail
 	}
 	names := make(map[string]string, len(trail))
-	named := make(map[int]bool, len(trail))
-	for _, r := range slices.Backward(trail) {
-		if !named[r.Step] {
-			named[r.Step] = true
-			names[r.ID] = strconv.Itoa(r.Step)
-		}
+	for step, r := range moments(trail) {
+		names[r.ID] = strconv.Itoa(step)
 	}
 	for i, r := range slices.Backward(line) {
 		if names[r.ID] == "" {
@@ -107,24 +104,50 @@ func (s *State) passedOver(ref string, found *CheckpointRef) []string {
 	return ids
 }
 
-// ofStep returns a step's newest checkpoint.
-func (s *State) ofStep(step int) (*CheckpointRef, error) {
-	var steps []int
-	for _, r := range slices.Backward(s.trail()) {
-		if r.Step == step {
-			return r, nil
+// moments returns, of some checkpoints, that of the moment when each step completed.
+// A checkpoint is of that moment if nothing has happened to any workstream or its
+// files since: at the failure of the next step, the files of that are there. Of
+// several it is the first whose files were captured at the moment, else the first.
+// Of a step that completed more than once the last time counts.
+func moments(checkpoints []*CheckpointRef) map[int]*CheckpointRef {
+	of := make(map[int]*CheckpointRef, len(checkpoints))
+	for _, r := range slices.Backward(checkpoints) {
+		newer := of[r.Step]
+		if r.Later || newer != nil && newer.StepSeq != r.StepSeq {
+			continue
 		}
-		steps = append(steps, r.Step)
+		if newer == nil || r.capturedAtStep() || !newer.capturedAtStep() {
+			of[r.Step] = r
+		}
 	}
-	if len(steps) == 0 {
-		return nil, fmt.Errorf("%w: none of step %d, nor of any other", ErrNoCheckpoint, step)
+	return of
+}
+
+// capturedAtStep reports whether its files were captured since its step completed.
+func (r *CheckpointRef) capturedAtStep() bool { return r.Capture != nil && r.Capture.Seq >= r.StepSeq }
+
+// ofStep returns the checkpoint of the moment when a step completed.
+func (s *State) ofStep(step int) (*CheckpointRef, error) {
+	trail := s.trail()
+	of := moments(trail)
+	if r := of[step]; r != nil {
+		return r, nil
 	}
-	slices.Sort(steps)
+	if len(of) == 0 {
+		return nil, fmt.Errorf("%w: none is of the moment when step %d completed, nor of that of any other step", ErrNoCheckpoint, step)
+	}
+	why := ""
+	for _, r := range trail {
+		if r.Step == step {
+			why = fmt.Sprintf("; %s (%s) has its number, and is of later: name it by its id", r.ID, r.Trigger)
+			break
+		}
+	}
 	var list []string
-	for _, n := range slices.Compact(steps) {
+	for _, n := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, strconv.Itoa(n))
 	}
-	return nil, fmt.Errorf("%w: none of step %d; there are some of %s", ErrNoCheckpoint, step, strings.Join(list, ", "))
+	return nil, fmt.Errorf("%w: none is of the moment when step %d completed; there are some of %s%s", ErrNoCheckpoint, step, strings.Join(list, ", "), why)
 }
 
 // othersOfStep names the valid checkpoints of the step of a damaged one, to go
@@ -132,7 +155,7 @@ func (s *State) ofStep(step int) (*CheckpointRef, error) {
 func (s *State) othersOfStep(damaged *CheckpointRef) string {
 	var ids []string
 	for _, r := range s.line() {
-		if r.Step == damaged.Step && r != damaged {
+		if r.Step == damaged.Step && !r.Later && r != damaged {
 			ids = append(ids, r.ID)
 		}
 	}

@@ -241,7 +241,7 @@ func (s *Store) chooseState(prd string, r *JournalRebuild, old *salvaged) error 
 	if best.state == nil {
 		return fmt.Errorf("rebuild the journal of %s: no checkpoint file is whole, so that there is nothing to begin with: %w", prd, r.Damage)
 	}
-	r.state, r.From, r.FromSeq, r.Step = best.state.Clone(), best.id, best.seq, best.state.Steps
+	r.state, r.From, r.FromSeq, r.Step = best.state.Clone(), best.id, best.seq, best.state.CurrentStep()
 	if r.prev = old.sums[best.seq]; r.prev == "" {
 		r.prev = genesis
 	}
@@ -363,7 +363,7 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 		r.made[f.ID] = bytes.Join(parts, nil)
 		return err
 	}
-	k := collector{fold: newFilesFold(), ids: without, found: map[string]bool{}, made: keep}
+	k := collector{fold: newFold(), ids: without, found: map[string]bool{}, made: keep}
 	if err := s.collectLines(prd, k, old); err != nil {
 		return err
 	}
@@ -384,7 +384,7 @@ func (s *Store) collectSegments(prd string, k collector) error {
 		return err
 	}
 	for _, path := range paths[1:] {
-		k.fold = newFilesFold()
+		k.fold = newFold()
 		var damaged *DamagedError
 		if _, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit); err != nil && !errors.As(err, &damaged) {
 			return err

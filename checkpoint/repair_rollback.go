@@ -69,7 +69,7 @@ func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error 
 			if _, failed := found.event.(RollbackFailed); failed {
 				end = RollbackTakenBack
 			}
-			r.state, r.Step, r.ended = ended, ended.Steps, found.seq
+			r.state, r.Step, r.ended = ended, ended.CurrentStep(), found.seq
 			r.Rollbacks = append(r.Rollbacks, metRollback(begun, end))
 			return nil
 		}
@@ -152,7 +152,7 @@ func (s *Store) stateAt(prd, id string, old *salvaged) (*State, error) {
 		}
 	}
 	var found *State
-	k := collector{fold: newFilesFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
+	k := collector{fold: newFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
 		found = f.State.Clone()
 		return nil
 	}}

@@ -37,7 +37,7 @@ type Rollback struct {
 	Target      *CheckpointRef
 	PassedOver  []string       // checkpoints on the way to it that are damaged, which the reference does not count
 	Current     *CheckpointRef // nil: none
-	Steps       int            // completed so far
+	Step        int            // that the session stands at
 	Scope       RollbackScope
 	Undoes      string             // the rollback that this one undoes
 	Discards    []*Workstream      // completed since, in the order of their steps
@@ -98,7 +98,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", o.To, now.PRD, err)
 	}
-	r := &Rollback{Target: ref, PassedOver: now.passedOver(o.To, ref), Current: now.CurrentCheckpoint(), Steps: now.Steps, Scope: o.Scope}
+	r := &Rollback{Target: ref, PassedOver: now.passedOver(o.To, ref), Current: now.CurrentCheckpoint(), Step: now.CurrentStep(), Scope: o.Scope}
 	if r.Scope == "" {
 		r.Scope = RollbackAll
 	}

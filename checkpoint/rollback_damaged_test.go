@@ -10,8 +10,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TestRollbackNamesOthers: a step whose newest checkpoint is damaged does not mean
-// another one, which is named.
+// TestRollbackNamesOthers: a step whose checkpoint is damaged does not mean another
+// one of the same moment, which is named.
 func TestRollbackNamesOthers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -19,12 +19,14 @@ func TestRollbackNamesOthers(t *testing.T) {
 	p.begin("session-1")
 	s := p.open()
 	w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
-	other, newest := p.capture(x, w, TriggerManual), p.capture(x, w, TriggerManual)
-	must(t, x.MarkDamaged(ctx, newest, "it was flipped"))
-	step := strconv.Itoa(x.State().Steps)
+	commit(t, x, SessionResumed{})
+	produce(t, x, x.State().Phases[0].Workstreams[1].Name)
+	first, other := p.capture(x, w, TriggerWorkstreamComplete), p.capture(x, w, TriggerManual)
+	must(t, x.MarkDamaged(ctx, first, "it was flipped"))
+	step := strconv.Itoa(x.State().CurrentStep())
 	_, err := s.PlanRollback(ctx, w, "PRD-009", RollbackOptions{To: step})
 	var damaged *DamagedError
-	if !errors.As(err, &damaged) || damaged.Checkpoint != newest || !strings.Contains(err.Error(), other) {
+	if !errors.As(err, &damaged) || damaged.Checkpoint != first || !strings.Contains(err.Error(), other) {
 		t.Errorf("got %v, want it to name %s", err, other)
 	}
 	must(t, x.Close())

@@ -31,8 +31,8 @@ func TestPlanFinish(t *testing.T) {
 	}
 	plan, err := s.PlanRollback(ctx, w, "PRD-009", RollbackOptions{To: f.Safety})
 	must(t, err)
-	if plan.Finish == nil || plan.Steps != h.past || plan.Undoes != f.ID {
-		t.Errorf("step %d, undoes %q, %+v", plan.Steps, plan.Undoes, plan.Finish)
+	if plan.Finish == nil || plan.Step != h.past || plan.Undoes != f.ID {
+		t.Errorf("step %d, undoes %q, %+v", plan.Step, plan.Undoes, plan.Finish)
 	}
 
 	x := h.lock()

@@ -299,7 +299,7 @@ func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, 
 // next one who owns the session tries again.
 func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, cause error, undo func() error) error {
 	ctx = context.WithoutCancel(ctx)
-	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().Steps, Err: cause}
+	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().CurrentStep(), Err: cause}
 	if intent.Scope != RollbackState {
 		failed.UndoFail = undo()
 	}

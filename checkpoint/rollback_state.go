@@ -64,7 +64,7 @@ func (s *State) applyRollback(at time.Time, e Event) error {
 func (s *State) newRollbackRecord(at time.Time) RollbackRecord {
 	b := s.Rollback
 	record := RollbackRecord{
-		ID: b.ID, At: at, From: s.Current, FromStep: s.Steps, To: b.To, ToStep: b.ToStep,
+		ID: b.ID, At: at, From: s.Current, FromStep: s.CurrentStep(), To: b.To, ToStep: b.ToStep,
 		Safety: b.Safety, Scope: b.Scope, Reason: b.Reason, By: b.By,
 	}
 	if safety := s.indexed().checkpoints[b.Safety]; safety != nil && safety.Before != "" {

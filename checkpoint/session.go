@@ -86,7 +86,6 @@ func (x *Session) begin(f *fold, seq uint64, sum string) {
 			x.groups[g] = append(x.groups[g], ref.ID)
 		}
 	}
-	clear(f.files.files) // only those of checkpoints to come are asked for
 }
 
 // State returns the fold of everything added so far, durable or not, nil

@@ -11,7 +11,7 @@ import (
 // one for this trigger, and lets go of what retention no longer keeps because
 // of it. Its cost does not grow with the size of the pipeline: retention looks
 // at the checkpoints that are counted together with this one, and its files
-// are those that changed since the one before.
+// are those of the step that completed last.
 func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, made bool) {
 	if x.bad != nil || x.live == nil || !x.store.o.Policy.wants(t) {
 		return "", false
@@ -21,8 +21,8 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 	e := CheckpointCreated{
 		Trigger:  t,
 		Phase:    s.PhaseName(),
-		Step:     s.Steps,
-		StepName: x.live.files.lastStep,
+		Step:     s.CurrentStep(),
+		StepName: s.StepName(),
 		Reason:   Text(reason),
 		Git:      git,
 	}
@@ -34,8 +34,7 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 		phase = "init"
 	}
 	e.ID = newCheckpointID(phase, at, origin)
-	files := x.live.files.cut(s, e.ID)
-	e.Created, e.Modified = len(files.Created), len(files.Modified)
+	e.Created, e.Modified = s.countStepFiles()
 	e.Removes = x.retain(e.ID, t, e.Phase)
 	x.Add(e)
 	return e.ID, x.bad == nil

@@ -13,6 +13,7 @@ import (
 // in one commit as far as a line of the journal holds them. What does not fit the state, or no line,
 // poisons the session, which shows when it is drained or acknowledged.
 func (x *Session) Add(events ...Event) uint64 {
+	events = x.marked(events)
 	fields, total := x.encode(events)
 	if x.bad == nil && x.size+total > x.room && total <= x.room {
 		x.fill()
@@ -27,6 +28,18 @@ func (x *Session) Add(events ...Event) uint64 {
 		return x.handed
 	}
 	return x.next()
+}
+
+// marked returns events with what work did to its files.
+func (x *Session) marked(events []Event) []Event {
+	if x.live == nil {
+		return events
+	}
+	m := make([]Event, len(events))
+	for i, e := range events {
+		m[i] = x.live.files.mark(x.live.state, e)
+	}
+	return m
 }
 
 // encode encodes events, none of which may be too large for a line, and tells what
@@ -165,7 +178,7 @@ func (x *Session) Acknowledge(a Ack) (Commit, error) {
 	c.fields = nil // nobody writes it again
 	x.flight = nil
 	x.acked = c.Seq
-	if err := x.derived.take(c, x.live.files); err != nil {
+	if err := x.derived.take(c); err != nil {
 		x.poison(err)
 		return Commit{}, x.bad
 	}

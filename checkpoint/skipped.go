@@ -11,7 +11,7 @@ func (s *State) Skip(w *Workstream, reason Text) {
 	}
 	s.resetWorkstream(w, reason, become)
 	w.Status, w.Reason = Skipped, reason
-	w.Step, w.WorkSeq, w.Outputs, w.Artifacts = 0, 0, nil, nil
+	w.WorkSeq, w.Outputs, w.Artifacts = 0, nil, nil
 	for _, g := range w.Gates {
 		g.reset(reason)
 		g.Status = Skipped

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"iter"
 	"time"
 
@@ -60,7 +61,8 @@ type State struct {
 	CurrentPhase  int           `json:"current_phase"` // the last one entered, 1-based; 0 before the first
 	Phases        []*Phase      `json:"phases"`
 	Gone          []*Workstream `json:"gone,omitempty"`       // records of workstreams that the pipeline has no more
-	Steps         int           `json:"steps"`                // completions so far
+	Steps         int           `json:"steps"`                // workstreams that completed so far in the session
+	LastStep      LastStep      `json:"last_step,omitzero"`   // which of them did so last
 	Resumes       int           `json:"resumes"`              // how often the session was resumed
 	ActiveMS      int64         `json:"active_ms"`            // time spent running, without the time it was down
 	RunningAt     *time.Time    `json:"running_at,omitempty"` // since when it runs, nil while it does not
@@ -105,8 +107,8 @@ type Workstream struct {
 	Title      string          `json:"title,omitempty"`
 	Batch      int             `json:"batch,omitempty"`
 	Status     StepStatus      `json:"status"`
-	Attempts   int             `json:"attempts"` // in all, over every resume
-	Step       int             `json:"step,omitempty"`
+	Attempts   int             `json:"attempts"`       // in all, over every resume
+	Step       int             `json:"step,omitempty"` // the ordinal of its first completion in the session; 0: none yet
 	Once       bool            `json:"once,omitempty"`
 	WorkSeq    uint64          `json:"work_seq,omitempty"`  // of the commit that recorded its work: which run it was
 	FilesSeq   uint64          `json:"files_seq,omitempty"` // of the commit that recorded its artifacts
@@ -213,21 +215,38 @@ type CheckpointRef struct {
 	Phase     string    `json:"phase,omitempty"`
 	Step      int       `json:"step"`
 	StepName  string    `json:"step_name,omitempty"`
+	StepSeq   uint64    `json:"step_seq,omitempty"` // of the commit in which the step completed
+	Later     bool      `json:"later,omitempty"`    // something happened to a workstream or its files after that
 	Reason    Text      `json:"reason,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	Created   int       `json:"created,omitempty"`
-	Modified  int       `json:"modified,omitempty"`
+	Created   int       `json:"created,omitempty"`  // files that the step made
+	Modified  int       `json:"modified,omitempty"` // files that the step changed
 	Git       *Git      `json:"git,omitempty"`
 	Capture   *Capture  `json:"capture,omitempty"` // the last one before it: its files
 	Before    string    `json:"before,omitempty"`  // of a pre_rollback one: the checkpoint at which the session stood
 	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
+	CanResume bool      `json:"can_resume"`        // the session was neither complete nor abandoned at it
 	Valid     bool      `json:"valid"`
+	// Uncaptured says that its files were to be captured, and could not be.
+	Uncaptured bool `json:"uncaptured,omitempty"`
 	// InvalidatedBy is the rollback that went back before it, "" if none did.
 	InvalidatedBy string `json:"invalidated_by,omitempty"`
 	// Discarded are, of a pre_rollback one, the checkpoints that rollbacks had
 	// discarded before it, and which rollback each.
 	Discarded map[string]string `json:"discarded,omitempty"`
 	Damage    *Damage           `json:"damage,omitempty"` // found by a look at its file or its objects
+}
+
+// UnmarshalJSON reads a checkpoint, also as earlier versions wrote it.
+func (r *CheckpointRef) UnmarshalJSON(data []byte) error {
+	type plain CheckpointRef
+	p := plain{CanResume: true}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	*r = CheckpointRef(p)
+	r.CanResume = r.CanResume && r.Trigger != TriggerComplete
+	return nil
 }
 
 // Damage is what a checkpoint was marked with.

@@ -87,9 +87,12 @@ func (s *State) continueFrom(seq uint64, e SessionStarted) error {
 	}
 	had := e.From.Clone()
 	s.BeganFrom = &Predecessor{Session: had.Session, Seq: had.Seq, At: had.UpdatedAt}
-	s.Phases, s.Gone, s.Steps = had.Phases, had.Gone, had.Steps
+	s.Phases, s.Gone = had.Phases, had.Gone
 	s.Metrics, s.Notes, s.LastGate = had.Metrics, had.Notes, had.LastGate
 	s.Capture, s.RunCapture, s.EmptiedSeq = had.Capture, had.RunCapture, had.EmptiedSeq
 	s.index = nil
+	for w := range s.Records() {
+		w.Step = 0 // nothing has completed in this session
+	}
 	return nil
 }

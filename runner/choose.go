@@ -76,7 +76,7 @@ func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, e
 	}
 	c.allowed = make(map[string]bool)
 	for _, name := range only {
-		if rec := recordOf(st, name); rec != nil && rec.Step > 0 {
+		if rec := recordOf(st, name); rec != nil && rec.Status == checkpoint.Completed {
 			c.forced[name] = "it was chosen by --only"
 		}
 		c.allow(p, name)

@@ -129,7 +129,7 @@ func points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, st
 // point finds a side of a comparison, of a session that stands at a state.
 func point(s *checkpoint.Store, stands *checkpoint.State, ref string, now time.Time) (*Point, error) {
 	if ref == "" || ref == PointWorkspace {
-		p := &Point{Name: "now", Seq: stands.Seq, Step: stands.Steps, StepName: lastStep(stands), At: stands.UpdatedAt, state: stands}
+		p := &Point{Name: "now", Seq: stands.Seq, Step: stands.CurrentStep(), StepName: stands.StepName(), At: stands.UpdatedAt, state: stands}
 		if ref == PointWorkspace {
 			p.Name, p.At = PointWorkspace, now.UTC().Truncate(time.Millisecond)
 		}

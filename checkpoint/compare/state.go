@@ -51,7 +51,7 @@ func (c *Comparison) compareStates(a, b *checkpoint.State) {
 func compareFields(a, b *checkpoint.State) []ValueChange {
 	fields := func(s *checkpoint.State) []ValueChange {
 		list := []ValueChange{
-			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.Steps},
+			{Name: "status", From: string(s.Status)}, {Name: "phase", From: s.PhaseName()}, {Name: "current_step", From: s.CurrentStep()},
 			{Name: "resumes", From: s.Resumes}, {Name: "pipeline", From: s.Pipeline.Digest}, {Name: "document", From: ""}, {Name: "error", From: checkpoint.Text("")},
 		}
 		if s.Document != nil {
@@ -123,18 +123,6 @@ func gateFacts(s *checkpoint.State) []stepFacts {
 		add(p.Gates)
 	}
 	return list
-}
-
-// lastStep is the workstream completed last.
-func lastStep(s *checkpoint.State) string {
-	for _, p := range s.Phases {
-		for _, w := range p.Workstreams {
-			if w.Step > 0 && w.Step == s.Steps {
-				return w.Name
-			}
-		}
-	}
-	return ""
 }
 
 // compareSteps compares steps by name, in the order of the later pipeline,

@@ -24,7 +24,8 @@ func newCheckpointCommand(env *environment) *cobra.Command {
 	cmd.Long = `Look at checkpoints, go back to them, and keep order among them.
 
 CHECKPOINT is the id of one, the beginning of its id, latest, latest~N for the
-N-th valid one before that, or the number of a step, which stands for the newest
-one of that step. "runner checkpoint list" shows these names.`
+N-th valid one before that, or the number of a step, which stands for the moment
+when that step completed with its gates, 0 for the start. "runner checkpoint
+list" shows these names.`
 	return cmd
 }

@@ -222,16 +222,15 @@ func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) ch
 			continue
 		}
 		st := at.State
-		current := st.CurrentCheckpoint()
 		item.Session, item.Title, item.Type, item.Status, item.CreatedAt = st.Session, st.Title, st.Type, st.Status, st.CreatedAt
-		if current != nil {
-			item.Current = current.ID
-		}
-		list.Sessions = append(list.Sessions, item)
 		list.Rollbacks = append(list.Rollbacks, st.Rollbacks...)
 		for _, ref := range st.Checkpoints {
-			list.Checkpoints = append(list.Checkpoints, checkpointItem{ref, at.PRD, st.Session, ref == current})
+			if ref.ID == st.Current {
+				item.Current = ref.ID
+			}
+			list.Checkpoints = append(list.Checkpoints, checkpointItem{ref, at.PRD, st.Session, ref.ID == st.Current})
 		}
+		list.Sessions = append(list.Sessions, item)
 	}
 	if len(list.Sessions) == 1 {
 		list.Session = list.Sessions[0].Session

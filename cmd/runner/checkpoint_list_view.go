@@ -31,7 +31,7 @@ func writeCheckpoints(b *strings.Builder, env *environment, at checkpoint.Stored
 	if len(st.Checkpoints) == 0 && st.EmptiedSeq > 0 {
 		b.WriteString("There are none any more: they were deleted when the session completed.\n")
 	} else if len(st.Checkpoints) == 0 {
-		b.WriteString("There are none: checkpoints are switched off, or none was due yet.\n")
+		b.WriteString("There are none: checkpoints are switched off, none was due yet, or they were removed.\n")
 	} else {
 		writeCheckpointTable(b, at)
 	}
@@ -53,11 +53,15 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 	b.Grow(len(st.Checkpoints) * typicalRow)
 	rows := make([]byte, 0, len(st.Checkpoints)*typicalRow)
 	rows = append(rows, "NAME\tCHECKPOINT ID\tSTEP\tTRIGGER\tTIMESTAMP\tFILES\tSTATUS\n"...)
-	current := st.CurrentCheckpoint()
+	there := false
 	for _, c := range st.Checkpoints {
-		rows = appendRow(rows, orNone(names[c.ID], "-"), c, c == current)
+		rows = appendRow(rows, orNone(names[c.ID], "-"), c, c.ID == st.Current)
+		there = there || c.ID == st.Current
 	}
 	align(b, rows)
+	if !there {
+		b.WriteString("The session stands after all of these: its newest checkpoint was removed or skipped.\n")
+	}
 }
 
 // appendRow appends a line about a checkpoint: there may be many.
@@ -87,8 +91,7 @@ func listStatus(c *checkpoint.CheckpointRef, current bool) string {
 	return status
 }
 
-// changed counts the files that were made and changed since the checkpoint
-// before.
+// changed counts the files that the step made and changed.
 func changed(c *checkpoint.CheckpointRef) string {
 	if c.Created+c.Modified == 0 {
 		return "-"

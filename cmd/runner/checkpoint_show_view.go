@@ -120,7 +120,7 @@ func outputLines(st *checkpoint.State) []string {
 	return lines
 }
 
-// fileLines counts the files that changed since the checkpoint before, and
+// fileLines counts the files that the step made and changed, and
 // names the first of them.
 func fileLines(f checkpoint.Files) []string {
 	named := func(title string, paths []checkpoint.Text) []string {
@@ -167,7 +167,7 @@ func shadowLines(c *checkpoint.Capture) []string {
 }
 
 func recoveryLines(r checkpoint.Recovery) []string {
-	lines := []string{fmt.Sprintf("Can resume: %v", r.CanResume)}
+	lines := []string{fmt.Sprintf("Can resume: %v", r.CanResume), fmt.Sprintf("Prerequisites met: %v", r.PrerequisitesMet)}
 	if r.ResumeFrom != "" {
 		lines = append(lines, "Resume from: "+r.ResumeFrom)
 	}

@@ -218,9 +218,9 @@ phase "four" {
 		d.build(1)
 		d.ran("D")
 	}
-	d.runs(3, "build", "PRD-001", "--resume=1", "--yes") // back to when it was asked for
-	d.ran()
-	d.runs(3, "build", "PRD-001", "--resume=0", "--yes") // back to before B
+	d.runs(3, "build", "PRD-001", "--resume=1", "--yes") // back to when A had completed
+	d.ran("B")
+	d.runs(3, "build", "PRD-001", "--resume=0", "--yes") // back to the start
 	d.ran("A", "B")
 	d.holds("out/b.txt", "b")
 	d.build(3)

@@ -70,7 +70,7 @@ type gitReset struct {
 
 func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	p := rollbackPreview{
-		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Steps,
+		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Step,
 		PassedOver: append([]string{}, plan.PassedOver...),
 		Scope:      plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
 		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
@@ -108,7 +108,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "⚠️  ROLLBACK CONFIRMATION\n%s\n\n", rule)
-	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, step(plan.Target), plan.Steps)
+	fmt.Fprintf(&b, "Rolling %s back to: %s\nTarget step: %s\nCurrent step: %d\n", prd, plan.Target.ID, step(plan.Target), plan.Step)
 	if plan.Undoes != "" {
 		fmt.Fprintf(&b, "This undoes the rollback %s\n", plan.Undoes)
 	}
@@ -260,14 +260,14 @@ type rollbackResult struct {
 
 func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.RolledBack) rollbackResult {
 	return rollbackResult{
-		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.Steps,
+		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.CurrentStep(),
 		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), leftAlone: newLeftAlone(done.LeftAlone), Absent: done.Absent,
 	}
 }
 
 func writeRolledBack(w io.Writer, env *environment, given string, st *checkpoint.State, done *checkpoint.RolledBack) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.Steps)
+	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.CurrentStep())
 	if done.Scope != checkpoint.RollbackFiles {
 		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, progress(st))
 	}

@@ -153,10 +153,8 @@ func frequent(t checkpoint.Trigger) bool {
 	return t == checkpoint.TriggerWorkstreamComplete || t == checkpoint.TriggerBatchComplete || t == checkpoint.TriggerGatePassed
 }
 
-// checkpoint prints a checkpoint with the files that changed since the one
-// printed before it.
+// checkpoint prints a checkpoint with the files of its step.
 func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
-	v.files += e.Created + e.Modified
 	if v.verbose || !frequent(e.Trigger) {
 		mark := v.page.paint(green, "✓")
 		if e.Uncaptured {
@@ -165,9 +163,8 @@ func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
 		if holdsFound(e) {
 			v.page.printf("%s %s\n", mark, whereFound(e))
 		} else {
-			v.page.printf("%s checkpoint %s (%s)\n", mark, e.ID, contents(v.files, e))
+			v.page.printf("%s checkpoint %s (%s)\n", mark, e.ID, contents(e))
 		}
-		v.files = 0
 	}
 }
 
@@ -186,8 +183,8 @@ func whereFound(e checkpoint.CheckpointCreated) string {
 	return fmt.Sprintf("%s; %s in checkpoint %s", e.Reason, are, e.ID)
 }
 
-func contents(files int, e checkpoint.CheckpointCreated) string {
-	s := Plural(files, "file")
+func contents(e checkpoint.CheckpointCreated) string {
+	s := Plural(e.Created+e.Modified, "file")
 	if e.Git != nil && e.Git.Commit != "" {
 		s += ", git " + ShortCommit(e.Git.Commit)
 	}

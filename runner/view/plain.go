@@ -25,7 +25,6 @@ type plain struct {
 	shown    map[string]bool      // gates whose failure has been shown
 	prd      string
 	finished int
-	files    int // that hidden checkpoints brought since the last one shown
 }
 
 func newPlain(o Options) *plain {
