@@ -308,22 +308,22 @@ func (l *loop) describe(owner, gate string, task Task, res Result) *checkpoint.F
 	if err != nil {
 		dir = ""
 	}
-	found := l.shapes().locate(logTail(task.Log), l.o.Workspace, dir)
+	found := l.finder().Find(logTail(task.Log), l.o.Workspace, dir)
 	switch res.Outcome {
 	case Exited:
 		f.ExitCode = res.ExitCode
-		f.File, f.Line, f.Column = checkpoint.Text(found.file), found.line, found.column
-		f.Message = checkpoint.Text(found.message)
-		if res.ExitCode == exitNoProgram && found.file == "" {
+		f.File, f.Line, f.Column = checkpoint.Text(found.File), found.Line, found.Column
+		f.Message = checkpoint.Text(found.Message)
+		if res.ExitCode == exitNoProgram && found.File == "" {
 			found = l.missingProgram(task, dir, found)
-			f.File, f.Line = checkpoint.Text(found.file), found.line
-			f.Message = checkpoint.Text("exit code 127: " + found.message)
-		} else if found.file == "" {
-			f.Message = checkpoint.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.message), ": "))
+			f.File, f.Line = checkpoint.Text(found.File), found.Line
+			f.Message = checkpoint.Text("exit code 127: " + found.Message)
+		} else if found.File == "" {
+			f.Message = checkpoint.Text(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", res.ExitCode, found.Message), ": "))
 		}
 	case Signaled:
 		f.Signal = res.Signal
-		f.File, f.Line, f.Column = checkpoint.Text(found.file), found.line, found.column
+		f.File, f.Line, f.Column = checkpoint.Text(found.File), found.Line, found.Column
 		f.Message = checkpoint.Text("ended by " + res.Signal)
 	case TimedOut:
 		f.Message = checkpoint.Text(fmt.Sprintf("timed out after %s", task.Timeout))

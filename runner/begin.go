@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
 )
 
 // begin starts or resumes the session, and tells the views once that is durable.
@@ -369,5 +370,5 @@ func (l *loop) takeBack(s Step) {
 }
 
 func (l *loop) pipelineRef() checkpoint.FileRef {
-	return checkpoint.FileRef{Path: checkpoint.Text(relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
+	return checkpoint.FileRef{Path: checkpoint.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
 }

@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
 )
 
 // Build runs a pipeline: from the start, or on from the state of the session.
@@ -54,7 +55,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	return &loop{
 		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: newFacts(o.Session.State()), began: o.Now(),
 		window: window, events: make(chan func(), 256), crew: make(chan job), turn: newTurn(), tasks: make(map[string]func()), asked: make(map[string]*question),
-		shapes: sync.OnceValue(newShapes), standing: newStanding(), toldLinks: make(map[string]bool),
+		finder: sync.OnceValue(findings.New), standing: newStanding(), toldLinks: make(map[string]bool),
 	}
 }
 

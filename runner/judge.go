@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
 )
 
 // judgeAll judges gates in their order, and tells whether all of them passed.
@@ -212,7 +213,7 @@ func (l *loop) judgeByMetric(g *pipeline.Gate, v checkpoint.Verdict, then func(b
 func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.Failure {
 	return checkpoint.Failure{
 		Outcome: outcome, Message: checkpoint.Text(l.o.Mask(message)),
-		File: checkpoint.Text(relative(l.p.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
+		File: checkpoint.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Line: g.Range.Start.Line,
 	}
 }
 

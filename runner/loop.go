@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
 )
 
 const (
@@ -39,7 +40,7 @@ type loop struct {
 	ran   time.Time // when the session was started or resumed
 	git   *checkpoint.Git
 
-	shapes func() *shapes // of what went wrong in an output; compiled with the first failure of the run
+	finder func() *findings.Finder // of what went wrong in an output; compiled with the first failure of the run
 
 	standing *standing // what steps to come may rely on
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"prdrunner/pipeline"
+	"prdrunner/runner/findings"
 )
 
 // exitNoProgram is how a shell ends that does not find the program of its last
@@ -18,22 +18,20 @@ const exitNoProgram = 127
 
 // missingProgram explains what a shell says of a program that it did not find:
 // where the pipeline names it, and which one may have been meant.
-func (l *loop) missingProgram(task Task, dir string, found finding) finding {
-	m := match(l.shapes().missing, found.message)
-	if m == nil {
+func (l *loop) missingProgram(task Task, dir string, found findings.Finding) findings.Finding {
+	missing, ok := l.finder().Missing(found.Message)
+	if !ok {
 		return found
 	}
-	name, who := m["name"]+m["zsh"], m["who"]
-	line, _ := strconv.Atoi(m["line"])
-	found.file, found.line = task.Declared.File, task.Declared.Line
-	if strings.Contains(who, "/") && !filepath.IsAbs(who) { // a script that the workspace has
-		found.file, found.line = relative(who, l.o.Workspace, dir), line
-	} else if below := found.line + line - 1; line > 0 && below <= task.Declared.Last {
-		found.line = below
+	found.File, found.Line = task.Declared.File, task.Declared.Line
+	if strings.Contains(missing.Script, "/") && !filepath.IsAbs(missing.Script) { // a script that the workspace has
+		found.File, found.Line = findings.Relative(missing.Script, l.o.Workspace, dir), missing.Line
+	} else if below := found.Line + missing.Line - 1; missing.Line > 0 && below <= task.Declared.Last {
+		found.Line = below
 	}
 	if l.o.SimilarProgram != nil {
-		if near := l.o.SimilarProgram(name, task); near != "" {
-			found.message += "; did you mean " + near + "?"
+		if near := l.o.SimilarProgram(missing.Program, task); near != "" {
+			found.Message += "; did you mean " + near + "?"
 		}
 	}
 	return found
