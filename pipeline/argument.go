@@ -3,6 +3,7 @@ package pipeline
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -20,7 +21,9 @@ type argument struct {
 	refs      []reference
 	kinds     kinds // of all refs together
 	calls     []*hclsyntax.FunctionCallExpr
-	texts     []string // of a list of literal texts, which need no evaluation; nil for all else
+
+	readsFiles bool     // one of the calls is of a function that reads files
+	texts      []string // of a list of literal texts, which need no evaluation; nil for all else
 
 	sumOnce sync.Once
 	sum     string // set by tokenSum
@@ -40,6 +43,7 @@ func newArgument(name string, nameRange hcl.Range, expr hclsyntax.Expression, sr
 		switch node := node.(type) {
 		case *hclsyntax.FunctionCallExpr:
 			a.calls = append(a.calls, node)
+			a.readsFiles = a.readsFiles || slices.Contains(fileFunctions, node.Name)
 		case *hclsyntax.ScopeTraversalExpr:
 			refers = true
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"crypto/sha256"
 	"fmt"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -26,6 +27,8 @@ type builder struct {
 	seen     map[diagnosticKey]*report
 	current  *Workstream // whose arguments are being evaluated
 
+	read      map[*argument][]fileCall // what functions were called to read
+	early     []earlyRead
 	checked   map[*argument]bool     // whether the references of an argument are legal
 	constants map[*argument]constant // values of arguments without each
 	lists     map[*argument][]string
@@ -62,13 +65,13 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	if f.unread {
 		return nil, f.diags
 	}
-	files := newWorkspaceFiles(in)
 	b := &builder{
 		file:      f,
 		in:        in,
-		scope:     newScope(standardFunctions(files)),
+		scope:     newScope(newWorkspaceFiles(in)),
 		pipeline:  &Pipeline{Source: f.name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(f.source))},
 		seen:      map[diagnosticKey]*report{},
+		read:      map[*argument][]fileCall{},
 		checked:   map[*argument]bool{},
 		constants: map[*argument]constant{},
 		lists:     map[*argument][]string{},
@@ -78,6 +81,8 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		usedGates:    map[string]bool{},
 		processes:    map[*gateBlock]*processDef{},
 	}
+	b.scope.onRead = b.noteRead
+	b.scope.claims = sync.OnceValue(b.artifactClaims)
 	b.add(f.diags)
 	b.undeclaredInputs()
 	b.evaluateVariables()
@@ -91,6 +96,8 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		b.pipelineBlock(f.pipeline)
 		b.unusedGates()
 	}
+	b.earlyReads()
+	b.scope.onRead = nil
 	if b.diags.HasErrors() {
 		return nil, b.diags
 	}

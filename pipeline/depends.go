@@ -161,15 +161,35 @@ type position struct {
 	name      string      // and which
 }
 
+// position is where the workstream begins.
+func (w *Workstream) position() position {
+	return position{phase: w.Phase, ws: w, what: "the workstream ", name: w.Name}
+}
+
+// position is where it is decided whether the phase runs.
+func (p *Phase) position() position {
+	return position{phase: p, what: "the phase ", name: p.Name}
+}
+
+// position is where the gate is judged: after what it belongs to.
+func (g *Gate) position() position {
+	pos := g.Phase.position()
+	if g.Workstream != nil {
+		pos = position{phase: g.Phase, ws: g.Workstream, what: "a gate of the workstream ", name: g.Workstream.Name}
+	}
+	pos.inclusive = true
+	return pos
+}
+
 func (pos position) text() string { return pos.what + pos.name }
 
 // checkOrder checks that every workstream that an argument refers to has
 // completed at a position, and returns them.
 func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
-	if a == nil || a.kinds&kindWorkstream == 0 {
+	if a == nil || a.kinds&kindWorkstream == 0 && !a.readsFiles {
 		return nil
 	}
-	var targets []target
+	targets := b.checkReads(a, pos)
 	for _, ref := range a.refs {
 		if ref.kind != kindWorkstream || ref.keyExpr != nil && !b.checked[a] {
 			continue
@@ -182,8 +202,8 @@ func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 		if !t.def.forEach {
 			t.instance = nil
 		}
-		if diag := pos.reaches(t, ref); diag != nil {
-			b.add(hcl.Diagnostics{diag})
+		if reason := pos.reaches(t); reason != "" {
+			b.errorf("Result of a workstream that does not run earlier", ref.rng, "%s", reason)
 			continue
 		}
 		targets = append(targets, t)
@@ -191,27 +211,26 @@ func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 	return targets
 }
 
-// reaches explains why a target has not completed at a position.
-func (pos position) reaches(t target, ref reference) *hcl.Diagnostic {
-	failed := func(detail ...string) *hcl.Diagnostic {
-		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Result of a workstream that does not run earlier", Detail: strings.Join(detail, ""), Subject: ref.rng.Ptr()}
-	}
+// reaches explains why a target has not completed at a position for certain, ""
+// where it has.
+func (pos position) reaches(t target) string {
+	failed := func(detail ...string) string { return strings.Join(detail, "") }
 	other := t.def.phase.phase
 	switch {
 	case other.Number < pos.phase.Number:
-		return nil
+		return ""
 	case other.Number > pos.phase.Number:
 		return failed(t.text(), " is in the later phase \"", other.Name, "\", so ", pos.text(), " cannot use its result.")
 	case pos.ws == nil && pos.inclusive:
-		return nil
+		return ""
 	case pos.ws == nil:
 		return failed(t.text(), " is in this very phase, so its result is not there when it is decided whether ", pos.text(), " runs. Refer to an earlier phase.")
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
-		return nil
+		return ""
 	case t.def == pos.ws.def:
 		return failed("T", pos.text()[1:], " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
 	case pos.ws.after(t):
-		return nil
+		return ""
 	}
 	return failed("It is not certain that ", t.text(), " has completed before ", pos.text(), " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
 }

@@ -66,12 +66,18 @@ func (s *scope) sumOpaque(h *hasher, a *argument, fr frame) {
 	s.sumReferences(h, a, fr)
 }
 
-// sumReferences adds the value of everything that an expression refers to.
+// sumReferences adds the value of everything that an expression refers to, and of
+// every file that its functions read.
 func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
+	fr.reads = s.readsOf(a, fr)
 	ctx, diags := s.context(a, fr, viewPlaceholder)
 	if diags.HasErrors() {
 		h.text("references", "none")
 		return
+	}
+	if fr.reads != nil {
+		_, _ = a.expr.Value(ctx) // only for what it reads
+		h.list("files", fr.reads.values)
 	}
 	for _, ref := range a.refs {
 		h.put(ref.text())

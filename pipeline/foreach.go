@@ -92,7 +92,7 @@ func (b *builder) setOfTexts(a *argument, fr frame) []*each {
 	if !ok || call.Name != "toset" || call.ExpandFinal || len(call.Args) != 1 || !b.check(a, fr) {
 		return nil
 	}
-	list := &argument{name: a.name, nameRange: a.nameRange, expr: call.Args[0], refs: a.refs, kinds: a.kinds, calls: a.calls}
+	list := &argument{name: a.name, nameRange: a.nameRange, expr: call.Args[0], refs: a.refs, kinds: a.kinds, calls: a.calls, readsFiles: a.readsFiles}
 	value, diags := b.scope.value(list, fr, cty.DynamicPseudoType)
 	if typ := value.Type(); diags.HasErrors() || value.IsMarked() || !value.IsKnown() || value.IsNull() || !typ.IsTupleType() && !typ.IsListType() {
 		return nil

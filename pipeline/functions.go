@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"strings"
@@ -67,9 +68,7 @@ func standardFunctions(files *workspaceFiles) map[string]function.Function {
 		// Time.
 		"formatdate": stdlib.FormatDateFunc, "timeadd": stdlib.TimeAddFunc,
 	}
-	for name, f := range files.functions(functions) {
-		functions[name] = f
-	}
+	maps.Copy(functions, files.functions(maps.Clone(functions), nil))
 	return functions
 }
 

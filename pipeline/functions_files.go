@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -37,64 +38,106 @@ var (
 type workspaceFiles struct {
 	dir    string
 	hidden func(path string) bool // nil: nothing is
-	cache  sync.Map               // function and path → func() (result, error)
+	cache  sync.Map               // fileCall → cty.Value, or the text of a template
 }
+
+// fileCall is one call of a function that reads files.
+type fileCall struct {
+	function string
+	path     string
+	glob     string // of fileset: relative to the path
+}
+
+// fileFunctions are the names of the functions that read files.
+var fileFunctions = []string{"file", "filebase64", "filesha256", "fileexists", "fileset", "templatefile"}
 
 func newWorkspaceFiles(in Inputs) *workspaceFiles {
 	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden}
 }
 
-// functions returns the functions that read files. The others are those that
-// a template can use.
-func (w *workspaceFiles) functions(others map[string]function.Function) map[string]function.Function {
+// functions returns the functions that read files, as one evaluation calls them
+// (nil: one of which nothing has to be known). The others are those that a
+// template can use.
+func (w *workspaceFiles) functions(others map[string]function.Function, reads *fileReads) map[string]function.Function {
 	functions := map[string]function.Function{
-		"file": w.reader(cty.String, func(name string) (cty.Value, error) {
-			text, err := w.text(name)
+		"file": w.reader("file", cty.String, reads, func(name string) (cty.Value, error) {
+			text, err := w.text(name, reads)
 			return cty.StringVal(text), err
 		}),
-		"filebase64": w.reader(cty.String, func(name string) (cty.Value, error) {
-			data, err := w.read(name)
+		"filebase64": w.reader("filebase64", cty.String, reads, func(name string) (cty.Value, error) {
+			data, err := w.read(name, reads)
 			return cty.StringVal(base64.StdEncoding.EncodeToString(data)), err
 		}),
-		"filesha256": w.reader(cty.String, func(name string) (cty.Value, error) {
-			sum, err := w.sum(name)
+		"filesha256": w.reader("filesha256", cty.String, reads, func(name string) (cty.Value, error) {
+			sum, err := w.sum(name, reads)
 			return cty.StringVal(sum), err
 		}),
-		"fileexists": w.reader(cty.Bool, func(name string) (cty.Value, error) {
-			ok, err := w.exists(name)
+		"fileexists": w.reader("fileexists", cty.Bool, reads, func(name string) (cty.Value, error) {
+			ok, err := w.exists(name, reads)
 			return cty.BoolVal(ok), err
 		}),
-		"fileset": w.fileset(),
+		"fileset": w.fileset(reads),
 	}
-	inTemplates := maps.Clone(others)
-	maps.Copy(inTemplates, functions)
-	functions["templatefile"] = w.templatefile(inTemplates)
+	functions["templatefile"] = w.templatefile(reads, sync.OnceValue(func() map[string]function.Function {
+		inTemplates := maps.Clone(others)
+		for _, name := range fileFunctions {
+			if f, ok := functions[name]; ok && name != "templatefile" {
+				inTemplates[name] = f
+			}
+		}
+		return inTemplates
+	}))
 	return functions
 }
 
 // reader is a function of a path.
-func (w *workspaceFiles) reader(typ cty.Type, read func(name string) (cty.Value, error)) function.Function {
-	var cache sync.Map
+func (w *workspaceFiles) reader(called string, typ cty.Type, reads *fileReads, read func(name string) (cty.Value, error)) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(typ),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			name := args[0].AsString()
-			if known, ok := cache.Load(name); ok {
-				return known.(cty.Value), nil
-			}
-			value, err := read(name)
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, fmt.Errorf("cannot read %q: %w", name, err))
-			}
-			kept, _ := cache.LoadOrStore(name, value)
-			return kept.(cty.Value), nil
+			call := fileCall{function: called, path: args[0].AsString()}
+			return w.call(call, typ, reads, func() (cty.Value, error) {
+				value, err := read(call.path)
+				if err != nil {
+					return cty.NilVal, function.NewArgError(0, fmt.Errorf("cannot read %q: %w", call.path, err))
+				}
+				return value, nil
+			})
 		},
 	})
 }
 
+// call gives the value of a call: what was read before, unless a workstream makes
+// what is read, and an unknown value as long as that is not there.
+func (w *workspaceFiles) call(call fileCall, typ cty.Type, reads *fileReads, read func() (cty.Value, error)) (cty.Value, error) {
+	made, there := reads.look(call)
+	if !there {
+		return cty.UnknownVal(typ), nil
+	}
+	if made {
+		value, err := read()
+		reads.found(call, value, err)
+		return value, err
+	}
+	if known, ok := w.cache.Load(call); ok {
+		reads.found(call, known.(cty.Value), nil)
+		return known.(cty.Value), nil
+	}
+	value, err := read()
+	if err == nil {
+		kept, _ := w.cache.LoadOrStore(call, value)
+		value = kept.(cty.Value)
+	}
+	reads.found(call, value, err)
+	return value, err
+}
+
 // open opens a regular file. Links are followed inside the workspace only.
-func (w *workspaceFiles) open(name string) (*os.File, error) {
+func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, error) {
+	if restored := reads.restored()[path.Clean(name)]; restored != nil {
+		return restored()
+	}
 	root, name, err := w.root(name)
 	if err != nil {
 		return nil, err
@@ -109,7 +152,10 @@ func (w *workspaceFiles) open(name string) (*os.File, error) {
 		return nil, errNotRegular
 	}
 	file, err := root.Open(name)
-	return file, cause(err)
+	if err != nil {
+		return nil, cause(err)
+	}
+	return file, nil
 }
 
 func (w *workspaceFiles) root(name string) (*os.Root, string, error) {
@@ -132,8 +178,8 @@ func cause(err error) error {
 	return err
 }
 
-func (w *workspaceFiles) read(name string) ([]byte, error) {
-	file, err := w.open(name)
+func (w *workspaceFiles) read(name string, reads *fileReads) ([]byte, error) {
+	file, err := w.open(name, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -145,16 +191,16 @@ func (w *workspaceFiles) read(name string) ([]byte, error) {
 	return data, cause(err)
 }
 
-func (w *workspaceFiles) text(name string) (string, error) {
-	data, err := w.read(name)
+func (w *workspaceFiles) text(name string, reads *fileReads) (string, error) {
+	data, err := w.read(name, reads)
 	if err == nil && !utf8.Valid(data) {
 		return "", errors.New("the file is not valid UTF-8; use filebase64")
 	}
 	return string(data), err
 }
 
-func (w *workspaceFiles) sum(name string) (string, error) {
-	file, err := w.open(name)
+func (w *workspaceFiles) sum(name string, reads *fileReads) (string, error) {
+	file, err := w.open(name, reads)
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +212,10 @@ func (w *workspaceFiles) sum(name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func (w *workspaceFiles) exists(name string) (bool, error) {
+func (w *workspaceFiles) exists(name string, reads *fileReads) (bool, error) {
+	if reads.restored()[path.Clean(name)] != nil {
+		return true, nil
+	}
 	root, name, err := w.root(name)
 	if err != nil {
 		return false, err
@@ -183,34 +232,36 @@ func (w *workspaceFiles) exists(name string) (bool, error) {
 }
 
 // fileset is the set of the regular files in a directory that match a glob.
-func (w *workspaceFiles) fileset() function.Function {
+func (w *workspaceFiles) fileset(reads *fileReads) function.Function {
+	typ := cty.Set(cty.String)
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "directory", Type: cty.String}, {Name: "glob", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.Set(cty.String)),
+		Type:   function.StaticReturnType(typ),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			dir, pattern := args[0].AsString(), args[1].AsString()
-			if known, ok := w.cache.Load([2]string{dir, pattern}); ok {
-				return known.(cty.Value), nil
-			}
-			names, err := w.match(dir, pattern)
-			if err != nil {
-				return cty.NilVal, fmt.Errorf("cannot list %q in %q: %w", pattern, dir, err)
-			}
-			value := cty.SetValEmpty(cty.String)
-			if len(names) > 0 {
-				values := make([]cty.Value, len(names))
-				for i, name := range names {
-					values[i] = cty.StringVal(name)
+			call := fileCall{function: "fileset", path: args[0].AsString(), glob: args[1].AsString()}
+			return w.call(call, typ, reads, func() (cty.Value, error) {
+				names, err := w.match(call.path, call.glob, reads)
+				if err != nil {
+					return cty.NilVal, fmt.Errorf("cannot list %q in %q: %w", call.glob, call.path, err)
 				}
-				value = cty.SetVal(values)
-			}
-			kept, _ := w.cache.LoadOrStore([2]string{dir, pattern}, value)
-			return kept.(cty.Value), nil
+				return setOf(names), nil
+			})
 		},
 	})
 }
 
-func (w *workspaceFiles) match(dir, pattern string) ([]string, error) {
+func setOf(names []string) cty.Value {
+	if len(names) == 0 {
+		return cty.SetValEmpty(cty.String)
+	}
+	values := make([]cty.Value, len(names))
+	for i, name := range names {
+		values[i] = cty.StringVal(name)
+	}
+	return cty.SetVal(values)
+}
+
+func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string, error) {
 	switch problem, outside := globProblem(pattern); {
 	case outside || isExclusion(pattern):
 		return nil, errors.New("this is not a relative glob")
@@ -235,12 +286,22 @@ func (w *workspaceFiles) match(dir, pattern string) ([]string, error) {
 		}
 		names = append(names, more...)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return !files.holds(name) || !utf8.ValidString(name) }), nil
+	names = slices.DeleteFunc(names, func(name string) bool { return !files.holds(name) || !utf8.ValidString(name) })
+	for name := range reads.restored() {
+		below, ok := strings.CutPrefix("/"+name, path.Join("/", dir)+"/")
+		if dir == "." {
+			below, ok = name, true
+		}
+		if ok && slices.ContainsFunc(withDirectory(pattern), func(p string) bool { return doublestar.MatchUnvalidated(p, below) }) {
+			names = append(names, below) // a set holds it once
+		}
+	}
+	return names, nil
 }
 
 // templatefile evaluates a file as a template. It sees just the variables that
 // it is given, and cannot call templatefile itself.
-func (w *workspaceFiles) templatefile(functions map[string]function.Function) function.Function {
+func (w *workspaceFiles) templatefile(reads *fileReads, functions func() map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "variables", Type: cty.DynamicPseudoType}},
 		Type:   function.StaticReturnType(cty.String),
@@ -249,26 +310,19 @@ func (w *workspaceFiles) templatefile(functions map[string]function.Function) fu
 			if !vars.Type().IsObjectType() && !vars.Type().IsMapType() {
 				return cty.NilVal, function.NewArgErrorf(1, "a map of variables is needed")
 			}
-			text, err := w.template(name)
+			text, err := w.call(fileCall{function: "templatefile", path: name}, cty.String, reads, func() (cty.Value, error) {
+				text, err := w.text(name, reads)
+				return cty.StringVal(text), err
+			})
 			if err != nil {
 				return cty.NilVal, function.NewArgError(0, fmt.Errorf("cannot read %q: %w", name, err))
 			}
-			return renderTemplate(name, text, vars.AsValueMap(), functions)
+			if !text.IsKnown() {
+				return text, nil
+			}
+			return renderTemplate(name, text.AsString(), vars.AsValueMap(), functions())
 		},
 	})
-}
-
-// template reads the text of a template once.
-func (w *workspaceFiles) template(name string) (string, error) {
-	if known, ok := w.cache.Load(name); ok {
-		return known.(string), nil
-	}
-	text, err := w.text(name)
-	if err != nil {
-		return "", err
-	}
-	kept, _ := w.cache.LoadOrStore(name, text)
-	return kept.(string), nil
 }
 
 func renderTemplate(name, text string, vars map[string]cty.Value, functions map[string]function.Function) (cty.Value, error) {

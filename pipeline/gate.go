@@ -116,14 +116,12 @@ type owner struct {
 	phase *Phase
 	ws    *Workstream
 	fr    frame
-	pos   position
 }
 
 // workstreamGates makes the gates of an instance: the shared ones in the order
 // of the argument "gates", then its own in the order of the file.
 func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *defaultsDef) {
 	fr := deferredFrame(ws.each)
-	pos := position{phase: ws.Phase, ws: ws, inclusive: true, what: "a gate of the workstream ", name: ws.Name}
 	var shared []*gateBlock
 	for _, a := range def.block.sharedGates {
 		name := a.refs[0].name
@@ -135,7 +133,7 @@ func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *
 		b.usedGates[name] = true
 		shared = append(shared, gate)
 	}
-	ws.Gates = b.ownGates(def.block.gates, shared, owner{phase: ws.Phase, ws: ws, fr: fr, pos: pos}, defaults)
+	ws.Gates = b.ownGates(def.block.gates, shared, owner{phase: ws.Phase, ws: ws, fr: fr}, defaults)
 }
 
 // ownGates makes the shared and own gates of one owner.
@@ -189,11 +187,11 @@ func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 		g.def.process = b.processes[block]
 		b.checkProcess(g.def.process, fr)
 		for a := range g.def.process.arguments {
-			b.checkOrder(a, fr, o.pos)
+			b.checkOrder(a, fr, g.position())
 		}
 	case GateCondition:
-		b.checkDeferred(block.condition, fr, cty.Bool, o.pos)
-		b.checkDeferred(block.errorMessage, fr, cty.String, o.pos)
+		b.checkDeferred(block.condition, fr, cty.Bool, g.position())
+		b.checkDeferred(block.errorMessage, fr, cty.String, g.position())
 	case GateMetric:
 		g.Metric = b.metric(block.metric, fixed)
 	case GateApproval:
@@ -218,7 +216,7 @@ func (g *Gate) frame(r *Results) frame {
 		e = g.Workstream.each
 	}
 	fr := deferredFrame(e)
-	fr.results = r
+	fr.results, fr.at = r, g.position()
 	return fr
 }
 
@@ -271,8 +269,7 @@ func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
 	switch g.Kind {
 	case GateCondition:
 		fr := g.frame(&r)
-		ctx, diags := g.def.scope.context(g.def.block.condition, fr, viewPlaceholder)
-		if ctx == nil || diags.HasErrors() {
+		if _, diags := g.def.scope.context(g.def.block.condition, fr, viewPlaceholder); diags.HasErrors() {
 			return "", diags
 		}
 		h.put(g.def.block.condition.tokenSum())

@@ -48,6 +48,7 @@ func (d *decoder) decodeHook(block *hclsyntax.Block) *hookBlock {
 type hookDef struct {
 	process *processDef
 	allow   kinds
+	end     position // after all phases
 }
 
 // hooks makes the hooks. Only those for "complete" may use results: in all
@@ -60,10 +61,12 @@ func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
 			fr.allow |= kindDeferred
 		}
 		def := &hookDef{process: b.newProcessDef(block.process, defaults), allow: fr.allow}
+		def.end = position{phase: &Phase{Number: len(b.phases) + 1}, what: "the hook"}
 		b.checkProcess(def.process, fr)
-		end := position{phase: &Phase{Number: len(b.phases) + 1}, what: "the hook"}
 		for a := range def.process.arguments {
-			b.checkOrder(a, fr, end)
+			if fr.allow&kindWorkstream != 0 { // of the others constantReads looks at what they read
+				b.checkOrder(a, fr, def.end)
+			}
 		}
 		b.pipeline.Hooks = append(b.pipeline.Hooks, &Hook{
 			Event:   block.event,
@@ -76,6 +79,6 @@ func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
 
 // Invocation evaluates the process of the hook.
 func (h *Hook) Invocation(r Results) (Invocation, hcl.Diagnostics) {
-	fr := frame{allow: h.def.allow, results: &r}
+	fr := frame{allow: h.def.allow, results: &r, at: h.def.end}
 	return h.def.process.invocation(fr)
 }

@@ -90,7 +90,7 @@ func (w *Workstream) Variables() map[string]string { return w.def.variableSums()
 // frame is what the expressions of the workstream see.
 func (w *Workstream) frame(r *Results) frame {
 	fr := deferredFrame(w.each)
-	fr.results = r
+	fr.results, fr.at = r, w.position()
 	return fr
 }
 

@@ -70,19 +70,17 @@ func (b *builder) phase(def *phaseDef, defaults *defaultsDef) {
 		phase.MaxParallel = n
 	}
 	phase.when = &deferred{condition: block.when, scope: b.scope}
-	pos := position{phase: phase, what: "the phase ", name: phase.Name}
-	b.checkDeferred(block.when, deferredFrame(noEach), cty.Bool, pos)
+	b.checkDeferred(block.when, deferredFrame(noEach), cty.Bool, phase.position())
 	for _, ws := range def.defs {
 		b.workstreams(ws, defaults)
 	}
-	pos.inclusive = true
-	phase.Gates = b.ownGates(block.gates, nil, owner{phase: phase, fr: deferredFrame(noEach), pos: pos}, defaults)
+	phase.Gates = b.ownGates(block.gates, nil, owner{phase: phase, fr: deferredFrame(noEach)}, defaults)
 }
 
 // Enabled evaluates `when`: false means that the phase is skipped.
 func (p *Phase) Enabled(r Results) (bool, hcl.Diagnostics) {
 	fr := deferredFrame(noEach)
-	fr.results = &r
+	fr.results, fr.at = &r, p.position()
 	return p.when.scope.condition(p.when.condition, fr)
 }
 

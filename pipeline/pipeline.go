@@ -18,6 +18,7 @@
 package pipeline
 
 import (
+	"io"
 	"slices"
 	"time"
 
@@ -203,6 +204,9 @@ type Hook struct {
 type Results struct {
 	// Workstream returns the result of a completed instance, and whether there is one.
 	Workstream func(name string) (Result, bool)
+	// Restored opens the artifacts, by their paths, that are to be put back before
+	// anything runs, so that functions read them as they will be.
+	Restored map[string]func() (io.ReadCloser, error)
 	// Metrics are float64, bool or string.
 	Metrics map[string]any
 	Run     RunInfo

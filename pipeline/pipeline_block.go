@@ -101,6 +101,7 @@ func (b *builder) pipelineBlock(block *pipelineBlock) {
 	}
 	defaults := b.defaults(block.defaults)
 	b.resolveDependencies()
+	b.declareArtifacts()
 	for _, phase := range b.phases {
 		b.phase(phase, defaults)
 	}

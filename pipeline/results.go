@@ -71,6 +71,7 @@ func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) 
 
 // key evaluates the key of workstream.X[expression].
 func (s *scope) key(ref reference, fr frame) (string, bool, hcl.Diagnostics) {
+	fr.allow &^= kindDeferred // whose result is meant is known before anything runs
 	value, diags := s.value(ref.keyExpr, fr, cty.String)
 	if diags.HasErrors() {
 		return "", false, diags

@@ -30,21 +30,25 @@ const (
 // scope holds the values that belong to the pipeline as a whole. After the
 // pipeline is built it is immutable and safe for concurrent use.
 type scope struct {
+	files     *workspaceFiles
 	functions map[string]function.Function
 	variables map[string]*variable
 	locals    map[string]*local
 	order     []*local // so that each comes after what it refers to
 	header    map[string]cty.Value
 	blocks    map[string]*workstreamDef
+	claims    func() []*claim            // what the workstreams have among their artifacts, sorted by prefix
+	onRead    func(*fileReads, fileCall) // told of each call while the pipeline is built
 
 	sealed bool // locals are evaluated
 	real   *hcl.EvalContext
 	views  [3]func() *hcl.EvalContext // made when first needed
 }
 
-func newScope(functions map[string]function.Function) *scope {
+func newScope(files *workspaceFiles) *scope {
 	s := &scope{
-		functions: functions,
+		files:     files,
+		functions: standardFunctions(files),
 		variables: map[string]*variable{},
 		locals:    map[string]*local{},
 		header:    map[string]cty.Value{},
@@ -162,11 +166,13 @@ func (s *scope) sensitiveNames(a *argument) []string {
 
 // frame is what an expression sees beside the values of the file.
 type frame struct {
-	allow    kinds    // what it may refer to
-	each     *each    // noEach outside of for_each
-	results  *Results // nil: results are unknown
-	nullable bool     // null is a value, not an error
-	partial  bool     // who asks looks for unknown elements
+	allow    kinds      // what it may refer to
+	each     *each      // noEach outside of for_each
+	results  *Results   // nil: results are unknown
+	at       position   // where it is evaluated; only of what may refer to results
+	reads    *fileReads // what its functions read; nil where nobody asks
+	nullable bool       // null is a value, not an error
+	partial  bool       // who asks looks for unknown elements
 }
 
 // context is the evaluation context of one expression in one view.
@@ -176,10 +182,13 @@ func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Di
 	// Until all locals have values, an expression is given just those that it
 	// refers to. The other views have theirs already.
 	needsLocals := !s.sealed && v == viewReal && a.kinds&kindLocal != 0
-	if needs == 0 && !needsLocals {
+	if needs == 0 && !needsLocals && fr.reads == nil {
 		return root, nil
 	}
 	ctx := root.NewChild()
+	if fr.reads != nil {
+		ctx.Functions = s.files.functions(s.functions, fr.reads)
+	}
 	ctx.Variables = make(map[string]cty.Value, 2)
 	if needsLocals {
 		values := make(map[string]cty.Value, len(a.refs))
@@ -215,11 +224,15 @@ func (s *scope) value(a *argument, fr frame, want cty.Type) (cty.Value, hcl.Diag
 }
 
 func (s *scope) valueIn(a *argument, fr frame, want cty.Type, v view) (cty.Value, hcl.Diagnostics) {
+	fr.reads = s.readsOf(a, fr)
 	ctx, diags := s.context(a, fr, v)
 	if diags.HasErrors() {
 		return cty.UnknownVal(want), diags
 	}
 	value, diags := a.expr.Value(ctx)
+	if fr.reads != nil && fr.reads.missing.HasErrors() {
+		diags = fr.reads.missing // also where try() has caught it
+	}
 	if diags.HasErrors() {
 		return cty.UnknownVal(want), diags
 	}

@@ -21,11 +21,7 @@ func (b *builder) unmatchedInputs() {
 	if b.in.Matches == nil || b.diags.HasErrors() {
 		return
 	}
-	var all []*Workstream
-	for _, phase := range b.pipeline.Phases {
-		all = append(all, phase.Workstreams...)
-	}
-	u := &unmatchedSearch{b: b, claims: collectClaims(all), matched: map[string]bool{}}
+	u := &unmatchedSearch{b: b, claims: b.scope.claims(), matched: map[string]bool{}}
 	for _, phase := range b.pipeline.Phases {
 		for _, ws := range phase.Workstreams {
 			b.current = ws
@@ -88,6 +84,7 @@ func (b *builder) emptyFilesets(a *argument, fr frame) {
 		if call.Name != "fileset" {
 			continue
 		}
+		fr.reads = b.scope.readsOf(a, fr) // what a workstream makes is not there yet
 		ctx, diags := b.scope.context(a, fr, viewReal)
 		if diags.HasErrors() {
 			return

@@ -109,8 +109,10 @@ func (def *workstreamDef) variableSums() map[string]string {
 }
 
 // needsResults reports whether an optional argument uses the result of a
-// workstream, or a metric.
-func (a *argument) needsResults() bool { return a != nil && a.kinds&(kindWorkstream|kindMetric) != 0 }
+// workstream, or a metric. A path that is made of run.* may be that of an artifact.
+func (a *argument) needsResults() bool {
+	return a != nil && (a.kinds&(kindWorkstream|kindMetric) != 0 || a.readsFiles && a.kinds&kindRun != 0)
+}
 
 // workstreams evaluates the instances of a block.
 func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
@@ -133,6 +135,7 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 		stand := &Workstream{Name: block.name, Block: block.name, Phase: def.phase.phase, Range: block.block.DefRange(), def: def,
 			each: &each{cty.UnknownVal(cty.String), cty.DynamicVal}}
 		stand.deps = b.dependencies(def, stand)
+		b.artifacts(stand)
 		b.workstream(def, stand, defaults)
 	}
 }
@@ -149,8 +152,6 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	ws.Description = b.text(block.description, fr)
 	ws.Inputs = b.globs(block.inputs, fr)
 	ws.InputPatterns = b.patterns(block.inputs, ws.Inputs)
-	ws.Artifacts = b.globs(block.artifacts, fr)
-	ws.ArtifactPatterns = b.patterns(block.artifacts, ws.Artifacts)
 	if ws.Timeout = b.duration(block.timeout, fr); ws.Timeout == 0 {
 		ws.Timeout = defaults.timeout
 	}
@@ -179,8 +180,7 @@ func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef,
 // checkWorkstreamProcess checks what is evaluated while running, and notes
 // whose results it needs.
 func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
-	fr := deferredFrame(ws.each)
-	pos := position{phase: ws.Phase, ws: ws, what: "the workstream ", name: ws.Name}
+	fr, pos := deferredFrame(ws.each), ws.position()
 	b.checkProcess(def.process, fr)
 	if def.verify != nil {
 		b.checkProcess(def.verifyCommand, fr)
@@ -196,6 +196,7 @@ func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	upstream = append(upstream, b.checkOrder(def.block.verify, fr, pos)...)
 	upstream = append(upstream, b.checkOrder(def.block.when, fr, pos)...)
 	ws.Upstream = join(ws.DependsOn, upstream)
+	def.needsResults = def.needsResults || len(upstream) > 0 // also those whose artifacts functions read
 }
 
 // join adds the instances of targets to names, without duplicates. The list is
@@ -233,6 +234,9 @@ func (b *builder) checkProcess(p *processDef, fr frame) {
 		return
 	}
 	p.checked = true
+	for a := range p.arguments {
+		delete(b.read, a) // what another instance reads
+	}
 	_, diags := p.evaluate(fr)
 	b.add(diags)
 }
@@ -243,6 +247,7 @@ func (b *builder) evaluateOnce(a *argument, fr frame, want cty.Type) {
 	if _, done := b.constants[a]; done && a.kinds&kindEach == 0 {
 		return
 	}
+	delete(b.read, a) // what another instance reads
 	value, ok := b.evaluate(a, fr, want)
 	b.constants[a] = constant{}
 	if ok && value.IsKnown() && value.IsNull() {

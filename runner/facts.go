@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
@@ -34,16 +35,17 @@ type Facts struct {
 	judging   map[string]fileSet               // the files that a gate judges, by its label; empty where nothing is declared
 	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
 
-	under      map[string]fileSet // files under the artifact patterns of a workstream, by its name, where others rely on some
-	seq        uint64             // of the state when they are gathered
-	stopped    partialWork        // what workstreams that were stopped left
-	linksOut   []string           // links that declared patterns meet and that lead out of the workspace, with where they lead
-	links      *links             // that declared patterns meet
-	unread     error              // why the last capture can't be read; nil where it can, or is not known any more
-	uncaptured string             // why no capture proves the workspace unchanged since the last run; "" where one does
-	moved      []workspace.Change // what is not as it was captured, or recorded, since
-	restored   map[string]bool    // what of it is put back before anything starts
-	moving     map[string]string  // what changed in the last run after a gate that declares nothing passed, by its label
+	under      map[string]fileSet             // files under the artifact patterns of a workstream, by its name, where others rely on some
+	seq        uint64                         // of the state when they are gathered
+	stopped    partialWork                    // what workstreams that were stopped left
+	linksOut   []string                       // links that declared patterns meet and that lead out of the workspace, with where they lead
+	links      *links                         // that declared patterns meet
+	unread     error                          // why the last capture can't be read; nil where it can, or is not known any more
+	uncaptured string                         // why no capture proves the workspace unchanged since the last run; "" where one does
+	moved      []workspace.Change             // what is not as it was captured, or recorded, since
+	restored   map[string]checkpoint.Artifact // what of it is put back before anything starts
+	objects    *objects.Store                 // from which
+	moving     map[string]string              // what changed in the last run after a gate that declares nothing passed, by its label
 }
 
 // merge takes in what was found for one workstream.
@@ -65,11 +67,12 @@ func (f *Facts) look(g *pipeline.Gate, found *Facts) {
 
 // surveyor gathers facts.
 type surveyor struct {
-	files *workspace.Workspace
-	p     *pipeline.Pipeline
-	own   *ownership
-	plan  string              // the file of the plan, which is nothing that moved
-	mask  func(string) string // of names, which are recorded
+	files   *workspace.Workspace
+	objects *objects.Store
+	p       *pipeline.Pipeline
+	own     *ownership
+	plan    string              // the file of the plan, which is nothing that moved
+	mask    func(string) string // of names, which are recorded
 
 	latest  map[string]string // path → the completed workstream that recorded it last
 	partial partialWork
@@ -87,7 +90,7 @@ type surveyor struct {
 
 func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
 	met := newLinks(w)
-	return &surveyor{files: w, p: o.Pipeline, own: newOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
+	return &surveyor{files: w, objects: o.Store.Objects(), p: o.Pipeline, own: newOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
 }
 
 // newFacts begins to gather facts for a state.
@@ -302,6 +305,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if st != nil && st.RunCapture != nil {
 		defer s.files.Ahead(ctx)()
 	}
+	f.objects = s.objects
 	var head, compared errgroup.Group
 	head.Go(func() error { return f.head(ctx, git, st) })
 	defer func() { _ = head.Wait() }()
@@ -325,9 +329,9 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}
-	f.restored = make(map[string]bool, len(s.restores))
+	f.restored = make(map[string]checkpoint.Artifact, len(s.restores))
 	for path, a := range s.restores {
-		f.restored[path] = true
+		f.restored[path] = a
 		if a.Mode == workspace.ModeSymlink {
 			if err := s.restoresLink(ctx, a); err != nil {
 				return err

@@ -232,7 +232,7 @@ func captureBefore(st *checkpoint.State, g *checkpoint.Gate) *checkpoint.Capture
 func (f *Facts) movedAmong(component string, patterns []string, leaveOut func(string) bool) []Change {
 	var all []Change
 	for _, m := range f.moved {
-		if !matchesAny(patterns, m.Path) || leaveOut(m.Path) || f.restored[m.Path] {
+		if !matchesAny(patterns, m.Path) || leaveOut(m.Path) || f.restores(m.Path) {
 			continue
 		}
 		c := Change{Component: component, Name: checkpoint.Text(m.Path)}

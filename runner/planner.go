@@ -177,7 +177,11 @@ func (pl *planner) results(needed bool, attempt int) pipeline.Results {
 	if !needed {
 		return pipeline.Results{Run: run}
 	}
-	return results(pl.st, pl.p, run)
+	r := results(pl.st, pl.p, run)
+	if pl.began != nil { // a plan is of what there will be
+		r.Restored = pl.facts.openers()
+	}
+	return r
 }
 
 // plan decides everything.

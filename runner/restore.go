@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -73,6 +74,26 @@ func (l *loop) restoreThen(n *node, then func()) {
 func isChanged(err error) bool {
 	var changed *workspace.ChangedError
 	return errors.As(err, &changed)
+}
+
+// restores reports whether a file is put back before anything starts.
+func (f *Facts) restores(path string) bool {
+	_, ok := f.restored[path]
+	return ok
+}
+
+// openers open what is put back before anything starts, by its path.
+func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
+	if len(f.restored) == 0 {
+		return nil
+	}
+	open := make(map[string]func() (io.ReadCloser, error), len(f.restored))
+	for path, a := range f.restored {
+		if a.Mode != workspace.ModeSymlink {
+			open[path] = func() (io.ReadCloser, error) { return f.objects.Open(a.Digest) }
+		}
+	}
+	return open
 }
 
 // recorded are the artifacts that a step restores, as they are on record.
