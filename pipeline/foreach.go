@@ -30,6 +30,9 @@ func (b *builder) expand(def *workstreamDef) {
 	}
 	instances, ok := b.forEach(def.block.forEach)
 	def.byKey, def.unknownKeys = make(map[string]*Workstream, len(instances)), !ok
+	if !ok && b.in.Open {
+		def.add(b, def.block.name+"[…]", "", &each{cty.UnknownVal(cty.String), cty.DynamicVal})
+	}
 	for _, e := range instances {
 		if e.key.IsNull() || e.key.AsString() == "" {
 			b.errorf("Invalid for_each key", def.block.forEach.rng(), "A key of for_each is null or empty; keys name the instances.")

@@ -21,6 +21,10 @@ const EnvironmentPrefix = "PRDRUNNER_VAR_"
 // Inputs is what a file is evaluated with.
 type Inputs struct {
 	Variables map[string]Input
+	// Open leaves variables open that have neither a value nor a default, and
+	// what depends on them: such a pipeline can be looked at, but must not be run.
+	// A for_each over one has a single instance, NAME[…].
+	Open      bool
 	Workspace string         // root of file(), fileset() and their kin; "": they fail
 	IDPattern *regexp.Regexp // nil: ^PRD-\d{3,}$
 	// Hidden reports whether fileset() does not see a slash-separated path of the

@@ -118,6 +118,9 @@ func (b *builder) variableValue(v *variableBlock, sensitive bool) (cty.Value, bo
 		if haveDefault {
 			return fallback, true
 		}
+		if b.in.Open {
+			return cty.NilVal, false
+		}
 		b.errorf("Missing value for variable", v.block.DefRange(),
 			"The variable %q has no default, so it needs a value: --var %s=…, a line in a file given by --var-file, or the environment variable PRDRUNNER_VAR_%s.", v.name, v.name, v.name)
 		return cty.NilVal, false

@@ -40,12 +40,15 @@ type Plan struct {
 	FormatVersion string `json:"format_version"`
 	PRD           string `json:"prd"`
 	Title         string `json:"title"`
-	Session       string `json:"session,omitempty"` // of the state it goes on from, "" for a first run
+	Session       string `json:"session,omitempty"` // of the state it goes on from, "" for a session from the beginning
 	Seq           uint64 `json:"seq"`               // of that state
 	Status        string `json:"status,omitempty"`  // of that state
 	// BeginsFrom is that state's session where it is complete: a run is a new
 	// session that begins with its records.
 	BeginsFrom *checkpoint.Predecessor `json:"begins_from,omitempty"`
+	// Follows is the newest session where the plan takes nothing from one: neither
+	// that of a first run, nor of going on.
+	Follows *checkpoint.Predecessor `json:"follows,omitempty"`
 
 	MadeAt     time.Time         `json:"made_at"`
 	Pipeline   string            `json:"pipeline_digest"`

@@ -21,6 +21,8 @@ func newGraphCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph [PRD|FILE]",
 		Short: "Draw a pipeline: phases, workstreams, what they wait for, gates",
+		Long: `Draw a pipeline. Variables need no values: a for_each that depends on one that has
+none is drawn as a single instance, NAME[…].`,
 		Example: `  runner graph PRD-009
   runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
 		Args: arguments(0, 1),
@@ -30,6 +32,7 @@ func newGraphCommand(env *environment) *cobra.Command {
 		},
 	}
 	o.ref.addFlags(cmd)
+	o.ref.open = true
 	formats := []string{"text", "dot", "mermaid", "json"}
 	cmd.Flags().Var(newEnum(&o.format, formats...), "format", "what to print: "+oneOf(formats))
 	return cmd

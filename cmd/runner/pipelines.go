@@ -29,6 +29,7 @@ type pipelineRef struct {
 	file     string // "": found by the PRD id
 	vars     []string
 	varFiles []string
+	open     bool // does without values of variables
 	looks    bool // warns of inputs that match nothing now
 	strict   bool // takes warnings for errors
 }
@@ -144,7 +145,7 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		return nil, err
 	}
 	file, _ := pipeline.Parse(source, env.display(path))
-	in := pipeline.Inputs{Variables: inputs, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir)}
+	in := pipeline.Inputs{Variables: inputs, Open: ref.open, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir)}
 	if ref.looks {
 		files, err := workspace.Open(workspace.Options{Dir: env.workdir})
 		if err != nil {

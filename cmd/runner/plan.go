@@ -84,13 +84,16 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
 		return runRollback(ctx, env, on.cfg, on.store, on.files, nil, rollback)
 	}
-	st, err := planState(ctx, env, on, early, &options, o.resume)
+	st, follows, err := planState(ctx, env, on, early, &options, o.resume)
 	if err != nil {
 		return err
 	}
 	plan, err := runner.Preview(ctx, options, st)
 	if err != nil {
 		return buildError(env, st, p.ID, on.command, err)
+	}
+	if follows != nil && plan.Session == "" {
+		plan.Follows = &checkpoint.Predecessor{Session: follows.Session, Seq: follows.Seq, At: follows.UpdatedAt}
 	}
 	if plan.Idle() && isComplete(st, options) && !chosen(o.selection) {
 		if o.resume == resumeNamed || o.out != "" {
@@ -146,52 +149,55 @@ func tellChoices(env *environment, plan *runner.Plan, resume string) {
 	fmt.Fprintf(env.stdout, "\nDecide about them:\n%s", b.String())
 }
 
-// planState is what a plan goes on from: nothing without --resume. A document
-// that was written by hand goes into the options, as it does for a build.
-func planState(ctx context.Context, env *environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (*checkpoint.State, error) {
+// planState is what a plan goes on from: nothing without --resume, but the session
+// that it then follows. A document that was written by hand goes into the options,
+// as it does for a build.
+func planState(ctx context.Context, env *environment, on *setup, early *earlyLoad, o *runner.Options, resume string) (st, follows *checkpoint.State, err error) {
 	prd := o.Pipeline.ID
 	snap, err := early.load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
-		if resume != "" {
-			if o.Predecessor, err = lastComplete(o.Store, prd); err != nil || o.Predecessor != nil {
-				return nil, err
-			}
+		last, err := lastComplete(o.Store, prd)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case resume == "":
+			return nil, last, nil
+		case last == nil && resume == resumeNamed:
+			return nil, nil, nothingToResume(o.Store, prd, on.command(""))
 		}
-		if resume == resumeNamed {
-			return nil, nothingToResume(o.Store, prd, on.command(""))
-		}
-		return nil, nil
+		o.Predecessor = last
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	warnUntrusted(env, o.Store, prd)
 	if h := snap.Owner; h != nil {
 		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this is the plan for when that has stopped where it is.\n", prd, h.Host, h.PID)
 	}
-	st := snap.State
+	st = snap.State
 	if rollingBack(snap) {
 		if err := tellFinish(ctx, env, o.Store, o.Files, prd); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	switch {
 	case snap.Import != nil && snap.Owner == nil && resume != "":
-		return nil, withHint(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
+		return nil, nil, withHint(fmt.Errorf("plan %s: %w", prd, checkpoint.ErrUnfinishedImport),
 			importAgain(snap.Import)+fmt.Sprintf(", or `runner %s`, or any command that changes it, finishes that first", on.command(" --resume")))
 	case st != nil && st.Rollback != nil && resume != "":
-		return nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
+		return nil, nil, rollbackHint(prd, fmt.Errorf("plan %s: %w", prd, &checkpoint.UnfinishedRollbackError{To: st.Rollback.To, Scope: st.Rollback.Scope}))
 	case st == nil && resume != "":
 		o.Imported = snap.Document
-		return nil, nil
+		return nil, nil, nil
 	case st == nil:
-		return nil, nil
+		return nil, nil, nil
 	case resume != "":
-		return st, nil
+		return st, nil, nil
 	case st.Status != checkpoint.StatusComplete:
 		fmt.Fprintf(env.stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans going on with it.\n", prd)
 	}
-	return nil, nil
+	return nil, st, nil
 }
 
 // refusePlanFile refuses a file for a plan that has another meaning: each plan

@@ -29,7 +29,8 @@ func newValidateCommand(env *environment) *cobra.Command {
 		Use:   "validate [PRD|FILE]...",
 		Short: "Check pipelines and show every mistake",
 		Long: `Check pipelines and show every mistake. Without arguments every pipeline that can
-be found is checked. Nothing is run and nothing is written.`,
+be found is checked. Nothing is run and nothing is written. Variables need no
+values: what depends on one that has none is checked as far as it can be.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prds = args
 			return runValidate(cmd.Context(), o)
@@ -38,6 +39,7 @@ be found is checked. Nothing is run and nothing is written.`,
 	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "check the pipeline in `FILE`; may be given again")
 	o.ref.addVariableFlags(cmd)
 	o.ref.addStrictFlag(cmd)
+	o.ref.open = true
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object, for editors and CI")
 	return cmd
 }
