@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -16,13 +18,35 @@ const auditName = "audit.log"
 // AuditRecord is a line of audit.log: an operation that changed something, or
 // tried to.
 type AuditRecord struct {
-	Time   time.Time `json:"time"` // when it ended
-	By     Actor     `json:"by"`
-	What   string    `json:"what"` // the command: "checkpoint rollback"
-	PRD    string    `json:"prd,omitempty"`
-	Args   []Text    `json:"args,omitempty"` // what it was asked for
-	Result string    `json:"result"`         // "ok", "failed", or how a build ended
-	Error  Text      `json:"error,omitempty"`
+	Time    time.Time `json:"time"` // when it ended
+	By      Actor     `json:"by"`
+	What    string    `json:"what"` // the command: "checkpoint rollback"
+	PRD     string    `json:"prd,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Args    []Text    `json:"args,omitempty"`   // what it was asked for
+	IDs     []string  `json:"ids,omitempty"`    // of the checkpoints and rollbacks that it was about, made or removed
+	Reason  Text      `json:"reason,omitempty"` // what a person gave, or what decided
+	Result  string    `json:"result"`           // "ok", "failed", or how a build ended
+	Error   Text      `json:"error,omitempty"`
+}
+
+// Removed adds what pruning or deleting removed: the ids of checkpoints and of
+// sessions that were set aside, and, where no person gave a reason, why each went.
+func (r *AuditRecord) Removed(p *Pruned) {
+	if p == nil {
+		return
+	}
+	var why []string
+	for _, c := range p.Checkpoints {
+		r.IDs, why = append(r.IDs, c.ID), append(why, c.Why)
+	}
+	for _, session := range p.Sessions {
+		r.IDs, why = append(r.IDs, session.ID), append(why, session.Why)
+	}
+	if r.Session = p.session; r.Reason == "" {
+		slices.Sort(why)
+		r.Reason = Text(strings.Join(slices.Compact(why), "; "))
+	}
 }
 
 // Audit adds a line to audit.log, durably. Whoever was cut short while adding
@@ -84,10 +108,11 @@ func endsLine(f store.File) (bool, error) {
 	return last[0] == '\n', nil
 }
 
-// Audited does something and adds to audit.log how it ended. Where no line could
+// Audited does something and adds to audit.log how it ended; do may add to the
+// record what is known only then. Where no line could
 // be added it does nothing; where that shows only afterwards, Options.Late is told,
 // since what is done is done.
-func (s *Store) Audited(r AuditRecord, do func() error) error {
+func (s *Store) Audited(r *AuditRecord, do func() error) error {
 	if err := s.checkAudit(); err != nil {
 		return err
 	}
@@ -95,7 +120,7 @@ func (s *Store) Audited(r AuditRecord, do func() error) error {
 	if r.Result = "ok"; err != nil {
 		r.Result, r.Error = "failed", Text(err.Error())
 	}
-	unwritten := s.Audit(r)
+	unwritten := s.Audit(*r)
 	if unwritten != nil && s.o.Late != nil {
 		s.o.Late(fmt.Errorf("audit.log has no line of it: %w", unwritten))
 		return err

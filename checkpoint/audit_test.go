@@ -52,7 +52,7 @@ func TestAudited(t *testing.T) {
 			must(t, s.Audit(AuditRecord{What: "build"}))
 			u.left = c.opened
 			done := false
-			err = s.Audited(AuditRecord{What: "checkpoint rollback"}, func() error {
+			err = s.Audited(&AuditRecord{What: "checkpoint rollback"}, func() error {
 				done = true
 				if c.fails {
 					return ErrNoCheckpoint

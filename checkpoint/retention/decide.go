@@ -64,8 +64,6 @@ func (d *deciding) judge(i int) Decision {
 		return remove("only the last %d of %s are kept", limit, c.Group)
 	}
 	switch age, why := d.ages.judge(c.At); {
-	case !limited && !d.ages.asked:
-		return keep("the number of %s is not limited", c.Group)
 	case age == tooOld:
 		return remove("%s", why)
 	case age == doubtful:

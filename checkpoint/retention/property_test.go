@@ -112,8 +112,7 @@ func (d drawn) mustStay(i int) bool {
 	_, needed := d.pass.Needed[c.ID]
 	count, listed := d.policy.Counts[c.Group.Trigger]
 	newest := usable(c) && !slices.ContainsFunc(d.given[i+1:], usable)
-	automatic := d.pass.OlderThan == 0
-	return newest || needed || c.Pinned || listed && count == -1 || !listed && automatic
+	return newest || needed || c.Pinned || listed && count == -1
 }
 
 func TestProperties(t *testing.T) {

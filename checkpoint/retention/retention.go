@@ -23,8 +23,8 @@
 //     PRD would hold too much without any of them, and none without which it
 //     fits as well.
 //
-// A trigger that has no count is exempt from all three, but for the age that a
-// person asks for.
+// A trigger of which all are kept is exempt from all three, and one that has no
+// count goes by age alone.
 //
 // The order in which checkpoints are given, that of the journal, alone says
 // which one is newer; their times are looked at for ages only. Applied again to
@@ -44,8 +44,8 @@ import (
 // much space.
 type Policy struct {
 	// Counts is how many are kept of a trigger, by its name. -1 keeps all,
-	// whatever their age and size, and so does no entry; but those of no entry
-	// go by the age that a person asks for.
+	// whatever their age and size. Those of a trigger without an entry go by age
+	// alone.
 	Counts map[string]int
 
 	// 0 is no limit in what follows.

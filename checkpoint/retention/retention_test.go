@@ -78,7 +78,7 @@ func TestReasons(t *testing.T) {
 			usual(), Pass{Clock: steadily(), Needed: map[string]string{"g": "rollback R-2 is not finished"}},
 			[]string{
 				"all of manual are kept", "pinned", "-older than 168h (created 9 days ago)", "-older than 168h (created 9 days ago)",
-				"the number of pause is not limited", "one of the last 3 of batch_complete in services",
+				"-older than 168h (created 9 days ago)", "one of the last 3 of batch_complete in services",
 				"needed: rollback R-2 is not finished", "the newest valid one",
 			},
 		},

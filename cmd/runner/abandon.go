@@ -84,8 +84,8 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 		return err
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.message)}}
-	err := store.Audited(record, func() (err error) {
+	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: o.prd, Reason: checkpoint.Text(o.message)}
+	err := store.Audited(&record, func() (err error) {
 		at, err = store.SetAside(ctx, o.prd)
 		return err
 	})
@@ -106,8 +106,11 @@ func abandonSession(ctx context.Context, env *environment, store *checkpoint.Sto
 		return "", errors.Join(err, session.Close())
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(reason)}}
-	err = store.Audited(record, func() (err error) {
+	record := checkpoint.AuditRecord{By: env.actor(), What: "abandon", PRD: prd, Reason: checkpoint.Text(reason)}
+	if st := session.State(); st != nil {
+		record.Session = st.Session
+	}
+	err = store.Audited(&record, func() (err error) {
 		at, err = session.Abandon(checkpoint.SessionAbandoned{By: env.actor(), Reason: checkpoint.Text(reason)})
 		return errors.Join(err, session.Close())
 	})

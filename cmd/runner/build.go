@@ -257,6 +257,12 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 	}
 	err = errors.Join(err, closed)
 	record := checkpoint.AuditRecord{By: b.env.actor(), What: "build", PRD: b.pipeline.ID, Args: b.arguments(), Result: string(ending.Status)}
+	if st := session.State(); st != nil {
+		record.Session = st.Session
+		if st.Error != nil {
+			record.Reason = checkpoint.Text(view.Summary(*st.Error))
+		}
+	}
 	if ending.Unwritten && ending.Pause != nil {
 		record.Error = ending.Pause.Message
 	}

@@ -57,8 +57,8 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
 		return err
 	}
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint import --adopt", PRD: o.adopt, Args: []checkpoint.Text{checkpoint.Text(result.Session)}}
-	if err := store.Audited(record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint import --adopt", PRD: o.adopt, Session: result.Session}
+	if err := store.Audited(&record, func() error { return adopt(ctx, env, store, o.adopt) }); err != nil {
 		return lockHint(o.adopt, err)
 	}
 	return writeAdopted(env, o, result)
@@ -111,7 +111,7 @@ func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 func setUntrustedAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, args ...checkpoint.Text) error {
 	var to string
 	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Args: args}
-	err := store.Audited(record, func() (err error) {
+	err := store.Audited(&record, func() (err error) {
 		to, err = store.SetUntrustedAside(ctx, prd)
 		return err
 	})

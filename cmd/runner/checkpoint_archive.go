@@ -63,8 +63,8 @@ func runCheckpointArchive(ctx context.Context, env *environment, o checkpointArc
 		return errors.Join(err, session.Close())
 	}
 	var at string
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint archive", PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reason)}}
-	err = store.Audited(record, func() (err error) {
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint archive", PRD: o.prd, Session: st.Session, Reason: checkpoint.Text(o.reason)}
+	err = store.Audited(&record, func() (err error) {
 		at, err = session.Archive(ctx, env.actor(), o.reason)
 		return errors.Join(err, session.Close())
 	})

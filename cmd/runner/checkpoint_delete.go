@@ -153,11 +153,10 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 
 func (d *deletion) carryOut(ctx context.Context, session *checkpoint.Session, o checkpoint.DeleteOptions) (done *checkpoint.Pruned, err error) {
 	record := checkpoint.AuditRecord{By: d.env.actor(), What: "checkpoint delete", PRD: d.o.prd}
-	for _, arg := range append(d.o.references, d.o.reason) {
-		record.Args = append(record.Args, checkpoint.Text(arg))
-	}
-	err = d.store.Audited(record, func() error {
+	record.Args, record.Reason = checkpoint.Texts(d.o.references), checkpoint.Text(d.o.reason)
+	err = d.store.Audited(&record, func() error {
 		done, err = session.Delete(ctx, o)
+		record.Removed(done)
 		return errors.Join(err, session.Close())
 	})
 	return done, err
@@ -206,9 +205,9 @@ func (d *deletion) deleteSession(ctx context.Context, snap *checkpoint.Snapshot)
 			return err
 		}
 		record := checkpoint.AuditRecord{
-			By: d.env.actor(), What: "checkpoint delete --session", PRD: d.o.prd, Args: []checkpoint.Text{checkpoint.Text(id), checkpoint.Text(d.o.reason)},
+			By: d.env.actor(), What: "checkpoint delete --session", PRD: d.o.prd, Session: id, Reason: checkpoint.Text(d.o.reason),
 		}
-		err := d.store.Audited(record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
+		err := d.store.Audited(&record, func() error { return d.store.DeleteSession(ctx, d.o.prd, d.env.actor()) })
 		if err != nil {
 			return rollbackHint(d.o.prd, err)
 		}

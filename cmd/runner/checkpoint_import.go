@@ -174,10 +174,10 @@ func (i *importing) run(ctx context.Context) (err error) {
 	}
 	record := checkpoint.AuditRecord{
 		By: i.env.actor(), What: "checkpoint import", PRD: i.archive.PRD,
-		Args: []checkpoint.Text{checkpoint.Text(i.file), checkpoint.Text(i.archive.Session)},
+		Session: i.archive.Session, Args: []checkpoint.Text{checkpoint.Text(i.file)},
 	}
 	result := newImportResult(i)
-	err = i.store.Audited(record, func() error { return i.carryOut(ctx, &result) })
+	err = i.store.Audited(&record, func() error { return i.carryOut(ctx, &result) })
 	if err != nil {
 		return importHint(i.archive.PRD, err)
 	}

@@ -112,7 +112,7 @@ func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, 
 	}
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint migrate", PRD: prd, Args: []checkpoint.Text{checkpoint.Text(plan.From), checkpoint.Text(plan.To)}}
 	var done *checkpoint.Migrated
-	err = store.Audited(record, func() (err error) {
+	err = store.Audited(&record, func() (err error) {
 		done, err = store.Migrate(ctx, prd, env.actor())
 		return err
 	})

@@ -84,8 +84,8 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	}
 	var ref *checkpoint.CheckpointRef
 	var changed bool
-	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reference)}}
-	err = store.Audited(record, func() (err error) {
+	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reference)}, IDs: []string{meant.ID}, Reason: checkpoint.Text(o.reason)}
+	err = store.Audited(&record, func() (err error) {
 		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.actor(), o.reason)
 		return errors.Join(err, session.Close())
 	})

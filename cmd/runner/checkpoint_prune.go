@@ -261,10 +261,11 @@ func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *che
 	}
 	record := checkpoint.AuditRecord{By: p.env.actor(), What: "checkpoint prune", PRD: plan.PRD}
 	if p.o.olderThan > 0 {
-		record.Args = []checkpoint.Text{checkpoint.Text("--older-than " + p.o.olderThan.String())}
+		record.Args = []checkpoint.Text{"--older-than", checkpoint.Text(p.o.olderThan.String())}
 	}
-	err = p.store.Audited(record, func() error {
+	err = p.store.Audited(&record, func() error {
 		done, err = session.Prune(ctx, checkpoint.PruneOptions{OlderThan: p.o.olderThan, Planned: plan})
+		record.Removed(done)
 		return errors.Join(err, session.Close())
 	})
 	return done, err
@@ -302,7 +303,7 @@ func (c *collection) count() int {
 
 // collect removes the objects that nothing needs any more.
 func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
-	return store.Audited(checkpoint.AuditRecord{By: env.actor(), What: "checkpoint collect"}, func() error {
+	return store.Audited(&checkpoint.AuditRecord{By: env.actor(), What: "checkpoint collect"}, func() error {
 		done, err := store.Collect(ctx, w)
 		return c.take(env, done, err)
 	})

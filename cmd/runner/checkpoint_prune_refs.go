@@ -86,7 +86,7 @@ func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, 
 		return of, err
 	}
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint prune", Args: []checkpoint.Text{checkpoint.Text("--refs-of " + of.ID)}}
-	err := store.Audited(record, func() (err error) {
+	err := store.Audited(&record, func() (err error) {
 		of, err = store.RemoveForeignRefs(ctx, w, of.ID)
 		return err
 	})

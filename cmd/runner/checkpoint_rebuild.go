@@ -118,7 +118,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 		}
 		var rebuilt []checkpoint.RebuiltCheckpoint
 		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: checkpoint.Texts(o.references)}
-		err = store.Audited(record, func() (err error) {
+		err = store.Audited(&record, func() (err error) {
 			rebuilt, err = session.Rebuild(ctx, w, o.references)
 			return errors.Join(err, session.Close())
 		})
@@ -222,7 +222,7 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 		return err
 	}
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild --journal", PRD: o.prd}
-	err = store.Audited(record, func() (err error) {
+	err = store.Audited(&record, func() (err error) {
 		plan, err = store.RebuildJournal(ctx, o.prd, env.actor())
 		return err
 	})

@@ -194,12 +194,16 @@ func tellPassedOver(env *environment, reference string, plan *checkpoint.Rollbac
 func rollBack(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, o checkpointRollbackOptions) error {
 	record := checkpoint.AuditRecord{
 		By: env.actor(), What: "checkpoint rollback", PRD: o.prd,
-		Args: []checkpoint.Text{checkpoint.Text(o.reference), checkpoint.Text(o.scope()), checkpoint.Text(o.reason)},
+		Args: []checkpoint.Text{checkpoint.Text(o.reference), checkpoint.Text(o.scope())}, Reason: checkpoint.Text(o.reason),
 	}
 	var done *checkpoint.RolledBack
 	var st *checkpoint.State
-	err := store.Audited(record, func() (err error) {
+	err := store.Audited(&record, func() (err error) {
 		done, err = session.Rollback(ctx, w, o.options(env))
+		record.Session = session.State().Session
+		if done != nil {
+			record.IDs = []string{done.ID, done.To, done.Safety}
+		}
 		err = meetDamage(ctx, env, store, session, w, o.reference, err)
 		st = session.State()
 		saveCache(env, w)

@@ -155,7 +155,7 @@ func markFound(ctx context.Context, env *environment, cfg *config, store *checkp
 	}
 	var marks checkpoint.Marks
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: checkpoint.Texts(o.references)}
-	err = store.Audited(record, func() error {
+	err = store.Audited(&record, func() error {
 		now, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {
 			*found = *now

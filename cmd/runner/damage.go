@@ -33,8 +33,8 @@ func meetDamage(ctx context.Context, env *environment, store *checkpoint.Store, 
 		return err
 	}
 	st := session.State()
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint mark", PRD: st.PRD, Args: []checkpoint.Text{checkpoint.Text(id), checkpoint.Text(reason)}}
-	if marked := store.Audited(record, func() error { return session.MarkDamaged(ctx, id, reason) }); marked != nil {
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint mark", PRD: st.PRD, Session: st.Session, IDs: []string{id}, Reason: checkpoint.Text(reason)}
+	if marked := store.Audited(&record, func() error { return session.MarkDamaged(ctx, id, reason) }); marked != nil {
 		return errors.Join(err, marked)
 	}
 	return errors.Join(err, writeDamage(ctx, env, store, w, session.State(), id, reason))

@@ -28,7 +28,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 	had := len(st.KeptEdits(f.intent))
 	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", f.prd, f.intent.To)
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rollback (finish)", PRD: f.prd, Args: []checkpoint.Text{checkpoint.Text(f.intent.To)}}
-	err := store.Audited(record, func() (err error) {
+	err := store.Audited(&record, func() (err error) {
 		f.done, err = session.FinishRollback(ctx, w)
 		return err
 	})

@@ -110,7 +110,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 	prd := session.State().PRD
 	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint import (finish)", PRD: prd, Args: []checkpoint.Text{pending.Archive, checkpoint.Text(pending.Session)}}
-	return store.Audited(record, func() error {
+	return store.Audited(&record, func() error {
 		done, err := session.FinishImport(ctx, w)
 		if err != nil {
 			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
@@ -136,19 +136,26 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 		return err
 	}
 	record := checkpoint.AuditRecord{By: r.By, What: string(r.Verb), PRD: r.PRD}
-	for _, arg := range []string{r.Gate, r.Workstream, string(r.Resolution), string(r.Comment)} {
+	for _, arg := range []string{r.Gate, r.Workstream, string(r.Resolution)} {
 		if arg != "" {
 			record.Args = append(record.Args, checkpoint.Text(arg))
 		}
 	}
-	err = store.Audited(record, func() error {
-		return store.Ask(ctx, r, func(session *checkpoint.Session) error {
+	record.Reason = r.Comment
+	err = store.Audited(&record, func() error {
+		err := store.Ask(ctx, r, func(session *checkpoint.Session) error {
 			done, err := finishEarlier(ctx, env, cfg, store, session, nil)
 			if err != nil {
 				return err
 			}
 			return alone(session, done)
 		})
+		if r.Verb == checkpoint.VerbCreate && err == nil {
+			if made, missing := newestManual(store, r.PRD); missing == nil {
+				record.IDs = []string{made.ID}
+			}
+		}
+		return err
 	})
 	return lockHint(r.PRD, err)
 }

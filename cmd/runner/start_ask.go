@@ -65,7 +65,7 @@ func (s *starter) remove(ctx context.Context) error {
 		return err
 	}
 	record := checkpoint.AuditRecord{By: s.env.actor(), What: "delete at the resume prompt", PRD: s.prd}
-	err := s.store.Audited(record, func() error {
+	err := s.store.Audited(&record, func() error {
 		session, err := s.store.Lock(ctx, s.prd, s.env.actor())
 		if err != nil {
 			return err
