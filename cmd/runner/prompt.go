@@ -60,16 +60,19 @@ const (
 	choiceFresh  resumeChoice = "s"
 	choiceView   resumeChoice = "v"
 	choiceDelete resumeChoice = "d"
+	choicePlan   resumeChoice = "p"
 )
 
-// askResume is the prompt that an unfinished session leads to.
-func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State, now time.Time) (resumeChoice, error) {
-	person.Say(resumePrompt(st, now))
-	key, err := person.Choose(ctx, "Choice [r/s/v/d]: ", []view.Choice{
+// askResume is the prompt that an unfinished session leads to. plan is that of going
+// on with it, nil where none can be made.
+func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State, plan *runner.Plan, now time.Time) (resumeChoice, error) {
+	person.Say(resumePrompt(st, plan, now))
+	key, err := person.Choose(ctx, "Choice [r/s/v/d/p]: ", []view.Choice{
 		{Key: string(choiceResume), Word: "resume"},
 		{Key: string(choiceFresh), Word: "start"},
 		{Key: string(choiceView), Word: "view"},
 		{Key: string(choiceDelete), Word: "delete"},
+		{Key: string(choicePlan), Word: "plan"},
 	})
 	if errors.Is(err, view.ErrNoAnswer) {
 		return "", runner.ErrDeclined
@@ -77,7 +80,7 @@ func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State,
 	return resumeChoice(key), err
 }
 
-func resumePrompt(st *checkpoint.State, now time.Time) string {
+func resumePrompt(st *checkpoint.State, plan *runner.Plan, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Found existing checkpoint for %q\n", view.OneLine(titleOf(st.PRD, st.Title)))
 	fmt.Fprintf(&b, "Created: %s (%s)\n", st.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, st.CreatedAt))
@@ -94,8 +97,9 @@ Options:
   (s)tart fresh - Archive this session under failed/ and start over
   (v)iew details - Show checkpoint contents
   (d)elete - Remove this session without starting
+  (p)lan - Show what (r)esume would do, step by step, and why
 
-`, continueFrom(st))
+`, continueFrom(plan))
 	return b.String()
 }
 
@@ -115,11 +119,13 @@ func progress(st *checkpoint.State) string {
 	return fmt.Sprintf("Phase %d of %d completed", next-1, len(st.Phases))
 }
 
-func continueFrom(st *checkpoint.State) string {
-	if next := nextPhase(st); next <= len(st.Phases) {
-		return fmt.Sprintf("Continue from Phase %d", next)
+// continueFrom names the step that going on begins with. That may be before the
+// phase that was reached: what changed since then is done again.
+func continueFrom(plan *runner.Plan) string {
+	if plan == nil {
+		return "Continue"
 	}
-	return "Continue"
+	return "Continue from " + view.Beginning(plan)
 }
 
 // nextPhase is the number of the first phase that is not done, one more than
@@ -140,7 +146,7 @@ func askFixed(ctx context.Context, person *view.Terminal, st *checkpoint.State) 
 		message = view.Summary(*st.Error)
 	}
 	person.Say(fmt.Sprintf("%s failed: %s\n", st.PRD, message))
-	fixed, err := person.Confirm(ctx, "Is it fixed? Go on?")
+	fixed, err := person.ConfirmYes(ctx, "Is it fixed? Go on?")
 	if err != nil {
 		return err
 	}

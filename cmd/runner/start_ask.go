@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner"
+	"prdrunner/runner/view"
 )
 
 // ask is for an unfinished session about which the flags say nothing.
@@ -13,8 +15,14 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 	if s.person == nil {
 		return start{}, s.undecided("there is an unfinished session of %s")
 	}
+	o := s.looking()
+	o.Select = s.selection
+	plan, planErr := runner.Preview(ctx, o, snap.State)
+	if ctx.Err() != nil {
+		return start{}, context.Cause(ctx)
+	}
 	for {
-		choice, err := askResume(ctx, s.person, snap.State, s.env.now())
+		choice, err := askResume(ctx, s.person, snap.State, plan, s.env.now())
 		if err != nil {
 			return start{}, err
 		}
@@ -27,6 +35,13 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 			return start{done: true}, s.remove(ctx)
 		case choiceView:
 			if err := s.view(ctx, snap); err != nil {
+				return start{}, err
+			}
+		case choicePlan:
+			if planErr != nil {
+				return start{}, buildError(s.env, snap.State, s.prd, s.command, planErr)
+			}
+			if err := view.WritePlan(s.env.stderr.raw, plan, s.env.color(s.env.stderr)); err != nil {
 				return start{}, err
 			}
 		}

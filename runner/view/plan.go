@@ -112,6 +112,19 @@ func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
 	return tw.Flush()
 }
 
+// Beginning says in a few words where a plan begins, and what it does:
+// Phase 1: WS1 (5 workstreams: 1 reuse, 4 run).
+func Beginning(plan *runner.Plan) string {
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			if s.Decision != runner.Reuse && s.Decision != runner.Skipped {
+				return OneLine(fmt.Sprintf("Phase %d: %s (%s)", phase.Number, s.Name, Counts(plan)))
+			}
+		}
+	}
+	return Counts(plan)
+}
+
 // Counts sums a plan up: 5 workstreams: 1 reuse, 4 run.
 func Counts(plan *runner.Plan) string {
 	decisions := []runner.Decision{

@@ -64,14 +64,31 @@ func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice
 
 // Confirm implements runner.Asker. Anything but a clear yes is a no.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
-	answer, err := t.ask(ctx, OneLine(question)+" [y/N]: ")
-	if errors.Is(err, ErrNoAnswer) {
-		return false, nil
+	answer, err := t.confirm(ctx, question+" [y/N]: ")
+	return isYes(answer), err
+}
+
+// ConfirmYes is Confirm for a question that the return key alone answers with yes.
+// The end of input is a no here, too.
+func (t *Terminal) ConfirmYes(ctx context.Context, question string) (bool, error) {
+	answer, err := t.confirm(ctx, question+" [Y/n]: ")
+	return isYes(answer) || answer == "", err
+}
+
+// confirm returns what was typed, "no" at the end of input.
+func (t *Terminal) confirm(ctx context.Context, question string) (string, error) {
+	answer, err := t.ask(ctx, OneLine(question))
+	switch {
+	case errors.Is(err, ErrNoAnswer):
+		return "no", nil
+	case err != nil:
+		return "no", err
 	}
-	if err != nil {
-		return false, err
-	}
-	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), nil
+	return answer, nil
+}
+
+func isYes(answer string) bool {
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
 }
 
 // Approve implements runner.Asker.
