@@ -64,6 +64,13 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		s.takeOver(seq)
 	case PauseAsked:
 		s.Requested = &e
+	case HooksDue:
+		s.Hooks = nil
+		if e.Hooks > 0 {
+			s.Hooks = &Hooks{Event: e.Event, Hooks: e.Hooks}
+		}
+	case HookEnded:
+		return s.endHook(e)
 	case PhaseStarted, PhaseCompleted, PhaseSkipped:
 		return s.applyPhase(at, e)
 	case GateStarted, GatePassed, GateFailed, GateAsked, GateApproved, GateRejected, GateSkipped, GateVoided, GateReviewed:
@@ -163,6 +170,21 @@ func (s *State) stop(at time.Time, status Status, ranMS int64) {
 	}
 	s.ActiveMS += ranMS
 	s.RunningAt = nil
+}
+
+// endHook takes one of the hooks that are due as ended; they end in their order.
+func (s *State) endHook(e HookEnded) error {
+	if h := s.Hooks; h == nil || e.Event != h.Event || e.Hook != h.Ended+1 {
+		return fmt.Errorf("%w: hook %d for %s is not due", ErrFold, e.Hook, e.Event)
+	}
+	if e.Hook == s.Hooks.Hooks {
+		s.Hooks = nil
+		return nil
+	}
+	due := *s.Hooks
+	due.Ended = e.Hook
+	s.Hooks = &due
+	return nil
 }
 
 func (s *State) applyPhase(at time.Time, e Event) error {

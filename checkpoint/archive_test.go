@@ -211,3 +211,33 @@ func TestBareGateNames(t *testing.T) {
 	}
 	must(t, x.Close())
 }
+
+// unprepared is a file system on which no next session can be prepared.
+type unprepared struct{ store.FS }
+
+func (u unprepared) Rename(from, to string) error {
+	if filepath.Base(to) == nextName {
+		return errDisk
+	}
+	return u.FS.Rename(from, to)
+}
+
+// TestStartThatFailsCanBeClosed: where the session that was to follow can't be
+// prepared, the one that is there stays, and can be closed.
+func TestStartThatFailsCanBeClosed(t *testing.T) {
+	t.Parallel()
+	f := on(t, unprepared{store.NewMemory()}, "/ws/.runner")
+	x := f.run()
+	finish(t, x)
+	if err := x.Start(started("S2", cashier())); !errors.Is(err, errDisk) {
+		t.Fatalf("start: %v", err)
+	}
+	if err := x.Close(); err == nil {
+		t.Error("a session that can't go on was closed as if all were well")
+	}
+	snap, err := f.open().Load("PRD-009")
+	must(t, err)
+	if snap.State.Session != "S1" {
+		t.Errorf("the session is %s", snap.State.Session)
+	}
+}

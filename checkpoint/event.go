@@ -140,6 +140,20 @@ type SessionAdopted struct {
 	By Actor `json:"by"`
 }
 
+// HooksDue begins the hooks of the end of a run, in the commit of that end: what of them
+// is not on record as ended is run by the next build, if this one is killed.
+type HooksDue struct {
+	Event string `json:"event"` // that they are for: complete, failed, paused or interrupted
+	Hooks int    `json:"hooks"` // how many the pipeline has
+}
+
+// HookEnded ends one of the hooks that are due, whatever came of it.
+type HookEnded struct {
+	Event string `json:"event"`
+	Hook  int    `json:"hook"` // its number among those for the event, from 1
+	Error Text   `json:"error,omitempty"`
+}
+
 // PauseAsked records a request to pause at the next boundary.
 type PauseAsked struct {
 	By     Actor `json:"by"`

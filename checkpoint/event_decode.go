@@ -24,6 +24,10 @@ func decodeKind(kind Kind, data []byte) (Event, error) {
 		return decodeAs[SessionAbandoned](data)
 	case KindSessionAdopted:
 		return decodeAs[SessionAdopted](data)
+	case KindHooksDue:
+		return decodeAs[HooksDue](data)
+	case KindHookEnded:
+		return decodeAs[HookEnded](data)
 	case KindPauseRequested:
 		return decodeAs[PauseAsked](data)
 	case KindPhaseStarted:

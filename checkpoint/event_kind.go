@@ -15,6 +15,8 @@ const (
 	KindSessionAbandoned   Kind = "session.abandoned"
 	KindSessionAdopted     Kind = "session.adopted"
 	KindPauseRequested     Kind = "pause.requested"
+	KindHooksDue           Kind = "hooks.due"
+	KindHookEnded          Kind = "hook.ended"
 
 	KindPhaseStarted   Kind = "phase.started"
 	KindPhaseCompleted Kind = "phase.completed"
@@ -83,6 +85,12 @@ func (SessionAbandoned) Kind() Kind { return KindSessionAbandoned }
 
 // Kind implements Event.
 func (SessionAdopted) Kind() Kind { return KindSessionAdopted }
+
+// Kind implements Event.
+func (HooksDue) Kind() Kind { return KindHooksDue }
+
+// Kind implements Event.
+func (HookEnded) Kind() Kind { return KindHookEnded }
 
 // Kind implements Event.
 func (PauseAsked) Kind() Kind { return KindPauseRequested }

@@ -82,7 +82,7 @@ func (s *State) jump(record RollbackRecord, b RollbackStarted, target *State) {
 	next.FormatVersion = s.FormatVersion
 	next.Seq, next.UpdatedAt = s.Seq, s.UpdatedAt
 	next.Checkpoints, next.Rollbacks, next.Rollback = s.Checkpoints, s.Rollbacks, nil
-	next.Resumes, next.Sensitive = s.Resumes, s.Sensitive
+	next.Resumes, next.Sensitive, next.Hooks = s.Resumes, s.Sensitive, s.Hooks
 	next.Current = b.To
 	next.index = nil
 	next.carryOn(s)

@@ -266,6 +266,8 @@ type writer struct {
 	jobs chan job
 	acks chan Ack
 	done chan struct{}
+
+	closed bool
 }
 
 type job struct {
@@ -302,8 +304,13 @@ func (w *writer) tell(a Ack) {
 }
 
 // close ends the goroutine and closes the log. What it still has under way is
-// finished first; nobody needs to hear of it any more.
+// finished first; nobody needs to hear of it any more. A writer that is closed stays so:
+// a session whose archiving failed is closed all the same.
 func (w *writer) close() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
 	close(w.jobs)
 	select {
 	case <-w.acks:

@@ -20,6 +20,13 @@ const (
 	StatusComplete    Status = "complete"
 )
 
+// Hooks are the hooks of the end of a run, while not all of them have ended.
+type Hooks struct {
+	Event string `json:"event"` // that they are for
+	Hooks int    `json:"hooks"` // how many there are
+	Ended int    `json:"ended"` // how many have ended, in their order
+}
+
 // StepStatus is the status of a phase, a workstream or a gate.
 type StepStatus string
 
@@ -74,6 +81,7 @@ type State struct {
 	Pause       *Pause      `json:"pause,omitempty"`       // while paused
 	Requested   *PauseAsked `json:"requested,omitempty"`   // a pause that was asked for
 	Interrupted string      `json:"interrupted,omitempty"` // the signal that ended the last run
+	Hooks       *Hooks      `json:"hooks,omitempty"`       // of the end of the last run, until they have ended
 	LastGate    string      `json:"last_gate,omitempty"`   // the last gate that passed
 
 	Checkpoints []*CheckpointRef `json:"checkpoints"`

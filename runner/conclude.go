@@ -42,14 +42,14 @@ func (l *loop) conclude() (Ending, error) {
 		case completes(event) && l.cause.derived != nil:
 			event, trigger, hook = l.pausedForCheckpoint()
 		}
-		l.add(nil, timed(event, l.o.Now().Sub(l.ran)))
+		l.add(nil, l.withHooks(timed(event, l.o.Now().Sub(l.ran)), hook)...)
 		l.checkpoint(trigger, "")
 		l.settle()
 		if completes(event) && l.fatal == nil && l.cause.derived != nil {
 			// The last checkpoint is not on disk: that everything is done is
 			// true, and that it is over is not.
 			event, _, hook = l.pausedForCheckpoint()
-			l.add(nil, event)
+			l.add(nil, l.withHooks(event, hook)...)
 			l.drain()
 		}
 	}
@@ -59,7 +59,7 @@ func (l *loop) conclude() (Ending, error) {
 		Duration: l.o.Now().Sub(l.began), Unwritten: l.unwritten,
 	}
 	if l.fatal == nil && !l.atOnce {
-		l.runHooks(hook)
+		l.runHooks()
 	}
 	for _, v := range l.o.Views {
 		v.End(e)

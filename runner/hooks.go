@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 )
 
@@ -13,26 +14,89 @@ import (
 // the result of the run waits for it.
 const hookTimeout = time.Minute
 
-// runHooks runs the hooks of a boundary that is on record. What they do
-// changes no result; a signal ends them.
-func (l *loop) runHooks(event pipeline.HookEvent) {
-	for i, h := range l.p.Hooks {
-		if h.Event != event || l.atOnce || l.cause.signal != "" && event != pipeline.HookInterrupted {
-			continue
+// RunHooks runs the hooks of the end of the last run that are on record as due: the
+// runner was killed, or ended at once, before they had ended. What they do changes no
+// result. A signal is an *InterruptedError.
+func RunHooks(ctx context.Context, o Options) error {
+	o = o.withDefaults()
+	w, done, err := o.files()
+	if err != nil {
+		return err
+	}
+	defer done()
+	l := newLoop(o, w)
+	defer close(l.crew)
+	l.ctx, l.stop = context.WithoutCancel(ctx), ctx.Done()
+	l.grace, l.hurry = context.WithCancel(l.ctx)
+	defer l.hurry()
+	l.pl = newPlanner(l.p, l.x.State(), l.facts, "", &chosen{})
+	l.over = true
+	l.reportEnded("", l.x.Orphans())
+	l.runHooks()
+	switch {
+	case l.fatal != nil:
+		return fmt.Errorf("record the hooks of the session: %w", l.fatal)
+	case l.cause.signal != "":
+		return &InterruptedError{Signal: l.cause.signal}
+	}
+	return nil
+}
+
+// hooksFor are the hooks of a pipeline for an event.
+func hooksFor(p *pipeline.Pipeline, event pipeline.HookEvent) (hooks []*pipeline.Hook) {
+	for _, h := range p.Hooks {
+		if h.Event == event {
+			hooks = append(hooks, h)
 		}
-		inv, diags := h.Invocation(l.pl.results(true, 0))
-		if diags.HasErrors() {
-			l.warn(fmt.Sprintf("the %s hook failed: %s", event, l.diagnosed("", "", diags).Message))
-			continue
+	}
+	return hooks
+}
+
+// withHooks adds to the end of a run, for the same commit, that its hooks are due.
+func (l *loop) withHooks(end checkpoint.Event, event pipeline.HookEvent) []checkpoint.Event {
+	n := len(hooksFor(l.p, event))
+	if n == 0 {
+		return []checkpoint.Event{end}
+	}
+	return []checkpoint.Event{end, checkpoint.HooksDue{Event: string(event), Hooks: n}}
+}
+
+// runHooks runs the hooks that are due, and records the end of each. What they do
+// changes no result. A signal that comes meanwhile ends them.
+func (l *loop) runHooks() {
+	due := l.x.State().Hooks
+	if due == nil {
+		return
+	}
+	event, before := pipeline.HookEvent(due.Event), l.cause.signal
+	hooks := hooksFor(l.p, event)
+	for n := due.Ended + 1; n <= due.Hooks && l.fatal == nil; n++ {
+		var problem string
+		switch {
+		case l.cause.signal != before || l.atOnce:
+			problem = "it was not run, since " + l.cause.signal + " came"
+		case n > len(hooks):
+			problem = "the pipeline does not have it any more"
+		default:
+			problem = shortened(l.o.Mask(l.runHook(hooks[n-1], n)))
 		}
-		task := l.task(fmt.Sprintf("hook.%s.%d", event, i+1), l.x.State().Resumes+1, inv)
-		task.Timeout = cmp.Or(h.Timeout, hookTimeout)
-		task.Env["RUNNER_STATUS"] = string(l.x.State().Status)
-		l.runHook(event, task)
+		if problem != "" {
+			l.warn(fmt.Sprintf("the %s hook failed: %s", event, problem))
+		}
+		l.add(nil, checkpoint.HookEnded{Event: due.Event, Hook: n, Error: checkpoint.Text(problem)})
+		l.drain()
 	}
 }
 
-func (l *loop) runHook(event pipeline.HookEvent, task Task) {
+// runHook runs a hook, the nth for its event, and returns what went wrong.
+func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
+	inv, diags := h.Invocation(l.pl.results(true, 0))
+	if diags.HasErrors() {
+		return string(l.diagnosed("", "", diags).Message)
+	}
+	task := l.task(fmt.Sprintf("hook.%s.%d", h.Event, n), l.x.State().Resumes+1, inv)
+	task.Timeout = cmp.Or(h.Timeout, hookTimeout)
+	task.Env["RUNNER_STATUS"] = string(h.Event)
 	ended := false
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
@@ -40,11 +104,12 @@ func (l *loop) runHook(event pipeline.HookEvent, task Task) {
 			ended = true
 			switch {
 			case err != nil:
-				l.warn(fmt.Sprintf("the %s hook failed: %v", event, err))
+				problem = err.Error()
 			case !res.Succeeded():
-				l.warn(fmt.Sprintf("the %s hook failed: %s", event, l.describe("", "", task, res).Message))
+				problem = string(l.describe("", "", task, res).Message)
 			}
 		}
 	})
 	l.cycle(func() bool { return ended })
+	return problem
 }

@@ -222,6 +222,8 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if snap, err = s.settle(ctx, snap); err != nil {
 		return err
 	}
+	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, command: on.command, person: s.person, saved: saved, options: o}
+	s.runHooks = b.runDueHooks
 	begin, err := s.decide(ctx, snap)
 	if err != nil || begin.done {
 		return err
@@ -231,7 +233,7 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 			return err
 		}
 	}
-	b := &build{env: env, cfg: cfg, pipeline: p, store: on.store, files: on.files, masker: on.masker, given: on.given, command: on.command, person: s.person, start: begin, saved: saved, options: o}
+	b.start = begin
 	session, err := s.lock(ctx, snap)
 	if err != nil {
 		return err
@@ -325,13 +327,13 @@ type build struct {
 	options  buildOptions
 }
 
-// run wires executor, views and signals into the engine.
-func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
+// withExecutor does something that starts processes, and hands the signals to it.
+func (b *build) withExecutor(ctx context.Context, do func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error) (err error) {
 	executor, err := process.New(process.Options{
 		Mask: b.masker.Writer, BaseEnv: childEnvironment(b.env.environ), Now: b.env.now, Logger: b.env.logger().Named("process"),
 	})
 	if err != nil {
-		return runner.Ending{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, executor.Close()) }()
 	makeRoomToWait(b.cfg.Parallel)
@@ -342,9 +344,21 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 	names, back := b.env.signals.handOver(cancel)
 	defer back()
 	if err := ctx.Err(); err != nil { // one came before
-		return runner.Ending{}, err
+		return err
 	}
+	return do(ctx, executor, names)
+}
 
+// run wires executor, views and signals into the engine.
+func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending runner.Ending, err error) {
+	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
+		ending, err = b.runWith(ctx, session, executor, interrupts)
+		return err
+	})
+	return ending, err
+}
+
+func (b *build) runWith(ctx context.Context, session *checkpoint.Session, executor *process.Executor, names <-chan string) (runner.Ending, error) {
 	shown := b.view()
 	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
@@ -353,7 +367,7 @@ func (b *build) run(ctx context.Context, session *checkpoint.Session) (ending ru
 	if b.person != nil && b.env.options.output != string(view.JSON) {
 		o.Asker = b.person
 	}
-	ending, err = runner.Build(ctx, o)
+	ending, err := runner.Build(ctx, o)
 	if lost := shown.Err(); lost != nil && !readerGone(lost) {
 		b.env.logger().Warn("the output could not be shown to its end; the run was not affected", "error", lost)
 	}

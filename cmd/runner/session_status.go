@@ -39,6 +39,7 @@ type sessionStatus struct {
 	Error          *checkpoint.Failure       `json:"error,omitempty"`
 	Pause          *checkpoint.Pause         `json:"pause,omitempty"`
 	Interrupted    string                    `json:"interrupted,omitempty"`
+	Hooks          *checkpoint.Hooks         `json:"hooks,omitempty"` // of the last run, that were cut short
 	LastGate       string                    `json:"last_gate,omitempty"`
 	LastCheckpoint *checkpoint.CheckpointRef `json:"last_checkpoint,omitempty"`
 	// Import and Rollback were begun and not finished.
@@ -219,7 +220,7 @@ func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
 	}
 	s.LastCheckpoint = st.CurrentCheckpoint()
 	if s.Owner == nil { // who else carries it out
-		s.Rollback = st.Rollback
+		s.Rollback, s.Hooks = st.Rollback, st.Hooks
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {

@@ -52,6 +52,9 @@ type starter struct {
 	command   func(flags string) string // that is typed, with more flags
 	finished  *finished                 // before anything was decided
 
+	// runHooks runs the hooks of the last run that are still due.
+	runHooks func(ctx context.Context, snap *checkpoint.Snapshot) error
+
 	// written is the state that a document written by hand gives the pipeline's
 	// session, or an *runner.ImportError with all that is wrong with it.
 	written func(*checkpoint.Document) (*checkpoint.State, error)
@@ -118,7 +121,23 @@ func namesCheckpoint(resume string) bool {
 	return resume != "" && resume != resumeNamed && resume != resumeAuto
 }
 
+// decide decides how the build begins, and runs the hooks that are due once it is
+// certain that the session is gone on with or left behind.
 func (s *starter) decide(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
+	asks := s.resume == "" && !s.fresh && (snap.State == nil || snap.State.Status != checkpoint.StatusComplete)
+	if !asks {
+		if err := s.runHooks(ctx, snap); err != nil {
+			return start{}, err
+		}
+	}
+	begin, err := s.choose(ctx, snap)
+	if err == nil && asks && !begin.done {
+		err = s.runHooks(ctx, snap)
+	}
+	return begin, err
+}
+
+func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start, error) {
 	switch {
 	case snap.Owner != nil:
 		return start{}, lockedBy(s.prd, *snap.Owner)

@@ -328,6 +328,9 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		add("Refused", string(f.Refused))
 		add("Edited since", editedSummary(f.Edited))
 	}
+	if h := s.Hooks; h != nil {
+		add("Hooks", dueHooks(&checkpoint.State{Hooks: h})+" did not end; the next build runs them again")
+	}
 	if s.TornBytes > 0 {
 		add("Journal", fmt.Sprintf("%d bytes of its end were never finished; the next build sets them aside", s.TornBytes))
 	}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+	"prdrunner/runner/process"
+	"prdrunner/runner/view"
+)
+
+// dueHooks says which hooks have not ended, "" where none are due.
+func dueHooks(st *checkpoint.State) string {
+	if st == nil || st.Hooks == nil {
+		return ""
+	}
+	return view.Plural(st.Hooks.Hooks-st.Hooks.Ended, "hook") + " for " + st.Hooks.Event
+}
+
+// runDueHooks runs the hooks of the last run that had not ended when its runner was
+// killed. It is done once it is decided that the build goes on, or has nothing to do.
+func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) error {
+	due := dueHooks(snap.State)
+	if due == "" || snap.Owner != nil {
+		return nil
+	}
+	session, err := lockSession(ctx, b.env, b.cfg, b.store, b.pipeline.ID, b.files)
+	if err != nil {
+		return err
+	}
+	if st := session.State(); dueHooks(st) != due || st.Session != snap.State.Session {
+		return errors.Join(fmt.Errorf("%s: %w", b.pipeline.ID, runner.ErrPlanMoved), session.Close())
+	}
+	fmt.Fprintf(b.env.stderr, "%s of the last run had not ended when its runner did; running again first\n", due)
+	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
+		o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
+		o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.masker.String, interrupts
+		return runner.RunHooks(ctx, o)
+	})
+	return errors.Join(err, session.Close())
+}
+
+// warnings shows the warnings of a run, and nothing else.
+type warnings struct{ env *environment }
+
+// Begin implements runner.View.
+func (w warnings) Begin(runner.Beginning) {}
+
+// Commit implements runner.View.
+func (w warnings) Commit(checkpoint.Commit) {}
+
+// Warn implements runner.View.
+func (w warnings) Warn(message string) {
+	fmt.Fprintln(w.env.stderr, "Warning:", view.OneLine(message))
+}
+
+// End implements runner.View.
+func (w warnings) End(runner.Ending) {}
