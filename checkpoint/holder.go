@@ -16,12 +16,14 @@ import (
 )
 
 // Holder is who holds, or held, a lock. BootID and StartTime tell a process
-// from another one that got its number later.
+// from another one that got its number later, PIDNamespace from one that has that
+// number in another container.
 type Holder struct {
 	Actor
-	Since     time.Time `json:"since"`
-	BootID    string    `json:"boot_id,omitempty"`
-	StartTime string    `json:"start_time,omitempty"`
+	Since        time.Time `json:"since"`
+	BootID       string    `json:"boot_id,omitempty"`
+	PIDNamespace string    `json:"pid_namespace,omitempty"`
+	StartTime    string    `json:"start_time,omitempty"`
 }
 
 // The note of the holder lies in the lock file itself, which is never
@@ -120,20 +122,20 @@ func newHolder(by Actor, since time.Time) Holder {
 	if by.Host == "" {
 		by.Host, _ = os.Hostname() // "" is told apart by nothing else either
 	}
-	h := Holder{Actor: by, Since: since, BootID: bootID()}
+	h := Holder{Actor: by, Since: since, BootID: bootID(), PIDNamespace: pidNamespace()}
 	h.StartTime, _ = startTime(by.PID)
 	return h
 }
 
 // gone reports whether the process is proved to have ended: the machine was
-// started anew, no process of this machine has its number, or that one started
-// at another time. Of another machine's process nothing is known.
+// started anew, no process has its number where that means this process, or that
+// one started at another time. Of a process elsewhere nothing is known.
 func (h *Holder) gone() bool {
-	if !h.here() {
-		return false
-	}
-	if boot := bootID(); boot != "" && h.BootID != "" && boot != h.BootID {
+	switch boot := bootID(); {
+	case h.onHost() && boot != "" && h.BootID != "" && boot != h.BootID:
 		return true
+	case !h.here():
+		return false
 	}
 	started, known := startTime(h.PID)
 	if !known {
@@ -142,11 +144,27 @@ func (h *Holder) gone() bool {
 	return started == "" || h.StartTime != "" && started != h.StartTime
 }
 
-// here reports whether the process is one of this machine, by its name: that of
-// a container is another one whenever it is started.
+// here reports whether a process of this machine that has the number would be the
+// holder: host, boot and PID namespace are ours. Containers may share a host's name.
 func (h *Holder) here() bool {
+	return h.onHost() && h.BootID == bootID() && h.PIDNamespace == pidNamespace()
+}
+
+// onHost reports whether the machine has the name of this one. That of a container
+// is another one whenever it is started, or the same as that of others.
+func (h *Holder) onHost() bool {
 	host, err := os.Hostname()
 	return err == nil && h.Host != "" && host == h.Host
+}
+
+// pidNamespace identifies the namespace that numbers of processes are of, "" where
+// there is none.
+func pidNamespace() string {
+	name, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // bootID identifies the running kernel, "" where it has no name.

@@ -34,7 +34,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if owner != nil && owner.gone() { // it has ended meanwhile, and may have written more
+	if owner != nil && owner.here() && owner.gone() { // it has ended meanwhile, and may have written more
 		return s.Load(prd)
 	}
 	snap.Owner, snap.Logs = owner, s.LogsDir(prd)
@@ -45,8 +45,8 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 
 // Owner returns who holds the lock of a PRD now, nil if nobody does. It reads
 // the note in the lock file: a holder that is proved to have ended is none. Of
-// one that this machine knows nothing of, only the lock tells, which outlives
-// nobody: it is tried.
+// one elsewhere, which may be another container of this machine, only the lock
+// tells, which outlives nobody: it is tried.
 func (s *Store) Owner(prd string) (*Holder, error) {
 	note, err := readNote(s.fs, s.lockPath(prd))
 	return s.owner(prd, note), err
@@ -54,7 +54,10 @@ func (s *Store) Owner(prd string) (*Holder, error) {
 
 // owner returns whom the note in the lock file of a PRD names, if that is who holds it.
 func (s *Store) owner(prd string, note *Holder) *Holder {
-	if note == nil || note.gone() || !note.here() && s.isFree(prd) {
+	switch {
+	case note == nil:
+		return nil
+	case note.here() && note.gone(), !note.here() && s.isFree(prd):
 		return nil
 	}
 	return note

@@ -172,6 +172,8 @@ func TestHolderGone(t *testing.T) {
 		"another start time":       {change(func(h *Holder) { h.StartTime = "1" }), me.StartTime != ""},
 		"another boot":             {change(func(h *Holder) { h.BootID = "another" }), me.BootID != ""},
 		"another machine":          {change(func(h *Holder) { h.Host, h.PID = "elsewhere", 1<<30 }), false},
+		"another PID namespace":    {change(func(h *Holder) { h.PIDNamespace, h.PID = "pid:[1]", 1<<30 }), false},
+		"of an earlier version":    {change(func(h *Holder) { h.PIDNamespace, h.PID = "", 1<<30 }), me.PIDNamespace == ""},
 		"no such process":          {change(func(h *Holder) { h.PID = 1 << 30 }), true},
 		"a note that nobody reads": {&Holder{}, false},
 	} {
