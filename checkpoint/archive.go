@@ -26,13 +26,16 @@ func (s *Store) archivingPath(prd string) string { return s.prdDir(prd) + archiv
 // session is no longer the current one; finishArchive does the rest, now or,
 // after a crash, under the next lock.
 func (s *Store) archive(prd string) (string, error) {
+	if err := s.finishMove(prd); err != nil {
+		return "", err
+	}
 	if err := s.makePRDLayout(prd); err != nil {
 		return "", err
 	}
 	if err := s.takeDocument(prd); err != nil {
 		return "", fmt.Errorf("archive %s: %w", prd, err)
 	}
-	if err := s.move(s.prdDir(prd), s.archivingPath(prd)); err != nil {
+	if err := s.move(prd, s.prdDir(prd), s.archivingPath(prd)); err != nil {
 		return "", err
 	}
 	return s.place(prd)
@@ -55,6 +58,9 @@ func (s *Store) takeDocument(prd string) error {
 
 // finishArchive completes an archive that a crash cut short.
 func (s *Store) finishArchive(prd string) error {
+	if err := s.finishMove(prd); err != nil {
+		return err
+	}
 	there, err := s.exists(s.archivingPath(prd))
 	if err == nil && there {
 		_, err = s.place(prd)
@@ -76,7 +82,7 @@ func (s *Store) place(prd string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return to, s.move(from, to)
+	return to, s.move(prd, from, to)
 }
 
 // prepareNext writes the journal of the session that is to follow the current one
@@ -95,7 +101,7 @@ func (s *Store) beginNext(prd, from string) error {
 	if there, err := s.exists(next); err != nil || !there {
 		return err
 	}
-	return s.move(next, s.journalPath(prd))
+	return s.move(prd, next, s.journalPath(prd))
 }
 
 // Archiving reports whether a session of a PRD is on its way to where it is
@@ -103,6 +109,9 @@ func (s *Store) beginNext(prd, from string) error {
 func (s *Store) Archiving(prd string) (bool, error) {
 	if err := s.checkID(prd); err != nil {
 		return false, err
+	}
+	if away, err := s.movedAway(prd); err != nil || away {
+		return away, err
 	}
 	return s.exists(s.archivingPath(prd))
 }
@@ -117,7 +126,7 @@ func (s *Store) returnHistory(prd, from string) error {
 	if there, err := s.exists(kept); err != nil || !there {
 		return err
 	}
-	return s.move(kept, s.historyPath(prd))
+	return s.move(prd, kept, s.historyPath(prd))
 }
 
 // resting decides where an archived session stays. One that cannot be read
@@ -134,19 +143,6 @@ func (s *Store) resting(prd, from string) (string, error) {
 		return "", err
 	}
 	return s.freePath(filepath.Join(dir, name))
-}
-
-// move renames a directory durably.
-func (s *Store) move(from, to string) error {
-	if err := s.fs.Rename(from, to); err != nil {
-		return fmt.Errorf("archive: %w", err)
-	}
-	for _, dir := range []string{filepath.Dir(to), filepath.Dir(from)} {
-		if err := s.fs.SyncDir(dir); err != nil {
-			return fmt.Errorf("archive: %w", err)
-		}
-	}
-	return nil
 }
 
 // stamp formats a time for a checkpoint's id.

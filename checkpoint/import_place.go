@@ -114,7 +114,7 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 		err = i.addUncertain(prepared, uncertain)
 	}
 	if err == nil {
-		err = s.move(prepared, s.importingPath(i.PRD))
+		err = s.move(i.PRD, prepared, s.importingPath(i.PRD))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.removeAll(prepared))

@@ -200,7 +200,7 @@ func CheckID(id string) error {
 		return &IDError{id, "it can't be the name of a directory"}
 	case slices.ContainsFunc(own, func(n string) bool { return strings.EqualFold(n, name) }):
 		return &IDError{id, "Runner keeps a file or directory of its own under that name"}
-	case slices.Contains([]string{archivingExt, importingExt, deletingExt, ".json"}, strings.ToLower(filepath.Ext(name))):
+	case slices.Contains([]string{archivingExt, importingExt, deletingExt, movingExt, ".json"}, strings.ToLower(filepath.Ext(name))):
 		return &IDError{id, "Runner gives names that end with " + filepath.Ext(name) + " to files of its own"}
 	case strings.Contains(name, "..") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, ".lock"):
 		return &IDError{id, `it would be part of the name of a git reference, which must not hold "..", and must not end with "." or ".lock"`}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,6 +74,9 @@ func (s *Store) isFree(prd string) bool {
 func (s *Store) load(prd string) (*Snapshot, error) {
 	if err := s.checkDir(s.prdDir(prd)); err != nil {
 		return nil, err
+	}
+	if away, err := s.movedAway(prd); err != nil || away {
+		return nil, cmp.Or(err, ErrNoSession)
 	}
 	// What is derived is read first: it never names a commit that the journal
 	// did not have before it.

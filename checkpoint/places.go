@@ -55,6 +55,9 @@ func (s *Store) placesOf(prd string) ([]place, error) {
 			all = append(all, slices.DeleteFunc(failed, func(p place) bool { return prd != "" && p.prd != prd })...)
 			continue
 		}
+		if strings.HasSuffix(name, movingExt) { // a copy of what is listed
+			continue
+		}
 		base := name
 		for _, ext := range []string{archivingExt, deletingExt, importingExt} {
 			base = strings.TrimSuffix(base, ext)

@@ -171,7 +171,7 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 		}
 	}
 	for _, session := range p.Sessions {
-		if err := x.store.discard(session.dir); err != nil {
+		if err := x.store.discard(x.prd, session.dir); err != nil {
 			return fmt.Errorf("remove %s: %w", filepath.FromSlash(session.ID), err)
 		}
 	}

@@ -184,7 +184,7 @@ func (s *Store) deleteSession(prd string) error {
 	if err := s.takeDocument(prd); err != nil {
 		return err
 	}
-	if err := s.move(s.prdDir(prd), s.deletingPath(prd)); err != nil {
+	if err := s.move(prd, s.prdDir(prd), s.deletingPath(prd)); err != nil {
 		return err
 	}
 	return s.finishDelete(prd)
@@ -200,7 +200,7 @@ func (s *Store) finishDelete(prd string) error {
 	if err := s.returnHistory(prd, from); err != nil {
 		return err
 	}
-	return s.discard(from)
+	return s.discard(prd, from)
 }
 
 // Archive sets the session aside, whole, and returns where it lies: a complete

@@ -127,7 +127,7 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 		return err
 	}
 	for _, path := range paths {
-		kept, err := x.store.keepDamaged(dir, path)
+		kept, err := x.store.keepDamaged(x.prd, dir, path)
 		if err != nil {
 			return err
 		}
@@ -142,10 +142,10 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 
 // keepDamaged moves a damaged file to where it is kept for people: beside the
 // journal, so that nothing takes it for a checkpoint.
-func (s *Store) keepDamaged(dir, path string) (string, error) {
+func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
 	to, err := s.freePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
 	if err == nil {
-		err = s.move(path, to)
+		err = s.move(prd, path, to)
 	}
 	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", path, err)

@@ -106,7 +106,7 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 			return err
 		}
 		for _, path := range paths {
-			if err := s.move(path, filepath.Join(kept, filepath.Base(path))); err != nil {
+			if err := s.move(prd, path, filepath.Join(kept, filepath.Base(path))); err != nil {
 				return err
 			}
 		}

@@ -18,11 +18,11 @@ import (
 func (s *Store) trashPath() string { return filepath.Join(s.dir, trashDir) }
 
 // discard moves a directory into the trash.
-func (s *Store) discard(dir string) error {
+func (s *Store) discard(prd, dir string) error {
 	if err := store.MkdirAll(s.fs, s.trashPath()); err != nil {
 		return err
 	}
-	return s.move(dir, filepath.Join(s.trashPath(), rand.Text()))
+	return s.move(prd, dir, filepath.Join(s.trashPath(), rand.Text()))
 }
 
 // emptyTrash removes what was discarded. Nobody else may do so meanwhile.

@@ -81,7 +81,7 @@ func isStateOf(prd, path string) bool {
 		of, _ := cutStamp(name)
 		return strings.EqualFold(of, prd)
 	}
-	for _, ext := range []string{"", ".json", archivingExt, importingExt, deletingExt} {
+	for _, ext := range []string{"", ".json", archivingExt, importingExt, deletingExt, movingExt} {
 		if strings.EqualFold(first, encodeName(prd)+ext) {
 			return true
 		}
@@ -132,7 +132,7 @@ func (s *Store) moveUntrusted(prd string) (string, error) {
 	names, err := s.stateNames(prd)
 	for _, name := range names {
 		if err == nil {
-			err = s.move(filepath.Join(s.dir, name), filepath.Join(to, name))
+			err = s.move(prd, filepath.Join(s.dir, name), filepath.Join(to, name))
 		}
 	}
 	return to, err
