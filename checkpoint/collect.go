@@ -149,14 +149,14 @@ func (s *Store) removeShared(done *Collected, dryRun bool) error {
 // that are not needed. Those of others are left alone, also where another state
 // directory has the same session.
 func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inventory, dryRun bool) ([]string, error) {
-	if w == nil || w.Git() == nil {
+	if w == nil || w.Repository() == nil {
 		return nil, nil
 	}
 	ours := inv.sessions
 	if err := s.addDiscarded(ours); err != nil {
 		return nil, err
 	}
-	all, err := w.Git().Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
+	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}
@@ -174,7 +174,7 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 	if dryRun || len(unneeded) == 0 {
 		return unneeded, nil
 	}
-	if err := w.Git().DeleteRefs(ctx, unneeded); err != nil {
+	if err := w.Repository().DeleteRefs(ctx, unneeded); err != nil {
 		return nil, fmt.Errorf("remove captures from git: %w", err)
 	}
 	return unneeded, nil

@@ -176,21 +176,28 @@ func (x *Session) keepRefs(ctx context.Context, git *workspace.Git) (lost bool, 
 	if git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
 		return false, nil
 	}
-	id, err := x.makeRefsID(ctx, git)
-	if err != nil {
-		return false, err
-	}
-	there, err := git.Refs(ctx, path.Dir(captureRef(s, id, 0)))
-	if err != nil {
-		return false, err
-	}
-	gone := keptCommits(s, id)
-	maps.DeleteFunc(gone, func(ref, _ string) bool { return there[ref] != "" })
-	if err := git.KeepCommits(ctx, gone); err != nil {
+	if err := x.makeRefs(ctx, git); err != nil {
 		return false, err
 	}
 	exists, err := git.CommitExists(ctx, s.Capture.Commit)
 	return !exists, err
+}
+
+// makeRefs makes the references again that are to keep the session's captures in git
+// and are gone, as far as git has the commits.
+func (x *Session) makeRefs(ctx context.Context, git *workspace.Git) error {
+	s := x.State()
+	id, err := x.makeRefsID(ctx, git)
+	if err != nil {
+		return err
+	}
+	there, err := git.Refs(ctx, path.Dir(captureRef(s, id, 0)))
+	if err != nil {
+		return err
+	}
+	gone := keptCommits(s, id)
+	maps.DeleteFunc(gone, func(ref, _ string) bool { return there[ref] != "" })
+	return git.KeepCommits(ctx, gone)
 }
 
 // keptCommits are the commits that a session's captures need, by the references

@@ -23,10 +23,10 @@ type ForeignRefs struct {
 // ForeignRefs returns the references of other state directories, by their ids.
 // It takes no lock.
 func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]ForeignRefs, error) {
-	if w == nil || w.Git() == nil {
+	if w == nil || w.Repository() == nil {
 		return nil, nil
 	}
-	all, err := w.Git().Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
+	all, err := w.Repository().Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("look for captures in git: %w", err)
 	}
@@ -86,7 +86,7 @@ func (s *Store) RemoveForeignRefs(ctx context.Context, w *workspace.Workspace, i
 	}
 	done = foreign[at]
 	unneeded := slices.DeleteFunc(slices.Clone(done.Refs), func(ref string) bool { return slices.Contains(done.Kept, ref) })
-	if err := w.Git().DeleteRefs(ctx, unneeded); err != nil {
+	if err := w.Repository().DeleteRefs(ctx, unneeded); err != nil {
 		return done, fmt.Errorf("remove captures from git: %w", err)
 	}
 	return done, nil

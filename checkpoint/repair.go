@@ -29,6 +29,9 @@ func NewRebuilt(c CheckpointCheck) RebuiltCheckpoint {
 	if c.Whole() && c.Ref.Damage != nil {
 		r.Was = append(r.Was, "it is marked as damaged")
 	}
+	if c.Unkept != "" {
+		r.Was = append(r.Was, Text(c.Unkept))
+	}
 	return r
 }
 
@@ -38,7 +41,8 @@ func (r *RebuiltCheckpoint) Whole() bool { return len(r.Left) == 0 }
 // Rebuild mends checkpoints of the session: those that references name, or all
 // that are damaged. Their files come from the journal, and the damaged ones are
 // kept; bytes of theirs that are lost come from files of the workspace that are
-// still the same, or from git. What is whole afterwards is no longer marked as
+// still the same, or from git. References that kept their commits are made again, and
+// where a commit is gone, what git still has of it becomes objects. What is whole afterwards is no longer marked as
 // damaged, and what is not, is.
 func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []string) ([]RebuiltCheckpoint, error) {
 	if x.live == nil {
@@ -65,6 +69,11 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 		}
 		if c.Objects == FoundBad {
 			if err := x.rebuildObjects(ctx, w, &r); err != nil {
+				return rebuilt, err
+			}
+		}
+		if c.Git != FoundOK {
+			if err := x.keepFromPruning(ctx, w, c.Ref.ID); err != nil {
 				return rebuilt, err
 			}
 		}
@@ -183,6 +192,39 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 		}
 		if done {
 			r.Files = append(r.Files, Text(m.Path))
+		}
+	}
+	return nil
+}
+
+// keepFromPruning makes the references again that kept captures in git, as far as the commits are there, and
+// objects of what git has of a checkpoint's files whose commit is gone.
+func (x *Session) keepFromPruning(ctx context.Context, w *workspace.Workspace, id string) error {
+	file, err := x.store.ReadCheckpoint(x.prd, id)
+	if err != nil || w == nil || w.Repository() == nil || file.State.Capture == nil || file.State.Capture.Commit == "" {
+		return nil //nolint:nilerr // that it can't be read is told when it is looked at again
+	}
+	if err := x.makeRefs(ctx, w.Repository()); err != nil {
+		return err
+	}
+	there, err := w.Repository().CommitExists(ctx, file.State.Capture.Commit)
+	if err != nil || there {
+		return err
+	}
+	l, _, err := FilesOf(ctx, w, file.State)
+	if err != nil {
+		return ctx.Err()
+	}
+	for _, e := range l.Entries {
+		if e.Blob == "" {
+			continue
+		}
+		kept, err := w.Kept(e.Digest)
+		if err == nil && !kept {
+			_, err = x.copyBlob(ctx, w, e)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func (s *Store) scopeOf(ctx context.Context, w *workspace.Workspace, to *State, 
 	if to.Capture == nil || inGit == (w.Git() != nil) && covers(target.Patterns, found.Patterns) {
 		return all, nil
 	}
-	if inGit && w.Git() == nil { // which of these git would have shown cannot be known
+	if inGit && w.Repository() == nil { // which of these git would have shown cannot be known
 		return all, nil
 	}
 	in, err := w.InScope(ctx, target.Patterns, inGit)

@@ -12,7 +12,8 @@ import (
 
 // look lists the files as they are, by what is captured now and what the target
 // captured, and in addition those of the target that are out of scope now, as
-// they are once they are ignored: they too are overwritten, and so must be in
+// they are once they are ignored, and what git shows where the target was captured
+// with it and captures use it no longer: they too are overwritten or deleted, and so must be in
 // the checkpoint that undoes it.
 func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, now *State, target *workspace.Listing) (*workspace.Listing, error) {
 	patterns, err := s.CapturePatterns(ctx, w, now)
@@ -32,6 +33,13 @@ func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, n
 	unlisted, err := w.Unlisted(ctx, found, target.Entries)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if r.state.Capture != nil && r.state.Capture.Commit != "" && w.Git() == nil {
+		shown, err := w.ShownByGit(ctx, found)
+		if err != nil {
+			return nil, fmt.Errorf("look at the workspace: %w", err)
+		}
+		unlisted = append(unlisted, shown...)
 	}
 	if len(unlisted) == 0 {
 		return found, nil

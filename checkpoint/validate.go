@@ -59,6 +59,7 @@ type CheckpointCheck struct {
 	Problems []string
 	Notes    []string // what is worth knowing and not wrong
 	Journal  bool     // the journal can give its file again
+	Unkept   string   // what keeps bytes of its files in git is gone, while they are still there; "": nothing is
 	Unread   error    // why it can't be judged: a newer version wrote it, or this user may not read it; nil: it can
 }
 
@@ -66,9 +67,10 @@ type CheckpointCheck struct {
 func (c *CheckpointCheck) Whole() bool { return len(c.Problems) == 0 }
 
 // Mendable reports whether rebuilding has something to do with it: it is not
-// whole, or marked as if it were not, or its file is to be made from the journal.
+// whole, or marked as if it were not, or its file is to be made from the journal, or its bytes
+// are to be kept from git's pruning.
 func (c *CheckpointCheck) Mendable() bool {
-	return !c.Whole() || c.Ref.Damage != nil || c.File == FoundNone
+	return !c.Whole() || c.Ref.Damage != nil || c.File == FoundNone || c.Unkept != ""
 }
 
 // Reason is what is wrong, in one line.

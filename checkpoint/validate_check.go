@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -22,6 +23,7 @@ type checker struct {
 	bytes   map[string]string // what is wrong with the bytes of an entry, "" for nothing
 	lists   map[string]string // likewise, of listings: of all that they name
 	commits map[string]bool
+	kept    map[string]bool // commits that references of Runner keep; nil: git was not asked
 }
 
 func newChecker(s *Store, w *workspace.Workspace, deep bool) *checker {
@@ -338,13 +340,17 @@ func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *State) error {
 			return err
 		}
 		c.Git = FoundOK
-		if !there {
-			if err := k.withoutCommit(ctx, c, s); err != nil {
-				return err
-			}
+		if there {
+			there, err = k.isKept(ctx, s.Capture)
+		}
+		if err == nil && !there {
+			err = k.withoutCommit(ctx, c, s)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if c.Ref.Git == nil || c.Ref.Git.Commit == "" || k.w.Git() == nil {
+	if c.Ref.Git == nil || c.Ref.Git.Commit == "" || k.w.Repository() == nil {
 		return nil
 	}
 	there, err := k.hasCommit(ctx, c.Ref.Git.Commit)
@@ -354,22 +360,48 @@ func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *State) error {
 	return err
 }
 
-// withoutCommit is for a capture whose commit is not in git: no harm where every
-// file is an object, as it is after an import.
-func (k *checker) withoutCommit(ctx context.Context, c *CheckpointCheck, s *State) error {
-	c.Git = FoundNone
-	if c.Objects == FoundOK {
-		stored, err := k.allObjects(ctx, s)
+// isKept reports whether a reference of Runner keeps the commit of a capture, where one is on record.
+func (k *checker) isKept(ctx context.Context, c *Capture) (bool, error) {
+	git := k.w.Repository()
+	if c.Ref == "" || git == nil {
+		return true, nil
+	}
+	if k.kept == nil {
+		refs, err := git.Refs(ctx, strings.TrimSuffix(captureRefsRoot, "/"))
 		if err != nil {
-			return err
+			return false, fmt.Errorf("look for captures in git: %w", err)
 		}
-		if stored {
-			c.Notes = append(c.Notes, fmt.Sprintf("commit %s of its files is not in git; all of them are objects", s.Capture.Commit))
-			return nil
+		k.kept = map[string]bool{}
+		for _, commit := range refs {
+			k.kept[commit] = true
 		}
 	}
-	c.Git = FoundBad
-	c.problem("commit %s of its files is not in git", s.Capture.Commit)
+	return k.kept[c.Commit], nil
+}
+
+// withoutCommit is for a capture whose commit is not in git, or kept by no reference. There is no
+// harm where every file is an object, as it is after an import. While the bytes are
+// still there the checkpoint can be gone back to, and rebuilding keeps them.
+func (k *checker) withoutCommit(ctx context.Context, c *CheckpointCheck, s *State) error {
+	lacks := fmt.Sprintf("commit %s of its files is not in git", s.Capture.Commit)
+	if k.commits[s.Capture.Commit] {
+		lacks = fmt.Sprintf("no reference keeps commit %s of its files", s.Capture.Commit)
+	}
+	if c.Objects != FoundOK {
+		c.Git = FoundBad
+		c.problem("%s", lacks)
+		return nil
+	}
+	stored, err := k.allObjects(ctx, s)
+	if err != nil {
+		return err
+	}
+	if c.Git = FoundNone; stored {
+		c.Notes = append(c.Notes, lacks+"; all of them are objects")
+		return nil
+	}
+	c.Unkept = lacks
+	c.Notes = append(c.Notes, lacks+": git may remove some of them; rebuilding keeps them")
 	return nil
 }
 
@@ -391,12 +423,16 @@ func (k *checker) allObjects(ctx context.Context, s *State) (bool, error) {
 }
 
 func (k *checker) hasCommit(ctx context.Context, commit string) (bool, error) {
-	if there, known := k.commits[commit]; known || k.w.Git() == nil {
+	if there, known := k.commits[commit]; known {
 		return there, nil
 	}
-	there, err := k.w.Git().CommitExists(ctx, commit)
+	git := k.w.Repository()
+	if git == nil {
+		return false, k.w.Unasked()
+	}
+	there, err := git.CommitExists(ctx, commit)
 	if err == nil && !there {
-		err = k.w.Git().Forbidden(commit)
+		err = git.Forbidden(commit)
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for commit %s: %w", commit, err)

@@ -35,10 +35,10 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (mi
 }
 
 // Lost is Missing for who judges what was kept: where this user may not read what git
-// has, that is an error.
+// has, or git can't be asked, that is an error.
 func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
 	missing, err := w.Missing(ctx, entries, deep)
-	if err != nil || len(missing) == 0 || w.o.Git == nil {
+	if err != nil || len(missing) == 0 {
 		return missing, err
 	}
 	lost := make(map[string]bool, len(missing))
@@ -51,7 +51,14 @@ func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Mis
 			blobs = append(blobs, e.Blob)
 		}
 	}
-	if err := w.o.Git.Forbidden(blobs...); err != nil {
+	switch {
+	case len(blobs) == 0:
+	case w.o.Git == nil:
+		err = w.Unasked()
+	default:
+		err = w.o.Git.Forbidden(blobs...)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return missing, nil

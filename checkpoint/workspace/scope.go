@@ -18,9 +18,9 @@ func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) 
 	for _, path := range append(g.files, g.empty...) {
 		in[path] = true
 	}
-	inGit = inGit && w.Git() != nil
+	inGit = inGit && w.o.Git != nil
 	if inGit {
-		files, err := w.Git().Files(ctx)
+		files, err := w.o.Git.Files(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func (l *Listing) hasSparse(e Entry) bool {
 // of the listing leaves them as they are, since deleting them would say that
 // they were not there.
 func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
-	if w.Git() == nil {
+	if w.o.Git == nil {
 		return nil, nil
 	}
 	var paths []string

@@ -30,3 +30,22 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 	}
 	return paths, nil
 }
+
+// ShownByGit returns the paths of files that git tracks or would, that are there, and that a
+// listing neither has nor could take in, also where captures use no git.
+func (w *Workspace) ShownByGit(ctx context.Context, l *Listing) ([]string, error) {
+	if w.o.Git == nil {
+		return nil, nil
+	}
+	files, err := w.o.Git.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	for _, f := range files {
+		if !f.Gitlink {
+			entries = append(entries, Entry{Path: f.Path})
+		}
+	}
+	return w.Unlisted(ctx, l, entries)
+}

@@ -10,16 +10,14 @@ import (
 	"prdrunner/runner/process"
 )
 
-// openWorkspace opens the files of the workspace, in git where there is a work
-// tree and the configuration wants it.
+// openWorkspace opens the files of the workspace, and git where there is a work
+// tree: it may keep the files of earlier captures, also where the configuration wants
+// none for new ones. Then git need not be there.
 func openWorkspace(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store) (*workspace.Workspace, error) {
 	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
-	var git *workspace.Git
-	if mode != workspace.GitOff {
-		var err error
-		if git, err = workspace.OpenGit(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir); err != nil {
-			return nil, fmt.Errorf("look for a git work tree: %w", err)
-		}
+	git, err := workspace.OpenGit(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir)
+	if err != nil && (mode != workspace.GitOff || ctx.Err() != nil) {
+		return nil, fmt.Errorf("look for a git work tree: %w", err)
 	}
 	return store.OpenWorkspace(env.workdir, git, mode)
 }
