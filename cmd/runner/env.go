@@ -18,6 +18,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
+	"prdrunner/pipeline"
 	"prdrunner/runner/view"
 )
 
@@ -43,6 +44,8 @@ type environment struct {
 	log      hclog.Logger // what logger made
 	warning  sync.Mutex   // held while there is one more
 	warnings []error      // of what is done, and shown, all the same
+
+	report *pipeline.Report // of the diagnostics that were printed, nil without them
 }
 
 // globalOptions are the flags that every command takes.

@@ -158,21 +158,25 @@ func reportError(env *environment, err error) {
 		return
 	}
 	fmt.Fprintln(env.stderr, "Error:", env.localize(err.Error()))
+	if hint := hintOf(env, err); hint != "" {
+		fmt.Fprintln(env.stderr, "hint:", hint)
+	}
+}
+
+// hintOf is what to do about an error, "" where nothing is known.
+func hintOf(env *environment, err error) string {
 	var h *hintError
 	var git *workspace.GitStateError
 	var untrusted *checkpoint.UntrustedError
 	switch {
 	case errors.As(err, &h):
-		fmt.Fprintln(env.stderr, "hint:", env.localize(h.hint))
+		return env.localize(h.hint)
 	case errors.As(err, &untrusted):
-		fmt.Fprintln(env.stderr, "hint:", env.localize(untrustedHint(untrusted.PRD)))
+		return env.localize(untrustedHint(untrusted.PRD))
 	case errors.As(err, &git):
-		fmt.Fprintln(env.stderr, "hint:", git.Remedy)
-	default:
-		if hint := systemHint(env, err); hint != "" {
-			fmt.Fprintln(env.stderr, "hint:", hint)
-		}
+		return git.Remedy
 	}
+	return systemHint(env, err)
 }
 
 // hintError is an error together with what to do about it.

@@ -64,7 +64,7 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 	if err != nil {
 		return err
 	}
-	p := &logPrinter{env: env, store: store, prd: o.prd, named: o.step != "", raw: o.raw || !env.isTerminal(env.stdout)}
+	p := &logPrinter{env: env, store: store, prd: o.prd, named: o.step != "" && len(steps) == 1, raw: o.raw || !env.isTerminal(env.stdout)}
 	if o.follow {
 		return p.follow(ctx, st, steps, o.attempt)
 	}
@@ -101,7 +101,16 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 		return all, nil
 	}
 	i := slices.IndexFunc(all, func(s loggedStep) bool { return s.label == name })
-	if i < 0 {
+	if i >= 0 {
+		return all[i : i+1], nil
+	}
+	var named []loggedStep // gates that share a bare name
+	for _, s := range all {
+		if bare, _, _ := strings.Cut(s.label, " ("); s.gate != nil && bare == name {
+			named = append(named, s)
+		}
+	}
+	if len(named) == 0 {
 		labels := make([]string, len(all))
 		for i, s := range all {
 			labels[i] = s.label
@@ -112,7 +121,7 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 		}
 		return nil, err
 	}
-	return all[i : i+1], nil
+	return named, nil
 }
 
 // earlierSessions are those that a record may be from: the one that it names, and

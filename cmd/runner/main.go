@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -28,7 +29,7 @@ func main() {
 func execute(ctx context.Context, env *environment) int {
 	root := newRootCommand(env)
 	root.SetArgs(env.args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !env.running {
 		// Whatever fails before a command's own code runs is a mistake in
 		// the command line.
@@ -39,5 +40,8 @@ func execute(ctx context.Context, env *environment) int {
 	}
 	err = env.signals.interrupted(env, err)
 	reportError(env, err)
+	if err != nil && asksForJSON(env, cmd) && !env.stdout.used() {
+		err = errors.Join(err, writeJSON(env.stdout, newFailure(env, err)))
+	}
 	return exitCode(err)
 }

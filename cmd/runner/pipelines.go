@@ -368,6 +368,8 @@ func printDiagnostics(env *environment, sources map[string][]byte, diags hcl.Dia
 	if len(diags) == 0 {
 		return nil
 	}
+	report := pipeline.DiagnosticsJSON(sources, diags)
+	env.report = &report
 	if err := pipeline.WriteDiagnostics(env.stderr.raw, sources, diags, env.width(env.stderr), env.color(env.stderr)); err != nil {
 		return fmt.Errorf("print diagnostics: %w", err)
 	}

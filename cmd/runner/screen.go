@@ -18,6 +18,7 @@ type screen struct {
 
 	mu      sync.Mutex
 	cleaner *view.Cleaner
+	written bool // something was written with Write
 }
 
 func newScreen(raw io.Writer) *screen { return &screen{raw: raw, cleaner: view.NewRevealer(raw)} }
@@ -26,7 +27,15 @@ func newScreen(raw io.Writer) *screen { return &screen{raw: raw, cleaner: view.N
 func (s *screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.written = s.written || len(b) > 0
 	return s.cleaner.Write(b)
+}
+
+// used reports whether something was written with Write.
+func (s *screen) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written
 }
 
 // bytesOut is standard output for what a file holds: as it is for a program,
