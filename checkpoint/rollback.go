@@ -47,6 +47,7 @@ type Rollback struct {
 	Changes     []workspace.Change // of the files
 	Missing     []workspace.Missing
 	Obstacles   []workspace.Obstacle // what is in the way of Changes, or of files in whose place nothing may be changed
+	Losses      []Loss               // what sessions of other PRDs lose
 	LeftAlone
 	Git    *GitReset
 	Branch string  // that git is on now, where the target is of another one
@@ -115,6 +116,9 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 		return r, nil
 	}
 	if err := s.compareFiles(ctx, w, r, now, o.Deep); err != nil {
+		return nil, err
+	}
+	if r.Losses, err = s.losses(ctx, now.PRD, r.Changes); err != nil {
 		return nil, err
 	}
 	if at := gitOf(ctx, w); at != nil && ref.Git != nil && at.Branch != ref.Git.Branch {

@@ -17,6 +17,7 @@ type RolledBack struct {
 	Written     int // files
 	Deleted     int
 	Invalidated []string // checkpoints
+	Losses      []Loss   // what sessions of other PRDs lost, as far as the plan told
 	LeftAlone            // empty where a rollback that was cut short was finished
 	Absent      string   // the commit that HEAD was not reset to, since the repository does not have it
 }
@@ -77,7 +78,7 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 		return err
 	})
 	if done != nil {
-		done.LeftAlone = plan.LeftAlone
+		done.LeftAlone, done.Losses = plan.LeftAlone, plan.Losses
 		if plan.Git != nil && plan.Git.Absent {
 			done.Absent = plan.Git.To
 		}

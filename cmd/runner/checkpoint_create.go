@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +80,8 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	if err != nil {
 		return err
 	}
-	if made == nil { // the run made it
+	byRun := made == nil
+	if byRun {
 		if made, err = newestManual(store, o.prd); err != nil {
 			return err
 		}
@@ -91,14 +93,18 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 	if o.json {
 		return writeJSON(env.stdout, createdCheckpoint{FormatVersion: outputFormat, PRD: o.prd, Checkpoint: made, notCaptured: left, Kept: first.keptIDs()})
 	}
-	return writeCreated(env.stdout, made, left, first.keptIDs())
+	return writeCreated(env.stdout, made, byRun, left, first.keptIDs())
 }
 
-func writeCreated(w io.Writer, made *checkpoint.CheckpointRef, left notCaptured, kept []string) error {
+func writeCreated(w io.Writer, made *checkpoint.CheckpointRef, byRun bool, left notCaptured, kept []string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "✓ Checkpoint created: %s\n  Step: %s\n", made.ID, step(made))
 	if made.Capture != nil {
-		fmt.Fprintf(&b, "  Files: %d\n", made.Capture.Files)
+		captured := ""
+		if byRun {
+			captured = fmt.Sprintf(", as they were captured at %s, with the artifacts recorded since", made.Capture.At.UTC().Format(time.DateTime))
+		}
+		fmt.Fprintf(&b, "  Files: %d%s\n", made.Capture.Files, captured)
 	}
 	for _, line := range left.lines() {
 		fmt.Fprintf(&b, "  %s\n", line)

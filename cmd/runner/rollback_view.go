@@ -29,6 +29,7 @@ type rollbackPreview struct {
 	Files         []fileChange             `json:"files"`
 	Missing       []fileProblem            `json:"missing"`
 	Blocked       []fileProblem            `json:"blocked"` // that something is in the way of
+	Losses        []checkpoint.Loss        `json:"losses"`  // of sessions of other PRDs
 	leftAlone
 	Git      *gitReset      `json:"git,omitempty"`
 	Finishes *finishPreview `json:"finishes,omitempty"` // before, since it was cut short
@@ -93,6 +94,7 @@ func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	for _, o := range plan.Obstacles {
 		p.Blocked = append(p.Blocked, fileProblem{checkpoint.Text(o.Path), checkpoint.Text(o.Reason)})
 	}
+	p.Losses = append([]checkpoint.Loss{}, plan.Losses...)
 	p.leftAlone = newLeftAlone(plan.LeftAlone)
 	p.Finishes = newFinishPreview(plan.Finish)
 	if g := plan.Git; g != nil {
@@ -199,6 +201,7 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	case plan.FilesOf.Seq < plan.Target.Seq && plan.Target.Capture != nil && plan.FilesOf.At.Before(plan.Target.CreatedAt):
 		fmt.Fprintf(b, "  - Files are those captured at %s, with the artifacts recorded since\n", plan.FilesOf.At.UTC().Format("2006-01-02 15:04:05"))
 	}
+	writeLosses(b, "  ! ", "loses", plan.Losses)
 	for _, m := range plan.Missing {
 		fmt.Fprintf(b, "  ✗ Cannot restore %s: %s\n", view.OneLine(m.Path), m.Reason)
 	}
@@ -206,6 +209,28 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 		fmt.Fprintf(b, "  ✗ Cannot change %s: %s\n", view.OneLine(o.Path), view.OneLine(o.Reason))
 	}
 	writeLeftAlone(b, "  - Left as it is, since it", plan.LeftAlone)
+}
+
+// writeLosses says what the sessions of other PRDs lose, a line each.
+func writeLosses(b *strings.Builder, mark, verb string, losses []checkpoint.Loss) {
+	for _, l := range losses {
+		fmt.Fprintf(b, "%s%s, whose session is %s, %s %s: %s\n", mark, l.PRD, strings.ReplaceAll(string(l.Status), "_", " "), verb,
+			view.Plural(len(l.Files), "artifact"), someFiles(l.Files))
+	}
+}
+
+// someFiles names the first of some files.
+func someFiles(paths []checkpoint.Text) string {
+	const most = 5
+	var named []string
+	for i, path := range paths {
+		if i == most {
+			named = append(named, fmt.Sprintf("and %d more", len(paths)-most))
+			break
+		}
+		named = append(named, view.OneLine(string(path)))
+	}
+	return strings.Join(named, ", ")
 }
 
 // writeLeftAlone names the files that stay, a line each.
@@ -254,6 +279,7 @@ type rollbackResult struct {
 	Written       int                        `json:"files_written"`
 	Deleted       int                        `json:"files_deleted"`
 	Invalidated   []string                   `json:"invalidated"`
+	Losses        []checkpoint.Loss          `json:"losses"` // of sessions of other PRDs
 	leftAlone
 	Absent string `json:"to_commit_absent,omitempty"` // the branch was not reset to it
 }
@@ -261,7 +287,7 @@ type rollbackResult struct {
 func newRollbackResult(prd string, st *checkpoint.State, done *checkpoint.RolledBack) rollbackResult {
 	return rollbackResult{
 		FormatVersion: outputFormat, PRD: prd, Rollback: &done.RollbackRecord, Status: st.Status, Step: st.CurrentStep(),
-		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), leftAlone: newLeftAlone(done.LeftAlone), Absent: done.Absent,
+		Written: done.Written, Deleted: done.Deleted, Invalidated: append([]string{}, done.Invalidated...), Losses: append([]checkpoint.Loss{}, done.Losses...), leftAlone: newLeftAlone(done.LeftAlone), Absent: done.Absent,
 	}
 }
 
@@ -277,6 +303,7 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *checkpoint
 	if done.Absent != "" {
 		fmt.Fprintf(&b, "- Git: the branch stays where it is, since commit %s is not in this repository\n", short(done.Absent))
 	}
+	writeLosses(&b, "- ", "lost", done.Losses)
 	writeLeftAlone(&b, "- Left as it was, since it", done.LeftAlone)
 	for _, path := range done.Skipped {
 		fmt.Fprintf(&b, "- Not restored: %s\n", view.OneLine(string(path)))

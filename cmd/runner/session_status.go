@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
@@ -46,6 +48,7 @@ type sessionStatus struct {
 	Import      *checkpoint.PendingImport   `json:"import,omitempty"`
 	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
 	Finishes    *finishPreview              `json:"finishes,omitempty"` // what the next command that changes the session does about it
+	TakenBack   []checkpoint.TakenBack      `json:"taken_back,omitempty"` // by rollbacks of other PRDs
 	TornBytes   int                         `json:"torn_bytes,omitempty"`
 	RescuePath  checkpoint.Text             `json:"rescue_path,omitempty"`
 	HandWritten bool                        `json:"hand_written,omitempty"` // a document without a journal
@@ -207,6 +210,27 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	return s
 }
 
+// findTakenBack looks for rollbacks of other PRDs that took artifacts of the session back.
+// What is to be done about it is to go on with it.
+func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, store *checkpoint.Store, snap *checkpoint.Snapshot) {
+	if snap.State == nil || snap.Owner != nil {
+		return
+	}
+	prds, err := store.PRDs()
+	if err == nil && len(prds) > 1 {
+		err = withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) (err error) {
+			s.TakenBack, err = store.TakenBack(ctx, w, snap.State)
+			return err
+		})
+	}
+	if err != nil {
+		fmt.Fprintf(env.stderr, "Warning: whether rollbacks of other PRDs took files of %s back is not known: %v\n", s.PRD, err)
+	}
+	if len(s.TakenBack) > 0 && s.Status == checkpoint.StatusComplete {
+		s.Next = append(s.Next, checkpoint.Text(env.command(resumeCommand(s.PRD, s.pipeline))+s.given))
+	}
+}
+
 func (s *sessionStatus) fill(st *checkpoint.State, logs string) {
 	s.pipeline = string(st.Pipeline.Path)
 	s.Title, s.Status, s.Session, s.Seq, s.Resumes = st.Title, st.Status, st.Session, st.Seq, st.Resumes
@@ -313,6 +337,8 @@ func (s sessionStatus) words() string {
 		return string(s.Status) + " (a rollback was cut short)"
 	case s.Killed:
 		return string(s.Status) + " (was running; how it ended is not on record)"
+	case len(s.TakenBack) > 0:
+		return string(s.Status) + ", stale"
 	case s.Interrupted != "" && s.Status == checkpoint.StatusPaused:
 		return "paused (interrupted)"
 	}

@@ -41,7 +41,7 @@ lock and changes nothing.`,
 
 func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 	if o.prd == "" {
-		return statusOfAll(env, o.json)
+		return statusOfAll(ctx, env, o.json)
 	}
 	store, snap, err := loadSession(env, o.prd)
 	if err != nil {
@@ -53,6 +53,7 @@ func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 			fmt.Fprintf(env.stderr, "Warning: what finishing the rollback would do is not known: %v\n", err)
 		}
 	}
+	st.findTakenBack(ctx, env, store, snap)
 	var broken error
 	if st.HandWritten {
 		broken = handWrittenProblems(o.prd, snap.Document)
@@ -170,7 +171,7 @@ func noSession(env *environment, store *checkpoint.Store, prd string) error {
 	return withHint(usageErrorf("there is no session of %s", prd), hint)
 }
 
-func statusOfAll(env *environment, asJSON bool) error {
+func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
 	cfg, err := loadConfig(env)
 	if err != nil {
 		return err
@@ -196,7 +197,9 @@ func statusOfAll(env *environment, asJSON bool) error {
 			list = append(list, damagedStatus(env, prd, err))
 			continue
 		}
-		list = append(list, newStatus(env, prd, snap))
+		st := newStatus(env, prd, snap)
+		st.findTakenBack(ctx, env, store, snap)
+		list = append(list, st)
 	}
 	if asJSON {
 		return errors.Join(damaged, writeJSON(env.stdout, struct {
@@ -323,6 +326,10 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	}
 	if r := s.Rollback; r != nil {
 		add("Rollback", cutShort(r))
+	}
+	for _, t := range s.TakenBack {
+		add("Stale", fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s; `%s` puts them back",
+			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files), env.command("checkpoint rollback "+t.PRD+" "+t.Safety)))
 	}
 	if f := s.Finishes; f != nil {
 		add("Refused", string(f.Refused))

@@ -1,0 +1,158 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// Several PRDs may use one workspace. A rollback of one takes files back whoever wrote
+// them, so that another session may lose artifacts on record.
+
+// Loss is what a session loses when another one is rolled back.
+type Loss struct {
+	PRD     string `json:"prd"`
+	Session string `json:"session"`
+	Status  Status `json:"status"`
+	Files   []Text `json:"files"` // artifacts on record that are deleted or changed, sorted
+}
+
+// losses finds what the current sessions of other PRDs lose by changes. What can't be
+// read, as after damage, is told where it is used.
+func (s *Store) losses(ctx context.Context, prd string, changes []workspace.Change) ([]Loss, error) {
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	var all []Loss
+	err := s.eachOther(ctx, prd, func(other *State) {
+		recorded := byPath(RecordedFiles(other))
+		loss := Loss{PRD: other.PRD, Session: other.Session, Status: other.Status}
+		for _, c := range changes {
+			e, ok := recorded[c.Path]
+			if ok && c.From != nil && c.From.Digest == e.Digest && (c.To == nil || c.To.Digest != e.Digest) {
+				loss.Files = append(loss.Files, Text(c.Path))
+			}
+		}
+		if len(loss.Files) > 0 {
+			all = append(all, loss)
+		}
+	})
+	return all, err
+}
+
+// eachOther calls do with the state of each other PRD that has one.
+func (s *Store) eachOther(ctx context.Context, prd string, do func(*State)) error {
+	prds, err := s.PRDs()
+	if err != nil {
+		return fmt.Errorf("look for the sessions of other PRDs: %w", err)
+	}
+	for _, other := range prds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if other == prd {
+			continue
+		}
+		if snap, err := s.Load(other); err == nil && snap.State != nil {
+			do(snap.State)
+		}
+	}
+	return nil
+}
+
+func byPath(entries []workspace.Entry) map[string]workspace.Entry {
+	all := make(map[string]workspace.Entry, len(entries))
+	for _, e := range entries {
+		all[e.Path] = e
+	}
+	return all
+}
+
+// TakenBack is a rollback of another PRD that took files of a session back.
+type TakenBack struct {
+	PRD      string    `json:"prd"`
+	Rollback string    `json:"rollback"`
+	At       time.Time `json:"timestamp"`
+	Safety   string    `json:"safety_checkpoint"` // of the other PRD: going back to it brings the files back
+	Files    []Text    `json:"files"`             // artifacts on record that are still not as they were, sorted
+}
+
+// TakenBack returns the rollbacks of other PRDs that took artifacts of a session back which
+// are still not as they are on record, newest first. The record of such a rollback tells by
+// its two checkpoints: the one before it has the artifact as on record, and its target has
+// not. It takes no lock and changes nothing.
+func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, state *State) ([]TakenBack, error) {
+	recorded := byPath(RecordedFiles(state))
+	if len(recorded) == 0 {
+		return nil, nil
+	}
+	type candidate struct {
+		prd    string
+		record RollbackRecord
+	}
+	var candidates []candidate
+	err := s.eachOther(ctx, state.PRD, func(other *State) {
+		for _, r := range other.Rollbacks {
+			if r.Error == "" && r.Scope != RollbackState && r.At.After(state.CreatedAt) {
+				candidates = append(candidates, candidate{other.PRD, r})
+			}
+		}
+	})
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return b.record.At.Compare(a.record.At) })
+	var all []TakenBack
+	for _, c := range candidates {
+		if err != nil {
+			break
+		}
+		taken := TakenBack{PRD: c.prd, Rollback: c.record.ID, At: c.record.At, Safety: c.record.Safety}
+		if taken.Files, err = s.takenBy(ctx, w, c.prd, c.record, recorded); len(taken.Files) > 0 {
+			all = append(all, taken)
+		}
+	}
+	return all, err
+}
+
+// takenBy returns which of the recorded files a rollback took back. These are taken out
+// of recorded: an earlier rollback did not take them.
+func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, prd string, r RollbackRecord, recorded map[string]workspace.Entry) ([]Text, error) {
+	before, err := s.filesOf(ctx, w, prd, r.Safety)
+	if err != nil {
+		return nil, ctx.Err() // it is pruned, or damaged: nothing tells any more
+	}
+	target, err := s.filesOf(ctx, w, prd, r.To)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	var paths []Text
+	for path, e := range recorded {
+		if digestAt(before, path) != e.Digest || digestAt(target, path) == e.Digest {
+			continue
+		}
+		now, err := w.Describe(ctx, path)
+		switch {
+		case workspace.IsAbsent(err), errors.Is(err, workspace.ErrNotRegular):
+		case err != nil:
+			return nil, fmt.Errorf("look at %s: %w", path, err)
+		case now.Digest == e.Digest:
+			continue
+		}
+		paths = append(paths, Text(path))
+		delete(recorded, path)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// digestAt returns the digest of the file that a listing has at a path, "" for none.
+func digestAt(l *workspace.Listing, path string) string {
+	i, there := slices.BinarySearchFunc(l.Entries, path, func(e workspace.Entry, path string) int { return cmp.Compare(e.Path, path) })
+	if !there {
+		return ""
+	}
+	return l.Entries[i].Digest
+}
