@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -100,7 +99,7 @@ func decodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
 	var f CheckpointFile
-	if err := json.Unmarshal(data, &f); err != nil {
+	if err := unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
 	if f.State == nil {

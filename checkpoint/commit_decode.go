@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -93,7 +92,7 @@ func (f *frame) commit() (Commit, error) {
 	c.Time = at.UTC()
 	if f.state {
 		c.State = &State{}
-		if err := json.Unmarshal(f.body, c.State); err != nil {
+		if err := unmarshal(f.body, c.State); err != nil {
 			return c, fmt.Errorf("%w: state: %w", ErrLine, err)
 		}
 		if !readable(c.State.FormatVersion) {

@@ -198,7 +198,7 @@ type Work struct {
 	DurationMS int64           `json:"duration_ms"`
 	Digest     Digest          `json:"digest"`
 	Outputs    map[string]Text `json:"outputs,omitempty"`
-	Metrics    map[string]any  `json:"metrics,omitempty"` // float64, bool or string
+	Metrics    map[string]any  `json:"metrics,omitempty"` // json.Number, bool or string
 	Artifacts  []Artifact      `json:"artifacts,omitempty"`
 	Summary    Text            `json:"summary,omitempty"`
 	Location   Text            `json:"location,omitempty"`

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"fmt"
 )
 
@@ -108,7 +107,7 @@ func decodeKind(kind Kind, data []byte) (Event, error) {
 
 func decodeAs[E Event](data []byte) (Event, error) {
 	var e E
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := unmarshal(data, &e); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLine, err)
 	}
 	return e, nil

@@ -187,7 +187,7 @@ func (g *Gate) Verdict() Verdict {
 	return Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged, Seen: g.Seen}
 }
 
-// Metric is a value that a workstream reported: a float64, bool or string.
+// Metric is a value that a workstream reported: a json.Number, bool or string.
 type Metric struct {
 	Value      any    `json:"value"`
 	Workstream string `json:"workstream,omitempty"`

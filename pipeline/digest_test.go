@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -157,7 +158,7 @@ pipeline "PRD-001" {
 		return sum
 	}
 	with := func(name, text string) Inputs { return Inputs{Variables: map[string]Input{name: {Text: text}}} }
-	coverage := func(n float64) Results { return Results{Metrics: map[string]any{"coverage": n}} }
+	coverage := func(n json.Number) Results { return Results{Metrics: map[string]any{"coverage": n}} }
 	condition := "condition = metric.coverage > var.floor\nerror_message = \"low\""
 	secret := "condition = var.token != \"\"\nerror_message = \"low\""
 	for _, test := range []struct {
@@ -172,9 +173,9 @@ pipeline "PRD-001" {
 		{"min against max", gate("metric = \"m\"\nmin = 1", Inputs{}, Results{}), gate("metric = \"m\"\nmax = 1", Inputs{}, Results{}), false},
 		{"equals of another type", gate("metric = \"m\"\nequals = 1", Inputs{}, Results{}), gate("metric = \"m\"\nequals = \"1\"", Inputs{}, Results{}), false},
 		{"approval", gate("approval { message = \"a\" }", Inputs{}, Results{}), gate("approval { message = \"b\" }", Inputs{}, Results{}), false},
-		{"condition's variable", gate(condition, with("floor", "80"), coverage(90)), gate(condition, with("floor", "81"), coverage(90)), false},
-		{"condition's result", gate(condition, Inputs{}, coverage(90)), gate(condition, Inputs{}, coverage(91)), false},
-		{"condition again", gate(condition, Inputs{}, coverage(90)), gate(condition, Inputs{}, coverage(90)), true},
+		{"condition's variable", gate(condition, with("floor", "80"), coverage("90")), gate(condition, with("floor", "81"), coverage("90")), false},
+		{"condition's result", gate(condition, Inputs{}, coverage("90")), gate(condition, Inputs{}, coverage("91")), false},
+		{"condition again", gate(condition, Inputs{}, coverage("90")), gate(condition, Inputs{}, coverage("90")), true},
 		{"sensitive", gate(secret, with("token", "long-1"), Results{}), gate(secret, with("token", "long-2"), Results{}), true},
 	} {
 		if (test.a == test.b) != test.same {

@@ -1,8 +1,9 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -65,15 +66,21 @@ func (b *builder) metric(block *metricBlock, fr frame) *MetricRule {
 	if value, ok := b.constant(block.name, fr, cty.String); ok && value.AsString() == "" {
 		b.errorf("Invalid value for argument", block.name.rng(), `"metric" must be the name of a metric.`)
 	}
-	if rule.Min != nil && rule.Max != nil && *rule.Min > *rule.Max {
-		b.errorf("Conflicting bounds", block.min.rng(), "\"min\" (%g) is greater than \"max\" (%g), so the gate can never pass.", *rule.Min, *rule.Max)
+	if rule.Min != nil && rule.Max != nil && isGreater(*rule.Min, *rule.Max) {
+		b.errorf("Conflicting bounds", block.min.rng(), "\"min\" (%s) is greater than \"max\" (%s), so the gate can never pass.", *rule.Min, *rule.Max)
 	}
 	return rule
 }
 
-func (b *builder) notNegative(a *argument, fr frame) *float64 {
+func isGreater(a, b json.Number) bool {
+	x, okX := Rat(a)
+	y, okY := Rat(b)
+	return okX && okY && x.Cmp(y) > 0
+}
+
+func (b *builder) notNegative(a *argument, fr frame) *json.Number {
 	n := b.number(a, fr)
-	if n != nil && *n < 0 {
+	if n != nil && strings.HasPrefix(string(*n), "-") {
 		b.errorf("Invalid number", a.rng(), "%q must not be negative: it says how far the metric may move from the last complete session.", a.name)
 		return nil
 	}
@@ -91,7 +98,10 @@ func (b *builder) equals(a *argument, fr frame) any {
 	}
 	switch value.Type() {
 	case cty.Number:
-		n, _ := value.AsBigFloat().Float64()
+		n, ok := decimalOf(value)
+		if !ok {
+			b.errorf("Invalid number", a.rng(), "%q must be a decimal number with an exponent from -%d to %d.", a.name, maxExponent, maxExponent)
+		}
 		return n
 	case cty.Bool:
 		return value.True()
@@ -107,13 +117,20 @@ func (m *MetricRule) sum(h *hasher) {
 	h.text("metric", m.Name)
 	for _, bound := range []struct {
 		name  string
-		value *float64
+		value *json.Number
 	}{{"min", m.Min}, {"max", m.Max}, {"max_drop", m.MaxDrop}, {"max_rise", m.MaxRise}} {
 		if bound.value != nil {
-			h.text(bound.name, strconv.FormatFloat(*bound.value, 'g', -1, 64))
+			text, _, _ := numberInDigest(*bound.value)
+			h.text(bound.name, text)
 		}
 	}
-	if m.Equals != nil {
-		h.text("equals", fmt.Sprintf("%T %v", m.Equals, m.Equals))
+	equals := m.Equals
+	if n, ok := equals.(json.Number); ok {
+		if _, f, exact := numberInDigest(n); exact {
+			equals = f
+		}
+	}
+	if equals != nil {
+		h.text("equals", fmt.Sprintf("%T %v", equals, equals))
 	}
 }

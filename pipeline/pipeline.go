@@ -18,6 +18,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"io"
 	"slices"
 	"time"
@@ -165,11 +166,11 @@ func (g *Gate) Label() string {
 // MetricRule is what a metric must satisfy. Nil bounds are not checked.
 type MetricRule struct {
 	Name    string
-	Min     *float64
-	Max     *float64
-	MaxDrop *float64 // against the last complete session
-	MaxRise *float64
-	Equals  any // float64, bool or string; nil: not checked
+	Min     *json.Number // as ParseNumber writes them
+	Max     *json.Number
+	MaxDrop *json.Number // against the last complete session
+	MaxRise *json.Number
+	Equals  any // json.Number, bool or string; nil: not checked
 }
 
 // ApprovalRule is what a person is asked.
@@ -207,7 +208,7 @@ type Results struct {
 	// Restored opens the artifacts, by their paths, that are to be put back before
 	// anything runs, so that functions read them as they will be.
 	Restored map[string]func() (io.ReadCloser, error)
-	// Metrics are float64, bool or string.
+	// Metrics are json.Number, bool or string.
 	Metrics map[string]any
 	Run     RunInfo
 }

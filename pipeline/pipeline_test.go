@@ -83,7 +83,7 @@ func TestCashier(t *testing.T) {
 		t.Error(diff)
 	}
 	coverage := p.Phases[1].Gates[0]
-	if coverage.Kind != GateMetric || *coverage.Metric.Min != 80 || *coverage.Metric.MaxDrop != 1 || coverage.Metric.Max != nil {
+	if coverage.Kind != GateMetric || *coverage.Metric.Min != "80" || *coverage.Metric.MaxDrop != "1" || coverage.Metric.Max != nil {
 		t.Errorf("metric: %+v", coverage.Metric)
 	}
 	if signOff := p.Phases[1].Gates[1]; signOff.Label() != "sign-off (services)" || signOff.Approval.Message != "Ship the service layer?" {

@@ -1,9 +1,9 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
-	"strconv"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -157,9 +157,10 @@ func metricValue(a *argument, results *Results) (cty.Value, hcl.Diagnostics) {
 
 func metricToValue(metric any) (cty.Value, error) {
 	switch metric := metric.(type) {
-	case float64:
-		// Not NumberFloatVal: it panics on NaN, and 0.1 should read as 0.1.
-		return cty.ParseNumberVal(strconv.FormatFloat(metric, 'g', -1, 64))
+	case json.Number:
+		if n, ok := ParseNumber(string(metric)); ok { // what is on record may be anything
+			return cty.ParseNumberVal(string(n))
+		}
 	case bool:
 		return cty.BoolVal(metric), nil
 	case string:

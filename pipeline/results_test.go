@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -65,7 +66,7 @@ func results() Results {
 	}
 	return Results{
 		Workstream: func(name string) (Result, bool) { r, ok := done[name]; return r, ok },
-		Metrics:    map[string]any{"coverage": 80.5, "clean": true, "grade": "A"},
+		Metrics:    map[string]any{"coverage": json.Number("80.5"), "clean": true, "grade": "A"},
 		Run:        RunInfo{Session: "S1", Attempt: 2, Resumed: true},
 	}
 }
@@ -210,7 +211,7 @@ func TestResultDiagnostics(t *testing.T) {
 			}
 		})
 	}
-	_, diags := p.Phases[1].Enabled(Results{Workstream: empty.Workstream, Metrics: map[string]any{"coverag": 1.0}})
+	_, diags := p.Phases[1].Enabled(Results{Workstream: empty.Workstream, Metrics: map[string]any{"coverag": json.Number("1")}})
 	if diags[0].Summary != "Metric not available" || !strings.Contains(diags[0].Detail, `Did you mean "coverag"?`) {
 		t.Error(diags)
 	}

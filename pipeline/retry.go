@@ -83,11 +83,12 @@ func (b *builder) inRange(a *argument, fr frame, low, high float64) (float64, bo
 	if n == nil {
 		return 0, false
 	}
-	if *n < low || *n > high {
+	value, err := n.Float64()
+	if err != nil || value < low || value > high {
 		b.errorf("Invalid number", a.rng(), "%q must be a number from %g to %g.", a.name, low, high)
 		return 0, false
 	}
-	return *n, true
+	return value, true
 }
 
 // exitCodes reads a list of exit codes, none of which can mean success.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"errors"
 	"math/big"
 	"path"
@@ -34,7 +35,7 @@ func (b *builder) boolean(a *argument, fr frame) bool {
 }
 
 // number returns nil where there is none.
-func (b *builder) number(a *argument, fr frame) *float64 {
+func (b *builder) number(a *argument, fr frame) *json.Number {
 	if a == nil {
 		return nil
 	}
@@ -42,7 +43,11 @@ func (b *builder) number(a *argument, fr frame) *float64 {
 	if !ok {
 		return nil
 	}
-	number, _ := value.AsBigFloat().Float64()
+	number, ok := decimalOf(value)
+	if !ok {
+		b.errorf("Invalid number", a.rng(), "%q must be a decimal number with an exponent from -%d to %d.", a.name, maxExponent, maxExponent)
+		return nil
+	}
 	return &number
 }
 

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -157,8 +158,8 @@ func maskMetric(value any, mask func(string) string) any {
 	switch value := value.(type) {
 	case string:
 		return mask(value)
-	case float64:
-		if digits := strconv.FormatFloat(value, 'f', -1, 64); mask(digits) != digits {
+	case json.Number:
+		if digits := string(value); mask(digits) != digits {
 			return mask(digits)
 		}
 	}

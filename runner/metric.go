@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/big"
 	"strconv"
 
 	"prdrunner/pipeline"
@@ -9,44 +11,68 @@ import (
 
 // checkMetric says what is wrong with a metric's value, or "". The baseline
 // is its value in the last complete session; without one there is nothing
-// that it could have dropped or risen from.
+// that it could have dropped or risen from. Numbers are compared exactly.
 func checkMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool) string {
-	if rule.Equals != nil && value != rule.Equals {
+	if rule.Equals != nil && !sameMetric(value, rule.Equals) {
 		return fmt.Sprintf("%s is %s, and must be %s", rule.Name, show(value), show(rule.Equals))
 	}
 	if rule.Min == nil && rule.Max == nil && rule.MaxDrop == nil && rule.MaxRise == nil {
 		return ""
 	}
-	v, ok := value.(float64)
+	v, ok := exact(value)
 	if !ok {
 		return fmt.Sprintf("%s is %s, which is not a number", rule.Name, show(value))
 	}
 	switch {
-	case rule.Min != nil && v < *rule.Min:
-		return fmt.Sprintf("%s is %s, below the minimum of %s", rule.Name, show(v), show(*rule.Min))
-	case rule.Max != nil && v > *rule.Max:
-		return fmt.Sprintf("%s is %s, above the maximum of %s", rule.Name, show(v), show(*rule.Max))
+	case rule.Min != nil && compareTo(v, rule.Min) < 0:
+		return fmt.Sprintf("%s is %s, below the minimum of %s", rule.Name, show(value), *rule.Min)
+	case rule.Max != nil && compareTo(v, rule.Max) > 0:
+		return fmt.Sprintf("%s is %s, above the maximum of %s", rule.Name, show(value), *rule.Max)
 	}
-	was, ok := baseline.(float64)
+	was, ok := exact(baseline)
 	if !hasBaseline || !ok {
 		return ""
 	}
+	drop, rise := new(big.Rat).Sub(was, v), new(big.Rat).Sub(v, was)
 	switch {
-	case rule.MaxDrop != nil && was-v > *rule.MaxDrop:
-		return fmt.Sprintf("%s dropped from %s to %s, by more than %s", rule.Name, show(was), show(v), show(*rule.MaxDrop))
-	case rule.MaxRise != nil && v-was > *rule.MaxRise:
-		return fmt.Sprintf("%s rose from %s to %s, by more than %s", rule.Name, show(was), show(v), show(*rule.MaxRise))
+	case rule.MaxDrop != nil && compareTo(drop, rule.MaxDrop) > 0:
+		return fmt.Sprintf("%s dropped from %s to %s, by more than %s", rule.Name, show(baseline), show(value), *rule.MaxDrop)
+	case rule.MaxRise != nil && compareTo(rise, rule.MaxRise) > 0:
+		return fmt.Sprintf("%s rose from %s to %s, by more than %s", rule.Name, show(baseline), show(value), *rule.MaxRise)
 	}
 	return ""
 }
 
-func show(v any) string {
-	switch v := v.(type) {
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case string:
-		return strconv.Quote(v)
-	default:
-		return fmt.Sprint(v)
+// exact is the value of a metric that is a number.
+func exact(value any) (*big.Rat, bool) {
+	n, ok := value.(json.Number)
+	if !ok {
+		return nil, false
 	}
+	return pipeline.Rat(n)
+}
+
+// compareTo compares a number with a bound, which the pipeline has read.
+func compareTo(v *big.Rat, bound *json.Number) int {
+	if b, ok := pipeline.Rat(*bound); ok {
+		return v.Cmp(b)
+	}
+	return 0
+}
+
+// sameMetric reports whether two values of a metric are equal.
+func sameMetric(a, b any) bool {
+	x, isNumber := exact(a)
+	y, both := exact(b)
+	if isNumber && both {
+		return x.Cmp(y) == 0
+	}
+	return a == b
+}
+
+func show(v any) string {
+	if v, ok := v.(string); ok {
+		return strconv.Quote(v)
+	}
+	return fmt.Sprint(v)
 }

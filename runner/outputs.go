@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
-	"strconv"
 	"strings"
 
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
 )
 
 // maxOutputs bounds the file that a workstream writes its outputs into.
@@ -144,7 +143,7 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// metricValue reads a metric: a finite decimal number, true or false, or else text.
+// metricValue reads a metric: a decimal number, true or false, or else text.
 func metricValue(s string) any {
 	s = strings.TrimSpace(s)
 	switch s {
@@ -153,11 +152,8 @@ func metricValue(s string) any {
 	case "false":
 		return false
 	}
-	if strings.ContainsAny(s, "xXpP_") {
-		return s
-	}
-	if f, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
-		return f
+	if n, ok := pipeline.ParseNumber(s); ok {
+		return n
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,7 @@ func TestParseOutputs(t *testing.T) {
 		{"carriage returns", "a=1\r\nb=2\r\n", outputs{values: map[string]string{"a": "1", "b": "2"}}, ""},
 		{"block", "notes<<EOF\none\ntwo=2\nEOF\na=1\n", outputs{values: map[string]string{"notes": "one\ntwo=2", "a": "1"}}, ""},
 		{"metrics", "metric.coverage=81.5\nmetric.clean=true\nmetric.tool=go\nmetric.hex=0x10\nmetric.nan=NaN\n", outputs{
-			metrics: map[string]any{"coverage": 81.5, "clean": true, "tool": "go", "hex": "0x10", "nan": "NaN"},
+			metrics: map[string]any{"coverage": json.Number("81.5"), "clean": true, "tool": "go", "hex": "0x10", "nan": "NaN"},
 		}, ""},
 		{"result", "summary=done\nlocation=out/report.html\n", outputs{summary: "done", location: "out/report.html"}, ""},
 		{"bytes", "a=\xff\nsummary=\xfe\nlocation=\xfd\n", outputs{values: map[string]string{"a": "\xff"}, summary: "\xfe", location: "\xfd"}, ""},

@@ -266,11 +266,8 @@ func recorded(list []checkpoint.Artifact) []string {
 
 // value prints what a metric was.
 func value(v any) string {
-	switch v := v.(type) {
-	case nil:
+	if v == nil {
 		return ""
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return fmt.Sprint(v)
 }
