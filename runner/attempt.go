@@ -44,20 +44,12 @@ func (l *loop) attemptNext(n *node) {
 		}
 	}
 	var partial []checkpoint.Artifact
-	mine := func(string, string) bool { return true }
-	if n.step.Decision == Run && n.attempt > 1 {
+	if n.step.Decision == Run && n.attempt > 1 && !n.looked { // an attempt starts from what the last one of the run left
 		partial = l.sv.overwritten(l.x.State(), n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
-		mine = l.takesBack
-		if n.looked { // what was done since is the workstream's own
-			mine = func(path, digest string) bool {
-				left, ok := n.left[path]
-				return !ok || left != digest
-			}
-		}
 	}
 	id := restoreID(l.x.State(), n.ws.Name)
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		back, left, err := takeBackPartial(within, l.sv.files, id, partial, mine)
+		back, err := takeBackPartial(within, l.sv.files, id, partial, l.takesBack)
 		r := performed{failure: &checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error"}}
 		if err == nil {
 			r = l.perform(within, n.ws, task)
@@ -65,9 +57,7 @@ func (l *loop) attemptNext(n *node) {
 			r.failure.Message = checkpoint.Text(l.o.Mask(err.Error()))
 		}
 		return func() {
-			if err == nil && !n.looked {
-				n.looked, n.left = true, left
-			}
+			n.looked = n.looked || err == nil
 			l.add(nil, l.takenBack(n.ws.Name, back)...)
 			l.attempted(n, r)
 		}

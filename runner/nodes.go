@@ -29,8 +29,7 @@ type node struct {
 	pauses backoff.BackOff // between its attempts
 	timer  *time.Timer     // while it waits for its next attempt
 	last   *checkpoint.Failure
-	looked bool              // for partial work, which its first attempt in a run takes back
-	left   map[string]string // digests of what that left as somebody's edit, by path, which no attempt takes back as it is
+	looked bool // for partial work, which its first attempt in a run takes back
 
 	ended bool
 	ok    bool // settled: its dependents may start
@@ -74,7 +73,7 @@ func (n *node) forget() {
 	if !n.skipped() {
 		n.step = nil
 	}
-	n.digest, n.pauses, n.last, n.left = checkpoint.Digest{}, nil, nil, nil
+	n.digest, n.pauses, n.last = checkpoint.Digest{}, nil, nil
 }
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == Skipped }

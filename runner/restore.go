@@ -146,37 +146,34 @@ func matchesAny(patterns []string, path string) bool {
 
 // takeBackPartial restores those of the artifacts that are partial work and
 // whose bytes are kept, and returns them. What is not as recorded for another
-// reason is somebody's edit, and stays; it returns the digests of that, by path. The id is
-// that of putBack.
-func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, left map[string]string, err error) {
-	left = make(map[string]string)
+// reason is somebody's edit, and stays. The id is that of putBack.
+func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, err error) {
 	for _, a := range all {
 		now, err := describe(ctx, w, string(a.Path))
 		if err != nil && !workspace.IsAbsent(err) {
-			return nil, nil, fmt.Errorf("look at partial work: %w", err)
+			return nil, fmt.Errorf("look at partial work: %w", err)
 		}
 		if err == nil && now.Digest == a.Digest {
 			continue
 		}
 		if !mine(string(a.Path), now.Digest) {
-			left[string(a.Path)] = now.Digest
 			continue
 		}
 		kept, err := w.Kept(a.Digest)
 		if err != nil {
-			return nil, nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
+			return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
 		}
 		if kept {
 			changed = append(changed, a)
 		}
 	}
 	if len(changed) == 0 {
-		return nil, left, nil
+		return nil, nil
 	}
 	if err := putBack(ctx, w, id, changed, mine); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return changed, left, nil
+	return changed, nil
 }
 
 // takenBack says whose artifacts were restored before a workstream ran again.
