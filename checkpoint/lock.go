@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"prdrunner/checkpoint/store"
@@ -209,8 +211,15 @@ func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 	return l, nil
 }
 
+// IsOfSession reports whether a path is that of a file of a PRD's current session.
+func (s *Store) IsOfSession(prd, path string) bool {
+	dir := s.prdDir(prd)
+	in, below := strings.CutPrefix(path, dir+string(filepath.Separator))
+	return path == s.documentPath(prd) || below && !strings.HasPrefix(in, historyDir+string(filepath.Separator))
+}
+
 // SetAside moves all that belongs to a PRD under failed/ without reading it:
-// the remedy for what is damaged. It returns where it lies now.
+// the remedy for what is damaged or a newer version wrote. It returns where it lies now.
 func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	if err := s.checkID(prd); err != nil {
 		return "", err

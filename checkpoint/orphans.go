@@ -36,6 +36,9 @@ func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
 	}
 	f := newFold()
 	_, damage := s.replay(prd, f.apply)
+	if f.state != nil && f.state.Session == "" { // a newer version began it
+		f.state = nil
+	}
 	_, err = s.endOrphans(ctx, f.state, note != nil || damage != nil)
 	return err
 }

@@ -39,14 +39,18 @@ it stops after that.`,
 func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 	store, snap, err := loadSession(env, o.prd)
 	var damaged *checkpoint.DamagedError
-	if err != nil && !errors.As(err, &damaged) {
+	var newer *checkpoint.VersionError
+	if err != nil && !errors.As(err, &damaged) && !errors.As(err, &newer) {
 		return err
 	}
 	if untrusted, err := store.Untrusted(ctx, o.prd); err != nil || untrusted != nil {
 		return errors.Join(err, abandonUntrusted(ctx, env, store, o))
 	}
-	if damaged != nil {
+	switch {
+	case damaged != nil:
 		return abandonDamaged(ctx, env, store, o, damaged)
+	case newer != nil:
+		return abandonNewer(ctx, env, store, o, newer)
 	}
 	switch {
 	case snap.Owner != nil:
@@ -61,6 +65,9 @@ func runAbandon(ctx context.Context, env *environment, o abandonOptions) error {
 		return err
 	}
 	at, err := abandonSession(ctx, env, store, o.prd, o.message)
+	if errors.As(err, &newer) && store.IsOfSession(o.prd, newer.Path) {
+		return setNewerAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
+	}
 	if err != nil {
 		return err
 	}
@@ -93,6 +100,31 @@ func abandonDamaged(ctx context.Context, env *environment, store *checkpoint.Sto
 		return err
 	}
 	fmt.Fprintf(env.stdout, "Set %s aside under %s\n", o.prd, env.display(at))
+	return nil
+}
+
+// abandonNewer sets aside what a newer version wrote, unread.
+func abandonNewer(ctx context.Context, env *environment, store *checkpoint.Store, o abandonOptions, newer *checkpoint.VersionError) error {
+	question := fmt.Sprintf("A newer version wrote %s. Set everything of %s aside?", env.display(newer.Path), o.prd)
+	if err := confirm(ctx, env.terminal(), o.yes, question); err != nil {
+		return err
+	}
+	return setNewerAside(ctx, env, store, o.prd, "abandon", checkpoint.Text(o.message))
+}
+
+// setNewerAside moves a session that a newer version wrote under failed/, as it is, and
+// says so.
+func setNewerAside(ctx context.Context, env *environment, store *checkpoint.Store, prd, what string, reason checkpoint.Text) error {
+	var at string
+	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: prd, Reason: reason}
+	err := store.Audited(&record, func() (err error) {
+		at, err = store.SetAside(ctx, prd)
+		return err
+	})
+	if err != nil {
+		return lockHint(prd, err)
+	}
+	fmt.Fprintf(env.stderr, "A newer version wrote the session of %s. Set it aside under %s, as it is\n", prd, env.display(at))
 	return nil
 }
 

@@ -192,6 +192,22 @@ func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 		return err
 	}
 	defer on.close()
+	err = buildOn(ctx, env, cfg, on, o)
+	var newer *checkpoint.VersionError
+	if !errors.As(err, &newer) || !on.store.IsOfSession(on.pipeline.ID, newer.Path) {
+		return err
+	}
+	if !o.fresh {
+		return withHint(err, fmt.Sprintf("`runner build %s --fresh` sets it aside as it is, and starts over", on.pipeline.ID))
+	}
+	if err := setNewerAside(ctx, env, on.store, on.pipeline.ID, "build --fresh", ""); err != nil {
+		return err
+	}
+	return buildOn(ctx, env, cfg, on, o)
+}
+
+// buildOn builds a pipeline that is set up.
+func buildOn(ctx context.Context, env *environment, cfg *config, on *setup, o buildOptions) error {
 	p := on.pipeline
 	saved, err := readPlan(env, o.plan, p.ID)
 	if err != nil {

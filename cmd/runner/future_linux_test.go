@@ -32,10 +32,10 @@ type futureFile struct {
 	commands []string // PRD stands for the id, ID for that of the checkpoint
 }
 
-// changing are commands that change a session.
+// changing are commands that change a session; build --fresh and abandon set it aside.
 var changing = []string{
-	"build PRD --fresh", "checkpoint create PRD", "checkpoint archive PRD",
-	"checkpoint rollback PRD 0 --yes", "checkpoint rebuild PRD", "checkpoint validate PRD --mark", "abandon PRD --yes",
+	"checkpoint create PRD", "checkpoint archive PRD",
+	"checkpoint rollback PRD 0 --yes", "checkpoint rebuild PRD", "checkpoint validate PRD --mark",
 }
 
 // futureFiles are all formats that carry a version, but for those that may be
@@ -111,7 +111,7 @@ func TestWhatAFutureVersionWroteIsRefusedUntouched(t *testing.T) {
 				}
 				before := filesIn(t, dir)
 				for _, line := range file.commands {
-					if ended == "complete" && (line == "build PRD --resume" || line == "abandon PRD --yes") {
+					if ended == "complete" && line == "build PRD --resume" {
 						continue // there is nothing to go on with or to give up, whatever is beside it
 					}
 					f.refused(strings.NewReplacer("PRD", prd, "ID", f.id).Replace(line))
