@@ -77,6 +77,7 @@ type Git struct {
 	gitDir    string // of this work tree
 	commonDir string // of all work trees of the repository
 	format    string // of object names: sha1 or sha256
+	exact     bool   // names that differ only in case are different files, whatever core.ignoreCase says
 	fs        store.FS
 }
 
@@ -117,10 +118,29 @@ func OpenGit(ctx context.Context, c Commander, dir string) (*Git, error) {
 			*field = strings.TrimSuffix(parts[i], "\n")
 		}
 	}
+	g.exact = distinguishesCase(dir)
 	if g.format != "sha1" && g.format != "sha256" {
 		return nil, fmt.Errorf("look for the git work tree of %s: unknown object format %q", dir, g.format)
 	}
 	return g, nil
+}
+
+// distinguishesCase reports whether names that differ only in case are different files where a
+// directory's repository is. core.ignoreCase may say otherwise, as after a clone was copied from
+// another machine: then git would show only one of two such files.
+func distinguishesCase(dir string) bool {
+	for repository, err := range repositoriesOf(dir) {
+		if err != nil {
+			return false
+		}
+		is, err := os.Lstat(repository)
+		if err != nil {
+			continue
+		}
+		also, err := os.Lstat(filepath.Join(filepath.Dir(repository), strings.ToUpper(filepath.Base(repository))))
+		return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(is, also)
+	}
+	return false
 }
 
 // isBelowGit reports whether a directory, or one above it, has something called
@@ -190,6 +210,9 @@ func foreign() []string {
 // fsmonitor is not asked: it would be started, and it may be wrong.
 func (g *Git) command(args ...string) Command {
 	quiet := []string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
+	if g.exact {
+		quiet = append(quiet, "-c", "core.ignoreCase=false")
+	}
 	return Command{
 		Args:  append(quiet, args...),
 		Dir:   g.dir,

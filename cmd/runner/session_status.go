@@ -47,7 +47,7 @@ type sessionStatus struct {
 	// Import and Rollback were begun and not finished.
 	Import      *checkpoint.PendingImport   `json:"import,omitempty"`
 	Rollback    *checkpoint.RollbackStarted `json:"rollback,omitempty"`
-	Finishes    *finishPreview              `json:"finishes,omitempty"` // what the next command that changes the session does about it
+	Finishes    *finishPreview              `json:"finishes,omitempty"`   // what the next command that changes the session does about it
 	TakenBack   []checkpoint.TakenBack      `json:"taken_back,omitempty"` // by rollbacks of other PRDs
 	TornBytes   int                         `json:"torn_bytes,omitempty"`
 	RescuePath  checkpoint.Text             `json:"rescue_path,omitempty"`
