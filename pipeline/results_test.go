@@ -147,7 +147,7 @@ func TestConditions(t *testing.T) {
 	if got := p.Phases[1].WhenMetrics(); !slices.Equal(got, []string{"coverage"}) || len(p.Workstream("all").WhenMetrics()) > 0 {
 		t.Error("metrics", got)
 	}
-	r.Metrics["coverage"] = 79.0
+	r.Metrics["coverage"] = json.Number("79")
 	if ok, diags := p.Phases[1].Enabled(r); ok || diags.HasErrors() {
 		t.Error("coverage is too low", diags)
 	}
