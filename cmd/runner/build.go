@@ -151,7 +151,7 @@ func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.From, "from", "", "run `PHASE` and everything after it again")
 	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM`, again where it is done, and what it needs of the rest; goes on with the session, if there is one; may be repeated")
-	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM` and its dependents again; may be repeated")
+	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM`, or one instance of it ('ws[\"key\"]'), and its dependents again; may be repeated")
 }
 
 // addRunFlags adds the flags that stand for keys of the configuration, which
@@ -460,6 +460,9 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	case errors.As(err, &selection) && selection.Uncertain:
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %s %s --done` or `--rerun`", prd, text.ShellWord(selection.Name)))
 	case errors.As(err, &selection):
+		if near := nearest(selection.Name, selection.Known); near != "" { // a shell has taken quotes away, for one
+			return withHint(&usageError{err: err}, fmt.Sprintf("did you mean %s %s?", selection.Option, text.ShellWord(near)))
+		}
 		return &usageError{err: err}
 	case isA[*runner.ImportError](err):
 		return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json, or `runner %s` starts without it", prd, command(" --fresh")))
