@@ -20,7 +20,7 @@ func systemHint(env *environment, err error) string {
 	var derived *checkpoint.DerivedError
 	switch {
 	case errors.Is(err, checkpoint.ErrLockLost):
-		return "`runner status` shows what is at work now; what was reported as done is on record, and the next build goes on from there"
+		return "`runner status` shows what is at work now, and which sessions are on record: the next build goes on from there, and begins anew where the state was removed"
 	case errors.Is(err, checkpoint.ErrJournalChanged):
 		return "find out what did that; `runner status` says what is left of the session, and which command mends it"
 	case errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong):

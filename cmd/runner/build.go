@@ -404,8 +404,21 @@ func (a advised) End(e runner.Ending) {
 		s := newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{State: st})
 		s.given = a.build.given
 		e.Next = checkpoint.Texts(s.next(a.build.env))
+		if a.isRemoved(e, st.PRD) {
+			e.Next = []checkpoint.Text{checkpoint.Text(a.build.env.command("build " + st.PRD))}
+		}
 	}
 	a.View.End(e)
+}
+
+// isRemoved reports whether a run was stopped since its state was removed: nothing can be
+// resumed then.
+func (a advised) isRemoved(e runner.Ending, prd string) bool {
+	if e.Status != checkpoint.StatusInProgress {
+		return false
+	}
+	_, err := a.build.store.Load(prd)
+	return errors.Is(err, checkpoint.ErrNoSession)
 }
 
 func (b *build) view() view.View {
