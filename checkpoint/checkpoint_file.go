@@ -108,6 +108,9 @@ func decodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 	if err := f.State.check(); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
+	if f.FormatVersion != FormatVersion { // earlier versions said less of it
+		f.Recovery = recovery(f.State, &CheckpointRef{})
+	}
 	return &f, nil
 }
 

@@ -153,6 +153,9 @@ func (k *kept) readable(t *testing.T, s *Store) {
 	for _, ref := range refs {
 		f, err := s.ReadCheckpoint(k.prd, ref.ID)
 		must(t, err)
+		if !f.Recovery.PrerequisitesMet && len(f.Recovery.Warnings) == 0 {
+			t.Errorf("checkpoint %s does not say what is missing: %+v", ref.ID, f.Recovery)
+		}
 		if f.ID != ref.ID || f.State.Seq != ref.Seq {
 			t.Errorf("checkpoint %s is %s of commit %d", ref.ID, f.ID, f.State.Seq)
 		}
