@@ -20,7 +20,8 @@ import (
 // SIGTERM, Options.RecoverGrace, SIGKILL. It returns a description of each when
 // all are gone. They are known by RUNNER_SESSION, or by their output, if it still
 // goes into the directory of the session's logs ("": not by that). Who cleared
-// the environment and writes elsewhere is not found.
+// the environment and writes elsewhere is not found. What another user's process, which
+// can't be looked at, still has as its output is an *UnseenError.
 func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.Leftover, error) {
 	if session == "" {
 		return nil, errors.New("end the processes of a session: the session has no id")
@@ -36,7 +37,7 @@ func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.
 		}
 		switch {
 		case err == nil && quiet == 2:
-			return r.found, nil
+			return r.found, unseen(logs)
 		case err == nil && alive > 0 && time.Since(r.killAt) > killWait:
 			err = fmt.Errorf("%w: %d left", ErrUnkillable, alive)
 		case err == nil:
