@@ -40,7 +40,10 @@ type Pipeline struct {
 	Digest   string   // "sha256:…" of the file's bytes
 	Range    hcl.Range
 
-	byName map[string]*Workstream
+	byName    map[string]*Workstream
+	variables map[string]*variable
+	inputs    Inputs // that it was evaluated with
+	source    []byte
 }
 
 // Workstream returns the instance with the given name, or nil.

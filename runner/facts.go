@@ -36,6 +36,8 @@ type Facts struct {
 	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
 
 	under      map[string]fileSet             // files under the artifact patterns of a workstream, by its name, where others rely on some
+	earlier    []byte                         // the file of the pipeline as it was in the last run; nil where it is the same, or not known
+	mask       func(string) string            // of what is shown
 	seq        uint64                         // of the state when they are gathered
 	stopped    partialWork                    // what workstreams that were stopped left
 	linksOut   []string                       // links that declared patterns meet and that lead out of the workspace, with where they lead
@@ -344,6 +346,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := compared.Wait(); err != nil {
 		return err
 	}
+	f.mask, f.earlier = s.mask, s.earlierSource(ctx, st)
 	err = s.allGates(ctx, f, st)
 	f.linksOut = nil
 	for _, link := range s.links.leadingOut(make(map[string]bool)) {

@@ -99,6 +99,10 @@ type Change struct {
 	Name      checkpoint.Text `json:"name,omitempty"` // of the file, variable or workstream
 	Old       string          `json:"old,omitempty"`
 	New       string          `json:"new,omitempty"`
+	// OldText and NewText are what was and is there, quoted, as far as that is known
+	// and may be shown.
+	OldText checkpoint.Text `json:"old_text,omitempty"`
+	NewText checkpoint.Text `json:"new_text,omitempty"`
 }
 
 // Stale is a change outside the steps that puts the whole session in doubt.

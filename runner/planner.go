@@ -29,10 +29,12 @@ type planner struct {
 	own    *ownership
 	runSeq uint64 // of the commit that began the run under way; 0: none is
 
-	steps   map[string]Step   // decided workstreams, by name
-	began   *checkpoint.State // while everything is decided: what st was before it became what the run will make of it
-	stuck   bool              // whether something of a plan can't complete
-	running []string          // those of a plan that run, in the order in which they were decided
+	steps map[string]Step   // decided workstreams, by name
+	began *checkpoint.State // while everything is decided: what st was before it became what the run will make of it
+	// versions are earlier ones of the pipeline, by the variables that have their defaults.
+	versions map[string]*pipeline.Pipeline
+	stuck    bool     // whether something of a plan can't complete
+	running  []string // those of a plan that run, in the order in which they were decided
 }
 
 func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *chosen) *planner {
@@ -244,6 +246,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 		plan.Moved = append(plan.Moved, Moved{Path: checkpoint.Text(c.Path), Kind: c.Kind})
 	}
 	plan.Facts = plan.digest(pl.facts)
+	pl.explain(plan)
 	return plan
 }
 

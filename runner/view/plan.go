@@ -92,6 +92,7 @@ func found(c runner.Conflict) string {
 func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
 	// Colour would count as width: the decision is the word itself.
 	tw := tabwriter.NewWriter(&p.Buffer, 0, 0, 2, ' ', 0)
+	said := alike{}
 	for _, s := range steps {
 		name := Named(s.Name, s.Title)
 		if s.Kind == runner.GateStep {
@@ -103,6 +104,9 @@ func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
 		}
 		if s.Refused != "" {
 			reason += "; a build " + refuses(choice)
+		}
+		if first := said.as(s); first != "" {
+			reason, s.Changes = reason+", as of "+first, nil
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%s\n", s.Decision, OneLine(name), OneLine(reason))
 		for _, c := range s.Changes {

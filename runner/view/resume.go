@@ -71,13 +71,23 @@ func writeList(p *page, title string, lines []string, mark string) {
 // reasons lists the steps that are done once more although they were done, or
 // that a person must decide, each with its reason.
 func reasons(plan *runner.Plan) []string {
-	var lines []string
+	said, more := alike{}, map[string]int{}
+	var steps []runner.Step
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
-			if again(s) {
-				lines = append(lines, s.Name+" ("+string(s.Decision)+"): "+because(s))
+			if !again(s) {
+				continue
 			}
+			if first := said.as(s); first != "" {
+				more[first]++
+				continue
+			}
+			steps = append(steps, s)
 		}
+	}
+	lines := make([]string, len(steps))
+	for i, s := range steps {
+		lines[i] = andMore(s.Name, more[s.Name]) + " (" + string(s.Decision) + "): " + because(s)
 	}
 	return lines
 }
@@ -122,6 +132,16 @@ func Difference(c runner.Change) string {
 		s += " " + string(c.Name)
 	}
 	switch {
+	case c.OldText != "" && c.NewText != "":
+		return s + ": " + short(c.OldText) + " → " + short(c.NewText)
+	case c.NewText != "" && c.Component == "definition":
+		return s + " is new: " + short(c.NewText)
+	case c.OldText != "" && c.Component == "definition":
+		return s + " is gone: " + short(c.OldText)
+	case c.NewText != "":
+		return s + ": " + ShortDigest(c.Old) + " → " + short(c.NewText)
+	case c.Component == "definition" && c.Name != "":
+		return s + " changed" // what must not be shown
 	case c.Old == "" && c.New == "":
 		return s
 	case c.Old == "":
@@ -130,4 +150,16 @@ func Difference(c runner.Change) string {
 		return s + " is gone (was " + ShortDigest(c.Old) + ")"
 	}
 	return s + " " + ShortDigest(c.Old) + " → " + ShortDigest(c.New)
+}
+
+// longestText is how much of a text is shown of what changed.
+const longestText = 80
+
+// short is a text in one line that is not too long.
+func short(text checkpoint.Text) string {
+	runes := []rune(OneLine(string(text)))
+	if len(runes) <= longestText {
+		return string(runes)
+	}
+	return string(runes[:longestText]) + "…"
 }

@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Difference is one thing in which two definitions differ. A text is "" where there
+// is none on that side, or where it must not be shown.
+type Difference struct {
+	Name     string // command[2], env.NAME, script line 3 …
+	Old, New string
+}
+
+// part is one thing that a definition consists of, under a name by which it is
+// compared with that of another version of the file.
+type part struct{ name, text string }
+
+// DifferencesFrom lists in what the definition of a workstream differs from that of an
+// earlier version of the file, both evaluated with the same results. It never
+// holds a sensitive value.
+func (w *Workstream) DifferencesFrom(earlier *Workstream, r Results) []Difference {
+	return differences(earlier.parts(r), w.parts(r))
+}
+
+// DifferencesFrom is that of a gate.
+func (g *Gate) DifferencesFrom(earlier *Gate, r Results) []Difference {
+	return differences(earlier.parts(r), g.parts(r))
+}
+
+func (w *Workstream) parts(r Results) []part {
+	parts := w.def.process.parts(w.frame(&r))
+	parts = append(parts, indexed("inputs", sorted(w.Inputs))...)
+	parts = append(parts, indexed("artifacts", sorted(w.Artifacts))...)
+	return append(parts, part{"effect", string(w.Effect)})
+}
+
+func (g *Gate) parts(r Results) []part {
+	parts := append([]part{{"kind", string(g.Kind)}}, indexed("inputs", sorted(g.Inputs))...)
+	switch g.Kind {
+	case GateCommand:
+		parts = append(parts, g.def.process.parts(g.frame(&r))...)
+	case GateCondition:
+		parts = append(parts, part{"condition", string(g.def.block.condition.source)})
+	case GateMetric:
+		parts = append(parts, g.Metric.parts()...)
+	case GateApproval:
+		parts = append(parts, part{"message", g.Approval.Message})
+		parts = append(parts, indexed("approvers", sorted(g.Approval.Approvers))...)
+	}
+	return parts
+}
+
+func (m *MetricRule) parts() []part {
+	parts := []part{{"metric", m.Name}}
+	for _, bound := range []struct {
+		name  string
+		value any
+		given bool
+	}{
+		{"min", m.Min, m.Min != nil}, {"max", m.Max, m.Max != nil}, {"max_drop", m.MaxDrop, m.MaxDrop != nil},
+		{"max_rise", m.MaxRise, m.MaxRise != nil}, {"equals", m.Equals, m.Equals != nil},
+	} {
+		if number, ok := bound.value.(*float64); ok && bound.given {
+			bound.value = *number
+		}
+		if bound.given {
+			parts = append(parts, part{bound.name, fmt.Sprint(bound.value)})
+		}
+	}
+	return parts
+}
+
+// parts are what the digest of a process is made from. Of an argument whose value
+// must not be shown that is its name alone.
+func (p *processDef) parts(fr frame) []part {
+	ev, diags := p.evaluate(fr)
+	if diags.HasErrors() {
+		return nil
+	}
+	var parts []part
+	add := func(a *argument, shown ...part) {
+		switch {
+		case a == nil && len(shown) == 0:
+		case a != nil && slices.Contains(ev.opaque, a):
+			parts = append(parts, part{a.name, hiddenText + a.tokenSum()})
+		default:
+			parts = append(parts, shown...)
+		}
+	}
+	add(p.command, indexed("command", ev.command)...)
+	if p.script != nil {
+		var lines []part
+		for i, line := range strings.Split(ev.script, "\n") {
+			lines = append(lines, part{fmt.Sprintf("script line %d", i+1), line})
+		}
+		add(p.script, lines...)
+		add(p.shell, indexed("shell", ev.shell)...)
+	}
+	add(p.dir, part{"dir", ev.dir})
+	var env []part
+	for _, name := range slices.Sorted(maps.Keys(ev.env)) {
+		env = append(env, part{"env." + name, ev.env[name]})
+	}
+	add(p.env, env...)
+	return parts
+}
+
+// hiddenText begins the text of a part that is compared, and not shown.
+const hiddenText = "\x00"
+
+func indexed(name string, list []string) []part {
+	parts := make([]part, len(list))
+	for i, text := range list {
+		parts[i] = part{fmt.Sprintf("%s[%d]", name, i), text}
+	}
+	return parts
+}
+
+// differences are the parts that are not the same, in the order in which they are now,
+// then those that are gone.
+func differences(was, is []part) []Difference {
+	old := make(map[string]string, len(was))
+	for _, p := range was {
+		old[p.name] = p.text
+	}
+	var found []Difference
+	for _, p := range is {
+		before, had := old[p.name]
+		if delete(old, p.name); !had || before != p.text {
+			found = append(found, Difference{Name: p.name, Old: shownPart(before, had), New: shownPart(p.text, true)})
+		}
+	}
+	for _, p := range was {
+		if text, gone := old[p.name]; gone {
+			found = append(found, Difference{Name: p.name, Old: shownPart(text, true)})
+		}
+	}
+	return found
+}
+
+// shownPart is a text as people are shown it: quoted.
+func shownPart(text string, there bool) string {
+	if !there || strings.HasPrefix(text, hiddenText) {
+		return ""
+	}
+	return strconv.Quote(text)
+}
+
+// ValueOf is the value of a variable as JSON, "" of one that is sensitive or not
+// there, with its digest.
+func (p *Pipeline) ValueOf(name string) (text, sum string) {
+	v := p.variables[name]
+	if v == nil || v.sensitive || !v.value.IsWhollyKnown() {
+		return "", ""
+	}
+	data, err := ctyjson.Marshal(v.value, v.value.Type())
+	if err != nil {
+		return "", ""
+	}
+	return string(data), v.sum
+}
+
+// Earlier is an earlier version of the file (nil: this one), evaluated with the same
+// values, but with the defaults of some variables, so that it can be said what has
+// changed since. It is nil where that can't be evaluated, and where it would show the
+// value of a variable that is sensitive now. Nothing is run from it.
+func (p *Pipeline) Earlier(source []byte, byDefault []string) *Pipeline {
+	if source == nil {
+		source = p.source
+	}
+	file, diags := Parse(source, p.Source)
+	if diags.HasErrors() {
+		return nil
+	}
+	in := p.inputs
+	in.Variables, in.Matches, in.Open = make(map[string]Input, len(file.variables)), nil, true
+	for _, v := range file.variables {
+		if input, given := p.inputs.Variables[v.name]; given && !slices.Contains(byDefault, v.name) {
+			in.Variables[v.name] = input
+		}
+	}
+	earlier, diags := file.Pipeline(in)
+	if diags.HasErrors() {
+		return nil
+	}
+	for name, v := range earlier.variables {
+		if now := p.variables[name]; now != nil && now.sensitive && !v.sensitive {
+			return nil
+		}
+	}
+	return earlier
+}
