@@ -82,6 +82,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		if s.RunningAt == nil || e.Aside { // somebody edited what is in it
 			s.LastStep.Later = true
 		}
+		s.Captures.add(seq, e)
 		if s.RunningAt != nil && !e.Aside {
 			s.RunCapture = s.Capture
 		}

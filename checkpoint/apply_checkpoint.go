@@ -45,9 +45,12 @@ func (s *State) mark(id string, change func(*CheckpointRef)) error {
 }
 
 func (s *State) addCheckpoint(seq uint64, at time.Time, e CheckpointCreated) {
+	if e.AsCaptured {
+		s.Captures.AsOf, s.Captures.Behind = seq, 0
+	}
 	ref := &CheckpointRef{
 		ID: e.ID, Seq: seq, Trigger: e.Trigger, Phase: e.Phase, Step: e.Step, StepName: e.StepName, StepSeq: s.LastStep.Seq, Later: s.LastStep.Later, CanResume: s.canResume(), Uncaptured: e.Uncaptured, Reason: e.Reason,
-		CreatedAt: at, Created: e.Created, Modified: e.Modified, Git: e.Git, Capture: s.Capture, Valid: true,
+		CreatedAt: at, Created: e.Created, Modified: e.Modified, Git: e.Git, Capture: s.Capture, Behind: s.Captures.Behind, Valid: true,
 	}
 	s.Checkpoints = append(s.Checkpoints, ref)
 	s.indexed().checkpoints[e.ID] = ref

@@ -23,6 +23,12 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	}
 	w.RetryAt = nil
 	s.passStep(e)
+	had := w.recordedSeq()
+	defer func() {
+		if w.recordedSeq() > had {
+			s.Captures.Behind++
+		}
+	}()
 	switch e := e.(type) {
 	case WorkstreamStarted:
 		s.resetWorkstream(w, "", "runs again")

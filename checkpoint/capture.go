@@ -19,16 +19,56 @@ func (x *Session) Capture(ctx context.Context, w *workspace.Workspace, patterns 
 	return x.capture(ctx, w, patterns, captureHow{})
 }
 
+// CaptureFor is Capture for a checkpoint that is made next. A commit on the branch
+// names it in its message.
+func (x *Session) CaptureFor(ctx context.Context, w *workspace.Workspace, patterns []string, t Trigger) (workspace.Captured, error) {
+	return x.capture(ctx, w, patterns, captureHow{trigger: t})
+}
+
 // CaptureFound is Capture at the beginning of a resumed run. What was edited since the
 // last run is in it, so that the files are not compared with it later.
 func (x *Session) CaptureFound(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
-	return x.capture(ctx, w, patterns, captureHow{found: true})
+	return x.capture(ctx, w, patterns, captureHow{found: true, trigger: TriggerStart})
 }
 
 // captureHow says how a capture differs from that of a run.
 type captureHow struct {
-	anew  bool // what is as it was is captured again
-	found bool // the files are as a resumed run found them
+	anew    bool    // what is as it was is captured again
+	found   bool    // the files are as a resumed run found them
+	trigger Trigger // of the checkpoint that it is made for, "" where none may follow
+}
+
+// add takes in a capture that is on record.
+func (c *Captures) add(seq uint64, e WorkspaceCaptured) {
+	c.AsOf, c.Behind = seq, 0
+	if e.TookMS > 0 {
+		c.Made++
+		c.TookMS += e.TookMS
+	}
+}
+
+// filesAsOf is the last commit as of which the files of a state were captured, 0 where
+// they never were.
+func (s *State) filesAsOf() uint64 {
+	if s.Capture == nil {
+		return 0
+	}
+	return max(s.Captures.AsOf, s.Capture.Seq)
+}
+
+// doneSince returns the workstreams that did the work that is on record of them after
+// a commit, in the order of their steps.
+func (s *State) doneSince(seq uint64) []*Workstream {
+	var done []*Workstream
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			if (w.Status == Completed || w.Status == Succeeded) && w.recordedSeq() > seq {
+				done = append(done, w)
+			}
+		}
+	}
+	slices.SortStableFunc(done, func(a, b *Workstream) int { return cmp.Compare(a.recordedSeq(), b.recordedSeq()) })
+	return done
 }
 
 func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns []string, how captureHow) (workspace.Captured, error) {
@@ -41,7 +81,6 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 	}
 	o := workspace.CaptureOptions{
 		Patterns: patterns,
-		Message:  captureMessage(s),
 		When:     x.store.now(),
 		Needed:   s.isArtifact,
 		LeftOut:  leftOutSince(ctx, w, s),
@@ -56,16 +95,40 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 		}
 		o.Ref = captureRef(s, id, x.next())
 	}
+	announced := ""
+	if w.CommitsToBranch() && how.trigger != "" && x.store.o.Policy.wants(how.trigger) {
+		announced = x.newCheckpointID(how.trigger, x.store.now(), x.next())
+	}
+	o.Message = captureMessage(s, announced)
+	began := x.store.o.Now()
 	c, err := w.Capture(ctx, o)
-	x.uncaptured = err != nil
+	took := x.store.o.Now().Sub(began)
+	x.uncaptured, x.captured, x.announced = err != nil, err == nil, ""
 	if err != nil {
 		return c, err
 	}
 	running, byRun := s.RunningAt != nil, x.runs && !how.found
 	if c.Changed || running && byRun && !s.capturedByRun() {
-		x.Add(WorkspaceCaptured{Capture: c.Capture, Aside: running && !byRun})
+		e := WorkspaceCaptured{Capture: c.Capture, Aside: running && !byRun}
+		if x.runs {
+			e.TookMS = max(1, took.Milliseconds())
+		}
+		x.Add(e)
+	}
+	if c.Changed {
+		x.announced = announced
 	}
 	return c, nil
+}
+
+// leavesFiles reports whether an event says that nothing has happened to the files.
+func leavesFiles(e Event) bool {
+	switch e.(type) {
+	case WorkspaceCaptured, CheckpointCreated, CheckpointsRemoved, CheckpointSkipped, PauseAsked, PhaseCompleted, PhaseSkipped,
+		SessionPaused, SessionFailed, SessionInterrupted, SessionCompleted, HooksDue:
+		return true
+	}
+	return false
 }
 
 // capturedByRun reports whether a run made the last capture. What is as somebody else
@@ -118,10 +181,15 @@ func (c *Capture) Unlimited(patterns []string) bool {
 	return c.Commit != "" || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
 }
 
-// captureMessage is the message of a capture's commit.
-func captureMessage(s *State) string {
+// captureMessage is the message of a capture's commit. It names the checkpoint that
+// the capture is made for, if there is one.
+func captureMessage(s *State, id string) string {
 	step := cmp.Or(s.StepName(), "init")
-	return fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.CurrentStep(), step, s.PRD, s.Session)
+	message := fmt.Sprintf("checkpoint: step-%d - %s\n\nPRD: %s\nSession: %s\n", s.CurrentStep(), step, s.PRD, s.Session)
+	if id != "" {
+		message += "Checkpoint: " + id + "\n"
+	}
+	return message
 }
 
 // Including returns what a capture of some globs takes in: these, and those that

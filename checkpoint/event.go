@@ -436,6 +436,9 @@ type CheckpointCreated struct {
 	// Uncaptured says that the files were to be captured for it, and could not be:
 	// those of the last capture before it come back.
 	Uncaptured bool `json:"uncaptured,omitempty"`
+	// AsCaptured says that the files were captured for it and are as the last capture
+	// has them, although work was recorded since.
+	AsCaptured bool `json:"as_captured,omitempty"`
 }
 
 // CheckpointsRemoved drops checkpoints that retention or a person no longer keeps.

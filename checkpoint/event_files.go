@@ -11,6 +11,8 @@ type WorkspaceCaptured struct {
 	// no files are compared with it: a run has no end on record and did not make the
 	// capture, or a resumed run made it before anything started.
 	Aside bool `json:"aside,omitempty"`
+	// TookMS is how long it took, where a run made it.
+	TookMS int64 `json:"took_ms,omitempty"`
 }
 
 // ArtifactsRestored says that recorded artifacts were put back from objects.
@@ -67,6 +69,9 @@ type RollbackStarted struct {
 	Force  bool          `json:"force,omitempty"` // what can't be restored is left out
 	Reason Text          `json:"reason,omitempty"`
 	By     Actor         `json:"by"`
+	// StateSeq is the commit whose state it takes, where that is earlier than the
+	// checkpoint: its files vouch for no later state.
+	StateSeq uint64 `json:"state_seq,omitempty"`
 }
 
 // RollbackCompleted says that the files are those of the checkpoint. State is

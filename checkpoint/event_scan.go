@@ -73,6 +73,9 @@ func (s *eventScanner) created() CheckpointCreated {
 	if s.field("removes") {
 		s.list(func() { e.Removes = append(e.Removes, s.text()) })
 	}
+	if s.field("as_captured") {
+		e.AsCaptured = s.yes()
+	}
 	return e
 }
 
@@ -238,6 +241,13 @@ func unescaped(raw []byte, escapes int) string {
 }
 
 func (s *eventScanner) int() int { return int(s.number(math.MaxInt)) }
+
+// yes takes a field that is there only where it is true.
+func (s *eventScanner) yes() bool {
+	rest, ok := bytes.CutPrefix(s.rest, []byte("true"))
+	s.rest, s.off = rest, s.off || !ok
+	return ok
+}
 
 // number takes a whole number that is not negative.
 func (s *eventScanner) number(most int64) (value int64) {

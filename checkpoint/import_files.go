@@ -148,7 +148,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 		patterns = append(patterns, escapeGlob(c.Path))
 	}
 	w.Distrust(replaced(changes))
-	captured, err := x.Capture(ctx, w, patterns)
+	captured, err := x.CaptureFor(ctx, w, patterns, TriggerPreRollback)
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, replaced(changes))
 	}

@@ -19,9 +19,6 @@ import (
 // session, and goes when the files are restored.
 const importingName = "importing.json"
 
-// errCommitGone says that a journal begins after a commit, or stands at none.
-var errCommitGone = errors.New("the journal no longer reaches back to it")
-
 // ErrUnfinishedImport says that the files of an imported session were not all
 // restored.
 var ErrUnfinishedImport = errors.New("an import is not finished")
@@ -148,7 +145,11 @@ func (x *Session) finishPending(ctx context.Context, w *workspace.Workspace, p *
 // importedFiles compares the workspace with the files at the commit at which
 // the session was imported. What was overwritten may have been recorded since.
 func (x *Session) importedFiles(ctx context.Context, w *workspace.Workspace, seq uint64) (*ImportFiles, error) {
-	state, err := x.stateAt(seq)
+	state := x.State()
+	var err error
+	if state.Seq != seq {
+		state, err = x.store.stateAfter(x.prd, seq)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -163,33 +164,6 @@ func (x *Session) importedFiles(ctx context.Context, w *workspace.Workspace, seq
 		}
 	}
 	return planImported(ctx, w, state, lost, objectSource(x.store))
-}
-
-// stateAt folds the journal up to a commit.
-func (x *Session) stateAt(seq uint64) (*State, error) {
-	if s := x.State(); s.Seq == seq {
-		return s, nil
-	}
-	paths, err := x.store.journals(x.store.prdDir(x.prd))
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range paths {
-		f := newFold()
-		_, err := replay(x.prd, path, store.OpenLog(x.store.fs, path), func(c Commit) error {
-			if c.Seq > seq {
-				return nil
-			}
-			return f.apply(c)
-		})
-		if err != nil {
-			return nil, err
-		}
-		if f.state != nil && f.state.Seq == seq {
-			return f.state, nil
-		}
-	}
-	return nil, fmt.Errorf("read the state at commit %d: %w", seq, errCommitGone)
 }
 
 // changes are those that restoring makes: a file that looks sensitive is never

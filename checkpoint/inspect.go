@@ -15,6 +15,7 @@ type Inspection struct {
 	// Unstable are files that it does not hold since they kept changing, and
 	// Special is what it does not since it could not be read, or is no file, or too long a one.
 	Unstable, Special []string
+	Earlier           *EarlierState // to which a rollback to it takes the state, nil: to its own
 }
 
 // Inspect looks at a checkpoint and at what it refers to. It takes no lock and
@@ -57,6 +58,13 @@ func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *State, 
 		if l, err := w.Load(ctx, c.Listing); err == nil { // else the check says it
 			found.LeftOut, found.Unstable, found.Special = l.LeftOut, l.Unstable, l.Special
 		}
+	}
+	if w != nil && ref.InvalidatedBy == "" && check.Whole() {
+		r := &Rollback{Target: ref, state: found.File.State}
+		if err := s.vouchedState(ctx, w, r, of); err != nil {
+			return nil, err
+		}
+		found.Earlier = r.Earlier
 	}
 	return found, nil
 }

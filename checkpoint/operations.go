@@ -48,7 +48,7 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	if err != nil {
 		return err
 	}
-	captured, err := x.capture(ctx, w, patterns, captureHow{anew: lost})
+	captured, err := x.capture(ctx, w, patterns, captureHow{anew: lost, trigger: TriggerManual})
 	if err != nil {
 		return err
 	}

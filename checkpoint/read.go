@@ -170,6 +170,33 @@ func (k *collector) visit(c Commit) error {
 	return nil
 }
 
+// errCommitGone says that a journal begins after a commit, or stands at none.
+var errCommitGone = errors.New("the journal no longer reaches back to it")
+
+// stateAfter folds the journal up to a commit.
+func (s *Store) stateAfter(prd string, seq uint64) (*State, error) {
+	paths, err := s.journals(s.prdDir(prd))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		f := newFold()
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
+			if c.Seq > seq {
+				return nil
+			}
+			return f.apply(c)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if f.state != nil && f.state.Seq == seq {
+			return f.state, nil
+		}
+	}
+	return nil, fmt.Errorf("read the state at commit %d: %w", seq, errCommitGone)
+}
+
 // journals returns the journal in a directory and those that it was compacted
 // from.
 func (s *Store) journals(dir string) ([]string, error) {

@@ -106,7 +106,7 @@ func (s *Store) findEnd(prd string, r *JournalRebuild, old *salvaged) (*rollback
 	}
 	e := RollbackCompleted{ID: begun.ID, Skipped: record.Skipped}
 	if begun.Scope != RollbackFiles {
-		target, err := s.stateAt(prd, begun.To, old)
+		target, err := s.stateAt(prd, *begun, old)
 		if err != nil || target == nil {
 			return nil, err
 		}
@@ -139,9 +139,18 @@ func (s *Store) recordedRollback(prd, id string) *RollbackRecord {
 	return nil
 }
 
-// stateAt returns the state that a checkpoint holds, from its file or from what
-// is left of the journals, nil where neither does.
-func (s *Store) stateAt(prd, id string, old *salvaged) (*State, error) {
+// stateAt returns the state that a rollback takes: that of its checkpoint, from the
+// file or from what is left of the journals, nil where neither has it. An earlier one
+// is in whole journals only.
+func (s *Store) stateAt(prd string, begun RollbackStarted, old *salvaged) (*State, error) {
+	if begun.StateSeq != 0 {
+		state, err := s.stateAfter(prd, begun.StateSeq)
+		if err != nil {
+			return nil, nil //nolint:nilerr // the journal is damaged: then nothing tells
+		}
+		return state, nil
+	}
+	id := begun.To
 	files, err := s.fileStates(prd)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,7 @@ type Rollback struct {
 	Step        int            // that the session stands at
 	Scope       RollbackScope
 	Undoes      string             // the rollback that this one undoes
+	Earlier     *EarlierState      // whose state it takes in place of the target's, nil: the target's
 	Discards    []*Workstream      // completed since, in the order of their steps
 	Invalidates []string           // checkpoints
 	Uncertain   []string           // once steps that may have happened, and that the target knows nothing of
@@ -111,6 +112,11 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 		return nil, err
 	}
 	r.state = file.State
+	if w != nil && r.Scope == RollbackAll {
+		if err := s.vouchedState(ctx, w, r, now); err != nil {
+			return nil, err
+		}
+	}
 	r.compareState(now)
 	if w == nil || r.Scope == RollbackState {
 		return r, nil
@@ -170,7 +176,7 @@ func (r *Rollback) compareState(now *State) {
 	}
 	slices.SortFunc(r.Discards, func(a, b *Workstream) int { return a.Step - b.Step })
 	after := now.Clone()
-	after.Rollback = &RollbackStarted{To: r.Target.ID, ToSeq: r.Target.Seq, ToStep: r.Target.Step}
+	after.Rollback = &RollbackStarted{To: r.Target.ID, ToSeq: r.Target.Seq, ToStep: r.ToStep(), StateSeq: r.stateSeq()}
 	after.jump(after.newRollbackRecord(now.UpdatedAt), *after.Rollback, r.state)
 	for _, ref := range now.Checkpoints {
 		if then := after.indexed().checkpoints[ref.ID]; ref.Valid && then != nil && !then.Valid {

@@ -64,7 +64,7 @@ func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent 
 // be less: nothing is to be done where none of them has been changed yet. Where
 // the target is not known, nothing was begun.
 func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, before *State) (paths []string) {
-	target, err := x.store.ReadCheckpoint(x.prd, intent.To)
+	target, err := x.store.targetOf(x.prd, intent)
 	if err != nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent
 	if err != nil {
 		return nil
 	}
-	to, _, err := FilesOf(ctx, w, target.State)
+	to, _, err := FilesOf(ctx, w, target)
 	if err != nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, inte
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
 	ours := map[string]workspace.Entry{}
-	target, err := x.store.filesOf(ctx, w, x.prd, intent.To)
+	target, err := x.store.filesOf(ctx, w, x.prd, intent, intent.To)
 	if err != nil && !isLost(err) {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ func (x *Session) leftEmptied(ctx context.Context, w *workspace.Workspace, inten
 	if before != nil || w == nil {
 		return workspace.RestoreOptions{}, nil
 	}
-	safety, err := x.store.filesOf(ctx, w, x.prd, intent.Safety)
+	safety, err := x.store.filesOf(ctx, w, x.prd, intent, intent.Safety)
 	if err != nil {
 		return workspace.RestoreOptions{}, err
 	}

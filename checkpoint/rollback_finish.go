@@ -47,17 +47,17 @@ func (s *Store) PlanFinish(ctx context.Context, w *workspace.Workspace, prd stri
 
 func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *State) (*Finish, error) {
 	f := &Finish{RollbackStarted: *now.Rollback, After: now.Clone()}
-	target, err := s.ReadCheckpoint(now.PRD, f.To)
+	target, err := s.targetOf(now.PRD, f.RollbackStarted)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.After.applyOne(now.Seq, now.UpdatedAt, completion(f.RollbackStarted, target.State)); err != nil {
+	if err := f.After.applyOne(now.Seq, now.UpdatedAt, completion(f.RollbackStarted, target)); err != nil {
 		return nil, fmt.Errorf("finish a rollback of %s: %w", now.PRD, err)
 	}
 	if w == nil || f.Scope == RollbackState {
 		return f, nil
 	}
-	if f.Moved, err = headMoved(ctx, w, now, target.State); err != nil {
+	if f.Moved, err = headMoved(ctx, w, now, target); err != nil {
 		return nil, err
 	}
 	f.Edited, _, err = s.editedSince(ctx, w, now)
@@ -92,11 +92,11 @@ func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error
 	if w == nil || intent.Scope == RollbackState {
 		return nil
 	}
-	target, err := x.store.ReadCheckpoint(x.prd, intent.To)
+	target, err := x.store.targetOf(x.prd, *intent)
 	if err != nil {
 		return nil // carrying out will say so, and go back
 	}
-	moved, err := headMoved(ctx, w, x.State(), target.State)
+	moved, err := headMoved(ctx, w, x.State(), target)
 	if err == nil && moved != nil {
 		err = moved
 	}
@@ -126,7 +126,7 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 	if err != nil || len(edited) == 0 {
 		return err
 	}
-	captured, err := x.Capture(ctx, w, patterns)
+	captured, err := x.CaptureFor(ctx, w, patterns, TriggerPreRollback)
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, edited)
 	}
@@ -155,7 +155,7 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *St
 	}
 	lists := map[string]*workspace.Listing{}
 	for _, id := range known {
-		files, err := s.filesOf(ctx, w, now.PRD, id)
+		files, err := s.filesOf(ctx, w, now.PRD, intent, id)
 		if err != nil && id != intent.Safety {
 			continue // of the target, carrying out will say so
 		}
@@ -193,12 +193,17 @@ func dropUnchanged(paths map[string]bool, files, found *workspace.Listing) {
 	maps.DeleteFunc(paths, func(path string, _ bool) bool { return !differs[path] })
 }
 
-// filesOf returns the files of a checkpoint.
-func (s *Store) filesOf(ctx context.Context, w *workspace.Workspace, prd, id string) (*workspace.Listing, error) {
-	file, err := s.ReadCheckpoint(prd, id)
+// filesOf returns the files of a checkpoint: of the one that a rollback goes back to,
+// those that it restores.
+func (s *Store) filesOf(ctx context.Context, w *workspace.Workspace, prd string, intent RollbackStarted, id string) (*workspace.Listing, error) {
+	of := RollbackStarted{To: id}
+	if id == intent.To {
+		of = intent
+	}
+	state, err := s.targetOf(prd, of)
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := FilesOf(ctx, w, file.State)
+	l, _, err := FilesOf(ctx, w, state)
 	return l, err
 }

@@ -67,9 +67,11 @@ func TestFinishAfterCommits(t *testing.T) {
 		moved bool
 		made  int // commits
 	}{
-		"nothing":                     {since: func(*scoped) {}},
-		"it was reset already":        {since: func(s *scoped) { s.git("reset", "--quiet", "--soft", "HEAD~2") }},
-		"a capture, cut short too":    {since: func(s *scoped) { s.git("commit", "--quiet", "--allow-empty", "--message", captureMessage(s.x.State())) }},
+		"nothing":              {since: func(*scoped) {}},
+		"it was reset already": {since: func(s *scoped) { s.git("reset", "--quiet", "--soft", "HEAD~2") }},
+		"a capture, cut short too": {since: func(s *scoped) {
+			s.git("commit", "--quiet", "--allow-empty", "--message", captureMessage(s.x.State(), ""))
+		}},
 		"a commit":                    {since: func(s *scoped) { s.commit("mine") }, moved: true, made: 1},
 		"two, after a capture":        {since: func(s *scoped) { s.commit("mine"); s.commit("more") }, moved: true, made: 2},
 		"one after it was reset":      {since: func(s *scoped) { s.git("reset", "--quiet", "--soft", "HEAD~2"); s.commit("mine") }, moved: true, made: 1},

@@ -108,7 +108,7 @@ func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
 	if len(kept) != 1 {
 		t.Fatalf("%d checkpoints keep what was edited", len(kept))
 	}
-	files, err := l.x.store.filesOf(ctx, l.w, "PRD-009", kept[0].ID)
+	files, err := l.x.store.filesOf(ctx, l.w, "PRD-009", RollbackStarted{}, kept[0].ID)
 	must(t, err)
 	if len(files.Entries) != 1 || files.Entries[0].Digest != digestText(written) {
 		t.Errorf("kept %+v, want %s", files.Entries, digestText(written))
@@ -161,7 +161,7 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 	if len(kept) != 2 {
 		t.Fatalf("%d checkpoints keep what was edited", len(kept))
 	}
-	files, err := s.filesOf(ctx, w, "PRD-009", kept[1].ID)
+	files, err := s.filesOf(ctx, w, "PRD-009", intent, kept[1].ID)
 	must(t, err)
 	for _, e := range files.Entries {
 		if e.Path == "other" && e.Digest != digestText(written) {

@@ -95,6 +95,6 @@ func (e *HeadMovedError) since(ctx context.Context, git *workspace.Git, was, hea
 // byCapture reports whether the only commit since is that of a capture which was
 // cut short before it was on record.
 func (e *HeadMovedError) byCapture(now *State) bool {
-	subject, _, _ := strings.Cut(captureMessage(now), "\n")
+	subject, _, _ := strings.Cut(captureMessage(now, ""), "\n")
 	return len(e.Since) == 1 && e.Since[0].Subject == subject
 }

@@ -120,11 +120,11 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, state *St
 // takenBy returns which of the recorded files a rollback took back. These are taken out
 // of recorded: an earlier rollback did not take them.
 func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, prd string, r RollbackRecord, recorded map[string]workspace.Entry) ([]Text, error) {
-	before, err := s.filesOf(ctx, w, prd, r.Safety)
+	before, err := s.filesOf(ctx, w, prd, RollbackStarted{}, r.Safety)
 	if err != nil {
 		return nil, ctx.Err() // it is pruned, or damaged: nothing tells any more
 	}
-	target, err := s.filesOf(ctx, w, prd, r.To)
+	target, err := s.filesOf(ctx, w, prd, RollbackStarted{To: r.To, StateSeq: r.StateSeq}, r.To)
 	if err != nil {
 		return nil, ctx.Err()
 	}

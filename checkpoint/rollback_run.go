@@ -19,6 +19,7 @@ type RolledBack struct {
 	Invalidated []string // checkpoints
 	Losses      []Loss   // what sessions of other PRDs lost, as far as the plan told
 	LeftAlone            // empty where a rollback that was cut short was finished
+	Again       []string // workstreams that run again since the state was taken of an earlier moment
 	Absent      string   // the commit that HEAD was not reset to, since the repository does not have it
 }
 
@@ -79,6 +80,11 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 	})
 	if done != nil {
 		done.LeftAlone, done.Losses = plan.LeftAlone, plan.Losses
+		if plan.Earlier != nil {
+			for _, w := range plan.Earlier.Again {
+				done.Again = append(done.Again, w.Name)
+			}
+		}
 		if plan.Git != nil && plan.Git.Absent {
 			done.Absent = plan.Git.To
 		}
@@ -109,7 +115,7 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 			return err
 		}
 		w.Distrust(replaced(plan.Changes))
-		captured, err := x.Capture(ctx, w, patterns)
+		captured, err := x.CaptureFor(ctx, w, patterns, TriggerPreRollback)
 		if err == nil && plan.Scope != RollbackState {
 			err = x.secureFor(ctx, w, captured.Listing, plan.state)
 		}
@@ -124,8 +130,8 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.prd)
 	}
 	x.Add(RollbackStarted{
-		ID: uuid.NewString(), To: plan.Target.ID, ToSeq: plan.Target.Seq, ToStep: plan.Target.Step, Safety: safety,
-		Scope: plan.Scope, Force: o.Force, Reason: Text(o.Reason), By: o.By,
+		ID: uuid.NewString(), To: plan.Target.ID, ToSeq: plan.Target.Seq, ToStep: plan.ToStep(), Safety: safety,
+		StateSeq: plan.stateSeq(), Scope: plan.Scope, Force: o.Force, Reason: Text(o.Reason), By: o.By,
 	})
 	return x.commit(ctx)
 }
@@ -170,7 +176,7 @@ func gitOf(ctx context.Context, w *workspace.Workspace) *Git {
 func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, before *workspace.Listing) (*RolledBack, error) {
 	intent := *x.State().Rollback
 	undo := func() error { return x.undoFiles(context.WithoutCancel(ctx), w, intent, before) }
-	target, err := x.store.ReadCheckpoint(x.prd, intent.To)
+	target, err := x.store.targetOf(x.prd, intent)
 	if err != nil {
 		return nil, x.failRollback(ctx, w, intent, err, undo)
 	}
@@ -179,15 +185,15 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 		if err := unedited(ctx, w, before); err != nil {
 			return nil, x.failRollback(ctx, w, intent, err, func() error { return nil })
 		}
-		left, err := x.leftEmptied(ctx, w, intent, target.State, before)
+		left, err := x.leftEmptied(ctx, w, intent, target, before)
 		if err != nil {
 			return nil, x.failRollback(ctx, w, intent, err, undo)
 		}
-		if restored, err = x.restoreFiles(ctx, w, intent, target.State, before, left); err != nil {
+		if restored, err = x.restoreFiles(ctx, w, intent, target, before, left); err != nil {
 			return nil, x.failRollback(ctx, w, intent, err, undo)
 		}
 	}
-	e := completion(intent, target.State)
+	e := completion(intent, target)
 	e.Written, e.Deleted = restored.Written, restored.Deleted
 	for _, m := range restored.Skipped {
 		e.Skipped = append(e.Skipped, Text(m.Path))

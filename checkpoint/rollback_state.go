@@ -18,8 +18,9 @@ type RollbackRecord struct {
 	Scope    RollbackScope `json:"scope"`
 	Reason   Text          `json:"reason,omitempty"`
 	By       Actor         `json:"by"`
-	Skipped  []Text        `json:"skipped,omitempty"` // paths that could not be restored
-	Error    Text          `json:"error,omitempty"`   // of one that failed: nothing was taken back
+	StateSeq uint64        `json:"state_seq,omitempty"` // the commit whose state it took, where that is earlier than the checkpoint
+	Skipped  []Text        `json:"skipped,omitempty"`   // paths that could not be restored
+	Error    Text          `json:"error,omitempty"`     // of one that failed: nothing was taken back
 }
 
 // applyRollback folds the events of rollbacks.
@@ -65,7 +66,7 @@ func (s *State) newRollbackRecord(at time.Time) RollbackRecord {
 	b := s.Rollback
 	record := RollbackRecord{
 		ID: b.ID, At: at, From: s.Current, FromStep: s.CurrentStep(), To: b.To, ToStep: b.ToStep,
-		Safety: b.Safety, Scope: b.Scope, Reason: b.Reason, By: b.By,
+		Safety: b.Safety, Scope: b.Scope, Reason: b.Reason, By: b.By, StateSeq: b.StateSeq,
 	}
 	if safety := s.indexed().checkpoints[b.Safety]; safety != nil && safety.Before != "" {
 		record.From = safety.Before
@@ -86,7 +87,7 @@ func (s *State) jump(record RollbackRecord, b RollbackStarted, target *State) {
 	next.Current = b.To
 	next.index = nil
 	next.carryOn(s)
-	if next.AdoptedSeq = s.AdoptedSeq; b.ToSeq < s.AdoptedSeq {
+	if next.AdoptedSeq = s.AdoptedSeq; target.Seq < s.AdoptedSeq {
 		next.voidVerdicts()
 	}
 	next.settle()

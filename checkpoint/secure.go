@@ -20,7 +20,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 		named[i] = escapeGlob(path)
 	}
 	w.Distrust(paths)
-	captured, err := x.Capture(ctx, w, union(patterns, named))
+	captured, err := x.CaptureFor(ctx, w, union(patterns, named), TriggerConflictStart)
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, paths)
 	}

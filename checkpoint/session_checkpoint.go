@@ -1,8 +1,10 @@
 package checkpoint
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"time"
 
 	"prdrunner/checkpoint/retention"
 )
@@ -27,17 +29,21 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 		Git:      git,
 	}
 	e.Uncaptured = x.uncaptured && t.captures()
-	// The place in the commit tells apart two of one trigger in one commit.
-	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, x.pending.Seq, t, len(x.pending.Events))
-	phase := e.Phase
-	if phase == "" {
-		phase = "init"
-	}
-	e.ID = newCheckpointID(phase, at, origin)
+	e.AsCaptured = x.captured && (s.Captures.Behind > 0 || s.BeganFrom != nil && s.filesAsOf() <= s.BeganFrom.Seq)
+	e.ID = cmp.Or(x.announced, x.newCheckpointID(t, at, x.pending.Seq))
+	x.announced = ""
 	e.Created, e.Modified = s.countStepFiles()
 	e.Removes = x.retain(e.ID, t, e.Phase)
 	x.Add(e)
 	return e.ID, x.bad == nil
+}
+
+// newCheckpointID names the checkpoint that is added next. The place in the commit tells
+// apart two of one trigger in one commit.
+func (x *Session) newCheckpointID(t Trigger, at time.Time, seq uint64) string {
+	s := x.live.state
+	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, seq, t, len(x.pending.Events))
+	return newCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
 }
 
 // PhaseName returns the name of the current phase, "" before the first.

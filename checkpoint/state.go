@@ -88,6 +88,7 @@ type State struct {
 	Current     string           `json:"current_checkpoint,omitempty"` // where it stands: the newest, or the one it went back to
 	Capture     *Capture         `json:"capture,omitempty"`            // the files, as they were recorded last
 	RunCapture  *Capture         `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
+	Captures    Captures         `json:"captures,omitzero"`
 	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
 	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // begun, and not finished
 	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the commit since which the bytes of artifacts are kept again; before it they were given up
@@ -231,6 +232,7 @@ type CheckpointRef struct {
 	Modified  int       `json:"modified,omitempty"` // files that the step changed
 	Git       *Git      `json:"git,omitempty"`
 	Capture   *Capture  `json:"capture,omitempty"` // the last one before it: its files
+	Behind    int       `json:"behind,omitempty"`  // how many workstreams had done work since these were captured
 	Before    string    `json:"before,omitempty"`  // of a pre_rollback one: the checkpoint at which the session stood
 	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
 	CanResume bool      `json:"can_resume"`        // the session was neither complete nor abandoned at it
@@ -268,6 +270,14 @@ type Capture struct {
 	workspace.Capture
 	Seq uint64    `json:"seq"` // of the commit that recorded it
 	At  time.Time `json:"at"`
+}
+
+// Captures is what is known of a session's captures besides the last one.
+type Captures struct {
+	Made   int    `json:"made,omitempty"`    // by runs, of those on record
+	TookMS int64  `json:"took_ms,omitempty"` // how long these took
+	AsOf   uint64 `json:"as_of,omitempty"`   // the last commit as of which the files were captured, whether they had changed or not
+	Behind int    `json:"behind,omitempty"`  // how often work was recorded since
 }
 
 // Notes are the fields of a hand-written PRD document that Runner keeps and

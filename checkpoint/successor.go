@@ -90,6 +90,7 @@ func (s *State) continueFrom(seq uint64, e SessionStarted) error {
 	s.Phases, s.Gone = had.Phases, had.Gone
 	s.Metrics, s.Notes, s.LastGate = had.Metrics, had.Notes, had.LastGate
 	s.Capture, s.RunCapture, s.EmptiedSeq = had.Capture, had.RunCapture, had.EmptiedSeq
+	s.Captures = Captures{AsOf: had.Captures.AsOf, Behind: had.Captures.Behind}
 	s.index = nil
 	for w := range s.Records() {
 		w.Step = 0 // nothing has completed in this session

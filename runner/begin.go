@@ -35,6 +35,7 @@ func (l *loop) begin(plan *Plan) error {
 	}
 	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
 	l.pl.st = l.x.State()
+	l.captures.count(l.x.State())
 	l.carryOver(plan)
 	l.pl.choose.leave(l.p, plan)
 	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
@@ -59,7 +60,7 @@ func (l *loop) begin(plan *Plan) error {
 	}
 	switch {
 	case previous == nil:
-		l.capture()
+		l.capture(checkpoint.TriggerStart)
 		if l.sv.files.CommitsToBranch() {
 			l.readGit()
 		}
@@ -141,17 +142,19 @@ func (l *loop) showEnd() {
 // whatever overwrites it. Where no checkpoint holds these files one is made. It also
 // makes up for the capture that the last run could not make.
 func (l *loop) captureFound(uncaptured, unseen bool) {
+	if l.o.Capture == CaptureOff {
+		return
+	}
 	before := l.x.State().Clone()
 	l.captureBy(l.x.CaptureFound)
 	if l.fatal != nil || l.uncaptured || l.x.State().CaptureIsHeld() {
 		return
 	}
 	changed, known := l.changedSince(before)
-	if known && changed == 0 && before.CaptureIsHeld() {
-		return // what is new in the capture are artifacts on record
-	}
-	if l.sv.files.CommitsToBranch() {
+	if onBranch := l.sv.files.CommitsToBranch(); onBranch { // its commit names a checkpoint
 		l.readGit()
+	} else if known && changed == 0 && before.CaptureIsHeld() {
+		return // what is new in the capture are artifacts on record
 	}
 	trigger, reason := checkpoint.TriggerStart, "the files could not be captured at first"
 	switch {

@@ -19,7 +19,8 @@ const boundariesEach = 2
 
 // TestCostOfABoundary: a boundary takes at most one fsync in a chain, and fewer than
 // one in ten where two workstreams run side by side, the PRD document's included; and
-// of the journal it takes no more bytes in a long run than in a short one. Time is
+// of the journal it takes no more bytes in a long run than in a short one, but for the
+// captures, whose number time decides. Time is
 // that of a bubble, in which tasks and fsyncs take some, and nothing else any.
 func TestCostOfABoundary(t *testing.T) {
 	t.Parallel()
@@ -34,11 +35,12 @@ func TestCostOfABoundary(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			few, many := costOf(t, tt.of(tt.few)), costOf(t, tt.of(tt.many))
+			few, many := costOf(t, tt.of(tt.few), runner.CaptureBoundary), costOf(t, tt.of(tt.many), runner.CaptureBoundary)
 			boundaries := boundariesEach * float64(tt.many-tt.few) // without those of the beginning and the end
 			if fsyncs := float64(many.fsyncs-few.fsyncs) / boundaries; fsyncs > tt.fsyncs {
 				t.Errorf("a boundary takes %.3f fsyncs, want at most %g", fsyncs, tt.fsyncs)
 			}
+			few, many = costOf(t, tt.of(tt.few), runner.CapturePhase), costOf(t, tt.of(tt.many), runner.CapturePhase)
 			if first, later := few.journal/int64(tt.few), many.journal/int64(tt.many); later > first {
 				t.Errorf("a workstream takes %d bytes of the journal among %d, and %d among %d", later, tt.many, first, tt.few)
 			}
@@ -67,7 +69,7 @@ func dependent(n int) string {
 // cost is how often a run synced something, and how many bytes its journal has.
 type cost struct{ fsyncs, journal int64 }
 
-func costOf(t *testing.T, workstreams string) (c cost) {
+func costOf(t *testing.T, workstreams string, capture runner.CaptureAt) (c cost) {
 	t.Helper()
 	src := fmt.Appendf(nil, "pipeline \"PRD-001\" {\nphase \"all\" {\n%s}\n}\n", workstreams)
 	dir := t.TempDir()
@@ -82,7 +84,7 @@ func costOf(t *testing.T, workstreams string) (c cost) {
 			t.Fatal(err)
 		}
 		e, err := runner.Build(t.Context(), runner.Options{
-			Pipeline: parsed(t, src, dir), Store: s, Session: x, Executor: lasting(2 * time.Millisecond), Workspace: dir, Parallel: 2,
+			Pipeline: parsed(t, src, dir), Store: s, Session: x, Executor: lasting(2 * time.Millisecond), Workspace: dir, Parallel: 2, Capture: capture,
 		})
 		if err != nil || e.Status != checkpoint.StatusComplete {
 			t.Fatal(e, err)

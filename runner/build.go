@@ -66,7 +66,7 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 		return false
 	}
 	if l.phase.passed && phase.Number < len(l.p.Phases) {
-		l.capture()
+		l.capture(checkpoint.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
 		l.checkpoint(checkpoint.TriggerPhaseTransition, "")
 		l.settle()

@@ -34,7 +34,7 @@ func (l *loop) conclude() (Ending, error) {
 	}
 	l.over = true
 	if l.fatal == nil {
-		l.capture()
+		l.capture(trigger)
 		l.readGit() // a capture may be a commit
 		switch {
 		case l.uncaptured && l.cause.signal != "": // which may have come only now

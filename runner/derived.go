@@ -95,10 +95,18 @@ func (l *loop) writeDerived(force bool) bool {
 // capture records the files of the workspace, for the checkpoint that comes
 // next. Nothing runs now. A signal gives it up, and none is begun again in a run
 // that one has ended so, or that is to end at once.
-func (l *loop) capture() { l.captureBy(l.x.Capture) }
+func (l *loop) capture(t checkpoint.Trigger) {
+	if l.o.Capture == CaptureOff {
+		return
+	}
+	l.captureBy(func(ctx context.Context, w *workspace.Workspace, patterns []string) (workspace.Captured, error) {
+		return l.x.CaptureFor(ctx, w, patterns, t)
+	})
+}
 
 // captureBy is capture by one of the session's ways to capture.
 func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []string) (workspace.Captured, error)) {
+	defer l.captures.measure(l.o.Now)()
 	l.drain() // so that no record is older than the files that it belongs to
 	if l.fatal != nil || !l.o.Store.Captures() {
 		return

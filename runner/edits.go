@@ -180,7 +180,7 @@ func (l *loop) conflictEnded() bool {
 
 // endConflict makes the checkpoint of the files in which no edit is left.
 func (l *loop) endConflict() {
-	l.capture()
+	l.capture(checkpoint.TriggerConflictResolved)
 	if l.sv.files.CommitsToBranch() {
 		l.readGit()
 	}

@@ -74,6 +74,7 @@ type loop struct {
 	over         bool                // the end of the run is being recorded
 	unwritten    bool                // something derived could not be written; that has been dealt with
 	onUnwritten  OnCheckpointError   // how
+	captures     captures            // of the session
 	uncaptured   bool                // the capture that was due last is not made, and nobody has decided to pass over it
 	settling     bool                // views wait for what is derived from the commits
 	held         []checkpoint.Commit // what they wait for

@@ -291,8 +291,10 @@ func (l *loop) judgeWorkstream(n *node) {
 func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
 	l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Reuse}
 	l.add(nil, e)
-	l.checkpoint(checkpoint.TriggerWorkstreamComplete, "")
-	l.member(n.ws, true)
+	l.captureBoundary(func() {
+		l.checkpoint(checkpoint.TriggerWorkstreamComplete, "")
+		l.member(n.ws, true)
+	})
 	l.add(func() { l.end(n, true) })
 }
 

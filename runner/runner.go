@@ -61,6 +61,7 @@ type Options struct {
 	OnConflict        OnConflict // "": ask, but for edits after a gate failed, which are kept
 	OnStale           OnStale
 	OnCheckpointError OnCheckpointError
+	Capture           CaptureAt     // "": CaptureBoundary
 	Grace             time.Duration // between SIGTERM and SIGKILL; 0: 10 s
 
 	// Command is how a person types a command of the program here; nil: its name
@@ -110,6 +111,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = runtime.NumCPU()
+	}
+	if o.Capture == "" {
+		o.Capture = CaptureBoundary
 	}
 	if o.Grace <= 0 {
 		o.Grace = 10 * time.Second

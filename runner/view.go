@@ -115,6 +115,16 @@ const (
 	StaleFail    OnStale = "fail"
 )
 
+// CaptureAt says when a run captures the files of the workspace.
+type CaptureAt string
+
+// When the files are captured.
+const (
+	CaptureBoundary CaptureAt = "boundary" // as with phase, and whenever a workstream is complete and nothing else runs
+	CapturePhase    CaptureAt = "phase"    // when a run begins and ends, and between phases
+	CaptureOff      CaptureAt = "off"      // never by itself, but for what would be lost otherwise
+)
+
 // OnCheckpointError decides what happens when a checkpoint can't be written.
 type OnCheckpointError string
 

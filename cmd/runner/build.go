@@ -443,7 +443,7 @@ func engineOptions(env *environment, cfg *config, p *pipeline.Pipeline, store *c
 	o := runner.Options{
 		Pipeline: p, Store: store, Workspace: env.workdir, Files: w, By: env.actor(), Version: versionString(),
 		Parallel: cfg.Parallel, KeepGoing: cfg.KeepGoing, PauseAtGates: cfg.PauseAtGates,
-		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Grace: cfg.Grace,
+		OnConflict: cfg.OnConflict, OnStale: cfg.OnStale, OnCheckpointError: cfg.OnCheckpointError, Capture: cfg.Checkpoint.Capture, Grace: cfg.Grace,
 		Command: env.command, Now: env.now, Logger: env.logger().Named("engine"),
 	}
 	if git := w.Git(); git != nil {

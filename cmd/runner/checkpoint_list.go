@@ -60,6 +60,9 @@ func newCheckpointListCommand(env *environment) *cobra.Command {
 		Short: "List the checkpoints of a session",
 		Long: `List shows the checkpoints of a session, oldest first, and marks the one at which
 the session stands, those that a rollback discarded, and damaged and pinned ones.
+"files 2 behind" says that two workstreams did their work after the files were
+captured: unless recorded artifacts are all that they left, a rollback takes the
+state back to before them, too, and "checkpoint show" tells whether it does.
 PRD may be left out where there is only one. NAME is what other commands take in
 place of the id, as they take the beginning of one; latest~0 is latest. In
 archived sessions there are no names: other commands take their checkpoints once

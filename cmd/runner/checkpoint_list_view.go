@@ -85,6 +85,9 @@ func listStatus(c *checkpoint.CheckpointRef, current bool) string {
 	case current:
 		status = "← curr"
 	}
+	if c.Capture != nil && c.Behind > 0 {
+		status += fmt.Sprintf(", files %d behind", c.Behind)
+	}
 	if c.Pinned {
 		status += ", pinned"
 	}
@@ -139,8 +142,12 @@ func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.Stat
 
 // step is the step of a checkpoint with its name.
 func step(c *checkpoint.CheckpointRef) string {
-	if c.StepName == "" {
-		return strconv.Itoa(c.Step)
+	return stepNamed(c.Step, c.StepName)
+}
+
+func stepNamed(number int, name string) string {
+	if name == "" {
+		return strconv.Itoa(number)
 	}
-	return strconv.Itoa(c.Step) + " - " + view.OneLine(c.StepName)
+	return strconv.Itoa(number) + " - " + view.OneLine(name)
 }

@@ -37,7 +37,10 @@ func newCheckpointRollbackCommand(env *environment) *cobra.Command {
 		Short: "Go back to a checkpoint, state and files",
 		Long: `Rollback takes the state of a session and the files of the workspace back to a
 checkpoint. It shows what would be discarded, asks, and records what is there
-first, as a pre_rollback checkpoint: rolling back to that one undoes it. Files
+first, as a pre_rollback checkpoint: rolling back to that one undoes it. Where
+workstreams did their work after the files of the checkpoint were captured, and
+that is not known to come back whole, the state goes to the moment of the capture
+and they run again: the preview names them. Files
 that look sensitive, unless git tracks them, and what the checkpoint would not have
 captured had it been there, stay as they are.`,
 		Example: `  runner checkpoint rollback PRD-009 latest~1 --dry-run
@@ -51,7 +54,7 @@ captured had it been there, stay as they are.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are")
+	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are, and take the state as it was at the checkpoint")
 	flags.BoolVar(&o.filesOnly, "files-only", false, "leave the state as it is")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, change nothing, and exit as the command would where it is refused")
 	flags.StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
@@ -237,6 +240,7 @@ func rollbackHint(prd string, err error) error { return forcedHint(prd, "--force
 
 // forcedHint is rollbackHint, where it is known what goes past the refusal.
 func forcedHint(prd, force string, err error) error {
+	var gone *checkpoint.EarlierGoneError
 	var missing *workspace.MissingError
 	var branch *checkpoint.BranchError
 	var moved *checkpoint.HeadMovedError
@@ -253,6 +257,8 @@ func forcedHint(prd, force string, err error) error {
 		return withHint(err, movedHint(prd, moved))
 	case isA[*checkpoint.CommitAbsentError](err):
 		return withHint(&usageError{err: err}, force+" restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
+	case errors.As(err, &gone):
+		return withHint(err, fmt.Sprintf("`runner checkpoint rollback %s %s --state-only` takes the state as it was at the checkpoint, and leaves the files", prd, gone.To))
 	case errors.As(err, &pushed):
 		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch all the same", prd, pushed.To))
 	case errors.Is(err, checkpoint.ErrForward):

@@ -26,7 +26,8 @@ type shownCheckpoint struct {
 	Damage        *checkpoint.Damage  `json:"damage,omitempty"`
 	Capture       *checkpoint.Capture `json:"capture,omitempty"`
 	notCaptured
-	Validation checkedParts `json:"validation"`
+	Earlier    *earlierState `json:"earlier_state,omitempty"` // to which a rollback takes the state
+	Validation checkedParts  `json:"validation"`
 }
 
 func newCheckpointShowCommand(env *environment) *cobra.Command {
@@ -82,6 +83,7 @@ func newShownCheckpoint(found *checkpoint.Inspection) shownCheckpoint {
 	return shownCheckpoint{
 		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
 		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
-		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Validation: newCheckedParts(&found.Check),
+		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Earlier: newEarlierState(found.Earlier),
+		Validation: newCheckedParts(&found.Check),
 	}
 }

@@ -144,7 +144,11 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 		return []string{"Workspace: not captured; recorded artifacts only"}
 	}
 	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", view.Plural(c.Files, "file"), c.Bytes, c.At.UTC().Format(time.DateTime))}
-	return append(lines, newNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
+	lines = append(lines, newNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
+	if found.Earlier != nil {
+		lines = append(lines, earlierLines(found.Earlier)...)
+	}
+	return lines
 }
 
 func gitLines(g *checkpoint.Git) []string {

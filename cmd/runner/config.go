@@ -43,11 +43,12 @@ type config struct {
 
 // checkpointConfig is the section `checkpoint`.
 type checkpointConfig struct {
-	Enabled        bool            `mapstructure:"enabled"`
-	AutoCheckpoint bool            `mapstructure:"auto_checkpoint"`
-	Triggers       map[string]bool `mapstructure:"triggers"`
-	Retention      retentionConfig `mapstructure:"retention"`
-	Storage        storageConfig   `mapstructure:"storage"`
+	Enabled        bool             `mapstructure:"enabled"`
+	AutoCheckpoint bool             `mapstructure:"auto_checkpoint"`
+	Triggers       map[string]bool  `mapstructure:"triggers"`
+	Retention      retentionConfig  `mapstructure:"retention"`
+	Storage        storageConfig    `mapstructure:"storage"`
+	Capture        runner.CaptureAt `mapstructure:"capture"`
 	Git            struct {
 		Mode string `mapstructure:"mode"`
 	} `mapstructure:"git"`

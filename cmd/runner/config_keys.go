@@ -57,6 +57,7 @@ func configKeys() []configKey {
 		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files with zstd, and objects where that saves something"},
 		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, help: "size from which pruning takes checkpoints of a PRD; 0: none"},
 		configKey{name: "checkpoint.storage.url", kind: anyText, fallback: "", refuse: refuseURL, help: "bucket to keep a copy in (not in this version)"},
+		configKey{name: "checkpoint.capture", kind: word, words: []string{string(runner.CaptureBoundary), string(runner.CapturePhase), string(runner.CaptureOff)}, fallback: string(runner.CaptureBoundary), help: "when a run captures files: also whenever a workstream is complete and nothing else runs, only at phases, or never by itself"},
 		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", help: "how files are captured in git: on refs of their own, as commits on the branch, or not at all"},
 		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "outside git: globs to capture besides artifacts"},
 		configKey{name: "on_checkpoint_error", kind: word, words: []string{string(runner.CheckpointErrorPause), string(runner.CheckpointErrorRetry), string(runner.CheckpointErrorSkip)}, fallback: string(runner.CheckpointErrorPause), help: "when a checkpoint cannot be written"},

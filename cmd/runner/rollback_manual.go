@@ -47,6 +47,8 @@ func writeManual(w io.Writer, env *environment, store *checkpoint.Store, prd str
 	switch {
 	case plan.Finish != nil: // the state can't go anywhere else before
 		m.line("# then what was cut short, and the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
+	case plan.Earlier != nil: // the state of the checkpoint is newer than these files
+		m.line("# then the state:\nrunner checkpoint rollback %s %s --yes", prd, plan.Target.ID)
 	case plan.Scope != checkpoint.RollbackFiles:
 		m.line("# then the state:\nrunner checkpoint rollback %s %s --state-only --yes", prd, plan.Target.ID)
 	}

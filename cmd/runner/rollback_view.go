@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -22,6 +23,7 @@ type rollbackPreview struct {
 	FromStep      int                      `json:"from_step"`
 	Scope         checkpoint.RollbackScope `json:"scope"`
 	Undoes        string                   `json:"undoes,omitempty"`
+	Earlier       *earlierState            `json:"earlier_state,omitempty"` // to which the state goes, since the files vouch for no later one
 	Discards      []string                 `json:"discards"`
 	Uncertain     []string                 `json:"uncertain"`
 	Invalidates   []string                 `json:"invalidates"`
@@ -45,6 +47,39 @@ type leftAlone struct {
 
 func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
 	return leftAlone{LeftOut: checkpoint.Texts(l.LeftOut), Unstable: checkpoint.Texts(l.Unstable), Special: checkpoint.Texts(l.Special), Sparse: checkpoint.Texts(l.Sparse)}
+}
+
+// earlierState is the moment to whose state a rollback goes in place of its target's.
+type earlierState struct {
+	Seq       uint64          `json:"seq"`
+	At        time.Time       `json:"captured_at"`
+	Step      int             `json:"step"`
+	StepName  string          `json:"step_name,omitempty"`
+	RunsAgain []string        `json:"runs_again"`
+	Reason    checkpoint.Text `json:"reason"`
+}
+
+func newEarlierState(e *checkpoint.EarlierState) *earlierState {
+	if e == nil {
+		return nil
+	}
+	view := &earlierState{Seq: e.Seq, At: e.At, Step: e.Step, StepName: e.StepName, RunsAgain: []string{}, Reason: checkpoint.Text(e.Reason)}
+	for _, w := range e.Again {
+		view.RunsAgain = append(view.RunsAgain, w.Name)
+	}
+	return view
+}
+
+// earlierLines say where the state goes, and what runs again for it.
+func earlierLines(e *checkpoint.EarlierState) []string {
+	names := make([]string, len(e.Again))
+	for i, w := range e.Again {
+		names[i] = view.OneLine(view.Named(w.Name, w.Title))
+	}
+	return []string{
+		fmt.Sprintf("State goes to step %s, when the files were captured last: %s", stepNamed(e.Step, e.StepName), view.OneLine(e.Reason)),
+		fmt.Sprintf("Runs again for it: %s; --state-only takes the state as it was at the checkpoint", strings.Join(names, ", ")),
+	}
 }
 
 // fileChange is what becomes of a file.
@@ -71,9 +106,9 @@ type gitReset struct {
 
 func newRollbackPreview(prd string, plan *checkpoint.Rollback) rollbackPreview {
 	p := rollbackPreview{
-		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.Target.Step, FromStep: plan.Step,
+		FormatVersion: outputFormat, PRD: prd, DryRun: true, To: plan.Target.ID, ToStep: plan.ToStep(), FromStep: plan.Step,
 		PassedOver: append([]string{}, plan.PassedOver...),
-		Scope:      plan.Scope, Undoes: plan.Undoes, Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
+		Scope:      plan.Scope, Undoes: plan.Undoes, Earlier: newEarlierState(plan.Earlier), Discards: []string{}, Uncertain: append([]string{}, plan.Uncertain...),
 		Invalidates: append([]string{}, plan.Invalidates...), Files: []fileChange{}, Missing: []fileProblem{}, Blocked: []fileProblem{},
 	}
 	if plan.Current != nil {
@@ -117,6 +152,11 @@ func writeRollbackPreview(w io.Writer, prd string, plan *checkpoint.Rollback) er
 	b.WriteString("\nThis will:\n")
 	if plan.Finish != nil {
 		writeFinish(&b, "  ! ", plan.Finish)
+	}
+	if plan.Earlier != nil {
+		for _, line := range earlierLines(plan.Earlier) {
+			fmt.Fprintf(&b, "  ! %s\n", line)
+		}
 	}
 	if plan.Scope != checkpoint.RollbackFiles {
 		writeDiscards(&b, plan)
@@ -296,6 +336,12 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *checkpoint
 	fmt.Fprintf(&b, "✓ ROLLBACK COMPLETE\n%s\n\nRestored to: %s\nCurrent step: %d\n\n", rule, done.To, st.CurrentStep())
 	if done.Scope != checkpoint.RollbackFiles {
 		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, progress(st))
+		if done.StateSeq > 0 {
+			b.WriteString("- It is that of when the files were captured last\n")
+		}
+		if len(done.Again) > 0 {
+			fmt.Fprintf(&b, "- Runs again: %s\n", view.OneLine(strings.Join(done.Again, ", ")))
+		}
 	}
 	if done.Scope != checkpoint.RollbackState {
 		fmt.Fprintf(&b, "Files restored:\n- Written: %d\n- Deleted: %d\n", done.Written, done.Deleted)

@@ -1,0 +1,85 @@
+package runner
+
+import (
+	"time"
+
+	"prdrunner/checkpoint"
+)
+
+// captures says how much of a session's time went into captures.
+type captures struct {
+	made      int
+	took      time.Duration
+	measuring bool
+}
+
+const (
+	// freeCaptures is how many captures a session makes whatever they cost.
+	freeCaptures = 10
+	// captureShare is the part of a session's time, one in so many, up to which
+	// captures at the boundaries of workstreams may take.
+	captureShare = 10
+)
+
+// count begins with what is on record of earlier runs.
+func (c *captures) count(st *checkpoint.State) {
+	c.made += st.Captures.Made
+	c.took += time.Duration(st.Captures.TookMS) * time.Millisecond
+}
+
+// measure takes in a capture that begins now, whatever comes of it, when the function
+// that it returns is called. One within another is not counted twice.
+func (c *captures) measure(now func() time.Time) (ended func()) {
+	if c.measuring {
+		return func() {}
+	}
+	c.measuring = true
+	began := now()
+	return func() {
+		c.measuring = false
+		c.made++
+		c.took += now().Sub(began)
+	}
+}
+
+// affordable reports whether one more may be made in a session that was active for so
+// long.
+func (c *captures) affordable(active time.Duration) bool {
+	return c.made < freeCaptures || c.took*captureShare <= active
+}
+
+// captureBoundary captures the files when a workstream is complete, if nothing else
+// runs: then they are what the workstreams that are complete have left. It adds the
+// checkpoints of the boundary. What it takes to make these durable of their own counts,
+// too.
+func (l *loop) captureBoundary(checkpoints func()) {
+	if !l.mayCapture() {
+		checkpoints()
+		return
+	}
+	defer l.captures.measure(l.o.Now)()
+	l.drain() // which may start something
+	if !l.resting() || l.status != running || l.fatal != nil {
+		checkpoints()
+		return
+	}
+	l.capture(checkpoint.TriggerWorkstreamComplete)
+	if l.sv.files.CommitsToBranch() {
+		l.readGit()
+	}
+	checkpoints()
+	l.drain() // what completes next must not stand in one commit with them
+}
+
+// mayCapture reports whether the files may be captured at a boundary.
+func (l *loop) mayCapture() bool {
+	if l.o.Capture != CaptureBoundary || !l.o.Store.Captures() || l.status != running || l.fatal != nil || !l.resting() {
+		return false
+	}
+	active := time.Duration(l.x.State().ActiveMS)*time.Millisecond + l.o.Now().Sub(l.ran)
+	return l.captures.affordable(active)
+}
+
+// resting reports whether nothing runs, and nothing that failed is about to be tried
+// again: what that has left is of no workstream that is complete.
+func (l *loop) resting() bool { return l.busy == 0 && len(l.retrying) == 0 }

@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint"
+)
+
+// TestCapturesAreAffordable: the first ten captures of a session are made whatever they
+// take, and each further one as long as all of them took at most a tenth of its time.
+func TestCapturesAreAffordable(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		made         int
+		took, active time.Duration
+		want         bool
+	}{
+		"the first":          {0, 0, 0, true},
+		"the tenth, slow":    {9, time.Hour, time.Minute, true},
+		"the eleventh, slow": {10, time.Hour, time.Minute, false},
+		"just a tenth":       {10, time.Second, 10 * time.Second, true},
+		"just over a tenth":  {10, time.Second + 1, 10 * time.Second, false},
+		"again, later":       {10, time.Hour, 10 * time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tally := captures{made: c.made, took: c.took}
+			if got := tally.affordable(c.active); got != c.want {
+				t.Errorf("affordable: %t, want %t", got, c.want)
+			}
+		})
+	}
+}
+
+// TestCapturesCountOverResumes: what earlier runs spent is in the state, and what this
+// one spends is added to it, once.
+func TestCapturesCountOverResumes(t *testing.T) {
+	t.Parallel()
+	var c captures
+	c.count(&checkpoint.State{Captures: checkpoint.Captures{Made: 7, TookMS: 1500}})
+	now := time.Unix(0, 0)
+	clock := func() time.Time { return now }
+	whole := c.measure(clock)
+	within := c.measure(clock)
+	now = now.Add(time.Second)
+	within()
+	now = now.Add(time.Second)
+	whole()
+	if c.made != 8 || c.took != 3500*time.Millisecond {
+		t.Errorf("%d captures took %s, want 8 and 3.5s", c.made, c.took)
+	}
+}
