@@ -156,7 +156,7 @@ func (s *scope) makersOf(call fileCall) []maker {
 	var makers []maker
 	seen := make(map[*Workstream]bool)
 	for _, g := range globs {
-		for _, c := range claimsUnder(claims, &claim{glob: g}) {
+		for _, c := range claimsUnder(claims, newClaim("", g, nil)) {
 			for _, ws := range c.owners {
 				if !seen[ws] {
 					seen[ws] = true

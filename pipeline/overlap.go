@@ -56,6 +56,16 @@ type claim struct {
 	excluded []string // patterns of what it does not describe after all
 	owners   []*Workstream
 	tail     string // its literal end, reversed
+	dirs     []glob // the directories that it names on the way to what it matches
+}
+
+// newClaim parses the directories of a glob once, since a claim is compared with many.
+func newClaim(pattern string, g glob, excluded []string) *claim {
+	c := &claim{pattern: pattern, glob: g, excluded: excluded, tail: reversed(g.suffix)}
+	for _, dir := range g.directories() {
+		c.dirs = append(c.dirs, newGlob(dir))
+	}
+	return c
 }
 
 // collectClaims groups the artifacts of a phase by glob, sorted by prefix.
@@ -72,7 +82,7 @@ func collectClaims(workstreams []*Workstream) []*claim {
 			list, done := compiled[key]
 			if !done {
 				for _, g := range compileGlob(pattern) {
-					list = append(list, &claim{pattern: pattern, glob: g, excluded: excluded, tail: reversed(g.suffix)})
+					list = append(list, newClaim(pattern, g, excluded))
 				}
 				claims = append(claims, list...)
 				compiled[key] = list
@@ -97,7 +107,7 @@ func (c *claim) contains(other *claim) bool {
 	if !c.glob.named || !c.exceptNot(other) {
 		return false
 	}
-	return slices.ContainsFunc(other.glob.directories(), func(dir string) bool { return c.glob.overlaps(newGlob(dir)) })
+	return slices.ContainsFunc(other.dirs, c.glob.overlaps)
 }
 
 // exceptNot reports whether neither of two claims excludes all that the other

@@ -31,7 +31,7 @@ func globsOverlap(a, b string) bool {
 }
 
 func contains(dir, below string) bool {
-	return (&claim{glob: newGlob(dir)}).contains(&claim{glob: newGlob(below)})
+	return newClaim(dir, newGlob(dir), nil).contains(newClaim(below, newGlob(below), nil))
 }
 
 func TestGlobsOverlap(t *testing.T) {

@@ -64,7 +64,7 @@ func (u *unmatchedSearch) look(reader string, globs []string, a *argument) {
 // made reports whether a workstream has artifacts that a glob may match.
 func (u *unmatchedSearch) made(text string, excluded []string) bool {
 	for _, g := range compileGlob(text) {
-		reading := &claim{glob: g, excluded: excluded}
+		reading := newClaim(text, g, excluded)
 		for _, c := range u.claims {
 			if u.compared++; u.compared > maxComparisons || reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
 				return true

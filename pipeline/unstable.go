@@ -108,7 +108,7 @@ func (u *unstableSearch) beside(ws, writer *Workstream) bool {
 func (u *unstableSearch) candidates(d declared) []*claim {
 	var all []*claim
 	for _, g := range compileGlob(d.glob) {
-		reading := &claim{glob: g, excluded: d.excluded}
+		reading := newClaim(d.glob, g, d.excluded)
 		for end := range len(g.prefix) { // those whose prefix begins this one's
 			all = append(all, u.matching(reading, g.prefix[:end], true)...)
 		}
