@@ -3,7 +3,6 @@ package pipeline
 import (
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -43,7 +42,7 @@ func newArgument(name string, nameRange hcl.Range, expr hclsyntax.Expression, sr
 		switch node := node.(type) {
 		case *hclsyntax.FunctionCallExpr:
 			a.calls = append(a.calls, node)
-			a.readsFiles = a.readsFiles || slices.Contains(fileFunctions, node.Name)
+			a.readsFiles = a.readsFiles || readsFiles(node.Name)
 		case *hclsyntax.ScopeTraversalExpr:
 			refers = true
 		}

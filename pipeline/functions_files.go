@@ -48,8 +48,14 @@ type fileCall struct {
 	glob     string // of fileset: relative to the path
 }
 
-// fileFunctions are the names of the functions that read files.
-var fileFunctions = []string{"file", "filebase64", "filesha256", "fileexists", "fileset", "templatefile"}
+// readsFiles reports whether a function of a name reads files.
+func readsFiles(name string) bool {
+	switch name {
+	case "file", "filebase64", "filesha256", "fileexists", "fileset", "templatefile":
+		return true
+	}
+	return false
+}
 
 func newWorkspaceFiles(in Inputs) *workspaceFiles {
 	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden}
@@ -80,8 +86,8 @@ func (w *workspaceFiles) functions(others map[string]function.Function, reads *f
 	}
 	functions["templatefile"] = w.templatefile(reads, sync.OnceValue(func() map[string]function.Function {
 		inTemplates := maps.Clone(others)
-		for _, name := range fileFunctions {
-			if f, ok := functions[name]; ok && name != "templatefile" {
+		for name, f := range functions {
+			if name != "templatefile" {
 				inTemplates[name] = f
 			}
 		}

@@ -36,10 +36,10 @@ func (s *scope) readsOf(a *argument, fr frame) *fileReads {
 
 // early says why the evaluation can't wait for a workstream, "" where it can.
 func (r *fileReads) early() string {
-	switch r.frame.allow & kindDeferred {
-	case kindDeferred:
+	if r.frame.allow&kindDeferred == kindDeferred {
 		return ""
-	case kindRun:
+	}
+	if r.frame.allow&kindDeferred == kindRun {
 		return "This hook runs however far the run came. Only hook \"complete\" can read artifacts."
 	}
 	return fmt.Sprintf("But %q must be known before anything runs. Read the file where that is evaluated later: in command, script, env, when or condition.", r.argument.name)
