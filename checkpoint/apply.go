@@ -62,6 +62,8 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		s.Abandoned = true
 	case SessionAdopted:
 		s.takeOver(seq)
+	case ActsRemembered:
+		s.Acts = mergeActs(slices.Clone(s.Acts), e.Acts...)
 	case PauseAsked:
 		s.Requested = &e
 	case HooksDue:
@@ -114,6 +116,8 @@ func (s *State) start(seq uint64, at time.Time, e SessionStarted) error {
 		Pipeline:      e.Pipeline,
 		Document:      e.Document,
 		Git:           e.Git,
+		Host:          e.By.Host,
+		Acts:          e.Acts,
 		Sensitive:     e.Sensitive,
 		Baseline:      e.Baseline,
 		RunningAt:     &at,
@@ -144,7 +148,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	}
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
 	s.Pipeline, s.Document, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Git, e.Sensitive
-	s.RunningAt = &at
+	s.RunningAt, s.Host = &at, e.By.Host
 	s.Resumes++
 	if s.CurrentPhase > 0 {
 		s.Status = StatusInProgress

@@ -33,16 +33,19 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	case WorkstreamStarted:
 		s.resetWorkstream(w, "", "runs again")
 		w.Status, w.StartedAt, w.EndedAt = Running, &at, nil
-		w.Attempts, w.Digest, w.Session = e.Attempt, e.Digest, ""
+		w.Attempts, w.Digest, w.Session, w.Repeat = e.Attempt, e.Digest, "", false
 	case WorkstreamAttemptFailed:
 		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
 		w.Error, w.RetryAt = &e.Error, &due
 	case WorkstreamSucceeded:
 		s.record(w, seq, at, e.Work)
 		w.Status = Succeeded
+		s.noteAct(w)
 	case WorkstreamCompleted:
 		if e.Work != nil {
 			s.record(w, seq, at, *e.Work)
+			w.Status = Completed
+			s.noteAct(w)
 		}
 		w.Status, w.Error, w.Reason = Completed, nil, ""
 		s.completeStep(seq, w)
@@ -57,11 +60,18 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		}
 		w.Status, w.EndedAt, w.EndedSeq, w.Error = Uncertain, &at, seq, &e.Error
 		w.SameAs = cmp.Or(e.SameAs, w.SameAs)
+		if w.Attempts > 0 && w.WorkSeq == 0 {
+			s.noteAct(w)
+		}
 	case WorkstreamResolved:
 		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
 		s.resetWorkstream(w, e.Reason, "was resolved as "+string(e.Resolution))
+		w.Repeat = e.Resolution == ResolvedRerun
+		s.takeBackAct(w.Name)
 		if e.Resolution == ResolvedDone {
 			s.adoptWork(w, seq, at, e)
+			w.EndedAt = &at
+			s.noteAct(w)
 		}
 	case WorkstreamSkipped:
 		s.Skip(w, e.Reason)

@@ -72,7 +72,7 @@ func (s *Store) finishArchive(prd string) error {
 // history moves back to the current directory first.
 func (s *Store) place(prd string) (string, error) {
 	from := s.archivingPath(prd)
-	if err := s.returnHistory(prd, from); err != nil {
+	if err := s.returnKept(prd, from); err != nil {
 		return "", err
 	}
 	if err := s.beginNext(prd, from); err != nil {
@@ -116,10 +116,18 @@ func (s *Store) Archiving(prd string) (bool, error) {
 	return s.exists(s.archivingPath(prd))
 }
 
-// returnHistory moves the history of a PRD out of a directory that goes
-// elsewhere, to where it was.
-func (s *Store) returnHistory(prd, from string) error {
+// returnKept moves what a PRD keeps beside its sessions, its history and the acts of deleted
+// sessions, out of a directory that goes elsewhere, to where it was.
+func (s *Store) returnKept(prd, from string) error {
 	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
+		return err
+	}
+	acts := filepath.Join(from, actsName)
+	there, err := s.exists(acts)
+	if err == nil && there {
+		err = s.move(prd, acts, s.actsPath(prd))
+	}
+	if err != nil {
 		return err
 	}
 	kept := filepath.Join(from, historyDir)

@@ -25,7 +25,7 @@ func onlyInRun(e Event) bool {
 		return e.Workstream != "" // else they were left behind by an earlier run
 	case CheckpointCreated, CheckpointsRemoved, CheckpointSkipped, CheckpointPinned, CheckpointUnpinned, CheckpointDamaged, CheckpointRebuilt,
 		WorkspaceCaptured, RollbackStarted, RollbackCompleted, RollbackFailed,
-		SessionAbandoned, SessionAdopted, HookEnded, PauseAsked, GateApproved, GateRejected, GateReviewed, WorkstreamResolved:
+		SessionAbandoned, SessionAdopted, ActsRemembered, HookEnded, PauseAsked, GateApproved, GateRejected, GateReviewed, WorkstreamResolved:
 		return false
 	}
 	return true

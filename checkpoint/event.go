@@ -66,6 +66,7 @@ type SessionStarted struct {
 	Sensitive     []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
 	Baseline      map[string]Metric `json:"baseline,omitempty"`  // metrics of the last complete session
 	Imported      *Document         `json:"imported,omitempty"`  // the hand-written document it goes on from
+	Acts          []Act             `json:"acts,omitempty"`      // what has happened only once, or may have, in the sessions before
 	From          *State            `json:"from,omitempty"`      // the complete session it goes on from, without its history
 	By            Actor             `json:"by"`
 	Version       string            `json:"version"` // of the runner

@@ -27,6 +27,8 @@ func decodeKind(kind Kind, data []byte) (Event, error) {
 		return decodeAs[HooksDue](data)
 	case KindHookEnded:
 		return decodeAs[HookEnded](data)
+	case KindActsRemembered:
+		return decodeAs[ActsRemembered](data)
 	case KindPauseRequested:
 		return decodeAs[PauseAsked](data)
 	case KindPhaseStarted:

@@ -14,6 +14,7 @@ const (
 	KindSessionCompleted   Kind = "session.completed"
 	KindSessionAbandoned   Kind = "session.abandoned"
 	KindSessionAdopted     Kind = "session.adopted"
+	KindActsRemembered     Kind = "acts.remembered"
 	KindPauseRequested     Kind = "pause.requested"
 	KindHooksDue           Kind = "hooks.due"
 	KindHookEnded          Kind = "hook.ended"
@@ -91,6 +92,9 @@ func (HooksDue) Kind() Kind { return KindHooksDue }
 
 // Kind implements Event.
 func (HookEnded) Kind() Kind { return KindHookEnded }
+
+// Kind implements Event.
+func (ActsRemembered) Kind() Kind { return KindActsRemembered }
 
 // Kind implements Event.
 func (PauseAsked) Kind() Kind { return KindPauseRequested }

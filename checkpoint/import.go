@@ -29,6 +29,7 @@ type Import struct {
 	Here        *State // the session of the PRD that is here; nil: none, or it can't be read
 	Damage      error  // why it can't
 
+	aside   []*State // the sessions of the PRD that were set aside, as far as they can be read
 	store   *Store
 	path    string // that names the archive
 	shared  store.Lock
@@ -94,10 +95,28 @@ func (i *Import) opened(ctx context.Context, err error) (*Import, error) {
 	if err == nil {
 		i.Relation, i.Here, i.Damage, err = i.store.relation(i.PRD, i.lineage)
 	}
+	if err == nil {
+		err = i.readAside()
+	}
 	if err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
+}
+
+// readAside reads the sessions of the PRD that were set aside.
+func (i *Import) readAside() error {
+	aside, err := i.store.archived(i.PRD, PlaceHistory, PlaceFailed)
+	if err != nil {
+		return fmt.Errorf("import %s: %w", i.PRD, err)
+	}
+	i.aside = nil
+	for _, at := range aside {
+		if at.State != nil {
+			i.aside = append(i.aside, at.State)
+		}
+	}
+	return nil
 }
 
 // because names the archive in an error.

@@ -108,10 +108,17 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 	if err := i.placeObjects(ctx); err != nil {
 		return nil, err
 	}
+	if err := i.readAside(); err != nil {
+		return nil, err
+	}
 	uncertain := i.uncertain(relation, here)
+	acts, err := i.unknownTo(relation, here)
+	if err != nil {
+		return nil, err
+	}
 	prepared, err := i.prepare(ctx, o, pending)
 	if err == nil {
-		err = i.addUncertain(prepared, uncertain)
+		err = i.addKnown(prepared, uncertain, acts)
 	}
 	if err == nil {
 		err = s.move(i.PRD, prepared, s.importingPath(i.PRD))

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"prdrunner/checkpoint/store"
 )
@@ -12,6 +13,20 @@ import (
 // imported they are uncertain, as after a rollback.
 func (i *Import) Uncertain() []string { return names(i.uncertain(i.Relation, i.Here)) }
 
+// Pending names the workstreams of the archive's session that must happen only once and
+// are not done in it: where it was exported, they may happen, too.
+func (i *Import) Pending() []string {
+	var list []string
+	for _, p := range i.State.Phases {
+		for _, w := range p.Workstreams {
+			if w.Once && w.Status != Completed && w.Status != Succeeded {
+				list = append(list, w.Name)
+			}
+		}
+	}
+	return list
+}
+
 func names(events []WorkstreamUncertain) []string {
 	var list []string
 	for _, e := range events {
@@ -20,36 +35,95 @@ func names(events []WorkstreamUncertain) []string {
 	return list
 }
 
-// uncertain is what becomes uncertain where the archive's session takes the
-// place of the one here. That of another session tells nothing about this one.
+// uncertain is what becomes uncertain where the archive's session takes the place
+// of what is here: what was started later, in that same session, as it is here or as it
+// was set aside.
 func (i *Import) uncertain(relation Relation, here *State) []WorkstreamUncertain {
-	if here == nil || relation != RelationOlder && relation != RelationDiverged {
+	if !relation.replaces() {
 		return nil
 	}
 	var events []WorkstreamUncertain
-	for had := range here.Records() {
-		w := i.State.Workstream(had.Name)
-		if w == nil { // the pipeline did not have it then
-			w = &Workstream{}
+	for _, copied := range i.others(here) {
+		if copied.Session != i.Session {
+			continue
 		}
-		if had.maybeAgain(w) {
-			events = append(events, WorkstreamUncertain{Workstream: had.Name, Attempt: had.Attempts, Error: Failure{
-				Workstream: had.Name, Outcome: "unknown", Message: "an import went back before it: it may have happened",
-			}})
+		for had := range copied.Records() {
+			w := i.State.Workstream(had.Name)
+			if w == nil { // the pipeline did not have it then
+				w = &Workstream{}
+			}
+			if had.maybeAgain(w) {
+				events = addLater(events, WorkstreamUncertain{Workstream: had.Name, Attempt: had.Attempts, Error: Failure{
+					Workstream: had.Name, Outcome: "unknown", Message: "an import went back before it: it may have happened",
+				}})
+			}
 		}
 	}
 	return events
 }
 
-// addUncertain puts on record what becomes uncertain, in the directory of a
-// session that is not in place yet: once it is, nothing may come between.
-func (i *Import) addUncertain(dir string, events []WorkstreamUncertain) (err error) {
-	if len(events) == 0 {
+// addLater adds an event about a workstream, of two the one that knows of more attempts.
+func addLater(events []WorkstreamUncertain, e WorkstreamUncertain) []WorkstreamUncertain {
+	i := slices.IndexFunc(events, func(o WorkstreamUncertain) bool { return o.Workstream == e.Workstream })
+	switch {
+	case i < 0:
+		return append(events, e)
+	case e.Attempt > events[i].Attempt:
+		events[i] = e
+	}
+	return events
+}
+
+// replaces reports whether an archive's session takes the place of what is here, and
+// does not just go on from it.
+func (r Relation) replaces() bool {
+	switch r {
+	case RelationNew, RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
+		return true
+	case RelationEqual, RelationForward, RelationSame:
+	}
+	return false
+}
+
+// others are the sessions of the PRD that are here, or were set aside, as far as they
+// can be read.
+func (i *Import) others(here *State) []*State {
+	all := slices.Clone(i.aside)
+	if here != nil {
+		all = append(all, here)
+	}
+	return all
+}
+
+// unknownTo returns what has happened only once in the sessions of the PRD here, and
+// that the archive's session does not know of.
+func (i *Import) unknownTo(relation Relation, here *State) ([]Act, error) {
+	if !relation.replaces() {
+		return nil, nil
+	}
+	acts, err := i.store.deletedActs(i.PRD)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range i.others(here) {
+		acts = mergeActs(acts, s.KnownActs()...)
+	}
+	return unknownActs(acts, i.State.KnownActs()), nil
+}
+
+// addKnown puts on record what becomes uncertain, and what has happened in other
+// sessions, in the directory of a session that is not in place yet: once it is, nothing
+// may come between.
+func (i *Import) addKnown(dir string, events []WorkstreamUncertain, acts []Act) (err error) {
+	if len(events)+len(acts) == 0 {
 		return nil
 	}
 	c := Commit{Seq: i.lineage.seq + 1, Time: i.store.now(), Prev: i.lineage.sums[i.lineage.seq][0]}
 	for _, e := range events {
 		c.Events = append(c.Events, e)
+	}
+	if len(acts) > 0 {
+		c.Events = append(c.Events, ActsRemembered{Acts: acts})
 	}
 	line, err := newEncoder().line(&c)
 	if err == nil {

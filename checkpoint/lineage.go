@@ -51,7 +51,7 @@ func (l *lineage) add(c Commit) {
 func onlyCaptures(events []Event) bool {
 	for _, e := range events {
 		switch e := e.(type) {
-		case WorkspaceCaptured, CheckpointsRemoved:
+		case WorkspaceCaptured, CheckpointsRemoved, ActsRemembered:
 		case WorkstreamUncertain:
 			if e.Attempt == 0 {
 				return false

@@ -369,7 +369,11 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 	for _, r := range records {
 		byID[r.id] = r
 	}
-	pass.Needed = map[string]string{}
+	known, err := s.deletedActs(p.PRD)
+	if err != nil {
+		return err
+	}
+	pass.Needed = rememberers(records, known)
 	var sessions []retention.Session
 	dirs := map[string]place{}
 	for _, at := range places {

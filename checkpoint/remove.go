@@ -181,6 +181,9 @@ func (s *Store) deleteSession(prd string) error {
 	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
 		return err
 	}
+	if err := s.keepActs(prd); err != nil {
+		return err
+	}
 	if err := s.takeDocument(prd); err != nil {
 		return err
 	}
@@ -190,14 +193,14 @@ func (s *Store) deleteSession(prd string) error {
 	return s.finishDelete(prd)
 }
 
-// finishDelete completes a deletion that a crash cut short: the history goes
-// back to where it was, the rest into the trash.
+// finishDelete completes a deletion that a crash cut short: the history and the
+// acts of deleted sessions go back to where they were, the rest into the trash.
 func (s *Store) finishDelete(prd string) error {
 	from := s.deletingPath(prd)
 	if there, err := s.exists(from); err != nil || !there {
 		return err
 	}
-	if err := s.returnHistory(prd, from); err != nil {
+	if err := s.returnKept(prd, from); err != nil {
 		return err
 	}
 	return s.discard(prd, from)

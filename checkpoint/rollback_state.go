@@ -84,6 +84,7 @@ func (s *State) jump(record RollbackRecord, b RollbackStarted, target *State) {
 	next.Seq, next.UpdatedAt = s.Seq, s.UpdatedAt
 	next.Checkpoints, next.Rollbacks, next.Rollback = s.Checkpoints, s.Rollbacks, nil
 	next.Resumes, next.Sensitive, next.Hooks = s.Resumes, s.Sensitive, s.Hooks
+	next.Host, next.Acts = s.Host, s.Acts
 	next.Current = b.To
 	next.index = nil
 	next.carryOn(s)
@@ -117,6 +118,9 @@ func (s *State) carryOn(now *State) {
 		if again {
 			w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
 			w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "a rollback went back before it: it may have happened"}
+			if had.WorkSeq == 0 {
+				s.noteAct(w)
+			}
 		}
 	}
 }

@@ -174,6 +174,7 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	}
 	if next != nil {
 		if err := x.store.prepareNext(x.prd, next); err != nil {
+			x.writer = newWriter(store.OpenLog(x.store.fs, x.store.journalPath(x.prd))) // for Close to close
 			x.bad = &PoisonedError{Err: err}
 			return "", x.bad
 		}

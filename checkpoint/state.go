@@ -65,7 +65,8 @@ type State struct {
 	Document      *FileRef      `json:"document,omitempty"`
 	Sensitive     []string      `json:"sensitive,omitempty"` // variables whose values must stay secret, of the last run
 	Git           *Git          `json:"git,omitempty"`
-	CurrentPhase  int           `json:"current_phase"` // the last one entered, 1-based; 0 before the first
+	Host          string        `json:"host,omitempty"` // the machine of the last run
+	CurrentPhase  int           `json:"current_phase"`  // the last one entered, 1-based; 0 before the first
 	Phases        []*Phase      `json:"phases"`
 	Gone          []*Workstream `json:"gone,omitempty"`       // records of workstreams that the pipeline has no more
 	Steps         int           `json:"steps"`                // workstreams that completed so far in the session
@@ -93,6 +94,7 @@ type State struct {
 	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // begun, and not finished
 	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the commit since which the bytes of artifacts are kept again; before it they were given up
 	AdoptedSeq  uint64           `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
+	Acts        []Act            `json:"acts,omitempty"`        // what has happened that must happen only once, here and in the sessions before
 	Notes       Notes            `json:"notes,omitzero"`
 
 	index *index
@@ -139,6 +141,7 @@ type Workstream struct {
 	Imported   bool            `json:"imported,omitempty"`
 	Session    string          `json:"session,omitempty"` // the earlier session that this is the record of, "" where it is of this one
 	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
+	Repeat     bool            `json:"repeat,omitempty"`  // that it happened before is known, and it was said that it runs
 	SameAs     string          `json:"same_as,omitempty"` // the workstream, gone from the pipeline, that it was taken for
 	Gates      []*Gate         `json:"gates,omitempty"`
 

@@ -24,6 +24,7 @@ func (l *loop) begin(plan *Plan) error {
 		if err := l.start(predecessor); err != nil {
 			return err
 		}
+		l.recordRepeats(plan)
 		if predecessor != nil {
 			l.takeBackPlanned(plan)
 		}
@@ -236,7 +237,7 @@ func (l *loop) start(predecessor *checkpoint.State) error {
 	e := checkpoint.SessionStarted{
 		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
 		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p), Sensitive: sensitive(l.p),
-		Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
+		Acts: l.facts.acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
 	baseline, err := l.baseline()
 	if err != nil {
@@ -314,6 +315,7 @@ func (l *loop) resume(plan *Plan) {
 	l.ran = l.o.Now()
 	l.x.Add(e)
 	l.endKilled()
+	l.recordRepeats(plan)
 	l.takeBackPlanned(plan)
 }
 

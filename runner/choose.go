@@ -12,6 +12,7 @@ import (
 // nothing changed, and which do not run at all.
 type chosen struct {
 	forced  map[string]string // workstream → reason
+	repeat  map[string]bool   // workstreams that run although they must happen only once and have happened
 	phases  map[string]string // phase whose own gates are judged again → reason
 	allowed map[string]bool   // nil: everything may run
 	left    map[string]bool   // what the plan says is blocked for not being among these
@@ -25,12 +26,16 @@ type SelectionError struct {
 	Option    string // "--from"
 	Name      string
 	Known     []string
+	NotOnce   bool // it is in the pipeline, and may happen more than once
 	Uncertain bool // it is in the pipeline, but a person must resolve it first
 }
 
 func (e *SelectionError) Error() string {
 	if e.Uncertain {
 		return fmt.Sprintf("%s: nobody knows whether %s happened, and it must not run twice; resolve it first", e.Option, e.Name)
+	}
+	if e.NotOnce {
+		return fmt.Sprintf("%s: %s has no effect = \"once\"; --invalidate runs it again", e.Option, e.Name)
 	}
 	kind := "workstream"
 	if e.Option == "--from" {
@@ -68,10 +73,13 @@ func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, e
 	for _, name := range again {
 		c.follow(dependents, name, "it depends on "+name+", which was invalidated")
 	}
-	if err := refuseUncertain(st, "--invalidate", again); err != nil {
+	if err := c.repeats(p, s.Repeat); err != nil {
 		return nil, err
 	}
-	if err := refuseUncertain(st, "--only", only); err != nil || len(only) == 0 {
+	if err := c.refuseUncertain(st, "--invalidate", again); err != nil {
+		return nil, err
+	}
+	if err := c.refuseUncertain(st, "--only", only); err != nil || len(only) == 0 {
 		return c, err
 	}
 	c.allowed = make(map[string]bool)
@@ -84,9 +92,25 @@ func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, e
 	return c, nil
 }
 
-func refuseUncertain(st *checkpoint.State, option string, names []string) error {
+// repeats takes in --repeat.
+func (c *chosen) repeats(p *pipeline.Pipeline, names []string) error {
+	repeat, err := resolveNames(p, "--repeat", names)
+	if err != nil {
+		return err
+	}
+	c.repeat = make(map[string]bool)
+	for _, name := range repeat {
+		if p.Workstream(name).Effect != pipeline.Once {
+			return &SelectionError{Option: "--repeat", Name: name, NotOnce: true}
+		}
+		c.repeat[name] = true
+	}
+	return nil
+}
+
+func (c *chosen) refuseUncertain(st *checkpoint.State, option string, names []string) error {
 	for _, name := range names {
-		if rec := recordOf(st, name); rec != nil && rec.Status == checkpoint.Uncertain {
+		if rec := recordOf(st, name); rec != nil && rec.Status == checkpoint.Uncertain && !c.repeat[name] {
 			return &SelectionError{Option: option, Name: name, Uncertain: true}
 		}
 	}

@@ -82,7 +82,7 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return paused(checkpoint.PauseTimeout, "the session has run for its timeout of "+l.p.Timeout.String()+"; raise it in the pipeline to go on", nil),
 			checkpoint.TriggerSessionEnd, pipeline.HookPaused
 	case len(l.cause.uncertain) > 0:
-		e := paused(checkpoint.PauseUncertain, list(l.cause.uncertain)+" may or may not have happened", nil)
+		e := paused(checkpoint.PauseUncertain, l.describeUncertain(), nil)
 		e.Steps = l.cause.uncertain
 		return e, checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.meanwhile) > 0:

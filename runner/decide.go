@@ -23,7 +23,9 @@ type subject struct {
 	conflicts []Conflict        // recorded artifacts that are missing or changed
 	choice    OnConflict        // what to do with changed ones: keep, restore, or undecided
 
-	formerly *checkpoint.Workstream // of another name, which it may be; nil: none
+	formerly   *checkpoint.Workstream // of another name, which it may be; nil: none
+	definition string                 // where it is asked about what has happened: its own now; "" where that depends on results
+	happened   *checkpoint.Act        // that it has happened before, or may have; nil: that is not known
 
 	enabled  enabling // what its when, and that of its phase, say
 	forced   string   // why it was chosen to run again, or what it gave was rejected; "" when neither
@@ -62,7 +64,7 @@ func decideAlone(s subject) Step {
 	case s.enabled.skip != "":
 		return step.with(Skipped, "%s", s.enabled.skip)
 	case s.record != nil && s.record.Status == checkpoint.Uncertain:
-		return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
+		return decideUncertain(s, step)
 	case len(s.blocked) > 0:
 		step.On = s.blocked
 		return step.with(Blocked, "needs %s", list(s.blocked))
@@ -87,6 +89,14 @@ func decideAlone(s subject) Step {
 	return decideDone(s, step)
 }
 
+// decideUncertain decides what waits for a person on record already.
+func decideUncertain(s subject, step Step) Step {
+	if f := s.record.Error; f != nil && f.Outcome == outcomeHappened {
+		return step.with(Uncertain, "%s", string(f.Message))
+	}
+	return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
+}
+
 // decideAsked decides a workstream that runs once a verify command knows that
 // what it depends on happened, or that has run again. That it was chosen to run
 // again is certain: its record is taken back.
@@ -105,6 +115,9 @@ func decidePending(s subject, step Step) Step {
 	}
 	if s.formerly != nil {
 		return step.with(Uncertain, "%s, which is no longer declared, %s; is %s the same?", s.formerly.Name, happened(s.formerly), s.ws.Name)
+	}
+	if s.happened != nil {
+		return decideHappened(s, step)
 	}
 	if s.record == nil || s.record.Attempts == 0 && s.record.Reason == "" {
 		return step.with(Run, "not run yet")

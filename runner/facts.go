@@ -25,6 +25,8 @@ type Facts struct {
 	Document *checkpoint.FileRef // nil without a document
 	Git      *checkpoint.Git
 
+	acts []checkpoint.Act // what has happened only once, or may have, so far
+
 	BranchGone bool // the git branch of the session's last run does not exist any more
 
 	inputs    map[string]fileSet               // of a workstream, by its name

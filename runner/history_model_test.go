@@ -32,6 +32,8 @@ type known struct {
 	gates    map[string]*modelGate
 	phases   []checkpoint.StepStatus
 	reviews  []string          // gates that the session stopped at for review
+	happened map[string]bool   // once steps that have happened, in this session or before, or may have before; a rollback takes none of it back
+	maybe    map[string]bool   // those that may have happened in this session
 	captured map[string]string // the files at the end of the last run, with what was recorded since
 }
 
@@ -48,6 +50,7 @@ type modelWork struct {
 	ended      bool              // it was completed, and not taken back
 	rejected   bool              // a gate that judged it was rejected, and it has not run again
 	rejectedIn int               // which run; 0: between two
+	repeat     bool              // somebody said that it runs, whatever has happened
 	had        *modelRecord      // of a once step: what a rollback took back last
 }
 
@@ -114,7 +117,18 @@ func newModel(h *history, v variation, tree map[string]string) *model {
 
 // begin forgets everything but the files.
 func (m *model) begin() {
-	m.known = known{works: map[string]*modelWork{}, gates: map[string]*modelGate{}, captured: map[string]string{}}
+	was := m.known
+	m.known = known{
+		works: map[string]*modelWork{}, gates: map[string]*modelGate{}, captured: map[string]string{},
+		happened: map[string]bool{}, maybe: map[string]bool{},
+	}
+	maps.Copy(m.happened, was.happened)
+	maps.Copy(m.happened, was.maybe)
+	for name, w := range was.works {
+		if m.work(name).Effect == "once" && w.status == checkpoint.Running {
+			m.happened[name] = true
+		}
+	}
 	for i, p := range m.h.Phases {
 		m.phases = append(m.phases, checkpoint.Pending)
 		for _, w := range p.Works {
@@ -142,8 +156,14 @@ func (k known) clone() known {
 		copied := *g
 		c.gates[label] = &copied
 	}
-	c.phases, c.captured = slices.Clone(k.phases), maps.Clone(k.captured)
+	c.phases, c.captured, c.happened, c.maybe = slices.Clone(k.phases), maps.Clone(k.captured), maps.Clone(k.happened), maps.Clone(k.maybe)
 	return c
+}
+
+// asks reports whether a once step has happened before, or may have, so that somebody must say that it runs.
+func (m *model) asks(name string) bool {
+	w := m.works[name]
+	return (w.status == checkpoint.Pending || w.status == checkpoint.Skipped) && !w.repeat && (m.happened[name] || m.maybe[name])
 }
 
 func (w *modelWork) done() bool {

@@ -124,6 +124,8 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 	case len(asked) > 0:
 		m.run.why[name] = reason{on: asked}
 		return runner.Depends
+	case m.asks(name):
+		return runner.Uncertain
 	case !w.done():
 		return runner.Run
 	case m.forced(name):

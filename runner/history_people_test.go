@@ -126,6 +126,7 @@ func (p *play) hasGoneBack(after uint64) (bool, error) {
 func (m *model) jump(to known) {
 	was := m.known
 	m.known = to.clone()
+	m.happened, m.maybe = was.happened, was.maybe
 	if m.status == checkpoint.StatusInProgress || m.status == checkpoint.StatusInitialized {
 		m.status = checkpoint.StatusPaused
 	}
@@ -139,6 +140,9 @@ func (m *model) jump(to known) {
 		switch once := m.work(name).Effect == "once"; {
 		case once && (since || w.status == checkpoint.Running):
 			w.status = checkpoint.Uncertain
+			if since && !had.done() {
+				m.maybe[name] = true
+			}
 		case w.status == checkpoint.Running:
 			w.status = checkpoint.Interrupted
 		}

@@ -77,7 +77,7 @@ func (m *model) started(e checkpoint.WorkstreamStarted) error {
 		}
 	}
 	m.reset(name)
-	w.status, w.attempts, w.from, w.once = checkpoint.Running, e.Attempt, b, true
+	w.status, w.attempts, w.from, w.once, w.repeat = checkpoint.Running, e.Attempt, b, true, false
 	return err
 }
 
@@ -157,6 +157,7 @@ func (m *model) record(name string, work checkpoint.Work) error {
 	if m.work(name).Makes {
 		w.made[m.work(name).artifact()] = d.made
 	}
+	m.happened[name] = m.work(name).Effect == "once"
 	maps.Copy(m.captured, w.made)
 	return errors.Join(err, sameArtifacts(w.made, work.Artifacts), m.mustBe(string(work.Outputs["value"]) == d.value, "its output is not %q", d.value))
 }
@@ -220,11 +221,15 @@ func (m *model) uncertain(e checkpoint.WorkstreamUncertain) error {
 	case w.status == checkpoint.Running: // the run before was killed
 	case w.done() && w.claimed && len(m.read([]string{m.work(name).artifact()})) == 0: // somebody was wrong
 		r.over[name], r.halted = true, r.halted || !r.act.KeepGoing
+	case m.asks(name):
 	default:
 		err = errors.Join(err, m.mustBe(w.done() && len(m.reasons(name)) > 0, "nothing asks for it again"))
 	}
 	if (w.status != checkpoint.Running || r.tries[name] > 0) && !m.verifies(name) {
 		r.halted = r.halted || !r.act.KeepGoing // its turn has come
+	}
+	if m.maybe[name] = m.maybe[name] || w.attempts > 0 && !w.done(); !m.maybe[name] {
+		delete(m.maybe, name)
 	}
 	w.status = checkpoint.Uncertain
 	return err
@@ -236,9 +241,11 @@ func (m *model) resolved(e checkpoint.WorkstreamResolved) error {
 	w := m.works[e.Workstream]
 	err := errors.Join(m.mustBe(w.status == checkpoint.Uncertain, "it is %s", w.status), m.verified(e))
 	m.reset(e.Workstream)
-	if e.Resolution != checkpoint.ResolvedDone {
+	delete(m.maybe, e.Workstream)
+	if w.repeat = e.Resolution == checkpoint.ResolvedRerun; w.repeat {
 		return err
 	}
+	m.happened[e.Workstream] = true
 	m.identify(w)
 	w.status, w.made, w.value, w.from = checkpoint.Succeeded, nil, "", m.adoptedFrom(e)
 	w.claimed = m.work(e.Workstream).Makes

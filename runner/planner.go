@@ -62,6 +62,10 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			})
 		},
 	}
+	repeats := e.skip == "" && pl.repeats(ws)
+	if repeats {
+		s.record = repeated(s.record)
+	}
 	s.rerun, s.asked, s.blocked = pl.before(ws)
 	s.blocked = join(s.blocked, e.blocked)
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
@@ -71,10 +75,19 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			s.broken = "it can't be evaluated: " + firstError(diags)
 		}
 	}
+	s.happened = pl.happened(ws, s.record)
 	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else it is decided when its turn has come
-		s.formerly = pl.formerly(ws, s.record)
+		if s.formerly = pl.formerly(ws, s.record); s.happened == nil {
+			s.happened = pl.happenedAs(ws, s.record)
+		}
+	}
+	if s.happened != nil && !s.known && !ws.NeedsResults() {
+		if inv, diags := ws.Invocation(pl.results(false, 0)); !diags.HasErrors() {
+			s.definition = inv.Definition
+		}
 	}
 	step := decide(s)
+	step.repeats = repeats
 	pl.steps[ws.Name] = step
 	return step, diags
 }
@@ -84,7 +97,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 // which nothing is on record: that may be the same under another name. It is
 // asked about only once. Nil: there is none.
 func (pl *planner) formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Workstream {
-	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Status != checkpoint.Pending || rec.SameAs != "") {
+	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != checkpoint.Pending || rec.SameAs != "") {
 		return nil
 	}
 	definition := ""

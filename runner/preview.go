@@ -24,6 +24,10 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error
 		return nil, err
 	}
 	defer done()
+	acts, err := o.acts(st)
+	if err != nil {
+		return nil, err
+	}
 	if st, err = o.basis(st); err != nil {
 		return nil, err
 	}
@@ -32,6 +36,7 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error
 		return nil, err
 	}
 	facts := newFacts(st)
+	facts.acts = acts
 	sv := newSurveyor(o, w)
 	if err := sv.everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err

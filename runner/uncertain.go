@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"prdrunner/checkpoint"
 )
@@ -88,4 +89,20 @@ func (l *loop) leaveUncertain(n *node) {
 		l.halt(stopPause)
 	}
 	l.add(func() { l.end(n, false) })
+}
+
+// describeUncertain says what a person must resolve: of what has happened before, when and where.
+func (l *loop) describeUncertain() string {
+	var unknown, texts []string
+	for _, name := range l.cause.uncertain {
+		if f := l.x.State().Workstream(name).Error; f != nil && f.Outcome == outcomeHappened {
+			texts = append(texts, name+": "+string(f.Message))
+			continue
+		}
+		unknown = append(unknown, name)
+	}
+	if len(unknown) > 0 {
+		texts = append(texts, list(unknown)+" may or may not have happened")
+	}
+	return strings.Join(texts, "; ")
 }

@@ -48,7 +48,10 @@ changed, and what depends on it. Where nothing is to do it exits 6.
 
 --resume=auto is for CI: it starts, goes on, or succeeds at once if everything
 is proved. --resume=CHECKPOINT rolls back to a checkpoint first, as "checkpoint
-rollback" does. Without them, a build after a complete session does all again.
+rollback" does. Without them, a build after a complete session does all again,
+but for what must happen only once and has happened in any session of the PRD: a
+build pauses at it, whatever --fresh and --yes say. "runner resolve" says that it
+counts as done, --repeat WORKSTREAM that it runs.
 
 --only WORKSTREAM runs that one, again where it is done, and what it needs of
 the rest: the earlier phases, and what it depends on. It goes on with what there
@@ -126,7 +129,7 @@ func refuseBesidePlan(cmd *cobra.Command, o buildOptions) error {
 		return nil
 	}
 	var given []string
-	for _, name := range []string{"fresh", "from", "only", "invalidate", "on-conflict", "dry-run"} {
+	for _, name := range []string{"fresh", "from", "only", "repeat", "invalidate", "on-conflict", "dry-run"} {
 		if cmd.Flags().Changed(name) {
 			given = append(given, "--"+name)
 		}
@@ -151,6 +154,7 @@ func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.From, "from", "", "run `PHASE` and everything after it again")
 	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM`, again where it is done, and what it needs of the rest; goes on with the session, if there is one; may be repeated")
+	flags.StringArrayVar(&s.Repeat, "repeat", nil, "run `WORKSTREAM`, which must happen only once, although it has happened or may have; may be repeated")
 	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM`, or one instance of it ('ws[\"key\"]'), and its dependents again; may be repeated")
 }
 

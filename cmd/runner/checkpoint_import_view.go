@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"prdrunner/checkpoint"
@@ -21,6 +22,7 @@ type importResult struct {
 	Refused       bool                `json:"refused"` // it would need --replace
 	Archived      string              `json:"archived,omitempty"`
 	Uncertain     []string            `json:"uncertain,omitempty"` // only what is archived knows whether they happened
+	Pending       []string            `json:"once_pending"`        // what must happen only once and is not done: it may happen where the archive is from, too
 	Checkpoints   int                 `json:"checkpoints"`
 	Objects       int                 `json:"objects"`
 	ObjectBytes   int64               `json:"object_bytes"`
@@ -37,7 +39,7 @@ type importResult struct {
 func newImportResult(i *importing) importResult {
 	a := i.archive
 	r := importResult{
-		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil, Uncertain: a.Uncertain(),
+		FormatVersion: outputFormat, PRD: a.PRD, Session: a.Session, Seq: a.Seq, DryRun: i.dryRun, Relation: a.Relation, Refused: i.refused() != nil, Uncertain: a.Uncertain(), Pending: append([]string{}, a.Pending()...),
 		Checkpoints: a.Checkpoints, Objects: a.Objects, ObjectBytes: a.Bytes,
 		Absent: []checkpoint.Text{}, Differ: []checkpoint.Text{}, LeftAlone: []checkpoint.Text{}, Blocked: []fileProblem{}, Missing: []fileProblem{}, LeftOut: []checkpoint.Text{},
 	}
@@ -85,8 +87,9 @@ func writeImportPreview(w io.Writer, i *importing) error {
 		fmt.Fprintf(&b, "  The session here is brought forward from commit %d\n", a.Here.Seq)
 	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
-		writeUncertain(&b, "  ", newImportResult(i))
 	}
+	writeUncertain(&b, "  ", newImportResult(i))
+	writeOrigin(&b, "  ", i)
 	if i.files != nil {
 		fmt.Fprintf(&b, "  Files: %d to write, %d the same, %d different\n", len(i.files.Absent), i.files.Same, len(i.files.Differ))
 		writePaths(&b, "~", i.differing())
@@ -103,8 +106,22 @@ func writeImportPreview(w io.Writer, i *importing) error {
 // can tell of.
 func writeUncertain(b *strings.Builder, indent string, r importResult) {
 	for _, name := range r.Uncertain {
-		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started in the session that was here: it is uncertain until `runner resolve %s %s` says\n",
+		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started here since the archive was written: it is uncertain until `runner resolve %s %s` says\n",
 			indent, name, r.PRD, text.ShellWord(name))
+	}
+}
+
+// writeOrigin says that there are two copies of an unfinished session now, and what would
+// happen in both.
+func writeOrigin(b *strings.Builder, indent string, i *importing) {
+	a := i.archive
+	if a.State.Status == checkpoint.StatusComplete || a.State.Abandoned {
+		return
+	}
+	fmt.Fprintf(b, "%sWhere the archive was exported, the session can still go on, too; go on with one of the two, and abandon the other (`runner abandon %s`)\n", indent, a.PRD)
+	pending := slices.DeleteFunc(a.Pending(), func(name string) bool { return slices.Contains(a.Uncertain(), name) })
+	for _, name := range pending {
+		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and is still to be done: if both go on, it happens twice\n", indent, name)
 	}
 }
 
@@ -156,6 +173,7 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		fmt.Fprintf(&b, "The session that was here is archived under %s\n", i.env.display(r.Archived))
 	}
 	writeUncertain(&b, "", r)
+	writeOrigin(&b, "", i)
 	if i.files != nil {
 		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.files.Same)
 	}

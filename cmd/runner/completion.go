@@ -67,7 +67,7 @@ func addCompletions(cmd *cobra.Command, env *environment) {
 		switch flag.Name {
 		case "from":
 			completeFlag(cmd, flag.Name, completeNames(env, phaseNames))
-		case "only", "invalidate":
+		case "only", "repeat", "invalidate":
 			completeFlag(cmd, flag.Name, completeNames(env, workstreamNames))
 		}
 	})

@@ -112,6 +112,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err := view.WritePlan(env.stdout.raw, plan, env.color(env.stdout)); err != nil {
 		return err
 	}
+	tellHappened(env, plan, on.command(orResume(o.resume)))
 	switch {
 	case plan.Refused != "":
 		tellChoices(env, plan, on.command(" --resume"))
@@ -130,6 +131,35 @@ func isComplete(st *checkpoint.State, o runner.Options) bool {
 		return o.Imported.Status == checkpoint.StatusComplete
 	}
 	return o.Predecessor != nil
+}
+
+// orResume is the flag with which the plan of going on is carried out, "" for one of a new session.
+func orResume(resume string) string {
+	if resume == "" {
+		return ""
+	}
+	return " --resume"
+}
+
+// tellHappened says how to decide about what must happen only once, and has happened before.
+func tellHappened(env *environment, plan *runner.Plan, build string) {
+	var choices []suggestion
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			if s.Decision != runner.Uncertain || s.Happened == nil {
+				continue
+			}
+			name := text.ShellWord(s.Name)
+			choices = append(choices, suggestion{build + " --repeat " + name, "runs it again"},
+				suggestion{"resolve " + plan.PRD + " " + name + " --done", "counts it as done, once a build has paused at it"})
+		}
+	}
+	if len(choices) == 0 {
+		return
+	}
+	var b strings.Builder
+	writeSuggestions(&b, env, choices...)
+	fmt.Fprintf(env.stdout, "\nA build pauses at what has happened before (exit code 3), until you decide:\n%s", b.String())
 }
 
 // tellChoices says how to decide about edits on which a build does not begin.

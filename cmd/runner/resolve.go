@@ -24,8 +24,9 @@ func newResolveCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve PRD WORKSTREAM {--done|--rerun}",
 		Short: "Say whether an uncertain workstream happened",
-		Long: `Resolve decides a workstream with effect = "once" whose end nobody knows: it is
-never run again by itself. Look for yourself whether it happened, then say so.
+		Long: `Resolve decides a workstream with effect = "once" whose end nobody knows, or that
+has happened in an earlier session: it is never run again by itself. Look for
+yourself whether it happened, or is to happen again, then say so.
 
 With --done it counts as made from what there is now: its declaration, its
 inputs, its variables and the results that it uses. When these change it is
@@ -46,7 +47,7 @@ attempt was started from.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&o.done, "done", false, "it happened: go on after it")
-	flags.BoolVar(&o.rerun, "rerun", false, "it did not happen: run it again")
+	flags.BoolVar(&o.rerun, "rerun", false, "it did not happen, or is to happen again: run it")
 	flags.StringVarP(&o.message, "message", "m", "", "record `TEXT` with the decision")
 	o.pipeline.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("done", "rerun")

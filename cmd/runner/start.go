@@ -287,7 +287,9 @@ func alreadyComplete(prd, start string) error {
 }
 
 // chosen reports whether something was chosen to run again, or only.
-func chosen(s runner.Selection) bool { return s.From != "" || len(s.Only) > 0 || len(s.Invalidate) > 0 }
+func chosen(s runner.Selection) bool {
+	return s.From != "" || len(s.Only)+len(s.Invalidate)+len(s.Repeat) > 0
+}
 
 // refuseAgain is for a new session, in which nothing can run again.
 func (s *starter) refuseAgain() error {

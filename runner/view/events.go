@@ -45,7 +45,8 @@ func (v *plain) event(at time.Time, e checkpoint.Event) {
 		}
 		v.asked(what, string(e.Error))
 	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,
-		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned, checkpoint.SessionAdopted, checkpoint.HooksDue, checkpoint.HookEnded:
+		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned, checkpoint.SessionAdopted, checkpoint.HooksDue, checkpoint.HookEnded,
+		checkpoint.ActsRemembered:
 		// Begin and End tell these, with more than the event knows.
 	default:
 		if !v.workstream(at, e) {

@@ -1,0 +1,130 @@
+package checkpoint
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// payment is a pipeline with one workstream that must happen only once.
+func payment() Shape {
+	return Shape{Phases: []PhaseShape{{Name: "one", Workstreams: []WorkstreamShape{{Name: "pay", Batch: 1, Once: true}}}}}
+}
+
+// pay are the events of a payment from a definition.
+func pay(definition string) []Event {
+	d := Digest{Definition: definition, Files: []FileRef{{Path: "f", Digest: "sha256:f"}}}
+	return []Event{
+		WorkstreamStarted{Workstream: "pay", Attempt: 1, Digest: d},
+		WorkstreamCompleted{Workstream: "pay", Work: &Work{Attempt: 1, Digest: d}},
+	}
+}
+
+func actsOf(t *testing.T, s *Store, st *State) (sessions []string) {
+	t.Helper()
+	acts, unread, err := s.Acts("PRD-009", st)
+	must(t, err)
+	if len(unread) > 0 {
+		t.Errorf("unread: %v", unread)
+	}
+	for _, a := range acts {
+		if a.Workstream != "pay" || a.At.IsZero() || a.Host != by.Host || len(a.Digest.Files) > 0 {
+			t.Errorf("%+v", a)
+		}
+		sessions = append(sessions, a.Session)
+	}
+	return sessions
+}
+
+// TestANewSessionKnowsWhatHappenedOnce: whatever becomes of the session in which it happened.
+func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(t *testing.T, x *Session){
+		"replaced":  func(*testing.T, *Session) {},
+		"abandoned": func(t *testing.T, x *Session) { _, err := x.Abandon(SessionAbandoned{By: by}); must(t, err) },
+		"complete": func(t *testing.T, x *Session) {
+			x.Add(SessionCompleted{})
+			_, err := x.Archive(t.Context(), by, "")
+			must(t, err)
+		},
+		"deleted": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := inMemory(t)
+			s := f.open()
+			x := lockPRD(t, s, "PRD-009")
+			must(t, x.Start(started("A", payment())))
+			x.Add(pay("sha256:1")...)
+			if leave == nil {
+				must(t, x.Close())
+				must(t, s.DeleteSession(t.Context(), "PRD-009", by))
+				x = lockPRD(t, s, "PRD-009")
+			} else {
+				leave(t, x)
+			}
+			acts, _, err := s.Acts("PRD-009", x.State())
+			must(t, err)
+			next := started("B", payment())
+			next.Acts = acts
+			must(t, x.Start(next))
+			if got := actsOf(t, s, x.State()); !slices.Equal(got, []string{"A"}) {
+				t.Errorf("acts of sessions %v", got)
+			}
+			x.Add(pay("sha256:1")...)
+			if got := actsOf(t, s, x.State()); !slices.Equal(got, []string{"B"}) {
+				t.Errorf("after another payment: acts of sessions %v", got)
+			}
+			must(t, x.Close())
+			snap, err := s.Load("PRD-009")
+			must(t, err)
+			if got := actsOf(t, s, snap.State); !slices.Equal(got, []string{"B"}) {
+				t.Errorf("read from the journal: acts of sessions %v", got)
+			}
+		})
+	}
+}
+
+// TestRetentionForgetsNothingThatHappenedOnce: the last session that knows of it stays, others go.
+func TestRetentionForgetsNothingThatHappenedOnce(t *testing.T) {
+	t.Parallel()
+	f := on(t, store.NewMemory(), "/ws/.runner")
+	at := time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)
+	f.o.Now = func() time.Time { at = at.Add(time.Millisecond); return at }
+	f.o.Policy = DefaultPolicy()
+	f.o.Policy.Retention.FailedMaxAge = time.Hour
+	s := f.open()
+	for _, session := range []string{"A", "B"} {
+		x := lockPRD(t, s, "PRD-009")
+		acts, _, err := s.Acts("PRD-009", nil)
+		must(t, err)
+		e := started(session, payment())
+		e.Acts = acts
+		must(t, x.Start(e))
+		x.Add(pay("sha256:" + session)...)
+		_, err = x.Abandon(SessionAbandoned{By: by})
+		must(t, err)
+		must(t, x.Close())
+		at = at.Add(time.Minute)
+	}
+	for range 12 { // of a clock that is believed
+		at = at.Add(time.Hour)
+		x := lockPRD(t, s, "PRD-010")
+		e := started("C", payment())
+		e.PRD = "PRD-010"
+		must(t, x.Start(e))
+		must(t, x.Close())
+	}
+	x := lockPRD(t, s, "PRD-009")
+	p, err := x.Prune(t.Context(), PruneOptions{OlderThan: time.Minute})
+	must(t, err)
+	must(t, x.Close())
+	if len(p.Sessions) != 1 {
+		t.Errorf("removed %+v", p.Sessions)
+	}
+	if got := actsOf(t, s, nil); len(got) != 2 {
+		t.Errorf("acts of sessions %v", got)
+	}
+}
