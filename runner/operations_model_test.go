@@ -470,19 +470,18 @@ func (w *world) sameSummary(when string, got, want summary, is *checkpoint.State
 	}
 }
 
-// artifactsOf compares the artifacts that a checkpoint's state names with the
-// files.
-func (w *world) artifactsOf(p *point) {
+// artifactsOf compares the artifacts that a state names with the files.
+func (w *world) artifactsOf(st *checkpoint.State) {
 	tree := w.tree()
 	for _, s := range w.steps {
-		rec := p.state.Workstream(s.name)
+		rec := st.Workstream(s.name)
 		if rec.Status != checkpoint.Completed && rec.Status != checkpoint.Succeeded {
 			continue
 		}
 		for _, a := range rec.Artifacts {
 			_, text, _ := strings.Cut(tree[string(a.Path)], " ")
 			if got := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))); got != a.Digest {
-				w.t.Fatalf("%s is %q, which is not what the checkpoint has", a.Path, text)
+				w.t.Fatalf("%s is %q, which is not what the state has", a.Path, text)
 			}
 		}
 	}

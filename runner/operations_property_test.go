@@ -215,13 +215,40 @@ func (w *world) cut() {
 // wentBack compares what came of a rollback with what is remembered.
 func (w *world) wentBack(id string, is *checkpoint.State) {
 	to := w.points[id]
-	if to.tree != nil {
+	switch {
+	case is.Rollbacks[len(is.Rollbacks)-1].StateSeq != 0:
+		w.wentFurtherBack(id, is)
+		w.invalidate(to, is)
+		return
+	case to.tree != nil:
 		w.sameFiles("a rollback to "+id, to.tree)
-	} else if to.state.Checkpoints[len(to.state.Checkpoints)-1].Trigger != checkpoint.TriggerConflictStart { // that one keeps edits
-		w.artifactsOf(to)
+	case to.state.Checkpoints[len(to.state.Checkpoints)-1].Trigger != checkpoint.TriggerConflictStart: // that one keeps edits
+		w.artifactsOf(to.state)
 	}
 	w.sameSummary("a rollback to "+id, summaryOf(is), to.summary, is)
 	w.invalidate(to, is)
+}
+
+// wentFurtherBack checks a rollback that took the state of an earlier moment, since the
+// files of the checkpoint don't vouch for its own: whatever is done has its artifacts, and
+// was done at the checkpoint.
+func (w *world) wentFurtherBack(id string, is *checkpoint.State) {
+	to := w.points[id]
+	if to.tree != nil {
+		w.t.Fatalf("a rollback to %s took an earlier state, though its files were captured for it", id)
+	}
+	w.artifactsOf(is)
+	further := false
+	for _, s := range w.steps {
+		was, now := to.state.Workstream(s.name).Status, is.Workstream(s.name).Status
+		if now == checkpoint.Completed && was != checkpoint.Completed {
+			w.t.Fatalf("a rollback to %s left %s completed, which was %s", id, s.name, was)
+		}
+		further = further || now != was
+	}
+	if !further {
+		w.t.Fatalf("a rollback to %s took an earlier state without need", id)
+	}
 }
 
 // goBack rolls back, and compares what comes of it with what is remembered.
