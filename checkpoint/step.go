@@ -110,11 +110,12 @@ func (s *State) countStepFiles() (created, modified int) {
 	return created, modified
 }
 
-// stepArtifacts returns the artifacts of the workstreams that completed last.
+// stepArtifacts returns the artifacts of the workstreams that completed last. One that
+// has been invalidated since, or runs again, has none: what it made counts no more.
 func (s *State) stepArtifacts() []Artifact {
 	var all []Artifact
 	for _, name := range s.LastStep.Workstreams {
-		if w := s.Workstream(name); w != nil { // it may be gone from the pipeline
+		if w := s.Workstream(name); w != nil && w.Status == Completed { // it may be gone from the pipeline
 			all = append(all, w.Artifacts...)
 		}
 	}

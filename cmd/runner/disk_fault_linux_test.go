@@ -49,7 +49,7 @@ func diskFaults() []diskFault {
 			fill: func(pages int) string {
 				return fmt.Sprintf("head -c $((($(stat -f -c %%a DISK) - %d) * 4096)) /dev/zero > DISK/ballast", pages)
 			},
-			levels: someBelow(60, 0, 2, 4, 7, 10, 16, 24, 40, 49, 50, 51, 52, 53, 56),
+			levels: someBelow(66, 0, 2, 4, 7, 10, 16, 24, 40, 52, 56, 57, 58, 59, 60, 61),
 			says:   "no space left on device",
 			meets:  []string{"step", "object", "journal", "checkpoint", "document"},
 		},

@@ -34,7 +34,8 @@ func TestExamples(t *testing.T) {
 		{"monorepo", []step{{"build PRD-004", 0}, {"build PRD-004 --resume", 6}}, map[string]string{"dist/cli.sh": "## package chars"}},
 		{"scatter", []step{{"build PRD-005", 0}, {"build PRD-005 --resume", 6}}, map[string]string{"out/words.tsv": "mill"}},
 		{"migration", []step{
-			{"build PRD-006", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0}, {"checkpoint rollback PRD-006 4 --yes", 0}, {"build PRD-006 --resume", 0},
+			{"build PRD-006", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0}, {"checkpoint rollback PRD-006 4 --yes", 0},
+			{"build PRD-006 --resume", 3}, {"approve PRD-006", 0}, {"build PRD-006 --resume", 0},
 		}, map[string]string{"build/schema.sql": "total_cents", ".runner/PRD-006.json": `"status": "complete"`}},
 		{"cashier", []step{{"validate PRD-009", 0}, {"build PRD-009", 0}, {"checkpoint list PRD-009", 0}}, map[string]string{
 			"build/openapi.json": "openapi", ".runner/PRD-009.json": `"status": "complete"`,

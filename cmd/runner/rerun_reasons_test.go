@@ -353,7 +353,9 @@ func TestARejectionIsExplained(t *testing.T) {
 	t.Parallel()
 	for _, output := range []string{"plain", "json"} {
 		d := newDesk(t, explained)
-		d.write("in/a.txt", "1")
+		for _, input := range []string{"in/a.txt", "judged.txt", "signed.txt", "many/000"} {
+			d.write(input, "1")
+		}
 		d.runs(3, "build", "PRD-001")
 		d.runs(0, "reject", "PRD-001", "-m", "the totals are wrong")
 		d.hasRun()

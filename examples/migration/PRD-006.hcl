@@ -4,9 +4,9 @@
 #   runner -C examples/migration build PRD-006             rehearses, and stops for the approval
 #   runner -C examples/migration approve PRD-006
 #   runner -C examples/migration build PRD-006 --resume    migrates app.db
-#   runner -C examples/migration checkpoint rollback PRD-006 4      app.db is as it was after step 4
+#   runner -C examples/migration checkpoint rollback PRD-006 4   app.db is as it was after step 4
 #
-# Change a migration after the approval, and it is asked for again.
+# Change a migration after the approval, or go back before it, and it is asked for again.
 
 pipeline "PRD-006" {
   title = "Migrate the shop's database"
