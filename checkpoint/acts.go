@@ -49,6 +49,11 @@ func (s *State) KnownActs() []Act {
 		}
 		acts = append(acts, unknownActs([]Act{s.actOf(w)}, acts)...)
 	}
+	for w := range s.Records() { // asked about, and not answered: it may be what happened under another name
+		if w.Once && w.Status == Uncertain && !slices.ContainsFunc(acts, func(a Act) bool { return a.Workstream == w.Name }) {
+			acts = append(acts, s.actOf(w))
+		}
+	}
 	return acts
 }
 
@@ -75,6 +80,22 @@ func (s *State) actOf(w *Workstream) Act {
 // isOf reports whether two acts are of one workstream with one definition, and as certain.
 func (a Act) isOf(b Act) bool {
 	return a.Workstream == b.Workstream && a.Digest.Definition == b.Digest.Definition && a.Uncertain == b.Uncertain
+}
+
+// rememberActs takes over what has happened in other sessions. Whoever decided here that a
+// workstream runs, or saw it fail before it began, did not know of that.
+func (s *State) rememberActs(acts []Act) {
+	s.Acts = mergeActs(slices.Clone(s.Acts), acts...)
+	for _, a := range acts {
+		w := s.Workstream(a.Workstream)
+		if w == nil || !w.Once {
+			continue
+		}
+		w.Repeat = false
+		if w.Status == Failed {
+			w.Status = Pending
+		}
+	}
 }
 
 // takeBackAct forgets what may have happened in this session, since it is known not to have.
@@ -176,18 +197,32 @@ func (s *Store) deletedActs(prd string) ([]Act, error) {
 	return f.Acts, nil
 }
 
-// keepActs writes the acts of the current session, which is about to be deleted, beside it. Nothing is
-// known of the acts of a session that can't be read.
+// keepActs writes the acts of the current session, which is about to be deleted, beside it. Of a
+// damaged one these are the acts as far as its journal can be read.
 func (s *Store) keepActs(prd string) error {
+	var state *State
 	snap, err := s.load(prd)
-	if err != nil || snap.State == nil {
-		return nil //nolint:nilerr // documented above
+	var damaged *DamagedError
+	switch {
+	case errors.Is(err, ErrNoSession):
+		return nil
+	case errors.As(err, &damaged):
+		f := newFold()
+		_, _ = s.replay(prd, f.apply) // it is damaged, as said
+		state = f.state
+	case err != nil:
+		return fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
+	default:
+		state = snap.State
+	}
+	if state == nil {
+		return nil
 	}
 	acts, err := s.deletedActs(prd)
 	if err != nil {
 		return err
 	}
-	if acts = mergeActs(acts, snap.State.KnownActs()...); len(acts) == 0 {
+	if acts = mergeActs(acts, state.KnownActs()...); len(acts) == 0 {
 		return nil
 	}
 	data, err := marshal(actsFile{FormatVersion: FormatVersion, PRD: prd, Acts: acts})

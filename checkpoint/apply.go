@@ -63,7 +63,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 	case SessionAdopted:
 		s.takeOver(seq)
 	case ActsRemembered:
-		s.Acts = mergeActs(slices.Clone(s.Acts), e.Acts...)
+		s.rememberActs(e.Acts)
 	case PauseAsked:
 		s.Requested = &e
 	case HooksDue:

@@ -30,6 +30,7 @@ type Import struct {
 	Damage      error  // why it can't
 
 	aside   []*State // the sessions of the PRD that were set aside, as far as they can be read
+	unread  Text     // the directory of one of them that can not be read, "" if there is none
 	store   *Store
 	path    string // that names the archive
 	shared  store.Lock
@@ -110,10 +111,12 @@ func (i *Import) readAside() error {
 	if err != nil {
 		return fmt.Errorf("import %s: %w", i.PRD, err)
 	}
-	i.aside = nil
+	i.aside, i.unread = nil, ""
 	for _, at := range aside {
 		if at.State != nil {
 			i.aside = append(i.aside, at.State)
+		} else if i.unread == "" {
+			i.unread = Text(filepath.Base(filepath.Dir(at.Dir)) + "/" + filepath.Base(at.Dir))
 		}
 	}
 	return nil

@@ -96,7 +96,8 @@ func (i *Import) others(here *State) []*State {
 }
 
 // unknownTo returns what has happened only once in the sessions of the PRD here, and
-// that the archive's session does not know of.
+// that the archive's session does not know of. In a session that can't be read each
+// workstream may have happened that is not done in the archive's.
 func (i *Import) unknownTo(relation Relation, here *State) ([]Act, error) {
 	if !relation.replaces() {
 		return nil, nil
@@ -108,7 +109,20 @@ func (i *Import) unknownTo(relation Relation, here *State) ([]Act, error) {
 	for _, s := range i.others(here) {
 		acts = mergeActs(acts, s.KnownActs()...)
 	}
-	return unknownActs(acts, i.State.KnownActs()), nil
+	acts = unknownActs(acts, i.State.KnownActs())
+	unread := i.unread
+	if relation == RelationDamaged {
+		unread = Text(filepath.Base(i.store.prdDir(i.PRD)))
+	}
+	if unread == "" {
+		return acts, nil
+	}
+	for _, name := range i.Pending() {
+		if !slices.ContainsFunc(acts, func(a Act) bool { return a.Workstream == name }) {
+			acts = append(acts, Act{Workstream: name, Uncertain: true, Unread: unread})
+		}
+	}
+	return acts, nil
 }
 
 // addKnown puts on record what becomes uncertain, and what has happened in other

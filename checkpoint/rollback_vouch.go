@@ -127,16 +127,23 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 	if is == nil {
 		return "what was captured next is lost", nil
 	}
-	declared := map[string]bool{}
-	for _, e := range append(recorded, recordedEntries(later, st.Seq)...) {
-		declared[e.Path] = true
-	}
+	comesBack, madeLater := pathsOf(recorded), pathsOf(recordedEntries(later, st.Seq))
 	for _, c := range workspace.Diff(was, is) {
-		if !declared[c.Path] && !was.Lacks(c.Path) && !is.Lacks(c.Path) {
+		// What a later workstream made is its own. What it changed may have been changed before.
+		explained := comesBack[c.Path] || c.From == nil && madeLater[c.Path]
+		if !explained && !was.Lacks(c.Path) && !is.Lacks(c.Path) {
 			return fmt.Sprintf("%s was %s, and is no artifact", c.Path, c.Kind), nil
 		}
 	}
 	return "", nil
+}
+
+func pathsOf(entries []workspace.Entry) map[string]bool {
+	paths := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		paths[e.Path] = true
+	}
+	return paths
 }
 
 // filesAfter returns the files of the first capture after a state, with the state that

@@ -186,6 +186,7 @@ func (x *Session) Adopt(ctx context.Context, by Actor) error {
 func (s *State) takeOver(seq uint64) {
 	const ended = "it was running when the session was adopted"
 	s.AdoptedSeq = seq
+	s.Hooks = nil // what they tell of was not seen here
 	s.settleSteps(ended, ended)
 	s.voidVerdicts()
 	if s.Status != StatusFailed {

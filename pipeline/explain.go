@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,7 +67,7 @@ func (m *MetricRule) parts() []part {
 		{"min", m.Min, m.Min != nil}, {"max", m.Max, m.Max != nil}, {"max_drop", m.MaxDrop, m.MaxDrop != nil},
 		{"max_rise", m.MaxRise, m.MaxRise != nil}, {"equals", m.Equals, m.Equals != nil},
 	} {
-		if number, ok := bound.value.(*float64); ok && bound.given {
+		if number, ok := bound.value.(*json.Number); ok && bound.given {
 			bound.value = *number
 		}
 		if bound.given {
@@ -123,8 +124,11 @@ func indexed(name string, list []string) []part {
 }
 
 // differences are the parts that are not the same, in the order in which they are now,
-// then those that are gone.
+// then those that are gone. Of an argument whose value must not be shown now, or must not
+// have been, neither value is: what was written there in plain text is the secret of today.
 func differences(was, is []part) []Difference {
+	hidden := hiddenArguments(was, is)
+	was, is = coarsened(was, hidden), coarsened(is, hidden)
 	old := make(map[string]string, len(was))
 	for _, p := range was {
 		old[p.name] = p.text
@@ -142,6 +146,50 @@ func differences(was, is []part) []Difference {
 		}
 	}
 	return found
+}
+
+// hiddenArguments are the names of the arguments of which a list has no value to show.
+func hiddenArguments(lists ...[]part) []string {
+	var names []string
+	for _, list := range lists {
+		for _, p := range list {
+			if strings.HasPrefix(p.text, hiddenText) && !slices.Contains(names, p.name) {
+				names = append(names, p.name)
+			}
+		}
+	}
+	return names
+}
+
+// coarsened returns parts with one, not to be shown, in place of those of each hidden
+// argument.
+func coarsened(parts []part, hidden []string) []part {
+	if len(hidden) == 0 {
+		return parts
+	}
+	var all []part
+	at := map[string]int{}
+	for _, p := range parts {
+		i := slices.IndexFunc(hidden, func(name string) bool { return p.isOf(name) })
+		if i < 0 {
+			all = append(all, p)
+			continue
+		}
+		name := hidden[i]
+		if _, ok := at[name]; !ok {
+			at[name] = len(all)
+			all = append(all, part{name, hiddenText})
+		}
+		all[at[name]].text += p.name + "\x00" + p.text + "\x00"
+	}
+	return all
+}
+
+// isOf reports whether a part belongs to an argument: command[0] to command, env.HOME to
+// env, "script line 1" to script.
+func (p part) isOf(argument string) bool {
+	rest, ok := strings.CutPrefix(p.name, argument)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], "[. "))
 }
 
 // shownPart is a text as people are shown it: quoted.

@@ -3,6 +3,7 @@
 package runner_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -245,7 +246,27 @@ func (p *play) buried(another bool) error {
 	m.run = nil
 	m.tree = p.tree()
 	if _, err := p.store.Load("PRD-001"); another && errors.Is(err, checkpoint.ErrNoSession) {
-		m.begin() // it died between two sessions
+		return p.betweenSessions()
 	}
 	return p.same(m.tree)
+}
+
+// betweenSessions takes in that a run died after it had put one session away and before the
+// next one was in its place. Whoever locks the PRD next completes that, where the next one
+// was prepared.
+func (p *play) betweenSessions() error {
+	x, err := p.store.Lock(context.Background(), "PRD-001", checkpoint.Actor{})
+	if err != nil {
+		return fmt.Errorf("lock after a kill between two sessions: %w", err)
+	}
+	prepared := x.State() != nil
+	if err := x.Close(); err != nil {
+		return err
+	}
+	if !prepared {
+		p.m.begin()
+	} else if err := p.follow(); err != nil {
+		return err
+	}
+	return p.same(p.m.tree)
 }

@@ -5,6 +5,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"prdrunner/checkpoint"
@@ -105,7 +106,11 @@ func (p *play) rollback(a act) error {
 	case err != nil:
 		return err
 	case back:
-		p.m.jump(p.points[id])
+		to, err := p.wentBackTo(id)
+		if err != nil {
+			return err
+		}
+		p.m.jump(to)
 		p.m.tree = p.tree()
 	default:
 		p.m.captured = run // what was kept before it is of no run
@@ -119,6 +124,24 @@ func (p *play) hasGoneBack(after uint64) (bool, error) {
 	return slices.ContainsFunc(commits, func(c checkpoint.Commit) bool {
 		return c.Seq > after && slices.ContainsFunc(c.Events, func(e checkpoint.Event) bool { return e.Kind() == checkpoint.KindRollbackCompleted })
 	}), err
+}
+
+// wentBackTo returns what was known at the moment whose state the last rollback took: at
+// its checkpoint, or earlier, where the files of that vouch for no more.
+func (p *play) wentBackTo(id string) (known, error) {
+	snap, err := p.store.Load("PRD-001")
+	if err != nil {
+		return known{}, err
+	}
+	last := snap.State.Rollbacks[len(snap.State.Rollbacks)-1]
+	if last.StateSeq == 0 {
+		return p.points[id], nil
+	}
+	to, ok := p.after[last.StateSeq]
+	if !ok {
+		return known{}, fmt.Errorf("a rollback to %s took the state of commit %d, which nobody saw", id, last.StateSeq)
+	}
+	return to, nil
 }
 
 // jump goes back to what was known at a checkpoint. What does not go back are

@@ -23,7 +23,8 @@ type play struct {
 	seq    uint64 // of the journal, up to which the model knows it
 	id     string // of the session
 	builds int
-	points map[string]known
+	points map[string]known // by checkpoint
+	after  map[uint64]known // each commit of the session
 	trees  map[string]map[string]string
 	told   []string // for people, when it fails
 }
@@ -36,7 +37,7 @@ func playHistory(h history, below string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	p := &play{stage: s, m: newModel(&h, s.v, s.tree()), points: map[string]known{}, trees: map[string]map[string]string{}}
+	p := &play{stage: s, m: newModel(&h, s.v, s.tree()), points: map[string]known{}, after: map[uint64]known{}, trees: map[string]map[string]string{}}
 	for i, a := range h.Acts {
 		p.now = p.now.Add(time.Hour)
 		p.told = append(p.told, fmt.Sprintf("-- %d: %s", i, a))
@@ -135,9 +136,10 @@ func (p *play) follow() error {
 				return err
 			}
 		}
+		p.after[c.Seq] = p.m.clone()
 		for _, e := range c.Events { // a checkpoint is of its whole commit
 			if made, ok := e.(checkpoint.CheckpointCreated); ok {
-				p.points[made.ID] = p.m.clone()
+				p.points[made.ID] = p.after[c.Seq]
 			}
 		}
 	}

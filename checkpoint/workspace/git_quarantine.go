@@ -217,7 +217,7 @@ func removeTree(fsys store.FS, dir string) error {
 }
 
 // removeLeftovers removes quarantines and .keep files that are older than any capture
-// takes.
+// takes, as far as this user may.
 func (g *Git) removeLeftovers(before time.Time) error {
 	return errors.Join(
 		g.eachOlder(g.objectsDir(), before, func(name, path string) error {
@@ -249,7 +249,11 @@ func (g *Git) eachOlder(dir string, before time.Time, do func(name, path string)
 			continue
 		}
 		if info, gone := e.Info(); gone == nil && info.ModTime().Before(before) {
-			err = errors.Join(err, do(e.Name(), filepath.Join(dir, e.Name())))
+			failed := do(e.Name(), filepath.Join(dir, e.Name()))
+			if errors.Is(failed, fs.ErrPermission) || errors.Is(failed, fs.ErrNotExist) {
+				continue // it is another user's, or another capture removes it: no reason not to capture
+			}
+			err = errors.Join(err, failed)
 		}
 	}
 	return err
