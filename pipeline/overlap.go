@@ -203,7 +203,7 @@ func (o *overlapSearch) below(claims []*claim) {
 			if o.done() || len(dirs) == 0 {
 				break
 			}
-			o.comparisons++
+			o.comparisons += len(dirs)
 			if outer.contains(c) {
 				o.pair(outer, c)
 			}

@@ -126,7 +126,7 @@ func (u *unstableSearch) matching(reading *claim, prefix string, exact bool) []*
 		if u.done() || !strings.HasPrefix(c.glob.prefix, prefix) || exact && c.glob.prefix != prefix {
 			break
 		}
-		u.comparisons++
+		u.comparisons += 1 + len(reading.dirs) + len(c.dirs)
 		if reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
 			all = append(all, c)
 		}

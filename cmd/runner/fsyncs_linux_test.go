@@ -64,6 +64,7 @@ func fsyncsOf(t *testing.T, workstreams int) (files []string) {
 	cmd := exec.CommandContext(t.Context(), "strace", "-f", "-y", "-e", "trace=fsync,fdatasync", "-o", trace,
 		"runner", "build", "PRD-001", "--output", "quiet")
 	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), "PRDRUNNER_CHECKPOINT_CAPTURE=phase") // how many boundaries are captured follows the clock
 	if shown, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, shown)
 	}
