@@ -86,7 +86,7 @@ func (m *model) plan(a act, number int) {
 		for _, w := range phase.Works {
 			invalidated[w.Name] = slices.Contains(a.Select.Invalidate, w.Name) ||
 				slices.ContainsFunc(w.On, func(up string) bool { return invalidated[up] })
-			r.forced[w.Name] = from || invalidated[w.Name] || slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].ended
+			r.forced[w.Name] = from || invalidated[w.Name] || slices.Contains(a.Select.Only, w.Name) && m.works[w.Name].status == checkpoint.Completed
 		}
 	}
 	for _, name := range a.Select.Only {

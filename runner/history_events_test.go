@@ -24,6 +24,9 @@ func (m *model) apply(e checkpoint.Event) error {
 		if e.From == nil {
 			m.begin()
 		}
+		for _, w := range m.works {
+			w.had = nil // a rollback, and what it took back, is of the session before
+		}
 		m.session, m.status = true, checkpoint.StatusInitialized
 	case checkpoint.SessionResumed:
 		m.status = checkpoint.StatusInProgress

@@ -78,8 +78,15 @@ func (l *loop) await(inbox <-chan time.Time) {
 	select {
 	case l.turn.held <- struct{}{}:
 		h.do()
+		return
 	case l.turn.handed <- h:
-		l.turn.held <- struct{}{}
+	}
+	for {
+		select {
+		case l.turn.held <- struct{}{}:
+			return
+		case <-l.turn.aside: // of another one, who took the turn meanwhile: nothing is taken in here
+		}
 	}
 }
 
