@@ -68,13 +68,11 @@ func TestStateGoesToTheCapture(t *testing.T) {
 		},
 		"what the next one declares": {
 			declared: map[string]string{"out": "out"},
-			then: func(s *within) {
-				s.put(map[string]string{"next": "next"})
-				kept, _, err := s.w.Keep(context.Background(), []string{"next"})
-				must(s.t, err)
-				produce(s.t, s.x, "WS3", Artifact{Path: "next", Size: kept[0].Size, Mode: kept[0].Mode, Digest: kept[0].Digest})
-				s.checkpoint()
-			},
+			then:     func(s *within) { s.next("next") },
+		},
+		"what it edits, and the next one declares": {
+			files: map[string]string{"list": "more"},
+			then:  func(s *within) { s.next("list") }, reason: "list was modified",
 		},
 		"what is captured next, and changes afterwards": {
 			declared: map[string]string{"out": "out"},
@@ -164,4 +162,13 @@ func TestEarlierStateIsFinished(t *testing.T) {
 	if w := s.x.State().Workstream(s.name); w.Status != Completed {
 		t.Errorf("%s is %s", w.Name, w.Status)
 	}
+}
+
+// next has WS3 write a file, which it has as its artifact.
+func (s *within) next(path string) {
+	s.put(map[string]string{path: "next"})
+	kept, _, err := s.w.Keep(context.Background(), []string{path})
+	must(s.t, err)
+	produce(s.t, s.x, "WS3", Artifact{Path: Text(path), Size: kept[0].Size, Mode: kept[0].Mode, Digest: kept[0].Digest})
+	s.checkpoint()
 }
