@@ -82,6 +82,10 @@ func (l *loop) begin(plan *Plan) error {
 // go on does so before the session is on record as running again, where it is not
 // yet. It returns what is durable, for views that have begun.
 func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
+	before, err := l.checkpointLastStep()
+	if err != nil {
+		return nil, err
+	}
 	kept, err := l.keepOverwritten(plan)
 	if err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
 		l.resume(plan)
 	}
 	l.x.Add(restored...)
-	return kept, nil
+	return append(before, kept...), nil
 }
 
 // restoreCarried restores artifacts in a session that has begun from a complete

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint"
@@ -83,3 +85,32 @@ func (l *loop) mayCapture() bool {
 // resting reports whether nothing runs, and nothing that failed is about to be tried
 // again: what that has left is of no workstream that is complete.
 func (l *loop) resting() bool { return l.busy == 0 && len(l.retrying) == 0 }
+
+// checkpointLastStep makes the checkpoints of the step that completed last, where the
+// runner was killed while it captured the files for them. It comes before anything is
+// captured: their files are those of the last capture before the kill, with the artifacts
+// of the step, and never those that were edited since. It returns what is durable then.
+func (l *loop) checkpointLastStep() ([]checkpoint.Commit, error) {
+	st := l.x.State()
+	last := st.LastStep
+	made := func(ref *checkpoint.CheckpointRef) bool { return ref.StepSeq == last.Seq }
+	if !killed(st) || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
+		return nil, nil
+	}
+	git := st.Git
+	if n := len(st.Checkpoints); n > 0 && st.Checkpoints[n-1].Git != nil {
+		git = st.Checkpoints[n-1].Git // where the killed run stood
+	}
+	l.x.Checkpoint(checkpoint.TriggerWorkstreamComplete, "the runner was killed before it was made", git)
+	if w := st.Workstream(st.StepName()); w != nil && w.Phase() != nil && batchDone(w.Phase(), w.Batch) {
+		l.x.Checkpoint(checkpoint.TriggerBatchComplete, fmt.Sprintf("batch %d", w.Batch), git)
+	}
+	return l.x.Drain(l.ctx) // what comes next must not stand in one commit with them
+}
+
+// batchDone reports whether all workstreams of a batch are complete or skipped.
+func batchDone(p *checkpoint.Phase, batch int) bool {
+	return !slices.ContainsFunc(p.Workstreams, func(w *checkpoint.Workstream) bool {
+		return w.Batch == batch && w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped
+	})
+}
