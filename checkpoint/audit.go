@@ -43,7 +43,14 @@ func (r *AuditRecord) Removed(p *Pruned) {
 	for _, session := range p.Sessions {
 		r.IDs, why = append(r.IDs, session.ID), append(why, session.Why)
 	}
-	if r.Session = p.session; r.Reason == "" {
+	r.Session = p.session
+	r.Because(why...)
+}
+
+// Because adds why something was done, where no person gave a reason. Each reason is named
+// once.
+func (r *AuditRecord) Because(why ...string) {
+	if r.Reason == "" {
 		slices.Sort(why)
 		r.Reason = Text(strings.Join(slices.Compact(why), "; "))
 	}

@@ -18,6 +18,7 @@ const backupExt = "backup-"
 // would do.
 type Migrated struct {
 	PRD         string
+	Session     string
 	From        string // the oldest version that was found; the current one where nothing was to do
 	To          string
 	Journal     bool     // was begun anew
@@ -40,7 +41,7 @@ func (s *Store) PlanMigrate(ctx context.Context, prd string) (*Migrated, error) 
 	if snap.State == nil {
 		return nil, fmt.Errorf("migrate %s: %w", prd, ErrNoSession)
 	}
-	m := &Migrated{PRD: prd, From: FormatVersion, To: FormatVersion}
+	m := &Migrated{PRD: prd, Session: snap.State.Session, From: FormatVersion, To: FormatVersion}
 	m.found(snap.State.FormatVersion)
 	m.Journal = snap.State.FormatVersion != FormatVersion
 	for _, ref := range snap.State.Checkpoints {

@@ -177,7 +177,13 @@ func (i *importing) run(ctx context.Context) (err error) {
 		Session: i.archive.Session, Args: []checkpoint.Text{checkpoint.Text(i.file)},
 	}
 	result := newImportResult(i)
-	err = i.store.Audited(&record, func() error { return i.carryOut(ctx, &result) })
+	err = i.store.Audited(&record, func() error {
+		err := i.carryOut(ctx, &result)
+		if result.Safety != "" {
+			record.IDs = []string{result.Safety}
+		}
+		return err
+	})
 	if err != nil {
 		return importHint(i.archive.PRD, err)
 	}

@@ -114,6 +114,9 @@ func migrateOne(ctx context.Context, env *environment, store *checkpoint.Store, 
 	var done *checkpoint.Migrated
 	err = store.Audited(&record, func() (err error) {
 		done, err = store.Migrate(ctx, prd, env.actor())
+		if done != nil {
+			record.Session, record.IDs = done.Session, done.Checkpoints
+		}
 		return err
 	})
 	return done, err

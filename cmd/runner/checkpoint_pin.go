@@ -84,7 +84,7 @@ func runCheckpointPin(ctx context.Context, env *environment, o checkpointPinOpti
 	}
 	var ref *checkpoint.CheckpointRef
 	var changed bool
-	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Args: []checkpoint.Text{checkpoint.Text(o.reference)}, IDs: []string{meant.ID}, Reason: checkpoint.Text(o.reason)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: what, PRD: o.prd, Session: session.State().Session, Args: []checkpoint.Text{checkpoint.Text(o.reference)}, IDs: []string{meant.ID}, Reason: checkpoint.Text(o.reason)}
 	err = store.Audited(&record, func() (err error) {
 		ref, changed, err = session.Pin(ctx, meant.ID, o.pinned, env.actor(), o.reason)
 		return errors.Join(err, session.Close())

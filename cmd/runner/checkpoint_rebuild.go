@@ -119,7 +119,9 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 		var rebuilt []checkpoint.RebuiltCheckpoint
 		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: checkpoint.Texts(o.references)}
 		err = store.Audited(&record, func() (err error) {
+			record.Session = session.State().Session
 			rebuilt, err = session.Rebuild(ctx, w, o.references)
+			auditRebuilt(&record, rebuilt)
 			return errors.Join(err, session.Close())
 		})
 		if err != nil {
@@ -127,6 +129,23 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 		}
 		return writeRebuilt(env, o, rebuilt)
 	})
+}
+
+// auditRebuilt adds to an audit record which checkpoints were rebuilt, and what was wrong
+// with them.
+func auditRebuilt(record *checkpoint.AuditRecord, rebuilt []checkpoint.RebuiltCheckpoint) {
+	var why []string
+	for i := range rebuilt {
+		r := &rebuilt[i]
+		record.IDs = append(record.IDs, r.ID)
+		if len(r.Was) == 0 {
+			why = append(why, "its file was missing")
+		}
+		for _, was := range r.Was {
+			why = append(why, string(was))
+		}
+	}
+	record.Because(why...)
 }
 
 // wouldRebuild is what there is to mend in the current session.
@@ -222,14 +241,31 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 		return err
 	}
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild --journal", PRD: o.prd}
+	auditJournal(&record, plan)
 	err = store.Audited(&record, func() (err error) {
 		plan, err = store.RebuildJournal(ctx, o.prd, env.actor())
+		if err == nil {
+			auditJournal(&record, plan)
+		}
 		return err
 	})
 	if err != nil {
 		return rebuildHint(o.prd, lockHint(o.prd, err))
 	}
 	return writeRebuiltJournal(env, o, plan)
+}
+
+// auditJournal makes an audit record name what a journal is begun anew with, the
+// checkpoints that are gone, the rollbacks that it meets, and the damage.
+func auditJournal(record *checkpoint.AuditRecord, r *checkpoint.JournalRebuild) {
+	record.Session, record.IDs, record.Reason = r.Session, nil, checkpoint.Text(r.Damage.Error())
+	if r.From != "" {
+		record.IDs = append(record.IDs, r.From)
+	}
+	record.IDs = append(record.IDs, r.Gone...)
+	for _, met := range r.Rollbacks {
+		record.IDs = append(record.IDs, met.ID)
+	}
 }
 
 // rebuildHint adds to why a journal is not rebuilt what to do instead.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -159,11 +160,29 @@ func markFound(ctx context.Context, env *environment, cfg *config, store *checkp
 		now, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {
 			*found = *now
+			record.Session = session.State().Session
 			marks, err = session.Mark(ctx, found)
+			auditMarks(&record, session.State(), marks)
 		}
 		return errors.Join(err, session.Close())
 	})
 	return &marks, err
+}
+
+// auditMarks adds to an audit record which checkpoints were marked, and why, and which
+// are whole again.
+func auditMarks(record *checkpoint.AuditRecord, st *checkpoint.State, marks checkpoint.Marks) {
+	record.IDs = slices.Concat(marks.Marked, marks.Unmarked)
+	var why []string
+	for _, ref := range st.Checkpoints {
+		if ref.Damage != nil && slices.Contains(marks.Marked, ref.ID) {
+			why = append(why, string(ref.Damage.Reason))
+		}
+	}
+	if len(marks.Unmarked) > 0 {
+		why = append(why, "whole again")
+	}
+	record.Because(why...)
 }
 
 func newValidation(env *environment, prd string, found *checkpoint.Validation, marks *checkpoint.Marks) validation {

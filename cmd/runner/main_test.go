@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,9 +23,14 @@ func TestMain(m *testing.M) {
 // command to its exit code; `remember NAME REGEXP` keeps in $NAME what the
 // first group matched in the last standard output; `untouched N command...` is
 // `exits` for a command that must leave every file and directory as it was;
-// `cut-short MODE PRD CHECKPOINT` leaves a rollback as one that was killed.
+// `cut-short MODE PRD CHECKPOINT` leaves a rollback as one that was killed;
+// $FORMATS has a directory for each version of the format.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	formats, err := filepath.Abs("../../checkpoint/testdata/format")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -37,6 +43,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
+			env.Setenv("FORMATS", formats) // states that each version of the format wrote
 			// Else each command that is run with the race detector sleeps for a second.
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.MkdirAll(env.WorkDir+"/home", 0o755)

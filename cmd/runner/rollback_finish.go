@@ -27,12 +27,18 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 	f := &finished{prd: st.PRD, intent: *st.Rollback}
 	had := len(st.KeptEdits(f.intent))
 	fmt.Fprintf(env.stderr, "A rollback of %s to %s was cut short; finishing it first\n", f.prd, f.intent.To)
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rollback (finish)", PRD: f.prd, Args: []checkpoint.Text{checkpoint.Text(f.intent.To)}}
+	record := checkpoint.AuditRecord{
+		By: env.actor(), What: "checkpoint rollback (finish)", PRD: f.prd, Session: st.Session,
+		Args: []checkpoint.Text{checkpoint.Text(f.intent.To)}, IDs: []string{f.intent.ID, f.intent.To, f.intent.Safety}, Reason: f.intent.Reason,
+	}
 	err := store.Audited(&record, func() (err error) {
 		f.done, err = session.FinishRollback(ctx, w)
+		f.kept = session.State().KeptEdits(f.intent)
+		for _, ref := range f.kept[had:] {
+			record.IDs = append(record.IDs, ref.ID)
+		}
 		return err
 	})
-	f.kept = session.State().KeptEdits(f.intent)
 	if err != nil {
 		f.kept = f.kept[had:]
 		f.tell(env)

@@ -109,13 +109,20 @@ func finishEarlier(ctx context.Context, env *environment, cfg *config, store *ch
 func finishImport(ctx context.Context, env *environment, store *checkpoint.Store, session *checkpoint.Session, w *workspace.Workspace, pending *checkpoint.PendingImport) error {
 	prd := session.State().PRD
 	fmt.Fprintf(env.stderr, "The import of %s from %s was cut short; finishing it first\n", prd, shownArchive(pending))
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint import (finish)", PRD: prd, Args: []checkpoint.Text{pending.Archive, checkpoint.Text(pending.Session)}}
+	record := checkpoint.AuditRecord{
+		By: env.actor(), What: "checkpoint import (finish)", PRD: prd, Session: session.State().Session,
+		Args: []checkpoint.Text{pending.Archive, checkpoint.Text(pending.Session)},
+	}
 	return store.Audited(&record, func() error {
 		done, err := session.FinishImport(ctx, w)
+		if done != nil && done.Safety != "" {
+			record.IDs = []string{done.Safety}
+		}
 		if err != nil {
 			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
 		}
 		if done.GivenUp {
+			record.Because("given up: the journal was begun anew")
 			showGivenUp(env.stderr, env, session.State(), pending)
 			return nil
 		}
@@ -150,6 +157,9 @@ func ask(ctx context.Context, env *environment, store *checkpoint.Store, r check
 			}
 			return alone(session, done)
 		})
+		if snap, unread := store.Load(r.PRD); unread == nil {
+			record.Session = snap.State.Session
+		}
 		if r.Verb == checkpoint.VerbCreate && err == nil {
 			if made, missing := newestManual(store, r.PRD); missing == nil {
 				record.IDs = []string{made.ID}

@@ -85,6 +85,9 @@ func (s *starter) remove(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if st := session.State(); st != nil {
+			record.Session = st.Session
+		}
 		if err := errors.Join(leaveWhole(ctx, s.env, s.store, session), session.Close()); err != nil {
 			return err
 		}
