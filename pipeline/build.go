@@ -83,6 +83,7 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	}
 	b.scope.onRead = b.noteRead
 	b.scope.claims = sync.OnceValue(b.artifactClaims)
+	b.scope.linked = sync.OnceValue(b.linkedClaims)
 	b.add(f.diags)
 	b.undeclaredInputs()
 	b.evaluateVariables()

@@ -38,6 +38,7 @@ var (
 type workspaceFiles struct {
 	dir    string
 	hidden func(path string) bool // nil: nothing is
+	links  Links                  // nil: there are none
 	cache  sync.Map               // fileCall → cty.Value, or the text of a template
 }
 
@@ -58,7 +59,7 @@ func readsFiles(name string) bool {
 }
 
 func newWorkspaceFiles(in Inputs) *workspaceFiles {
-	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden}
+	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden, links: in.Links}
 }
 
 // functions returns the functions that read files, as one evaluation calls them
@@ -141,7 +142,7 @@ func (w *workspaceFiles) call(call fileCall, typ cty.Type, reads *fileReads, rea
 
 // open opens a regular file. Links are followed inside the workspace only.
 func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, error) {
-	if restored := reads.restored()[path.Clean(name)]; restored != nil {
+	if restored := w.restored(name, reads); restored != nil {
 		return restored()
 	}
 	root, name, err := w.root(name)
@@ -162,6 +163,23 @@ func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, err
 		return nil, cause(err)
 	}
 	return file, nil
+}
+
+// restored opens an artifact that is read as it will be; nil where a path leads to none.
+func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.ReadCloser, error) {
+	restored := reads.restored()
+	if open := restored[path.Clean(name)]; open != nil || len(restored) == 0 || !inside(name) {
+		return open
+	}
+	return restored[w.target(path.Clean(name))]
+}
+
+// target is the path that no link is on the way to of what is at a path.
+func (w *workspaceFiles) target(name string) string {
+	if w.links == nil {
+		return name
+	}
+	return w.links.Target(name)
 }
 
 func (w *workspaceFiles) root(name string) (*os.Root, string, error) {
@@ -219,7 +237,7 @@ func (w *workspaceFiles) sum(name string, reads *fileReads) (string, error) {
 }
 
 func (w *workspaceFiles) exists(name string, reads *fileReads) (bool, error) {
-	if reads.restored()[path.Clean(name)] != nil {
+	if w.restored(name, reads) != nil {
 		return true, nil
 	}
 	root, name, err := w.root(name)
@@ -293,6 +311,9 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string,
 		names = append(names, more...)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !files.holds(name) || !utf8.ValidString(name) })
+	if len(reads.restored()) > 0 {
+		dir = w.target(dir)
+	}
 	for name := range reads.restored() {
 		below, ok := strings.CutPrefix("/"+name, path.Join("/", dir)+"/")
 		if dir == "." {

@@ -143,20 +143,28 @@ type maker struct {
 	pattern string
 }
 
-// makersOf finds the workstreams that make what a call reads.
+// makersOf finds the workstreams that make what a call reads, by its path and by
+// what that means behind links.
 func (s *scope) makersOf(call fileCall) []maker {
 	claims := s.claims()
 	if len(claims) == 0 || !inside(call.path) {
 		return nil
 	}
-	globs := []glob{newGlob(escapeGlob(path.Clean(call.path)))}
+	claims = s.linked()
+	pattern := escapeGlob(path.Clean(call.path))
 	if call.function == "fileset" {
-		globs = compileGlob(path.Join(escapeGlob(path.Clean(call.path)), call.glob))
+		pattern = path.Join(pattern, call.glob)
+	}
+	readings := compileClaims("", pattern)
+	if s.files.links != nil {
+		for _, behind := range s.files.links.Behind(pattern) {
+			readings = append(readings, compileClaims("", behind)...)
+		}
 	}
 	var makers []maker
 	seen := make(map[*Workstream]bool)
-	for _, g := range globs {
-		for _, c := range claimsUnder(claims, newClaim("", g, nil)) {
+	for _, reading := range readings {
+		for _, c := range claimsUnder(claims, reading) {
 			for _, ws := range c.owners {
 				if !seen[ws] {
 					seen[ws] = true

@@ -30,10 +30,22 @@ type Inputs struct {
 	// Hidden reports whether fileset() does not see a slash-separated path of the
 	// workspace, such as Runner's own files and git's; nil: it sees everything.
 	Hidden func(path string) bool
+	// Links tells where symbolic links of the workspace lead; nil: there are none.
+	Links Links
 	// Matches reports whether a file of the workspace matches one of the patterns,
 	// which are as Patterns returns them. With it, inputs and filesets that match
 	// nothing are warnings; nil: nobody asks.
 	Matches func(patterns []string) bool
+}
+
+// Links tells where symbolic links lead, within the workspace and at the moment of the call.
+type Links interface {
+	// Behind returns the patterns that say what a pattern means behind links.
+	// Patterns are as Patterns returns them.
+	Behind(pattern string) []string
+	// Target returns the path that no link is on the way to of what is at a path; the
+	// path unchanged where that is out of the workspace.
+	Target(path string) string
 }
 
 // Input is a value for a variable.

@@ -81,9 +81,7 @@ func collectClaims(workstreams []*Workstream) []*claim {
 			key := strings.Join(append([]string{pattern}, excluded...), except)
 			list, done := compiled[key]
 			if !done {
-				for _, g := range compileGlob(pattern) {
-					list = append(list, newClaim(pattern, g, excluded))
-				}
+				list = compileClaims(pattern, key)
 				claims = append(claims, list...)
 				compiled[key] = list
 			}
@@ -94,8 +92,46 @@ func collectClaims(workstreams []*Workstream) []*claim {
 			}
 		}
 	}
-	slices.SortStableFunc(claims, func(a, b *claim) int { return cmp.Compare(a.glob.prefix, b.glob.prefix) })
+	sortClaims(claims)
 	return claims
+}
+
+func sortClaims(claims []*claim) {
+	slices.SortStableFunc(claims, func(a, b *claim) int { return cmp.Compare(a.glob.prefix, b.glob.prefix) })
+}
+
+// compileClaims are the claims of a pattern, which may come with exclusions, one for
+// each alternative of its braces. They are declared by a glob.
+func compileClaims(declared, pattern string) []*claim {
+	texts := strings.Split(pattern, except)
+	var claims []*claim
+	for _, g := range compileGlob(texts[0]) {
+		claims = append(claims, newClaim(declared, g, texts[1:]))
+	}
+	return claims
+}
+
+// behindLinks adds to claims what they mean behind links, under the globs that are declared.
+func behindLinks(claims []*claim, links Links) []*claim {
+	all := slices.Clone(claims)
+	done := map[string]bool{} // the claims of one glob have the same owners
+	for _, c := range claims {
+		for _, glob := range withDirectory(c.pattern) {
+			pattern := strings.Join(append([]string{glob}, c.excluded...), except)
+			if done[pattern] {
+				continue
+			}
+			done[pattern] = true
+			for _, behind := range links.Behind(pattern) {
+				for _, linked := range compileClaims(c.pattern, behind) {
+					linked.owners = c.owners
+					all = append(all, linked)
+				}
+			}
+		}
+	}
+	sortClaims(all)
+	return all
 }
 
 // overlaps reports whether there is certainly a path that both describe, as far as

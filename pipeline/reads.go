@@ -33,6 +33,15 @@ func (b *builder) artifactClaims() []*claim {
 	return collectClaims(all)
 }
 
+// linkedClaims are the artifacts of all workstreams and what these mean behind links.
+func (b *builder) linkedClaims() []*claim {
+	claims := b.scope.claims()
+	if b.in.Links == nil {
+		return claims
+	}
+	return behindLinks(claims, b.in.Links)
+}
+
 // earlyRead is a call that was evaluated before anything runs.
 type earlyRead struct {
 	argument *argument

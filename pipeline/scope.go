@@ -38,6 +38,7 @@ type scope struct {
 	header    map[string]cty.Value
 	blocks    map[string]*workstreamDef
 	claims    func() []*claim            // what the workstreams have among their artifacts, sorted by prefix
+	linked    func() []*claim            // claims with what they mean behind links when they are first asked for
 	onRead    func(*fileReads, fileCall) // told of each call while the pipeline is built
 
 	sealed bool // locals are evaluated

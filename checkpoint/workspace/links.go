@@ -27,6 +27,7 @@ type Matched struct {
 	Files []string
 	// Patterns are the given patterns, and those that say the same without links.
 	Patterns []string
+	Behind   []string // those of Patterns that say what a given one means behind links
 	Links    Links // links that were met and lead on within the workspace, or nowhere
 	Out      Links // links that were met and lead out of the workspace: nothing follows them
 }
@@ -83,6 +84,7 @@ func (w *Workspace) match(ctx context.Context, patterns []string, how matching) 
 	m := &Matched{Files: slices.AppendSeq(g.files, maps.Keys(x.passed)), Links: x.links, Out: x.out}
 	slices.Sort(m.Files)
 	m.Files = slices.Compact(m.Files)
+	m.Behind = x.behind()
 	m.Patterns = append(slices.Clone(patterns), x.added()...)
 	return m, nil
 }
@@ -351,12 +353,18 @@ func hasState(states []state, p pattern) bool {
 	})
 }
 
-// added returns the patterns that were added, and the links that none of the patterns names.
-func (x *extension) added() []string {
+// behind returns the patterns that were added.
+func (x *extension) behind() []string {
 	var texts []string
 	for _, p := range x.all[x.given:] {
 		texts = append(texts, p.String())
 	}
+	return texts
+}
+
+// added returns the patterns that were added, and the links that none of the patterns names.
+func (x *extension) added() []string {
+	texts := x.behind()
 	for link := range x.passed {
 		if matched, _ := x.at(link); !matched {
 			texts = append(texts, pattern{base: link}.String())

@@ -145,7 +145,7 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		return nil, err
 	}
 	file, _ := pipeline.Parse(source, env.display(path))
-	in := pipeline.Inputs{Variables: inputs, Open: ref.open, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir)}
+	in := pipeline.Inputs{Variables: inputs, Open: ref.open, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir), Links: workspaceLinks{env.workdir}}
 	if ref.looks {
 		files, err := workspace.Open(workspace.Options{Dir: env.workdir})
 		if err != nil {
