@@ -71,12 +71,15 @@ func (s *Store) collectAlone(ctx context.Context, w *workspace.Workspace) (Colle
 // what is planned. It takes no lock and changes nothing.
 func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned ...*Pruned) (done Collected, err error) {
 	without := gone{checkpoints: map[string]bool{}, sessions: map[string]bool{}}
+	var discarded Collected // by pruning
 	for _, p := range planned {
 		for _, c := range p.Checkpoints {
 			without.checkpoints[c.ID] = true
 		}
 		for _, r := range p.Sessions {
 			without.sessions[r.ID] = true
+			discarded.Discarded++
+			discarded.Bytes += r.Bytes
 		}
 	}
 	err = s.settled("", func() error {
@@ -85,6 +88,8 @@ func (s *Store) PlanCollect(ctx context.Context, w *workspace.Workspace, planned
 			return &NotCollectedError{err}
 		}
 		done, err = s.remove(ctx, w, inv, true)
+		done.Discarded += discarded.Discarded
+		done.Bytes += discarded.Bytes
 		return err
 	})
 	return done, err

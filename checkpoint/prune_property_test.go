@@ -30,6 +30,7 @@ type history struct {
 	owned   map[string]*Session
 	counter int
 	needed  map[string]map[string]bool // by session
+	large   string                     // stands in each file, so that sizes count
 }
 
 func (h *history) store() *Store {
@@ -95,7 +96,7 @@ func (h *history) work(*rapid.T) {
 	}
 	var artifacts []Artifact
 	for i := range rapid.IntRange(0, 2).Draw(h.T, "artifacts") {
-		content := fmt.Sprintf("content %d", rapid.IntRange(0, 5).Draw(h.T, "content")) // which they share
+		content := fmt.Sprintf("content %d%s", rapid.IntRange(0, 5).Draw(h.T, "content"), h.large) // which they share
 		artifacts = append(artifacts, put(h.t, h.store(), fmt.Sprintf("out%d", i), content))
 	}
 	produce(h.t, x, fmt.Sprintf("w%d", rapid.IntRange(0, 2).Draw(h.T, "workstream")), artifacts...)
@@ -104,7 +105,7 @@ func (h *history) work(*rapid.T) {
 func (h *history) capture(*rapid.T) {
 	x := h.own(h.prd())
 	name := fmt.Sprintf("d%d/f%d", rapid.IntRange(0, 1).Draw(h.T, "dir"), rapid.IntRange(0, 1).Draw(h.T, "file"))
-	content := fmt.Sprintf("content %d", rapid.IntRange(0, 8).Draw(h.T, "content"))
+	content := fmt.Sprintf("content %d%s", rapid.IntRange(0, 8).Draw(h.T, "content"), h.large)
 	must(h.t, os.MkdirAll(filepath.Join(h.dir, filepath.Dir(name)), 0o700))
 	must(h.t, os.WriteFile(filepath.Join(h.dir, name), []byte(content), 0o600))
 	w, err := h.store().OpenWorkspace(h.dir, nil, workspace.GitOff)

@@ -169,9 +169,13 @@ func (s *Store) references(ctx context.Context, without gone) (*inventory, error
 		part := <-parts
 		defer func() { parts <- part }()
 		r, err := s.record(all[i])
+		goes := without.sessions[all[i].id]
+		if err != nil && goes {
+			return nil // what it needs is nobody's any more
+		}
 		if err == nil && r.state != nil {
 			part.sessions[sessionRefs(r.state)] = true
-			if !without.sessions[all[i].id] {
+			if !goes {
 				err = s.addSession(ctx, part.references, r, without.checkpoints)
 			}
 		}
