@@ -368,5 +368,9 @@ func (l *loop) readGit() {
 		l.warn(errors.Join(errors.New("where git stands could not be read"), err).Error())
 		return
 	}
+	if head != nil && l.o.Mask(string(head.Branch)) != string(head.Branch) {
+		l.warn("the name of the git branch holds a sensitive value: the checkpoints that come do not say where git stands")
+		head = nil
+	}
 	l.git = head
 }

@@ -73,6 +73,9 @@ func runCheckpointCreate(ctx context.Context, env *environment, o checkpointCrea
 		masker, unknown := secretsOf(env, cfg, pipelineRef{prd: o.prd}, session.State(), nil)
 		guard(env, w, masker, unknown)
 		defer func() { err = errors.Join(err, w.Close()) }()
+		if err := checkBranchName(ctx, w.Git(), masker); err != nil {
+			return err
+		}
 		made, err = session.Create(ctx, w, o.reason)
 		saveCache(env, w)
 		return err

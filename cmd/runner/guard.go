@@ -29,6 +29,9 @@ func guarded(ctx context.Context, env *environment, cfg *config, store *checkpoi
 	}
 	masker, err := knownSecrets(env, cfg, store, pipelineRef{prd: prd})
 	guard(env, w, masker, err)
+	if err := checkBranchName(ctx, w.Git(), masker); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	return w, nil
 }
 

@@ -22,18 +22,24 @@ type setup struct {
 }
 
 // setUp reads a pipeline and opens what it is run on. Files that hold a
-// sensitive value are left out of every capture. Whoever sets up closes.
+// sensitive value are left out of every capture; names on record that hold one are
+// refused. Whoever sets up closes.
 func setUp(ctx context.Context, env *environment, cfg *config, ref pipelineRef) (*setup, error) {
 	p, err := loadPipeline(env, cfg, ref)
 	if err != nil {
 		return nil, err
 	}
 	on, err := setUpFor(ctx, env, cfg, p)
-	if err == nil {
-		on.file = ref.file
-		on.given = on.masker.String(ref.given(sensitive(p)))
+	if err != nil {
+		return nil, err
 	}
-	return on, err
+	if err := on.checkRecordedNames(ctx, env); err != nil {
+		on.close()
+		return nil, err
+	}
+	on.file = ref.file
+	on.given = on.masker.String(ref.given(sensitive(p)))
+	return on, nil
 }
 
 // setUpFor is setUp for a pipeline that was read.

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/findings"
+	"prdrunner/runner/mask"
+)
+
+// checkRecordedNames refuses a pipeline whose session would have a sensitive value on
+// record in the name of a branch or a file. These names are compared at the next
+// resume, so that they can't be masked.
+func (on *setup) checkRecordedNames(ctx context.Context, env *environment) error {
+	for _, n := range []struct{ what, path string }{
+		{"pipeline's file", findings.Relative(on.pipeline.Source, env.workdir, "")},
+		{"PRD document", on.pipeline.Document},
+	} {
+		if on.masker.String(filepath.ToSlash(n.path)) != filepath.ToSlash(n.path) {
+			return withHint(usageErrorf("the path of the %s holds a sensitive value, and a session records it", n.what),
+				"rename it, or declare the variable without `sensitive = true`")
+		}
+	}
+	return checkBranchName(ctx, on.files.Git(), on.masker)
+}
+
+// checkBranchName refuses to go on where git is on a branch whose name holds a sensitive
+// value: sessions and checkpoints record it.
+func checkBranchName(ctx context.Context, git *workspace.Git, masker *mask.Masker) error {
+	if git == nil || masker == nil {
+		return nil
+	}
+	branch, _, err := git.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read the git head: %w", err)
+	}
+	shown := masker.String(branch)
+	if shown == branch {
+		return nil
+	}
+	return withHint(usageErrorf("the name of the git branch, %s, holds a sensitive value, and sessions and checkpoints record it", shown),
+		"`git branch -m NAME` renames it, `git switch BRANCH` goes to another; or declare the variable without `sensitive = true`")
+}
