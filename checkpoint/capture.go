@@ -103,7 +103,7 @@ func (x *Session) capture(ctx context.Context, w *workspace.Workspace, patterns 
 	began := x.store.o.Now()
 	c, err := w.Capture(ctx, o)
 	took := x.store.o.Now().Sub(began)
-	x.uncaptured, x.captured, x.announced = err != nil, err == nil, ""
+	x.uncaptured, x.missed, x.captured, x.announced = err != nil, err != nil, err == nil, ""
 	if err != nil {
 		return c, err
 	}
@@ -138,10 +138,11 @@ func (s *State) capturedByRun() bool {
 }
 
 // CaptureIsHeld reports whether a checkpoint that can be gone back to has the files of
-// the last capture. It is true where nothing was ever captured.
+// the last capture, and the same commit of the branch. It is true where nothing was ever captured.
 func (s *State) CaptureIsHeld() bool {
 	return s.Capture == nil || slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool {
-		return ref.Valid && ref.Capture != nil && ref.Capture.Listing == s.Capture.Listing
+		return ref.Valid && ref.Capture != nil && ref.Capture.Listing == s.Capture.Listing &&
+			(!s.Capture.OnBranch() || ref.Capture.Commit == s.Capture.Commit)
 	})
 }
 

@@ -50,6 +50,7 @@ type Session struct {
 	runs       bool      // a run began or went on in it
 	late       bool      // it was told what could not be written behind what is done
 	uncaptured bool      // the last capture failed
+	missed     bool      // so it did, and nothing has happened to the files since
 	captured   bool      // the files are as the last capture has them
 	announced  string    // the id of the checkpoint that the last capture was made for, which a commit names
 	orphans    []Process // that were ended when it was locked

@@ -28,9 +28,11 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 		Reason:   Text(reason),
 		Git:      git,
 	}
-	e.Uncaptured = x.uncaptured && t.captures()
+	e.Uncaptured = x.missed || x.uncaptured && t.captures()
 	e.AsCaptured = x.captured && (s.Captures.Behind > 0 || s.BeganFrom != nil && s.filesAsOf() <= s.BeganFrom.Seq)
-	e.ID = cmp.Or(x.announced, x.newCheckpointID(t, at, x.pending.Seq))
+	if e.ID = x.announced; e.ID == "" || !x.captured { // the message of a commit names the checkpoint of its files only
+		e.ID = x.newCheckpointID(t, at, x.pending.Seq)
+	}
 	x.announced = ""
 	e.Created, e.Modified = s.countStepFiles()
 	e.Removes = x.retain(e.ID, t, e.Phase)

@@ -62,7 +62,7 @@ func (x *Session) add(e Event, fields []byte) {
 		x.poison(fmt.Errorf("add %s: %w", e.Kind(), errNoStart))
 		return
 	}
-	x.captured = x.captured && leavesFiles(e)
+	x.captured, x.missed = x.captured && leavesFiles(e), x.missed && leavesFiles(e)
 	size := len(fields) + eventRoom
 	if x.size+size > x.room {
 		x.fill()

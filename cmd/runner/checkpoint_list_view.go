@@ -85,7 +85,10 @@ func listStatus(c *checkpoint.CheckpointRef, current bool) string {
 	case current:
 		status = "← curr"
 	}
-	if c.Capture != nil && c.Behind > 0 {
+	switch {
+	case c.Uncaptured:
+		status += ", files not captured"
+	case c.Capture != nil && c.Behind > 0:
 		status += fmt.Sprintf(", files %d behind", c.Behind)
 	}
 	if c.Pinned {

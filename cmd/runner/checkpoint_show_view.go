@@ -144,6 +144,9 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 		return []string{"Workspace: not captured; recorded artifacts only"}
 	}
 	lines := []string{fmt.Sprintf("Workspace: %s, %d bytes, captured %s", view.Plural(c.Files, "file"), c.Bytes, c.At.UTC().Format(time.DateTime))}
+	if found.Check.Ref != nil && found.Check.Ref.Uncaptured {
+		lines = append(lines, "Its own files could not be captured")
+	}
 	lines = append(lines, newNotCaptured(found.LeftOut, found.Unstable, found.Special).lines()...)
 	if found.Earlier != nil {
 		lines = append(lines, earlierLines(found.Earlier)...)

@@ -238,6 +238,8 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 	switch {
 	case plan.FilesOf == nil:
 		b.WriteString("  ! Its workspace was not captured: only recorded artifacts come back\n")
+	case plan.Target.Uncaptured:
+		fmt.Fprintf(b, "  ! Its files could not be captured: those captured at %s come back, with the artifacts recorded since\n", plan.FilesOf.At.UTC().Format("2006-01-02 15:04:05"))
 	case plan.FilesOf.Seq < plan.Target.Seq && plan.Target.Capture != nil && plan.FilesOf.At.Before(plan.Target.CreatedAt):
 		fmt.Fprintf(b, "  - Files are those captured at %s, with the artifacts recorded since\n", plan.FilesOf.At.UTC().Format("2006-01-02 15:04:05"))
 	}
