@@ -28,8 +28,8 @@ type Matched struct {
 	// Patterns are the given patterns, and those that say the same without links.
 	Patterns []string
 	Behind   []string // those of Patterns that say what a given one means behind links
-	Links    Links // links that were met and lead on within the workspace, or nowhere
-	Out      Links // links that were met and lead out of the workspace: nothing follows them
+	Links    Links    // links that were met and lead on within the workspace, or nowhere
+	Out      Links    // links that were met and lead out of the workspace: nothing follows them
 }
 
 // HasContent reports whether a file matches: a link that leads to nothing is none.
