@@ -61,15 +61,23 @@ func startedOf(prd, session string, n int) SessionStarted {
 	return e
 }
 
-// tick is a clock that goes on by itself and can be moved.
-type tick struct{ at time.Time }
+// tick is a clock that goes on by itself and can be moved, read by several goroutines at
+// once.
+type tick struct {
+	mu sync.Mutex
+	at time.Time
+}
 
-func (c *tick) now() time.Time {
-	c.at = c.at.Add(time.Millisecond)
+func (c *tick) now() time.Time { return c.move(time.Millisecond) }
+
+func (c *tick) move(by time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(by)
 	return c.at
 }
 
-func newTick() *tick { return &tick{time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)} }
+func newTick() *tick { return &tick{at: time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)} }
 
 // has reports which of the artifacts have an object.
 func has(t testing.TB, s *Store, artifacts ...Artifact) string {

@@ -303,7 +303,7 @@ func TestPruneBesideAReader(t *testing.T) {
 		produce(t, x, "w0", put(t, s, "out", fmt.Sprintf("round %d", i)))
 		mark(t, x, TriggerManual)
 		mark(t, x, TriggerWorkstreamComplete)
-		c.clock.at = c.clock.at.Add(time.Hour)
+		c.clock.move(time.Hour)
 		_, err := x.Prune(t.Context(), PruneOptions{OlderThan: time.Minute})
 		must(t, err)
 		must(t, x.Close())

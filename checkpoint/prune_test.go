@@ -117,7 +117,7 @@ func TestPruneLost(t *testing.T) {
 	produce(t, x, "w1")
 	mark(t, x, TriggerManual)
 	must(t, x.Close())
-	c.clock.at = c.clock.at.Add(time.Hour)
+	c.clock.move(time.Hour)
 	done := c.prune(t, PruneOptions{OlderThan: time.Minute})
 	if len(done.removed()) != 3 || len(done.Lost) != 1 && len(done.Lost) != 3 {
 		t.Fatalf("%+v", done)
@@ -319,7 +319,7 @@ func TestUnfinishedRollback(t *testing.T) {
 	if _, err := x.Archive(ctx, by, ""); !isUnfinished(err) {
 		t.Errorf("archive: %v", err)
 	}
-	c.clock.at = c.clock.at.Add(time.Hour)
+	c.clock.move(time.Hour)
 	p, err := x.Prune(ctx, PruneOptions{OlderThan: time.Minute})
 	must(t, err)
 	if want := []string{c.ids[0], c.ids[2]}; !slices.Equal(p.removed(), want) {
@@ -354,11 +354,11 @@ func TestPrunedSessions(t *testing.T) {
 	if got := has(t, s, c.artifacts...); got != "111" {
 		t.Fatalf("an archived session lost objects: %s", got)
 	}
-	c.clock.at = c.clock.at.Add(40 * 24 * time.Hour)
+	c.clock.move(40 * 24 * time.Hour)
 	x = lockPRD(t, c.open(), "PRD-009")
 	commit(t, x, PhaseStarted{Phase: "all"})
 	must(t, x.Close())
-	c.clock.at = c.clock.at.Add(time.Hour)
+	c.clock.move(time.Hour)
 	if none := c.prune(t, PruneOptions{OlderThan: 24 * time.Hour, Planned: &Pruned{PRD: "PRD-009"}}); len(none.Sessions) > 0 {
 		t.Errorf("%+v, which nobody has agreed to", none.Sessions)
 	}
@@ -716,7 +716,7 @@ func TestPruneAsPlanned(t *testing.T) {
 			ctx := context.Background()
 			c := newScene(t, store.NewMemory())
 			s := c.open()
-			c.clock.at = c.clock.at.Add(time.Hour)
+			c.clock.move(time.Hour)
 			o := PruneOptions{OlderThan: time.Minute}
 			plans, errs := s.PlanPrunes(ctx, []string{"PRD-009", "PRD-404"}, o)
 			must(t, errs[0])
@@ -727,7 +727,7 @@ func TestPruneAsPlanned(t *testing.T) {
 			if test.since {
 				mark(t, x, TriggerManual)
 				mark(t, x, TriggerManual)
-				c.clock.at = c.clock.at.Add(time.Hour)
+				c.clock.move(time.Hour)
 				mark(t, x, TriggerManual)
 				if anew, err := s.PlanPrune(ctx, "PRD-009", o); err != nil || len(anew.Checkpoints) <= len(plans[0].Checkpoints) {
 					t.Fatalf("planned anew it is %v (%v), and was %v", anew.removed(), err, plans[0].removed())

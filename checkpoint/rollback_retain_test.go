@@ -58,7 +58,7 @@ func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 		}
 	}
 	const day = 24 * time.Hour
-	c.clock.at = c.clock.at.Add(100 * day)
+	c.clock.move(100 * day)
 	p, err := x.Prune(context.Background(), PruneOptions{OlderThan: day})
 	must(t, err)
 	if !there() || slices.Contains(p.removed(), undo) {
