@@ -21,6 +21,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	if w == nil {
 		return fmt.Errorf("%w: no workstream %q", ErrFold, name)
 	}
+	underWay := w.Status == Running && w.RetryAt == nil
 	w.RetryAt = nil
 	s.passStep(e)
 	had := w.recordedSeq()
@@ -31,12 +32,16 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	}()
 	switch e := e.(type) {
 	case WorkstreamStarted:
+		left := w.Left
+		if !e.Digest.Equal(w.Digest) { // its attempts begin anew
+			left = nil
+		}
 		s.resetWorkstream(w, "", "runs again")
-		w.Status, w.StartedAt, w.EndedAt = Running, &at, nil
+		w.Status, w.StartedAt, w.EndedAt, w.Left = Running, &at, nil, left
 		w.Attempts, w.Digest, w.Session, w.Repeat = e.Attempt, e.Digest, "", false
 	case WorkstreamAttemptFailed:
 		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
-		w.Error, w.RetryAt = &e.Error, &due
+		w.Error, w.RetryAt, w.Left = &e.Error, &due, leftAt(seq, e.Left)
 	case WorkstreamSucceeded:
 		s.record(w, seq, at, e.Work)
 		w.Status = Succeeded
@@ -51,6 +56,9 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		s.completeStep(seq, w)
 	case WorkstreamFailed:
 		w.Status, w.EndedAt, w.EndedSeq, w.Error = Failed, &at, seq, &e.Error
+		if underWay {
+			w.Left = leftAt(seq, e.Left)
+		}
 	case WorkstreamInterrupted:
 		w.Status, w.EndedAt, w.EndedSeq = Interrupted, &at, seq
 	case WorkstreamUncertain:
@@ -83,6 +91,13 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 	return nil
 }
 
+func leftAt(seq uint64, files []Artifact) *Left {
+	if len(files) == 0 {
+		return nil
+	}
+	return &Left{Seq: seq, Files: files}
+}
+
 // adoptWork takes work as done that nobody saw the end of. What it made is not
 // on record yet, and what an earlier run made does not count, unless that is
 // said. What it was made from is what was there when that was
@@ -106,7 +121,7 @@ func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamR
 func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	w.Attempts, w.DurationMS, w.Digest = work.Attempt, work.DurationMS, work.Digest
 	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
-	w.Edited, w.Error, w.Reason = nil, nil, ""
+	w.Edited, w.Left, w.Error, w.Reason = nil, nil, nil, ""
 	w.EndedAt, w.WorkSeq, w.FilesSeq = &at, seq, seq
 	for name, value := range work.Metrics {
 		if s.Metrics == nil {
@@ -132,7 +147,7 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	}
 	w.Metrics = nil
 	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, "", false, ""
-	w.Error, w.Reason = nil, reason
+	w.Error, w.Reason, w.Left = nil, reason, nil
 	for _, g := range w.Gates {
 		g.reset(reason)
 	}

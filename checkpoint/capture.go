@@ -292,7 +292,18 @@ func filesSince(l *workspace.Listing, s *State) *workspace.Listing {
 		i, there := slices.BinarySearchFunc(l.Entries, e.Path, func(e workspace.Entry, path string) int { return cmp.Compare(e.Path, path) })
 		return there && l.Entries[i].Digest == e.Digest && e.Digest != ""
 	})
-	return l.With(since)
+	return l.Without(leftGone(s, after)).With(since)
+}
+
+// leftGone returns the artifacts that an attempt which failed after a commit left gone.
+func leftGone(s *State, after uint64) map[string]bool {
+	gone := map[string]bool{}
+	for path, r := range recordedArtifacts(s) {
+		if r.artifact.Digest == "" && r.seq > after {
+			gone[path] = true
+		}
+	}
+	return gone
 }
 
 // RecordedFiles returns the artifacts on record as files, but those whose bytes
@@ -319,7 +330,7 @@ func leftOut(l *workspace.Listing, s *State) []string {
 func recordedEntries(s *State, after uint64) []workspace.Entry {
 	var entries []workspace.Entry
 	for path, r := range recordedArtifacts(s) {
-		if a := r.artifact; r.seq > after && r.seq > s.EmptiedSeq && !a.LeftOut {
+		if a := r.artifact; r.seq > after && r.seq > s.EmptiedSeq && !a.LeftOut && a.Digest != "" {
 			entries = append(entries, workspace.Entry{Path: path, Mode: a.Mode, Size: a.Size, Digest: a.Digest})
 		}
 	}
@@ -347,7 +358,8 @@ type recordedArtifact struct {
 }
 
 // recordedArtifacts returns the artifacts on record, by path. A path belongs to
-// the workstream that recorded it last.
+// the workstream that recorded it last. What an attempt that failed left of it is
+// on record, too, and has no digest where that is nothing.
 func recordedArtifacts(s *State) map[string]recordedArtifact {
 	newest := map[string]recordedArtifact{}
 	for _, p := range s.Phases {
@@ -360,6 +372,15 @@ func recordedArtifacts(s *State) map[string]recordedArtifact {
 				path := string(a.Path)
 				if had, ok := newest[path]; a.Digest != "" && (!ok || seq >= had.seq) {
 					newest[path] = recordedArtifact{seq, a, w.Name}
+				}
+			}
+		}
+	}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			for _, a := range w.leftFiles() {
+				if had, ok := newest[string(a.Path)]; ok && w.Left.Seq > had.seq {
+					newest[string(a.Path)] = recordedArtifact{w.Left.Seq, a, had.workstream}
 				}
 			}
 		}

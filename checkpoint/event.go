@@ -187,10 +187,11 @@ type WorkstreamStarted struct {
 
 // WorkstreamAttemptFailed ends an attempt that will be repeated.
 type WorkstreamAttemptFailed struct {
-	Workstream string  `json:"workstream"`
-	Attempt    int     `json:"attempt"`
-	Error      Failure `json:"error"`
-	RetryInMS  int64   `json:"retry_in_ms"`
+	Workstream string     `json:"workstream"`
+	Attempt    int        `json:"attempt"`
+	Error      Failure    `json:"error"`
+	RetryInMS  int64      `json:"retry_in_ms"`
+	Left       []Artifact `json:"left,omitempty"` // as in Left
 }
 
 // Work is what a successful attempt left behind.
@@ -245,10 +246,11 @@ type WorkstreamCompleted struct {
 	Work       *Work  `json:"work,omitempty"`
 }
 
-// WorkstreamFailed ends the last attempt.
+// WorkstreamFailed ends the last attempt, or gives up the next one.
 type WorkstreamFailed struct {
-	Workstream string  `json:"workstream"`
-	Error      Failure `json:"error"`
+	Workstream string     `json:"workstream"`
+	Error      Failure    `json:"error"`
+	Left       []Artifact `json:"left,omitempty"` // as in Left, where it ends an attempt
 }
 
 // WorkstreamInterrupted ends an attempt that was stopped with the run.

@@ -125,6 +125,10 @@ func (r *references) addCommit(ctx context.Context, c Commit) error {
 	for _, e := range c.Events {
 		var err error
 		switch e := e.(type) {
+		case WorkstreamAttemptFailed:
+			r.addArtifacts(e.Left)
+		case WorkstreamFailed:
+			r.addArtifacts(e.Left)
 		case WorkstreamSucceeded:
 			r.addArtifacts(e.Work.Artifacts)
 		case WorkstreamCompleted:

@@ -120,11 +120,15 @@ const listedBytes = 512
 // shallowSize is more than a capture holds with its listing.
 func (c *Capture) shallowSize() int64 { return c.Bytes + listedBytes*int64(c.Files) }
 
-// artifactLists yields the artifacts of each workstream of a state that has any.
+// artifactLists yields the artifacts of each workstream of a state that has any, and
+// what attempts that failed left of them.
 func artifactLists(s *State) iter.Seq[[]Artifact] {
 	return func(yield func([]Artifact) bool) {
 		for w := range s.Records() {
 			if s.holdsArtifacts(w) && !yield(w.Artifacts) {
+				return
+			}
+			if left := w.leftFiles(); len(left) > 0 && !yield(left) {
 				return
 			}
 		}

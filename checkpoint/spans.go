@@ -6,8 +6,9 @@ import "slices"
 // artifacts and captures on record. With them the end of a run finds what no
 // checkpoint needs any more without reading the journal again.
 type spans struct {
-	behind  bool // there are checkpoints of before the journal's first line
-	open    map[string]openSpan
+	behind  bool                // there are checkpoints of before the journal's first line
+	open    map[string]openSpan // by the workstream
+	left    map[string]openSpan // likewise, what attempts that failed left
 	capture openCapture
 	run     openCapture
 	closed  []span
@@ -37,7 +38,7 @@ type recordedName struct {
 	size   int64
 }
 
-func newSpans() *spans { return &spans{open: map[string]openSpan{}} }
+func newSpans() *spans { return &spans{open: map[string]openSpan{}, left: map[string]openSpan{}} }
 
 // adopt starts from a state of which no events are known.
 func (t *spans) adopt(s *State) {
@@ -57,7 +58,7 @@ func (t *spans) observe(s *State, seq uint64, e Event) {
 		}
 	default:
 		if name, ok := workstreamOf(e); ok {
-			t.replace(name, s.held(name), seq)
+			t.take(s, name, seq)
 		}
 	}
 	t.capture = t.replaceCapture(t.capture, s.Capture, seq)
@@ -68,11 +69,21 @@ func (t *spans) observe(s *State, seq uint64, e Event) {
 // more included.
 func (t *spans) compare(s *State, seq uint64) {
 	for name := range t.open {
-		t.replace(name, s.held(name), seq)
+		t.take(s, name, seq)
 	}
 	for w := range s.Records() {
-		t.replace(w.Name, s.held(w.Name), seq)
+		t.take(s, w.Name, seq)
 	}
+}
+
+// take looks at one workstream.
+func (t *spans) take(s *State, name string, seq uint64) {
+	var left []Artifact
+	if w := s.Workstream(name); w != nil {
+		left = w.leftFiles()
+	}
+	t.replace(t.open, name, s.held(name), seq)
+	t.replace(t.left, name, left, seq)
 }
 
 // held are the artifacts of a workstream whose bytes the state needs.
@@ -83,15 +94,17 @@ func (s *State) held(name string) []Artifact {
 	return nil
 }
 
-func (t *spans) replace(name string, list []Artifact, seq uint64) {
-	had := t.open[name]
+func (t *spans) replace(open map[string]openSpan, name string, list []Artifact, seq uint64) {
+	had := open[name]
 	if len(had.list) == len(list) && (len(list) == 0 || &had.list[0] == &list[0]) {
 		return
 	}
 	if len(had.list) > 0 {
 		t.closed = append(t.closed, had.until(seq))
 	}
-	t.open[name] = openSpan{list, seq}
+	if len(had.list)+len(list) > 0 {
+		open[name] = openSpan{list, seq}
+	}
 }
 
 func (o openSpan) until(to uint64) span {
@@ -137,8 +150,10 @@ func (t *spans) names(kept []*CheckpointRef, ever, needed *references) {
 	for _, s := range t.closed {
 		add(s)
 	}
-	for _, o := range t.open {
-		add(o.until(0))
+	for _, open := range []map[string]openSpan{t.open, t.left} {
+		for _, o := range open {
+			add(o.until(0))
+		}
 	}
 	for _, s := range slices.Concat(t.capture.until(0), t.run.until(0)) {
 		add(s)

@@ -133,6 +133,7 @@ type Workstream struct {
 	Artifacts  []Artifact      `json:"artifacts,omitempty"`
 	Metrics    []string        `json:"metrics,omitempty"` // the names of those it set
 	Edited     []Text          `json:"edited,omitempty"`  // artifacts that a person changed afterwards
+	Left       *Left           `json:"left,omitempty"`    // what its last attempt that ended left, while it is not done
 	Summary    Text            `json:"summary,omitempty"`
 	Location   Text            `json:"location,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`    // of the last attempt, where it failed
@@ -146,6 +147,35 @@ type Workstream struct {
 	Gates      []*Gate         `json:"gates,omitempty"`
 
 	phase *Phase
+}
+
+// Left is what an attempt that failed left in the artifacts of other workstreams
+// which it may write: the next attempt starts from that.
+type Left struct {
+	Seq   uint64     `json:"seq"`   // of the commit that recorded it
+	Files []Artifact `json:"files"` // that are not as their workstreams have them on record; without a digest: the file was gone
+}
+
+// LeftIn returns what the last attempt of the workstream that ended left of an artifact
+// of another one. It does not count once that has recorded its artifacts anew.
+func (w *Workstream) LeftIn(maker *Workstream, path Text) (Artifact, bool) {
+	if w.Left == nil || w.Left.Seq <= maker.recordedSeq() {
+		return Artifact{}, false
+	}
+	for _, a := range w.Left.Files {
+		if a.Path == path {
+			return a, true
+		}
+	}
+	return Artifact{}, false
+}
+
+// leftFiles are the files of what it left.
+func (w *Workstream) leftFiles() []Artifact {
+	if w.Left == nil {
+		return nil
+	}
+	return w.Left.Files
 }
 
 // Retries reports whether the workstream runs, and waits for its next attempt.

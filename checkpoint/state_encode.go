@@ -69,7 +69,7 @@ func typicalSize(s *State) int {
 	const session, workstream, artifact = 4 << 10, 400, 200
 	size := session
 	for w := range s.Records() {
-		size += workstream + artifact*len(w.Artifacts)
+		size += workstream + artifact*(len(w.Artifacts)+len(w.leftFiles()))
 	}
 	return size
 }

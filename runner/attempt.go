@@ -44,13 +44,15 @@ func (l *loop) attemptNext(n *node) {
 		}
 	}
 	var partial []checkpoint.Artifact
-	if n.step.Decision == Run && n.attempt > 1 && !n.looked { // an attempt starts from what the last one of the run left
-		partial = l.sv.overwritten(l.x.State(), n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
+	var owners map[string]string
+	if n.step.Decision == Run && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
+		owners = l.sv.owners(l.x.State())
+		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
 	}
 	id := restoreID(l.x.State(), n.ws.Name)
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		back, err := takeBackPartial(within, l.sv.files, id, partial, l.takesBack)
-		r := performed{failure: &checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error"}}
+		r := performed{unstarted: true, failure: &checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error"}}
 		if err == nil {
 			r = l.perform(within, n.ws, task)
 		} else {
@@ -58,7 +60,7 @@ func (l *loop) attemptNext(n *node) {
 		}
 		return func() {
 			n.looked = n.looked || err == nil
-			l.add(nil, l.takenBack(n.ws.Name, back)...)
+			l.add(nil, l.takenBack(n.ws.Name, owners, back)...)
 			l.attempted(n, r)
 		}
 	})
@@ -72,6 +74,7 @@ type performed struct {
 	artifacts []checkpoint.Artifact
 	leftOut   []string            // sensitive ones, whose bytes are not kept
 	failure   *checkpoint.Failure // nil after success
+	unstarted bool                // partial work could not be taken back before it
 }
 
 // perform runs a task and gathers what it left behind. It runs beside the loop.
@@ -173,7 +176,7 @@ func (l *loop) attempted(n *node, r performed) {
 	case r.result.Outcome == Cancelled:
 		l.interruptWorkstream(n)
 	default:
-		l.retryOrFail(n, *r.failure, r.result)
+		l.leave(n, r)
 	}
 }
 

@@ -21,7 +21,7 @@ func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, confli
 		if !c.Kept || c.Found == "" {
 			continue
 		}
-		recorded := recordedArtifact(st, c.Workstream, c.Path)
+		recorded := s.recorded(st, c.Workstream, c.Path)
 		now, err := s.files.Describe(ctx, string(c.Path))
 		if recorded == nil || err != nil {
 			continue

@@ -78,7 +78,8 @@ type surveyor struct {
 	plan    string              // the file of the plan, which is nothing that moved
 	mask    func(string) string // of names, which are recorded
 
-	latest  map[string]string // path → the completed workstream that recorded it last
+	latest  map[string]string              // path → the completed workstream that recorded it last
+	left    map[string]checkpoint.Artifact // what attempts that failed left of these artifacts, by path
 	partial partialWork
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
@@ -213,7 +214,21 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
 			continue // another one has recorded it since
 		}
+		left, isLeft := s.left[string(a.Path)]
 		now, err := describe(ctx, s.files, string(a.Path))
+		if isLeft && left.Digest == "" { // it was gone
+			switch {
+			case err == nil && s.partial.accounts(string(a.Path), now.Digest):
+				partial = append(partial, partialArtifact{a, now.Digest})
+			case err == nil: // it is new, and on record no more
+			case !workspace.IsAbsent(err):
+				return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
+			}
+			continue
+		}
+		if isLeft {
+			a = left
+		}
 		now.LeftOut = a.LeftOut
 		switch {
 		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.accounts(string(a.Path), now.Digest):
@@ -236,9 +251,15 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 	return nil
 }
 
-// claims finds out whose the recorded artifacts are.
+// claims finds out whose the recorded artifacts are, and what is left of them.
 func (s *surveyor) claims(st *checkpoint.State) {
-	s.latest = make(map[string]string)
+	s.latest = s.owners(st)
+	s.left = s.leftBehind(st, s.latest)
+}
+
+// owners returns, by path, the completed workstream that recorded an artifact last.
+func (s *surveyor) owners(st *checkpoint.State) map[string]string {
+	owners := make(map[string]string)
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -248,11 +269,47 @@ func (s *surveyor) claims(st *checkpoint.State) {
 			}
 			for _, a := range rec.Artifacts {
 				if path := string(a.Path); rec.WorkSeq >= newest[path] {
-					s.latest[path], newest[path] = rec.Name, rec.WorkSeq
+					owners[path], newest[path] = rec.Name, rec.WorkSeq
 				}
 			}
 		}
 	}
+	return owners
+}
+
+// leftBehind returns, by path, what attempts that failed left of the artifacts of other
+// workstreams: of several attempts, what the last one left.
+func (s *surveyor) leftBehind(st *checkpoint.State, owners map[string]string) map[string]checkpoint.Artifact {
+	behind := make(map[string]checkpoint.Artifact)
+	newest := make(map[string]uint64)
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			rec := recordOf(st, ws.Name)
+			if rec == nil || rec.Left == nil {
+				continue
+			}
+			for _, a := range rec.Left.Files {
+				path := string(a.Path)
+				owner := owners[path]
+				if owner == "" || owner == ws.Name || rec.Left.Seq < newest[path] {
+					continue
+				}
+				if left, ok := rec.LeftIn(st.Workstream(owner), a.Path); ok {
+					behind[path], newest[path] = left, rec.Left.Seq
+				}
+			}
+		}
+	}
+	return behind
+}
+
+// recorded is an artifact as it is on record: as its workstream made it, or as an
+// attempt of another one that failed left it.
+func (s *surveyor) recorded(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
+	if a, ok := s.left[string(path)]; ok && a.Digest != "" {
+		return &a
+	}
+	return recordedArtifact(st, workstream, path)
 }
 
 // gate gathers the digest of what a gate judges: its inputs; else the inputs
@@ -407,9 +464,9 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 			for _, c := range f.conflicts[ws.Name] {
 				switch {
 				case c.Kept && (c.Found == "" || choice == ConflictRestore):
-					s.restores[string(c.Path)] = *recordedArtifact(st, ws.Name, c.Path)
+					s.restores[string(c.Path)] = *s.recorded(st, ws.Name, c.Path)
 				case c.Found == "":
-					s.gone = append(s.gone, *recordedArtifact(st, ws.Name, c.Path))
+					s.gone = append(s.gone, *s.recorded(st, ws.Name, c.Path))
 				}
 			}
 		}

@@ -135,14 +135,16 @@ func restoreID(st *checkpoint.State, workstream string) string {
 	return st.Session + "-" + hex.EncodeToString(sum[:enough])
 }
 
-// putBack restores artifacts as they are on record. What somebody changes
+// putBack restores artifacts as they are on record, and removes those without a digest. What somebody changes
 // meanwhile is an error, and so is what may not be lost. The id names the temporary
 // files: a call removes those of an earlier one with the same id, which was cut short.
 func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
 	var found, wanted []workspace.Entry
 	for _, a := range recorded {
 		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
-		wanted = append(wanted, entry(a))
+		if a.Digest != "" {
+			wanted = append(wanted, entry(a))
+		}
 		e, err := w.Describe(ctx, string(a.Path))
 		switch {
 		case err == nil && e.Digest != a.Digest && !mayLose(e.Path, e.Digest):

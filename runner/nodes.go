@@ -29,7 +29,8 @@ type node struct {
 	pauses backoff.BackOff // between its attempts
 	timer  *time.Timer     // while it waits for its next attempt
 	last   *checkpoint.Failure
-	looked bool // for partial work, which its first attempt in a run takes back
+	left   []checkpoint.Artifact // by the attempt that has ended, until that is on record
+	looked bool                  // for partial work, which its first attempt in a run takes back
 
 	ended bool
 	ok    bool // settled: its dependents may start
@@ -311,7 +312,7 @@ func (l *loop) failWorkstream(n *node, f checkpoint.Failure) {
 		l.leaveUncertain(n)
 		return
 	}
-	l.add(func() { l.end(n, false) }, checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Error: f})
+	l.add(func() { l.end(n, false) }, checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Error: f, Left: n.left})
 	l.fail(f)
 }
 

@@ -14,15 +14,22 @@ import (
 // came before that, there is no such capture, and what was running accounts for all
 // under its patterns.
 type partialWork struct {
-	patterns []string          // of workstreams that were begun and not completed
-	running  []string          // those of them that ran when a run ended without a capture
-	then     map[string]string // digests at the end of the last run, by path; nil: they are not known
+	patterns []string                       // of workstreams that were begun and not completed
+	running  []string                       // those of them that ran when a run ended without a capture
+	left     map[string]checkpoint.Artifact // what attempts that failed left of artifacts of others, by path: that is on record
+	then     map[string]string              // digests at the end of the last run, by path; nil: they are not known
 }
 
 // accounts reports whether a recorded artifact that is not as recorded, but has
 // the given digest, "" for none, is partial work.
 func (p *partialWork) accounts(path, digest string) bool {
-	return matchesAny(p.running, path) || p.captured(path, digest)
+	return p.isLeft(path, digest) || matchesAny(p.running, path) || p.captured(path, digest)
+}
+
+// isLeft reports whether an artifact is as an attempt that failed left it.
+func (p *partialWork) isLeft(path, digest string) bool {
+	a, ok := p.left[path]
+	return ok && a.Digest == digest
 }
 
 // captured reports whether it is partial work that is as it was captured.
@@ -32,7 +39,7 @@ func (p *partialWork) captured(path, digest string) bool {
 
 // begun finds out which artifacts may be partial work.
 func (s *surveyor) begun(st *checkpoint.State) {
-	s.partial = partialWork{}
+	s.partial = partialWork{left: s.left}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			s.partial.add(s.links.extend(ws.ArtifactPatterns), recordOf(st, ws.Name), endedUnseen(st))
@@ -109,10 +116,10 @@ func recordedOf(partial []partialArtifact) []checkpoint.Artifact {
 }
 
 // takesBack reports whether a run takes back partial work that has the given digest,
-// "" for none. It must be in the checkpoint that the run made before anything started:
-// an edit that came later is in none.
+// "" for none. It must be what is on record as left, or in the checkpoint that the run
+// made before anything started: an edit that came later is in none.
 func (l *loop) takesBack(path, digest string) bool {
-	kept := digest == "" || l.isKept(path, digest) || !l.o.Store.Captures()
+	kept := digest == "" || l.sv.partial.isLeft(path, digest) || l.isKept(path, digest) || !l.o.Store.Captures()
 	return kept && l.sv.partial.accounts(path, digest)
 }
 

@@ -27,14 +27,27 @@ func (l *loop) carryOver(plan *Plan) {
 			case s.Kind == GateStep && s.Decision == Reuse:
 				l.standing.pass(s.Name, l.facts.judging[s.Name].files)
 			case s.Kind == WorkstreamStep && isDone(st.Workstream(s.Name)):
-				l.standing.claim(s.Name, slices.DeleteFunc(slices.Clone(st.Workstream(s.Name).Artifacts), func(a checkpoint.Artifact) bool {
-					owner := l.sv.latest[string(a.Path)]
-					return owner != "" && owner != s.Name
-				}))
+				l.standing.claim(s.Name, l.sv.claimed(st.Workstream(s.Name)))
 				l.standing.claim(s.Name, l.keptEdits(s.Name))
 			}
 		}
 	}
+}
+
+// claimed are the artifacts of a workstream that nobody has recorded since, as the last
+// attempt of others that failed left them.
+func (s *surveyor) claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
+	var all []checkpoint.Artifact
+	for _, a := range rec.Artifacts {
+		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
+			continue
+		}
+		if left, ok := s.left[string(a.Path)]; ok {
+			a = left
+		}
+		all = append(all, a)
+	}
+	return all
 }
 
 // keptEdits are the artifacts of a workstream that were edited before the run began,

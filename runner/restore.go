@@ -102,7 +102,7 @@ func (l *loop) recorded(s Step) ([]checkpoint.Artifact, checkpoint.Event) {
 	var wanted []checkpoint.Artifact
 	for _, a := range l.x.State().Workstream(s.Name).Artifacts {
 		if slices.Contains(s.Restores, a.Path) {
-			wanted = append(wanted, a)
+			wanted = append(wanted, *l.sv.recorded(l.x.State(), s.Name, a.Path))
 			event.Paths = append(event.Paths, a.Path)
 		}
 	}
@@ -123,18 +123,23 @@ func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 }
 
 // overwritten are the artifacts of completed workstreams that lie under the
-// patterns of one that was stopped while it ran: what it did to them is partial
-// work, and is taken back before it runs again.
-func (s *surveyor) overwritten(st *checkpoint.State, name string, patterns []string) []checkpoint.Artifact {
+// patterns of one that was stopped while it ran, as the last attempt that failed left
+// them: what it did to them since is partial work, and is taken back before it runs again.
+func (s *surveyor) overwritten(st *checkpoint.State, owners map[string]string, name string, patterns []string) []checkpoint.Artifact {
 	var all []checkpoint.Artifact
-	for path, owner := range s.latest {
+	behind := s.leftBehind(st, owners)
+	for path, owner := range owners {
 		if owner == name || !matchesAny(patterns, path) {
 			continue
 		}
 		for _, a := range st.Workstream(owner).Artifacts {
-			if string(a.Path) == path && a.Digest != "" {
-				all = append(all, a)
+			if string(a.Path) != path || a.Digest == "" {
+				continue
 			}
+			if left, ok := behind[path]; ok {
+				a = left
+			}
+			all = append(all, a)
 		}
 	}
 	return all
@@ -153,15 +158,17 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 		if err != nil && !workspace.IsAbsent(err) {
 			return nil, fmt.Errorf("look at partial work: %w", err)
 		}
-		if err == nil && now.Digest == a.Digest {
+		if now.Digest == a.Digest {
 			continue
 		}
 		if !mine(string(a.Path), now.Digest) {
 			continue
 		}
-		kept, err := w.Kept(a.Digest)
-		if err != nil {
-			return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
+		kept := a.Digest == "" // it is removed
+		if !kept {
+			if kept, err = w.Kept(a.Digest); err != nil {
+				return nil, fmt.Errorf("look for the bytes of %s: %w", a.Path, err)
+			}
 		}
 		if kept {
 			changed = append(changed, a)
@@ -177,10 +184,10 @@ func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all
 }
 
 // takenBack says whose artifacts were restored before a workstream ran again.
-func (l *loop) takenBack(name string, back []checkpoint.Artifact) []checkpoint.Event {
+func (l *loop) takenBack(name string, owners map[string]string, back []checkpoint.Artifact) []checkpoint.Event {
 	paths := make(map[string][]checkpoint.Text)
 	for _, a := range back {
-		owner := l.sv.latest[string(a.Path)]
+		owner := owners[string(a.Path)]
 		paths[owner] = append(paths[owner], a.Path)
 	}
 	var events []checkpoint.Event

@@ -25,7 +25,8 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 		l.failWorkstream(n, n.calledOff(f))
 		return
 	}
-	l.add(nil, checkpoint.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds()})
+	l.add(nil, checkpoint.WorkstreamAttemptFailed{Workstream: n.ws.Name, Attempt: n.attempt, Error: f, RetryInMS: pause.Milliseconds(), Left: n.left})
+	n.left = nil
 	if l.status != running {
 		l.interruptWorkstream(n)
 		return

@@ -129,6 +129,16 @@ func (l *Listing) With(entries []Entry) *Listing {
 	}
 }
 
+// Without returns the listing without the files at some paths.
+func (l *Listing) Without(paths map[string]bool) *Listing {
+	if len(paths) == 0 {
+		return l
+	}
+	rest := *l
+	rest.Entries = slices.DeleteFunc(slices.Clone(l.Entries), func(e Entry) bool { return paths[e.Path] })
+	return &rest
+}
+
 func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }
 
 // lastOfEach keeps the last of the entries of each path.

@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+)
+
+// leave ends an attempt that failed. What it left of the artifacts of other workstreams
+// goes on record with that, so that the next attempt starts from it, also in another run.
+func (l *loop) leave(n *node, r performed) {
+	shared := l.shared(n.ws)
+	switch {
+	case len(shared) == 0:
+		n.left = nil
+	case r.unstarted: // the files are not as an attempt left them
+		n.left = l.leftBefore(n)
+	default:
+		l.spawn("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
+			left, err := l.sv.keepLeft(l.grace, shared)
+			return func() {
+				n.left = l.recordableLeft(n, left, err)
+				l.retryOrFail(n, *r.failure, r.result)
+			}
+		})
+		return
+	}
+	l.retryOrFail(n, *r.failure, r.result)
+}
+
+// shared returns the artifacts of other workstreams that one may write, as these have
+// them on record.
+func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
+	patterns := l.sv.links.extend(ws.ArtifactPatterns)
+	if len(patterns) == 0 {
+		return nil
+	}
+	st := l.x.State()
+	var all []checkpoint.Artifact
+	for path, owner := range l.sv.owners(st) {
+		if owner == ws.Name || !matchesAny(patterns, path) {
+			continue
+		}
+		if a := recordedArtifact(st, owner, checkpoint.Text(path)); a != nil {
+			all = append(all, *a)
+		}
+	}
+	return sortedByPath(all)
+}
+
+// keepLeft returns those artifacts that are not as on record, as they are now, and keeps
+// their bytes. One that is gone has no digest.
+func (s *surveyor) keepLeft(ctx context.Context, shared []checkpoint.Artifact) ([]checkpoint.Artifact, error) {
+	var left []checkpoint.Artifact
+	var paths []string
+	for _, a := range shared {
+		now, err := describe(ctx, s.files, string(a.Path))
+		switch {
+		case workspace.IsAbsent(err):
+			left = append(left, checkpoint.Artifact{Path: a.Path})
+		case err != nil:
+			return nil, fmt.Errorf("look at %s: %w", a.Path, err)
+		case now.Digest != a.Digest:
+			paths = append(paths, string(a.Path))
+		}
+	}
+	entries, leftOut, err := s.files.Keep(ctx, paths)
+	if err != nil {
+		return nil, fmt.Errorf("keep what is left: %w", err)
+	}
+	for _, a := range artifacts(entries) {
+		a.LeftOut = slices.Contains(leftOut, string(a.Path))
+		left = append(left, a)
+	}
+	return sortedByPath(left), nil
+}
+
+// recordableLeft is what goes on record of what an attempt left. Where that is not known,
+// or is more than a line of the journal holds, it is what the attempt before it left.
+func (l *loop) recordableLeft(n *node, left []checkpoint.Artifact, err error) []checkpoint.Artifact {
+	if err == nil {
+		err = checkpoint.Recordable(checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
+	}
+	if err == nil {
+		return left
+	}
+	l.warn(fmt.Sprintf("a resume does not start from what attempt %d of %s left: %s", n.attempt, n.ws.Name, l.o.Mask(err.Error())))
+	return l.leftBefore(n)
+}
+
+// leftBefore is what the last attempt that failed has on record as left.
+func (l *loop) leftBefore(n *node) []checkpoint.Artifact {
+	if rec := l.x.State().Workstream(n.ws.Name); rec.Left != nil {
+		return rec.Left.Files
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package runner_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"prdrunner/checkpoint"
+	"prdrunner/runner"
+)
+
+// looping is a session whose workstream fix failed after its two attempts, each of which
+// added a line to the artifact of make, and removed its other one.
+func looping(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t, loopOf("test $(grep -c fixed f) = 3"))
+	b.must(checkpoint.StatusFailed)
+	b.wantFile("f", "made\nfixed\nfixed")
+	return b
+}
+
+func loopOf(enough string) string {
+	return `
+phase "all" {
+  workstream "make" {
+    artifacts = ["f", "extra"]
+    script    = "echo made > f; echo extra > extra"
+  }
+  workstream "fix" {
+    depends_on = [workstream.make]
+    artifacts  = ["f", "extr?"]
+    script     = "cp extra was || :; echo fixed >> f; rm -f extra; ` + enough + ` && echo done > extra"
+    retry {
+      attempts         = 2
+      initial_interval = "1ms"
+    }
+  }
+}
+`
+}
+
+// cutShort has fix be killed in its next attempt.
+func (b *bench) cutShort() {
+	b.t.Helper()
+	b.locked(func(x *checkpoint.Session) {
+		fix := x.State().Workstream("fix")
+		x.Add(checkpoint.SessionResumed{}, checkpoint.WorkstreamStarted{Workstream: "fix", Attempt: fix.Attempts + 1, Digest: fix.Digest})
+	})
+	b.write("f", "cut short")
+}
+
+// TestAnAttemptStartsFromWhatTheLastOneLeft: whatever ended the run in between.
+func TestAnAttemptStartsFromWhatTheLastOneLeft(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(b *bench){
+		"it failed":                       func(*bench) {},
+		"it was killed":                   (*bench).cutShort,
+		"it was killed with what is gone": func(b *bench) { b.cutShort(); b.write("extra", "cut short") },
+		"its kill removed the rest":       func(b *bench) { b.cutShort(); b.remove("f") },
+		"it was killed twice":             func(b *bench) { b.cutShort(); b.cutShort() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := looping(t)
+			between(b)
+			b.must(checkpoint.StatusComplete)
+			b.wantFile("f", "made\nfixed\nfixed\nfixed")
+			b.wantFile("extra", "done")
+			if left := b.state().Workstream("fix").Left; left != nil {
+				t.Errorf("fix is complete, and %+v is left", left)
+			}
+		})
+	}
+}
+
+// TestAnEditOfWhatAnAttemptLeft: what was edited since is decided about, and put back as
+// the attempt left it.
+func TestAnEditOfWhatAnAttemptLeft(t *testing.T) {
+	t.Parallel()
+	for choice, want := range map[runner.OnConflict]string{
+		runner.ConflictKeep:    "by hand\nfixed\nfixed\nfixed",
+		runner.ConflictRestore: "made\nfixed\nfixed\nfixed",
+	} {
+		t.Run(string(choice), func(t *testing.T) {
+			t.Parallel()
+			b := looping(t)
+			b.write("f", "by hand\nfixed\nfixed\n")
+			var conflict *runner.ConflictError
+			if _, err := b.build(); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Path != "f" {
+				t.Fatalf("%v, want a conflict over f alone", err)
+			}
+			b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = choice })
+			b.wantFile("f", want)
+		})
+	}
+}
+
+// TestAFileInPlaceOfOneThatWasLeftGone: it is a new file, which the next attempt finds.
+func TestAFileInPlaceOfOneThatWasLeftGone(t *testing.T) {
+	t.Parallel()
+	b := looping(t)
+	b.write("extra", "by hand")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("was", "by hand")
+	b.wantFile("f", "made\nfixed\nfixed\nfixed")
+}
+
+// TestAKeptEditTakesThePlaceOfWhatWasLeft: a kill in the attempt after it goes back to the edit.
+func TestAKeptEditTakesThePlaceOfWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	b := looping(t)
+	b.rewrite(loopOf("test -e enough"))
+	b.write("f", "by hand\n")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+	b.wantFile("f", "by hand\nfixed\nfixed")
+	b.cutShort()
+	b.write("enough", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("f", "by hand\nfixed\nfixed\nfixed")
+}
+
+// TestAnotherDefinitionBeginsAnew: what attempts of another definition left is taken back,
+// and so is what a file was before it was removed.
+func TestAnotherDefinitionBeginsAnew(t *testing.T) {
+	t.Parallel()
+	b := looping(t)
+	b.rewrite(loopOf("test $(grep -c fixed f) = 1"))
+	b.remove("was")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("f", "made\nfixed")
+	b.wantFile("was", "extra")
+}
+
+// TestWhatWasLeftIsMadeAnew: once its maker has run again, nothing is left of it.
+func TestWhatWasLeftIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	b := looping(t)
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"make"} })
+	b.wantFile("f", "made\nfixed\nfixed")
+	b.cutShort()
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("f", "made\nfixed\nfixed\nfixed")
+}
+
+// TestARollbackTakesBackWhatWasLeft: state and files are those of the checkpoint, and the
+// attempts after it start from there.
+func TestARollbackTakesBackWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, loopOf("test $(grep -c fixed f) = 5"))
+	b.must(checkpoint.StatusFailed)
+	b.must(checkpoint.StatusFailed)
+	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed")
+	b.goBack(b.checkpointOf(checkpoint.TriggerFailure, 1))
+	b.wantFile("f", "made\nfixed\nfixed")
+	if _, err := os.Stat(b.path("extra")); !os.IsNotExist(err) {
+		t.Errorf("extra was gone then: %v", err)
+	}
+	b.must(checkpoint.StatusFailed)
+	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed")
+	b.cutShort()
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("f", "made\nfixed\nfixed\nfixed\nfixed\nfixed")
+}
+
+// TestTwoLeftOneFile: of two workstreams that failed over one file, the one whose attempt
+// ended last tells what is on record of it.
+func TestTwoLeftOneFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `
+phase "all" {
+  workstream "make" {
+    artifacts = ["f"]
+    script    = "echo made > f"
+  }
+  workstream "one" {
+    depends_on = [workstream.make]
+    artifacts  = ["f"]
+    script     = "echo one >> f; test -e mended || test $RUNNER_ATTEMPT = 1"
+  }
+  workstream "two" {
+    depends_on = [workstream.one]
+    artifacts  = ["f"]
+    script     = "echo two >> f; test -e mended"
+  }
+}
+`)
+	b.must(checkpoint.StatusFailed)
+	b.wantFile("f", "made\none\ntwo")
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.Select.Invalidate = []string{"one"} })
+	b.wantFile("f", "made\none\ntwo\none")
+	b.write("mended", "")
+	b.must(checkpoint.StatusComplete)
+	b.wantFile("f", "made\none\ntwo\none\none\ntwo")
+}
