@@ -18,10 +18,12 @@ type fileStat struct {
 	inode, device uint64
 }
 
-// sums are the digests of a file's bytes.
+// sums are the digests of a file's bytes, and what its ACL says, which was read with
+// them.
 type sums struct {
-	digest string
-	blob   string // git's name; "" where nobody asked for it
+	digest   string
+	blob     string // git's name; "" where nobody asked for it
+	maskOnly uint32 // permission bits that its mode shows for its group, and that the group does not have
 }
 
 // cached is what was found when a file was read.

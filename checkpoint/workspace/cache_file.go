@@ -21,11 +21,11 @@ import (
 // running kernel, each with its length; the number of files that were left out
 // for what they held, and of each its path with its length, and the digest; for
 // every file its path with its
-// length, size, times, number, device and digest, and git's name with its
-// length; and at last the SHA-256 of all that. Numbers are varints, but for
+// length, size, times, number, device, the bits of its mode that are an ACL's mask
+// alone, digest, and git's name with its length; and at last the SHA-256 of all that. Numbers are varints, but for
 // the times, which are 8 bytes, little end first. The files are sorted by path, but
 // for those that earlier versions wrote.
-const cacheMagic = "runner stat cache 2\n"
+const cacheMagic = "runner stat cache 3\n"
 
 // cacheContent is what the file of a cache holds.
 type cacheContent struct {
@@ -161,6 +161,7 @@ func (c *cache) encode() []byte {
 		b = binary.LittleEndian.AppendUint64(b, uint64(e.stat.ctime))
 		b = binary.AppendUvarint(b, e.stat.inode)
 		b = binary.AppendUvarint(b, e.stat.device)
+		b = binary.AppendUvarint(b, uint64(e.sums.maskOnly))
 		b = append(b, sha[:]...)
 		b = appendString(b, string(blob))
 	}

@@ -21,6 +21,7 @@ type knownFiles struct {
 type knownFile struct {
 	path []byte
 	stat fileStat
+	mask uint32
 	sha  []byte
 	blob []byte // empty where nobody asked for it
 }
@@ -71,7 +72,7 @@ func (f *knownFile) sums() sums {
 	b := hex.AppendEncode(append(buf[:0], digestPrefix...), f.sha)
 	end := len(b)
 	all := string(hex.AppendEncode(b, f.blob))
-	return sums{digest: all[:end], blob: all[end:]}
+	return sums{digest: all[:end], blob: all[end:], maskOnly: f.mask}
 }
 
 func (f knownFile) cached() cached {
@@ -89,6 +90,7 @@ func (r *cacheReader) file() knownFile {
 	return knownFile{
 		path: r.bytes(),
 		stat: fileStat{size: r.varint(), mtime: r.fixed(), ctime: r.fixed(), inode: r.uvarint(), device: r.uvarint()},
+		mask: uint32(r.uvarint()) & 0o070,
 		sha:  r.take(sha256.Size),
 		blob: r.bytes(),
 	}

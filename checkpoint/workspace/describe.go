@@ -38,7 +38,10 @@ func (f *found) forget() {
 
 func (f *found) isLink() bool { return f.entry.Mode == ModeSymlink }
 
-func (f *found) set(s sums) { f.entry.Digest, f.blob = s.digest, s.blob }
+func (f *found) set(s sums) {
+	f.entry.Digest, f.blob = s.digest, s.blob
+	f.entry.Mode &^= s.maskOnly
+}
 
 // look describes a file by what stat, a link's target and the cache say of it.
 // A regular file that the cache does not know remains unknown. withBlob: it is
@@ -113,20 +116,21 @@ func (w *Workspace) hashInto(ctx context.Context, at place, f *found, withBlob f
 // digest, and describes them as they were read.
 func (w *Workspace) readInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
 	began := w.cache.now()
-	var digest string
+	var s sums
 	var blob hash.Hash
 	info, err := w.read(ctx, at, func(r io.Reader, from *origin) (err error) {
 		if withBlob(from.size) {
 			blob = w.o.Git.NewBlobHash(from.size)
 			r = io.TeeReader(r, blob)
 		}
-		digest, err = consume(r, from)
+		if s.maskOnly, err = maskOnly(from.file, from.perm); err == nil {
+			s.digest, err = consume(r, from)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s := sums{digest: digest}
 	if blob != nil {
 		s.blob = hex.EncodeToString(blob.Sum(nil))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -40,7 +41,7 @@ func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader
 		return nil, errTooLong
 	}
 	// A file that grows as fast as it is read has an end, too.
-	from := &origin{file: f, size: before.Size(), below: &contextReader{ctx: ctx, r: f}}
+	from := &origin{file: f, size: before.Size(), perm: before.Mode().Perm(), below: &contextReader{ctx: ctx, r: f}}
 	counted := &countingReader{r: io.LimitReader(from.below, before.Size()+1)}
 	err = consume(counted, from)
 	if counted.n > before.Size() || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -63,6 +64,7 @@ func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader
 type origin struct {
 	file  *os.File
 	size  int64
+	perm  fs.FileMode
 	below *contextReader // what is read; before that, it may be given a clone of the file
 }
 

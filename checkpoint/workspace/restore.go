@@ -286,7 +286,11 @@ func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, erro
 		if err != nil || !empty {
 			return nil, err
 		}
-		return &Entry{Path: i.Path, Mode: ModeDir | uint32(is.mode.Perm())}, nil
+		mask, err := at.maskOnly(is.mode.Perm())
+		if err != nil {
+			return nil, failed(i.Path, err)
+		}
+		return &Entry{Path: i.Path, Mode: ModeDir | uint32(is.mode.Perm())&^mask}, nil
 	}
 	f, err := r.w.lookAt(is, at, i.Path, r.w.wantsBlob)
 	if err == nil && !f.known() {

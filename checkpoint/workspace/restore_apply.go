@@ -356,7 +356,7 @@ func chmod(dir *os.Root, name string, mode fs.FileMode) error {
 		return err
 	}
 	if err = failpoint.Before(failpoint.Chmod, name); err == nil {
-		err = f.Chmod(mode)
+		err = setMode(f, mode)
 	}
 	if err == nil {
 		err = f.Sync()

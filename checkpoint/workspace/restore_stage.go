@@ -184,7 +184,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		i.sums = sums{digest: i.To.Digest, blob: s.blob}
 	}
 	if err == nil {
-		err = f.Chmod(fs.FileMode(i.To.Mode & 0o777))
+		err = setMode(f, fs.FileMode(i.To.Mode&0o777))
 	}
 	if err != nil {
 		_ = f.Close()          // the error is the one that matters

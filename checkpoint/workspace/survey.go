@@ -259,15 +259,20 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 		}
 		dir, name, err := c.at(path)
 		var info fs.FileInfo
+		at := place{dir: dir, name: native(name)}
 		if err == nil {
-			info, err = dir.Lstat(native(name))
+			info, err = dir.Lstat(at.name)
+		}
+		var mask uint32
+		if err == nil && info.IsDir() {
+			mask, err = at.maskOnly(info.Mode().Perm())
 		}
 		switch {
 		case absent(err) || err == nil && !info.IsDir():
 		case err != nil:
 			return failed(path, err)
 		default:
-			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(info.Mode().Perm())})
+			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(info.Mode().Perm())&^mask})
 		}
 	}
 	return nil
