@@ -119,6 +119,7 @@ func (s *State) start(seq uint64, at time.Time, e SessionStarted) error {
 		Host:          e.By.Host,
 		Acts:          e.Acts,
 		Sensitive:     e.Sensitive,
+		Variables:     Given(nil).with(e.Variables),
 		Baseline:      e.Baseline,
 		RunningAt:     &at,
 		Checkpoints:   []*CheckpointRef{},
@@ -148,6 +149,7 @@ func (s *State) resume(at time.Time, e SessionResumed) {
 	}
 	s.Error, s.Pause, s.Requested, s.Interrupted = nil, nil, nil, ""
 	s.Pipeline, s.Document, s.Git, s.Sensitive = e.Pipeline, e.Document, e.Git, e.Sensitive
+	s.Variables = s.Variables.with(e.Variables)
 	s.RunningAt, s.Host = &at, e.By.Host
 	s.Resumes++
 	if s.CurrentPhase > 0 {

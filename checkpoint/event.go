@@ -64,6 +64,7 @@ type SessionStarted struct {
 	Git           *Git              `json:"git,omitempty"`
 	Shape         Shape             `json:"shape"`
 	Sensitive     []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
+	Variables     map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
 	Baseline      map[string]Metric `json:"baseline,omitempty"`  // metrics of the last complete session
 	Imported      *Document         `json:"imported,omitempty"`  // the hand-written document it goes on from
 	Acts          []Act             `json:"acts,omitempty"`      // what has happened only once, or may have, in the sessions before
@@ -75,14 +76,15 @@ type SessionStarted struct {
 // SessionResumed goes on with a session. Shape is present when the pipeline
 // has another one now.
 type SessionResumed struct {
-	Pipeline  FileRef  `json:"pipeline"`
-	Document  *FileRef `json:"document,omitempty"`
-	Git       *Git     `json:"git,omitempty"`
-	Title     string   `json:"title,omitempty"`
-	Shape     *Shape   `json:"shape,omitempty"`
-	Sensitive []string `json:"sensitive,omitempty"` // variables whose values must stay secret
-	By        Actor    `json:"by"`
-	Version   string   `json:"version"`
+	Pipeline  FileRef           `json:"pipeline"`
+	Document  *FileRef          `json:"document,omitempty"`
+	Git       *Git              `json:"git,omitempty"`
+	Title     string            `json:"title,omitempty"`
+	Shape     *Shape            `json:"shape,omitempty"`
+	Sensitive []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
+	Variables map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
+	By        Actor             `json:"by"`
+	Version   string            `json:"version"`
 }
 
 // PauseReason is why a session waits for a person.

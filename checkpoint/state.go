@@ -64,6 +64,7 @@ type State struct {
 	Pipeline      FileRef       `json:"pipeline"`
 	Document      *FileRef      `json:"document,omitempty"`
 	Sensitive     []string      `json:"sensitive,omitempty"` // variables whose values must stay secret, of the last run
+	Variables     Given         `json:"variables,omitempty"` // values that other variables were given
 	Git           *Git          `json:"git,omitempty"`
 	Host          string        `json:"host,omitempty"` // the machine of the last run
 	CurrentPhase  int           `json:"current_phase"`  // the last one entered, 1-based; 0 before the first

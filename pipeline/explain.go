@@ -214,11 +214,24 @@ func (p *Pipeline) ValueOf(name string) (text, sum string) {
 	return string(data), v.sum
 }
 
+// Given returns the values that variables were given, by name, as JSON: neither
+// defaults nor what is sensitive.
+func (p *Pipeline) Given() map[string]string {
+	values := make(map[string]string, len(p.inputs.Variables))
+	for name := range p.inputs.Variables {
+		if text, _ := p.ValueOf(name); text != "" {
+			values[name] = text
+		}
+	}
+	return values
+}
+
 // Earlier is an earlier version of the file (nil: this one), evaluated with the same
-// values, but with the defaults of some variables, so that it can be said what has
-// changed since. It is nil where that can't be evaluated, and where it would show the
+// values, but for those of some variables, so that it can be said what has changed
+// since: these have the value of before, as JSON, or where that is "", their default.
+// It is nil where that can't be evaluated, and where it would show the
 // value of a variable that is sensitive now. Nothing is run from it.
-func (p *Pipeline) Earlier(source []byte, byDefault []string) *Pipeline {
+func (p *Pipeline) Earlier(source []byte, before map[string]string) *Pipeline {
 	if source == nil {
 		source = p.source
 	}
@@ -229,7 +242,11 @@ func (p *Pipeline) Earlier(source []byte, byDefault []string) *Pipeline {
 	in := p.inputs
 	in.Variables, in.Matches, in.Open = make(map[string]Input, len(file.variables)), nil, true
 	for _, v := range file.variables {
-		if input, given := p.inputs.Variables[v.name]; given && !slices.Contains(byDefault, v.name) {
+		input, given := p.inputs.Variables[v.name]
+		if value, changed := before[v.name]; changed {
+			input, given = inputOfJSON(value)
+		}
+		if given {
 			in.Variables[v.name] = input
 		}
 	}
@@ -243,4 +260,13 @@ func (p *Pipeline) Earlier(source []byte, byDefault []string) *Pipeline {
 		}
 	}
 	return earlier
+}
+
+// inputOfJSON is a value that a variable was given, false where there is none.
+func inputOfJSON(text string) (Input, bool) {
+	var value ctyjson.SimpleJSONValue
+	if text == "" || value.UnmarshalJSON([]byte(text)) != nil {
+		return Input{}, false
+	}
+	return Input{Value: value.Value}, true
 }

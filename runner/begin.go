@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -240,7 +241,7 @@ func (l *loop) refused(err error) error {
 func (l *loop) start(predecessor *checkpoint.State) error {
 	e := checkpoint.SessionStarted{
 		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p), Sensitive: sensitive(l.p),
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p), Sensitive: sensitive(l.p), Variables: l.given(),
 		Acts: l.facts.acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
 	baseline, err := l.baseline()
@@ -256,6 +257,16 @@ func (l *loop) start(predecessor *checkpoint.State) error {
 		return fmt.Errorf("start the session: %w", err)
 	}
 	return nil
+}
+
+// given are the values that variables were given and that are put on record: short
+// ones, and none in which a secret is found.
+func (l *loop) given() map[string]string {
+	values := l.p.Given()
+	maps.DeleteFunc(values, func(_, value string) bool {
+		return len(value) > checkpoint.MaxGivenValue || l.o.Mask(value) != value
+	})
+	return values
 }
 
 // baseline is the metrics of the last complete session. A session hands on
@@ -307,7 +318,7 @@ func FromDocument(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time)
 func (l *loop) resume(plan *Plan) {
 	st := l.x.State()
 	e := checkpoint.SessionResumed{
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: sensitive(l.p), By: l.o.By, Version: l.o.Version,
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: sensitive(l.p), Variables: l.given(), By: l.o.By, Version: l.o.Version,
 	}
 	if st.Title != l.p.Title {
 		e.Title = l.p.Title

@@ -70,26 +70,27 @@ func (pl *planner) explain(plan *Plan) {
 }
 
 // earlier is the pipeline as it was when a step ran, as far as that is known: with the
-// file of the last run, and the defaults of the variables that changed. What was given
-// for these is not on record.
+// file of the last run, and for the variables that changed the values that are on record,
+// else their defaults.
 func (pl *planner) earlier(s *Step) *pipeline.Pipeline {
-	var changed []string
+	before := make(map[string]string)
+	var key strings.Builder
 	for _, c := range s.Changes {
 		if c.Component == "variables" {
-			changed = append(changed, string(c.Name))
+			before[string(c.Name)] = pl.st.Variables.Value(string(c.Name), c.Old)
+			fmt.Fprintf(&key, "%s %s\n", c.Name, c.Old)
 		}
 	}
-	if pl.facts.earlier == nil && len(changed) == 0 {
+	if pl.facts.earlier == nil && len(before) == 0 {
 		return nil
 	}
-	key := strings.Join(changed, "\n")
-	p, known := pl.versions[key]
+	p, known := pl.versions[key.String()]
 	if !known && len(pl.versions) < maxVersions {
 		if pl.versions == nil {
 			pl.versions = make(map[string]*pipeline.Pipeline)
 		}
-		p = pl.p.Earlier(pl.facts.earlier, changed)
-		pl.versions[key] = p
+		p = pl.p.Earlier(pl.facts.earlier, before)
+		pl.versions[key.String()] = p
 	}
 	return p
 }
@@ -115,7 +116,9 @@ func (pl *planner) explainedVariable(s *Step, c Change) Change {
 		return c
 	}
 	c.NewText = pl.shown(text)
-	if was := pl.earlier(s); was != nil {
+	if was := pl.st.Variables.Value(string(c.Name), c.Old); was != "" {
+		c.OldText = pl.shown(was)
+	} else if was := pl.earlier(s); was != nil {
 		if text, sum := was.ValueOf(string(c.Name)); sum == c.Old {
 			c.OldText = pl.shown(text)
 		}

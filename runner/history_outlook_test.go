@@ -51,19 +51,24 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 type reason struct{ on, changes []string }
 
 // check compares it with that of a step. That the variable is named beside the
-// definition that it is in, is for people.
+// definition that it is in, and what of the definition is another, is for people.
 func (r reason) check(s runner.Step) error {
 	var changes []string
 	for _, c := range s.Changes {
-		if c.Component != "variables" {
-			changes = append(changes, c.Component+" "+string(c.Name))
+		switch c.Component {
+		case "variables":
+			continue
+		case "definition":
+			c.Name = ""
 		}
+		changes = append(changes, c.Component+" "+string(c.Name))
 	}
 	if s.Decision == runner.Depends || s.Decision == runner.Blocked && len(r.on) > 0 {
 		if !slices.Equal(slices.Sorted(slices.Values(s.On)), slices.Sorted(slices.Values(r.on))) {
 			return fmt.Errorf("%s waits for %v, and the plan names %v", s.Name, r.on, s.On)
 		}
 	}
+	changes = slices.Compact(changes)
 	if (s.Decision == runner.Rerun || s.Decision == runner.Uncertain) && len(r.changes) > 0 && !slices.Equal(changes, r.changes) {
 		return fmt.Errorf("of %s has changed %v, and the plan names %v", s.Name, r.changes, changes)
 	}

@@ -1,0 +1,31 @@
+package checkpoint
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestGivenValues: the newest values of a variable stay on record, each once, and an
+// older state keeps what it had.
+func TestGivenValues(t *testing.T) {
+	t.Parallel()
+	var g Given
+	states := []Given{g}
+	for i := range 2 * maxGivenValues {
+		g = g.with(map[string]string{"floor": fmt.Sprint(i), "same": `"x"`})
+		states = append(states, g)
+	}
+	if len(g["floor"]) != maxGivenValues || g["floor"][maxGivenValues-1] != fmt.Sprint(2*maxGivenValues-1) || len(g["same"]) != 1 {
+		t.Errorf("on record are %v", g)
+	}
+	if len(states[0]) != 0 || len(states[1]["floor"]) != 1 || states[1]["floor"][0] != "0" {
+		t.Errorf("an older state became %v", states[1])
+	}
+	if g = g.with(map[string]string{"floor": "9"}); g["floor"][maxGivenValues-1] != "9" || len(g["floor"]) != maxGivenValues {
+		t.Errorf("a value that is given again is not the last: %v", g["floor"])
+	}
+	const sumOfX = "sha256:ba2df4903a2c14e86dc3bcca58911b44ac1d2514b7227bf6eb08cfb978f55a1b"
+	if g.Value("same", sumOfX) != `"x"` || g.Value("floor", sumOfX) != "" {
+		t.Error("a value is not found by its digest alone")
+	}
+}
