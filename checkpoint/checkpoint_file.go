@@ -180,6 +180,8 @@ func (r *Recovery) warnOfWorkstream(w *Workstream) {
 		r.warn("%s was running", w.Name)
 	case w.Status == Failed:
 		r.warn("%s failed", w.Name)
+	case w.Status == Uncertain && w.Error != nil && w.Error.Outcome == OutcomeHappened:
+		r.missing("%s: %s; a person decides whether that counts", w.Name, w.Error.Message)
 	case w.Status == Uncertain:
 		r.missing("nobody knows whether %s happened: a person decides", w.Name)
 	case w.Imported:

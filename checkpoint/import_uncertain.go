@@ -53,9 +53,7 @@ func (i *Import) uncertain(relation Relation, here *State) []WorkstreamUncertain
 				w = &Workstream{}
 			}
 			if had.maybeAgain(w) {
-				events = addLater(events, WorkstreamUncertain{Workstream: had.Name, Attempt: had.Attempts, Error: Failure{
-					Workstream: had.Name, Outcome: "unknown", Message: "an import went back before it: it may have happened",
-				}})
+				events = addLater(events, WorkstreamUncertain{Workstream: had.Name, Attempt: had.Attempts, Error: *had.wentBackBefore("an import")})
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (s *State) carryOn(now *State) {
 		w.Attempts = max(w.Attempts, had.Attempts)
 		if again {
 			w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
-			w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "a rollback went back before it: it may have happened"}
+			w.Error = had.wentBackBefore("a rollback")
 			if had.WorkSeq == 0 {
 				s.noteAct(w)
 			}
@@ -142,6 +142,15 @@ func (s *State) remember(of *Workstream) *Workstream {
 // they ended, which is so where a rollback is undone.
 func (w *Workstream) maybeAgain(then *Workstream) bool {
 	return w.Attempts > then.Attempts && (w.Once || then.Once) && w.StartedAt != nil
+}
+
+// wentBackBefore is why a workstream is uncertain that the state does not know to have
+// happened any more: what went back to an earlier state, and whether it happened for certain.
+func (w *Workstream) wentBackBefore(what string) *Failure {
+	if w.worked() || w.Status == Uncertain && w.Error != nil && w.Error.Outcome == OutcomeHappened {
+		return &Failure{Workstream: w.Name, Outcome: OutcomeHappened, Message: Text("it has happened, and " + what + " went back before it")}
+	}
+	return &Failure{Workstream: w.Name, Outcome: "unknown", Message: Text(what + " went back before it: it may have happened")}
 }
 
 func carryGates(gates []*Gate, now *State) {

@@ -228,6 +228,11 @@ type Metric struct {
 	Workstream string `json:"workstream,omitempty"`
 }
 
+// OutcomeHappened is the outcome of an uncertain workstream of which the message says what
+// is on record: that it has happened, or may have, and when. The question is whether that
+// counts. With any other outcome nobody knows whether it happened.
+const OutcomeHappened = "happened"
+
 // Failure is what went wrong.
 type Failure struct {
 	Workstream string `json:"workstream,omitempty"` // or the phase, for a phase's own gate

@@ -140,9 +140,6 @@ func repeated(rec *checkpoint.Workstream) *checkpoint.Workstream {
 	return &w
 }
 
-// outcomeHappened is the outcome on record of a workstream that has happened before.
-const outcomeHappened = "happened"
-
 const repeatReason = "it was chosen by --repeat"
 
 // recordRepeats puts on record what --repeat names, before anything starts: the choice is not there any more

@@ -32,7 +32,7 @@ type SelectionError struct {
 
 func (e *SelectionError) Error() string {
 	if e.Uncertain {
-		return fmt.Sprintf("%s: nobody knows whether %s happened, and it must not run twice; resolve it first", e.Option, e.Name)
+		return fmt.Sprintf("%s: %s is uncertain, and must not run twice; resolve it first", e.Option, e.Name)
 	}
 	if e.NotOnce {
 		return fmt.Sprintf("%s: %s has no effect = \"once\"; --invalidate runs it again", e.Option, e.Name)

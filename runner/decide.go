@@ -91,7 +91,7 @@ func decideAlone(s subject) Step {
 
 // decideUncertain decides what waits for a person on record already.
 func decideUncertain(s subject, step Step) Step {
-	if f := s.record.Error; f != nil && f.Outcome == outcomeHappened {
+	if f := s.record.Error; f != nil && f.Outcome == checkpoint.OutcomeHappened {
 		return step.with(Uncertain, "%s", string(f.Message))
 	}
 	return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
@@ -260,7 +260,7 @@ func allKept(conflicts []Conflict) bool {
 // again runs a done workstream again, unless that is for a person to say.
 func again(s subject, step Step, format string, args ...any) Step {
 	if s.ws.Effect == pipeline.Once {
-		return step.with(Uncertain, "it must not run twice, but "+format, args...)
+		return step.with(Uncertain, "it has happened and must not run twice, but "+format, args...)
 	}
 	return step.with(Rerun, format, args...)
 }

@@ -148,8 +148,8 @@ func (l *loop) decided(n *node) {
 			e := checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: checkpoint.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
 			}}
-			if n.step.Happened != nil {
-				e.Error.Outcome = outcomeHappened
+			if n.step.Happened != nil || isDone(rec) {
+				e.Error.Outcome = checkpoint.OutcomeHappened
 			}
 			if of := l.pl.formerly(n.ws, rec); of != nil {
 				e.SameAs = of.Name

@@ -95,7 +95,7 @@ func (l *loop) leaveUncertain(n *node) {
 func (l *loop) describeUncertain() string {
 	var unknown, texts []string
 	for _, name := range l.cause.uncertain {
-		if f := l.x.State().Workstream(name).Error; f != nil && f.Outcome == outcomeHappened {
+		if f := l.x.State().Workstream(name).Error; f != nil && f.Outcome == checkpoint.OutcomeHappened {
 			texts = append(texts, name+": "+string(f.Message))
 			continue
 		}
