@@ -17,7 +17,11 @@ import (
 // taken in: no checkpoint holds what it is now, or what it was then. What lies in a
 // state directory stays, too. Of what the target lacks only that is deleted which its capture would have had.
 func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *State, found, target *workspace.Listing) ([]workspace.Change, error) {
-	changes := slices.DeleteFunc(w.OutsideState(workspace.Diff(found, target)), func(c workspace.Change) bool {
+	changes, err := w.Changes(ctx, found, target)
+	if err != nil {
+		return nil, fmt.Errorf("look at what was not checked out: %w", err)
+	}
+	changes = slices.DeleteFunc(w.OutsideState(changes), func(c workspace.Change) bool {
 		return found.Lacks(c.Path) || target.Lacks(c.Path)
 	})
 	above := map[string]bool{}

@@ -56,15 +56,39 @@ func (l *Listing) hasSparse(e Entry) bool {
 	return s != nil && e.Blob == s.Blob && e.Mode&^0o777 != ModeDir && gitMode(e.Mode) == s.Mode
 }
 
-// CheckedOut returns the paths of entries, as Now lists them, that a listing
-// says were not checked out, and that are not what git had for them: a restore
-// of the listing leaves them as they are, since deleting them would say that
-// they were not there.
-func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
-	if w.o.Git == nil {
-		return nil, nil
+// Changes returns what leads from the files there are to those of a listing: Diff,
+// and the deletions of files that were not checked out in the listing and that
+// somebody has put there since.
+func (w *Workspace) Changes(ctx context.Context, now, to *Listing) ([]Change, error) {
+	changes := Diff(now, to)
+	put, _, err := w.foreign(ctx, now.Entries, to)
+	if err != nil || len(put) == 0 {
+		return changes, err
 	}
-	var paths []string
+	for i := range put {
+		changes = append(changes, Change{Path: put[i].Path, Kind: Deleted, From: &put[i]})
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	return changes, nil
+}
+
+// CheckedOut returns the paths of entries, as Now lists them, that a listing
+// says were not checked out, that are not what git had for them, and that git checks out
+// now: a restore of the listing leaves them as they are, since deleting them would say
+// that they were not there.
+func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing) ([]string, error) {
+	_, paths, err := w.foreign(ctx, entries, l)
+	return paths, err
+}
+
+// foreign finds the entries that a listing says were not checked out, and that are not
+// what git had for them: those that git still does not check out, so that somebody
+// has put them there and git misses none that goes, and the paths of the others.
+func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (put []Entry, checkedOut []string, err error) {
+	if w.o.Git == nil || len(l.Sparse) == 0 {
+		return nil, nil, nil
+	}
+	var index map[string]GitFile
 	for _, e := range entries {
 		if !l.IsSparse(e.Path) || e.isDir() {
 			continue
@@ -74,13 +98,36 @@ func (w *Workspace) CheckedOut(ctx context.Context, entries []Entry, l *Listing)
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if f.entry.Blob = f.blob; !l.hasSparse(f.entry) {
-			paths = append(paths, e.Path)
+		if f.entry.Blob = f.blob; l.hasSparse(f.entry) {
+			continue
+		}
+		if index == nil {
+			if index, err = w.o.Git.index(ctx); err != nil {
+				return nil, nil, err
+			}
+		}
+		if is := index[e.Path]; is.Sparse && (f.blob != is.Blob || gitMode(f.entry.Mode) != is.Mode) {
+			put = append(put, e)
+		} else {
+			checkedOut = append(checkedOut, e.Path)
 		}
 	}
-	return paths, nil
+	return put, checkedOut, nil
+}
+
+// index returns the files that git tracks, by path.
+func (g *Git) index(ctx context.Context) (map[string]GitFile, error) {
+	files, err := g.Tracked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[string]GitFile, len(files))
+	for _, f := range files {
+		index[f.Path] = f
+	}
+	return index, nil
 }
 
 // SameSparse reports whether the same files were not checked out in both
