@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 
 	"prdrunner/checkpoint/workspace"
 )
@@ -15,7 +16,8 @@ type Inspection struct {
 	// Unstable are files that it does not hold since they kept changing, and
 	// Special is what it does not since it could not be read, or is no file, or too long a one.
 	Unstable, Special []string
-	Earlier           *EarlierState // to which a rollback to it takes the state, nil: to its own
+	Earlier           *EarlierState     // to which a rollback to it takes the state, nil: to its own
+	EarlierGone       *EarlierGoneError // why a rollback to it is refused, since that state is not there any more
 }
 
 // Inspect looks at a checkpoint and at what it refers to. It takes no lock and
@@ -61,7 +63,8 @@ func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *State, 
 	}
 	if w != nil && ref.InvalidatedBy == "" && check.Whole() {
 		r := &Rollback{Target: ref, state: found.File.State}
-		if err := s.vouchedState(ctx, w, r, of); err != nil {
+		err := s.vouchedState(ctx, w, r, of)
+		if err != nil && !errors.As(err, &found.EarlierGone) {
 			return nil, err
 		}
 		found.Earlier = r.Earlier

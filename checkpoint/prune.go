@@ -229,12 +229,23 @@ func neededBy(s *State) map[string]string {
 		needed[current.ID] = "the session stands at it"
 	}
 	maps.Copy(needed, s.undoers())
-	if s.Rollback != nil {
-		for _, id := range []string{s.Rollback.To, s.Rollback.Safety} {
-			needed[id] = "by a rollback that is not finished"
-		}
+	for _, id := range s.finishedWith() {
+		needed[id] = "by a rollback that is not finished"
 	}
 	return needed
+}
+
+// finishedWith are the checkpoints without which a rollback that was cut short can't be
+// finished: its target, the one that undoes it, and those that have the state it takes.
+func (s *State) finishedWith() []string {
+	if s.Rollback == nil {
+		return nil
+	}
+	ids := []string{s.Rollback.To, s.Rollback.Safety}
+	for _, ref := range s.madeAt(s.Rollback.StateSeq) {
+		ids = append(ids, ref.ID)
+	}
+	return ids
 }
 
 // undoers are the checkpoints with which a rollback can still be undone, and

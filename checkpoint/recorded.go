@@ -124,8 +124,8 @@ func (r *recordedSession) wanted() map[string]bool {
 		for _, ref := range s.Checkpoints {
 			ids[ref.ID] = true
 		}
-		if s.Rollback != nil {
-			ids[s.Rollback.To], ids[s.Rollback.Safety] = true, true
+		for _, id := range s.finishedWith() {
+			ids[id] = true
 		}
 	}
 	return ids

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint/store"
 )
@@ -97,7 +98,7 @@ func (s *State) deletable(ref *CheckpointRef, force bool) error {
 	switch {
 	case ref.Pinned:
 		return &KeptError{ID: ref.ID, Why: "it is pinned", Pinned: true}
-	case s.Rollback != nil && (ref.ID == s.Rollback.To || ref.ID == s.Rollback.Safety):
+	case slices.Contains(s.finishedWith(), ref.ID):
 		return &KeptError{ID: ref.ID, Why: "a rollback that is not finished needs it"}
 	case !force && (ref == s.newestUsable() || ref == s.CurrentCheckpoint()):
 		return &KeptError{ID: ref.ID, Why: "it is the newest valid one, or the one that the session stands at", Newest: true}

@@ -106,7 +106,7 @@ func (s *Store) findEnd(prd string, r *JournalRebuild, old *salvaged) (*rollback
 	}
 	e := RollbackCompleted{ID: begun.ID, Skipped: record.Skipped}
 	if begun.Scope != RollbackFiles {
-		target, err := s.stateAt(prd, *begun, old)
+		target, err := s.stateAt(prd, r.state.Session, *begun, old)
 		if err != nil || target == nil {
 			return nil, err
 		}
@@ -141,25 +141,26 @@ func (s *Store) recordedRollback(prd, id string) *RollbackRecord {
 
 // stateAt returns the state that a rollback takes: that of its checkpoint, from the
 // file or from what is left of the journals, nil where neither has it. An earlier one
-// is in whole journals only.
-func (s *Store) stateAt(prd string, begun RollbackStarted, old *salvaged) (*State, error) {
+// is in whole journals, and in the files of checkpoints that were made with it.
+func (s *Store) stateAt(prd, session string, begun RollbackStarted, old *salvaged) (*State, error) {
 	if begun.StateSeq != 0 {
-		state, err := s.stateAfter(prd, begun.StateSeq)
-		if err != nil {
-			return nil, nil //nolint:nilerr // the journal is damaged: then nothing tells
+		if state, err := s.stateAfter(prd, begun.StateSeq); err == nil { // else it is damaged
+			return state, nil
 		}
-		return state, nil
 	}
-	id := begun.To
 	files, err := s.fileStates(prd)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range files {
-		if c.id == id {
+		if begun.StateSeq == 0 && c.id == begun.To || c.seq == begun.StateSeq && c.state.Session == session {
 			return c.state.Clone(), nil
 		}
 	}
+	if begun.StateSeq != 0 {
+		return nil, nil
+	}
+	id := begun.To
 	var found *State
 	k := collector{fold: newFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
 		found = f.State.Clone()

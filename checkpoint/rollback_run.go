@@ -124,6 +124,9 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		}
 	}
 	x.needed = map[string]string{plan.Target.ID: "a rollback goes back to it"}
+	for _, ref := range x.State().madeAt(plan.stateSeq()) {
+		x.needed[ref.ID] = "a rollback takes its state"
+	}
 	defer func() { x.needed = nil }()
 	safety, made := x.Checkpoint(TriggerPreRollback, o.Reason, gitOf(ctx, w))
 	if !made {

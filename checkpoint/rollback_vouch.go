@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"prdrunner/checkpoint/workspace"
@@ -26,13 +27,23 @@ type EarlierState struct {
 
 // EarlierGoneError says that the state to go to can't be read any more.
 type EarlierGoneError struct {
-	To  string // the checkpoint that was asked for
-	Seq uint64 // of the commit whose state it is
-	Err error
+	To      string // the checkpoint that was asked for
+	Seq     uint64 // of the commit whose state it is
+	Reason  string // why the state of the checkpoint itself does not do, "" where a rollback has begun
+	Nearest string // the newest checkpoint before it that can be gone back to; "": none
+	Err     error
 }
 
 func (e *EarlierGoneError) Error() string {
-	return fmt.Sprintf("the files of %s are those of commit %d, and the state of then can't be read: %v", e.To, e.Seq, e.Err)
+	since := ""
+	if e.Reason != "" {
+		since = ", and since then " + e.Reason
+	}
+	text := fmt.Sprintf("the files of %s were captured before it, at commit %d%s; no journal and no checkpoint has the state of that commit", e.To, e.Seq, since)
+	if !errors.Is(e.Err, errCommitGone) {
+		text += fmt.Sprintf(": %v", e.Err)
+	}
+	return text
 }
 
 func (e *EarlierGoneError) Unwrap() error { return e.Err }
@@ -57,40 +68,121 @@ func (r *Rollback) stateSeq() uint64 {
 // targetOf returns the state that a rollback takes.
 func (s *Store) targetOf(prd string, intent RollbackStarted) (*State, error) {
 	file, err := s.ReadCheckpoint(prd, intent.To)
+	if err != nil || intent.StateSeq == 0 {
+		return stateOf(file), err
+	}
+	state, err := s.stateAfter(prd, intent.StateSeq)
+	if err == nil {
+		return state, nil
+	}
+	gone := &EarlierGoneError{To: intent.To, Seq: intent.StateSeq, Err: err}
+	snap, err := s.Load(prd)
 	if err != nil {
 		return nil, err
 	}
-	if intent.StateSeq == 0 {
-		return file.State, nil
+	for _, ref := range snap.State.madeAt(intent.StateSeq) {
+		if made, err := s.ReadFile(snap.State, ref); err == nil { // else another one may have it
+			return made.State, nil
+		}
 	}
-	state, err := s.stateAfter(prd, intent.StateSeq)
-	if err != nil {
-		return nil, &EarlierGoneError{To: intent.To, Seq: intent.StateSeq, Err: err}
+	return nil, gone
+}
+
+func stateOf(file *CheckpointFile) *State {
+	if file == nil {
+		return nil
 	}
-	return state, nil
+	return file.State
+}
+
+// madeAt are the checkpoints that were made in a commit.
+func (s *State) madeAt(seq uint64) []*CheckpointRef {
+	var made []*CheckpointRef
+	for _, ref := range s.Checkpoints {
+		if ref.Seq == seq {
+			made = append(made, ref)
+		}
+	}
+	return made
 }
 
 // vouchedState has a rollback take the state of the last capture before its target
 // where the target's files are not known to be all that its state needs.
 func (s *Store) vouchedState(ctx context.Context, w *workspace.Workspace, r *Rollback, now *State) error {
+	if r.state.vouchedByCapture() {
+		return nil
+	}
 	at := r.state.filesAsOf()
 	since := r.state.doneSince(at)
-	if at == 0 || len(since) == 0 {
-		return nil // nothing was ever captured, or nothing done since
-	}
 	reason, err := s.unvouched(ctx, w, now, r.state, since)
 	if err != nil || reason == "" {
 		return err
 	}
-	state, err := s.stateAfter(now.PRD, at)
+	state, err := s.capturedState(now, r.Target, at)
 	if err != nil {
-		return &EarlierGoneError{To: r.Target.ID, Seq: at, Err: err}
+		nearest, lookErr := s.nearestVouched(ctx, w, now, r.Target)
+		if lookErr != nil {
+			return lookErr
+		}
+		return &EarlierGoneError{To: r.Target.ID, Seq: at, Reason: reason, Nearest: nearest, Err: err}
 	}
 	r.Earlier = &EarlierState{
-		Seq: at, At: r.state.Capture.At, Step: state.CurrentStep(), StepName: state.StepName(), Again: since, Reason: reason,
+		Seq: state.Seq, At: r.state.Capture.At, Step: state.CurrentStep(), StepName: state.StepName(), Again: since, Reason: reason,
 	}
 	r.state = state
 	return nil
+}
+
+// vouchedByCapture reports whether the files of a state are of its own moment: nothing was
+// done since they were captured. It is so, too, where they never were: only recorded
+// artifacts come back then.
+func (s *State) vouchedByCapture() bool {
+	at := s.filesAsOf()
+	return at == 0 || len(s.doneSince(at)) == 0
+}
+
+// capturedState returns the state as of which the files of a checkpoint were captured. A
+// journal that was begun anew no longer reaches back to that commit. Then the state is
+// that of the first checkpoint since that has the same files, with nothing done in between.
+func (s *Store) capturedState(now *State, target *CheckpointRef, at uint64) (*State, error) {
+	state, gone := s.stateAfter(now.PRD, at)
+	if gone == nil {
+		return state, nil
+	}
+	for _, ref := range now.Checkpoints {
+		if ref.Seq < at || ref.Seq >= target.Seq || ref.InvalidatedBy != "" {
+			continue
+		}
+		file, err := s.ReadFile(now, ref)
+		if err == nil && file.State.filesAsOf() == at && file.State.vouchedByCapture() { // else another one may do
+			return file.State, nil
+		}
+	}
+	return nil, gone
+}
+
+// nearestVouched names the newest checkpoint before another one to which a rollback can
+// go without the state of another moment, "" where there is none.
+func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now *State, target *CheckpointRef) (string, error) {
+	check := newChecker(s, w, false)
+	at := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.prdDir(now.PRD), State: now}
+	for _, ref := range slices.Backward(now.Checkpoints) {
+		if ref.Seq >= target.Seq || ref.InvalidatedBy != "" || ref.Damage != nil {
+			continue
+		}
+		file, err := s.ReadFile(now, ref)
+		if err != nil || !file.State.vouchedByCapture() {
+			continue
+		}
+		found, err := check.check(ctx, at, ref)
+		if err != nil {
+			return "", err
+		}
+		if found.Whole() {
+			return ref.ID, nil
+		}
+	}
+	return "", nil
 }
 
 // unvouched says what some workstreams, whose work was recorded after the last capture

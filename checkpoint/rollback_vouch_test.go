@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -133,35 +134,57 @@ func TestVouchedByACapture(t *testing.T) {
 }
 
 // TestEarlierStateIsFinished: a rollback to an earlier state that was cut short is
-// planned and finished as it began.
+// planned and finished as it began, whether the journal or a checkpoint has that state.
 func TestEarlierStateIsFinished(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	s := newWithin(t, map[string]string{"list": "more"}, map[string]string{"out": "out"})
-	plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.after})
-	must(t, err)
-	must(t, s.x.alone(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
-	if b := s.x.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
-		t.Fatalf("began %+v", b)
+	for name, anew := range map[string]bool{"from the journal": false, "from a checkpoint": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			s := newWithin(t, map[string]string{"list": "more"}, map[string]string{"out": "out"})
+			if anew {
+				s.beginJournalAnew()
+			}
+			plan, err := s.x.store.planRollback(ctx, s.w, s.x.State(), RollbackOptions{To: s.after})
+			must(t, err)
+			must(t, s.x.alone(ctx, func() error { return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{}) }))
+			if b := s.x.State().Rollback; b.StateSeq != s.captured || b.ToSeq <= b.StateSeq {
+				t.Fatalf("began %+v", b)
+			}
+			var kept *KeptError
+			if _, err := s.x.Delete(ctx, DeleteOptions{References: []string{s.to}, Force: true}); !errors.As(err, &kept) {
+				t.Errorf("delete the checkpoint that has the state: %v", err)
+			}
+			f, err := s.x.store.planFinish(ctx, s.w, s.x.State())
+			must(t, err)
+			if len(f.Edited) > 0 || f.After.Workstream(s.name).Status != Pending {
+				t.Errorf("edited %v, %s", f.Edited, f.After.Workstream(s.name).Status)
+			}
+			done, err := s.x.FinishRollback(ctx, s.w)
+			must(t, err)
+			if done.StateSeq != s.captured || done.To != s.after || s.x.State().Workstream(s.name).Status != Pending {
+				t.Errorf("done %+v", done.RollbackRecord)
+			}
+			s.holds("finished", map[string]string{"list": "start", "out": ""})
+			if _, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety}); err != nil {
+				t.Fatal(err)
+			}
+			s.holds("undone", map[string]string{"list": "more", "out": "out"})
+			if w := s.x.State().Workstream(s.name); w.Status != Completed {
+				t.Errorf("%s is %s", w.Name, w.Status)
+			}
+		})
 	}
-	f, err := s.x.store.planFinish(ctx, s.w, s.x.State())
-	must(t, err)
-	if len(f.Edited) > 0 || f.After.Workstream(s.name).Status != Pending {
-		t.Errorf("edited %v, %s", f.Edited, f.After.Workstream(s.name).Status)
-	}
-	done, err := s.x.FinishRollback(ctx, s.w)
-	must(t, err)
-	if done.StateSeq != s.captured || done.To != s.after || s.x.State().Workstream(s.name).Status != Pending {
-		t.Errorf("done %+v", done.RollbackRecord)
-	}
-	s.holds("finished", map[string]string{"list": "start", "out": ""})
-	if _, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: done.Safety}); err != nil {
-		t.Fatal(err)
-	}
-	s.holds("undone", map[string]string{"list": "more", "out": "out"})
-	if w := s.x.State().Workstream(s.name); w.Status != Completed {
-		t.Errorf("%s is %s", w.Name, w.Status)
-	}
+}
+
+// beginJournalAnew has the journal begin with the newest checkpoint, as after damage.
+func (s *within) beginJournalAnew() {
+	s.t.Helper()
+	must(s.t, s.x.Close())
+	s.damageJournal()
+	_, err := s.open().RebuildJournal(s.t.Context(), "PRD-009", by)
+	must(s.t, err)
+	s.x = s.lock()
 }
 
 // next has WS3 write a file, which it has as its artifact.

@@ -258,7 +258,7 @@ func forcedHint(prd, force string, err error) error {
 	case isA[*checkpoint.CommitAbsentError](err):
 		return withHint(&usageError{err: err}, force+" restores the files and leaves the branch where it is, --state-only leaves both; or git fetch the commit from the repository that has it")
 	case errors.As(err, &gone):
-		return withHint(err, fmt.Sprintf("`runner checkpoint rollback %s %s --state-only` takes the state as it was at the checkpoint, and leaves the files", prd, gone.To))
+		return withHint(err, strings.Join(goneRemedies(prd, gone), "; "))
 	case errors.As(err, &pushed):
 		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch all the same", prd, pushed.To))
 	case errors.Is(err, checkpoint.ErrForward):
@@ -269,6 +269,16 @@ func forcedHint(prd, force string, err error) error {
 		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
 	}
 	return referenceHint(prd, lockHint(prd, err))
+}
+
+// goneRemedies say what to type where a rollback is refused since the state that belongs
+// to the files of a checkpoint is gone.
+func goneRemedies(prd string, gone *checkpoint.EarlierGoneError) []string {
+	var remedies []string
+	if gone.Nearest != "" {
+		remedies = append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s` goes to the nearest checkpoint before it that has files and state of one moment", prd, gone.Nearest))
+	}
+	return append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s --state-only` takes the state as it was at the checkpoint, and leaves the files", prd, gone.To))
 }
 
 // rollbackFailed shows where a failed rollback leaves things.

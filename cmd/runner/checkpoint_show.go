@@ -26,8 +26,24 @@ type shownCheckpoint struct {
 	Damage        *checkpoint.Damage  `json:"damage,omitempty"`
 	Capture       *checkpoint.Capture `json:"capture,omitempty"`
 	notCaptured
-	Earlier    *earlierState `json:"earlier_state,omitempty"` // to which a rollback takes the state
-	Validation checkedParts  `json:"validation"`
+	Earlier     *earlierState `json:"earlier_state,omitempty"`      // to which a rollback takes the state
+	EarlierGone *earlierGone  `json:"earlier_state_gone,omitempty"` // why a rollback is refused
+	Validation  checkedParts  `json:"validation"`
+}
+
+// earlierGone is the state that a rollback would take, and that is not there any more.
+type earlierGone struct {
+	Seq     uint64          `json:"seq"`
+	Reason  checkpoint.Text `json:"reason"`
+	Error   checkpoint.Text `json:"error"`
+	Nearest string          `json:"nearest_checkpoint,omitempty"` // before it, that can be gone back to
+}
+
+func newEarlierGone(e *checkpoint.EarlierGoneError) *earlierGone {
+	if e == nil {
+		return nil
+	}
+	return &earlierGone{Seq: e.Seq, Reason: checkpoint.Text(e.Reason), Error: checkpoint.Text(e.Error()), Nearest: e.Nearest}
 }
 
 func newCheckpointShowCommand(env *environment) *cobra.Command {
@@ -84,6 +100,7 @@ func newShownCheckpoint(found *checkpoint.Inspection) shownCheckpoint {
 		CheckpointFile: found.File, Current: found.Check.Current, Valid: ref.Valid && found.Check.Whole(), Pinned: ref.Pinned,
 		InvalidatedBy: ref.InvalidatedBy, Damage: ref.Damage, Capture: found.File.State.Capture,
 		notCaptured: newNotCaptured(found.LeftOut, found.Unstable, found.Special), Earlier: newEarlierState(found.Earlier),
-		Validation: newCheckedParts(&found.Check),
+		EarlierGone: newEarlierGone(found.EarlierGone),
+		Validation:  newCheckedParts(&found.Check),
 	}
 }

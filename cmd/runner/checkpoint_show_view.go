@@ -151,6 +151,10 @@ func captureLines(f *checkpoint.CheckpointFile, found *checkpoint.Inspection) []
 	if found.Earlier != nil {
 		lines = append(lines, earlierLines(found.Earlier)...)
 	}
+	if gone := found.EarlierGone; gone != nil {
+		lines = append(lines, "A rollback to it is refused: "+gone.Error())
+		lines = append(lines, goneRemedies(f.PRD, gone)...)
+	}
 	return lines
 }
 
