@@ -122,6 +122,9 @@ func mergeActs(acts []Act, more ...Act) []Act {
 	return acts
 }
 
+// UnknownActs returns those of some acts that the state does not know.
+func (s *State) UnknownActs(acts []Act) []Act { return unknownActs(acts, s.KnownActs()) }
+
 // unknownActs are those of some acts that a list lacks, or knows an older one of.
 func unknownActs(acts, known []Act) []Act {
 	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool {

@@ -8,29 +8,51 @@ import (
 	"prdrunner/pipeline"
 )
 
-// acts gathers what has happened only once, or may have, in the sessions of the PRD: what the session
-// that is gone on with has on record, or, for a new one, what all sessions that are here have. What a
-// session did that can't be read is not known: every such workstream may have happened in it.
+// acts gathers what has happened only once, or may have, in the sessions of the PRD. The session that is
+// gone on with has on record what those before it did, and for a new one all that are here are read. That
+// is done only where the pipeline asks: it has a workstream that must happen only once, and that the session
+// which is gone on with did not know as such. What a session did that can't be read is not known: every such
+// workstream may have happened in it.
 func (o Options) acts(st *checkpoint.State) ([]checkpoint.Act, error) {
-	if o.resumes(st) {
-		return st.KnownActs(), nil
+	var known []checkpoint.Act
+	if st != nil {
+		known = st.KnownActs()
 	}
-	if o.Store == nil {
-		return nil, nil
+	asked := o.newOnce(st)
+	if len(asked) == 0 || o.Store == nil {
+		return known, nil
 	}
 	acts, unread, err := o.Store.Acts(o.Pipeline.ID, st)
 	if err != nil {
 		return nil, err
 	}
-	for _, phase := range o.Pipeline.Phases {
-		for _, ws := range phase.Workstreams {
-			if ws.Effect == pipeline.Once && len(unread) > 0 && newestAct(acts, ws.Name) == nil {
-				dir := filepath.Base(filepath.Dir(unread[0].Dir)) + "/" + filepath.Base(unread[0].Dir)
-				acts = append(acts, checkpoint.Act{Workstream: ws.Name, Uncertain: true, Unread: checkpoint.Text(dir)})
-			}
+	for _, name := range asked {
+		if len(unread) > 0 && newestAct(acts, name) == nil {
+			dir := filepath.Base(filepath.Dir(unread[0].Dir)) + "/" + filepath.Base(unread[0].Dir)
+			acts = append(acts, checkpoint.Act{Workstream: name, Uncertain: true, Unread: checkpoint.Text(dir)})
 		}
 	}
 	return acts, nil
+}
+
+// newOnce names the workstreams that must happen only once, but for those of which the session that is
+// gone on with asked already what has happened.
+func (o Options) newOnce(st *checkpoint.State) []string {
+	var names []string
+	for _, phase := range o.Pipeline.Phases {
+		for _, ws := range phase.Workstreams {
+			if ws.Effect != pipeline.Once {
+				continue
+			}
+			if o.resumes(st) {
+				if rec := st.Workstream(ws.Name); rec != nil && rec.Once {
+					continue
+				}
+			}
+			names = append(names, ws.Name)
+		}
+	}
+	return names
 }
 
 func newestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {

@@ -329,6 +329,9 @@ func (l *loop) resume(plan *Plan) {
 	}
 	l.ran = l.o.Now()
 	l.x.Add(e)
+	if acts := st.UnknownActs(l.facts.acts); len(acts) > 0 {
+		l.x.Add(checkpoint.ActsRemembered{Acts: acts})
+	}
 	l.endKilled()
 	l.recordRepeats(plan)
 	l.takeBackPlanned(plan)
