@@ -290,7 +290,7 @@ type WorkstreamResolved struct {
 	By         Actor      `json:"by"`
 	Verified   bool       `json:"verified,omitempty"` // by the verify command
 	Digest     *Digest    `json:"digest,omitempty"`   // of one that is done: what it counts as run from; nil is not known
-	Work       *Work      `json:"work,omitempty"`     // likewise: what it had on record earlier, nil: nothing
+	Work       *Work      `json:"work,omitempty"`     // likewise: what it had on record earlier, and what a person says that it set; nil: nothing
 	Reason     Text       `json:"reason,omitempty"`
 }
 

@@ -214,6 +214,8 @@ type Results struct {
 	// Metrics are json.Number, bool or string.
 	Metrics map[string]any
 	Run     RunInfo
+	// Open leaves unknown what is not there yet, where it is an error else.
+	Open bool
 }
 
 // Result is what a completed workstream left behind, or a skipped one: nothing.

@@ -144,6 +144,9 @@ func metricValue(a *argument, results *Results) (cty.Value, hcl.Diagnostics) {
 			values[ref.name] = value
 			continue
 		}
+		if results.Open {
+			continue
+		}
 		diags = append(diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError,
 			Summary:  "Metric not available",
@@ -227,6 +230,9 @@ func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Di
 	if results.Workstream != nil {
 		result, ok = results.Workstream(w.Name)
 	}
+	if !ok && results.Open {
+		return cty.UnknownVal(resultType), nil
+	}
 	if !ok {
 		return cty.NilVal, &hcl.Diagnostic{
 			Severity: hcl.DiagError,
@@ -283,11 +289,14 @@ func (s *scope) missingOutputs(a *argument, fr frame) hcl.Diagnostics {
 	return diags
 }
 
+// MissingOutput is the Extra of a diagnostic about an output that a workstream did not set.
+type MissingOutput struct{ Workstream, Output string }
+
 func missingOutput(workstream, name string, result Result, ref reference) *hcl.Diagnostic {
 	detail := fmt.Sprintf("The workstream %s completed without the output %q.%s It set: %s. An output is set by writing %s=VALUE to the file that RUNNER_OUTPUT names.",
 		workstream, name, didYouMean(name, maps.Keys(result.Outputs)), listing(maps.Keys(result.Outputs)), name)
 	if result.Skipped {
 		detail = fmt.Sprintf("The workstream %s was skipped, and has no output %q. try(…, VALUE) gives another value then.", workstream, name)
 	}
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Missing output", Detail: detail, Subject: ref.rng.Ptr()}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Missing output", Detail: detail, Subject: ref.rng.Ptr(), Extra: MissingOutput{workstream, name}}
 }

@@ -19,7 +19,8 @@ func (e *AbsentError) Unwrap() error { return e.Err }
 // Adopted is what a workstream has on record that is said to be done.
 type Adopted struct {
 	Digest *checkpoint.Digest // what it counts as run from; nil is not known
-	Work   *checkpoint.Work   // what it had on record earlier; nil: nothing
+	Work   *checkpoint.Work   // what it had on record earlier, and what was given; nil: nothing
+	Back   bool               // something that it had on record earlier is in Work
 }
 
 // Adopt finds out what a workstream counts as that is said to be done. It counts
@@ -27,9 +28,15 @@ type Adopted struct {
 // it has to run again, or since the pipeline does not have it any more or is not
 // known (nil), is what its last attempt was started from. What it had on record
 // earlier is brought back, with those of its artifacts that are not there; nothing
-// else changes. It fails with an *AbsentError where a declared artifact is missing all the same.
-func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream string) (a Adopted, err error) {
+// else changes. Given are outputs and metrics, as NAME=TEXT, which nobody recorded. It fails
+// with an *AbsentError where a declared artifact is missing all the same, and with a
+// *LostError where something needs an output that is not on record.
+func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream string, given []string) (a Adopted, err error) {
 	if a.Work, err = o.Store.EarlierWork(st, workstream); err != nil {
+		return a, err
+	}
+	a.Back = a.Work != nil
+	if a.Work, err = withGiven(a.Work, st.Workstream(workstream), given); err != nil {
 		return a, err
 	}
 	var ws *pipeline.Workstream
@@ -46,6 +53,9 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 		return a, err
 	}
 	a.Digest = pl.origin(ws)
+	if lost := pl.lost(ws, a.Work); len(lost) > 0 {
+		return a, &LostError{Workstream: ws.Name, Lost: lost}
+	}
 	files, done, err := o.files()
 	if err != nil {
 		return a, err

@@ -275,7 +275,7 @@ func (b *bench) resolve(name string, r checkpoint.Resolution) {
 		e := checkpoint.WorkstreamResolved{Workstream: name, Resolution: r}
 		if r == checkpoint.ResolvedDone {
 			o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir}
-			a, err := runner.Adopt(context.Background(), o, x.State(), name)
+			a, err := runner.Adopt(context.Background(), o, x.State(), name, nil)
 			if err != nil {
 				b.t.Fatal(err)
 			}

@@ -82,13 +82,13 @@ func parseOutputs(text string) (outputs, error) {
 			if err != nil {
 				return outputs{}, err
 			}
-			if err := out.set(line[:here], value, i+1); err != nil {
-				return outputs{}, err
+			if err := out.set(line[:here], value); err != nil {
+				return outputs{}, fmt.Errorf("line %d of RUNNER_OUTPUT: %w", i+1, err)
 			}
 			i = end
 		case eq >= 0:
-			if err := out.set(line[:eq], line[eq+1:], i+1); err != nil {
-				return outputs{}, err
+			if err := out.set(line[:eq], line[eq+1:]); err != nil {
+				return outputs{}, fmt.Errorf("line %d of RUNNER_OUTPUT: %w", i+1, err)
 			}
 		default:
 			return outputs{}, fmt.Errorf("line %d of RUNNER_OUTPUT is neither name=value nor name<<MARK", i+1)
@@ -109,7 +109,7 @@ func readBlock(lines []string, start int, mark string) (end int, value string, e
 	return 0, "", fmt.Errorf("line %d of RUNNER_OUTPUT begins a block that no line %q ends", start+1, mark)
 }
 
-func (o *outputs) set(name, value string, line int) error {
+func (o *outputs) set(name, value string) error {
 	metric, isMetric := strings.CutPrefix(name, "metric.")
 	switch {
 	case isMetric && validName(metric):
@@ -127,7 +127,7 @@ func (o *outputs) set(name, value string, line int) error {
 		}
 		o.values[name] = value
 	default:
-		return fmt.Errorf("line %d of RUNNER_OUTPUT: %q is not a name (letters, digits, _ and -, beginning with a letter or _)", line, name)
+		return fmt.Errorf("%q is not a name (letters, digits, _ and -, beginning with a letter or _)", name)
 	}
 	return nil
 }

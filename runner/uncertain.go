@@ -39,7 +39,10 @@ func (l *loop) uncertain(n *node) {
 		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)
+			lost := l.pl.lost(n.ws, had)
 			switch {
+			case err == nil && res.Succeeded() && len(lost) > 0:
+				l.verifiedWithout(n, lost)
 			case err == nil && res.Succeeded():
 				l.verified(n, checkpoint.ResolvedDone, had)
 			case err != nil && res.Succeeded():
@@ -78,6 +81,20 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 	default:
 		l.failWorkstream(n, *last)
 	}
+}
+
+// verifiedWithout leaves to a person what happened according to its verify command, since
+// something needs what is not on record of its result.
+func (l *loop) verifiedWithout(n *node, lost []Lost) {
+	err := &LostError{Workstream: n.ws.Name, Lost: lost}
+	f := checkpoint.Failure{
+		Workstream: n.ws.Name, Outcome: checkpoint.OutcomeHappened,
+		Message: checkpoint.Text("its verify command says that it happened, but " + err.Error()),
+	}
+	if rec := l.x.State().Workstream(n.ws.Name); rec.Error == nil || *rec.Error != f {
+		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
+	}
+	l.leaveUncertain(n)
 }
 
 // leaveUncertain leaves the decision to a person. Nothing that is independent

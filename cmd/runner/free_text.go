@@ -18,7 +18,7 @@ import (
 func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 	var written []*pflag.Flag
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if placeholder, _ := pflag.UnquoteUsage(flag); placeholder == freeText && flag.Value.String() != "" {
+		if holdsText(flag) && flag.Value.String() != "" {
 			written = append(written, flag)
 		}
 	})
@@ -41,11 +41,29 @@ func maskFreeText(env *environment, cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	for _, flag := range written {
-		if err := flag.Value.Set(masker.String(flag.Value.String())); err != nil {
+		if err := maskFlag(flag.Value, masker.String); err != nil {
 			return fmt.Errorf("mask the value of --%s: %w", flag.Name, err)
 		}
 	}
 	return nil
+}
+
+// holdsText reports whether a person writes something in a flag, or a text behind a name.
+func holdsText(flag *pflag.Flag) bool {
+	placeholder, _ := pflag.UnquoteUsage(flag)
+	return placeholder == freeText || strings.HasSuffix(placeholder, "="+freeText)
+}
+
+func maskFlag(v pflag.Value, mask func(string) string) error {
+	several, ok := v.(pflag.SliceValue)
+	if !ok {
+		return v.Set(mask(v.String()))
+	}
+	texts := several.GetSlice()
+	for i := range texts {
+		texts[i] = mask(texts[i])
+	}
+	return several.Replace(texts)
 }
 
 // refuseText refuses a text that may hold what must not be on record.
@@ -71,9 +89,8 @@ func wordless(cmd *cobra.Command, args []string) string {
 		words = append(words, text.ShellWord(arg))
 	}
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		placeholder, _ := pflag.UnquoteUsage(flag)
 		switch several, repeats := flag.Value.(pflag.SliceValue); {
-		case !flag.Changed, placeholder == freeText:
+		case !flag.Changed, holdsText(flag):
 		case flag.NoOptDefVal != "" && flag.Value.String() == flag.NoOptDefVal: // a bool, or --resume
 			words = append(words, "--"+flag.Name)
 		case repeats:

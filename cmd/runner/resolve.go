@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ type resolveOptions struct {
 	workstream string
 	done       bool
 	rerun      bool
+	outputs    []string
 	message    string
 }
 
@@ -32,7 +34,9 @@ With --done it counts as made from what there is now: its declaration, its
 inputs, its variables and the results that it uses. When these change it is
 asked about again. Where it had completed and a rollback took that back, or where
 it completed under another name, its artifacts, outputs and metrics come back as
-they were; else the artifacts that it declares must be there. So its pipeline is
+they were; else the artifacts that it declares must be there, and outputs that
+something needs must be given: --output takes what the workstream would have
+written to RUNNER_OUTPUT, NAME=TEXT or metric.NAME=VALUE. So its pipeline is
 read, from the file that the session ran or that -f names, and takes its variables
 as ` + "`runner build`" + ` does. Where the pipeline is gone or lacks a value, and
 neither -f nor a variable is named here, it counts as made from what its last
@@ -48,15 +52,20 @@ attempt was started from.`,
 	flags.SortFlags = false
 	flags.BoolVar(&o.done, "done", false, "it happened: go on after it")
 	flags.BoolVar(&o.rerun, "rerun", false, "it did not happen, or is to happen again: run it")
+	flags.StringArrayVar(&o.outputs, "output", nil, "with --done: an output that it set, as `NAME=TEXT`; may be repeated")
 	flags.StringVarP(&o.message, "message", "m", "", "record `TEXT` with the decision")
 	o.pipeline.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("done", "rerun")
+	cmd.MarkFlagsMutuallyExclusive("output", "rerun")
 	cmd.MarkFlagsOneRequired("done", "rerun")
 	return cmd
 }
 
 func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	prd := o.pipeline.prd
+	if err := runner.CheckGiven(o.outputs); err != nil {
+		return usageErrorf("--output: %w", err)
+	}
 	store, st, err := loadTrusted(ctx, env, prd)
 	if err != nil {
 		return err
@@ -67,7 +76,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 		return err
 	}
 	r := resolving{
-		env: env, store: store, pipeline: o.pipeline, resume: resume,
+		env: env, store: store, pipeline: o.pipeline, resume: resume, outputs: o.outputs,
 		request: checkpoint.Request{
 			PRD: prd, Verb: checkpoint.VerbResolve, Workstream: o.workstream, Resolution: checkpoint.ResolvedRerun,
 			Comment: checkpoint.Text(o.message), By: env.actor(), At: env.now(),
@@ -123,7 +132,8 @@ func checkUncertain(st *checkpoint.State, name, resume string) error {
 type resolving struct {
 	env      *environment
 	store    *checkpoint.Store
-	back     bool // what it had made earlier is on record again
+	back     bool     // what it had made earlier is on record again
+	outputs  []string // that a person says it set, as NAME=TEXT
 	request  checkpoint.Request
 	pipeline pipelineRef // as the command line names it
 	resume   string      // the command that goes on with the session
@@ -147,14 +157,35 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 			return withHint(usageErrorf("it can't count as done: %w", err),
 				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
 		}
+		var lost *runner.LostError
+		if errors.As(err, &lost) {
+			return withHint(usageErrorf("it can't count as done: %w", err), r.giveHint(st, lost))
+		}
 		if err != nil {
 			return err
 		}
-		e.Digest, e.Work = adopted.Digest, adopted.Work
-		r.back = adopted.Work != nil
+		e.Digest, e.Work, r.back = adopted.Digest, adopted.Work, adopted.Back
+		if err := checkpoint.Recordable(e); err != nil {
+			return usageErrorf("record the outputs: %w", err)
+		}
 	}
 	session.Add(e)
 	return session.Publish(ctx)
+}
+
+// giveHint is the command that gives what is not on record.
+func (r *resolving) giveHint(st *checkpoint.State, lost *runner.LostError) string {
+	give := fmt.Sprintf("runner resolve %s %s --done%s", st.PRD, text.ShellWord(lost.Workstream), r.pipeline.given(st.Sensitive))
+	if r.pipeline.file != "" {
+		give += " --file " + text.ShellWord(r.pipeline.file)
+	}
+	for _, output := range r.outputs {
+		give += " --output " + text.ShellWord(output)
+	}
+	for _, l := range lost.Lost {
+		give += fmt.Sprintf(" --output %s=TEXT", l.Name)
+	}
+	return fmt.Sprintf("`%s`, with what it was for TEXT", give)
 }
 
 // adopt finds out what the workstream counts as: made from what there is now, or,
@@ -176,12 +207,12 @@ func (r *resolving) adopt(ctx context.Context, st *checkpoint.State) (runner.Ado
 		return runner.Adopted{}, withHint(&usageError{err: err}, "without -f, --var and --var-file it counts as made from "+last)
 	case err != nil:
 		fmt.Fprintf(r.env.stderr, "The pipeline does not tell what there is now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
-		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream)
+		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream, r.outputs)
 	}
 	on, err := setUpFor(ctx, r.env, cfg, p)
 	if err != nil {
 		return runner.Adopted{}, err
 	}
 	defer on.close()
-	return runner.Adopt(ctx, on.looking(r.env), st, r.request.Workstream)
+	return runner.Adopt(ctx, on.looking(r.env), st, r.request.Workstream, r.outputs)
 }

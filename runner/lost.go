@@ -1,0 +1,178 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"prdrunner/checkpoint"
+	"prdrunner/pipeline"
+)
+
+// Lost is an output or a metric that something in the pipeline needs, of a workstream
+// that counts as done, and that is not on record.
+type Lost struct {
+	Name string // as RUNNER_OUTPUT takes it: "id", "metric.coverage"
+	By   string // what needs it: a workstream, a gate, a phase, a hook
+	At   Place
+}
+
+// LostError says that work can't count as done, since something needs what is not on
+// record of its result.
+type LostError struct {
+	Workstream string
+	Lost       []Lost
+}
+
+func (e *LostError) Error() string {
+	texts := make([]string, len(e.Lost))
+	for i, l := range e.Lost {
+		texts[i] = fmt.Sprintf("%s, which %s needs (%s:%d)", described(l.Name), l.By, l.At.File, l.At.Line)
+	}
+	if len(texts) == 1 {
+		return "its " + texts[0] + ", is not on record"
+	}
+	return "not on record are its " + strings.Join(texts, ", and its ")
+}
+
+func described(name string) string {
+	if metric, ok := strings.CutPrefix(name, "metric."); ok {
+		return "metric " + metric
+	}
+	return "output " + name
+}
+
+// withGiven adds to what is on record of a workstream, nil for nothing, what a person says.
+func withGiven(work *checkpoint.Work, rec *checkpoint.Workstream, given []string) (*checkpoint.Work, error) {
+	if len(given) == 0 {
+		return work, nil
+	}
+	out, err := parseGiven(given)
+	if err != nil {
+		return nil, err
+	}
+	if work == nil {
+		work = &checkpoint.Work{}
+		if rec != nil {
+			work.Attempt = rec.Attempts
+		}
+	}
+	if work.Outputs == nil {
+		work.Outputs = make(map[string]checkpoint.Text, len(out.values))
+	}
+	for name, value := range out.values {
+		work.Outputs[name] = checkpoint.Text(value)
+	}
+	if work.Metrics == nil {
+		work.Metrics = make(map[string]any, len(out.metrics))
+	}
+	for name, value := range out.metrics {
+		work.Metrics[name] = value
+	}
+	return work, nil
+}
+
+// CheckGiven refuses what Adopt can't take for outputs.
+func CheckGiven(given []string) error {
+	_, err := parseGiven(given)
+	return err
+}
+
+func parseGiven(given []string) (outputs, error) {
+	var out outputs
+	for _, text := range given {
+		name, value, found := strings.Cut(text, "=")
+		if !found {
+			return out, fmt.Errorf("%q is not NAME=TEXT", text)
+		}
+		if err := out.set(name, value); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// lost lists what the pipeline needs of a workstream that counts as done with what is on
+// record of it, nil for nothing: the outputs that an expression uses outside of try, and
+// the metrics of its own gates, once nothing that comes before it can set them.
+func (pl *planner) lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
+	if work == nil {
+		work = &checkpoint.Work{}
+	}
+	had := pipeline.Result{Outputs: make(map[string]string, len(work.Outputs))}
+	for name, value := range work.Outputs {
+		had.Outputs[name] = string(value)
+	}
+	r := pl.results(true, 0)
+	r.Open = true
+	r.Workstream = func(name string) (pipeline.Result, bool) { return had, name == ws.Name }
+
+	var lost []Lost
+	add := func(l Lost) {
+		if !slices.ContainsFunc(lost, func(o Lost) bool { return o.Name == l.Name }) {
+			lost = append(lost, l)
+		}
+	}
+	eachNeed(pl.p, r, func(by string, diags hcl.Diagnostics) {
+		for _, d := range diags {
+			if missing, ok := d.Extra.(pipeline.MissingOutput); ok && missing.Workstream == ws.Name && d.Subject != nil {
+				add(Lost{Name: missing.Output, By: by, At: placeOf(*d.Subject)})
+			}
+		}
+	})
+	before := func(name string) bool { return isDone(pl.st.Workstream(name)) }
+	for _, g := range ws.Gates {
+		if g.Kind != pipeline.GateMetric || slices.ContainsFunc(ws.Upstream, func(name string) bool { return !before(name) }) {
+			continue
+		}
+		_, given := work.Metrics[g.Metric.Name]
+		if set, known := pl.st.Metrics[g.Metric.Name]; !given && (!known || set.Workstream == ws.Name) {
+			add(Lost{Name: "metric." + g.Metric.Name, By: g.Label(), At: placeOf(g.Range)})
+		}
+	}
+	return lost
+}
+
+// eachNeed evaluates what a run of the pipeline would, but for what is disabled for
+// certain, and calls found with what is wrong.
+func eachNeed(p *pipeline.Pipeline, r pipeline.Results, found func(by string, diags hcl.Diagnostics)) {
+	judged := func(gates []*pipeline.Gate) {
+		for _, g := range gates {
+			var diags hcl.Diagnostics
+			switch g.Kind {
+			case pipeline.GateCommand:
+				_, diags = g.Invocation(r)
+			case pipeline.GateCondition:
+				_, _, diags = g.Condition(r)
+			case pipeline.GateMetric, pipeline.GateApproval:
+			}
+			found(g.Label(), diags)
+		}
+	}
+	for _, phase := range p.Phases {
+		enabled, diags := phase.Enabled(r)
+		if found(phase.Name, diags); !enabled && !diags.HasErrors() {
+			continue
+		}
+		for _, ws := range phase.Workstreams {
+			enabled, diags := ws.Enabled(r)
+			if found(ws.Name, diags); !enabled && !diags.HasErrors() {
+				continue
+			}
+			_, diags = ws.Invocation(r)
+			found(ws.Name, diags)
+			_, _, diags = ws.Verify(r)
+			found(ws.Name, diags)
+			judged(ws.Gates)
+		}
+		judged(phase.Gates)
+	}
+	for _, h := range p.Hooks {
+		if h.Event == pipeline.HookComplete {
+			_, diags := h.Invocation(r)
+			found("a hook", diags)
+		}
+	}
+}
