@@ -127,7 +127,9 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	if err := c.keepAll(ctx, &captured.Capture); err != nil {
 		return Captured{}, err
 	}
-	c.survey.dropLost()
+	if err := c.survey.dropLost(); err != nil {
+		return Captured{}, err
+	}
 	l := c.survey.listing(c.o.Patterns)
 	captured.Files, captured.Bytes, captured.Capture.LeftOut = len(c.survey.files), sizeOf(l.Entries), len(l.LeftOut)
 	captured.Capture.Unstable, captured.Capture.Special = len(l.Unstable), len(l.Special)

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -105,6 +106,34 @@ func TestDeniedInGit(t *testing.T) {
 	must(t, err)
 	if !slices.Equal(c.Special, []string{"closed"}) || c.Files != 1 {
 		t.Errorf("captured %+v", c)
+	}
+}
+
+// TestDeniedWhileRead: a file that may not be read, though it seemed that it may, as an ACL has
+// it, is named; one that can't be kept since the place for it may not be used is an error.
+func TestDeniedWhileRead(t *testing.T) {
+	if !unprivileged(t) {
+		return
+	}
+	for name, read := range map[string]func(c *capture) error{
+		"read": func(c *capture) error { return c.survey.hash(t.Context(), func(*surveyed) bool { return true }) },
+		"kept": func(c *capture) error { return c.keep(t.Context(), func(*surveyed) bool { return true }) },
+	} {
+		w, dir := keeper(t)
+		put(t, dir, "a", "a")
+		put(t, dir, "b", "b")
+		s, err := w.survey(t.Context(), []string{"*"})
+		must(t, err)
+		deny(t, dir, "b")
+		c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
+		must(t, errors.Join(read(c), s.dropLost()))
+		if len(s.files) != 1 || s.files[0].entry.Path != "a" || !slices.Equal(s.special, []string{"b"}) {
+			t.Errorf("%s: %+v, and not taken in: %q", name, s.files, s.special)
+		}
+		if err := c.giveUp(&s.files[0], os.ErrPermission); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("%s: a file that may be read was given up: %v", name, err)
+		}
+		must(t, c.batch.Abandon())
 	}
 }
 

@@ -126,8 +126,7 @@ func (c *capture) refuse(ctx context.Context, leftOut []string) error {
 		}
 	}
 	s.files = kept
-	s.dropLost()
-	return nil
+	return s.dropLost()
 }
 
 // look returns in which files something is found. Those that need no scan are

@@ -296,9 +296,8 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	if err != nil {
 		return fmt.Errorf("read the workspace: %w", err)
 	}
-	s.dropLost()
 	s.w.cache.surveyed.Store(true)
-	return nil
+	return s.dropLost()
 }
 
 // listing is what the survey found, once all files are known.

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"slices"
 )
@@ -25,13 +26,16 @@ func patient(ctx context.Context, do func() error) error {
 }
 
 // giveUp takes a file that can't be read for one that is not there any more, or
-// that is left out. What is needed, and any other error, is the caller's.
+// that is left out. Its mode may say that it can be read, and an ACL, or another rule of the system, not.
+// What is needed, and any other error, is the caller's.
 func (s *survey) giveUp(f *surveyed, err error) error {
 	switch path := f.entry.Path; {
 	case err == nil:
 		return nil
 	case absent(err):
 		f.state = vanished
+	case errors.Is(err, fs.ErrPermission):
+		f.state = denied
 	case !errors.Is(err, ErrUnstable):
 		return failed(path, err)
 	case s.needed != nil && s.needed(path):
@@ -43,7 +47,7 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 }
 
 // giveUp is that of the survey, of a file that could not be kept: what is
-// missing may be where it was to be kept.
+// missing, or may not be used, may be where it was to be kept.
 func (c *capture) giveUp(f *surveyed, err error) error {
 	if absent(err) {
 		there := c.w.at(f.entry.Path, func(dir *os.Root, name string) error {
@@ -51,6 +55,14 @@ func (c *capture) giveUp(f *surveyed, err error) error {
 			return err
 		})
 		if !absent(there) {
+			return failed(f.entry.Path, err)
+		}
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		there := c.w.at(f.entry.Path, func(dir *os.Root, name string) error {
+			return place{dir: dir, name: native(name)}.tryOpen()
+		})
+		if !errors.Is(there, fs.ErrPermission) {
 			return failed(f.entry.Path, err)
 		}
 	}
@@ -64,18 +76,28 @@ const (
 	present  fileState = iota
 	vanished           // it is not there any more
 	changing           // it changes while it is read
+	denied             // it may not be read
 )
 
 // dropLost takes out the files that are not there any more, and names those
-// that are left out since they keep changing.
-func (s *survey) dropLost() {
+// that are left out since they keep changing, or may not be read.
+func (s *survey) dropLost() (err error) {
+	var denials []string
 	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool {
-		if f.state == changing {
+		switch f.state {
+		case changing:
 			s.unstable = append(s.unstable, f.entry.Path)
+		case denied:
+			denials = append(denials, f.entry.Path)
+		case present, vanished:
 		}
 		return f.state != present
 	})
 	slices.Sort(s.unstable)
+	if len(denials) > 0 {
+		s.special, err = s.withoutHidden(outermost(append(s.special, denials...)))
+	}
+	return err
 }
 
 // Lacks reports whether a listing says of a path that it was there, or may have
