@@ -9,8 +9,8 @@ import (
 const (
 	// MaxGivenValue bounds the value of a variable that is on record, in bytes of JSON.
 	MaxGivenValue = 1024
-	// maxGivenValues is how many values are on record of one variable.
-	maxGivenValues = 8
+	// MaxGivenValues is how many values are on record of one variable.
+	MaxGivenValues = 8
 )
 
 // Given are the values that variables were given, by name: each as JSON, the last one
@@ -30,9 +30,22 @@ func (g Given) with(later map[string]string) Given {
 	for name, value := range later {
 		values := slices.DeleteFunc(slices.Clone(all[name]), func(had string) bool { return had == value })
 		values = append(values, value)
-		all[name] = values[max(0, len(values)-maxGivenValues):]
+		all[name] = values[max(0, len(values)-MaxGivenValues):]
 	}
 	return all
+}
+
+// Ago returns the value that each variable had a number of values before the newest,
+// "" for one of which fewer are on record.
+func (g Given) Ago(n int) map[string]string {
+	values := make(map[string]string, len(g))
+	for name, all := range g {
+		values[name] = ""
+		if n < len(all) {
+			values[name] = all[len(all)-1-n]
+		}
+	}
+	return values
 }
 
 // Value returns the value of a variable that has a digest, as JSON; "" where it is not

@@ -77,7 +77,7 @@ func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
 	}
 	if fr.reads != nil {
 		_, _ = a.expr.Value(ctx) // only for what it reads
-		h.list("files", fr.reads.values)
+		h.list("files", fr.reads.values())
 	}
 	for _, ref := range a.refs {
 		h.put(ref.text())

@@ -19,8 +19,9 @@ type Difference struct {
 }
 
 // part is one thing that a definition consists of, under a name by which it is
-// compared with that of another version of the file.
-type part struct{ name, text string }
+// compared with that of another version of the file. The elements of a list have
+// the name of that, too.
+type part struct{ name, text, list string }
 
 // DifferencesFrom lists in what the definition of a workstream differs from that of an
 // earlier version of the file, both evaluated with the same results. It never
@@ -36,29 +37,30 @@ func (g *Gate) DifferencesFrom(earlier *Gate, r Results) []Difference {
 
 func (w *Workstream) parts(r Results) []part {
 	parts := w.def.process.parts(w.frame(&r))
-	parts = append(parts, indexed("inputs", sorted(w.Inputs))...)
-	parts = append(parts, indexed("artifacts", sorted(w.Artifacts))...)
-	return append(parts, part{"effect", string(w.Effect)})
+	parts = append(parts, indexed("inputs", inDigest(w.Inputs))...)
+	parts = append(parts, indexed("artifacts", inDigest(w.Artifacts))...)
+	return append(parts, part{name: "effect", text: string(w.Effect)})
 }
 
 func (g *Gate) parts(r Results) []part {
-	parts := append([]part{{"kind", string(g.Kind)}}, indexed("inputs", sorted(g.Inputs))...)
+	parts := append([]part{{name: "kind", text: string(g.Kind)}}, indexed("inputs", inDigest(g.Inputs))...)
 	switch g.Kind {
 	case GateCommand:
 		parts = append(parts, g.def.process.parts(g.frame(&r))...)
 	case GateCondition:
-		parts = append(parts, part{"condition", string(g.def.block.condition.source)})
+		parts = append(parts, part{name: "condition", text: string(g.def.block.condition.source)})
+		parts = append(parts, g.def.scope.referenceParts(g.def.block.condition, g.frame(&r))...)
 	case GateMetric:
 		parts = append(parts, g.Metric.parts()...)
 	case GateApproval:
-		parts = append(parts, part{"message", g.Approval.Message})
+		parts = append(parts, part{name: "message", text: g.Approval.Message})
 		parts = append(parts, indexed("approvers", sorted(g.Approval.Approvers))...)
 	}
 	return parts
 }
 
 func (m *MetricRule) parts() []part {
-	parts := []part{{"metric", m.Name}}
+	parts := []part{{name: "metric", text: m.Name}}
 	for _, bound := range []struct {
 		name  string
 		value any
@@ -71,7 +73,7 @@ func (m *MetricRule) parts() []part {
 			bound.value = *number
 		}
 		if bound.given {
-			parts = append(parts, part{bound.name, fmt.Sprint(bound.value)})
+			parts = append(parts, part{name: bound.name, text: fmt.Sprint(bound.value)})
 		}
 	}
 	return parts
@@ -89,7 +91,7 @@ func (p *processDef) parts(fr frame) []part {
 		switch {
 		case a == nil && len(shown) == 0:
 		case a != nil && slices.Contains(ev.opaque, a):
-			parts = append(parts, part{a.name, hiddenText + a.tokenSum()})
+			parts = append(parts, part{name: a.name, text: hiddenText + a.tokenSum()})
 		default:
 			parts = append(parts, shown...)
 		}
@@ -98,15 +100,15 @@ func (p *processDef) parts(fr frame) []part {
 	if p.script != nil {
 		var lines []part
 		for i, line := range strings.Split(ev.script, "\n") {
-			lines = append(lines, part{fmt.Sprintf("script line %d", i+1), line})
+			lines = append(lines, part{list: "script", name: fmt.Sprintf("script line %d", i+1), text: line})
 		}
 		add(p.script, lines...)
 		add(p.shell, indexed("shell", ev.shell)...)
 	}
-	add(p.dir, part{"dir", ev.dir})
+	add(p.dir, part{name: "dir", text: ev.dir})
 	var env []part
 	for _, name := range slices.Sorted(maps.Keys(ev.env)) {
-		env = append(env, part{"env." + name, ev.env[name]})
+		env = append(env, part{name: "env." + name, text: ev.env[name]})
 	}
 	add(p.env, env...)
 	return parts
@@ -118,7 +120,7 @@ const hiddenText = "\x00"
 func indexed(name string, list []string) []part {
 	parts := make([]part, len(list))
 	for i, text := range list {
-		parts[i] = part{fmt.Sprintf("%s[%d]", name, i), text}
+		parts[i] = part{list: name, name: fmt.Sprintf("%s[%d]", name, i), text: text}
 	}
 	return parts
 }
@@ -129,6 +131,7 @@ func indexed(name string, list []string) []part {
 func differences(was, is []part) []Difference {
 	hidden := hiddenArguments(was, is)
 	was, is = coarsened(was, hidden), coarsened(is, hidden)
+	was, is = unlike(was, is), unlike(is, was)
 	old := make(map[string]string, len(was))
 	for _, p := range was {
 		old[p.name] = p.text
@@ -146,6 +149,44 @@ func differences(was, is []part) []Difference {
 		}
 	}
 	return found
+}
+
+// unlike are parts without the elements that a list begins and ends with in both
+// versions, so that one that is put in does not make others of all that follow.
+func unlike(parts, others []part) []part {
+	var all []part
+	for len(parts) > 0 {
+		list := parts[0].list
+		n := 1
+		for list != "" && n < len(parts) && parts[n].list == list {
+			n++
+		}
+		if list == "" {
+			all = append(all, parts[0])
+		} else {
+			first, last := alike(parts[:n], elements(others, list))
+			all = append(all, parts[first:last]...)
+		}
+		parts = parts[n:]
+	}
+	return all
+}
+
+// elements are the parts that belong to a list.
+func elements(parts []part, list string) []part {
+	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.list != list })
+}
+
+// alike returns where a list begins and ends to differ from another one.
+func alike(list, other []part) (first, last int) {
+	last = len(list)
+	for first < min(len(list), len(other)) && list[first].text == other[first].text {
+		first++
+	}
+	for rest := len(other) - first; last > first && rest > 0 && list[last-1].text == other[first+rest-1].text; rest-- {
+		last--
+	}
+	return first, last
 }
 
 // hiddenArguments are the names of the arguments of which a list has no value to show.
@@ -178,7 +219,7 @@ func coarsened(parts []part, hidden []string) []part {
 		name := hidden[i]
 		if _, ok := at[name]; !ok {
 			at[name] = len(all)
-			all = append(all, part{name, hiddenText})
+			all = append(all, part{name: name, text: hiddenText})
 		}
 		all[at[name]].text += p.name + "\x00" + p.text + "\x00"
 	}
@@ -214,6 +255,12 @@ func (p *Pipeline) ValueOf(name string) (text, sum string) {
 	return string(data), v.sum
 }
 
+// Hides reports whether a variable is sensitive.
+func (p *Pipeline) Hides(name string) bool {
+	v := p.variables[name]
+	return v != nil && v.sensitive
+}
+
 // Given returns the values that variables were given, by name, as JSON: neither
 // defaults nor what is sensitive.
 func (p *Pipeline) Given() map[string]string {
@@ -229,9 +276,9 @@ func (p *Pipeline) Given() map[string]string {
 // Earlier is an earlier version of the file (nil: this one), evaluated with the same
 // values, but for those of some variables, so that it can be said what has changed
 // since: these have the value of before, as JSON, or where that is "", their default.
-// It is nil where that can't be evaluated, and where it would show the
-// value of a variable that is sensitive now. Nothing is run from it.
-func (p *Pipeline) Earlier(source []byte, before map[string]string) *Pipeline {
+// Its functions read files as they were. It is nil where that can't be evaluated, and
+// where it would show the value of a variable that is sensitive now. Nothing is run from it.
+func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files) *Pipeline {
 	if source == nil {
 		source = p.source
 	}
@@ -240,7 +287,7 @@ func (p *Pipeline) Earlier(source []byte, before map[string]string) *Pipeline {
 		return nil
 	}
 	in := p.inputs
-	in.Variables, in.Matches, in.Open = make(map[string]Input, len(file.variables)), nil, true
+	in.Variables, in.Matches, in.Open, in.before = make(map[string]Input, len(file.variables)), nil, true, files
 	for _, v := range file.variables {
 		input, given := p.inputs.Variables[v.name]
 		if value, changed := before[v.name]; changed {

@@ -39,6 +39,7 @@ type workspaceFiles struct {
 	dir    string
 	hidden func(path string) bool // nil: nothing is
 	links  Links                  // nil: there are none
+	before Files                  // read instead of what is there now
 	cache  sync.Map               // fileCall → cty.Value, or the text of a template
 }
 
@@ -59,7 +60,7 @@ func readsFiles(name string) bool {
 }
 
 func newWorkspaceFiles(in Inputs) *workspaceFiles {
-	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden, links: in.Links}
+	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden, links: in.Links, before: in.before}
 }
 
 // functions returns the functions that read files, as one evaluation calls them
@@ -145,6 +146,11 @@ func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, err
 	if restored := w.restored(name, reads); restored != nil {
 		return restored()
 	}
+	if open, known := w.wasThere(name); open != nil {
+		return open()
+	} else if known {
+		return nil, fs.ErrNotExist
+	}
 	root, name, err := w.root(name)
 	if err != nil {
 		return nil, err
@@ -172,6 +178,18 @@ func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.Read
 		return open
 	}
 	return restored[w.target(path.Clean(name))]
+}
+
+// wasThere returns how to open what was at a path, nil where nothing was, and whether
+// that is known to be something else than what is there now.
+func (w *workspaceFiles) wasThere(name string) (open func() (io.ReadCloser, error), known bool) {
+	if len(w.before) == 0 || !inside(name) {
+		return nil, false
+	}
+	if open, known = w.before[path.Clean(name)]; !known {
+		open, known = w.before[w.target(path.Clean(name))]
+	}
+	return open, known
 }
 
 // target is the path that no link is on the way to of what is at a path.
@@ -239,6 +257,9 @@ func (w *workspaceFiles) sum(name string, reads *fileReads) (string, error) {
 func (w *workspaceFiles) exists(name string, reads *fileReads) (bool, error) {
 	if w.restored(name, reads) != nil {
 		return true, nil
+	}
+	if open, known := w.wasThere(name); known {
+		return open != nil, nil
 	}
 	root, name, err := w.root(name)
 	if err != nil {
@@ -311,19 +332,31 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string,
 		names = append(names, more...)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !files.holds(name) || !utf8.ValidString(name) })
-	if len(reads.restored()) > 0 {
+	if len(reads.restored()) > 0 || len(w.before) > 0 {
 		dir = w.target(dir)
 	}
-	for name := range reads.restored() {
-		below, ok := strings.CutPrefix("/"+name, path.Join("/", dir)+"/")
-		if dir == "." {
-			below, ok = name, true
-		}
-		if ok && slices.ContainsFunc(withDirectory(pattern), func(p string) bool { return doublestar.MatchUnvalidated(p, below) }) {
+	for name, open := range w.before {
+		if below, ok := matchBelow(dir, pattern, name); ok && open != nil {
 			names = append(names, below) // a set holds it once
+		} else if ok {
+			names = slices.DeleteFunc(names, func(n string) bool { return n == below })
+		}
+	}
+	for name := range reads.restored() {
+		if below, ok := matchBelow(dir, pattern, name); ok {
+			names = append(names, below)
 		}
 	}
 	return names, nil
+}
+
+// matchBelow returns the path of a file from a directory, and whether it is below that
+// and matches a pattern.
+func matchBelow(dir, pattern, name string) (below string, ok bool) {
+	if below, ok = strings.CutPrefix("/"+name, path.Join("/", dir)+"/"); dir == "." {
+		below, ok = name, true
+	}
+	return below, ok && slices.ContainsFunc(withDirectory(pattern), func(p string) bool { return doublestar.MatchUnvalidated(p, below) })
 }
 
 // templatefile evaluates a file as a template. It sees just the variables that

@@ -21,8 +21,14 @@ type fileReads struct {
 	scope    *scope
 	argument *argument
 	frame    frame
-	values   []string        // each call with the digest of its value
+	calls    []readCall      // in the order in which they were made
 	missing  hcl.Diagnostics // why what was read is not there, or may not be
+}
+
+// readCall is a call with what it gave, NilVal where it failed.
+type readCall struct {
+	fileCall
+	value cty.Value
 }
 
 // readsOf takes down what an evaluation reads; nil where the argument calls no
@@ -103,11 +109,23 @@ func (r *fileReads) found(call fileCall, value cty.Value, err error) {
 	if r == nil {
 		return
 	}
-	sum := "error"
-	if err == nil {
-		sum = sumValue(value)
+	if err != nil {
+		value = cty.NilVal
 	}
-	r.values = append(r.values, call.function, call.path, call.glob, sum)
+	r.calls = append(r.calls, readCall{call, value})
+}
+
+// values lists each call with the digest of its value.
+func (r *fileReads) values() []string {
+	var list []string
+	for _, c := range r.calls {
+		sum := "error"
+		if c.value != cty.NilVal {
+			sum = sumValue(c.value)
+		}
+		list = append(list, c.function, c.path, c.glob, sum)
+	}
+	return list
 }
 
 // prematureRead says that a function reads what a workstream makes, but not for

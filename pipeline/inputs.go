@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -36,7 +37,13 @@ type Inputs struct {
 	// which are as Patterns returns them. With it, inputs and filesets that match
 	// nothing are warnings; nil: nobody asks.
 	Matches func(patterns []string) bool
+
+	before Files // what functions read instead of what is there now
 }
+
+// Files are files of the workspace as they were, by path: how to open each, nil for
+// one that was not there.
+type Files map[string]func() (io.ReadCloser, error)
 
 // Links tells where symbolic links lead, within the workspace and at the moment of the call.
 type Links interface {

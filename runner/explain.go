@@ -42,6 +42,21 @@ func (s *surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []by
 	return source
 }
 
+// earlierFiles are the files that moved since the last run, as captures hold them.
+func (s *surveyor) earlierFiles(ctx context.Context, f *Facts) pipeline.Files {
+	if len(f.moved) == 0 {
+		return nil
+	}
+	files := make(pipeline.Files, len(f.moved))
+	for _, c := range f.moved {
+		files[c.Path] = nil
+		if c.From != nil {
+			files[c.Path] = func() (io.ReadCloser, error) { return s.files.Open(ctx, *c.From) }
+		}
+	}
+	return files
+}
+
 func (s *surveyor) readEntry(ctx context.Context, e workspace.Entry) ([]byte, error) {
 	r, err := s.files.Open(ctx, e)
 	if err != nil {
@@ -69,28 +84,33 @@ func (pl *planner) explain(plan *Plan) {
 	}
 }
 
-// earlier is the pipeline as it was when a step ran, as far as that is known: with the
-// file of the last run, and for the variables that changed the values that are on record,
-// else their defaults.
+// earlier is the pipeline as it was when a workstream ran, as far as that is known: for
+// the variables that changed it has the values that are on record, else their defaults.
 func (pl *planner) earlier(s *Step) *pipeline.Pipeline {
 	before := make(map[string]string)
-	var key strings.Builder
 	for _, c := range s.Changes {
 		if c.Component == "variables" {
 			before[string(c.Name)] = pl.st.Variables.Value(string(c.Name), c.Old)
-			fmt.Fprintf(&key, "%s %s\n", c.Name, c.Old)
 		}
 	}
-	if pl.facts.earlier == nil && len(before) == 0 {
+	return pl.version(before)
+}
+
+// version is the pipeline with the file and the files of the last run, and some
+// variables with other values than now; nil where it is the one of now, or can't be
+// evaluated.
+func (pl *planner) version(variables map[string]string) *pipeline.Pipeline {
+	if pl.facts.earlier == nil && len(pl.facts.before) == 0 && len(variables) == 0 {
 		return nil
 	}
-	p, known := pl.versions[key.String()]
+	key := fmt.Sprintf("%q", variables)
+	p, known := pl.versions[key]
 	if !known && len(pl.versions) < maxVersions {
 		if pl.versions == nil {
 			pl.versions = make(map[string]*pipeline.Pipeline)
 		}
-		p = pl.p.Earlier(pl.facts.earlier, before)
-		pl.versions[key.String()] = p
+		p = pl.p.Earlier(pl.facts.earlier, variables, pl.facts.before)
+		pl.versions[key] = p
 	}
 	return p
 }
@@ -111,15 +131,18 @@ func (pl *planner) explained(s *Step) []Change {
 }
 
 func (pl *planner) explainedVariable(s *Step, c Change) Change {
-	text, sum := pl.p.ValueOf(string(c.Name))
-	if sum == "" || sum != c.New {
+	name := string(c.Name)
+	text, sum := pl.p.ValueOf(name)
+	if c.New != "" && sum != c.New || pl.p.Hides(name) {
 		return c
 	}
-	c.NewText = pl.shown(text)
-	if was := pl.st.Variables.Value(string(c.Name), c.Old); was != "" {
+	if c.New != "" {
+		c.NewText = pl.shown(text)
+	}
+	if was := pl.st.Variables.Value(name, c.Old); was != "" {
 		c.OldText = pl.shown(was)
 	} else if was := pl.earlier(s); was != nil {
-		if text, sum := was.ValueOf(string(c.Name)); sum == c.Old {
+		if text, sum := was.ValueOf(name); sum == c.Old {
 			c.OldText = pl.shown(text)
 		}
 	}
@@ -129,20 +152,11 @@ func (pl *planner) explainedVariable(s *Step, c Change) Change {
 // explainedDefinition is the change of a definition, one for each thing in it that
 // changed, where the earlier one can be had.
 func (pl *planner) explainedDefinition(s *Step, c Change) []Change {
-	was := pl.earlier(s)
-	if was == nil {
-		return []Change{c}
-	}
-	var found []pipeline.Difference
-	if s.Kind == GateStep {
-		found = pl.gateDifferences(gateOf(was, s.Name), gateOf(pl.p, s.Name), c)
-	} else if before, now := was.Workstream(s.Name), pl.p.Workstream(s.Name); before != nil && now != nil {
-		r := pl.results(before.NeedsResults() || now.NeedsResults(), 0)
-		if inv, diags := before.Invocation(r); !diags.HasErrors() && inv.Definition == c.Old {
-			found = now.DifferencesFrom(before, r)
-		}
-	}
+	found := pl.differences(s, c.Old)
 	if len(found) == 0 {
+		if over := pl.over(s); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // one of these changed
+			c.Name = pl.shown("over " + strings.Join(over, ", "))
+		}
 		return []Change{c}
 	}
 	all := make([]Change, len(found))
@@ -153,15 +167,62 @@ func (pl *planner) explainedDefinition(s *Step, c Change) []Change {
 	return all
 }
 
-func (pl *planner) gateDifferences(before, now *pipeline.Gate, c Change) []pipeline.Difference {
+// over lists what the definition of a step refers to and reads.
+func (pl *planner) over(s *Step) []string {
+	if g := gateOf(pl.p, s.Name); s.Kind == GateStep && g != nil {
+		return g.Over()
+	}
+	if ws := pl.p.Workstream(s.Name); s.Kind == WorkstreamStep && ws != nil {
+		return ws.Over()
+	}
+	return nil
+}
+
+// differences are those from the definition that has a digest; none where it can't be
+// had.
+func (pl *planner) differences(s *Step, definition string) []pipeline.Difference {
+	if s.Kind == GateStep {
+		return pl.gateDifferences(s.Name, definition)
+	}
+	was := pl.earlier(s)
+	if was == nil {
+		return nil
+	}
+	before, now := was.Workstream(s.Name), pl.p.Workstream(s.Name)
 	if before == nil || now == nil {
 		return nil
 	}
-	r := pl.results(true, 0)
-	if definition, diags := before.Definition(r); diags.HasErrors() || definition != c.Old {
+	r := pl.results(before.NeedsResults() || now.NeedsResults(), 0)
+	if inv, diags := before.Invocation(r); diags.HasErrors() || inv.Definition != definition {
 		return nil
 	}
 	return now.DifferencesFrom(before, r)
+}
+
+// gateDifferences looks for the values that variables had when a gate was judged:
+// which these were is not on record of a gate.
+func (pl *planner) gateDifferences(label, definition string) []pipeline.Difference {
+	now, r := gateOf(pl.p, label), pl.results(true, 0)
+	for n := range checkpoint.MaxGivenValues + 1 {
+		variables := pl.st.Variables.Ago(n)
+		for name := range pl.p.Given() {
+			if _, had := variables[name]; !had {
+				variables[name] = ""
+			}
+		}
+		was := pl.version(variables)
+		if was == nil {
+			continue
+		}
+		before := gateOf(was, label)
+		if before == nil || now == nil {
+			return nil
+		}
+		if sum, diags := before.Definition(r); !diags.HasErrors() && sum == definition {
+			return now.DifferencesFrom(before, r)
+		}
+	}
+	return nil
 }
 
 // shown is a text that is put into a plan: without values that must not be shown.

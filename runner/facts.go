@@ -39,6 +39,7 @@ type Facts struct {
 
 	under      map[string]fileSet             // files under the artifact patterns of a workstream, by its name, where others rely on some
 	earlier    []byte                         // the file of the pipeline as it was in the last run; nil where it is the same, or not known
+	before     pipeline.Files                 // the files that moved as they were in the last run
 	mask       func(string) string            // of what is shown
 	seq        uint64                         // of the state when they are gathered
 	stopped    partialWork                    // what workstreams that were stopped left
@@ -405,7 +406,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := compared.Wait(); err != nil {
 		return err
 	}
-	f.mask, f.earlier = s.mask, s.earlierSource(ctx, st)
+	f.mask, f.earlier, f.before = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
 	err = s.allGates(ctx, f, st)
 	f.linksOut = nil
 	for _, link := range s.links.leadingOut(make(map[string]bool)) {

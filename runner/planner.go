@@ -31,7 +31,7 @@ type planner struct {
 
 	steps map[string]Step   // decided workstreams, by name
 	began *checkpoint.State // while everything is decided: what st was before it became what the run will make of it
-	// versions are earlier ones of the pipeline, by the variables that had other values, with the digests of these.
+	// versions are earlier ones of the pipeline, by the values of the variables that had others.
 	versions map[string]*pipeline.Pipeline
 	stuck    bool     // whether something of a plan can't complete
 	running  []string // those of a plan that run, in the order in which they were decided

@@ -134,20 +134,26 @@ func Difference(c runner.Change) string {
 	switch {
 	case c.OldText != "" && c.NewText != "":
 		return s + ": " + short(c.OldText) + " → " + short(c.NewText)
-	case c.NewText != "" && c.Component == "definition":
+	case c.NewText != "" && (c.Component == "definition" || c.Old == ""):
 		return s + " is new: " + short(c.NewText)
-	case c.OldText != "" && c.Component == "definition":
+	case c.OldText != "":
 		return s + " is gone: " + short(c.OldText)
 	case c.NewText != "":
-		return s + ": " + ShortDigest(c.Old) + " → " + short(c.NewText)
+		return s + " is now " + short(c.NewText) // what it was is not on record, or must not be shown
 	case c.Component == "definition" && c.Name != "":
 		return s + " changed" // what must not be shown
+	case c.Component == "definition":
+		return "what it said before is not known"
 	case c.Old == "" && c.New == "":
 		return s
 	case c.Old == "":
 		return s + " is new (" + ShortDigest(c.New) + ")"
 	case c.New == "":
 		return s + " is gone (was " + ShortDigest(c.Old) + ")"
+	case c.Name == "":
+		return "what of " + c.Component + " changed is not known"
+	case c.Component == "upstream":
+		return s + " gave another result"
 	}
 	return s + " " + ShortDigest(c.Old) + " → " + ShortDigest(c.New)
 }

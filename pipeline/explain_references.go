@@ -1,0 +1,134 @@
+package pipeline
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// maxShownValue bounds a value that is shown, in bytes.
+const maxShownValue = 1024
+
+// Over lists what the arguments of a workstream refer to, and the calls of functions
+// that read files for them, as the author wrote them.
+func (w *Workstream) Over() []string { return over(w.def.process.arguments) }
+
+// Over is that of a gate with a process or a condition.
+func (g *Gate) Over() []string {
+	switch {
+	case g.def.process != nil:
+		return over(g.def.process.arguments)
+	case g.Kind == GateCondition:
+		return over(slices.Values([]*argument{g.def.block.condition}))
+	}
+	return nil
+}
+
+func over(arguments iter.Seq[*argument]) []string {
+	var names []string
+	for a := range arguments {
+		for _, ref := range a.refs {
+			names = append(names, a.written(ref))
+		}
+		for _, call := range a.calls {
+			if rng := call.Range(); readsFiles(call.Name) {
+				names = append(names, string(a.slice(rng.Start.Byte, rng.End.Byte)))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// referenceParts are the values of what an expression refers to, and of the files that
+// its functions read. Of a long value, and of one that must not be shown, that is its
+// digest.
+func (s *scope) referenceParts(a *argument, fr frame) []part {
+	fr.reads = s.readsOf(a, fr)
+	ctx, diags := s.context(a, fr, viewPlaceholder)
+	if diags.HasErrors() {
+		return nil
+	}
+	var parts []part
+	add := func(name string, value cty.Value, shown bool) {
+		if slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+			return
+		}
+		text := textOf(value)
+		if !shown || len(text) > maxShownValue {
+			text = hiddenText + sumValue(value)
+		}
+		parts = append(parts, part{name: name, text: text})
+	}
+	for _, ref := range a.refs {
+		value, diags := ref.traversal.TraverseAbs(ctx)
+		if value, _ = plain(value); !diags.HasErrors() && value.IsWhollyKnown() {
+			add(a.written(ref), value, !s.hides(ref))
+		}
+	}
+	if fr.reads != nil {
+		_, _ = a.expr.Value(ctx) // only for what it reads
+		for _, call := range fr.reads.calls {
+			if call.value != cty.NilVal && call.value.IsWhollyKnown() {
+				add(call.text(), call.value, true)
+			}
+		}
+	}
+	return parts
+}
+
+// hides reports whether what is referred to has a value that must not be shown.
+func (s *scope) hides(ref reference) bool {
+	switch ref.kind {
+	case kindVar:
+		return s.isSensitive([]string{ref.name})
+	case kindLocal:
+		l := s.locals[ref.name]
+		return l != nil && s.isSensitive(l.variables)
+	default:
+		return false
+	}
+}
+
+// textOf is a value for people: a text as it is, everything else as JSON.
+func textOf(value cty.Value) string {
+	if value.Type() == cty.String && !value.IsNull() {
+		return value.AsString()
+	}
+	data, err := ctyjson.Marshal(value, value.Type())
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// written is a reference as the author wrote it.
+func (a *argument) written(ref reference) string {
+	if text := a.slice(ref.rng.Start.Byte, ref.rng.End.Byte); len(text) > 0 {
+		return string(text)
+	}
+	return ref.text()
+}
+
+// slice is the source from one byte of the file to another, nil where that is not in
+// the expression.
+func (a *argument) slice(from, to int) []byte {
+	begin := a.expr.Range().Start.Byte
+	if from -= begin; from < 0 || to-begin > len(a.source) || from > to-begin {
+		return nil
+	}
+	return a.source[from : to-begin]
+}
+
+// text is a call as an author would write it.
+func (c fileCall) text() string {
+	args := []string{fmt.Sprintf("%q", c.path)}
+	if c.function == "fileset" {
+		args = append(args, fmt.Sprintf("%q", c.glob))
+	}
+	return c.function + "(" + strings.Join(args, ", ") + ")"
+}
