@@ -38,7 +38,7 @@ func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
 		}
 		s.resetWorkstream(w, "", "runs again")
 		w.Status, w.StartedAt, w.EndedAt, w.Left = Running, &at, nil, left
-		w.Attempts, w.Digest, w.Session, w.Repeat = e.Attempt, e.Digest, "", false
+		w.Attempts, w.Digest, w.Session, w.Cached, w.Repeat = e.Attempt, e.Digest, "", nil, false
 	case WorkstreamAttemptFailed:
 		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
 		w.Error, w.RetryAt, w.Left = &e.Error, &due, leftAt(seq, e.Left)
@@ -121,7 +121,7 @@ func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamR
 func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	w.Attempts, w.DurationMS, w.Digest = work.Attempt, work.DurationMS, work.Digest
 	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
-	w.Edited, w.Left, w.Error, w.Reason = nil, nil, nil, ""
+	w.Edited, w.Left, w.Error, w.Reason, w.Cached = nil, nil, nil, "", work.Cached
 	w.EndedAt, w.WorkSeq, w.FilesSeq = &at, seq, seq
 	for name, value := range work.Metrics {
 		if s.Metrics == nil {

@@ -60,7 +60,7 @@ func (w *Workstream) worked() bool {
 func (s *State) workOf(w *Workstream) *Work {
 	work := &Work{
 		Attempt: w.Attempts, DurationMS: w.DurationMS, Digest: w.Digest, Outputs: w.Outputs,
-		Artifacts: w.Artifacts, Summary: w.Summary, Location: w.Location,
+		Artifacts: w.Artifacts, Summary: w.Summary, Location: w.Location, Cached: w.Cached,
 	}
 	for _, name := range w.Metrics {
 		if m := s.Metrics[name]; m.Workstream == w.Name { // another may have set it since

@@ -206,6 +206,14 @@ type Work struct {
 	Artifacts  []Artifact      `json:"artifacts,omitempty"`
 	Summary    Text            `json:"summary,omitempty"`
 	Location   Text            `json:"location,omitempty"`
+	Cached     *Cached         `json:"cached,omitempty"` // the earlier run whose result this is; nil: it was run
+}
+
+// Cached names the run whose result was taken in place of a new one.
+type Cached struct {
+	Session string    `json:"session"`
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"` // when that run completed
 }
 
 // Artifact is a file that a workstream made. Digest is "sha256:…" of its

@@ -142,6 +142,7 @@ type Workstream struct {
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
 	Session    string          `json:"session,omitempty"` // the earlier session that this is the record of, "" where it is of this one
+	Cached     *Cached         `json:"cached,omitempty"`  // the earlier run whose result this is, nil where it was run
 	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
 	Repeat     bool            `json:"repeat,omitempty"`  // that it happened before is known, and it was said that it runs
 	SameAs     string          `json:"same_as,omitempty"` // the workstream, gone from the pipeline, that it was taken for

@@ -50,6 +50,7 @@ variable "host" { default = "a" }
 		{name: "inputs", bodyA: `command = ["a"]`, bodyB: "command = [\"a\"]\ninputs = [\"x\"]"},
 		{name: "inputs against artifacts", bodyA: "command = [\"a\"]\nartifacts = [\"x\"]", bodyB: "command = [\"a\"]\ninputs = [\"x\"]"},
 		{name: "effect", bodyA: `command = ["a"]`, bodyB: "command = [\"a\"]\neffect = \"pure\""},
+		{name: "a cache", bodyA: "command = [\"a\"]\neffect = \"pure\"", bodyB: "command = [\"a\"]\neffect = \"pure\"\ncache = true", wantTheSame: true},
 		{name: "how a value is written", preA: `locals { v = "a" }`, bodyA: `command = [local.v]`, bodyB: `command = ["a"]`, wantTheSame: true},
 		{
 			name:        "what does not decide what the process does",

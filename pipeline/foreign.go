@@ -43,7 +43,7 @@ func foreignNames() []foreignName {
 		{"phase", "", `a phase stands directly in the pipeline block`},
 		{"workstream", "", `a workstream stands in a phase, and a phase in the pipeline block`},
 		{"gate", "", `a gate stands in a workstream or in a phase, and at file level where workstreams share it`},
-		{"depends_on inputs artifacts for_each effect verify on_gate_failure", "", `this is an argument of a workstream`},
+		{"depends_on inputs artifacts for_each effect verify on_gate_failure cache", "", `this is an argument of a workstream`},
 		{"command script", "", `this is an argument of a workstream, a gate or a hook`},
 		{"retry", "", `this block stands in a workstream, or in the defaults of the pipeline`},
 		{"max_parallel", "", `this is an argument of a phase`},

@@ -101,7 +101,10 @@ type Workstream struct {
 
 	// RerunOnGateFailure is on_gate_failure = "rerun".
 	RerunOnGateFailure bool
-	Range              hcl.Range
+	// Cache says that a result on record from the same digest, of whatever session
+	// of the PRD, stands for a run. Only a pure workstream has it.
+	Cache bool
+	Range hcl.Range
 
 	def  *workstreamDef
 	each *each    // noEach without for_each

@@ -25,6 +25,7 @@ type workstreamBlock struct {
 	effect        *argument
 	verify        *argument
 	onGateFailure *argument
+	cache         *argument
 	retry         *retryBlock
 	sharedGates   []*argument // each a reference to a gate
 	gates         []*gateBlock
@@ -32,7 +33,7 @@ type workstreamBlock struct {
 
 var workstreamSchema = &hcl.BodySchema{
 	Attributes: append(attributes(processAttributes...), attributes("title", "description", "for_each", "when", "depends_on",
-		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "gates")...),
+		"inputs", "artifacts", "timeout", "effect", "verify", "on_gate_failure", "cache", "gates")...),
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "retry"},
 		{Type: "gate", LabelNames: []string{"name"}},
@@ -57,6 +58,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	w.effect = d.argument(content, "effect")
 	w.verify = d.argument(content, "verify")
 	w.onGateFailure = d.argument(content, "on_gate_failure")
+	w.cache = d.argument(content, "cache")
 	w.retry = d.decodeRetry(d.single(content, "retry"))
 	w.sharedGates = d.references(content, "gates", kindGate, "Invalid gate reference", "gate.NAME")
 	for _, inner := range content.Blocks {
@@ -160,6 +162,9 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	ws.RerunOnGateFailure = oneOf(b, block.onGateFailure, fr, "judge", "judge", "rerun") == "rerun"
 	if ws.RerunOnGateFailure && ws.Effect == Once {
 		b.errorf("Rerun of a once workstream", block.onGateFailure.rng(), `A workstream with effect = "once" is never run again by itself, so on_gate_failure cannot be "rerun".`)
+	}
+	if ws.Cache = b.boolean(block.cache, fr); ws.Cache && ws.Effect != Pure {
+		b.errorf("Cache of a workstream that is not pure", block.cache.rng(), `cache = true takes the outputs and artifacts of an earlier run in place of a new one, so there must be nothing else that a run does. Say so with effect = "pure", or remove "cache".`)
 	}
 	b.checkWorkstreamProcess(def, ws)
 	b.workstreamGates(def, ws, defaults)

@@ -45,18 +45,25 @@ func (l *loop) attemptNext(n *node) {
 	}
 	var partial []checkpoint.Artifact
 	var owners map[string]string
-	if n.step.Decision == Run && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
+	if n.step.Decision != Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
 		owners = l.sv.owners(l.x.State())
 		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
 	}
-	id := restoreID(l.x.State(), n.ws.Name)
+	id, had := restoreID(l.x.State(), n.ws.Name), l.madeBefore(rec)
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		back, err := takeBackPartial(within, l.sv.files, id, partial, l.takesBack)
-		r := performed{unstarted: true, failure: &checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error"}}
-		if err == nil {
+		var r performed
+		taken := false
+		if err == nil && n.step.Decision == Cached {
+			r, taken, err = l.takeCached(within, n, id, had)
+		}
+		switch {
+		case err != nil:
+			r = performed{unstarted: true, failure: &checkpoint.Failure{
+				Workstream: n.ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error())),
+			}}
+		case !taken:
 			r = l.perform(within, n.ws, task)
-		} else {
-			r.failure.Message = checkpoint.Text(l.o.Mask(err.Error()))
 		}
 		return func() {
 			n.looked = n.looked || err == nil
@@ -68,7 +75,8 @@ func (l *loop) attemptNext(n *node) {
 
 // performed is what came of one attempt.
 type performed struct {
-	began     bool // the process existed
+	began     bool               // the process existed
+	cached    *checkpoint.Cached // the earlier run whose result was taken; nil: there was a process
 	result    Result
 	outputs   outputs
 	artifacts []checkpoint.Artifact
@@ -184,7 +192,7 @@ func (l *loop) attempted(n *node, r performed) {
 func (l *loop) work(n *node, r performed) checkpoint.Work {
 	work := checkpoint.Work{
 		Attempt: n.attempt, DurationMS: r.result.Ended.Sub(r.result.Started).Milliseconds(), Digest: n.digest,
-		Metrics: r.outputs.metrics, Artifacts: r.artifacts,
+		Metrics: r.outputs.metrics, Artifacts: r.artifacts, Cached: r.cached,
 		Summary: checkpoint.Text(l.o.Mask(r.outputs.summary)), Location: checkpoint.Text(l.o.Mask(r.outputs.location)),
 	}
 	for name, value := range work.Metrics {

@@ -381,7 +381,7 @@ func (l *loop) endKilled() {
 // --invalidate is not there any more when the run is killed.
 func (l *loop) takeBack(s Step) {
 	switch {
-	case s.Kind == WorkstreamStep && s.Decision == Rerun:
+	case s.Kind == WorkstreamStep && (s.Decision == Rerun || s.Decision == Cached):
 		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != checkpoint.Pending {
 			l.x.Add(checkpoint.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
 		}

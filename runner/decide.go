@@ -25,6 +25,8 @@ type subject struct {
 
 	formerly   *checkpoint.Workstream // of another name, which it may be; nil: none
 	definition string                 // where it is asked about what has happened: its own now; "" where that depends on results
+	results    []checkpoint.Result    // what earlier runs made, where it has a cache
+	cached     *checkpoint.Result     // that of them which is from now; nil: none that may be taken
 	happened   *checkpoint.Act        // that it has happened before, or may have; nil: that is not known
 
 	enabled  enabling // what its when, and that of its phase, say
@@ -48,6 +50,7 @@ func decide(s subject) Step {
 	case (step.Decision == Reuse || step.Decision == Skipped) && !s.left:
 		return step
 	}
+	step.Cached, step.result = nil, nil
 	return step.with(Blocked, "%s", s.excluded)
 }
 
@@ -79,14 +82,14 @@ func decideAlone(s subject) Step {
 	case s.broken != "" && !s.cut():
 		return step.with(Run, "%s", s.broken)
 	case !done:
-		return decidePending(s, step)
+		return s.orCached(decidePending(s, step))
 	case s.forced != "":
 		return again(s, step, "%s", s.forced)
 	case !s.known:
 		step.On = s.rerun
 		return step.with(Depends, "on what %s will give", list(s.rerun))
 	}
-	return decideDone(s, step)
+	return s.orCached(decideDone(s, step))
 }
 
 // decideUncertain decides what waits for a person on record already.

@@ -139,7 +139,27 @@ func restoreID(st *checkpoint.State, workstream string) string {
 // meanwhile is an error, and so is what may not be lost. The id names the temporary
 // files: a call removes those of an earlier one with the same id, which was cut short.
 func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
+	return replace(ctx, w, id, nil, recorded, mayLose)
+}
+
+// replace is putBack that also removes the files of another list that are there as
+// that has them, and that are not among those put back.
+func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
 	var found, wanted []workspace.Entry
+	seen := make(map[string]bool, len(recorded))
+	for _, a := range recorded {
+		seen[w.RealPath(string(a.Path))] = true
+	}
+	for _, a := range had {
+		path := w.RealPath(string(a.Path))
+		if seen[path] || a.Digest == "" || a.LeftOut {
+			continue
+		}
+		if e, err := w.Describe(ctx, path); err == nil && e.Digest == a.Digest {
+			seen[path] = true
+			found = append(found, e)
+		}
+	}
 	for _, a := range recorded {
 		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
 		if a.Digest != "" {

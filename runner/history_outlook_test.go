@@ -108,7 +108,7 @@ func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[stri
 			}
 		case runner.Blocked:
 			blocked = append(blocked, up)
-		case runner.Run, runner.Rerun, runner.Depends:
+		case runner.Run, runner.Rerun, runner.Cached, runner.Depends:
 			on = append(on, up)
 		case runner.Judge:
 			if m.differs(up) {
@@ -180,7 +180,7 @@ func (m *model) outlookOfGate(g histGate, owner string, all map[string]runner.De
 			}
 		case runner.Blocked:
 			blocked = append(blocked, name)
-		case runner.Run, runner.Rerun, runner.Depends:
+		case runner.Run, runner.Rerun, runner.Cached, runner.Depends:
 			on = append(on, name)
 		case runner.Reuse, runner.Judge, runner.Skipped:
 		}
@@ -227,7 +227,7 @@ func (m *model) refuses(choice runner.OnConflict, all map[string]runner.Decision
 			return false
 		}
 		switch all[w.Name] {
-		case runner.Rerun:
+		case runner.Rerun, runner.Cached:
 			return true
 		case runner.Reuse, runner.Judge, runner.Depends, runner.Blocked:
 			return !m.keeps(w.Name, choice)

@@ -99,7 +99,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	case Skipped:
 		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
-	case Run, Rerun, Judge:
+	case Run, Rerun, Cached, Judge:
 		if !l.asLeft(g) {
 			then(false)
 			return

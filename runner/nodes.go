@@ -130,7 +130,7 @@ func (l *loop) decided(n *node) {
 		l.skipWorkstream(n)
 	case Reuse, Judge:
 		l.keep(n)
-	case Run, Rerun:
+	case Run, Rerun, Cached:
 		if lost := slices.Concat(l.unkept(edited(l.facts.conflicts[n.ws.Name])), l.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})

@@ -15,6 +15,7 @@ const (
 	Reuse     Decision = "reuse"     // proved done, and still valid
 	Run       Decision = "run"       // never completed
 	Rerun     Decision = "rerun"     // completed once, but something changed
+	Cached    Decision = "cached"    // would run, but an earlier run from the same digest has the result
 	Judge     Decision = "judge"     // the work is done; only the gate is judged again
 	Depends   Decision = "depends"   // on what a step before it will give
 	Blocked   Decision = "blocked"   // something before it has failed or waits
@@ -91,9 +92,12 @@ type Step struct {
 	Refused  checkpoint.Text   `json:"refused,omitempty"`  // why a build does not begin with it, where nobody can be asked
 	Review   bool              `json:"review,omitempty"`   // a gate's verdict stands, and the build stops for its review
 	Happened *checkpoint.Act   `json:"happened,omitempty"` // when and where an uncertain step has happened before, or may have
-	Verify   bool              `json:"verify,omitempty"`   // of an uncertain step the verify command is asked before a person is
+	// Cached names the run whose result is taken.
+	Cached *checkpoint.Cached `json:"cached,omitempty"`
+	Verify bool               `json:"verify,omitempty"` // of an uncertain step the verify command is asked before a person is
 
-	repeats bool // --repeat takes back what is on record of it
+	result  *checkpoint.Result // of a cached step
+	repeats bool               // --repeat takes back what is on record of it
 }
 
 // Change is one difference that makes a step run again.

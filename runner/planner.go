@@ -75,6 +75,9 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			s.broken = "it can't be evaluated: " + firstError(diags)
 		}
 	}
+	if s.results = pl.facts.results[ws.Name]; s.known && s.broken == "" {
+		s.cached = pl.cached(ws, s.record)
+	}
 	s.happened = pl.happened(ws, s.record)
 	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else it is decided when its turn has come
 		if s.formerly = pl.formerly(ws, s.record); s.happened == nil {
@@ -146,7 +149,7 @@ func (pl *planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 
 // anew reports whether a step will give another result, as far as is known.
 func (s Step) anew() bool {
-	return s.Decision == Run || s.Decision == Rerun || s.Decision == Depends || s.Decision == Uncertain && s.Verify
+	return s.Decision == Run || s.Decision == Rerun || s.Decision == Cached || s.Decision == Depends || s.Decision == Uncertain && s.Verify
 }
 
 // stuck reports whether a step can't complete.
@@ -360,7 +363,7 @@ func judging(gate Step) string {
 		return fmt.Sprintf("%s may be judged, which depends on what %s will give", gate.Name, list(gate.On))
 	case Blocked:
 		return fmt.Sprintf("%s needs %s", gate.Name, list(gate.On))
-	case Run, Rerun, Judge, Uncertain, Skipped:
+	case Run, Rerun, Cached, Judge, Uncertain, Skipped:
 	}
 	return gate.Name + " is judged"
 }
@@ -379,7 +382,7 @@ func (pl *planner) choiceFor(workstream string) OnConflict {
 func (pl *planner) undecided(s Step) []Conflict {
 	found, choice := edited(pl.facts.conflicts[s.Name]), pl.choiceFor(s.Name)
 	switch s.Decision {
-	case Rerun:
+	case Rerun, Cached:
 		if choice != ConflictRestore {
 			return found
 		}

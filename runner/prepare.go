@@ -51,6 +51,9 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 	if l.facts.acts, err = l.o.acts(l.x.State()); err != nil {
 		return nil, err
 	}
+	if l.facts.results, err = l.o.results(l.sv.files); err != nil {
+		return nil, err
+	}
 	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}

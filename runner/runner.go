@@ -50,6 +50,7 @@ type Options struct {
 	Version   string
 
 	Fresh             bool                 // begin a new session, whatever the state is
+	NoCache           bool                 // run what an earlier run has the result of
 	Imported          *checkpoint.Document // begin from a hand-written document
 	Predecessor       *checkpoint.State    // begin from this complete session, which was archived; without it, from Session's if that is complete
 	Parallel          int                  // at most this many processes at once; 0: number of CPUs

@@ -49,7 +49,7 @@ changed, and what depends on it. Where nothing is to do it exits 6.
 --resume=auto is for CI: it starts, goes on, or succeeds at once if everything
 is proved. --resume=CHECKPOINT rolls back to a checkpoint first, as "checkpoint
 rollback" does. Without them, a build after a complete session does all again,
-but for what must happen only once and has happened in any session of the PRD: a
+but for what has a cache ("cache" in pipeline/SPEC.md), and for what must happen only once and has happened in any session of the PRD: a
 build pauses at it, whatever --fresh and --yes say. "runner resolve" says that it
 counts as done, --repeat WORKSTREAM that it runs.
 
@@ -79,7 +79,7 @@ exits 0; the session is paused until --resume goes on with the rest.`,
 	o.pipeline.addFlags(cmd)
 	o.pipeline.addStrictFlag(cmd)
 	addResumeFlag(cmd, &o.resume)
-	flags.BoolVar(&o.fresh, "fresh", false, "start over; an unfinished session is archived under failed/")
+	flags.BoolVar(&o.fresh, "fresh", false, "start over, and take no result from a cache; an unfinished session is archived under failed/")
 	addSelectionFlags(cmd, &o.selection)
 	flags.StringVar(&o.plan, "plan", "", "do exactly what the plan in `FILE` says, or refuse if anything moved since")
 	addRunFlags(cmd)
@@ -181,7 +181,7 @@ func first(args []string) string {
 
 func runBuild(ctx context.Context, env *environment, o buildOptions) error {
 	if o.dryRun {
-		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, json: env.options.output == string(view.JSON)})
+		return runPlan(ctx, env, planOptions{pipeline: o.pipeline, selection: o.selection, resume: o.resume, noCache: o.fresh, json: env.options.output == string(view.JSON)})
 	}
 	collectForBuild()
 	if env.typedIn != "" {
@@ -383,6 +383,7 @@ func (b *build) runWith(ctx context.Context, session *checkpoint.Session, execut
 	o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 	o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{advised{shown, b, session}}, b.masker.String, names
 	o.Fresh, o.Imported, o.Predecessor, o.Saved, o.Select = b.start.fresh, b.start.imported, b.start.after, b.saved, b.options.selection
+	o.NoCache = b.start.noCache
 	o.PlanFile, o.SimilarProgram = b.env.inWorkspace(b.options.plan), executor.Similar
 	if b.person != nil && b.env.options.output != string(view.JSON) {
 		o.Asker = b.person

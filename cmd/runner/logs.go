@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,8 @@ func newLogsCommand(env *environment) *cobra.Command {
 		Use:   "logs PRD [WORKSTREAM]",
 		Short: "Print what workstreams and gates have printed",
 		Long: `Logs prints what the last attempt at a workstream, or at a gate, has printed;
-without one named, all of them in the order of the pipeline. On a terminal
+without one named, all of them in the order of the pipeline. Of an attempt that
+took the result of an earlier run it prints the log of that run. On a terminal
 control characters are made harmless, unless --raw is given.`,
 		Example: `  runner logs PRD-009 WS3 --attempt 1
   runner logs PRD-009 'lint (WS3)'
@@ -64,7 +66,7 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 	if err != nil {
 		return err
 	}
-	p := &logPrinter{env: env, store: store, prd: o.prd, named: o.step != "" && len(steps) == 1, raw: o.raw || !env.isTerminal(env.stdout)}
+	p := &logPrinter{env: env, store: store, prd: o.prd, session: st.Session, named: o.step != "" && len(steps) == 1, raw: o.raw || !env.isTerminal(env.stdout)}
 	if o.follow {
 		return p.follow(ctx, st, steps, o.attempt)
 	}
@@ -75,9 +77,10 @@ func runLogs(ctx context.Context, env *environment, o logsOptions) error {
 type loggedStep struct {
 	label    string // for people
 	log      string
-	attempts int              // 0: it has not begun
-	gate     *checkpoint.Gate // nil: a workstream
-	sessions []string         // earlier ones in whose directories the logs of attempts may lie
+	attempts int                // 0: it has not begun
+	gate     *checkpoint.Gate   // nil: a workstream
+	sessions []string           // earlier ones in whose directories the logs of attempts may lie
+	cached   *checkpoint.Cached // the run whose result the last attempt took; nil: it ran itself
 }
 
 // loggedSteps lists what has a log, in the order of the pipeline: everything,
@@ -87,12 +90,12 @@ func loggedSteps(st *checkpoint.State, name string) ([]loggedStep, error) {
 	addGates := func(owner string, list []*checkpoint.Gate) {
 		for _, g := range list {
 			bare, _, _ := strings.Cut(g.Label, " (")
-			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, g, earlierSessions(st, g.Session)})
+			all = append(all, loggedStep{g.Label, owner + "." + bare, g.Attempts, g, earlierSessions(st, g.Session), nil})
 		}
 	}
 	for _, p := range st.Phases {
 		for _, w := range p.Workstreams {
-			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, nil, earlierSessions(st, w.Session)})
+			all = append(all, loggedStep{w.Name, w.Name, w.Attempts, nil, earlierSessions(st, w.Session), w.Cached})
 			addGates(w.Name, w.Gates)
 		}
 		addGates(p.Name, p.Gates)
@@ -139,6 +142,11 @@ func earlierSessions(st *checkpoint.State, named string) []string {
 
 // open opens the log of an attempt, also where an earlier session has it.
 func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
+	if c := s.cached; c != nil && attempt == s.attempts { // the run that it took the result of has printed something
+		if attempt = c.Attempt; c.Session != p.session {
+			return runner.OpenLog(p.store.HistoryLogPath(p.prd, c.Session, s.log, attempt))
+		}
+	}
 	f, err := runner.OpenLog(p.store.LogPath(p.prd, s.log, attempt))
 	for _, session := range s.sessions {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -151,12 +159,13 @@ func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
 
 // logPrinter prints logs, with a header before each where there are several.
 type logPrinter struct {
-	env   *environment
-	store *checkpoint.Store
-	prd   string
-	named bool
-	raw   bool
-	last  string // whose output was printed last
+	env     *environment
+	store   *checkpoint.Store
+	prd     string
+	session string
+	named   bool
+	raw     bool
+	last    string // whose output was printed last
 }
 
 func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
@@ -173,7 +182,7 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 		f, err := p.open(s, n)
 		if errors.Is(err, os.ErrNotExist) {
 			if s.gate == nil && n <= s.attempts { // a gate may have had no process: a condition, a metric, an approval
-				absent = append(absent, fmt.Sprintf("attempt %d of %s", n, s.label))
+				absent = append(absent, fmt.Sprintf("attempt %d of %s%s", n, s.label, tookResult(s, n)))
 			}
 			continue
 		}
@@ -191,6 +200,14 @@ func (p *logPrinter) printAll(steps []loggedStep, attempt int) error {
 	return p.nothing(steps, absent)
 }
 
+// tookResult says of an attempt that had no process whose result it took, "" of another.
+func tookResult(s loggedStep, attempt int) string {
+	if s.cached == nil || attempt != s.attempts {
+		return ""
+	}
+	return ", which took the result of session " + checkpoint.ShortSession(s.cached.Session) + ","
+}
+
 // nothing says why no log was printed: those that are absent were there once, where
 // the session has been.
 func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
@@ -202,6 +219,9 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 			what += fmt.Sprintf(", nor %d more", more)
 		}
 		hint = fmt.Sprintf("what was exported elsewhere brings logs only where `runner checkpoint export %s --logs` took them along", p.prd)
+		if len(steps) == 1 && steps[0].cached != nil {
+			hint = "logs of a session that failed or was given up are under " + p.env.display(filepath.Join(p.store.Dir(), "failed")) + ", as long as retention keeps them"
+		}
 	case p.named && steps[0].gate != nil && (steps[0].gate.Message != "" || steps[0].gate.By != nil):
 		return p.approval(steps[0].gate)
 	case p.named && steps[0].gate != nil && steps[0].attempts == 0 && steps[0].gate.Status != checkpoint.Pending:

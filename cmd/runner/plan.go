@@ -23,6 +23,7 @@ type planOptions struct {
 	pipeline  pipelineRef
 	selection runner.Selection
 	resume    string
+	noCache   bool // of a build with --fresh
 	out       string
 	json      bool
 }
@@ -75,7 +76,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 		return err
 	}
 	p, options := on.pipeline, on.looking(env)
-	options.Select, options.PlanFile = o.selection, env.inWorkspace(o.out)
+	options.Select, options.PlanFile, options.NoCache = o.selection, env.inWorkspace(o.out), o.noCache
 	if namesCheckpoint(o.resume) {
 		if o.out != "" {
 			return withHint(usageErrorf("a plan of going back to a checkpoint first can't be written: until it has gone back nobody knows what will be there"),
@@ -166,7 +167,9 @@ func tellHappened(env *environment, plan *runner.Plan, build string) {
 func tellChoices(env *environment, plan *runner.Plan, resume string) {
 	anew := false
 	for _, phase := range plan.Phases {
-		anew = anew || slices.ContainsFunc(phase.Steps, func(s runner.Step) bool { return s.Refused != "" && s.Decision == runner.Rerun })
+		anew = anew || slices.ContainsFunc(phase.Steps, func(s runner.Step) bool {
+			return s.Refused != "" && (s.Decision == runner.Rerun || s.Decision == runner.Cached)
+		})
 	}
 	choices := []suggestion{{resume + " --on-conflict restore", "puts them back as they were"}}
 	if anew {

@@ -26,6 +26,7 @@ const resumeNamed = "yes"
 // start is how a build begins.
 type start struct {
 	fresh    bool                 // a new session, whatever there is
+	noCache  bool                 // run also what an earlier run has the result of
 	resume   bool                 // go on with the one there is
 	imported *checkpoint.Document // go on from a document written by hand
 	after    *checkpoint.State    // begin from this complete session, which was archived
@@ -152,9 +153,9 @@ func (s *starter) choose(ctx context.Context, snap *checkpoint.Snapshot) (start,
 		if s.resume != "" {
 			return s.goOnAfter(ctx, snap.State, start{resume: true})
 		}
-		return start{fresh: true}, s.refuseAgain()
+		return start{fresh: true, noCache: s.fresh}, s.refuseAgain()
 	case s.fresh:
-		return start{fresh: true}, s.refuseAgain()
+		return start{fresh: true, noCache: s.fresh}, s.refuseAgain()
 	case s.resume != "":
 		return s.goOn(ctx, snap.State)
 	}
@@ -304,7 +305,7 @@ func (s *starter) refuseAgain() error {
 func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, error) {
 	switch {
 	case s.fresh:
-		return start{fresh: true}, nil
+		return start{fresh: true, noCache: s.fresh}, nil
 	case s.resume == "" && s.person == nil:
 		return start{}, s.undecided("there is a document of %s already")
 	}
@@ -316,7 +317,7 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 	case d.Status == checkpoint.StatusComplete && s.resume != "":
 		return s.goOnAfter(ctx, nil, start{imported: d})
 	case d.Status == checkpoint.StatusComplete:
-		return start{fresh: true}, s.refuseAgain()
+		return start{fresh: true, noCache: s.fresh}, s.refuseAgain()
 	case s.resume != "":
 		return s.goOnFrom(ctx, d, st)
 	}
@@ -364,7 +365,7 @@ func (s *starter) goOn(ctx context.Context, st *checkpoint.State) (start, error)
 		return on, askFixed(ctx, s.person, st)
 	case killed(st):
 		choice, err := askKilled(ctx, s.person, st)
-		return start{resume: choice == choiceResume, fresh: choice == choiceFresh}, err
+		return start{resume: choice == choiceResume, fresh: choice == choiceFresh, noCache: choice == choiceFresh}, err
 	}
 	s.tell(st)
 	return on, nil

@@ -30,7 +30,7 @@ func (s *starter) ask(ctx context.Context, snap *checkpoint.Snapshot) (start, er
 		case choiceResume:
 			return start{resume: true}, nil
 		case choiceFresh:
-			return start{fresh: true}, nil
+			return start{fresh: true, noCache: true}, nil
 		case choiceDelete:
 			return start{done: true}, s.remove(ctx)
 		case choiceView:

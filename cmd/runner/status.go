@@ -354,8 +354,11 @@ func (s sessionStatus) phase() string {
 }
 
 // statusOf is the status of a workstream, with the earlier session that its record
-// is from, where it is reused.
+// is from, where it is reused, or its result, where that was taken in place of a run.
 func statusOf(w *checkpoint.Workstream) string {
+	if w.Cached != nil && w.Status == checkpoint.Completed {
+		return fmt.Sprintf("%s, result of session %s of %s", w.Status, checkpoint.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
+	}
 	if w.Session == "" || w.Status != checkpoint.Completed || w.EndedAt == nil {
 		return string(w.Status)
 	}

@@ -68,9 +68,13 @@ func (v *plain) workstream(at time.Time, e checkpoint.Event) bool {
 			location(e.Error)+string(e.Error.Message), "again in "+millis(e.RetryInMS))
 	case checkpoint.WorkstreamSucceeded:
 		delete(v.began, e.Workstream)
-		v.work[e.Workstream] = e.Work.DurationMS
+		v.work[e.Workstream] = howMade(e.Work)
 		if v.verbose {
-			v.passed("  ", v.name(e.Workstream)+" worked "+millis(e.Work.DurationMS), "its gates come next")
+			did := " worked "
+			if e.Work.Cached != nil {
+				did = " takes the "
+			}
+			v.passed("  ", v.name(e.Workstream)+did+howMade(e.Work), "its gates come next")
 		}
 	case checkpoint.WorkstreamCompleted:
 		v.completed(e)
@@ -103,14 +107,27 @@ func (v *plain) workstream(at time.Time, e checkpoint.Event) bool {
 }
 
 func (v *plain) completed(e checkpoint.WorkstreamCompleted) {
-	ms, summary := v.work[e.Workstream], ""
+	made, summary := v.work[e.Workstream], ""
 	if e.Work != nil {
-		ms, summary = e.Work.DurationMS, string(e.Work.Summary)
+		made, summary = howMade(*e.Work), string(e.Work.Summary)
 	}
 	delete(v.work, e.Workstream)
 	delete(v.began, e.Workstream)
 	v.finished++
-	v.done("  ", v.name(e.Workstream), millis(ms), summary)
+	v.done("  ", v.name(e.Workstream), made, summary)
+}
+
+// howMade says how long work took, or which earlier run its result is of.
+func howMade(work checkpoint.Work) string {
+	if c := work.Cached; c != nil {
+		return resultOf(c)
+	}
+	return millis(work.DurationMS)
+}
+
+// resultOf names the run whose result was taken, or is.
+func resultOf(c *checkpoint.Cached) string {
+	return fmt.Sprintf("result of session %s of %s", checkpoint.ShortSession(c.Session), c.At.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 func (v *plain) gate(at time.Time, e checkpoint.Event) {

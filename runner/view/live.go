@@ -28,7 +28,7 @@ func newLive(o Options) *live { return &live{plain: newPlain(o), width: o.Width}
 // Begin implements runner.View.
 func (v *live) Begin(b runner.Beginning) {
 	if b.Plan != nil {
-		for _, d := range []runner.Decision{runner.Run, runner.Rerun, runner.Depends, runner.Judge, runner.Blocked, runner.Uncertain} {
+		for _, d := range []runner.Decision{runner.Run, runner.Rerun, runner.Cached, runner.Depends, runner.Judge, runner.Blocked, runner.Uncertain} {
 			v.total += b.Plan.Count(d)
 		}
 	}

@@ -20,7 +20,7 @@ type plain struct {
 	numbers  map[string]int       // of phases
 	phases   map[string]string    // titles of phases
 	began    map[string]time.Time // of phases, workstreams and gates that are running
-	work     map[string]int64     // how long finished work took whose gates are still being judged
+	work     map[string]string    // how finished work was made whose gates are still being judged
 	told     map[string]bool      // steps whose reason to run again the plan has shown
 	shown    map[string]bool      // gates whose failure has been shown
 	prd      string
@@ -37,7 +37,7 @@ func newPlain(o Options) *plain {
 		numbers: map[string]int{},
 		phases:  map[string]string{},
 		began:   map[string]time.Time{},
-		work:    map[string]int64{},
+		work:    map[string]string{},
 		told:    map[string]bool{},
 		shown:   map[string]bool{},
 	}

@@ -102,6 +102,9 @@ func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
 		if len(s.On) > 0 && !strings.Contains(reason, s.On[0]) {
 			reason += "; after " + strings.Join(s.On, ", ")
 		}
+		if s.Cached != nil {
+			reason += "; " + resultOf(s.Cached)
+		}
 		if s.Refused != "" {
 			reason += "; a build " + refuses(choice)
 		}
@@ -132,7 +135,7 @@ func Beginning(plan *runner.Plan) string {
 // Counts sums a plan up: 5 workstreams: 1 reuse, 4 run.
 func Counts(plan *runner.Plan) string {
 	decisions := []runner.Decision{
-		runner.Reuse, runner.Run, runner.Rerun, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain, runner.Skipped,
+		runner.Reuse, runner.Cached, runner.Run, runner.Rerun, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain, runner.Skipped,
 	}
 	total := 0
 	var parts []string

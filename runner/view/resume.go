@@ -27,7 +27,7 @@ func writeResume(p *page, plan *runner.Plan) {
 				group = "Completed"
 			case runner.Skipped:
 				group = "Skipped"
-			case runner.Run, runner.Rerun, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain:
+			case runner.Run, runner.Rerun, runner.Cached, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain:
 			}
 			groups[group] = append(groups[group], Named(s.Name, s.Title))
 		}
@@ -97,7 +97,7 @@ func reasons(plan *runner.Plan) []string {
 // depends on what comes before it, while a gate may never have been judged.
 func again(s runner.Step) bool {
 	switch s.Decision {
-	case runner.Rerun, runner.Uncertain:
+	case runner.Rerun, runner.Cached, runner.Uncertain:
 		return true
 	case runner.Judge:
 		return s.Kind == runner.GateStep
@@ -109,6 +109,10 @@ func again(s runner.Step) bool {
 }
 
 func because(s runner.Step) string {
+	if c := s.Cached; c != nil {
+		s.Cached = nil
+		return because(s) + "; " + resultOf(c)
+	}
 	if len(s.Changes) == 0 {
 		return string(s.Reason)
 	}

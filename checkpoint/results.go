@@ -1,0 +1,143 @@
+package checkpoint
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Result is what a completed workstream made, on record in one of the sessions of its PRD.
+type Result struct {
+	Session string
+	At      time.Time // when the workstream completed
+	Work    Work
+}
+
+// Results returns what some workstreams have made, in the current session of a PRD and in
+// those that were set aside. For each digest of a workstream it gives what the last attempt
+// from that digest made. It gives nothing for a digest whose last attempt did not complete, nor
+// where a result was rejected or edited afterwards. A session that can't be read has no results.
+func (s *Store) Results(prd string, workstreams map[string]bool) (map[string][]Result, error) {
+	places, err := s.placesOf(prd)
+	if err != nil {
+		return nil, err
+	}
+	all := resultsByDigest{}
+	for _, p := range places {
+		if !slices.Contains([]Place{PlaceCurrent, PlaceHistory, PlaceFailed}, p.kind) {
+			continue
+		}
+		found := resultsByDigest{}
+		c := resultCollector{fold: newFold(), of: workstreams, found: found}
+		path := filepath.Join(p.dir, journalName)
+		if _, err := replay(p.prd, path, store.OpenLog(s.fs, path), c.visit); err != nil {
+			continue
+		}
+		for name, results := range found {
+			for _, r := range results {
+				all.add(name, r)
+			}
+		}
+	}
+	return all.taken(), nil
+}
+
+// resultsByDigest has, by workstream, what the last attempt from each digest came to. A Result
+// without a session says that the attempt has none.
+type resultsByDigest map[string][]Result
+
+// add records what an attempt came to, unless a later attempt from the same digest is known.
+func (all resultsByDigest) add(workstream string, r Result) {
+	i := slices.IndexFunc(all[workstream], func(known Result) bool { return known.Work.Digest.Equal(r.Work.Digest) })
+	switch {
+	case i < 0:
+		all[workstream] = append(all[workstream], r)
+	case !r.At.Before(all[workstream][i].At):
+		all[workstream][i] = r
+	}
+}
+
+// taken returns the results, without the attempts that have none.
+func (all resultsByDigest) taken() map[string][]Result {
+	results := make(map[string][]Result, len(all))
+	for name, known := range all {
+		if known = slices.DeleteFunc(known, func(r Result) bool { return r.Session == "" }); len(known) > 0 {
+			results[name] = known
+		}
+	}
+	return results
+}
+
+// resultCollector folds a journal, and records what each attempt came to.
+type resultCollector struct {
+	fold  *fold
+	of    map[string]bool
+	found resultsByDigest
+}
+
+func (c resultCollector) visit(commit Commit) error {
+	if commit.State != nil {
+		err := c.fold.apply(commit)
+		c.noteAll(commit.Time)
+		return err
+	}
+	if c.fold.state == nil {
+		c.fold.state = &State{}
+	}
+	for i, e := range commit.Events {
+		if err := c.fold.applyEvent(commit.Seq, &commit, i, e); err != nil {
+			return err
+		}
+		switch e := e.(type) {
+		case SessionStarted: // with the records of a complete one
+			c.noteAll(commit.At(i))
+		case WorkstreamStarted:
+			c.note(e.Workstream, commit.At(i))
+		case WorkstreamCompleted:
+			c.note(e.Workstream, commit.At(i))
+		case WorkstreamEdited:
+			c.note(e.Workstream, commit.At(i))
+		case GateRejected:
+			c.noteRejected(commit.At(i))
+		}
+	}
+	return nil
+}
+
+// note records the result of a workstream, or that its attempt has none, as the state has it now.
+func (c resultCollector) note(workstream string, at time.Time) {
+	w := c.fold.state.Workstream(workstream)
+	if w == nil || !c.of[workstream] || w.Attempts == 0 {
+		return
+	}
+	r := Result{At: at, Work: Work{Digest: w.Digest}}
+	if w.Status == Completed && w.worked() && len(w.Edited) == 0 && w.Rejected == "" && w.Adopted == "" {
+		r.Session, r.Work = c.fold.state.Session, *c.fold.state.workOf(w)
+		if w.Session != "" {
+			r.Session = w.Session
+		}
+		if w.EndedAt != nil {
+			r.At = *w.EndedAt
+		}
+	}
+	c.found.add(workstream, r)
+}
+
+// noteAll records the results of all workstreams that have completed.
+func (c resultCollector) noteAll(at time.Time) {
+	for w := range c.fold.state.Records() {
+		if w.Status == Completed {
+			c.note(w.Name, at)
+		}
+	}
+}
+
+func (c resultCollector) noteRejected(at time.Time) {
+	for w := range c.fold.state.Records() {
+		if w.Rejected != "" {
+			c.note(w.Name, at)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package checkpoint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// resultsOf are the results of w0 as DIGEST=SESSION.ATTEMPT, in the order of the digests.
+func resultsOf(t *testing.T, s *Store) string {
+	t.Helper()
+	all, err := s.Results("PRD-009", map[string]bool{"w0": true})
+	must(t, err)
+	var found []string
+	for _, r := range all["w0"] {
+		found = append(found, fmt.Sprintf("%s=%s.%d", r.Work.Digest.Definition, r.Session, r.Work.Attempt))
+	}
+	if len(all) > 1 || len(all["w1"]) > 0 {
+		t.Errorf("results of others: %+v", all)
+	}
+	slices.Sort(found)
+	return strings.Join(found, " ")
+}
+
+// makes are the events of an attempt at w0 that makes something.
+func makes(definition string, attempt int) []Event {
+	d := Digest{Definition: definition}
+	return []Event{
+		WorkstreamStarted{Workstream: "w0", Attempt: attempt, Digest: d},
+		WorkstreamCompleted{Workstream: "w0", Work: &Work{Attempt: attempt, Digest: d, Artifacts: []Artifact{{Path: "f", Digest: "sha256:" + definition}}}},
+	}
+}
+
+// TestResults: what the last attempt from a digest made, unless it was refused or edited.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	d := Digest{Definition: "a"}
+	for name, c := range map[string]struct {
+		then []Event
+		want string
+	}{
+		"as it was made":                {nil, "a=A.1"},
+		"from another digest":           {makes("b", 2), "a=A.1 b=A.2"},
+		"made again":                    {makes("a", 2), "a=A.2"},
+		"an attempt that has not ended": {[]Event{WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d}}, ""},
+		"an attempt that failed": {[]Event{
+			WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d},
+			WorkstreamFailed{Workstream: "w0", Error: Failure{Workstream: "w0"}},
+		}, ""},
+		"a failure from another digest": {[]Event{
+			WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: Digest{Definition: "b"}},
+			WorkstreamFailed{Workstream: "w0", Error: Failure{Workstream: "w0"}},
+		}, "a=A.1"},
+		"edited": {[]Event{WorkstreamEdited{Workstream: "w0", Artifacts: []Artifact{{Path: "f", Digest: "sha256:e"}}, Edited: []Text{"f"}}}, ""},
+		"taken from another": {slices.Concat(makes("b", 2), []Event{
+			WorkstreamStarted{Workstream: "w0", Attempt: 3, Digest: d},
+			WorkstreamCompleted{Workstream: "w0", Work: &Work{Attempt: 3, Digest: d, Cached: &Cached{Session: "A", Attempt: 1}}},
+		}), "a=A.3 b=A.2"},
+		"judged by a gate that has not passed": {[]Event{
+			WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d},
+			WorkstreamSucceeded{Workstream: "w0", Work: Work{Attempt: 2, Digest: d}},
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := inMemory(t)
+			s := f.open()
+			x := lockPRD(t, s, "PRD-009")
+			must(t, x.Start(started("A", wide(2))))
+			commit(t, x, makes("a", 1)...)
+			commit(t, x, c.then...)
+			if got := resultsOf(t, s); got != c.want {
+				t.Errorf("in the current session: %q, not %q", got, c.want)
+			}
+			_, err := x.Abandon(SessionAbandoned{By: by})
+			must(t, err)
+			must(t, x.Close())
+			if got := resultsOf(t, s); got != c.want {
+				t.Errorf("of an abandoned session: %q, not %q", got, c.want)
+			}
+			x = lockPRD(t, s, "PRD-009")
+			must(t, x.Start(started("B", wide(2))))
+			commit(t, x, makes("c", 1)...)
+			if got, want := resultsOf(t, s), strings.TrimSpace(c.want+" c=B.1"); got != want {
+				t.Errorf("of two sessions: %q, not %q", got, want)
+			}
+			commit(t, x, makes("a", 2)...)
+			if got := resultsOf(t, s); !strings.Contains(got, "a=B.2") {
+				t.Errorf("the later of two sessions does not count: %q", got)
+			}
+			must(t, x.Close())
+		})
+	}
+}
