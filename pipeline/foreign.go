@@ -45,7 +45,7 @@ func foreignNames() []foreignName {
 		{"gate", "", `a gate stands in a workstream or in a phase, and at file level where workstreams share it`},
 		{"depends_on inputs artifacts for_each effect verify on_gate_failure cache", "", `this is an argument of a workstream`},
 		{"command script", "", `this is an argument of a workstream, a gate or a hook`},
-		{"retry", "", `this block stands in a workstream, or in the defaults of the pipeline`},
+		{"retry", "", `what is repeated is said in a block, retry { attempts = 3 }, of a workstream or of the defaults of the pipeline`},
 		{"max_parallel", "", `this is an argument of a phase`},
 		{"document defaults hook", "", `this stands directly in the pipeline block`},
 	}

@@ -43,7 +43,7 @@ func TestInvalidFiles(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			f, _ := Load(path)
-			p, diags := f.Pipeline(Inputs{Workspace: "testdata/workspace"})
+			p, diags := f.Pipeline(Inputs{Workspace: "testdata/workspace", Hidden: func(name string) bool { return filepath.Base(name) == ".git" }})
 			if diags.HasErrors() != (p == nil) {
 				t.Error("a pipeline with errors must be nil, and only that")
 			}

@@ -19,6 +19,7 @@ func inWorkstream(lines string) string {
 // nothing else.
 func TestFirstMistakes(t *testing.T) {
 	t.Parallel()
+	hidden := func(path string) bool { return path == ".runner" || strings.HasPrefix(path, ".runner/") }
 	tests := []struct {
 		name, source string
 		want         []string // "line: summary: a part of the detail"
@@ -37,6 +38,12 @@ func TestFirstMistakes(t *testing.T) {
 		{"environment", inWorkstream("script = \"true\"\nenvironment = {}"), []string{"5: Unsupported argument: env = { NAME = "}},
 		{"run", inWorkstream(`run = "make"`), []string{`4: Unsupported argument: script = "TEXT"`}},
 		{"our own name in the wrong place", inWorkstream("script = \"true\"\nmax_parallel = 2"), []string{"5: Unsupported argument: an argument of a phase"}},
+		{"retry as a number", inWorkstream("script = \"true\"\nretry = 3"), []string{"5: Unsupported argument: a block, retry { attempts = 3 }"}},
+		{"script as a list", inWorkstream(`script = ["a", "b"]`), []string{`4: Incorrect value type: Write the lines into one text, script = <<-EOT`}},
+		{"an artifact in the state", inWorkstream("script = \"true\"\nartifacts = [\"out\", \".runner/x\"]"), []string{`5: Path that no glob sees: ".runner/x" in "artifacts"`}},
+		{"artifacts in the state", inWorkstream("script = \"true\"\nartifacts = [\".runner/**\", \".run*\"]"), []string{`5: Path that no glob sees: ".runner/**" in "artifacts"`}},
+		{"all excluded", inWorkstream("script = \"true\"\ninputs = [\"src\", \"!src\"]"), []string{`5: Exclusion of everything: "!src" takes all out again that "src" in "inputs" brings in, and nothing is left. Exclude less, such as "!src/PART"`}},
+		{"not all excluded", inWorkstream("script = \"true\"\ninputs = [\"lib\", \"src\", \"!src\"]"), nil},
 		{"a slip", inWorkstream("script = \"true\"\ninput = []"), []string{`5: Unsupported argument: Did you mean "inputs"?`}},
 		{
 			"stage, job and run", "pipeline \"PRD-001\" {\n  stage \"a\" {\n    job \"w\" {\n      run = \"make\"\n      needs = []\n    }\n  }\n}\n",
@@ -55,7 +62,7 @@ func TestFirstMistakes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f, _ := Parse([]byte(tt.source), "PRD-001.hcl")
-			_, diags := f.Pipeline(Inputs{})
+			_, diags := f.Pipeline(Inputs{Hidden: hidden})
 			report := DiagnosticsJSON(f.Sources(), diags)
 			if len(report.Diagnostics) != len(tt.want) {
 				t.Fatal(render(t, f, diags))

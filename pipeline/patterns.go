@@ -88,7 +88,10 @@ func (b *builder) globs(a *argument, fr frame) []string {
 	for i, glob := range list {
 		pattern, excludes := strings.CutPrefix(glob, "!")
 		problem, outside := globProblem(pattern)
+		owned := problem == "" && !outside && a.name == "artifacts" && !excludes && b.hidden(pattern)
 		switch {
+		case owned:
+			b.errorf("Path that no glob sees", a.element(i, len(list)), "%q in %q lies in what is git's or in a directory of Runner's state, which no glob sees. Let the workstream write it elsewhere.", glob, a.name)
 		case outside:
 			b.errorf("Path outside the workspace", a.element(i, len(list)), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", glob, a.name)
 		case problem != "":
@@ -98,7 +101,40 @@ func (b *builder) globs(a *argument, fr frame) []string {
 				"%q in %q excludes files from what stands before it in the list, and nothing does. Put it behind the globs that it is an exception to, such as [\"**\", %q]; a name that begins with an exclamation mark is written %q.", glob, a.name, glob, `\`+glob)
 		}
 	}
+	if i := emptied(list); i >= 0 {
+		b.errorf("Exclusion of everything", a.element(i, len(list)),
+			"%q takes all out again that %q in %q brings in, and nothing is left. Exclude less, such as %q, or leave both out.", list[i], list[i][1:], a.name, "!"+path.Join(list[i][1:], "PART"))
+	}
 	return list
+}
+
+// emptied is the exclusion that leaves nothing of a list: each of its globs is taken out
+// again as a whole. It is -1 where something is left.
+func emptied(globs []string) int {
+	last := -1
+	for i, glob := range globs {
+		if isExclusion(glob) {
+			continue
+		}
+		behind := slices.Index(globs[i+1:], "!"+glob)
+		if behind < 0 {
+			return -1
+		}
+		last = max(last, i+1+behind)
+	}
+	return last
+}
+
+// hidden reports whether no glob sees the path that one begins with.
+func (b *builder) hidden(glob string) bool {
+	literal, _, _ := strings.Cut(glob, "*")
+	if i := strings.IndexAny(literal, "?[{"); i >= 0 {
+		literal = literal[:i]
+	}
+	if literal != glob {
+		literal = path.Dir(literal + "x")
+	}
+	return b.in.Hidden != nil && b.in.Hidden(path.Clean(literal))
 }
 
 // patterns is Patterns of an argument. Instances share what does not depend on each.

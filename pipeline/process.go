@@ -145,8 +145,11 @@ func (p *processDef) readCommand(ev *evaluation, a *argument, fr frame, diags *h
 // unsuitable says that an argument has a value that nothing can be done with.
 func (a *argument) unsuitable(err error) *hcl.Diagnostic {
 	detail := fmt.Sprintf("The value of %q is not suitable: %s.", a.name, err)
-	if errors.Is(err, errNotList) {
+	switch {
+	case errors.Is(err, errNotList):
 		detail += a.asList()
+	case errors.Is(err, errNotText) && a.name == "script" && isTuple(a.expr):
+		detail += " Write the lines into one text, script = <<-EOT … EOT, or a program and its arguments into command = [\"PROGRAM\", \"ARGUMENT\"]."
 	}
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError,
@@ -154,6 +157,11 @@ func (a *argument) unsuitable(err error) *hcl.Diagnostic {
 		Detail:   detail,
 		Subject:  a.rng().Ptr(),
 	}
+}
+
+func isTuple(expr hclsyntax.Expression) bool {
+	_, ok := withoutParentheses(expr).(*hclsyntax.TupleConsExpr)
+	return ok
 }
 
 // asList says how to write as a list what the file has as a text, "" where it

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,6 +126,15 @@ type readResult struct {
 	sources     map[string][]byte // for the snippets
 }
 
+// hiddenIn reports which paths of the workspace no glob sees, the state's also before the
+// first session.
+func hiddenIn(env *environment, cfg *config) func(string) bool {
+	hidden, state := workspace.Hidden(env.workdir), path.Clean(filepath.ToSlash(cfg.Checkpoint.Storage.Location))
+	return func(name string) bool {
+		return hidden(name) || name == state || strings.HasPrefix(name, state+"/")
+	}
+}
+
 // readPipeline is loadPipeline without the printing.
 func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, error) {
 	if ref.prd != "" {
@@ -145,7 +155,7 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		return nil, err
 	}
 	file, _ := pipeline.Parse(source, env.display(path))
-	in := pipeline.Inputs{Variables: inputs, Open: ref.open, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: workspace.Hidden(env.workdir), Links: workspaceLinks{env.workdir}}
+	in := pipeline.Inputs{Variables: inputs, Open: ref.open, Workspace: env.workdir, IDPattern: cfg.IDPattern, Hidden: hiddenIn(env, cfg), Links: workspaceLinks{env.workdir}}
 	if ref.looks {
 		files, err := workspace.Open(workspace.Options{Dir: env.workdir})
 		if err != nil {

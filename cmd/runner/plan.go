@@ -83,7 +83,16 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
-		return runRollback(ctx, env, on.cfg, on.store, on.files, nil, rollback)
+		if err := runRollback(ctx, env, on.cfg, on.store, on.files, nil, rollback); err != nil || o.json {
+			return err
+		}
+		var b strings.Builder
+		writeSuggestions(&b, env,
+			suggestion{on.command(" --resume=" + text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"},
+			suggestion{fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"},
+		)
+		fmt.Fprintf(env.stdout, "\nThis is only what going back does. What runs after it is known once it has gone back:\n%s", b.String())
+		return nil
 	}
 	st, follows, err := planState(ctx, env, on, early, &options, o.resume)
 	if err != nil {

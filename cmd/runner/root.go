@@ -193,6 +193,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
 			hint = fmt.Sprintf("did you mean --%s?", near)
 		}
+		if cmd.Name() == "plan" && unknown.GetSpecifiedName() == "fresh" {
+			hint = "without --resume, a plan is always of a new session, as build --fresh begins one: leave --fresh out"
+		}
 	}
 	return withHint(&usageError{err: err}, hint)
 }

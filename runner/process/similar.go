@@ -1,8 +1,10 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"prdrunner/runner"
@@ -43,10 +45,27 @@ func Similar(name, path, dir string) string {
 
 // didYouMean is the end of a message about a program that is not there.
 func didYouMean(name, path, dir string) string {
+	typed, below := strings.CutPrefix(name, dir+"/")
+	if below {
+		typed = "./" + typed
+	}
+	if words := strings.Fields(typed); len(words) > 1 {
+		if file, failure := lookUp(words[0], path, dir); failure == nil && isProgram(file) {
+			return fmt.Sprintf("; a program and its arguments are elements of their own: [%s]", quoted(words))
+		}
+	}
 	if near := Similar(name, path, dir); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""
+}
+
+func quoted(words []string) string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = strconv.Quote(word)
+	}
+	return strings.Join(list, ", ")
 }
 
 // slips counts the letters that were left out, put in, mistaken, or exchanged

@@ -1,12 +1,14 @@
 # What globs cannot say, and directories and exclusions among artifacts.
-# 15: Invalid glob
-# 15: Invalid glob
-# 15: Invalid glob
-# 19: Exclusion without effect
-# 20: Path outside the workspace
-# 30: Overlapping artifacts
-# 34: Overlapping artifacts
-# 48: Input written at the same time
+# 17: Invalid glob
+# 17: Invalid glob
+# 17: Invalid glob
+# 21: Exclusion without effect
+# 22: Path outside the workspace
+# 32: Overlapping artifacts
+# 36: Overlapping artifacts
+# 50: Input written at the same time
+# 56: Exclusion of everything
+# 57: Path that no glob sees
 
 pipeline "PRD-001" {
   phase "globs" {
@@ -46,6 +48,13 @@ pipeline "PRD-001" {
     workstream "reader" {
       command = ["true"]
       inputs  = ["lib", "gen", "!gen/*.o"]
+    }
+  }
+  phase "nothing" {
+    workstream "of" {
+      command   = ["true"]
+      inputs    = ["src", "!src"]
+      artifacts = [".git/*", "out", "!.git/x"]
     }
   }
 }
