@@ -171,7 +171,7 @@ func frequent(t checkpoint.Trigger) bool {
 	return t == checkpoint.TriggerWorkstreamComplete || t == checkpoint.TriggerBatchComplete || t == checkpoint.TriggerGatePassed
 }
 
-// checkpoint prints a checkpoint with the files of its step.
+// checkpoint prints a checkpoint with what is known of it.
 func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
 	if v.verbose || !frequent(e.Trigger) {
 		mark := v.page.paint(green, "✓")
@@ -181,7 +181,7 @@ func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
 		if holdsFound(e) {
 			v.page.printf("%s %s\n", mark, whereFound(e))
 		} else {
-			v.page.printf("%s checkpoint %s (%s)\n", mark, e.ID, contents(e))
+			v.page.printf("%s checkpoint %s%s\n", mark, e.ID, contents(e))
 		}
 	}
 }
@@ -201,15 +201,24 @@ func whereFound(e checkpoint.CheckpointCreated) string {
 	return fmt.Sprintf("%s; %s in checkpoint %s", e.Reason, are, e.ID)
 }
 
+// contents says what is known of a checkpoint, behind its name: how many artifacts its
+// step made or changed, and where git stands. Its files are those of the whole workspace.
 func contents(e checkpoint.CheckpointCreated) string {
-	s := Plural(e.Created+e.Modified, "file")
+	var parts []string
+	if n := e.Created + e.Modified; n > 0 {
+		parts = append(parts, Plural(n, "artifact")+" made or changed")
+	}
 	if e.Git != nil && e.Git.Commit != "" {
-		s += ", git " + ShortCommit(e.Git.Commit)
+		parts = append(parts, "git HEAD "+ShortCommit(e.Git.Commit))
 	}
+	s := strings.Join(parts, ", ")
 	if e.Uncaptured {
-		s += "; the workspace is not captured with it"
+		s = strings.TrimPrefix(s+"; the workspace is not captured with it", "; ")
 	}
-	return s
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
 }
 
 func (v *plain) phase(name string) string {
