@@ -18,11 +18,11 @@ type Result struct {
 // Results returns what some workstreams have made, in the current session of a PRD and in
 // those that were set aside. For each digest of a workstream it gives what the last attempt
 // from that digest made. It gives nothing for a digest whose last attempt did not complete, nor
-// where a result was rejected or edited afterwards. A session that can't be read has no results.
-func (s *Store) Results(prd string, workstreams map[string]bool) (map[string][]Result, error) {
+// where a result was rejected or edited afterwards. What can't be read has no results.
+func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Result {
 	places, err := s.placesOf(prd)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	all := resultsByDigest{}
 	for _, p := range places {
@@ -41,7 +41,7 @@ func (s *Store) Results(prd string, workstreams map[string]bool) (map[string][]R
 			}
 		}
 	}
-	return all.taken(), nil
+	return all.taken()
 }
 
 // resultsByDigest has, by workstream, what the last attempt from each digest came to. A Result

@@ -49,7 +49,11 @@ func (l *loop) attemptNext(n *node) {
 		owners = l.sv.owners(l.x.State())
 		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
 	}
-	id, had := restoreID(l.x.State(), n.ws.Name), l.madeBefore(rec)
+	id := restoreID(l.x.State(), n.ws.Name)
+	var had []checkpoint.Artifact
+	if n.step.Decision == Cached {
+		had = l.madeBefore(n.ws)
+	}
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		back, err := takeBackPartial(within, l.sv.files, id, partial, l.takesBack)
 		var r performed

@@ -3,17 +3,19 @@ package runner
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
+	"sync"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
 
-// results finds what earlier runs of the workstreams with a cache have made. A result whose
-// artifacts are not all kept as objects does not count.
-func (o Options) results(w *workspace.Workspace) (map[string][]checkpoint.Result, error) {
+// results returns what finds the results of earlier runs, by workstream, of those with a cache: nil
+// where no workstream has one. All journals of the PRD are read then, so that it
+// is called once something is to run, and reads once. A result whose artifacts are not all kept as
+// objects does not count.
+func (o Options) results(w *workspace.Workspace) func() map[string][]checkpoint.Result {
 	names := make(map[string]bool)
 	for _, phase := range o.Pipeline.Phases {
 		for _, ws := range phase.Workstreams {
@@ -23,35 +25,39 @@ func (o Options) results(w *workspace.Workspace) (map[string][]checkpoint.Result
 		}
 	}
 	if len(names) == 0 || o.NoCache || o.Store == nil {
-		return nil, nil //nolint:nilnil // an empty map
+		return nil
 	}
-	all, err := o.Store.Results(o.Pipeline.ID, names)
-	if err != nil {
-		return nil, fmt.Errorf("look for results of earlier runs: %w", err)
-	}
-	for name, results := range all {
-		all[name] = slices.DeleteFunc(results, func(r checkpoint.Result) bool {
-			return slices.ContainsFunc(r.Work.Artifacts, func(a checkpoint.Artifact) bool {
-				kept, err := w.Kept(a.Digest)
-				return a.LeftOut || !kept || err != nil
+	return sync.OnceValue(func() map[string][]checkpoint.Result {
+		all := o.Store.Results(o.Pipeline.ID, names)
+		for name, results := range all {
+			all[name] = slices.DeleteFunc(results, func(r checkpoint.Result) bool {
+				return slices.ContainsFunc(r.Work.Artifacts, func(a checkpoint.Artifact) bool {
+					kept, err := w.Kept(a.Digest)
+					return a.LeftOut || !kept || err != nil
+				})
 			})
-		})
+		}
+		return all
+	})
+}
+
+// resultsOf returns the results of earlier runs of a workstream.
+func (f *Facts) resultsOf(ws *pipeline.Workstream) []checkpoint.Result {
+	if f.results == nil || !ws.Cache {
+		return nil
 	}
-	return all, nil
+	return f.results()[ws.Name]
 }
 
 // cached finds the result of an earlier run from the digest that a workstream would be run from now.
 // It finds none where the last attempt on record is from this digest too: then there is another
 // reason to run the workstream again.
 func (pl *planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Result {
-	results := pl.facts.results[ws.Name]
-	if len(results) == 0 {
-		return nil
-	}
 	now, diags := pl.digest(ws)
 	if diags.HasErrors() || rec != nil && rec.Attempts > 0 && rec.Digest.Equal(now) {
 		return nil
 	}
+	results := pl.facts.resultsOf(ws)
 	i := slices.IndexFunc(results, func(r checkpoint.Result) bool { return r.Work.Digest.Equal(now) })
 	if i < 0 {
 		return nil
@@ -62,12 +68,14 @@ func (pl *planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *
 // orCached takes the result of an earlier run in place of a run, or says that it may. What
 // was chosen to run again runs.
 func (s subject) orCached(step Step) Step {
-	switch {
-	case s.forced != "" || len(s.results) == 0 || step.Decision != Run && step.Decision != Rerun:
-	case s.cached != nil:
-		origin := cmp.Or(s.cached.Work.Cached, &checkpoint.Cached{Session: s.cached.Session, Attempt: s.cached.Work.Attempt, At: s.cached.At})
-		step.Decision, step.result, step.Cached = Cached, s.cached, origin
-	case len(s.rerun) > 0:
+	if s.cache == nil || s.forced != "" || step.Decision != Run && step.Decision != Rerun {
+		return step
+	}
+	switch result, perhaps := s.cache(); {
+	case result != nil:
+		origin := cmp.Or(result.Work.Cached, &checkpoint.Cached{Session: result.Session, Attempt: result.Work.Attempt, At: result.At})
+		step.Decision, step.result, step.Cached = Cached, result, origin
+	case perhaps:
 		step.On = s.rerun
 		return step.with(Depends, "on what %s will give", list(s.rerun))
 	}
@@ -76,9 +84,9 @@ func (s subject) orCached(step Step) Step {
 
 // madeBefore are the artifacts that a workstream has on record, in this session and in the
 // results of earlier runs.
-func (l *loop) madeBefore(rec *checkpoint.Workstream) []checkpoint.Artifact {
-	all := slices.Clone(rec.Artifacts)
-	for _, r := range l.facts.results[rec.Name] {
+func (l *loop) madeBefore(ws *pipeline.Workstream) []checkpoint.Artifact {
+	all := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
+	for _, r := range l.facts.resultsOf(ws) {
 		all = append(all, r.Work.Artifacts...)
 	}
 	return all

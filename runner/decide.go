@@ -25,9 +25,10 @@ type subject struct {
 
 	formerly   *checkpoint.Workstream // of another name, which it may be; nil: none
 	definition string                 // where it is asked about what has happened: its own now; "" where that depends on results
-	results    []checkpoint.Result    // what earlier runs made, where it has a cache
-	cached     *checkpoint.Result     // that of them which is from now; nil: none that may be taken
-	happened   *checkpoint.Act        // that it has happened before, or may have; nil: that is not known
+	// cache finds the result of an earlier run from now, nil where there is none; perhaps says that
+	// there may be one once what runs before it has run. Nil: it has no cache.
+	cache    func() (result *checkpoint.Result, perhaps bool)
+	happened *checkpoint.Act // that it has happened before, or may have; nil: that is not known
 
 	enabled  enabling // what its when, and that of its phase, say
 	forced   string   // why it was chosen to run again, or what it gave was rejected; "" when neither

@@ -26,7 +26,11 @@ func TestDecide(t *testing.T) {
 			w.Gates = []*checkpoint.Gate{{Label: "lint (A)", Status: status}}
 		})
 	}
-	made := []checkpoint.Result{{Session: "A", Work: checkpoint.Work{Attempt: 1}}}
+	had := func() (*checkpoint.Result, bool) {
+		return &checkpoint.Result{Session: "A", Work: checkpoint.Work{Attempt: 1}}, false
+	}
+	hasNot := func() (*checkpoint.Result, bool) { return nil, false }
+	perhaps := func() (*checkpoint.Result, bool) { return nil, true }
 	open := enabling{open: []string{"Z"}}
 	tests := []struct {
 		name   string
@@ -73,15 +77,15 @@ func TestDecide(t *testing.T) {
 		{"not chosen", subject{known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"not chosen but changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true, excluded: "it was not chosen by --only"}, Blocked, "--only"},
 		{"it can't be evaluated", subject{record: completed(nil), broken: "it can't be evaluated: Missing output"}, Rerun, "Missing output"},
-		{"changed, and made before", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true, results: made, cached: &made[0]}, Cached, "definition changed"},
-		{"never run here, and made before", subject{known: true, results: made, cached: &made[0]}, Cached, "not run yet"},
-		{"unchanged, and made before", subject{record: completed(nil), now: same, known: true, results: made, cached: &made[0]}, Reuse, "nothing changed"},
-		{"made before, and chosen", subject{record: completed(nil), now: same, known: true, forced: "it was invalidated", results: made, cached: &made[0]}, Rerun, "it was invalidated"},
-		{"never run here, made before, and chosen", subject{known: true, forced: "it was invalidated", results: made, cached: &made[0]}, Run, "not run yet"},
-		{"made from something else before", subject{known: true, results: made}, Run, "not run yet"},
-		{"perhaps made before, once upstream has run", subject{rerun: []string{"Z"}, results: made}, Depends, "on what Z will give"},
-		{"never made before, and upstream runs", subject{rerun: []string{"Z"}}, Run, "not run yet"},
-		{"not chosen, and made before", subject{known: true, excluded: "it was not chosen by --only", results: made, cached: &made[0]}, Blocked, "--only"},
+		{"changed, and made before", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true, cache: had}, Cached, "definition changed"},
+		{"never run here, and made before", subject{known: true, cache: had}, Cached, "not run yet"},
+		{"unchanged, and made before", subject{record: completed(nil), now: same, known: true, cache: had}, Reuse, "nothing changed"},
+		{"made before, and chosen", subject{record: completed(nil), now: same, known: true, forced: "it was invalidated", cache: had}, Rerun, "it was invalidated"},
+		{"never run here, made before, and chosen", subject{known: true, forced: "it was invalidated", cache: had}, Run, "not run yet"},
+		{"made from something else before", subject{known: true, cache: hasNot}, Run, "not run yet"},
+		{"perhaps made before, once upstream has run", subject{rerun: []string{"Z"}, cache: perhaps}, Depends, "on what Z will give"},
+		{"never made before, and upstream runs", subject{rerun: []string{"Z"}, cache: hasNot}, Run, "not run yet"},
+		{"not chosen, and made before", subject{known: true, excluded: "it was not chosen by --only", cache: had}, Blocked, "--only"},
 		{"not chosen but done", subject{record: completed(nil), now: same, known: true, excluded: "it was not chosen by --only"}, Reuse, "nothing changed"},
 	}
 	for _, tt := range tests {

@@ -25,8 +25,8 @@ type Facts struct {
 	Document *checkpoint.FileRef // nil without a document
 	Git      *checkpoint.Git
 
-	acts    []checkpoint.Act               // what has happened only once, or may have, so far
-	results map[string][]checkpoint.Result // what earlier runs of cached workstreams have made and objects still hold, by name
+	acts    []checkpoint.Act                      // what has happened only once, or may have, so far
+	results func() map[string][]checkpoint.Result // of earlier runs of workstreams with a cache, by name; nil: none has one
 
 	BranchGone bool // the git branch of the session's last run does not exist any more
 

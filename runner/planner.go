@@ -75,8 +75,13 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			s.broken = "it can't be evaluated: " + firstError(diags)
 		}
 	}
-	if s.results = pl.facts.results[ws.Name]; s.known && s.broken == "" {
-		s.cached = pl.cached(ws, s.record)
+	if known, record := s.known && s.broken == "", s.record; ws.Cache {
+		s.cache = func() (result *checkpoint.Result, perhaps bool) {
+			if known {
+				return pl.cached(ws, record), false
+			}
+			return nil, len(pl.facts.resultsOf(ws)) > 0
+		}
 	}
 	s.happened = pl.happened(ws, s.record)
 	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else it is decided when its turn has come

@@ -51,14 +51,15 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 	if l.facts.acts, err = l.o.acts(l.x.State()); err != nil {
 		return nil, err
 	}
-	if l.facts.results, err = l.o.results(l.sv.files); err != nil {
-		return nil, err
-	}
+	l.facts.results = l.o.results(l.sv.files)
 	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	l.git = l.facts.Git
 	plan := l.decideAll(st, c)
+	if l.facts.results != nil && !plan.Idle() {
+		l.facts.results() // before this run writes to the journal
+	}
 	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
 		return nil, ErrPlanMoved
 	}

@@ -37,9 +37,7 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error
 	}
 	facts := newFacts(st)
 	facts.acts = acts
-	if facts.results, err = o.results(w); err != nil {
-		return nil, err
-	}
+	facts.results = o.results(w)
 	sv := newSurveyor(o, w)
 	if err := sv.everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err
