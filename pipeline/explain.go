@@ -91,7 +91,9 @@ func (p *processDef) parts(fr frame) []part {
 		switch {
 		case a == nil && len(shown) == 0:
 		case a != nil && slices.Contains(ev.opaque, a):
-			parts = append(parts, part{name: a.name, text: hiddenText + a.tokenSum()})
+			h := newHasher()
+			p.scope.sumOpaque(h, a, fr)
+			parts = append(parts, part{name: a.name, text: hiddenText + h.sum()})
 		default:
 			parts = append(parts, shown...)
 		}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -103,7 +104,24 @@ func textOf(value cty.Value) string {
 	if err != nil {
 		return ""
 	}
-	return string(data)
+	return Readable(string(data))
+}
+
+// Readable is JSON as people write it: without the escapes that HTML needs.
+func Readable(text string) string {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return text
+	}
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil {
+		return text
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // written is a reference as the author wrote it.

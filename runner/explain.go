@@ -137,13 +137,13 @@ func (pl *planner) explainedVariable(s *Step, c Change) Change {
 		return c
 	}
 	if c.New != "" {
-		c.NewText = pl.shown(text)
+		c.NewText = pl.shown(pipeline.Readable(text))
 	}
 	if was := pl.st.Variables.Value(name, c.Old); was != "" {
-		c.OldText = pl.shown(was)
+		c.OldText = pl.shown(pipeline.Readable(was))
 	} else if was := pl.earlier(s); was != nil {
 		if text, sum := was.ValueOf(name); sum == c.Old {
-			c.OldText = pl.shown(text)
+			c.OldText = pl.shown(pipeline.Readable(text))
 		}
 	}
 	return c
@@ -154,7 +154,7 @@ func (pl *planner) explainedVariable(s *Step, c Change) Change {
 func (pl *planner) explainedDefinition(s *Step, c Change) []Change {
 	found := pl.differences(s, c.Old)
 	if len(found) == 0 {
-		if over := pl.over(s); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // one of these changed
+		if over := slices.DeleteFunc(pl.over(s), changedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // one of these changed
 			c.Name = pl.shown("over " + strings.Join(over, ", "))
 		}
 		return []Change{c}
@@ -165,6 +165,13 @@ func (pl *planner) explainedDefinition(s *Step, c Change) []Change {
 		all[i].Name, all[i].OldText, all[i].NewText = pl.shown(d.Name), pl.shown(d.Old), pl.shown(d.New)
 	}
 	return all
+}
+
+// changedVariable reports whether something that a step refers to is a variable of which
+// it is said that it changed.
+func changedVariable(s *Step) func(name string) bool {
+	said := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Component == "variables" })
+	return func(name string) bool { return said && strings.HasPrefix(name, "var.") }
 }
 
 // over lists what the definition of a step refers to and reads.
