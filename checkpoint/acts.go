@@ -17,7 +17,7 @@ import (
 // session has in its first event what has happened in those before it, and a session that
 // is imported takes over what is known here.
 
-// actsName is the file that remembers the acts of deleted sessions.
+// actsName is the file that remembers the acts of removed sessions.
 const actsName = "acts.json"
 
 // Act is work that must happen only once, and that has happened, or may have.
@@ -135,19 +135,22 @@ func unknownActs(acts, known []Act) []Act {
 }
 
 // Acts returns what has happened only once, or may have, in the sessions of a PRD: in the current
-// one, whose state is given where the caller owns it, in those that were set aside, and in deleted ones.
-// Sessions that can't be read are returned with the reason.
-func (s *Store) Acts(prd string, current *State) (acts []Act, unread []StoredSession, err error) {
+// one, whose state is given where the caller owns it, in those that were set aside, and in removed ones.
+// unread says where sessions lie that can't be read, and where those lay that could not be when they
+// were removed.
+func (s *Store) Acts(prd string, current *State) (acts []Act, unread []string, err error) {
 	aside, err := s.archived(prd, PlaceHistory, PlaceFailed)
+	var removed actsFile
 	if err == nil {
-		acts, err = s.deletedActs(prd)
+		removed, err = s.removedActs(prd)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
 	}
+	acts = removed.Acts
 	for _, at := range aside {
 		if at.State == nil {
-			unread = append(unread, at)
+			unread = append(unread, s.within(at.Dir))
 			continue
 		}
 		acts = mergeActs(acts, at.State.KnownActs()...)
@@ -164,71 +167,105 @@ func (s *Store) Acts(prd string, current *State) (acts []Act, unread []StoredSes
 	if current != nil {
 		acts = mergeActs(acts, current.KnownActs()...)
 	}
-	return acts, unread, nil
+	return acts, append(unread, removed.unread()...), nil
 }
 
-// actsFile is the form of the file that remembers the acts of deleted sessions.
+// within names a directory by its path in the state directory.
+func (s *Store) within(dir string) string {
+	name, err := filepath.Rel(s.dir, dir)
+	if err != nil {
+		return filepath.ToSlash(dir)
+	}
+	return filepath.ToSlash(name)
+}
+
+// actsFile is the form of the file that remembers the acts of removed sessions.
 type actsFile struct {
 	FormatVersion string `json:"format_version"`
 	PRD           string `json:"prd"`
 	Acts          []Act  `json:"acts"`
+	Unread        []Text `json:"unread,omitempty"` // where sessions lay that could not be read
+}
+
+// unread says where removed sessions lay that could not be read.
+func (f actsFile) unread() []string {
+	names := make([]string, len(f.Unread))
+	for i, name := range f.Unread {
+		names[i] = string(name) + ", since removed"
+	}
+	return names
 }
 
 func (s *Store) actsPath(prd string) string { return filepath.Join(s.prdDir(prd), actsName) }
 
-// deletedActs reads the acts of deleted sessions.
-func (s *Store) deletedActs(prd string) ([]Act, error) {
+// removedActs reads what is remembered of removed sessions.
+func (s *Store) removedActs(prd string) (actsFile, error) {
 	path := s.actsPath(prd)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return actsFile{}, nil
 	}
 	if err != nil {
-		return nil, err
+		return actsFile{}, err
 	}
 	var newer *VersionError
 	if err = checkVersion(path, data); errors.As(err, &newer) {
-		return nil, newer
+		return actsFile{}, newer
 	}
 	var f actsFile
 	if err == nil {
 		err = json.Unmarshal(data, &f)
 	}
 	if err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "without that file, what deleted sessions did only once is forgotten"}
+		return actsFile{}, &DamagedError{Path: path, Detail: err.Error(), Remedy: "without that file, what removed sessions did only once is forgotten"}
 	}
-	return f.Acts, nil
+	return f, nil
 }
 
-// keepActs writes the acts of the current session, which is about to be deleted, beside it. Of a
-// damaged one these are the acts as far as its journal can be read.
+// keepActs writes the acts of the current session, which is about to be deleted, beside it.
 func (s *Store) keepActs(prd string) error {
-	var state *State
 	snap, err := s.load(prd)
 	var damaged *DamagedError
 	switch {
 	case errors.Is(err, ErrNoSession):
 		return nil
 	case errors.As(err, &damaged):
-		f := newFold()
-		_, _ = s.replay(prd, f.apply) // it is damaged, as said
-		state = f.state
+		return s.keepUnread(prd, s.prdDir(prd))
 	case err != nil:
 		return fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
-	default:
-		state = snap.State
-	}
-	if state == nil {
+	case snap.State == nil:
 		return nil
 	}
-	acts, err := s.deletedActs(prd)
+	return s.addActs(prd, snap.State.KnownActs(), nil)
+}
+
+// keepUnread writes what is known of a session that can't be read and is about to be removed: the acts
+// as far as its journal tells, and that there may have been others.
+func (s *Store) keepUnread(prd, dir string) error {
+	f, path := newFold(), filepath.Join(dir, journalName)
+	_, _ = replay(prd, path, store.OpenLog(s.fs, path), f.apply) // it is damaged, as said
+	var acts []Act
+	if f.state != nil {
+		acts = f.state.KnownActs()
+	}
+	return s.addActs(prd, acts, []Text{Text(s.within(dir))})
+}
+
+// addActs adds to what is remembered of removed sessions.
+func (s *Store) addActs(prd string, acts []Act, unread []Text) error {
+	f, err := s.removedActs(prd)
 	if err != nil {
 		return err
 	}
-	if acts = mergeActs(acts, state.KnownActs()...); len(acts) == 0 {
+	unread = slices.DeleteFunc(unread, func(name Text) bool { return slices.Contains(f.Unread, name) })
+	if acts = unknownActs(acts, f.Acts); len(acts)+len(unread) == 0 {
 		return nil
 	}
-	data, err := marshal(actsFile{FormatVersion: FormatVersion, PRD: prd, Acts: acts})
+	f = actsFile{FormatVersion: FormatVersion, PRD: prd, Acts: mergeActs(f.Acts, acts...), Unread: append(f.Unread, unread...)}
+	if f.Acts == nil {
+		f.Acts = []Act{}
+	}
+	data, err := marshal(f)
 	if err != nil {
 		return fmt.Errorf("encode what has happened only once: %w", err)
 	}

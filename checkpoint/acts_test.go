@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -126,5 +127,58 @@ func TestRetentionForgetsNothingThatHappenedOnce(t *testing.T) {
 	}
 	if got := actsOf(t, s, nil); len(got) != 2 {
 		t.Errorf("acts of sessions %v", got)
+	}
+}
+
+// TestWhatCouldNotBeReadIsRemembered: a session that can't be read may have done what must happen only
+// once. Whether retention removes it or a person does, what its journal tells is kept, and that it may
+// have done more.
+func TestWhatCouldNotBeReadIsRemembered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		keep int // lines of the journal before the damage
+		want []string
+	}{"told before the damage": {keep: 2, want: []string{"A"}}, "not told": {keep: 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, aside := range []bool{true, false} {
+				f := on(t, store.NewMemory(), "/ws/.runner")
+				s := f.open()
+				x := lockPRD(t, s, "PRD-009")
+				must(t, x.Start(started("A", payment())))
+				commit(t, x, pay("sha256:1")...)
+				where := "PRD-009"
+				if aside {
+					dir, err := x.Abandon(SessionAbandoned{By: by})
+					must(t, err)
+					where = s.within(dir)
+				}
+				must(t, x.Close())
+				lines := bytes.SplitAfter(f.read(where+"/journal.jsonl"), []byte("\n"))
+				damaged := append(slices.Clone(lines[:c.keep]), []byte("no\n"), []byte("no\n"))
+				f.write(where+"/journal.jsonl", bytes.Join(damaged, nil))
+				if aside {
+					x = lockPRD(t, s, "PRD-009")
+					must(t, x.Start(started("B", Shape{})))
+					p, err := x.Prune(t.Context(), PruneOptions{OlderThan: time.Nanosecond})
+					must(t, err)
+					if len(p.Sessions) != 1 {
+						t.Fatalf("removed %+v", p.Sessions)
+					}
+					must(t, x.Close())
+				} else {
+					must(t, s.DeleteSession(t.Context(), "PRD-009", by))
+				}
+				acts, unread, err := s.Acts("PRD-009", nil)
+				must(t, err)
+				var sessions []string
+				for _, a := range acts {
+					sessions = append(sessions, a.Session)
+				}
+				if !slices.Equal(sessions, c.want) || !slices.Equal(unread, []string{where + ", since removed"}) {
+					t.Errorf("%s: acts of sessions %v, unread %v", where, sessions, unread)
+				}
+			}
+		})
 	}
 }

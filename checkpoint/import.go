@@ -116,7 +116,7 @@ func (i *Import) readAside() error {
 		if at.State != nil {
 			i.aside = append(i.aside, at.State)
 		} else if i.unread == "" {
-			i.unread = Text(filepath.Base(filepath.Dir(at.Dir)) + "/" + filepath.Base(at.Dir))
+			i.unread = Text(i.store.within(at.Dir))
 		}
 	}
 	return nil

@@ -100,17 +100,21 @@ func (i *Import) unknownTo(relation Relation, here *State) ([]Act, error) {
 	if !relation.replaces() {
 		return nil, nil
 	}
-	acts, err := i.store.deletedActs(i.PRD)
+	removed, err := i.store.removedActs(i.PRD)
 	if err != nil {
 		return nil, err
 	}
+	acts := removed.Acts
 	for _, s := range i.others(here) {
 		acts = mergeActs(acts, s.KnownActs()...)
 	}
 	acts = unknownActs(acts, i.State.KnownActs())
 	unread := i.unread
-	if relation == RelationDamaged {
-		unread = Text(filepath.Base(i.store.prdDir(i.PRD)))
+	switch gone := removed.unread(); {
+	case relation == RelationDamaged:
+		unread = Text(i.store.within(i.store.prdDir(i.PRD)))
+	case unread == "" && len(gone) > 0:
+		unread = Text(gone[0])
 	}
 	if unread == "" {
 		return acts, nil

@@ -52,7 +52,8 @@ type RemovedSession struct {
 	Why      string
 	Bytes    int64
 
-	dir string
+	dir    string
+	unread bool // it can't be read
 }
 
 // isEmpty reports whether nothing is removed.
@@ -171,6 +172,11 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 		}
 	}
 	for _, session := range p.Sessions {
+		if session.unread {
+			if err := x.store.keepUnread(x.prd, session.dir); err != nil {
+				return fmt.Errorf("remove %s: %w", filepath.FromSlash(session.ID), err)
+			}
+		}
 		if err := x.store.discard(x.prd, session.dir); err != nil {
 			return fmt.Errorf("remove %s: %w", filepath.FromSlash(session.ID), err)
 		}
@@ -380,11 +386,11 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 	for _, r := range records {
 		byID[r.id] = r
 	}
-	known, err := s.deletedActs(p.PRD)
+	removed, err := s.removedActs(p.PRD)
 	if err != nil {
 		return err
 	}
-	pass.Needed = rememberers(records, known)
+	pass.Needed = rememberers(records, removed.Acts)
 	var sessions []retention.Session
 	dirs := map[string]place{}
 	for _, at := range places {
@@ -410,7 +416,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 		}
 		a := sessions[i]
 		p.Sessions = append(p.Sessions, RemovedSession{
-			ID: a.ID, Complete: a.Complete, EndedAt: a.EndedAt, Why: d.Reason, Bytes: d.Bytes, dir: dirs[a.ID].dir,
+			ID: a.ID, Complete: a.Complete, EndedAt: a.EndedAt, Why: d.Reason, Bytes: d.Bytes, dir: dirs[a.ID].dir, unread: byID[a.ID] == nil,
 		})
 	}
 	p.Freed += result.Freed

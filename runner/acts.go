@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
@@ -28,8 +27,7 @@ func (o Options) acts(st *checkpoint.State) ([]checkpoint.Act, error) {
 	}
 	for _, name := range asked {
 		if len(unread) > 0 && newestAct(acts, name) == nil {
-			dir := filepath.Base(filepath.Dir(unread[0].Dir)) + "/" + filepath.Base(unread[0].Dir)
-			acts = append(acts, checkpoint.Act{Workstream: name, Uncertain: true, Unread: checkpoint.Text(dir)})
+			acts = append(acts, checkpoint.Act{Workstream: name, Uncertain: true, Unread: checkpoint.Text(unread[0])})
 		}
 	}
 	return acts, nil
