@@ -24,7 +24,7 @@ type AuditRecord struct {
 	PRD     string    `json:"prd,omitempty"`
 	Session string    `json:"session,omitempty"`
 	Args    []Text    `json:"args,omitempty"`   // what it was asked for
-	IDs     []string  `json:"ids,omitempty"`    // of the checkpoints and rollbacks that it was about, made or removed
+	IDs     []string  `json:"ids,omitempty"`    // of the checkpoints and rollbacks that it was about, made or removed, and git references that it removed
 	Reason  Text      `json:"reason,omitempty"` // what a person gave, or what decided
 	Result  string    `json:"result"`           // "ok", "failed", or how a build ended
 	Error   Text      `json:"error,omitempty"`

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -303,8 +304,18 @@ func (c *collection) count() int {
 
 // collect removes the objects that nothing needs any more.
 func collect(ctx context.Context, env *environment, store *checkpoint.Store, w *workspace.Workspace, c *collection) error {
-	return store.Audited(&checkpoint.AuditRecord{By: env.actor(), What: "checkpoint collect"}, func() error {
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint collect"}
+	return store.Audited(&record, func() error {
 		done, err := store.Collect(ctx, w)
-		return c.take(env, done, err)
+		record.IDs = done.Refs
+		err = c.take(env, done, err)
+		switch {
+		case c.why != "":
+			record.Because("nothing was collected: " + c.why)
+		case err == nil:
+			record.Because(fmt.Sprintf("nothing kept needs them: %s, %s of git, %s",
+				view.Plural(done.Objects, "object"), view.Plural(len(done.Refs), "reference"), view.Plural(done.Leftovers+done.Discarded, "leftover")))
+		}
+		return err
 	})
 }

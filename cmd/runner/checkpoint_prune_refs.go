@@ -87,7 +87,10 @@ func removeRefs(ctx context.Context, env *environment, store *checkpoint.Store, 
 	}
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint prune", Args: []checkpoint.Text{checkpoint.Text("--refs-of " + of.ID)}}
 	err := store.Audited(&record, func() (err error) {
-		of, err = store.RemoveForeignRefs(ctx, w, of.ID)
+		if of, err = store.RemoveForeignRefs(ctx, w, of.ID); err == nil {
+			record.IDs = slices.DeleteFunc(slices.Clone(of.Refs), func(ref string) bool { return slices.Contains(of.Kept, ref) })
+			record.Because("captures of another state directory, which is gone")
+		}
 		return err
 	})
 	return of, err
