@@ -5,7 +5,7 @@ import "context"
 // Compared is what is at the path of an entry.
 type Compared struct {
 	Now      *Entry // nil: nothing that could be lost, or nothing that an Entry can describe
-	Obstacle string // what keeps the entry from being put there: its path; "": nothing does
+	Obstacle string // what keeps the entry from being put there: its path, and of a link where it leads; "": nothing does
 }
 
 // Same reports whether an entry is at its path already.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 )
 
@@ -70,7 +71,8 @@ func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	return found, nil
 }
 
-// obstacleAbove returns what is above a path and is no directory.
+// obstacleAbove returns what is above a path and is no directory, of a link with
+// where it leads.
 func (r *restore) obstacleAbove(c *cursor, path string, known map[string]string) (string, error) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 {
@@ -94,6 +96,12 @@ func (r *restore) obstacleAbove(c *cursor, path string, known map[string]string)
 	case absent(err), err == nil && info.IsDir(), err == nil && r.goes[dir]:
 	case err != nil:
 		return "", err
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := root.Readlink(native(name))
+		if err != nil {
+			return "", err
+		}
+		obstacle = fmt.Sprintf("%s (a link to %s)", dir, filepath.ToSlash(to))
 	default:
 		obstacle = dir
 	}

@@ -323,7 +323,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"directory in the way":    {[]Change{{Path: "d", To: file("d", "x")}}, "d/keep is in the way"},
 		"repository in the way":   {[]Change{{Path: "r", To: file("r", "x")}}, "r/.git is in the way"},
 		"file above":              {[]Change{{Path: "f/x", To: file("f/x", "x")}}, "f is in the way"},
-		"link above":              {[]Change{{Path: "l/x", To: file("l/x", "x")}}, "l is in the way"},
+		"link above":              {[]Change{{Path: "l/x", To: file("l/x", "x")}}, "l (a link to d) is in the way"},
 		"pipe":                    {[]Change{{Path: "pipe", To: file("pipe", "x")}}, ErrNotRegular.Error()},
 		"escapes":                 {[]Change{{Path: "../f", To: file("../f", "x")}}, "does not name a file"},
 		"state directory":         {[]Change{{Path: ".state/x", To: file(".state/x", "x")}}, "not a part"},
