@@ -476,7 +476,7 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	case errors.As(err, &diags):
 		return errors.Join(printDiagnostics(env, nil, diags), errDiagnosed)
 	case errors.As(err, &selection) && selection.Uncertain:
-		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %s %s --done` or `--rerun`", prd, text.ShellWord(selection.Name)))
+		return withHint(&usageError{err: err}, fmt.Sprintf("`runner resolve %[1]s %[2]s --done` or `runner resolve %[1]s %[2]s --rerun`", prd, text.ShellWord(selection.Name)))
 	case errors.As(err, &selection):
 		if near := nearest(selection.Name, selection.Known); near != "" { // a shell has taken quotes away, for one
 			return withHint(&usageError{err: err}, fmt.Sprintf("did you mean %s %s?", selection.Option, text.ShellWord(near)))

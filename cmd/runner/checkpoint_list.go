@@ -146,7 +146,7 @@ func listedSessions(env *environment, o checkpointListOptions) ([]checkpoint.Sto
 		return nil, noSession(env, store, o.prd)
 	}
 	if len(sessions) == 0 {
-		return nil, noSessions()
+		return nil, noSessions(env)
 	}
 	return ofType(sessions, o.label), nil
 }
@@ -183,28 +183,28 @@ func openSession(env *environment, prd string) (*checkpoint.Store, *checkpoint.S
 	if err != nil {
 		return nil, nil, err
 	}
-	if prd, err = onlyPRD(store); err != nil {
+	if prd, err = onlyPRD(env, store); err != nil {
 		return nil, nil, err
 	}
 	return loadState(env, prd)
 }
 
-func onlyPRD(store *checkpoint.Store) (string, error) {
+func onlyPRD(env *environment, store *checkpoint.Store) (string, error) {
 	prds, err := store.PRDs()
 	if err != nil {
 		return "", err
 	}
 	switch len(prds) {
 	case 0:
-		return "", noSessions()
+		return "", noSessions(env)
 	case 1:
 		return prds[0], nil
 	}
 	return "", withHint(usageErrorf("there are several sessions; name one"), strings.Join(prds, ", "))
 }
 
-func noSessions() error {
-	return withHint(usageErrorf("there are no sessions"), "`runner build PRD` starts one")
+func noSessions(env *environment) error {
+	return withHint(usageErrorf("there are no sessions"), howToStartAny(env))
 }
 
 func newCheckpointList(env *environment, sessions []checkpoint.StoredSession) checkpointList {

@@ -242,7 +242,50 @@ func pipelinePath(env *environment, cfg *config, ref pipelineRef) (string, error
 	if known := knownPRDs(env, cfg); len(known) > 0 {
 		hint = fmt.Sprintf("there are pipelines of %s; %s", strings.Join(known, ", "), hint)
 	}
+	if file := ranFile(env, cfg, ref.prd); file != "" {
+		hint = fmt.Sprintf("its session ran %s: `%s` goes on with it", file, env.command(resumeCommand(ref.prd, filepath.ToSlash(file))))
+	}
 	return "", withHint(err, hint)
+}
+
+// ranFile is the file that the current session of a PRD ran, "" where it is not known or
+// not there any more.
+func ranFile(env *environment, cfg *config, prd string) string {
+	store, err := openStore(env, cfg, prd)
+	if err != nil {
+		return ""
+	}
+	snap, err := store.Load(prd)
+	if err != nil || snap.State == nil {
+		return ""
+	}
+	return sessionFile(env, snap.State)
+}
+
+// howToStart says what begins a session of a PRD, or where there is no pipeline of it what
+// writes one.
+func howToStart(env *environment, prd string) string {
+	cfg, err := loadConfig(env)
+	if err == nil && !slices.Contains(knownPRDs(env, cfg), prd) {
+		return fmt.Sprintf("there is no pipeline of it either: `runner init %s` writes one to begin with", prd)
+	}
+	return fmt.Sprintf("`runner build %s` starts one", prd)
+}
+
+// howToStartAny is howToStart where no PRD is named.
+func howToStartAny(env *environment) string {
+	cfg, err := loadConfig(env)
+	if err != nil {
+		return "`runner init` writes a pipeline to begin with"
+	}
+	known := knownPRDs(env, cfg)
+	switch {
+	case len(known) > 0:
+		return fmt.Sprintf("`runner build %s` starts one", known[0])
+	case cfg.IDPattern.MatchString("PRD-001"):
+		return "`runner init PRD-001` writes a pipeline to begin with"
+	}
+	return "`runner init` writes a pipeline to begin with"
 }
 
 // pipelineDirs are the directories in which pipelines are looked for.

@@ -160,7 +160,7 @@ func importCutShort(env *environment, p *checkpoint.PendingImport) string {
 
 // noSession says what there is instead.
 func noSession(env *environment, store *checkpoint.Store, prd string) error {
-	hint := fmt.Sprintf("`runner build %s` starts one", prd)
+	hint := howToStart(env, prd)
 	if p, err := store.PendingImport(prd); err == nil && p != nil {
 		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", importAgain(p))
 	} else if last, err := lastArchived(store, prd); err == nil && last != nil {
@@ -229,9 +229,9 @@ func sayNoSessions(env *environment, store *checkpoint.Store) error {
 	if err != nil {
 		return err
 	}
-	said := "No sessions yet: `runner build PRD` starts one."
+	said := "No sessions yet: " + howToStartAny(env) + "."
 	if len(archived) > 0 {
-		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, `runner build PRD` starts another.", strings.Join(archived, ", "))
+		said = fmt.Sprintf("No current sessions: `runner checkpoint list --all` shows the archived ones of %s, %s.", strings.Join(archived, ", "), howToStartAny(env))
 	}
 	_, err = fmt.Fprintln(env.stdout, env.localize(said))
 	return err
