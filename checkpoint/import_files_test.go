@@ -38,6 +38,7 @@ func TestImportMeetsObstacles(t *testing.T) {
 	p := newProject(t, store.NewMemory())
 	p.begin("session-1")
 	archive := p.export()
+	outside := t.TempDir()
 	const notes = "sub/notes session-1.txt"
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, q *project)
@@ -67,12 +68,12 @@ func TestImportMeetsObstacles(t *testing.T) {
 				q.save("elsewhere/notes session-1.txt", "one")
 				linkTo(t, "elsewhere", filepath.Join(q.dir, "sub"))
 			},
-			[]Blocked{{notes, "sub"}}, 0,
+			[]Blocked{{notes, "sub (a link to elsewhere)"}}, 0,
 			map[string]string{"elsewhere/notes session-1.txt": "one", "gen/a.txt": "a"},
 		},
 		"a link that leads outside": {
-			func(t *testing.T, q *project) { linkTo(t, t.TempDir(), filepath.Join(q.dir, "gen")) },
-			[]Blocked{{"gen/a.txt", "gen"}}, 0,
+			func(t *testing.T, q *project) { linkTo(t, outside, filepath.Join(q.dir, "gen")) },
+			[]Blocked{{"gen/a.txt", "gen (a link to " + filepath.ToSlash(outside) + ")"}}, 0,
 			map[string]string{"PRD-009.hcl": "pipeline", notes: "one"},
 		},
 		"a file that is there": {

@@ -49,9 +49,10 @@ changed, and what depends on it. Where nothing is to do it exits 6.
 --resume=auto is for CI: it starts, goes on, or succeeds at once if everything
 is proved. --resume=CHECKPOINT rolls back to a checkpoint first, as "checkpoint
 rollback" does. Without them, a build after a complete session does all again,
-but for what has a cache ("cache" in pipeline/SPEC.md), and for what must happen only once and has happened in any session of the PRD: a
-build pauses at it, whatever --fresh and --yes say. "runner resolve" says that it
-counts as done, --repeat WORKSTREAM that it runs.
+but for what has a cache ("cache" in pipeline/SPEC.md), and for what must happen
+only once and has happened in any session of the PRD: a build pauses at it,
+whatever --fresh and --yes say. "runner resolve" says that it counts as done,
+--repeat WORKSTREAM that it runs.
 
 --only WORKSTREAM runs that one, again where it is done, and what it needs of
 the rest: the earlier phases, and what it depends on. It goes on with what there
