@@ -49,28 +49,28 @@ func (l *loop) attemptNext(n *node) {
 		owners = l.sv.owners(l.x.State())
 		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
 	}
-	id := restoreID(l.x.State(), n.ws.Name)
-	var had []checkpoint.Artifact
-	if n.step.Decision == Cached {
-		had = l.madeBefore(n.ws)
-	}
+	id, recorded := restoreID(l.x.State(), n.ws.Name), rec.Artifacts
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		back, err := takeBackPartial(within, l.sv.files, id, partial, l.takesBack)
 		var r performed
 		taken := false
 		if err == nil && n.step.Decision == Cached {
-			r, taken, err = l.takeCached(within, n, id, had)
+			r, taken = l.takeCached(within, n, id, recorded)
 		}
-		switch {
+		switch note := r.note; {
 		case err != nil:
 			r = performed{unstarted: true, failure: &checkpoint.Failure{
 				Workstream: n.ws.Name, Outcome: "error", Message: checkpoint.Text(l.o.Mask(err.Error())),
 			}}
 		case !taken:
 			r = l.perform(within, n.ws, task)
+			r.note = note
 		}
 		return func() {
 			n.looked = n.looked || err == nil
+			if r.note != "" && r.result.Outcome != Cancelled {
+				l.warn(l.o.Mask(r.note))
+			}
 			l.add(nil, l.takenBack(n.ws.Name, owners, back)...)
 			l.attempted(n, r)
 		}
@@ -86,6 +86,7 @@ type performed struct {
 	artifacts []checkpoint.Artifact
 	leftOut   []string            // sensitive ones, whose bytes are not kept
 	failure   *checkpoint.Failure // nil after success
+	note      string              // what people are told of it
 	unstarted bool                // partial work could not be taken back before it
 }
 

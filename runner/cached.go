@@ -3,6 +3,8 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -82,34 +84,43 @@ func (s subject) orCached(step Step) Step {
 	return step
 }
 
-// madeBefore are the artifacts that a workstream has on record, in this session and in the
-// results of earlier runs.
-func (l *loop) madeBefore(ws *pipeline.Workstream) []checkpoint.Artifact {
-	all := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
-	for _, r := range l.facts.resultsOf(ws) {
-		all = append(all, r.Work.Artifacts...)
-	}
-	return all
-}
-
 // takeCached puts the artifacts of an earlier run in place, and returns what that run gave. It
-// removes files that the workstream made before (had), and that this result does not have. It
-// returns false where other files match the declared artifacts then: no run has made these, and only
-// a run tells what it makes of them.
-func (l *loop) takeCached(ctx context.Context, n *node, id string, had []checkpoint.Artifact) (performed, bool, error) {
-	work := n.step.result.Work
-	if err := replace(ctx, l.sv.files, id, had, work.Artifacts, asARunDoes); err != nil {
-		return performed{}, false, err
+// removes files that the workstream made before, and that this result does not have. It
+// returns false where that can't be done, and where a file that no run has made matches the declared
+// artifacts: only a run tells what it makes of that. An edit of what is recorded in this session
+// may be overwritten: whether it may was decided before.
+func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []checkpoint.Artifact) (performed, bool) {
+	work, at, had := n.step.result.Work, l.o.Now(), slices.Clone(recorded)
+	for _, r := range l.facts.resultsOf(n.ws) {
+		had = append(had, r.Work.Artifacts...)
 	}
-	made, leftOut, err := l.sv.keepArtifacts(ctx, n.ws)
-	same := func(a, b checkpoint.Artifact) bool {
-		return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest
+	made := make(map[string]bool, len(had))
+	for i, a := range had {
+		path := l.sv.files.RealPath(string(a.Path))
+		made[path+" "+a.Digest] = true
+		made[path] = made[path] || i < len(recorded)
 	}
-	if err != nil || len(leftOut) > 0 || !slices.EqualFunc(made, work.Artifacts, same) {
-		return performed{}, false, nil //nolint:nilerr // a run tells what is wrong
+	mayLose := func(path, digest string) bool { return made[path] || made[path+" "+digest] }
+	removed, err := replace(ctx, l.sv.files, id, had, work.Artifacts, mayLose)
+	var there []checkpoint.Artifact
+	if err == nil {
+		there, _, err = l.sv.keepArtifacts(ctx, n.ws)
 	}
-	now := l.o.Now()
-	r := performed{cached: n.step.Cached, artifacts: made, result: Result{Outcome: Exited, Started: now, Ended: now}}
+	var changed *workspace.ChangedError
+	switch i := slices.IndexFunc(there, func(a checkpoint.Artifact) bool { return !isAmong(work.Artifacts, a) }); {
+	case errors.As(err, &changed):
+		return performed{note: runsAgain(n.ws, changed.Path+" is among its artifacts, and no run has made it")}, false
+	case err != nil:
+		return performed{note: runsAgain(n.ws, err.Error())}, false
+	case i >= 0:
+		return performed{note: runsAgain(n.ws, string(there[i].Path)+" is among its artifacts, and no run has made it")}, false
+	case len(there) < len(work.Artifacts):
+		return performed{note: runsAgain(n.ws, "not all of it was put in place")}, false
+	}
+	r := performed{cached: n.step.Cached, artifacts: there, result: Result{Outcome: Exited, Started: at, Ended: l.o.Now()}}
+	if len(removed) > 0 {
+		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, list(removed))
+	}
 	r.outputs = outputs{metrics: work.Metrics, summary: string(work.Summary), location: string(work.Location)}
 	for name, value := range work.Outputs {
 		if r.outputs.values == nil {
@@ -117,9 +128,15 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, had []checkpo
 		}
 		r.outputs.values[name] = string(value)
 	}
-	return r, true, nil
+	return r, true
 }
 
-// asARunDoes lets each file be overwritten, as the command would overwrite it. An edit was captured
-// before, or the build was refused.
-func asARunDoes(string, string) bool { return true }
+func isAmong(all []checkpoint.Artifact, a checkpoint.Artifact) bool {
+	return slices.ContainsFunc(all, func(b checkpoint.Artifact) bool {
+		return a.Path == b.Path && a.Mode == b.Mode && a.Digest == b.Digest
+	})
+}
+
+func runsAgain(ws *pipeline.Workstream, why string) string {
+	return fmt.Sprintf("%s runs, and the result of an earlier run is not taken: %s", ws.Name, why)
+}

@@ -416,12 +416,12 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	return err
 }
 
-// allInputs gathers the inputs of what is done; thorough also those of what has yet
-// to run.
+// allInputs gathers the inputs of what is done, and of what may have been made before; thorough
+// also those of all else that has yet to run.
 func (s *surveyor) allInputs(ctx context.Context, f *Facts, st *checkpoint.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			if len(ws.Inputs) > 0 && (thorough || isDone(recordOf(st, ws.Name))) {
+			if len(ws.Inputs) > 0 && (thorough || ws.Cache || isDone(recordOf(st, ws.Name))) {
 				if err := s.gatherInputs(ctx, f, ws); err != nil {
 					return err
 				}

@@ -139,16 +139,28 @@ func restoreID(st *checkpoint.State, workstream string) string {
 // meanwhile is an error, and so is what may not be lost. The id names the temporary
 // files: a call removes those of an earlier one with the same id, which was cut short.
 func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
-	return replace(ctx, w, id, nil, recorded, mayLose)
+	_, err := replace(ctx, w, id, nil, recorded, mayLose)
+	return err
 }
 
 // replace is putBack that also removes the files of another list that are there as
-// that has them, and that are not among those put back.
-func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
+// that has them, and that are not among those put back. It returns their paths.
+func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
 	var found, wanted []workspace.Entry
 	seen := make(map[string]bool, len(recorded))
 	for _, a := range recorded {
-		seen[w.RealPath(string(a.Path))] = true
+		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
+		seen[string(a.Path)] = true
+		wanted = append(wanted, entry(a))
+		e, err := w.Describe(ctx, string(a.Path))
+		switch {
+		case err == nil && e.Digest != a.Digest && !mayLose(e.Path, e.Digest):
+			return nil, fmt.Errorf("restore an artifact: %w", &workspace.ChangedError{Path: e.Path})
+		case err == nil:
+			found = append(found, e)
+		case !workspace.IsAbsent(err):
+			return nil, fmt.Errorf("restore an artifact: %w", err)
+		}
 	}
 	for _, a := range had {
 		path := w.RealPath(string(a.Path))
@@ -157,29 +169,14 @@ func replace(ctx context.Context, w *workspace.Workspace, id string, had, record
 		}
 		if e, err := w.Describe(ctx, path); err == nil && e.Digest == a.Digest {
 			seen[path] = true
-			found = append(found, e)
-		}
-	}
-	for _, a := range recorded {
-		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
-		if a.Digest != "" {
-			wanted = append(wanted, entry(a))
-		}
-		e, err := w.Describe(ctx, string(a.Path))
-		switch {
-		case err == nil && e.Digest != a.Digest && !mayLose(e.Path, e.Digest):
-			return fmt.Errorf("restore an artifact: %w", &workspace.ChangedError{Path: e.Path})
-		case err == nil:
-			found = append(found, e)
-		case !workspace.IsAbsent(err):
-			return fmt.Errorf("restore an artifact: %w", err)
+			found, removed = append(found, e), append(removed, path)
 		}
 	}
 	now, to := (&workspace.Listing{}).With(found), (&workspace.Listing{}).With(wanted)
 	if _, err := w.Restore(ctx, workspace.Diff(now, to), workspace.RestoreOptions{ID: id}); err != nil {
-		return fmt.Errorf("restore artifacts: %w", err)
+		return nil, fmt.Errorf("restore artifacts: %w", err)
 	}
-	return nil
+	return removed, nil
 }
 
 // digestOf is the digest of a list of parts; no two different lists have the same.
