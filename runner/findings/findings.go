@@ -102,6 +102,16 @@ func (r *run) add(c certainty, f Finding) {
 	}
 }
 
+// warn takes a finding that is no error. Its message says so: warnings may be why a
+// linter failed, but a compiler goes on after them, and what failed then may have
+// named no place.
+func (r *run) warn(severity string, f Finding) {
+	if f.Message != "" {
+		f.Message = severity + ": " + f.Message
+	}
+	r.add(warning, f)
+}
+
 // own reports whether a file of a stack trace is the author's, and not one of the
 // language or of a library.
 func (r *run) own(file string) bool {

@@ -4,10 +4,13 @@ import "strings"
 
 // goReader reads the output of go test, with -v or without, and Go's panics. What
 // a test printed counts once the test has failed: with -v the verdict comes after
-// it, without -v before it.
+// it, without -v before it. What a subtest that failed printed counts more than
+// what its parent, which failed for it, did.
 type goReader struct {
 	*run
 	test    string             // whose output the lines are, "" outside of tests
+	judged  []string           // the test that was judged last, after those that it is part of
+	blamed  string             // the test whose output is the finding, "" where no part of it may be that instead
 	printed map[string]Finding // the last place that each test has printed and that has no verdict
 	open    bool               // the last place came without a message, which follows
 	failed  bool               // the test has failed already
@@ -16,6 +19,7 @@ type goReader struct {
 
 // goPanic is a panic whose stack is being read.
 type goPanic struct {
+	test       string // in which it was, "" outside of tests
 	message    string
 	own, first Finding // the first frame of the workspace, and outside of the runtime
 }
@@ -26,7 +30,7 @@ func (g *goReader) next(line string) bool {
 		return true
 	}
 	if m := match(g.verdict, line); m != nil {
-		g.judge(m["test"], m["verdict"] == "FAIL")
+		g.judge(depth(m), m["test"], m["verdict"] == "FAIL")
 		return true
 	}
 	if g.panics(line) {
@@ -36,7 +40,7 @@ func (g *goReader) next(line string) bool {
 		return false
 	}
 	if line == "FAIL" || line == "PASS" || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "# ") {
-		g.flush()
+		g.settle()
 		g.test = ""
 		return false
 	}
@@ -48,6 +52,7 @@ func (g *goReader) next(line string) bool {
 // it logs comes before what ends it.
 func (g *goReader) print(line string) {
 	if m := match(g.testLine, line); m != nil {
+		g.turn(depth(m))
 		f := at(m)
 		g.remember(f)
 		g.open = f.Message == ""
@@ -69,32 +74,66 @@ func (g *goReader) remember(f Finding) {
 	g.printed[g.test] = f
 }
 
+// depth is of how many tests a line is part of that is indented like this.
+func depth(m map[string]string) int { return len(m["indent"]) / 4 }
+
+// turn gives a line to one of the tests that the last one judged is part of: without
+// -v what a test prints after its subtests follows theirs, less indented.
+func (g *goReader) turn(depth int) {
+	if n := max(depth, 1); g.failed && n < len(g.judged) {
+		g.flush()
+		g.judged = g.judged[:n]
+		g.test = g.judged[n-1]
+	}
+}
+
 // judge settles what a test has printed before its verdict, and says whose the
 // following lines are.
-func (g *goReader) judge(test string, fail bool) {
+func (g *goReader) judge(depth int, test string, fail bool) {
 	g.flush()
+	if !partOf(test, g.blamed) {
+		g.blamed = ""
+	}
 	if f, ok := g.printed[test]; ok && fail {
-		g.add(failed, f)
+		g.blame(test, f)
 	}
 	delete(g.printed, test)
 	if !fail {
 		g.panic = nil // a test that passed has printed it
 	}
+	g.judged = append(g.judged[:min(depth, len(g.judged))], test)
 	g.test, g.failed, g.open = test, fail, false
 }
 
 // flush settles what a test has printed after its verdict.
 func (g *goReader) flush() {
 	if f, ok := g.printed[g.test]; ok && g.failed {
-		g.add(failed, f)
+		g.blame(g.test, f)
 		delete(g.printed, g.test)
 	}
 }
 
+// blame takes what a test that failed has printed, in place of what it, or the test
+// that it is part of, has printed before.
+func (g *goReader) blame(test string, f Finding) {
+	switch {
+	case f.Message == "":
+	case g.found[failed] == nil:
+		g.add(failed, f)
+		g.blamed = test
+	case g.blamed != "" && test == g.blamed, partOf(test, g.blamed):
+		g.found[failed] = &f
+		g.blamed = test
+	}
+}
+
+// partOf reports whether a test is a subtest of another one, of whatever depth.
+func partOf(test, of string) bool { return of != "" && strings.HasPrefix(test, of+"/") }
+
 // panics reads "panic:" and the frames that follow it.
 func (g *goReader) panics(line string) bool {
 	if msg, ok := strings.CutPrefix(line, "panic: "); ok && g.panic == nil {
-		g.panic = &goPanic{message: "panic: " + strings.TrimSuffix(strings.TrimSuffix(msg, " [recovered, repanicked]"), " [recovered]")}
+		g.panic = &goPanic{test: g.test, message: "panic: " + strings.TrimSuffix(strings.TrimSuffix(msg, " [recovered, repanicked]"), " [recovered]")}
 		return true
 	}
 	if g.panic == nil {
@@ -115,17 +154,23 @@ func (g *goReader) panics(line string) bool {
 	return true
 }
 
-func (g *goReader) end() {
+// settle takes what the tests of a package have printed. What a test logged before
+// it panicked is not why it failed.
+func (g *goReader) settle() {
 	g.flush()
-	if g.panic == nil {
+	p := g.panic
+	if p == nil {
 		return
 	}
-	f := g.panic.own
+	g.panic = nil
+	f := p.own
 	if f.Line == 0 {
-		f = g.panic.first
+		f = p.first
 	}
 	if f.Line == 0 {
-		f.Message = g.panic.message
+		f.Message = p.message
 	}
-	g.add(failed, f)
+	g.blame(p.test, f)
 }
+
+func (g *goReader) end() { g.settle() }

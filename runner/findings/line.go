@@ -48,9 +48,9 @@ func newShapes() *shapes {
 		missing:  regexp.MustCompile(`^(?P<who>\S+): (?:(?:line )?(?P<line>\d+): )?(?P<name>\S+): (?:command |inaccessible or )?not found$|^zsh:(?:\d+:)? command not found: (?P<zsh>\S+)$`),
 		ansi:     regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]"),
 
-		verdict:   regexp.MustCompile(`^\s*--- (?P<verdict>FAIL|PASS|SKIP): (?P<test>\S+) \(`),
+		verdict:   regexp.MustCompile(`^(?P<indent>\s*)--- (?P<verdict>FAIL|PASS|SKIP): (?P<test>\S+) \(`),
 		running:   regexp.MustCompile(`^=== (?P<what>RUN|PAUSE|CONT|NAME)\s+(?P<test>\S*)`),
-		testLine:  regexp.MustCompile(`^\s*(?P<file>[^\s:]+\.go):(?P<line>\d+): (?P<msg>.*)$`),
+		testLine:  regexp.MustCompile(`^(?P<indent>\s*)(?P<file>[^\s:]+\.go):(?P<line>\d+): (?P<msg>.*)$`),
 		goFrame:   regexp.MustCompile(`^\t(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$`),
 		rustHead:  regexp.MustCompile(`^(?P<sev>error|warning)(?P<code>\[\w+\])?: (?P<msg>.*)$`),
 		rustPlace: regexp.MustCompile(`^\s*--> (?P<file>.+?):(?P<line>\d+):(?P<col>\d+)$`),
@@ -105,7 +105,7 @@ func (l *lineReader) next(line string) bool {
 func (l *lineReader) take(m map[string]string) {
 	switch sev := strings.ToLower(m["sev"]); {
 	case sev == "warning", sev == "note", sev == "info":
-		l.add(warning, at(m))
+		l.warn(sev, at(m))
 	case sev == "" && m["col"] == "": // a line of a log looks like this, too
 		l.add(logged, at(m))
 	default:

@@ -27,16 +27,16 @@ func (r *rustReader) next(line string) bool {
 		return false
 	}
 	if m := match(r.rustPlace, line); m != nil && r.head != nil {
-		c := wrong
-		if r.head["sev"] == "warning" {
-			c = warning
-		}
 		f := at(m)
 		f.Message = r.head["msg"]
 		if code := r.head["code"]; code != "" {
 			f.Message = code[1:len(code)-1] + ": " + f.Message
 		}
-		r.add(c, f)
+		if sev := r.head["sev"]; sev == "warning" {
+			r.warn(sev, f)
+		} else {
+			r.add(wrong, f)
+		}
 		r.head = nil
 		return true
 	}
