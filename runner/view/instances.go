@@ -11,21 +11,19 @@ import (
 // instanceKey is the key in the name of an instance, or in that of its gate.
 var instanceKey = regexp.MustCompile(`\["(?:[^"\\]|\\.)*"\]`)
 
-// explainedAlike is what steps have in common of which the same is said: instances of one
-// block, or their gates, in whose definition the same changed; "" of any other step.
-func explainedAlike(s runner.Step) string {
+// saidAlike is what steps have in common of which the same is said: instances of one
+// block, or their gates, for which the same changed; "" of any other step.
+func saidAlike(s runner.Step) string {
 	block := instanceKey.ReplaceAllString(s.Name, "[]")
-	if block == s.Name {
+	if block == s.Name || len(s.Changes) == 0 {
 		return ""
 	}
 	parts := []string{block, string(s.Decision), string(s.Reason)}
-	explained := false
 	for _, c := range s.Changes {
-		explained = explained || c.Component == "definition" && c.Name != ""
 		parts = append(parts, Difference(c))
 	}
-	if !explained {
-		return ""
+	if s.Cached != nil {
+		parts = append(parts, resultOf(s.Cached))
 	}
 	return strings.Join(parts, "\n")
 }
@@ -35,7 +33,7 @@ type alike map[string]string
 
 // as is the name of the first step of which the same was said, "" where there is none.
 func (a alike) as(s runner.Step) string {
-	key := explainedAlike(s)
+	key := saidAlike(s)
 	if first := a[key]; key == "" || first != "" {
 		return first
 	}
