@@ -37,8 +37,9 @@ type Document struct {
 // documentSource is the file that a document written by hand was read from. It
 // is empty for every other document.
 type documentSource struct {
-	path  string
-	index lineIndex
+	path     string
+	index    lineIndex
+	mistakes []mistake // what could not be decoded
 }
 
 // DocumentError is why a pipeline failed. Workstream is the phase for a
@@ -133,25 +134,30 @@ func (d Document) Intact() bool {
 }
 
 // DecodeDocument reads a document. A newer version is a *VersionError; what
-// the rules say is for Validate.
+// the rules say is for Validate, and so is whatever one that was written by hand has of
+// another type than the format, or twice, or under a name that the format does not have.
 func DecodeDocument(data []byte) (Document, error) {
 	var version struct {
 		Runner *struct {
 			FormatVersion string `json:"format_version"`
 		} `json:"runner"`
 	}
-	if err := json.Unmarshal(data, &version); err != nil {
+	err := json.Unmarshal(data, &version)
+	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) && kind.Field == "" {
+		err = nil // it is no object, which only a person writes
+	}
+	if err != nil {
 		return Document{}, undecoded(data, err)
 	}
-	if r := version.Runner; r != nil && !readable(r.FormatVersion) {
+	if version.Runner == nil {
+		return decodeWritten(data)
+	}
+	if r := version.Runner; !readable(r.FormatVersion) {
 		return Document{}, &VersionError{Version: "format version " + r.FormatVersion}
 	}
 	var d Document
 	if err := json.Unmarshal(data, &d); err != nil {
 		return Document{}, undecoded(data, err)
-	}
-	if d.Runner == nil {
-		d.source.index = indexLines(data)
 	}
 	return d, nil
 }

@@ -59,6 +59,11 @@ func TestInvalidDocuments(t *testing.T) {
 			Rule string `json:"_rule"`
 		}
 		must(t, json.Unmarshal(data, &broken))
+		var fields map[string]json.RawMessage
+		must(t, json.Unmarshal(data, &fields))
+		delete(fields, "_rule")
+		data, err = json.Marshal(fields)
+		must(t, err)
 		d, err := DecodeDocument(data)
 		must(t, err)
 		err = d.Validate(nil)

@@ -59,7 +59,7 @@ func (d Document) Validate(pattern *regexp.Regexp) error {
 	if pattern == nil {
 		pattern = regexp.MustCompile(defaultIDPattern)
 	}
-	v := &violations{lines: d.source.index}
+	v := newViolations(d)
 	v.rules(d, pattern)
 	found := make([]error, len(v.found))
 	for i := range v.found {
@@ -73,7 +73,7 @@ func (d Document) Validate(pattern *regexp.Regexp) error {
 // start, it must also name each workstream and each gate of that exactly once. A gate is
 // named by its label, or by its bare name, which stands for all gates of that name.
 func (d Document) CheckWritten(prd string, shape *Shape) error {
-	v := &violations{lines: d.source.index}
+	v := newViolations(d)
 	v.rules(d, regexp.MustCompile(regexp.QuoteMeta(prd)))
 	if shape != nil {
 		v.fits(d, *shape)
@@ -125,29 +125,49 @@ func appendLabels(labels []string, gates []*Gate) []string {
 
 // violations collects the rules that a document breaks.
 type violations struct {
-	lines lineIndex
-	found []Violation
+	lines  lineIndex
+	unread map[string]bool // fields whose value could not be decoded, which say nothing
+	found  []Violation
 }
 
-// check notes a violation at the line of a field, unless the rule holds.
+// newViolations begins with what of the document could not be decoded.
+func newViolations(d Document) *violations {
+	v := &violations{lines: d.source.index, unread: map[string]bool{}}
+	for _, m := range d.source.mistakes {
+		v.unread[m.field] = true
+		v.found = append(v.found, m.Violation)
+	}
+	return v
+}
+
+// check notes a violation at the line of a field, unless the rule holds or the field
+// has no value that could be decoded.
 func (v *violations) check(ok bool, field, format string, args ...any) {
-	if !ok {
+	if !ok && !v.unread[field] {
 		v.found = append(v.found, Violation{Line: v.lines[field], Message: fmt.Sprintf(format, args...)})
 	}
 }
 
 // rules checks every rule that needs no pipeline.
 func (v *violations) rules(d Document, pattern *regexp.Regexp) {
+	if v.unread[""] { // it has no fields at all
+		return
+	}
 	v.check(matchesWhole(pattern, d.PRD), "prd", "prd must match %s, not %q", pattern, d.PRD)
 	v.check(isTimestamp(d.Timestamp), "timestamp", "timestamp must be an ISO 8601 time, not %q", d.Timestamp)
 	v.check(d.CurrentPhase >= 0, "current_phase", "current_phase must not be negative")
 	v.distinct("workstream", workstreamLists(d))
 	v.distinct("gate", gateLists(d))
 	for _, name := range slices.Sorted(maps.Keys(d.Artifacts)) {
-		v.check(slices.Contains(d.Completed, name), "artifacts."+name, "artifacts of %q, which is not completed", name)
+		v.check(slices.Contains(d.Completed, name), joinField("artifacts", name), "artifacts of %q, which is not completed", name)
 	}
 	v.status(d)
 	v.review(d.Review)
+}
+
+// unreadIn reports whether one of the fields has no value that could be decoded.
+func (v *violations) unreadIn(fields ...string) bool {
+	return slices.ContainsFunc(fields, func(field string) bool { return v.unread[field] })
 }
 
 // namedList is a list of the document, with the name of its field.
@@ -179,6 +199,10 @@ func (v *violations) distinct(what string, lists []namedList) {
 // fits checks that the document names what the pipeline has, all of it and
 // nothing else.
 func (v *violations) fits(d Document, shape Shape) {
+	if v.unread[""] {
+		return
+	}
+	v.check(d.CurrentPhase <= len(shape.Phases), "current_phase", "current_phase must be at most %d, the number of phases of the pipeline, not %d", len(shape.Phases), d.CurrentPhase)
 	var workstreams []string
 	var gates []gateName
 	for _, p := range shape.Phases {
@@ -189,14 +213,16 @@ func (v *violations) fits(d Document, shape Shape) {
 		gates = appendGateNames(gates, p.Gates, p.Name)
 	}
 	named := v.known("workstream", workstreamLists(d), func(name string) bool { return slices.Contains(workstreams, name) })
+	unread := v.unreadIn("completed_workstreams", "in_progress_workstreams", "pending_workstreams")
 	for _, name := range workstreams {
-		v.check(named[name], "pending_workstreams", "workstream %q of the pipeline is missing: name it as completed, in progress or pending", name)
+		v.check(named[name] || unread, "pending_workstreams", "workstream %q of the pipeline is missing: name it as completed, in progress or pending", name)
 	}
 	named = v.known("gate", gateLists(d), func(name string) bool {
 		return slices.ContainsFunc(gates, func(g gateName) bool { return g.label() == name || g.name == name })
 	})
+	unread = v.unreadIn("gates_passed", "gates_pending")
 	for _, g := range gates {
-		v.check(named[g.label()] || named[g.name], "gates_pending", "gate %q of the pipeline is missing: name it as passed or pending", g.label())
+		v.check(named[g.label()] || named[g.name] || unread, "gates_pending", "gate %q of the pipeline is missing: name it as passed or pending", g.label())
 	}
 }
 
@@ -235,7 +261,8 @@ func (v *violations) status(d Document) {
 		v.check(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
 	case StatusFailed:
 		v.check(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
-		v.check(d.Error != nil && d.Error.Workstream != "" && d.Error.Message != "", "status",
+		told := d.Error != nil && d.Error.Workstream != "" && d.Error.Message != ""
+		v.check(told || v.unreadIn("error", "error.workstream", "error.message"), "status",
 			"an error with workstream and message is required when the status is %s", d.Status)
 	default:
 		v.check(false, "status", "status must be initialized, in_progress, paused, failed or complete, not %q", d.Status)

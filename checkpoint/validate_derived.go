@@ -47,6 +47,9 @@ func (s *Store) documentWhole(path string) error {
 	case err != nil:
 		return err
 	case d.Runner == nil && !bytes.Contains(data, []byte(`"checksum"`)):
+		if found := d.source.mistakes; len(found) > 0 {
+			return found[0]
+		}
 		return nil
 	case !d.Intact():
 		return errors.New("its checksum is wrong")

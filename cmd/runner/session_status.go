@@ -201,7 +201,8 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	case snap.State != nil:
 		s.fill(snap.State, snap.Logs)
 	case snap.Document != nil:
-		s.HandWritten, s.Title, s.Status, s.CurrentPhase = true, snap.Document.Title, snap.Document.Status, snap.Document.CurrentPhase
+		d := snap.Document
+		s.HandWritten, s.Title, s.Status, s.CurrentPhase, s.Error = true, d.Title, d.Status, d.CurrentPhase, writtenFailure(d)
 	}
 	if snap.Owner == nil {
 		s.Import = snap.Import
@@ -332,7 +333,7 @@ func awaits(g *checkpoint.Gate) bool {
 func (s sessionStatus) words() string {
 	switch {
 	case s.HandWritten:
-		return string(s.Status) + " (written by hand)"
+		return strings.TrimSpace(string(s.Status) + " (written by hand)")
 	case s.Rollback != nil:
 		return string(s.Status) + " (a rollback was cut short)"
 	case s.Killed:

@@ -331,19 +331,24 @@ func (s *starter) document(ctx context.Context, d *checkpoint.Document) (start, 
 // goOnFrom decides for --resume of a document written by hand, as for a session
 // that stands where the document says. st is the state that it gives a session.
 func (s *starter) goOnFrom(ctx context.Context, d *checkpoint.Document, st *checkpoint.State) (start, error) {
-	st.Status = d.Status
-	if e := d.Error; e != nil {
-		st.Error = &checkpoint.Failure{Workstream: e.Workstream, Message: checkpoint.Text(e.Message), File: checkpoint.Text(e.File), Line: e.Line}
-	}
-	if d.Status == checkpoint.StatusInProgress {
-		now := s.env.now()
-		st.RunningAt = &now // whoever wrote it was at work, and may not have ended properly
+	st.Status, st.Error = d.Status, writtenFailure(d)
+	if d.Status != checkpoint.StatusInProgress { // else its author was at work, and may not have ended properly
+		st.RunningAt = nil
 	}
 	on, err := s.goOn(ctx, st)
 	if err != nil || on.fresh {
 		return on, err
 	}
 	return start{imported: d}, nil
+}
+
+// writtenFailure is the error of a document that was written by hand, nil if it has none.
+func writtenFailure(d *checkpoint.Document) *checkpoint.Failure {
+	e := d.Error
+	if e == nil {
+		return nil
+	}
+	return &checkpoint.Failure{Workstream: e.Workstream, Message: checkpoint.Text(e.Message), File: checkpoint.Text(e.File), Line: e.Line}
 }
 
 // undecided names both flags.
