@@ -18,6 +18,7 @@ type subject struct {
 
 	now       checkpoint.Digest // what it would be run from
 	known     bool              // whether now is known: everything upstream is settled
+	remade    string            // which artifact of it another workstream has made anew since; "": none
 	moved     func() []Change   // of its inputs, since the last run; nil: not known
 	broken    string            // why now can't be evaluated, "" when it can
 	conflicts []Conflict        // recorded artifacts that are missing or changed
@@ -162,6 +163,9 @@ func decideDone(s subject, step Step) Step {
 		if statusOf(s.record, g) == checkpoint.Failed && s.ws.RerunOnGateFailure {
 			return again(s, step, "%s failed, and on_gate_failure is rerun", g.Label())
 		}
+	}
+	if s.remade != "" {
+		return again(s, step, "%s", s.remade)
 	}
 	if gone := missing(s.conflicts); !allKept(gone) {
 		step.Changes = asChanges(gone)

@@ -50,6 +50,7 @@ func TestDecide(t *testing.T) {
 		{"unchanged", subject{record: completed(nil), now: same, known: true}, Reuse, "nothing changed"},
 		{"definition changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true}, Rerun, "definition changed"},
 		{"variable changed", subject{record: completed(nil), now: checkpoint.Digest{Definition: "d1", Variables: map[string]string{"v": "2"}}, known: true}, Rerun, "variables changed: v"},
+		{"made anew by what it changed in place", subject{record: completed(nil), now: same, known: true, remade: "Z has made out/a anew since"}, Rerun, "Z has made out/a anew since"},
 		{"a once step changed", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), now: checkpoint.Digest{Definition: "d2"}, known: true}, Uncertain, "must not run twice"},
 		{"chosen", subject{record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Rerun, "it was invalidated"},
 		{"a once step chosen", subject{ws: &pipeline.Workstream{Name: "A", Effect: pipeline.Once}, record: completed(nil), now: same, known: true, forced: "it was invalidated"}, Uncertain, "must not run twice"},

@@ -35,6 +35,7 @@ type Facts struct {
 	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
 	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
 	partial   map[string][]partialArtifact     // recorded artifacts that a stopped workstream wrote over, likewise
+	sharers   map[string][]string              // workstreams that have the same artifact on record, by its path, where there are several
 	judging   map[string]fileSet               // the files that a gate judges, by its label; empty where nothing is declared
 	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
 
@@ -253,15 +254,23 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 	return nil
 }
 
-// claims finds out whose the recorded artifacts are, and what is left of them.
-func (s *surveyor) claims(st *checkpoint.State) {
-	s.latest = s.owners(st)
+// claims finds out whose the recorded artifacts are, and what is left of them. It returns the
+// workstreams that share one, by its path.
+func (s *surveyor) claims(st *checkpoint.State) (sharers map[string][]string) {
+	s.latest, sharers = s.ownersAndSharers(st)
 	s.left = s.leftBehind(st, s.latest)
+	return sharers
 }
 
 // owners returns, by path, the completed workstream that recorded an artifact last.
 func (s *surveyor) owners(st *checkpoint.State) map[string]string {
-	owners := make(map[string]string)
+	owners, _ := s.ownersAndSharers(st)
+	return owners
+}
+
+// ownersAndSharers is owners with all that recorded an artifact, where several did.
+func (s *surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]string, sharers map[string][]string) {
+	owners, sharers = make(map[string]string), make(map[string][]string)
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -270,13 +279,17 @@ func (s *surveyor) owners(st *checkpoint.State) map[string]string {
 				continue
 			}
 			for _, a := range rec.Artifacts {
-				if path := string(a.Path); rec.WorkSeq >= newest[path] {
+				path := string(a.Path)
+				if other := owners[path]; other != "" {
+					sharers[path] = join(sharers[path], []string{other, rec.Name})
+				}
+				if rec.WorkSeq >= newest[path] {
 					owners[path], newest[path] = rec.Name, rec.WorkSeq
 				}
 			}
 		}
 	}
-	return owners
+	return owners, sharers
 }
 
 // leftBehind returns, by path, what attempts that failed left of the artifacts of other
@@ -381,7 +394,7 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	}
 	compared.Go(func() error { return s.compare(ctx, f, e) })
 	defer func() { _ = compared.Wait() }()
-	s.claims(st)
+	f.sharers = s.claims(st)
 	if s.begun(st); len(s.partial.patterns) > 0 {
 		if err := compared.Wait(); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -83,6 +84,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			return nil, len(pl.facts.resultsOf(ws)) > 0
 		}
 	}
+	s.remade = pl.remade(ws, s.record)
 	s.happened = pl.happened(ws, s.record)
 	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else it is decided when its turn has come
 		if s.formerly = pl.formerly(ws, s.record); s.happened == nil {
@@ -149,7 +151,46 @@ func (pl *planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 			rerun = join(rerun, []string{name})
 		}
 	}
+	for other := range pl.sharing(ws, pl.st.Workstream(ws.Name)) {
+		if pl.steps[other.Name].anew() {
+			rerun = join(rerun, []string{other.Name})
+		}
+	}
 	return rerun, asked, blocked
+}
+
+// sharing yields the workstreams that have always ended before this one starts, and that have an
+// artifact on record that this one has, too: it changed in place what they made. The artifact
+// is as this one recorded it.
+func (pl *planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) iter.Seq2[*pipeline.Workstream, checkpoint.Artifact] {
+	return func(yield func(*pipeline.Workstream, checkpoint.Artifact) bool) {
+		if !isDone(rec) || len(pl.facts.sharers) == 0 {
+			return
+		}
+		for _, a := range rec.Artifacts {
+			for _, name := range pl.facts.sharers[string(a.Path)] {
+				if other := pl.p.Workstream(name); other != nil && pl.own.precedes(other, ws) && !yield(other, a) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// remade says which artifact of a workstream that was changed in place has been made anew since,
+// so that nothing is left of the change; "" for none.
+func (pl *planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) string {
+	for other, a := range pl.sharing(ws, rec) {
+		made := pl.st.Workstream(other.Name)
+		if !isDone(made) || made.WorkSeq <= rec.WorkSeq {
+			continue
+		}
+		same := func(b checkpoint.Artifact) bool { return b.Path == a.Path && b.Digest == a.Digest }
+		if !slices.ContainsFunc(made.Artifacts, same) {
+			return fmt.Sprintf("%s has made %s anew since", other.Name, a.Path)
+		}
+	}
+	return ""
 }
 
 // anew reports whether a step will give another result, as far as is known.
