@@ -45,6 +45,9 @@ func (l *loop) attemptNext(n *node) {
 	}
 	var partial []checkpoint.Artifact
 	var owners map[string]string
+	if n.step.Decision == Cached {
+		owners = l.sv.owners(l.x.State())
+	}
 	if n.step.Decision != Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
 		owners = l.sv.owners(l.x.State())
 		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
@@ -55,7 +58,7 @@ func (l *loop) attemptNext(n *node) {
 		var r performed
 		taken := false
 		if err == nil && n.step.Decision == Cached {
-			r, taken = l.takeCached(within, n, id, recorded)
+			r, taken = l.takeCached(within, n, id, recorded, owners)
 		}
 		switch note := r.note; {
 		case err != nil:

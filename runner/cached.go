@@ -89,16 +89,21 @@ func (s subject) orCached(step Step) Step {
 // returns false where that can't be done, and where a file that no run has made matches the declared
 // artifacts: only a run tells what it makes of that. An edit of what is recorded in this session
 // may be overwritten: whether it may was decided before.
-func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []checkpoint.Artifact) (performed, bool) {
+func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []checkpoint.Artifact, owners map[string]string) (performed, bool) {
 	work, at, had := n.step.result.Work, l.o.Now(), slices.Clone(recorded)
 	for _, r := range l.facts.resultsOf(n.ws) {
 		had = append(had, r.Work.Artifacts...)
 	}
+	had = slices.DeleteFunc(had, func(a checkpoint.Artifact) bool { // another one made it last
+		owner := owners[string(a.Path)]
+		return owner != "" && owner != n.ws.Name
+	})
 	made := make(map[string]bool, len(had))
-	for i, a := range had {
-		path := l.sv.files.RealPath(string(a.Path))
-		made[path+" "+a.Digest] = true
-		made[path] = made[path] || i < len(recorded)
+	for _, a := range had {
+		made[l.sv.files.RealPath(string(a.Path))+" "+a.Digest] = true
+	}
+	for _, a := range recorded {
+		made[l.sv.files.RealPath(string(a.Path))] = true
 	}
 	mayLose := func(path, digest string) bool { return made[path] || made[path+" "+digest] }
 	removed, err := replace(ctx, l.sv.files, id, had, work.Artifacts, mayLose)

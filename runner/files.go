@@ -151,7 +151,9 @@ func replace(ctx context.Context, w *workspace.Workspace, id string, had, record
 	for _, a := range recorded {
 		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
 		seen[string(a.Path)] = true
-		wanted = append(wanted, entry(a))
+		if a.Digest != "" {
+			wanted = append(wanted, entry(a))
+		}
 		e, err := w.Describe(ctx, string(a.Path))
 		switch {
 		case err == nil && e.Digest != a.Digest && !mayLose(e.Path, e.Digest):
