@@ -179,7 +179,15 @@ func (c *Capture) Whole(patterns []string) bool {
 // Unlimited reports whether everything in the workspace is in scope of a
 // capture of the given patterns.
 func (c *Capture) Unlimited(patterns []string) bool {
-	return c.Commit != "" || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
+	return c.InGit() || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
+}
+
+// InGit reports whether a capture looked at what git shows.
+func (c *Capture) InGit() bool { return c.Commit != "" }
+
+// Scope is what a capture of the given patterns looked at.
+func (c *Capture) Scope(patterns []string) workspace.Scope {
+	return workspace.Scope{Git: c.InGit(), Patterns: patterns}
 }
 
 // captureMessage is the message of a capture's commit. It names the checkpoint that

@@ -212,7 +212,7 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 	if err != nil {
 		return "", st.Capture.unloaded(err)
 	}
-	is, later, err := s.filesAfter(ctx, w, now, st, was)
+	is, scope, later, err := s.filesAfter(ctx, w, now, st, was)
 	if err != nil {
 		return "", err
 	}
@@ -220,11 +220,19 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 		return "what was captured next is lost", nil
 	}
 	comesBack, madeLater := pathsOf(recorded), pathsOf(recordedEntries(later, st.Seq))
-	for _, c := range workspace.Diff(was, is) {
+	both, apart := workspace.Apart(workspace.Diff(was, is), st.Capture.Scope(was.Patterns), scope)
+	explained := func(c workspace.Change) bool {
 		// What a later workstream made is its own. What it changed may have been changed before.
-		explained := comesBack[c.Path] || c.From == nil && madeLater[c.Path]
-		if !explained && !was.Lacks(c.Path) && !is.Lacks(c.Path) {
+		return comesBack[c.Path] || c.From == nil && madeLater[c.Path] || was.Lacks(c.Path) || is.Lacks(c.Path)
+	}
+	for _, c := range both {
+		if !explained(c) {
 			return fmt.Sprintf("%s was %s, and is no artifact", c.Path, c.Kind), nil
+		}
+	}
+	for _, c := range apart {
+		if !explained(c) {
+			return c.Path + " is in only one of the captures around it, and is no artifact", nil
 		}
 	}
 	return "", nil
@@ -240,9 +248,9 @@ func pathsOf(entries []workspace.Entry) map[string]bool {
 
 // filesAfter returns the files of the first capture after a state, with the state that
 // tells which artifacts were recorded by then. Where there is none, these are the files
-// as they are now; a capture that is lost has none, nil.
-func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st *State, was *workspace.Listing) (*workspace.Listing, *State, error) {
-	next, later := now.Capture, now
+// as they are now; a capture that is lost has none, nil. The scope is what was looked at.
+func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st *State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *State, error) {
+	none, next, later := workspace.Scope{}, now.Capture, now
 	if next != nil && next.Seq <= st.Seq {
 		next = nil
 	}
@@ -255,13 +263,13 @@ func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st 
 	if next == nil {
 		patterns, err := s.CapturePatterns(ctx, w, now)
 		if err != nil {
-			return nil, nil, err
+			return nil, none, nil, err
 		}
 		is, err := w.Now(ctx, union(patterns, was.Patterns))
 		if err != nil {
-			return nil, nil, fmt.Errorf("look at the workspace: %w", err)
+			return nil, none, nil, fmt.Errorf("look at the workspace: %w", err)
 		}
-		return is, now, nil
+		return is, workspace.Scope{Git: w.Git() != nil, Patterns: is.Patterns}, now, nil
 	}
 	if of != nil {
 		file, err := s.ReadFile(now, of)
@@ -270,15 +278,15 @@ func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st 
 		case err == nil:
 			later = file.State
 		case !errors.As(err, &damaged):
-			return nil, nil, err
+			return nil, none, nil, err
 		}
 	}
 	is, err := w.Load(ctx, next.Listing)
 	switch {
 	case isLost(err):
-		return nil, nil, nil
+		return nil, none, nil, nil
 	case err != nil:
-		return nil, nil, next.unloaded(err)
+		return nil, none, nil, next.unloaded(err)
 	}
-	return is, later, nil
+	return is, next.Scope(is.Patterns), later, nil
 }

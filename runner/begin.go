@@ -156,14 +156,16 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 	if l.fatal != nil || l.uncaptured || l.x.State().CaptureIsHeld() {
 		return
 	}
-	changed, known := l.changedSince(before)
+	changed, first, known := l.changedSince(before)
 	if onBranch := l.sv.files.CommitsToBranch(); onBranch { // its commit names a checkpoint
 		l.readGit()
-	} else if known && changed == 0 && before.CaptureIsHeld() {
+	} else if known && changed+first == 0 && before.CaptureIsHeld() {
 		return // what is new in the capture are artifacts on record
 	}
 	trigger, reason := checkpoint.TriggerStart, "the files could not be captured at first"
 	switch {
+	case !uncaptured && known && changed == 0 && first > 0:
+		reason = counted(first) + " captured for the first time"
 	case !uncaptured:
 		reason = foundChanged(changed, known, unseen)
 	case begun(l.x.State()):
@@ -173,33 +175,45 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 }
 
 // changedSince counts the files that differ from those that a state has on record, as
-// far as these are known.
-func (l *loop) changedSince(before *checkpoint.State) (n int, known bool) {
+// far as these are known, and apart from them those that the capture of that state did
+// not look at.
+func (l *loop) changedSince(before *checkpoint.State) (n, first int, known bool) {
 	was, known, err := checkpoint.FilesOf(l.ctx, l.sv.files, before)
 	if err != nil || !known {
-		return 0, false
+		return 0, 0, false
 	}
-	is, _, err := checkpoint.FilesOf(l.ctx, l.sv.files, l.x.State())
+	now := l.x.State()
+	is, _, err := checkpoint.FilesOf(l.ctx, l.sv.files, now)
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	return len(workspace.Diff(was, is)), true
+	changes, apart := workspace.Apart(workspace.Diff(was, is), before.Capture.Scope(was.Patterns), now.Capture.Scope(is.Patterns))
+	for _, c := range apart {
+		if c.Kind == workspace.Added {
+			first++
+		}
+	}
+	return len(changes), first, true
 }
 
 // foundChanged says how many files a resumed run found changed. Where the last run
 // ended without a capture, it may have changed them itself.
 func foundChanged(n int, known, unseen bool) string {
 	files := "files"
-	switch {
-	case known && n == 1:
-		files = "1 file"
-	case known:
-		files = fmt.Sprintf("%d files", n)
+	if known {
+		files = counted(n)
 	}
 	if unseen {
 		return files + " changed since the files were last captured"
 	}
 	return files + " changed since the last run"
+}
+
+func counted(files int) string {
+	if files == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", files)
 }
 
 // begun reports whether anything of a session has run.

@@ -29,8 +29,9 @@ func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) er
 
 // end is the end of a run, and what is there now.
 type end struct {
-	st      *checkpoint.State  // with the capture of that end
-	outline *workspace.Outline // of that capture
+	st      *checkpoint.State    // with the capture of that end
+	outline *workspace.Outline   // of that capture
+	files   *workspace.Workspace // as that capture looked at it
 	is      *workspace.Listing
 }
 
@@ -49,11 +50,16 @@ func (s *surveyor) listed(ctx context.Context, f *Facts, st *checkpoint.State) (
 		f.unread, err = lost(ctx, err)
 		return nil, err
 	}
-	is, err := s.files.Now(ctx, outline.Patterns)
+	e := &end{st: &then, outline: outline, files: s.files.As(st.RunCapture.InGit())}
+	e.is, err = e.files.Now(ctx, outline.Patterns)
+	if err != nil && s.files.Git() == nil && ctx.Err() == nil { // where git is not used, its faults stop nothing
+		e.files = s.files
+		e.is, err = e.files.Now(ctx, outline.Patterns)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
 	}
-	return &end{&then, outline, is}, nil
+	return e, nil
 }
 
 // compare is moved for what is listed.
@@ -66,9 +72,13 @@ func (s *surveyor) compare(ctx context.Context, f *Facts, e *end) error {
 		f.unread, err = lost(ctx, err)
 		return err
 	}
+	changes, err := s.files.NotGone(ctx, workspace.Diff(was, e.is))
+	if err != nil {
+		return err
+	}
 	var unknown []string
 	s.captured, s.ended = captured, was
-	f.moved = slices.DeleteFunc(workspace.Diff(was, e.is), func(c workspace.Change) bool {
+	f.moved = slices.DeleteFunc(changes, func(c workspace.Change) bool {
 		if c.Path == s.plan {
 			return true
 		}
@@ -85,7 +95,7 @@ func (s *surveyor) compare(ctx context.Context, f *Facts, e *end) error {
 		f.uncaptured = "captures leave out " + list(unknown)
 		return nil
 	}
-	blind, err := s.blind(ctx, was, e.is)
+	blind, err := e.blind(ctx, s.plan, was)
 	if err != nil {
 		return err
 	}
@@ -105,7 +115,11 @@ func (s *surveyor) judgesAnything() bool {
 }
 
 // blind names what a capture of the whole workspace leaves out all the same.
-func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (string, error) {
+func (e *end) blind(ctx context.Context, plan string, was *workspace.Listing) (string, error) {
+	is := e.is
+	if e.st.RunCapture.InGit() && e.files.Git() == nil {
+		return "captures leave out what nothing declares, since they are made without git now", nil
+	}
 	if !workspace.SameSparse(was, is) {
 		return otherSparse, nil
 	}
@@ -118,11 +132,11 @@ func (s *surveyor) blind(ctx context.Context, was, is *workspace.Listing) (strin
 	if len(is.Special) > 0 {
 		return "captures cannot take in " + list(is.Special), nil
 	}
-	ignored, err := s.files.Ignored(ctx, is)
+	ignored, err := e.files.Ignored(ctx, is)
 	if err != nil {
 		return "", fmt.Errorf("look at the workspace: %w", err)
 	}
-	ignored = slices.DeleteFunc(ignored, func(path string) bool { return path == s.plan })
+	ignored = slices.DeleteFunc(ignored, func(path string) bool { return path == plan })
 	if len(ignored) > 0 {
 		return "captures leave out " + list(ignored) + ", which git ignores", nil
 	}
@@ -187,7 +201,7 @@ func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.Stat
 			f.moving[g.Label()] = "what was captured before it was judged is lost"
 			return nil
 		}
-		moving = movedBetween(was, s.ended)
+		moving = movedBetween(was, s.ended, before.Scope(was.Patterns), st.RunCapture.Scope(s.ended.Patterns))
 		s.since[before.Listing] = moving
 	}
 	f.moving[g.Label()] = moving
@@ -200,12 +214,16 @@ const otherSparse = "the sparse checkout leaves out other files than it did"
 
 // movedBetween says what changed from one listing to another in a run, "" for
 // nothing.
-func movedBetween(was, is *workspace.Listing) string {
+func movedBetween(was, is *workspace.Listing, from, to workspace.Scope) string {
 	if !workspace.SameSparse(was, is) { // first, since a file that came so may look as if it was added
 		return otherSparse
 	}
-	if changes := workspace.Diff(was, is); len(changes) > 0 {
+	changes, apart := workspace.Apart(workspace.Diff(was, is), from, to)
+	switch {
+	case len(changes) > 0:
 		return fmt.Sprintf("%s was %s in the run that judged it", changes[0].Path, changes[0].Kind)
+	case len(apart) > 0:
+		return apart[0].Path + " is in only one of the captures before and after it was judged"
 	}
 	return ""
 }

@@ -46,6 +46,10 @@ type Comparison struct {
 	Outputs     []ValueChange    `json:"outputs"` // named WORKSTREAM.NAME
 	Artifacts   []ArtifactChange `json:"artifacts"`
 	Files       []FileChange     `json:"files"`
+	// NotInFrom and NotInTo are files that only the capture of the other point looked at, as
+	// it does with another git.mode. Whether they changed is not known.
+	NotInFrom []checkpoint.Text `json:"not_captured_in_from"`
+	NotInTo   []checkpoint.Text `json:"not_captured_in_to"`
 	// OnlyArtifacts says that one side was never captured, so that Files are
 	// recorded artifacts and nothing else.
 	OnlyArtifacts bool       `json:"only_artifacts"`
@@ -73,7 +77,7 @@ type Point struct {
 // Same reports whether nothing differs.
 func (c *Comparison) Same() bool {
 	return len(c.State)+len(c.Phases)+len(c.Workstreams)+len(c.Gates)+len(c.Metrics)+len(c.Outputs)+
-		len(c.Artifacts)+len(c.Files) == 0 && (c.Git == nil || len(c.Git.Commits)+len(c.Git.Gone) == 0)
+		len(c.Artifacts)+len(c.Files)+len(c.NotInFrom)+len(c.NotInTo) == 0 && (c.Git == nil || len(c.Git.Commits)+len(c.Git.Gone) == 0)
 }
 
 // Has reports whether one of the sides has a file of those that are wanted.
@@ -159,4 +163,7 @@ func (c *Comparison) fill() {
 	}
 	c.Artifacts = append([]ArtifactChange{}, c.Artifacts...)
 	c.Files = append([]FileChange{}, c.Files...)
+	for _, list := range []*[]checkpoint.Text{&c.NotInFrom, &c.NotInTo} {
+		*list = append([]checkpoint.Text{}, *list...)
+	}
 }

@@ -66,7 +66,11 @@ func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *w
 			sources[i] = w.OpenNow
 		}
 	}
-	for _, change := range workspace.Diff(c.From.files, c.To.files) {
+	changes, err := c.changes(ctx, w)
+	if err != nil {
+		return err
+	}
+	for _, change := range changes {
 		f, err := compareFile(ctx, w, change, sources, o)
 		if err != nil {
 			return err
@@ -74,6 +78,39 @@ func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *w
 		c.Files = append(c.Files, f)
 	}
 	return nil
+}
+
+// changes are what differs in files that both points looked at. Those that only one of
+// them did are named apart.
+func (c *Comparison) changes(ctx context.Context, w *workspace.Workspace) (changes []workspace.Change, err error) {
+	changes, apart := workspace.Apart(workspace.Diff(c.From.files, c.To.files), c.From.scope(&c.To, w), c.To.scope(&c.From, w))
+	for _, change := range apart {
+		list := &c.NotInTo
+		if change.From == nil {
+			list = &c.NotInFrom
+		}
+		*list = append(*list, checkpoint.Text(change.Path))
+	}
+	if c.To.Name == PointWorkspace && c.From.Name != PointWorkspace {
+		return w.NotGone(ctx, changes)
+	}
+	return changes, nil
+}
+
+// inGit reports whether a point looked at what git shows. The files as they are are looked
+// at as those of the other point were.
+func (p *Point) inGit(other *Point, w *workspace.Workspace) bool {
+	switch {
+	case p.Name != PointWorkspace && p.state.Capture != nil:
+		return p.state.Capture.InGit()
+	case p.Name == PointWorkspace && other.Name != PointWorkspace && other.state.Capture != nil:
+		return other.state.Capture.InGit()
+	}
+	return w.Git() != nil
+}
+
+func (p *Point) scope(other *Point, w *workspace.Workspace) workspace.Scope {
+	return workspace.Scope{Git: p.inGit(other, w), Patterns: p.files.Patterns}
 }
 
 // lookNow lists the files of the workspace, for the point that is about them.
@@ -84,17 +121,18 @@ func (c *Comparison) lookNow(ctx context.Context, s *checkpoint.Store, w *worksp
 			patterns = append(patterns, p.files.Patterns...)
 		}
 	}
-	for _, p := range []*Point{&c.From, &c.To} {
+	for i, p := range []*Point{&c.From, &c.To} {
 		if p.files != nil {
 			continue
 		}
+		other := []*Point{&c.To, &c.From}[i]
 		last, err := s.CapturePatterns(ctx, w, now)
 		if err != nil {
 			return err
 		}
 		patterns = append(patterns, last...)
 		slices.Sort(patterns)
-		if p.files, err = w.Now(ctx, slices.Compact(patterns)); err != nil {
+		if p.files, err = w.As(p.inGit(other, w)).Now(ctx, slices.Compact(patterns)); err != nil {
 			return fmt.Errorf("look at the workspace: %w", err)
 		}
 		p.known = true

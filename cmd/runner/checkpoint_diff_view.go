@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/compare"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -24,6 +25,8 @@ func writeComparison(w io.Writer, c *compare.Comparison, o checkpointDiffOptions
 	default:
 		writeChanges(&b, c)
 	}
+	writeNotCaptured(&b, c.NotInFrom, "the first")
+	writeNotCaptured(&b, c.NotInTo, "the second")
 	if c.OnlyArtifacts && len(c.Files)+len(c.Artifacts) > 0 {
 		b.WriteString("\nOne of the two was never captured: only recorded artifacts are compared.\n")
 	}
@@ -33,6 +36,23 @@ func writeComparison(w io.Writer, c *compare.Comparison, o checkpointDiffOptions
 	writeTexts(&b, c, color)
 	_, err := io.WriteString(w, head+b.String())
 	return err
+}
+
+// mostNotCaptured is how many files are named that one of two captures did not look at.
+const mostNotCaptured = 10
+
+func writeNotCaptured(b *strings.Builder, paths []checkpoint.Text, which string) {
+	if len(paths) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nNot captured in %s, so that it is not known whether they changed:\n", which)
+	for i, path := range paths {
+		if i == mostNotCaptured {
+			fmt.Fprintf(b, "  … and %d more\n", len(paths)-i)
+			return
+		}
+		fmt.Fprintf(b, "? %s\n", view.OneLine(string(path)))
+	}
 }
 
 func pointLine(p compare.Point) string {
