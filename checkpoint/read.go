@@ -60,7 +60,11 @@ func (s *Snapshot) find(prd, ref string) (found *CheckpointRef, err error) {
 // had. Where its file is missing, also since the session let go of it after it
 // stood there, it is made again, in memory, from the journal.
 func (s *Store) ReadFile(of *State, ref *CheckpointRef) (*CheckpointFile, error) {
-	dir := s.prdDir(of.PRD)
+	return s.readFileIn(s.prdDir(of.PRD), of, ref)
+}
+
+// readFileIn is ReadFile of a session that lies in a directory.
+func (s *Store) readFileIn(dir string, of *State, ref *CheckpointRef) (*CheckpointFile, error) {
 	stored, err := s.checkpointsIn(dir).read(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.rebuildOne(of.PRD, dir, ref.ID)
@@ -175,7 +179,12 @@ var errCommitGone = errors.New("the journal no longer reaches back to it")
 
 // stateAfter folds the journal up to a commit.
 func (s *Store) stateAfter(prd string, seq uint64) (*State, error) {
-	paths, err := s.journals(s.prdDir(prd))
+	return s.stateAfterIn(s.prdDir(prd), prd, seq)
+}
+
+// stateAfterIn is stateAfter of a session that lies in a directory.
+func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*State, error) {
+	paths, err := s.journals(dir)
 	if err != nil {
 		return nil, err
 	}

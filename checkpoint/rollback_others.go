@@ -1,10 +1,14 @@
 package checkpoint
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -65,6 +69,43 @@ func (s *Store) eachOther(ctx context.Context, prd string, do func(*State)) erro
 	return nil
 }
 
+// eachSetAside calls do with the sessions of other PRDs that were set aside and may have been
+// rolled back since a session began.
+func (s *Store) eachSetAside(ctx context.Context, state *State, do func(StoredSession)) error {
+	places, err := s.places()
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.prd == state.PRD || p.kind != PlaceHistory && p.kind != PlaceFailed || !s.rolledBackSince(p.dir, state.CreatedAt) {
+			continue
+		}
+		if at := s.readArchived(p); at.State != nil {
+			do(at)
+		}
+	}
+	return nil
+}
+
+// rolledBackSince tells at little cost whether the journal in a directory may have a rollback
+// that is on record since a moment: it was written since, and names one.
+func (s *Store) rolledBackSince(dir string, t time.Time) bool {
+	f, err := s.fs.OpenFile(filepath.Join(dir, journalName), os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil || !info.ModTime().IsZero() && info.ModTime().Before(t) {
+		return false
+	}
+	data, err := io.ReadAll(f)
+	return err == nil && bytes.Contains(data, []byte(`"rollback`))
+}
+
 func byPath(entries []workspace.Entry) map[string]workspace.Entry {
 	all := make(map[string]workspace.Entry, len(entries))
 	for _, e := range entries {
@@ -78,39 +119,49 @@ type TakenBack struct {
 	PRD      string    `json:"prd"`
 	Rollback string    `json:"rollback"`
 	At       time.Time `json:"timestamp"`
-	Safety   string    `json:"safety_checkpoint"` // of the other PRD: going back to it brings the files back
-	Files    []Text    `json:"files"`             // artifacts on record that are still not as they were, sorted
+	Safety   string    `json:"safety_checkpoint,omitempty"` // of the other PRD: going back to it brings the files back; "" where its session was set aside since
+	Files    []Text    `json:"files"`                       // artifacts on record that are still not as they were, sorted
 }
 
 // TakenBack returns the rollbacks of other PRDs that took artifacts of a session back which
 // are still not as they are on record, newest first. The record of such a rollback tells by
 // its two checkpoints: the one before it has the artifact as on record, and its target has
-// not. It takes no lock and changes nothing.
+// not. It is read where it lies, also in a session that was set aside. It takes no lock and
+// changes nothing.
 func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, state *State) ([]TakenBack, error) {
 	recorded := byPath(RecordedFiles(state))
 	if len(recorded) == 0 {
 		return nil, nil
 	}
 	type candidate struct {
-		prd    string
+		of     StoredSession
 		record RollbackRecord
 	}
 	var candidates []candidate
-	err := s.eachOther(ctx, state.PRD, func(other *State) {
-		for _, r := range other.Rollbacks {
+	consider := func(of StoredSession) {
+		for _, r := range of.State.Rollbacks {
 			if r.Error == "" && r.Scope != RollbackState && r.At.After(state.CreatedAt) {
-				candidates = append(candidates, candidate{other.PRD, r})
+				candidates = append(candidates, candidate{of, r})
 			}
 		}
+	}
+	err := s.eachOther(ctx, state.PRD, func(other *State) {
+		consider(StoredSession{PRD: other.PRD, Place: PlaceCurrent, Dir: s.prdDir(other.PRD), State: other})
 	})
+	if err == nil {
+		err = s.eachSetAside(ctx, state, consider)
+	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return b.record.At.Compare(a.record.At) })
 	var all []TakenBack
 	for _, c := range candidates {
 		if err != nil {
 			break
 		}
-		taken := TakenBack{PRD: c.prd, Rollback: c.record.ID, At: c.record.At, Safety: c.record.Safety}
-		if taken.Files, err = s.takenBy(ctx, w, c.prd, c.record, recorded); len(taken.Files) > 0 {
+		taken := TakenBack{PRD: c.of.PRD, Rollback: c.record.ID, At: c.record.At}
+		if c.of.Place == PlaceCurrent {
+			taken.Safety = c.record.Safety
+		}
+		if taken.Files, err = s.takenBy(ctx, w, c.of, c.record, recorded); len(taken.Files) > 0 {
 			all = append(all, taken)
 		}
 	}
@@ -119,12 +170,20 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, state *St
 
 // takenBy returns which of the recorded files a rollback took back. These are taken out
 // of recorded: an earlier rollback did not take them.
-func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, prd string, r RollbackRecord, recorded map[string]workspace.Entry) ([]Text, error) {
-	before, err := s.filesOf(ctx, w, prd, RollbackStarted{}, r.Safety)
+func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSession, r RollbackRecord, recorded map[string]workspace.Entry) ([]Text, error) {
+	filesOf := func(intent RollbackStarted) (*workspace.Listing, error) {
+		state, err := s.targetIn(of.Dir, of.State, intent)
+		if err != nil {
+			return nil, err
+		}
+		l, _, err := FilesOf(ctx, w, state)
+		return l, err
+	}
+	before, err := filesOf(RollbackStarted{To: r.Safety})
 	if err != nil {
 		return nil, ctx.Err() // it is pruned, or damaged: nothing tells any more
 	}
-	target, err := s.filesOf(ctx, w, prd, RollbackStarted{To: r.To, StateSeq: r.StateSeq}, r.To)
+	target, err := filesOf(RollbackStarted{To: r.To, StateSeq: r.StateSeq})
 	if err != nil {
 		return nil, ctx.Err()
 	}

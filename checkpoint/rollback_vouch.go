@@ -66,22 +66,34 @@ func (r *Rollback) stateSeq() uint64 {
 }
 
 // targetOf returns the state that a rollback takes.
-func (s *Store) targetOf(prd string, intent RollbackStarted) (*State, error) {
-	file, err := s.ReadCheckpoint(prd, intent.To)
+func (s *Store) targetOf(prd string, intent RollbackStarted) (state *State, err error) {
+	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
+		if _, err := snap.find(prd, intent.To); err != nil {
+			return false, err
+		}
+		state, err = s.targetIn(s.prdDir(prd), snap.State, intent)
+		return false, err
+	})
+	return state, err
+}
+
+// targetIn is targetOf a session that lies in a directory.
+func (s *Store) targetIn(dir string, of *State, intent RollbackStarted) (*State, error) {
+	ref, err := of.FindCheckpoint(intent.To)
+	if err != nil {
+		return nil, fmt.Errorf("find checkpoint %q of %s: %w", intent.To, of.PRD, err)
+	}
+	file, err := s.readFileIn(dir, of, ref)
 	if err != nil || intent.StateSeq == 0 {
 		return stateOf(file), err
 	}
-	state, err := s.stateAfter(prd, intent.StateSeq)
+	state, err := s.stateAfterIn(dir, of.PRD, intent.StateSeq)
 	if err == nil {
 		return state, nil
 	}
 	gone := &EarlierGoneError{To: intent.To, Seq: intent.StateSeq, Err: err}
-	snap, err := s.Load(prd)
-	if err != nil {
-		return nil, err
-	}
-	for _, ref := range snap.State.madeAt(intent.StateSeq) {
-		if made, err := s.ReadFile(snap.State, ref); err == nil { // else another one may have it
+	for _, ref := range of.madeAt(intent.StateSeq) {
+		if made, err := s.readFileIn(dir, of, ref); err == nil { // else another one may have it
 			return made.State, nil
 		}
 	}

@@ -217,7 +217,7 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 	if snap.State == nil || snap.Owner != nil {
 		return
 	}
-	prds, err := store.PRDs()
+	prds, err := store.Known() // also those whose sessions were all set aside
 	if err == nil && len(prds) > 1 {
 		err = withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) (err error) {
 			s.TakenBack, err = store.TakenBack(ctx, w, snap.State)

@@ -328,8 +328,12 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		add("Rollback", cutShort(r))
 	}
 	for _, t := range s.TakenBack {
-		add("Stale", fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s; `%s` puts them back",
-			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files), env.command("checkpoint rollback "+t.PRD+" "+t.Safety)))
+		stale := fmt.Sprintf("the rollback of %s on %s took back %s of this session: %s",
+			t.PRD, t.At.UTC().Format(time.DateTime), view.Plural(len(t.Files), "artifact"), someFiles(t.Files))
+		if t.Safety != "" {
+			stale += "; `" + env.command("checkpoint rollback "+t.PRD+" "+t.Safety) + "` puts them back"
+		}
+		add("Stale", stale)
 	}
 	if f := s.Finishes; f != nil {
 		add("Refused", string(f.Refused))
