@@ -43,7 +43,6 @@ func (r *AuditRecord) Removed(p *Pruned) {
 	for _, session := range p.Sessions {
 		r.IDs, why = append(r.IDs, session.ID), append(why, session.Why)
 	}
-	r.Session = p.session
 	r.Because(why...)
 }
 

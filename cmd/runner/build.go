@@ -286,8 +286,13 @@ func (b *build) conduct(ctx context.Context, session *checkpoint.Session) error 
 			record.Reason = checkpoint.Text(view.Summary(*st.Error))
 		}
 	}
-	if ending.Unwritten && ending.Pause != nil {
+	switch {
+	case ending.Unwritten && ending.Pause != nil:
 		record.Error = ending.Pause.Message
+	case ending.Signal != "":
+		record.Because("interrupted by " + ending.Signal)
+	case ending.Pause != nil:
+		record.Because(view.Waits(*ending.Pause))
 	}
 	if err != nil {
 		record.Result, record.Error = "failed", checkpoint.Text(b.masker.String(err.Error()))

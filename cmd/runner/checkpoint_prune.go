@@ -261,6 +261,9 @@ func (p *pruning) prune(ctx context.Context, plan *checkpoint.Pruned) (done *che
 		return nil, errors.Join(err, session.Close())
 	}
 	record := checkpoint.AuditRecord{By: p.env.actor(), What: "checkpoint prune", PRD: plan.PRD}
+	if st := session.State(); st != nil {
+		record.Session = st.Session
+	}
 	if p.o.olderThan > 0 {
 		record.Args = []checkpoint.Text{"--older-than", checkpoint.Text(p.o.olderThan.String())}
 	}
