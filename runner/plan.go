@@ -50,6 +50,8 @@ type Plan struct {
 	// Follows is the newest session where the plan takes nothing from one: neither
 	// that of a first run, nor of going on.
 	Follows *checkpoint.Predecessor `json:"follows,omitempty"`
+	// Imported says that a run begins with what a document written by hand says is done.
+	Imported bool `json:"imported,omitempty"`
 
 	MadeAt     time.Time         `json:"made_at"`
 	Pipeline   string            `json:"pipeline_digest"`

@@ -31,9 +31,10 @@ func newCheckpointArchiveCommand(env *environment) *cobra.Command {
 		Short: "Set a session aside, whole",
 		Long: `Archive moves the session of a PRD aside, with its journal, document, logs and
 checkpoints: a complete one into its history, any other under failed/, where it
-cannot be resumed any more. Nothing is deleted; files of the workspace stay as
-they are, but that a rollback that was cut short is finished first: where files
-were edited since, it stops after that.`,
+cannot be resumed any more. ` + "`build --resume`" + ` still begins from a complete one:
+where nothing has changed, there is nothing to do. Nothing is deleted; files of
+the workspace stay as they are, but that a rollback that was cut short is
+finished first: where files were edited since, it stops after that.`,
 		Example: `  runner checkpoint archive PRD-009 --reason "begun anew elsewhere"`,
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,6 +13,10 @@ import (
 func (r *pipelineRef) given(sensitive []string) string {
 	var flags strings.Builder
 	for _, file := range r.varFiles {
+		if isDescriptor(file) { // which no other command can open
+			flags.WriteString(" --var-file …")
+			continue
+		}
 		flags.WriteString(" --var-file " + text.ShellWord(file))
 	}
 	for _, assignment := range r.vars {

@@ -43,6 +43,11 @@ func readRegular(path string) (data []byte, err error) {
 // isOpenPipe reports whether a path names a pipe by the number of a descriptor
 // that this process was given.
 func isOpenPipe(path string, info fs.FileInfo) bool {
+	return info.Mode().Type() == fs.ModeNamedPipe && isDescriptor(path)
+}
+
+// isDescriptor reports whether a path names a descriptor of the process that opens it.
+func isDescriptor(path string) bool {
 	dir := filepath.Dir(path)
-	return info.Mode().Type() == fs.ModeNamedPipe && (dir == "/dev/fd" || dir == "/proc/self/fd")
+	return dir == "/dev/fd" || dir == "/proc/self/fd"
 }

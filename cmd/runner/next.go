@@ -42,9 +42,10 @@ func suggestAbandon(st *checkpoint.State, purpose string) []suggestion {
 // resumeCommand goes on with a session.
 func resumeCommand(prd, pipeline string) string { return startCommand(prd, pipeline) + " --resume" }
 
-// startCommand begins a session. A pipeline that is in no usual place is named.
+// startCommand begins a session. A pipeline that is in no usual place is named, but for
+// one that came through a pipe, whose name no other command can open.
 func startCommand(prd, pipeline string) string {
-	if slices.Contains([]string{"", prd + ".hcl", "pipelines/" + prd + ".hcl"}, pipeline) {
+	if slices.Contains([]string{"", prd + ".hcl", "pipelines/" + prd + ".hcl"}, pipeline) || isDescriptor(pipeline) {
 		return "build " + prd
 	}
 	return "build " + prd + " -f " + text.ShellWord(pipeline)

@@ -102,6 +102,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err != nil {
 		return buildError(env, st, p.ID, on.command, err)
 	}
+	plan.Imported = options.Imported != nil
 	if follows != nil && plan.Session == "" {
 		plan.Follows = &checkpoint.Predecessor{Session: follows.Session, Seq: follows.Seq, At: follows.UpdatedAt}
 	}

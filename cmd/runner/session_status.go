@@ -203,6 +203,7 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	case snap.Document != nil:
 		d := snap.Document
 		s.HandWritten, s.Title, s.Status, s.CurrentPhase, s.Error = true, d.Title, d.Status, d.CurrentPhase, writtenFailure(d)
+		s.Counts = stepCounts{Total: len(d.Completed) + len(d.InProgress) + len(d.Pending), Done: len(d.Completed), Running: len(d.InProgress)}
 	}
 	if snap.Owner == nil {
 		s.Import = snap.Import

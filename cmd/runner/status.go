@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -165,6 +166,9 @@ func noSession(env *environment, store *checkpoint.Store, prd string) error {
 		hint = fmt.Sprintf("one was being imported, which was cut short: %s finishes it", importAgain(p))
 	} else if last, err := lastArchived(store, prd); err == nil && last != nil {
 		hint = fmt.Sprintf("the last one is archived in %s; `runner checkpoint list %s --all` shows it", env.display(last.Dir), prd)
+		if last.Place == checkpoint.PlaceHistory && last.State != nil {
+			hint += fmt.Sprintf(", `runner %s` begins from it", resumeCommand(prd, string(last.State.Pipeline.Path)))
+		}
 	} else if prds, err := store.PRDs(); err == nil && len(prds) > 0 {
 		hint = "there are sessions of " + strings.Join(prds, ", ")
 	}
@@ -217,7 +221,7 @@ func statusOfAll(ctx context.Context, env *environment, asJSON bool) error {
 			fmt.Fprintf(tw, "%s\tdamaged\t\t\t\t%s\n", s.PRD, joined(s.Next))
 			continue
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%d of %d\t%d of %d\t%s\t%s\n", s.PRD, s.words(), s.CurrentPhase, s.TotalPhases,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", s.PRD, s.words(), s.phaseReached(),
 			s.Counts.Done, s.Counts.Total, view.Ago(env.now(), s.UpdatedAt), view.OneLine(s.Title))
 	}
 	return errors.Join(damaged, tw.Flush())
@@ -349,12 +353,28 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 	return rows
 }
 
+// phaseReached is the number of the phase entered last, of how many. A complete session
+// has come to the last one, also where it entered none, since all that its phases
+// have is reused. How many a document written by hand has is not known.
+func (s sessionStatus) phaseReached() string {
+	switch {
+	case s.HandWritten:
+		return strconv.Itoa(s.CurrentPhase)
+	case s.Status == checkpoint.StatusComplete:
+		return fmt.Sprintf("%d of %d", s.TotalPhases, s.TotalPhases)
+	}
+	return fmt.Sprintf("%d of %d", s.CurrentPhase, s.TotalPhases)
+}
+
 func (s sessionStatus) phase() string {
+	if s.Status == checkpoint.StatusComplete {
+		return s.phaseReached() + " done"
+	}
 	if s.CurrentPhase == 0 || s.CurrentPhase > len(s.Phases) {
 		return fmt.Sprintf("none of %d begun", s.TotalPhases)
 	}
 	p := s.Phases[s.CurrentPhase-1]
-	return fmt.Sprintf("%d of %d, %s", s.CurrentPhase, s.TotalPhases, view.Named(p.Name, p.Title))
+	return fmt.Sprintf("%s, %s", s.phaseReached(), view.Named(p.Name, p.Title))
 }
 
 // statusOf is the status of a workstream, with the earlier session that its record

@@ -15,6 +15,12 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 	p := page{color: color}
 	p.printf("%s", p.paint(bold, Named(plan.PRD, plan.Title)))
 	switch {
+	case plan.Imported:
+		p.printf("  a new session that begins from %s.json, written by hand", plan.PRD)
+		if plan.ResumeFrom > 0 {
+			p.printf(", from Phase %d", plan.ResumeFrom)
+		}
+		p.printf("\n")
 	case plan.BeginsFrom != nil:
 		p.printf("  a new session that begins from session %s, complete since %s", plan.Session, plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
 		if plan.ResumeFrom > 0 {
