@@ -5,7 +5,7 @@ import "context"
 // Compared is what is at the path of an entry.
 type Compared struct {
 	Now      *Entry // nil: nothing that could be lost, or nothing that an Entry can describe
-	Obstacle string // what keeps the entry from being put there: its path, and of a link where it leads; "": nothing does
+	Obstacle string // what keeps the entry from being put there: its path, and of a link where it leads, or that it is a mount point; "": nothing does
 }
 
 // Same reports whether an entry is at its path already.
@@ -33,6 +33,8 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 		found[n].Now, err = r.current(ctx, c, items[n])
 		if oddity(err) != "" {
 			found[n].Obstacle, err = e.Path, nil
+		} else if err == nil && c.staysMounted(items[n], found[n].Now) {
+			found[n].Obstacle = e.Path + " (a mount point)"
 		}
 		switch isDir := items[n].isDir; {
 		case isDir && e.isDir() && found[n].Now == nil:

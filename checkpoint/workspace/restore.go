@@ -144,8 +144,10 @@ func (i *item) writes() bool {
 }
 
 // onlyMode reports whether nothing but permissions is to be changed.
-func (i *item) onlyMode() bool {
-	return i.From != nil && i.To != nil && i.From.Digest == i.To.Digest && i.From.kind() == i.To.kind() && i.To.Mode != ModeSymlink
+func (i *item) onlyMode() bool { return differInMode(i.From, i.To) }
+
+func differInMode(from, to *Entry) bool {
+	return from != nil && to != nil && from.Digest == to.Digest && from.kind() == to.kind() && to.Mode != ModeSymlink
 }
 
 func (e *Entry) isDir() bool { return e.kind() == ModeDir }
@@ -245,7 +247,24 @@ func (r *restore) compareItem(ctx context.Context, c *cursor, i *item) error {
 		return &ChangedError{Path: i.Path}
 	}
 	i.there = now != nil
+	if c.staysMounted(i, now) {
+		i.odd = "what is there is a mount point: unmount it first"
+	}
 	return nil
+}
+
+// staysMounted reports whether what is at the path of an item is to be another file, or
+// none, and can't be: something is mounted there. A directory in which nothing is may stay.
+func (c *cursor) staysMounted(i *item, now *Entry) bool {
+	switch {
+	case i.done, now == nil && !i.isDir, equal(now, i.To), differInMode(now, i.To):
+		return false
+	case i.isDir && (i.To == nil || i.To.isDir()):
+		return false
+	}
+	at := c.place(i.Path)
+	dir, err := c.look(at.in)
+	return err == nil && dir.isMountPoint(at.name)
 }
 
 // oddity says of an error what is at a path that no capture has: "" for others.

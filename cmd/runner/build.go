@@ -506,7 +506,7 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	case errors.As(err, &missing):
 		return makeAgain(st, missing, resume, err)
 	case isA[*workspace.ObstructedError](err):
-		return withHint(err, fmt.Sprintf("move away what is in the way, then `runner %s`", resume))
+		return withHint(err, fmt.Sprintf("move away what is in the way, or unmount it, then `runner %s`", resume))
 	case errors.Is(err, runner.ErrPlanMoved):
 		return withHint(err, fmt.Sprintf("`runner %s` shows what there is now", "plan"+strings.TrimPrefix(resume, "build")))
 	}

@@ -250,7 +250,7 @@ func forcedHint(prd, force string, err error) error {
 	case errors.As(err, &missing):
 		return withHint(err, force+" leaves these out and restores the rest; `runner checkpoint validate "+prd+" --deep` looks at all checkpoints")
 	case isA[*workspace.ObstructedError](err):
-		return withHint(err, "move away what is in the way, and repeat the command; "+force+" leaves these files out and restores the rest")
+		return withHint(err, "move away what is in the way, or unmount it, and repeat the command; "+force+" leaves these files out and restores the rest")
 	case errors.As(err, &branch):
 		return withHint(&usageError{err: err}, "`"+checkOut(branch.Of, branch.Commit)+"` first: only the branch that is checked out is ever reset")
 	case errors.As(err, &moved):
@@ -302,8 +302,10 @@ func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoin
 		fmt.Fprintf(&b, "- Git status:\n%s\n", indent(failed.Status))
 	}
 	b.WriteString("\nRecovery options:\n")
+	if isA[*workspace.MissingError](err) || isA[*workspace.ObstructedError](err) { // of anything else nothing would be left out
+		writeSuggestions(&b, env, suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "go past what can't be restored"})
+	}
 	writeSuggestions(&b, env,
-		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "go past what can't be restored"},
 		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --manual", "print the commands that do it by hand"})
 	writeSuggestions(&b, env, suggestResume(st, o.given, "go on from where it stands")...)
 	writeSuggestions(&b, env, suggestAbandon(st, "give the session up")...)
