@@ -47,11 +47,11 @@ func (s *State) KnownActs() []Act {
 		if !w.Once || !done && !maybe {
 			continue
 		}
-		acts = append(acts, unknownActs([]Act{s.actOf(w)}, acts)...)
+		acts = append(acts, unknownActs([]Act{s.ActOf(w)}, acts)...)
 	}
 	for w := range s.Records() { // asked about, and not answered: it may be what happened under another name
 		if w.Once && w.Status == Uncertain && !slices.ContainsFunc(acts, func(a Act) bool { return a.Workstream == w.Name }) {
-			acts = append(acts, s.actOf(w))
+			acts = append(acts, s.ActOf(w))
 		}
 	}
 	return acts
@@ -60,11 +60,12 @@ func (s *State) KnownActs() []Act {
 // noteAct puts on record that a workstream has happened which must happen only once, or may have.
 func (s *State) noteAct(w *Workstream) {
 	if w.Once {
-		s.Acts = mergeActs(slices.Clone(s.Acts), s.actOf(w))
+		s.Acts = mergeActs(slices.Clone(s.Acts), s.ActOf(w))
 	}
 }
 
-func (s *State) actOf(w *Workstream) Act {
+// ActOf returns what a record of the state tells of what has happened only once, or may have.
+func (s *State) ActOf(w *Workstream) Act {
 	at := s.UpdatedAt
 	switch {
 	case w.Status != Running && w.EndedAt != nil:

@@ -64,13 +64,22 @@ func newestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
 }
 
 // happened finds what is known of a workstream that must happen only once: that it has happened before,
-// or may have. It is nil where nothing is known, where that is decided, and where the record in this
-// session tells more.
+// or may have. It is nil where nothing is known, where that is decided, and where the record tells neither
+// when nor in which session.
 func (pl *planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
-	if !asksAgain(ws, rec) {
-		return nil
+	switch {
+	case asksAgain(ws, rec) || ws.Effect == pipeline.Once && askedAlready(rec):
+		return newestAct(pl.facts.acts, ws.Name)
+	case ws.Effect == pipeline.Once && isDone(rec) && !rec.Imported:
+		a := pl.st.ActOf(rec)
+		return &a
 	}
-	return newestAct(pl.facts.acts, ws.Name)
+	return nil
+}
+
+// askedAlready reports whether a workstream that has happened waits on record for a person.
+func askedAlready(rec *checkpoint.Workstream) bool {
+	return rec.Status == checkpoint.Uncertain && rec.Error != nil && rec.Error.Outcome == checkpoint.OutcomeHappened
 }
 
 // asksAgain reports whether a workstream that has happened before waits for a person.
@@ -125,6 +134,16 @@ func decideHappened(s subject, step Step) Step {
 		return step.with(Uncertain, "it %s; %s since", describeAct(a), describeChanges(step.Changes))
 	}
 	return step.with(Uncertain, "it %s, with the same definition, from the same inputs", describeAct(a))
+}
+
+// tellHappened adds to a step that depends on others when and where it happened: a build pauses at it where
+// they give something else.
+func (s subject) tellHappened(step Step) Step {
+	if s.happened == nil || s.happened.Unread != "" || step.Decision != Depends {
+		return step
+	}
+	step.Happened = s.happened
+	return step.with(Depends, "%s; it %s, and must not run twice", step.Reason, describeAct(s.happened))
 }
 
 // describeAct says when and where something happened.

@@ -29,7 +29,7 @@ type subject struct {
 	// cache finds the result of an earlier run from now, nil where there is none; perhaps says that
 	// there may be one once what runs before it has run. Nil: it has no cache.
 	cache    func() (result *checkpoint.Result, perhaps bool)
-	happened *checkpoint.Act // that it has happened before, or may have; nil: that is not known
+	happened *checkpoint.Act // that it has happened, or may have; nil: that is not known
 
 	enabled  enabling // what its when, and that of its phase, say
 	forced   string   // why it was chosen to run again, or what it gave was rejected; "" when neither
@@ -45,7 +45,7 @@ func decide(s subject) Step {
 	if s.forced == "" && s.record != nil && s.record.Rejected != "" {
 		s.forced = s.record.Rejected + " was rejected"
 	}
-	step := decideAlone(s)
+	step := s.tellHappened(decideAlone(s))
 	switch {
 	case s.excluded == "", step.Decision == Uncertain && s.unknown():
 		return step
@@ -96,8 +96,9 @@ func decideAlone(s subject) Step {
 
 // decideUncertain decides what waits for a person on record already.
 func decideUncertain(s subject, step Step) Step {
-	if f := s.record.Error; f != nil && f.Outcome == checkpoint.OutcomeHappened {
-		return step.with(Uncertain, "%s", string(f.Message))
+	if askedAlready(s.record) {
+		step.Happened = s.happened
+		return step.with(Uncertain, "%s", string(s.record.Error.Message))
 	}
 	return step.with(Uncertain, "nobody knows whether it happened: %s", messageOf(s.record.Error))
 }
@@ -267,10 +268,15 @@ func allKept(conflicts []Conflict) bool {
 
 // again runs a done workstream again, unless that is for a person to say.
 func again(s subject, step Step, format string, args ...any) Step {
-	if s.ws.Effect == pipeline.Once {
-		return step.with(Uncertain, "it has happened and must not run twice, but "+format, args...)
+	step = step.with(Rerun, format, args...)
+	if s.ws.Effect != pipeline.Once {
+		return step
 	}
-	return step.with(Rerun, format, args...)
+	has := "has happened"
+	if step.Happened = s.happened; s.happened != nil {
+		has = describeAct(s.happened) + ","
+	}
+	return step.with(Uncertain, "it %s and must not run twice, but %s", has, step.Reason)
 }
 
 // unsatisfied is the first gate of a workstream, as the pipeline has it now,

@@ -93,7 +93,7 @@ type Step struct {
 	Restores []checkpoint.Text `json:"restores,omitempty"` // artifacts that are put back from objects
 	Refused  checkpoint.Text   `json:"refused,omitempty"`  // why a build does not begin with it, where nobody can be asked
 	Review   bool              `json:"review,omitempty"`   // a gate's verdict stands, and the build stops for its review
-	Happened *checkpoint.Act   `json:"happened,omitempty"` // when and where an uncertain step has happened before, or may have
+	Happened *checkpoint.Act   `json:"happened,omitempty"` // when and where an uncertain or depending step has happened, or may have
 	// Cached names the run whose result is taken.
 	Cached *checkpoint.Cached `json:"cached,omitempty"`
 	Verify bool               `json:"verify,omitempty"` // of an uncertain step the verify command is asked before a person is

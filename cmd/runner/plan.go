@@ -123,7 +123,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	if err := view.WritePlan(env.stdout.raw, plan, env.color(env.stdout)); err != nil {
 		return err
 	}
-	tellHappened(env, plan, on.command(orResume(o.resume)))
+	tellHappened(env, st, plan, on.command(orResume(o.resume)))
 	switch {
 	case plan.Refused != "":
 		tellChoices(env, plan, on.command(" --resume"))
@@ -153,7 +153,7 @@ func orResume(resume string) string {
 }
 
 // tellHappened says how to decide about what must happen only once, and has happened before.
-func tellHappened(env *environment, plan *runner.Plan, build string) {
+func tellHappened(env *environment, st *checkpoint.State, plan *runner.Plan, build string) {
 	var choices []suggestion
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
@@ -161,8 +161,14 @@ func tellHappened(env *environment, plan *runner.Plan, build string) {
 				continue
 			}
 			name := text.ShellWord(s.Name)
+			counts := "counts it as done, once a build has paused at it"
+			if st != nil && st.Status != checkpoint.StatusComplete {
+				if rec := st.Workstream(s.Name); rec != nil && rec.Status == checkpoint.Uncertain {
+					counts = "counts it as done"
+				}
+			}
 			choices = append(choices, suggestion{build + " --repeat " + name, "runs it again"},
-				suggestion{"resolve " + plan.PRD + " " + name + " --done", "counts it as done, once a build has paused at it"})
+				suggestion{"resolve " + plan.PRD + " " + name + " --done", counts})
 		}
 	}
 	if len(choices) == 0 {
@@ -199,6 +205,7 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	prd := o.Pipeline.ID
 	snap, err := early.load(o.Store, prd)
 	if errors.Is(err, checkpoint.ErrNoSession) {
+		warnUntrusted(env, o.Store, prd)
 		last, err := lastComplete(o.Store, prd)
 		switch {
 		case err != nil:
