@@ -100,6 +100,7 @@ type UntrustedError struct {
 	PRD     string
 	Path    string // of one of the files
 	Tracked int    // how many they are
+	Current bool   // there is a current session, which can be adopted
 }
 
 func (e *UntrustedError) Error() string {

@@ -31,7 +31,8 @@ func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, err
 			return nil, fmt.Errorf("look for what git tracks: %w", err)
 		}
 		if there {
-			return &UntrustedError{PRD: prd, Path: path, Tracked: len(tracked)}, nil
+			_, err := s.Load(prd)
+			return &UntrustedError{PRD: prd, Path: path, Tracked: len(tracked), Current: !errors.Is(err, ErrNoSession)}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // documented above

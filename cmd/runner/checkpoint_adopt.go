@@ -32,14 +32,16 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 		return err
 	}
 	snap, err := store.Load(o.adopt)
-	if errors.Is(err, checkpoint.ErrNoSession) {
-		return noSession(env, store, o.adopt)
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, checkpoint.ErrNoSession) {
 		return err
 	}
+	none := err != nil
 	untrusted, err := store.Untrusted(ctx, o.adopt)
 	switch {
+	case err == nil && none && untrusted != nil:
+		return withHint(usageErrorf("there is no session of %s to adopt: what git tracks of it is of earlier ones", o.adopt), untrustedHint(untrusted))
+	case err == nil && none:
+		return noSession(env, store, o.adopt)
 	case err != nil:
 		return err
 	case untrusted == nil:
@@ -91,9 +93,13 @@ func writeAdopted(env *environment, o checkpointImportOptions, result adoptResul
 	return nil
 }
 
-// untrustedHint names both ways on from state that git tracks.
-func untrustedHint(prd string) string {
-	return fmt.Sprintf("`runner checkpoint import --adopt %[1]s` takes it over: its approvals are asked for again and its gates judged again; `runner build %[1]s --fresh` sets it aside and starts over", prd)
+// untrustedHint names the ways on from state that git tracks. Only a current session can be adopted.
+func untrustedHint(untrusted *checkpoint.UntrustedError) string {
+	fresh := fmt.Sprintf("`runner build %s --fresh` sets it aside and starts over", untrusted.PRD)
+	if !untrusted.Current {
+		return fresh
+	}
+	return fmt.Sprintf("`runner checkpoint import --adopt %s` takes it over: its approvals are asked for again and its gates judged again; %s", untrusted.PRD, fresh)
 }
 
 // warnUntrusted says of state that is only shown that nothing runs past it.
@@ -103,7 +109,7 @@ func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 	case err != nil:
 		fmt.Fprintf(env.stderr, "Warning: whether git tracks the state of %s is not known: %v\n", prd, err)
 	case untrusted != nil:
-		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs past it: %s\n", env.localize(untrusted.Error()), env.localize(untrustedHint(prd)))
+		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs past it: %s\n", env.localize(untrusted.Error()), env.localize(untrustedHint(untrusted)))
 	}
 }
 

@@ -106,8 +106,9 @@ func writeImportPreview(w io.Writer, i *importing) error {
 // can tell of.
 func writeUncertain(b *strings.Builder, indent string, r importResult) {
 	for _, name := range r.Uncertain {
-		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started here since the archive was written: it is uncertain until `runner resolve %s %s` says\n",
-			indent, name, r.PRD, text.ShellWord(name))
+		resolve := fmt.Sprintf("runner resolve %s %s", r.PRD, text.ShellWord(name))
+		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and was started here since the archive was written: it is uncertain until `%s --done` says that it happened, or `%s --rerun` that it did not\n",
+			indent, name, resolve, resolve)
 	}
 }
 

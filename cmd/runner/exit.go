@@ -172,7 +172,7 @@ func hintOf(env *environment, err error) string {
 	case errors.As(err, &h):
 		return env.localize(h.hint)
 	case errors.As(err, &untrusted):
-		return env.localize(untrustedHint(untrusted.PRD))
+		return env.localize(untrustedHint(untrusted))
 	case errors.As(err, &git):
 		return git.Remedy
 	}
