@@ -173,10 +173,8 @@ func globProblem(glob string) (problem string, outside bool) {
 		return "Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", false
 	}
 	for _, alternative := range expandBraces(glob, maxAlternatives) {
-		for name := range strings.SplitSeq(alternative, "/") {
-			if hasGluedStars(name) {
-				return gluedAdvice(name), false
-			}
+		if slices.ContainsFunc(strings.Split(alternative, "/"), hasGluedStars) {
+			return "** stands for any number of directories, and only between slashes; write \"" + unglued(glob, alternative) + "\", or * for a part of one name.", false
 		}
 	}
 	return "", false
@@ -194,12 +192,71 @@ func hasGluedStars(name string) bool {
 	return false
 }
 
-func gluedAdvice(name string) string {
-	meant := strings.ReplaceAll(name, "**", "**/*")
-	if rest, ok := strings.CutSuffix(name, "**"); ok {
-		meant = rest + "/**"
+// unglued is what a glob may have been meant to be of which an alternative has glued stars:
+// all of it where its braces are not concerned, else that alternative.
+func unglued(glob, alternative string) string {
+	meant, alternatives := ungluedNames(glob), expandBraces(glob, maxAlternatives)
+	for i, a := range alternatives {
+		alternatives[i] = ungluedNames(a)
 	}
-	return "** stands for any number of directories, and only between slashes; write \"" + meant + "\", or * for a part of one name."
+	if slices.Equal(expandBraces(meant, maxAlternatives), alternatives) {
+		return meant
+	}
+	return ungluedNames(alternative)
+}
+
+// ungluedNames puts each ** that is glued to other characters between slashes: src/**.py
+// becomes src/**/*.py, and src/foo** becomes src/foo*/**.
+func ungluedNames(glob string) string {
+	names := strings.Split(glob, "/")
+	for i, name := range names {
+		if !hasGluedStars(name) {
+			continue
+		}
+		var meant []string
+		parts := splitStars(name)
+		for k, part := range parts {
+			if k > 0 {
+				meant = append(meant, "**")
+			}
+			if part == "" {
+				continue
+			}
+			if k > 0 {
+				part = "*" + part
+			}
+			if k < len(parts)-1 {
+				part += "*"
+			}
+			meant = append(meant, part)
+		}
+		names[i] = strings.Join(meant, "/")
+	}
+	return strings.Join(names, "/")
+}
+
+// splitStars returns what stands before, between and behind each run of two stars or more
+// of a name. A star that is escaped or in a class is none.
+func splitStars(name string) []string {
+	var parts []string
+	begin, rest := 0, name
+	for rest != "" {
+		at := len(name) - len(rest)
+		stars := len(rest) - len(strings.TrimLeft(rest, "*"))
+		switch {
+		case stars > 1:
+			parts = append(parts, name[begin:at])
+			begin = at + stars
+			rest = rest[stars:]
+		case rest[0] == '\\' && len(rest) > 1:
+			rest = rest[2:]
+		case rest[0] == '[':
+			rest = rest[max(1, strings.IndexByte(rest, ']')+1):]
+		default:
+			rest = rest[1:]
+		}
+	}
+	return append(parts, name[begin:])
 }
 
 // isGlobSeparator reports what parts a glob into names, braces included.

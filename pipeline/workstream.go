@@ -244,6 +244,9 @@ func (b *builder) checkProcess(p *processDef, fr frame) {
 	}
 	_, diags := p.evaluate(fr)
 	b.add(diags)
+	for a := range p.arguments {
+		b.emptyFilesets(a, fr)
+	}
 }
 
 // evaluateOnce evaluates an argument as far as it can be before anything
