@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"prdrunner/checkpoint"
 )
@@ -61,7 +62,7 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 		l.facts.results() // before this run writes to the journal
 	}
 	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
-		return nil, ErrPlanMoved
+		return nil, moved(l.o.Saved, plan)
 	}
 	if err := l.acceptStale(ctx, plan); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 	if len(plan.Conflicts) == 0 {
 		return plan, nil
 	}
-	if err := l.resolveConflicts(ctx, st, plan.Conflicts); err != nil {
+	if err := l.resolveConflicts(ctx, st, plan); err != nil {
 		return nil, err
 	}
 	// With what was decided, files may be what they will be put back to.
@@ -155,21 +156,38 @@ func (e *ConflictError) Error() string {
 // Unwrap makes it an ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
+// conflictError names first what can't be kept.
+func (p *Plan) conflictError() *ConflictError {
+	anew := make(map[string]bool)
+	for _, phase := range p.Phases {
+		for _, s := range phase.Steps {
+			if s.Kind == WorkstreamStep && s.Refused != "" && (s.Decision == Rerun || s.Decision == Cached) {
+				anew[s.Name] = true
+			}
+		}
+	}
+	kept := func(c Conflict) bool { return !anew[c.Workstream] }
+	remade := slices.DeleteFunc(slices.Clone(p.Conflicts), kept)
+	rest := filter(p.Conflicts, kept)
+	return &ConflictError{Conflicts: append(remade, rest...), Rerun: len(remade) > 0}
+}
+
 // resolveConflicts decides edited artifacts by the option, or by asking.
-func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, conflicts []Conflict) error {
+func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, plan *Plan) error {
+	conflicts := plan.Conflicts
 	l.sv.differences(ctx, st, conflicts)
 	if l.o.OnConflict == ConflictKeep {
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}
 	if l.o.OnConflict == ConflictFail || l.o.Asker == nil {
-		return &ConflictError{Conflicts: conflicts}
+		return plan.conflictError()
 	}
 	choice, err := l.o.Asker.Resolve(ctx, conflicts)
 	if err != nil {
 		return fmt.Errorf("ask about edited artifacts: %w", err)
 	}
 	if choice != ConflictKeep && choice != ConflictRestore {
-		return &ConflictError{Conflicts: conflicts}
+		return plan.conflictError()
 	}
 	l.o.OnConflict = choice
 	return nil

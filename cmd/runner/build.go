@@ -477,6 +477,7 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	var selection *runner.SelectionError
 	var conflict *runner.ConflictError
 	var gone *runner.BranchGoneError
+	var differs *runner.PlanDiffersError
 	resume := command(" --resume")
 	switch {
 	case errors.As(err, &diags):
@@ -508,6 +509,9 @@ func buildError(env *environment, st *checkpoint.State, prd string, command func
 	case isA[*workspace.ObstructedError](err):
 		return withHint(err, fmt.Sprintf("move away what is in the way, or unmount it, then `runner %s`", resume))
 	case errors.Is(err, runner.ErrPlanMoved):
+		if st == nil || errors.As(err, &differs) && !differs.Resumes {
+			resume = command("")
+		}
 		return withHint(err, fmt.Sprintf("`runner %s` shows what there is now", "plan"+strings.TrimPrefix(resume, "build")))
 	}
 	return err
