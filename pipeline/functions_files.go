@@ -208,7 +208,14 @@ func (w *workspaceFiles) root(name string) (*os.Root, string, error) {
 		return nil, "", errOutsideRoot
 	}
 	root, err := os.OpenRoot(w.dir)
-	return root, path.Clean(name), cause(err)
+	if err != nil {
+		return nil, "", cause(err)
+	}
+	name = path.Clean(name)
+	if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		name = w.target(name) // a root follows no absolute link, not even one that leads into it
+	}
+	return root, name, nil
 }
 
 // cause takes the path off an error, which would be that of this machine.
@@ -322,7 +329,7 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string,
 	if err != nil {
 		return nil, cause(err)
 	}
-	files := &linkedFS{FS: below, workspace: w.dir, dir: dir, hidden: w.hidden, real: make(map[string]string), entered: make(map[string]string)}
+	files := &linkedFS{FS: below, root: root.FS(), workspace: w.dir, dir: dir, hidden: w.hidden, real: make(map[string]string), entered: make(map[string]string)}
 	var names []string
 	for _, pattern := range withDirectory(pattern) {
 		more, err := doublestar.Glob(files, pattern, doublestar.WithFilesOnly())

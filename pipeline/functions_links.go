@@ -13,6 +13,7 @@ import (
 // back to itself or above, so that links in circles come to an end.
 type linkedFS struct {
 	fs.FS
+	root      fs.FS // the workspace
 	workspace string
 	dir       string                 // its path in the workspace
 	hidden    func(path string) bool // nil: nothing is
@@ -25,7 +26,29 @@ func (l *linkedFS) Open(name string) (fs.File, error) {
 	if l.isHidden(path.Join(l.dir, name)) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	return l.FS.Open(name)
+	file, err := l.FS.Open(name)
+	if err == nil {
+		return file, nil
+	}
+	if real := l.realPath(name); real != "" && !l.isHidden(real) { // by an absolute link
+		return l.root.Open(real)
+	}
+	return nil, err
+}
+
+// Stat implements fs.StatFS. It opens nothing, since that could wait at a named pipe.
+func (l *linkedFS) Stat(name string) (fs.FileInfo, error) {
+	if l.isHidden(path.Join(l.dir, name)) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	info, err := fs.Stat(l.root, path.Join(l.dir, name))
+	if err == nil {
+		return info, nil
+	}
+	if real := l.realPath(name); real != "" && !l.isHidden(real) { // by an absolute link
+		return fs.Stat(l.root, real)
+	}
+	return nil, err
 }
 
 // ReadDir implements fs.ReadDirFS.
@@ -33,7 +56,11 @@ func (l *linkedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if !l.enters(name) {
 		return nil, nil
 	}
-	return fs.ReadDir(l.FS, name)
+	entries, err := fs.ReadDir(l.FS, name)
+	if err != nil {
+		return fs.ReadDir(l.root, l.realPath(name))
+	}
+	return entries, nil
 }
 
 // enters reports whether the directory of a name is to be looked into.
@@ -57,7 +84,7 @@ func (l *linkedFS) enters(name string) bool {
 
 // holds reports whether a name that matched is one of a regular file.
 func (l *linkedFS) holds(name string) bool {
-	info, err := fs.Stat(l.FS, name)
+	info, err := fs.Stat(l, name)
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
