@@ -49,9 +49,9 @@ func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, 
 		return nil, fmt.Errorf("import %s: it was only looked at", i.PRD)
 	}
 	i.made = nil // it is needed from now on
-	own, err := s.tryOwn(ctx, i.PRD)
+	own, err := s.takeOwn(ctx, i.PRD)
 	if err != nil {
-		return nil, s.ownedBy(ctx, err, i.PRD)
+		return nil, err
 	}
 	if err := s.endOrphansUnopened(ctx, i.PRD); err != nil {
 		return nil, errors.Join(fmt.Errorf("import %s: %w", i.PRD, err), own.Unlock())

@@ -24,9 +24,9 @@ func (s *Store) acquire(ctx context.Context, prd string) (*locks, error) {
 	if err != nil {
 		return nil, s.lockedBy(err)
 	}
-	own, err := s.tryOwn(ctx, prd)
+	own, err := s.takeOwn(ctx, prd)
 	if err != nil {
-		return nil, errors.Join(s.ownedBy(ctx, err, prd), shared.Unlock())
+		return nil, errors.Join(err, shared.Unlock())
 	}
 	return &locks{shared, own}, nil
 }
@@ -67,30 +67,32 @@ func (s *Store) lockedBy(err error) error {
 // to say who it is. Until it has read the journal, the note is another's.
 const noteWait = time.Second
 
-// ownedBy is the *LockedError of somebody else's lock over a PRD. It names nobody
-// rather than an owner that is gone.
-func (s *Store) ownedBy(ctx context.Context, err error, prd string) error {
-	if !errors.Is(err, store.ErrLocked) {
-		return err
-	}
+// takeOwn takes the lock of a PRD, or fails with the *LockedError of who has it, which names
+// nobody rather than an owner that is gone. Where nobody says that it has the lock, the lock is
+// tried again: an owner that was killed leaves it for a moment to a process that it was
+// starting then.
+func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
+	own, err := s.tryOwn(ctx, prd)
 	wait, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
 	look := time.NewTicker(askInterval)
 	defer look.Stop()
-	for {
-		h, err := s.Owner(prd)
+	for errors.Is(err, store.ErrLocked) {
+		h, unread := s.Owner(prd)
 		switch {
-		case err != nil: // that it is locked is what matters
-			return &LockedError{PRD: prd}
+		case unread != nil: // that it is locked is what matters
+			return nil, &LockedError{PRD: prd}
 		case h != nil && h.Host != "":
-			return &LockedError{PRD: prd, Holder: *h}
+			return nil, &LockedError{PRD: prd, Holder: *h}
 		}
 		select {
 		case <-look.C:
+			own, err = s.fs.TryLock(s.lockPath(prd), false)
 		case <-wait.Done():
-			return &LockedError{PRD: prd}
+			return nil, &LockedError{PRD: prd}
 		}
 	}
+	return own, err
 }
 
 // check is store.ErrLockLost once somebody else may have taken one of the locks.

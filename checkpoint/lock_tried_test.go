@@ -24,23 +24,26 @@ func (l *lookedAt) TryLock(name string, shared bool) (store.Lock, error) {
 }
 
 // TestWhoStartsWaitsForWhoLooks: a reader that finds out whether a runner of
-// another machine has ended keeps nobody out.
+// another machine has ended keeps nobody out, nor does a killed runner whose lock
+// a process has that it was starting.
 func TestWhoStartsWaitsForWhoLooks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		host  string
+		pid   int // 0: that of the test
 		tries int
 		taken bool
 	}{
-		"of another machine":              {"elsewhere", 2, true},
-		"of another machine, and lives":   {"elsewhere", 1000, false},
-		"of this machine, and lives":      {"", 1, false},
-		"of this machine, nobody looking": {"", 0, true},
+		"of another machine":              {"elsewhere", 0, 2, true},
+		"of another machine, and lives":   {"elsewhere", 0, 1000, false},
+		"of this machine, and lives":      {"", 0, 1, false},
+		"of this machine, and killed":     {"", 1 << 30, 2, true},
+		"of this machine, nobody looking": {"", 0, 0, true},
 	} {
 		disk := store.NewMemory()
 		f := on(t, disk, "/ws/.runner")
 		must(t, f.run().Close())
-		h := newHolder(Actor{Host: tt.host}, clock()())
+		h := newHolder(Actor{Host: tt.host, PID: tt.pid}, clock()())
 		must(t, writeNote(disk, f.open().lockPath("PRD-009"), &h))
 		x, err := on(t, &lookedAt{FS: disk, tries: tt.tries}, "/ws/.runner").open().Lock(t.Context(), "PRD-009", by)
 		var locked *LockedError
