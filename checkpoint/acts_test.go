@@ -6,24 +6,25 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // payment is a pipeline with one workstream that must happen only once.
-func payment() Shape {
-	return Shape{Phases: []PhaseShape{{Name: "one", Workstreams: []WorkstreamShape{{Name: "pay", Batch: 1, Once: true}}}}}
+func payment() state.Shape {
+	return state.Shape{Phases: []state.PhaseShape{{Name: "one", Workstreams: []state.WorkstreamShape{{Name: "pay", Batch: 1, Once: true}}}}}
 }
 
 // pay are the events of a payment from a definition.
-func pay(definition string) []Event {
-	d := Digest{Definition: definition, Files: []FileRef{{Path: "f", Digest: "sha256:f"}}}
-	return []Event{
-		WorkstreamStarted{Workstream: "pay", Attempt: 1, Digest: d},
-		WorkstreamCompleted{Workstream: "pay", Work: &Work{Attempt: 1, Digest: d}},
+func pay(definition string) []state.Event {
+	d := state.Digest{Definition: definition, Files: []state.FileRef{{Path: "f", Digest: "sha256:f"}}}
+	return []state.Event{
+		state.WorkstreamStarted{Workstream: "pay", Attempt: 1, Digest: d},
+		state.WorkstreamCompleted{Workstream: "pay", Work: &state.Work{Attempt: 1, Digest: d}},
 	}
 }
 
-func actsOf(t *testing.T, s *Store, st *State) (sessions []string) {
+func actsOf(t *testing.T, s *Store, st *state.State) (sessions []string) {
 	t.Helper()
 	acts, unread, err := s.Acts("PRD-009", st)
 	must(t, err)
@@ -44,9 +45,9 @@ func TestANewSessionKnowsWhatHappenedOnce(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(t *testing.T, x *Session){
 		"replaced":  func(*testing.T, *Session) {},
-		"abandoned": func(t *testing.T, x *Session) { _, err := x.Abandon(SessionAbandoned{By: by}); must(t, err) },
+		"abandoned": func(t *testing.T, x *Session) { _, err := x.Abandon(state.SessionAbandoned{By: by}); must(t, err) },
 		"complete": func(t *testing.T, x *Session) {
-			x.Add(SessionCompleted{})
+			x.Add(state.SessionCompleted{})
 			_, err := x.Archive(t.Context(), by, "")
 			must(t, err)
 		},
@@ -105,7 +106,7 @@ func TestRetentionForgetsNothingThatHappenedOnce(t *testing.T) {
 		e.Acts = acts
 		must(t, x.Start(e))
 		x.Add(pay("sha256:" + session)...)
-		_, err = x.Abandon(SessionAbandoned{By: by})
+		_, err = x.Abandon(state.SessionAbandoned{By: by})
 		must(t, err)
 		must(t, x.Close())
 		at = at.Add(time.Minute)
@@ -149,7 +150,7 @@ func TestWhatCouldNotBeReadIsRemembered(t *testing.T) {
 				commit(t, x, pay("sha256:1")...)
 				where := "PRD-009"
 				if aside {
-					dir, err := x.Abandon(SessionAbandoned{By: by})
+					dir, err := x.Abandon(state.SessionAbandoned{By: by})
 					must(t, err)
 					where = s.within(dir)
 				}
@@ -159,7 +160,7 @@ func TestWhatCouldNotBeReadIsRemembered(t *testing.T) {
 				f.write(where+"/journal.jsonl", bytes.Join(damaged, nil))
 				if aside {
 					x = lockPRD(t, s, "PRD-009")
-					must(t, x.Start(started("B", Shape{})))
+					must(t, x.Start(started("B", state.Shape{})))
 					p, err := x.Prune(t.Context(), PruneOptions{OlderThan: time.Nanosecond})
 					must(t, err)
 					if len(p.Sessions) != 1 {

@@ -3,28 +3,30 @@ package checkpoint
 import (
 	"testing"
 	"time"
+
+	"prdrunner/checkpoint/state"
 )
 
 // TestInvalidatedForgets: nothing of an earlier run can satisfy a later gate.
 func TestInvalidatedForgets(t *testing.T) {
 	t.Parallel()
-	s := &State{}
-	apply := func(e Event) {
+	s := &state.State{}
+	apply := func(e state.Event) {
 		t.Helper()
-		must(t, s.Apply(Commit{Seq: s.Seq + 1, Time: time.UnixMilli(int64(s.Seq)).UTC(), Events: []Event{e}}))
+		must(t, s.Apply(state.Commit{Seq: s.Seq + 1, Time: time.UnixMilli(int64(s.Seq)).UTC(), Events: []state.Event{e}}))
 	}
 	apply(started("S1", cashier()))
-	apply(WorkstreamSucceeded{Workstream: "WS1", Work: Work{Attempt: 1, Metrics: map[string]any{"own": 1.0, "shared": 1.0}}})
-	apply(GatePassed{Verdict: Verdict{Gate: "schema-validation (WS1)", Definition: "d", Judged: "j"}})
-	apply(WorkstreamCompleted{Workstream: "WS1"})
-	apply(WorkstreamCompleted{Workstream: "WS2", Work: &Work{Metrics: map[string]any{"shared": 2.0}}})
-	apply(WorkstreamFailed{Workstream: "WS1", Error: Failure{Message: "no"}})
-	apply(WorkstreamInvalidated{Workstream: "WS1", Reason: "asked for"})
+	apply(state.WorkstreamSucceeded{Workstream: "WS1", Work: state.Work{Attempt: 1, Metrics: map[string]any{"own": 1.0, "shared": 1.0}}})
+	apply(state.GatePassed{Verdict: state.Verdict{Gate: "schema-validation (WS1)", Definition: "d", Judged: "j"}})
+	apply(state.WorkstreamCompleted{Workstream: "WS1"})
+	apply(state.WorkstreamCompleted{Workstream: "WS2", Work: &state.Work{Metrics: map[string]any{"shared": 2.0}}})
+	apply(state.WorkstreamFailed{Workstream: "WS1", Error: state.Failure{Message: "no"}})
+	apply(state.WorkstreamInvalidated{Workstream: "WS1", Reason: "asked for"})
 	w, g := s.Workstream("WS1"), s.Gate("schema-validation (WS1)")
-	if w.Status != Pending || w.Step != 1 || w.Error != nil || w.Reason != "asked for" {
+	if w.Status != state.Pending || w.Step != 1 || w.Error != nil || w.Reason != "asked for" {
 		t.Errorf("workstream %+v", w)
 	}
-	if g.Status != Pending || g.Judged != "" || g.Definition != "" {
+	if g.Status != state.Pending || g.Judged != "" || g.Definition != "" {
 		t.Errorf("gate %+v", g)
 	}
 	if _, had := s.Metrics["own"]; had || s.Metrics["shared"].Value != 2.0 {
@@ -38,13 +40,13 @@ func TestReshapeKeepsRecords(t *testing.T) {
 	t.Parallel()
 	x := inMemory(t).run()
 	shape := cashier()
-	shape.Phases = append([]PhaseShape{{Name: "new", Workstreams: []WorkstreamShape{{Name: "N"}}}}, shape.Phases[:2]...)
-	commit(t, x, SessionResumed{Shape: &shape})
+	shape.Phases = append([]state.PhaseShape{{Name: "new", Workstreams: []state.WorkstreamShape{{Name: "N"}}}}, shape.Phases[:2]...)
+	commit(t, x, state.SessionResumed{Shape: &shape})
 	s := x.State()
 	if s.CurrentPhase != 3 || s.PhaseName() != "phase-2" {
 		t.Errorf("current phase %d, %s", s.CurrentPhase, s.PhaseName())
 	}
-	if s.Workstream("WS1").Status != Completed || s.Gate("schema-validation (WS1)").Status != Passed || s.Workstream("WS3") != nil {
+	if s.Workstream("WS1").Status != state.Completed || s.Gate("schema-validation (WS1)").Status != state.Passed || s.Workstream("WS3") != nil {
 		t.Error("records were not kept, or kept too long")
 	}
 	must(t, x.Close())

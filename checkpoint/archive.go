@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -144,7 +145,7 @@ func (s *Store) resting(prd, from string) (string, error) {
 	f := newFold()
 	_, err := replay(prd, path, store.OpenLog(s.fs, path), f.apply)
 	dir, name := filepath.Join(s.dir, failedDir), encodeName(prd)+"-"+s.now().Format(stampFormat)
-	if err == nil && f.state != nil && f.state.Status == StatusComplete && !f.state.Abandoned {
+	if err == nil && f.state != nil && f.state.Status == state.StatusComplete && !f.state.Abandoned {
 		dir, name = s.historyPath(prd), encodeName(f.state.Session)
 	}
 	if err := store.MkdirAll(s.fs, dir); err != nil {

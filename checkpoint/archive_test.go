@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -17,12 +18,12 @@ func finish(t *testing.T, x *Session) {
 	for i := 2; i <= 5; i++ {
 		phase, ws := x.State().Phases[i-1].Name, x.State().Phases[i-1].Workstreams[0].Name
 		if i > 2 {
-			commit(t, x, PhaseStarted{Phase: phase})
+			commit(t, x, state.PhaseStarted{Phase: phase})
 		}
 		commit(t, x, work(ws, gates[i])...)
-		commit(t, x, PhaseCompleted{Phase: phase})
+		commit(t, x, state.PhaseCompleted{Phase: phase})
 	}
-	commit(t, x, SessionCompleted{})
+	commit(t, x, state.SessionCompleted{})
 }
 
 func TestStartArchivesWhatWasThere(t *testing.T) {
@@ -51,7 +52,7 @@ func TestStartArchivesWhatWasThere(t *testing.T) {
 	f.read("failed/" + failed[0].Name() + "/journal.jsonl")
 	f.read("PRD-009/history/S1/journal.jsonl")
 
-	at, err := x.Abandon(SessionAbandoned{By: by})
+	at, err := x.Abandon(state.SessionAbandoned{By: by})
 	must(t, err)
 	if !strings.Contains(at, "failed") || x.State() != nil {
 		t.Errorf("abandoned to %s", at)
@@ -84,7 +85,7 @@ func TestLastCompletePassesOverWhatCannotBeRead(t *testing.T) {
 	if last == nil || last.Session != "S1" || len(unread) != 1 || filepath.Base(unread[0].Dir) != "S0" {
 		t.Fatalf("last complete %+v, unread %v", last, unread)
 	}
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if !errors.As(unread[0].Err, &damaged) || !strings.HasSuffix(damaged.Remedy, "rm -r "+unread[0].Dir) {
 		t.Errorf("S0: %v", unread[0].Err)
 	}
@@ -109,9 +110,9 @@ func TestArchiveCutShort(t *testing.T) {
 		finish(t, x)
 		must(t, x.Start(started("S2", cashier())))
 		for i := range 5 {
-			commit(t, x, PhaseSkipped{Phase: x.State().Phases[i].Name, Reason: "none"})
+			commit(t, x, state.PhaseSkipped{Phase: x.State().Phases[i].Name, Reason: "none"})
 		}
-		commit(t, x, SessionCompleted{})
+		commit(t, x, state.SessionCompleted{})
 		bad.on.Store(true)
 		if err := x.Start(started("S3", cashier())); !errors.Is(err, errDisk) {
 			t.Errorf("%s: start: %v", part, err)
@@ -157,7 +158,7 @@ func TestImport(t *testing.T) {
 	e.Imported = snap.Document
 	must(t, x.Start(e))
 	s := x.State()
-	for name, want := range map[string]StepStatus{"WS1": Completed, "WS2": Succeeded, "WS3": Pending} {
+	for name, want := range map[string]state.StepStatus{"WS1": state.Completed, "WS2": state.Succeeded, "WS3": state.Pending} {
 		if got := s.Workstream(name).Status; got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
@@ -165,7 +166,7 @@ func TestImport(t *testing.T) {
 	if w := s.Workstream("WS1"); !w.Imported || w.Step != 0 || len(w.Artifacts) != 1 {
 		t.Errorf("WS1 %+v", w)
 	}
-	if s.Phases[0].Status != Completed || s.Phases[1].Status != Pending || s.Status != StatusInProgress {
+	if s.Phases[0].Status != state.Completed || s.Phases[1].Status != state.Pending || s.Status != state.StatusInProgress {
 		t.Errorf("phases %s, %s, session %s", s.Phases[0].Status, s.Phases[1].Status, s.Status)
 	}
 	must(t, x.WriteDerived(context.Background(), true))
@@ -186,9 +187,9 @@ func TestImportThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	x := inMemory(t).lock()
 	e := started("S1", cashier())
-	e.Imported = &Document{Completed: []string{"WS9"}, GatesPassed: []string{"lint (WS1)", "lint"}}
+	e.Imported = &state.Document{Completed: []string{"WS9"}, GatesPassed: []string{"lint (WS1)", "lint"}}
 	err := x.Start(e)
-	if !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), `"WS9"`) || !strings.Contains(err.Error(), `"lint (WS1)"`) {
+	if !errors.Is(err, state.ErrImport) || !strings.Contains(err.Error(), `"WS9"`) || !strings.Contains(err.Error(), `"lint (WS1)"`) {
 		t.Errorf("start: %v", err)
 	}
 	must(t, x.Close())
@@ -198,12 +199,12 @@ func TestBareGateNames(t *testing.T) {
 	t.Parallel()
 	x := inMemory(t).lock()
 	e := started("S1", cashier())
-	e.Imported = &Document{Completed: []string{"WS1", "WS2"}, GatesPassed: []string{"schema-validation", "type-check"}}
+	e.Imported = &state.Document{Completed: []string{"WS1", "WS2"}, GatesPassed: []string{"schema-validation", "type-check"}}
 	must(t, x.Start(e))
-	for label, want := range map[string]StepStatus{
-		"schema-validation (WS1)": Passed,
-		"type-check (WS2)":        Passed,
-		"type-check (WS4)":        Pending, // its work is not done
+	for label, want := range map[string]state.StepStatus{
+		"schema-validation (WS1)": state.Passed,
+		"type-check (WS2)":        state.Passed,
+		"type-check (WS4)":        state.Pending, // its work is not done
 	} {
 		if got := x.State().Gate(label).Status; got != want {
 			t.Errorf("%s is %s, want %s", label, got, want)

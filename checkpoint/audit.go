@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -18,16 +19,16 @@ const auditName = "audit.log"
 // AuditRecord is a line of audit.log: an operation that changed something, or
 // tried to.
 type AuditRecord struct {
-	Time    time.Time `json:"time"` // when it ended
-	By      Actor     `json:"by"`
-	What    string    `json:"what"` // the command: "checkpoint rollback"
-	PRD     string    `json:"prd,omitempty"`
-	Session string    `json:"session,omitempty"`
-	Args    []Text    `json:"args,omitempty"`   // what it was asked for
-	IDs     []string  `json:"ids,omitempty"`    // of the checkpoints and rollbacks that it was about, made or removed, and git references that it removed
-	Reason  Text      `json:"reason,omitempty"` // what a person gave, or what decided
-	Result  string    `json:"result"`           // "ok", "failed", or how a build ended
-	Error   Text      `json:"error,omitempty"`
+	Time    time.Time    `json:"time"` // when it ended
+	By      state.Actor  `json:"by"`
+	What    string       `json:"what"` // the command: "checkpoint rollback"
+	PRD     string       `json:"prd,omitempty"`
+	Session string       `json:"session,omitempty"`
+	Args    []state.Text `json:"args,omitempty"`   // what it was asked for
+	IDs     []string     `json:"ids,omitempty"`    // of the checkpoints and rollbacks that it was about, made or removed, and git references that it removed
+	Reason  state.Text   `json:"reason,omitempty"` // what a person gave, or what decided
+	Result  string       `json:"result"`           // "ok", "failed", or how a build ended
+	Error   state.Text   `json:"error,omitempty"`
 }
 
 // Removed adds what pruning or deleting removed: the ids of checkpoints and of
@@ -51,7 +52,7 @@ func (r *AuditRecord) Removed(p *Pruned) {
 func (r *AuditRecord) Because(why ...string) {
 	if r.Reason == "" {
 		slices.Sort(why)
-		r.Reason = Text(strings.Join(slices.Compact(why), "; "))
+		r.Reason = state.Text(strings.Join(slices.Compact(why), "; "))
 	}
 }
 
@@ -61,7 +62,7 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 	if r.Time.IsZero() {
 		r.Time = s.now()
 	}
-	line, err := marshal(r)
+	line, err := state.EncodeJSON(r)
 	if err != nil {
 		return fmt.Errorf("encode the audit record: %w", err)
 	}
@@ -124,7 +125,7 @@ func (s *Store) Audited(r *AuditRecord, do func() error) error {
 	}
 	err := do()
 	if r.Result = "ok"; err != nil {
-		r.Result, r.Error = "failed", Text(err.Error())
+		r.Result, r.Error = "failed", state.Text(err.Error())
 	}
 	unwritten := s.Audit(*r)
 	if unwritten != nil && s.o.Late != nil {

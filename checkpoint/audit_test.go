@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -55,17 +56,17 @@ func TestAudited(t *testing.T) {
 			err = s.Audited(&AuditRecord{What: "checkpoint rollback"}, func() error {
 				done = true
 				if c.fails {
-					return ErrNoCheckpoint
+					return state.ErrNoCheckpoint
 				}
 				return nil
 			})
-			if done != c.done || (told != nil) != c.told || (err != nil) != c.err || done && c.fails && !errors.Is(err, ErrNoCheckpoint) {
+			if done != c.done || (told != nil) != c.told || (err != nil) != c.err || done && c.fails && !errors.Is(err, state.ErrNoCheckpoint) {
 				t.Errorf("done %v, told %v, error %v", done, told, err)
 			}
 			if c.opened > 0 {
 				return
 			}
-			if _, err := s.Lock(t.Context(), "PRD-001", Actor{}); !errors.Is(err, errDisk) {
+			if _, err := s.Lock(t.Context(), "PRD-001", state.Actor{}); !errors.Is(err, errDisk) {
 				t.Errorf("locked to change what can't be put on record: %v", err)
 			}
 		})

@@ -5,25 +5,26 @@ import (
 	"fmt"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // wide is a pipeline of one phase with n workstreams.
-func wide(n int) Shape {
-	p := PhaseShape{Name: "all"}
+func wide(n int) state.Shape {
+	p := state.PhaseShape{Name: "all"}
 	for i := range n {
-		p.Workstreams = append(p.Workstreams, WorkstreamShape{Name: fmt.Sprintf("w%d", i), Batch: 1})
+		p.Workstreams = append(p.Workstreams, state.WorkstreamShape{Name: fmt.Sprintf("w%d", i), Batch: 1})
 	}
-	return Shape{Phases: []PhaseShape{p}}
+	return state.Shape{Phases: []state.PhaseShape{p}}
 }
 
 // boundary are the events of one workstream without artifacts.
-func boundary(i int) []Event {
+func boundary(i int) []state.Event {
 	name := fmt.Sprintf("w%d", i)
-	digest := Digest{Definition: "sha256:" + genesis, Inputs: "sha256:" + genesis, Upstream: "sha256:" + genesis}
-	return []Event{
-		WorkstreamStarted{Workstream: name, Attempt: 1, Digest: digest},
-		WorkstreamCompleted{Workstream: name, Work: &Work{Attempt: 1, DurationMS: 3, Digest: digest}},
+	digest := state.Digest{Definition: "sha256:" + genesis, Inputs: "sha256:" + genesis, Upstream: "sha256:" + genesis}
+	return []state.Event{
+		state.WorkstreamStarted{Workstream: name, Attempt: 1, Digest: digest},
+		state.WorkstreamCompleted{Workstream: name, Work: &state.Work{Attempt: 1, DurationMS: 3, Digest: digest}},
 	}
 }
 
@@ -31,7 +32,7 @@ func boundary(i int) []Event {
 func complete(b *testing.B, x *Session, n int) {
 	b.Helper()
 	must(b, x.Start(started("S1", wide(n))))
-	commit(b, x, PhaseStarted{Phase: "all"})
+	commit(b, x, state.PhaseStarted{Phase: "all"})
 	for i := range n {
 		x.Add(boundary(i)...)
 	}
@@ -40,7 +41,7 @@ func complete(b *testing.B, x *Session, n int) {
 
 func BenchmarkEncode(b *testing.B) {
 	e := newEncoder()
-	c := Commit{Seq: 1, Time: clock()(), Events: []Event{PhaseStarted{Phase: "database"}}, Prev: genesis}
+	c := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{state.PhaseStarted{Phase: "database"}}, Prev: genesis}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := e.line(&c); err != nil {
@@ -57,12 +58,12 @@ func BenchmarkBoundary(b *testing.B) {
 			f := inMemory(b)
 			x := f.lock()
 			must(b, x.Start(started("S1", wide(n))))
-			commit(b, x, PhaseStarted{Phase: "all"})
+			commit(b, x, state.PhaseStarted{Phase: "all"})
 			i := 0
 			b.ReportAllocs()
 			for b.Loop() {
 				x.Add(boundary(i % n)...)
-				x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+				x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 				if _, err := x.Drain(context.Background()); err != nil {
 					b.Fatal(err)
 				}
@@ -81,7 +82,7 @@ func BenchmarkAppend(b *testing.B) {
 			f := onDisk(b)
 			x := f.lock()
 			must(b, x.Start(started("S1", wide(1000))))
-			commit(b, x, PhaseStarted{Phase: "all"})
+			commit(b, x, state.PhaseStarted{Phase: "all"})
 			i := 0
 			for b.Loop() {
 				for range group {
@@ -105,10 +106,10 @@ func BenchmarkFold(b *testing.B) {
 	f := inMemory(b)
 	x := f.lock()
 	must(b, x.Start(started("S1", wide(10000))))
-	commit(b, x, PhaseStarted{Phase: "all"})
+	commit(b, x, state.PhaseStarted{Phase: "all"})
 	for i := range 10000 {
 		x.Add(boundary(i)...)
-		x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		if i%4 == 0 {
 			commit(b, x)
 		}
@@ -133,7 +134,7 @@ func BenchmarkDocument(b *testing.B) {
 	complete(b, x, 10000)
 	b.ReportAllocs()
 	for b.Loop() {
-		data, err := NewDocument(x.State()).Encode()
+		data, err := state.NewDocument(x.State()).Encode()
 		must(b, err)
 		b.SetBytes(int64(len(data)))
 	}
@@ -146,7 +147,7 @@ func BenchmarkDerived(b *testing.B) {
 	x := inMemory(b).lock()
 	complete(b, x, 10000)
 	for b.Loop() {
-		x.Checkpoint(TriggerUserInterrupt, "", nil)
+		x.Checkpoint(state.TriggerUserInterrupt, "", nil)
 		commit(b, x)
 		must(b, x.WriteDerived(context.Background(), true))
 	}

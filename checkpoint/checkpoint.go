@@ -7,11 +7,10 @@
 //
 //	Session.Add → journal (fsync: the commit point) → Session.Acknowledge → WriteDerived
 //
-// The formats are described in FORMAT.md beside this file. Read event.go for
-// what can happen, state.go for what it folds into, journal.go for how it is
-// read back, and session.go for how it is written. Package retention, below this
-// one, decides which checkpoints are kept; package compare, above it, says how
-// two points of a session differ.
+// The formats are described in FORMAT.md beside this file. Package state holds what
+// can happen and what that folds into; journal.go reads it back, session.go writes it.
+// Package retention decides which checkpoints are kept; package compare, above this one,
+// says how two points of a session differ.
 package checkpoint
 
 import (
@@ -26,13 +25,11 @@ import (
 	"syscall"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 )
-
-// defaultIDPattern is what a PRD id looks like where nothing is configured.
-const defaultIDPattern = `PRD-\d{3,}`
 
 // Options are what a Store needs to know; the zero value serves.
 type Options struct {
@@ -77,7 +74,7 @@ func OpenStore(dir string, o Options) (*Store, error) {
 		o.Policy = DefaultPolicy()
 	}
 	if o.IDPattern == nil {
-		o.IDPattern = regexp.MustCompile(defaultIDPattern)
+		o.IDPattern = regexp.MustCompile(state.DefaultIDPattern)
 	}
 	if o.RescueDir == "" {
 		o.RescueDir = os.TempDir()
@@ -147,11 +144,6 @@ func (s *Store) isDocument(e fs.DirEntry) bool {
 
 // isID reports whether the whole of a name is a PRD id.
 func (s *Store) isID(name string) bool { return s.checkID(name) == nil }
-
-func matchesWhole(pattern *regexp.Regexp, s string) bool {
-	whole, err := regexp.Compile(`\A(?:` + pattern.String() + `)\z`)
-	return err == nil && whole.MatchString(s)
-}
 
 // PRDs returns the ids that have a journal or a document, sorted.
 func (s *Store) PRDs() ([]string, error) {

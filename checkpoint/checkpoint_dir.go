@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -94,7 +95,7 @@ func (d checkpointDir) read(id string) (*storedCheckpoint, error) {
 			failed = err
 			continue
 		}
-		if _, err := unseal(c.json); err == nil {
+		if _, err := state.Unseal(c.json); err == nil {
 			return c, nil
 		}
 		if found == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -54,7 +55,7 @@ func TestCompressSwitched(t *testing.T) {
 		f.latestIs(t, f.checkpoints().path(ids[2]))
 		f.compress(!first)
 		x := f.lock()
-		ids = append(ids, mark(t, x, TriggerManual))
+		ids = append(ids, mark(t, x, state.TriggerManual))
 		must(t, x.Close())
 		for i, id := range ids {
 			if packed := strings.HasSuffix(f.checkpoints().path(id), zstExt); packed != (first == (i < 3)) {
@@ -107,7 +108,7 @@ func TestRollbackFromFile(t *testing.T) {
 		must(t, err)
 		snap, err := f.open().Load("PRD-009")
 		must(t, err)
-		line, err := newEncoder().line(&Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: genesis})
+		line, err := newEncoder().line(&state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: genesis})
 		must(t, err)
 		f.write("PRD-009/journal.jsonl", line)
 		x := f.lock()
@@ -234,7 +235,7 @@ func TestExportIsPlain(t *testing.T) {
 func TestMigrateCompressed(t *testing.T) {
 	t.Parallel()
 	eachFormat(t, func(t *testing.T, k *kept) {
-		if k.version == FormatVersion {
+		if k.version == state.FormatVersion {
 			return
 		}
 		k.compress(true)
@@ -256,7 +257,7 @@ func TestMigrateCompressed(t *testing.T) {
 			stored, err := dir.read(id)
 			must(t, err)
 			f, err := stored.decode()
-			if must(t, err); f.FormatVersion != FormatVersion || !strings.HasSuffix(stored.path, zstExt) {
+			if must(t, err); f.FormatVersion != state.FormatVersion || !strings.HasSuffix(stored.path, zstExt) {
 				t.Errorf("%s is of version %s", stored.path, f.FormatVersion)
 			}
 			old, err := store.ReadFile(k.fs, filepath.Join(s.prdDir(k.prd), backupExt+k.version, checkpointsDir, filepath.Base(stored.path)))
@@ -318,7 +319,7 @@ func TestCompressedDamage(t *testing.T) {
 	} {
 		f.write(f.checkpointFile(id), data)
 		_, err := f.open().ReadCheckpoint("PRD-009", id)
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if !errors.As(err, &damaged) || !strings.HasSuffix(damaged.Path, ".json.zst") || !strings.Contains(damaged.Remedy, "checkpoint rebuild") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -336,7 +337,7 @@ func FuzzCheckpointFile(f *testing.F) {
 		fix := inMemory(f)
 		fix.compress(compress)
 		x := fix.run()
-		id, _ := x.Checkpoint(TriggerManual, "seed", nil)
+		id, _ := x.Checkpoint(state.TriggerManual, "seed", nil)
 		must(f, x.Close())
 		f.Add(fix.read(fix.checkpointFile(id)), compress)
 	}

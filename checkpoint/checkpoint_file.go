@@ -6,31 +6,33 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"prdrunner/checkpoint/state"
 )
 
 // CheckpointFile is a checkpoint as its file holds it: all that is needed to
 // go on from it without the journal.
 type CheckpointFile struct {
-	FormatVersion string    `json:"format_version"`
-	ID            string    `json:"id"`
-	PRD           string    `json:"prd"`
-	Session       string    `json:"session"`
-	Seq           uint64    `json:"seq"`
-	Step          int       `json:"step"`
-	StepName      string    `json:"step_name,omitempty"`
-	Trigger       Trigger   `json:"trigger"`
-	Phase         string    `json:"phase,omitempty"`
-	Reason        Text      `json:"reason,omitempty"`
-	CreatedAt     time.Time `json:"created_at"`
-	SessionStart  time.Time `json:"session_started_at"`
-	ActiveMS      int64     `json:"active_ms"`
-	Files         Files     `json:"files"`
-	Git           *Git      `json:"git,omitempty"`
-	Pipeline      FileRef   `json:"pipeline"`
-	Document      *FileRef  `json:"document,omitempty"`
-	Recovery      Recovery  `json:"recovery_info"`
-	State         *State    `json:"state,omitempty"`
-	Checksum      string    `json:"checksum,omitempty"`
+	FormatVersion string         `json:"format_version"`
+	ID            string         `json:"id"`
+	PRD           string         `json:"prd"`
+	Session       string         `json:"session"`
+	Seq           uint64         `json:"seq"`
+	Step          int            `json:"step"`
+	StepName      string         `json:"step_name,omitempty"`
+	Trigger       state.Trigger  `json:"trigger"`
+	Phase         string         `json:"phase,omitempty"`
+	Reason        state.Text     `json:"reason,omitempty"`
+	CreatedAt     time.Time      `json:"created_at"`
+	SessionStart  time.Time      `json:"session_started_at"`
+	ActiveMS      int64          `json:"active_ms"`
+	Files         state.Files    `json:"files"`
+	Git           *state.Git     `json:"git,omitempty"`
+	Pipeline      state.FileRef  `json:"pipeline"`
+	Document      *state.FileRef `json:"document,omitempty"`
+	Recovery      Recovery       `json:"recovery_info"`
+	State         *state.State   `json:"state,omitempty"`
+	Checksum      string         `json:"checksum,omitempty"`
 }
 
 // Recovery says what resuming from a checkpoint would do.
@@ -44,9 +46,9 @@ type Recovery struct {
 }
 
 // newCheckpointFile describes a checkpoint; s is the state at its commit.
-func newCheckpointFile(s *State, ref *CheckpointRef) CheckpointFile {
+func newCheckpointFile(s *state.State, ref *state.CheckpointRef) CheckpointFile {
 	return CheckpointFile{
-		FormatVersion: FormatVersion,
+		FormatVersion: state.FormatVersion,
 		ID:            ref.ID,
 		PRD:           s.PRD,
 		Session:       s.Session,
@@ -59,7 +61,7 @@ func newCheckpointFile(s *State, ref *CheckpointRef) CheckpointFile {
 		CreatedAt:     ref.CreatedAt,
 		SessionStart:  s.CreatedAt,
 		ActiveMS:      s.ActiveMS,
-		Files:         s.stepFiles(),
+		Files:         s.StepFiles(),
 		Git:           ref.Git,
 		Pipeline:      s.Pipeline,
 		Document:      s.Document,
@@ -71,22 +73,22 @@ func newCheckpointFile(s *State, ref *CheckpointRef) CheckpointFile {
 // encodeCheckpoint returns the bytes of a checkpoint's file, in parts that
 // follow one another. The state's JSON is one of them as it was given, since it
 // may be large, and checkpoints of one commit share it.
-func encodeCheckpoint(f CheckpointFile, state []byte) (parts [][]byte, err error) {
+func encodeCheckpoint(f CheckpointFile, current []byte) (parts [][]byte, err error) {
 	f.State, f.Checksum = nil, ""
-	head, err := marshal(f)
+	head, err := state.EncodeJSON(f)
 	if err != nil {
 		return nil, fmt.Errorf("encode checkpoint %s: %w", f.ID, err)
 	}
 	head = bytes.TrimSuffix(head, []byte("}"))
-	return [][]byte{head, state, sealOf(head, state)}, nil
+	return [][]byte{head, current, state.SealOf(head, current)}, nil
 }
 
 // encodeState returns the state as the field that encodeCheckpoint takes.
-func encodeState(s *State) ([]byte, error) {
+func encodeState(s *state.State) ([]byte, error) {
 	var buf bytes.Buffer
-	buf.Grow(typicalSize(s))
+	buf.Grow(state.TypicalSize(s))
 	buf.WriteString(`,"state":`)
-	if err := writeState(&buf, s); err != nil {
+	if err := state.Encode(&buf, s); err != nil {
 		return nil, err
 	}
 	return buf.Bytes(), nil
@@ -99,41 +101,38 @@ func decodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
 	var f CheckpointFile
-	if err := unmarshal(data, &f); err != nil {
+	if err := state.DecodeJSON(data, &f); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
 	if f.State == nil {
 		return nil, errors.New("decode the checkpoint: it holds no state")
 	}
-	if err := f.State.check(); err != nil {
+	if err := f.State.CheckStructure(); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
-	if f.FormatVersion != FormatVersion { // earlier versions said less of it
-		f.Recovery = recovery(f.State, &CheckpointRef{})
+	if f.FormatVersion != state.FormatVersion { // earlier versions said less of it
+		f.Recovery = recovery(f.State, &state.CheckpointRef{})
 	}
 	return &f, nil
 }
 
-// canResume reports whether there is something to resume.
-func (s *State) canResume() bool { return s.Status != StatusComplete && !s.Abandoned }
-
 // recovery says what a resume would find.
-func recovery(s *State, ref *CheckpointRef) Recovery {
-	r := Recovery{CanResume: s.canResume(), PrerequisitesMet: true, Warnings: []string{}}
+func recovery(s *state.State, ref *state.CheckpointRef) Recovery {
+	r := Recovery{CanResume: s.CanResume(), PrerequisitesMet: true, Warnings: []string{}}
 	r.warnOfFiles(s.Capture, ref.Uncaptured)
 	if len(s.Sensitive) > 0 {
 		r.warn("the values of sensitive variables are on no record, and must be given again: %s", strings.Join(s.Sensitive, ", "))
 	}
 	for _, p := range s.Phases {
 		for _, w := range p.Workstreams {
-			if r.ResumeFrom == "" && w.Status != Completed && w.Status != Skipped {
+			if r.ResumeFrom == "" && w.Status != state.Completed && w.Status != state.Skipped {
 				r.ResumeFrom = w.Name
 			}
 			r.warnOfWorkstream(w)
 			r.warnOfGates(w.Gates)
 		}
 		for _, g := range p.Gates {
-			if r.ResumeFrom == "" && g.Status != Passed && g.Status != Skipped {
+			if r.ResumeFrom == "" && g.Status != state.Passed && g.Status != state.Skipped {
 				r.ResumeFrom = g.Label
 			}
 		}
@@ -152,7 +151,7 @@ func (r *Recovery) missing(format string, args ...any) {
 	r.warn(format, args...)
 }
 
-func (r *Recovery) warnOfFiles(c *Capture, uncaptured bool) {
+func (r *Recovery) warnOfFiles(c *state.Capture, uncaptured bool) {
 	switch {
 	case c == nil:
 		r.missing("the workspace was not captured: only recorded artifacts come back")
@@ -174,15 +173,15 @@ func (r *Recovery) warnOfFiles(c *Capture, uncaptured bool) {
 	}
 }
 
-func (r *Recovery) warnOfWorkstream(w *Workstream) {
+func (r *Recovery) warnOfWorkstream(w *state.Workstream) {
 	switch {
-	case w.Status == Running:
+	case w.Status == state.Running:
 		r.warn("%s was running", w.Name)
-	case w.Status == Failed:
+	case w.Status == state.Failed:
 		r.warn("%s failed", w.Name)
-	case w.Status == Uncertain && w.Error != nil && w.Error.Outcome == OutcomeHappened:
+	case w.Status == state.Uncertain && w.Error != nil && w.Error.Outcome == state.OutcomeHappened:
 		r.missing("%s: %s; a person decides whether that counts", w.Name, w.Error.Message)
-	case w.Status == Uncertain:
+	case w.Status == state.Uncertain:
 		r.missing("nobody knows whether %s happened: a person decides", w.Name)
 	case w.Imported:
 		r.warn("%s was taken over from a document written by hand", w.Name)
@@ -192,14 +191,14 @@ func (r *Recovery) warnOfWorkstream(w *Workstream) {
 	}
 }
 
-func (r *Recovery) warnOfGates(gates []*Gate) {
+func (r *Recovery) warnOfGates(gates []*state.Gate) {
 	for _, g := range gates {
 		switch {
-		case g.Status == Waiting:
+		case g.Status == state.Waiting:
 			r.missing("%s waits for a person", g.Label)
-		case g.Status == Rejected:
+		case g.Status == state.Rejected:
 			r.warn("%s was rejected", g.Label)
-		case g.Status == Failed:
+		case g.Status == state.Failed:
 			r.warn("%s failed", g.Label)
 		case g.Review:
 			r.missing("%s waits for a review", g.Label)

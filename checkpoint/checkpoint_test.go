@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -22,16 +23,16 @@ func TestDeferredCheckpointsFollow(t *testing.T) {
 func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 	x := f.lock()
 	must(t, x.Start(started("S1", wide(8))))
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	var ids []string
-	wanted := map[string]*State{}
+	wanted := map[string]*state.State{}
 	for i := range 8 {
 		x.Add(boundary(i)...)
-		id, made := x.Checkpoint(TriggerBatchComplete, "", nil)
+		id, made := x.Checkpoint(state.TriggerBatchComplete, "", nil)
 		if !made {
 			t.Fatal("not made")
 		}
-		other, _ := x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+		other, _ := x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		commit(t, x)
 		must(t, x.WriteDerived(context.Background(), false))
 		ids = append(ids, id, other)
@@ -42,7 +43,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 	}
 	// Without a file, the journal gives them.
 	cp, err := f.open().ReadCheckpoint("PRD-009", ids[13])
-	if !errors.Is(err, ErrNoCheckpoint) {
+	if !errors.Is(err, state.ErrNoCheckpoint) {
 		t.Errorf("read what is no longer kept: %+v, %v", cp, err)
 	}
 	for _, id := range []string{ids[10], ids[12], ids[14], ids[15]} { // the last 3, the last 1
@@ -50,8 +51,8 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 		must(t, err)
 		same(t, id, cp.State, wanted[id])
 	}
-	x.Add(SessionInterrupted{Signal: "SIGINT"})
-	last, _ := x.Checkpoint(TriggerUserInterrupt, "SIGINT", &Git{Branch: "main", Commit: "c0ffee"})
+	x.Add(state.SessionInterrupted{Signal: "SIGINT"})
+	last, _ := x.Checkpoint(state.TriggerUserInterrupt, "SIGINT", &state.Git{Branch: "main", Commit: "c0ffee"})
 	commit(t, x)
 	must(t, x.WriteDerived(context.Background(), true))
 	files, err := f.checkpoints().ids()
@@ -75,8 +76,8 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 
 	// A second interrupt replaces the first, and its file goes.
 	x = f.lock()
-	commit(t, x, SessionResumed{})
-	x.Checkpoint(TriggerUserInterrupt, "", nil)
+	commit(t, x, state.SessionResumed{})
+	x.Checkpoint(state.TriggerUserInterrupt, "", nil)
 	commit(t, x)
 	must(t, x.WriteDerived(context.Background(), true))
 	if len(f.filesOf(last)) > 0 {
@@ -94,19 +95,19 @@ func TestKilledBeforeDeferredFiles(t *testing.T) {
 
 func testKilledBeforeDeferredFiles(t *testing.T, f *fixture) {
 	x := f.run()
-	id, _ := x.Checkpoint(TriggerBatchComplete, "", nil)
+	id, _ := x.Checkpoint(state.TriggerBatchComplete, "", nil)
 	commit(t, x)
 	want := x.State().Clone()
 	kill(t, x)
 	x = f.lock()
-	commit(t, x, SessionResumed{})
+	commit(t, x, state.SessionResumed{})
 	must(t, x.Close())
 	stored, err := f.checkpoints().read(id)
 	must(t, err)
 	cp, err := stored.decode()
 	must(t, err)
 	same(t, "state", cp.State, want)
-	same(t, "files", cp.Files, Files{Created: []Text{"a.sql", "b.ts"}, Modified: []Text{}})
+	same(t, "files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
 	if cp.Recovery.ResumeFrom != "WS2" || !cp.Recovery.CanResume {
 		t.Errorf("recovery %+v", cp.Recovery)
 	}
@@ -117,15 +118,15 @@ func testKilledBeforeDeferredFiles(t *testing.T, f *fixture) {
 func TestFilesOfAStep(t *testing.T) {
 	t.Parallel()
 	x := inMemory(t).run()
-	x.Checkpoint(TriggerManual, "", nil)
+	x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	again := work("WS1", "schema-validation", "a.sql", "new.sql")
-	w := again[1].(WorkstreamSucceeded)
+	w := again[1].(state.WorkstreamSucceeded)
 	w.Work.Artifacts[0].Digest = "sha256:changed"
 	again[1] = w
 	commit(t, x, again...)
-	x.Checkpoint(TriggerManual, "", nil)
-	x.Checkpoint(TriggerManual, "", nil)
+	x.Checkpoint(state.TriggerManual, "", nil)
+	x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	var got [][2]int
 	for _, ref := range x.State().Checkpoints {
@@ -143,15 +144,15 @@ func TestStepOfACommit(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run() // WS1 is completed
-	before, _ := x.Checkpoint(TriggerManual, "", nil)
+	before, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	events := work("WS2", "type-check", "c.ts")
 	commit(t, x, events[:3]...)
 	x.Add(events[3])
-	gate, _ := x.Checkpoint(TriggerGatePassed, "", nil)
+	gate, _ := x.Checkpoint(state.TriggerGatePassed, "", nil)
 	commit(t, x, events[4])
 	must(t, x.WriteDerived(context.Background(), true))
-	check := func(s *State) {
+	check := func(s *state.State) {
 		t.Helper()
 		for id, want := range map[string]int{before: 1, gate: 2} {
 			ref, err := s.FindCheckpoint(strconv.Itoa(want))
@@ -178,7 +179,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 
 func testDamagedCheckpoint(t *testing.T, f *fixture) {
 	x := f.run()
-	id, _ := x.Checkpoint(TriggerManual, "", nil)
+	id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	path := f.checkpoints().path(id)
 	good := f.read(f.checkpointFile(id))
@@ -192,8 +193,8 @@ func testDamagedCheckpoint(t *testing.T, f *fixture) {
 		if read, _ := f.checkpoints().read(id); err == nil && bytes.Equal(read.json, whole.json) && !bytes.Equal(good, whole.json) {
 			continue // a bit of the compressed form that stands for nothing
 		}
-		var damaged *DamagedError
-		var version *VersionError
+		var damaged *state.DamagedError
+		var version *state.VersionError
 		if !errors.As(err, &damaged) && !errors.As(err, &version) {
 			t.Fatalf("byte %d flipped: %v", i, err)
 		}
@@ -201,16 +202,16 @@ func testDamagedCheckpoint(t *testing.T, f *fixture) {
 	must(t, store.WriteFile(f.fs, path, good))
 	stored, err := f.checkpoints().read(id)
 	must(t, err)
-	newer := bytes.Replace(stored.json, []byte(`{"format_version":"`+FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
+	newer := bytes.Replace(stored.json, []byte(`{"format_version":"`+state.FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
 	must(t, f.checkpoints().replace(stored, newer))
-	var madeUp *DamagedError
+	var madeUp *state.DamagedError
 	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &madeUp) || !strings.Contains(err.Error(), "rebuild") {
 		t.Errorf("a version that its own checksum contradicts: %v", err)
 	}
-	newer = seal(append(newer[:bytes.LastIndex(newer, []byte(checksumField))], '}'))
+	newer = state.Seal(append(newer[:bytes.LastIndex(newer, []byte(state.ChecksumField))], '}'))
 	must(t, f.checkpoints().replace(stored, newer))
 	written := f.read(f.checkpointFile(id))
-	var version *VersionError
+	var version *state.VersionError
 	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {
 		t.Errorf("newer version: %v", err)
 	}
@@ -221,7 +222,7 @@ func testDamagedCheckpoint(t *testing.T, f *fixture) {
 
 func TestResolveCheckpoint(t *testing.T) {
 	t.Parallel()
-	refs := []*CheckpointRef{
+	refs := []*state.CheckpointRef{
 		{ID: "CP-init-20250101T000000Z-aaaa0000", Step: 0, Valid: true},
 		{ID: "CP-db-20250101T000001Z-bbbb0000", Step: 1, Valid: true},
 		{ID: "CP-db-20250101T000002Z-bbbb1111", Step: 1, Valid: true},
@@ -232,14 +233,14 @@ func TestResolveCheckpoint(t *testing.T) {
 		"1": "bbbb0000", "0": "aaaa0000", "2": "", "CP-init": "aaaa0000", "CP-db-20250101T000003Z-cccc0000": "cccc0000",
 		"CP-db-20250101T000001": "bbbb0000", "": "", "nope": "",
 	} {
-		got, err := (&State{Checkpoints: refs}).FindCheckpoint(ref)
+		got, err := (&state.State{Checkpoints: refs}).FindCheckpoint(ref)
 		switch {
-		case want == "" && !errors.Is(err, ErrNoCheckpoint), want != "" && (err != nil || !strings.HasSuffix(got.ID, want)):
+		case want == "" && !errors.Is(err, state.ErrNoCheckpoint), want != "" && (err != nil || !strings.HasSuffix(got.ID, want)):
 			t.Errorf("%q: %+v, %v", ref, got, err)
 		}
 	}
-	var ambiguous *AmbiguousError
-	if _, err := (&State{Checkpoints: refs}).FindCheckpoint("CP-db"); !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != 3 {
+	var ambiguous *state.AmbiguousError
+	if _, err := (&state.State{Checkpoints: refs}).FindCheckpoint("CP-db"); !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != 3 {
 		t.Errorf("ambiguous: %v", err)
 	}
 }
@@ -249,14 +250,14 @@ func TestResolveCheckpoint(t *testing.T) {
 // The names that are shown lead to what they are shown beside.
 func TestReferencesToDamage(t *testing.T) {
 	t.Parallel()
-	damage := &Damage{Reason: "gone"}
-	some := &State{Checkpoints: []*CheckpointRef{
+	damage := &state.Damage{Reason: "gone"}
+	some := &state.State{Checkpoints: []*state.CheckpointRef{
 		{ID: "start", Step: 0, Valid: true}, {ID: "early", Step: 2, Damage: damage}, {ID: "late", Step: 2, Valid: true},
-		{ID: "undo", Step: 3, Trigger: TriggerPreRollback, Valid: true},
+		{ID: "undo", Step: 3, Trigger: state.TriggerPreRollback, Valid: true},
 	}}
-	all := &State{Checkpoints: []*CheckpointRef{{ID: "start", Step: 0, Damage: damage}, {ID: "early", Step: 2, Damage: damage}}}
+	all := &state.State{Checkpoints: []*state.CheckpointRef{{ID: "start", Step: 0, Damage: damage}, {ID: "early", Step: 2, Damage: damage}}}
 	for _, test := range []struct {
-		state     *State
+		state     *state.State
 		ref, want string
 		says      string
 	}{
@@ -269,17 +270,17 @@ func TestReferencesToDamage(t *testing.T) {
 		{all, "latest", "early", ""},
 		{all, "latest~1", "start", ""},
 		{all, "latest~2", "", "0 are valid"},
-		{&State{}, "1", "", "nor of that of any other"},
+		{&state.State{}, "1", "", "nor of that of any other"},
 	} {
 		got, err := test.state.FindCheckpoint(test.ref)
 		switch {
 		case test.want != "" && (err != nil || got.ID != test.want):
 			t.Errorf("%s: %+v, %v; want %s", test.ref, got, err, test.want)
-		case test.want == "" && (!errors.Is(err, ErrNoCheckpoint) || !strings.Contains(err.Error(), test.says)):
+		case test.want == "" && (!errors.Is(err, state.ErrNoCheckpoint) || !strings.Contains(err.Error(), test.says)):
 			t.Errorf("%s: %+v, %v; want an error with %q", test.ref, got, err, test.says)
 		}
 	}
-	for want, s := range map[string]*State{"start=0 early=2 late=latest~0 undo=": some, "start=0 early=2": all} {
+	for want, s := range map[string]*state.State{"start=0 early=2 late=latest~0 undo=": some, "start=0 early=2": all} {
 		var got []string
 		for _, ref := range s.Checkpoints {
 			name := s.Names()[ref.ID]
@@ -301,28 +302,28 @@ func TestPolicy(t *testing.T) {
 	manual := DefaultPolicy()
 	manual.Auto = false
 	quiet := DefaultPolicy()
-	quiet.Triggers[TriggerPause], quiet.Triggers[TriggerStart], quiet.Triggers[TriggerGatePassed] = false, false, false
+	quiet.Triggers[state.TriggerPause], quiet.Triggers[state.TriggerStart], quiet.Triggers[state.TriggerGatePassed] = false, false, false
 	for _, tt := range []struct {
 		name    string
 		p       Policy
-		trigger Trigger
+		trigger state.Trigger
 		want    bool
 	}{
-		{"default", DefaultPolicy(), TriggerGatePassed, true},
-		{"default, not listed", DefaultPolicy(), TriggerPause, true},
-		{"disabled", off, TriggerFailure, false},
-		{"not automatic", manual, TriggerPhaseTransition, false},
-		{"not automatic", manual, TriggerManual, true},
-		{"not automatic", manual, TriggerFailure, true},
-		{"switched off", quiet, TriggerPause, false},
-		{"switched off", quiet, TriggerGatePassed, false},
-		{"mandatory", quiet, TriggerStart, true},
+		{"default", DefaultPolicy(), state.TriggerGatePassed, true},
+		{"default, not listed", DefaultPolicy(), state.TriggerPause, true},
+		{"disabled", off, state.TriggerFailure, false},
+		{"not automatic", manual, state.TriggerPhaseTransition, false},
+		{"not automatic", manual, state.TriggerManual, true},
+		{"not automatic", manual, state.TriggerFailure, true},
+		{"switched off", quiet, state.TriggerPause, false},
+		{"switched off", quiet, state.TriggerGatePassed, false},
+		{"mandatory", quiet, state.TriggerStart, true},
 	} {
 		if got := tt.p.wants(tt.trigger); got != tt.want {
 			t.Errorf("%s: %s %t", tt.name, tt.trigger, got)
 		}
 	}
-	if (Policy{}).wants(TriggerStart) || !(Policy{}).isZero() || off.isZero() {
+	if (Policy{}).wants(state.TriggerStart) || !(Policy{}).isZero() || off.isZero() {
 		t.Error("the zero policy")
 	}
 }
@@ -333,7 +334,7 @@ func TestDisabledPolicyWritesNone(t *testing.T) {
 	f.o.Policy = DefaultPolicy()
 	f.o.Policy.Enabled = false
 	x := f.run()
-	if _, made := x.Checkpoint(TriggerFailure, "", nil); made {
+	if _, made := x.Checkpoint(state.TriggerFailure, "", nil); made {
 		t.Error("made one")
 	}
 	must(t, x.Close())
@@ -354,10 +355,10 @@ func TestWhatIsDueStaysShort(t *testing.T) {
 	f := inMemory(t)
 	x := f.lock()
 	must(t, x.Start(started("S1", wide(100))))
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	for i := range 100 {
 		x.Add(boundary(i)...)
-		x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		commit(t, x)
 		must(t, x.WriteDerived(context.Background(), false))
 		if n := len(x.derived.since); n > 1 {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -19,7 +20,7 @@ type claim struct {
 }
 
 // readDocument returns the PRD document, nil if there is none.
-func (s *Store) readDocument(prd string) (*Document, error) {
+func (s *Store) readDocument(prd string) (*state.Document, error) {
 	path := s.documentPath(prd)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -28,17 +29,15 @@ func (s *Store) readDocument(prd string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := DecodeDocument(data)
-	var version *VersionError
+	d, err := state.DecodeDocument(data)
+	var version *state.VersionError
 	switch {
 	case errors.As(err, &version):
-		return nil, &VersionError{Path: path, Version: version.Version}
+		return nil, &state.VersionError{Path: path, Version: version.Version}
 	case err != nil:
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "mend it, or remove it"}
+		return nil, &state.DamagedError{Path: path, Detail: err.Error(), Remedy: "mend it, or remove it"}
 	}
-	if d.Runner == nil {
-		d.source.path = path
-	}
+	d.ReadFrom(path)
 	return &d, nil
 }
 
@@ -46,7 +45,7 @@ func (s *Store) readDocument(prd string) (*Document, error) {
 // one of them is damaged it claims nothing, since both are made again from the
 // journal; one that can't be read may claim anything, and is an error. A manifest
 // of a newer version is a *VersionError: making it again would overwrite it.
-func (s *Store) claims(prd, dir string, d *Document) ([]claim, error) {
+func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
 	var found []claim
 	if d != nil && d.Runner != nil && d.Intact() {
 		found = append(found, claim{s.documentPath(prd), d.Runner.Session, d.Runner.Seq})
@@ -60,7 +59,7 @@ func (s *Store) claims(prd, dir string, d *Document) ([]claim, error) {
 		return nil, fmt.Errorf("read the index of the checkpoints, which is made again where it is missing: %w", err)
 	}
 	err = checkSealed(path, data)
-	var newer *VersionError
+	var newer *state.VersionError
 	switch {
 	case errors.As(err, &newer):
 		return nil, newer
@@ -81,11 +80,11 @@ func claimOf(path string, sealed []byte) (claim, error) {
 // checkpointClaims returns what those checkpoint files name that the state does
 // not know: a runner that was killed wrote them just before, or the journal lost
 // what they were made from. One that was removed meanwhile claims nothing.
-func (s *Store) checkpointClaims(dir string, ids []string, known *State) ([]claim, error) {
+func (s *Store) checkpointClaims(dir string, ids []string, known *state.State) ([]claim, error) {
 	files := s.checkpointsIn(dir)
 	var found []claim
 	for _, id := range ids {
-		if known != nil && known.indexed().checkpoints[id] != nil {
+		if known != nil && known.Checkpoint(id) != nil {
 			continue
 		}
 		stored, err := files.read(id)
@@ -95,7 +94,7 @@ func (s *Store) checkpointClaims(dir string, ids []string, known *State) ([]clai
 		if err != nil {
 			return nil, fmt.Errorf("check the checkpoints: %w", err)
 		}
-		if _, err := unseal(stored.json); err != nil {
+		if _, err := state.Unseal(stored.json); err != nil {
 			continue // it proves nothing
 		}
 		if c, err := claimOf(stored.path, stored.json); err == nil {
@@ -106,7 +105,7 @@ func (s *Store) checkpointClaims(dir string, ids []string, known *State) ([]clai
 }
 
 // verify compares the end of a journal with what was derived from it.
-func (t *tail) verify(prd, path string, state *State, claims []claim) error {
+func (t *tail) verify(prd, path string, state *state.State, claims []claim) error {
 	for _, c := range claims {
 		if c.seq > t.seq && (state == nil || c.session == state.Session) {
 			return damagedLine(prd, path, t.lines+1, fmt.Sprintf("it ends with commit %d, but %s names commit %d", t.seq, c.path, c.seq))

@@ -9,51 +9,15 @@ import (
 	"strconv"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
-
-// FormatVersion is the version of everything that this package writes.
-const FormatVersion = "1.2"
-
-// readable reports whether a version is one that this package reads: its own,
-// and every one before it, whose files are a subset of today's.
-func readable(version string) bool {
-	switch version {
-	case "1.0", "1.1", FormatVersion:
-		return true
-	}
-	return false
-}
 
 // ErrLine says that a line of a journal is not what was written.
 var ErrLine = errors.New("not a valid journal line")
 
 // genesis is the sum before the first line.
 const genesis = "0000000000000000000000000000000000000000000000000000000000000000"
-
-// Commit is a line of the journal: events that became durable together, or,
-// in the first line of a compacted journal, the state so far.
-type Commit struct {
-	Seq    uint64
-	Time   time.Time // of the first event
-	Events []Event
-	// AfterMS is how many milliseconds after Time each event happened; nil
-	// when all are 0.
-	AfterMS []int64
-	State   *State
-	Prev    string // the sum of the line before
-	Sum     string
-
-	fields [][]byte // what fieldsOf made of each event, where it was called; nil: nowhere
-}
-
-// At returns when the i-th event happened.
-func (c *Commit) At(i int) time.Time {
-	if i < len(c.AfterMS) {
-		return c.Time.Add(time.Duration(c.AfterMS[i]) * time.Millisecond)
-	}
-	return c.Time
-}
 
 // encoder turns commits into lines. It keeps one buffer.
 type encoder struct {
@@ -62,10 +26,10 @@ type encoder struct {
 
 func newEncoder() *encoder { return &encoder{} }
 
-// line returns the commit as a line with its newline, and sets its Sum. The
+// ValidTrail returns the commit as a line with its newline, and sets its Sum. The
 // bytes are valid until the next call. The line may be longer than a reader
 // takes: fits tells.
-func (e *encoder) line(c *Commit) ([]byte, error) {
+func (e *encoder) line(c *state.Commit) ([]byte, error) {
 	e.buf.Reset()
 	e.buf.WriteString(`{"seq":`)
 	e.buf.Write(strconv.AppendUint(e.buf.AvailableBuffer(), c.Seq, 10))
@@ -87,7 +51,7 @@ func (e *encoder) line(c *Commit) ([]byte, error) {
 }
 
 // fits refuses a line that could not be read back.
-func fits(c *Commit, line []byte) error {
+func fits(c *state.Commit, line []byte) error {
 	if len(line) > store.MaxRecord {
 		return fmt.Errorf("commit %d has %d bytes; a line of the journal has at most %d", c.Seq, len(line), store.MaxRecord)
 	}
@@ -105,7 +69,7 @@ const eventRoom = 128
 // TooLargeError says that something can't be recorded, since no line of a journal
 // holds it.
 type TooLargeError struct {
-	Kind  Kind
+	Kind  state.Kind
 	Bytes int // as it would be recorded
 }
 
@@ -114,15 +78,15 @@ func (e *TooLargeError) Error() string {
 }
 
 // Recordable returns a *TooLargeError of an event that no journal can hold.
-func Recordable(event Event) error {
+func Recordable(event state.Event) error {
 	_, err := fieldsOf(event)
 	return err
 }
 
 // fieldsOf returns the fields of an event as a JSON object, or a *TooLargeError. With
 // eventRoom, that is what it takes of a commit.
-func fieldsOf(event Event) ([]byte, error) {
-	fields, err := marshal(event)
+func fieldsOf(event state.Event) ([]byte, error) {
+	fields, err := state.EncodeJSON(event)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", event.Kind(), err)
 	}
@@ -132,10 +96,10 @@ func fieldsOf(event Event) ([]byte, error) {
 	return fields, nil
 }
 
-func (e *encoder) body(c *Commit) error {
+func (e *encoder) body(c *state.Commit) error {
 	if c.State != nil {
 		e.buf.WriteString(`,"state":`)
-		return writeState(&e.buf, c.State)
+		return state.Encode(&e.buf, c.State)
 	}
 	e.buf.WriteString(`,"events":[`)
 	for i, event := range c.Events {
@@ -147,11 +111,11 @@ func (e *encoder) body(c *Commit) error {
 			after = c.AfterMS[i]
 		}
 		var fields []byte
-		if i < len(c.fields) {
-			fields = c.fields[i]
+		if i < len(c.Fields) {
+			fields = c.Fields[i]
 		} else {
 			var err error
-			if fields, err = marshal(event); err != nil {
+			if fields, err = state.EncodeJSON(event); err != nil {
 				return fmt.Errorf("encode %s: %w", event.Kind(), err)
 			}
 		}
@@ -162,7 +126,7 @@ func (e *encoder) body(c *Commit) error {
 }
 
 // event writes an event with its kind, and when it happened, in front of its fields.
-func (e *encoder) event(kind Kind, after int64, fields []byte) {
+func (e *encoder) event(kind state.Kind, after int64, fields []byte) {
 	e.buf.WriteString(`{"kind":"`)
 	e.buf.WriteString(string(kind))
 	e.buf.WriteByte('"')
@@ -177,8 +141,8 @@ func (e *encoder) event(kind Kind, after int64, fields []byte) {
 }
 
 // MarshalEvent returns the JSON of an event, its kind in front.
-func MarshalEvent(event Event) ([]byte, error) {
-	fields, err := marshal(event)
+func MarshalEvent(event state.Event) ([]byte, error) {
+	fields, err := state.EncodeJSON(event)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", event.Kind(), err)
 	}

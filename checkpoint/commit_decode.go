@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"prdrunner/checkpoint/state"
 )
 
 // sumField and prevField are how a line ends, kindField is how an event begins.
@@ -83,22 +85,22 @@ func (f *frame) parseHead(head []byte) error {
 }
 
 // commit decodes the content. The result shares nothing with the line.
-func (f *frame) commit() (Commit, error) {
-	c := Commit{Seq: f.seq, Prev: f.prev, Sum: f.sum}
+func (f *frame) commit() (state.Commit, error) {
+	c := state.Commit{Seq: f.seq, Prev: f.prev, Sum: f.sum}
 	at, err := time.Parse(time.RFC3339Nano, string(f.time))
 	if err != nil {
 		return c, fmt.Errorf("%w: time: %w", ErrLine, err)
 	}
 	c.Time = at.UTC()
 	if f.state {
-		c.State = &State{}
-		if err := unmarshal(f.body, c.State); err != nil {
+		c.State = &state.State{}
+		if err := state.DecodeJSON(f.body, c.State); err != nil {
 			return c, fmt.Errorf("%w: state: %w", ErrLine, err)
 		}
-		if !readable(c.State.FormatVersion) {
-			return c, &VersionError{Version: "format version " + c.State.FormatVersion}
+		if !state.Readable(c.State.FormatVersion) {
+			return c, &state.VersionError{Version: "format version " + c.State.FormatVersion}
 		}
-		if err := c.State.check(); err != nil {
+		if err := c.State.CheckStructure(); err != nil {
 			return c, fmt.Errorf("%w: state: %w", ErrLine, err)
 		}
 		return c, nil
@@ -106,8 +108,8 @@ func (f *frame) commit() (Commit, error) {
 	return c, f.events(&c)
 }
 
-func (f *frame) events(c *Commit) error {
-	c.Events = make([]Event, 0, bytes.Count(f.body, []byte(kindField)))
+func (f *frame) events(c *state.Commit) error {
+	c.Events = make([]state.Event, 0, bytes.Count(f.body, []byte(kindField)))
 	for rest := f.body; len(rest) > 0; {
 		event, after, n, err := nextEvent(rest)
 		if err != nil {
@@ -132,7 +134,7 @@ func (f *frame) events(c *Commit) error {
 }
 
 // nextEvent decodes the event that a list goes on with, and returns its length.
-func nextEvent(list []byte) (event Event, after int64, size int, err error) {
+func nextEvent(list []byte) (event state.Event, after int64, size int, err error) {
 	if event, after, size = scanEvent(list); event != nil {
 		return event, after, size, nil
 	}
@@ -169,7 +171,7 @@ func objectLen(b []byte) int {
 	return 0
 }
 
-func decodeEvent(data []byte) (Event, int64, error) {
+func decodeEvent(data []byte) (state.Event, int64, error) {
 	var after int64
 	kind, rest, ok := cutKind(data)
 	if !ok {
@@ -185,7 +187,7 @@ func decodeEvent(data []byte) (Event, int64, error) {
 			return nil, 0, fmt.Errorf("%w: after_ms: %w", ErrLine, err)
 		}
 	}
-	event, err := decodeKind(Kind(kind), data)
+	event, err := decodeKind(state.Kind(kind), data)
 	if err != nil {
 		return nil, 0, fmt.Errorf("decode %s: %w", kind, err)
 	}

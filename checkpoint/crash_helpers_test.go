@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -120,7 +121,7 @@ func (c *cuts) end() []*cut {
 
 // boundaries are the states that the journals of all sessions of a PRD led
 // through, by seqOf.
-type boundaries map[string]*State
+type boundaries map[string]*state.State
 
 // add adds the states of what is stored now.
 func (b boundaries) add(t testing.TB, s *Store, prd string) {
@@ -131,7 +132,7 @@ func (b boundaries) add(t testing.TB, s *Store, prd string) {
 		must(t, at.Err)
 		path := filepath.Join(at.Dir, journalName)
 		f := newFold()
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
 			if err := f.apply(c); err != nil {
 				return err
 			}
@@ -144,13 +145,13 @@ func (b boundaries) add(t testing.TB, s *Store, prd string) {
 
 // recovered makes sure that what a power cut left is put in order by the next
 // owner, twice with the same result, at one of the boundaries. It returns where.
-func (b boundaries) recovered(t testing.TB, when string, f *fixture) *State {
+func (b boundaries) recovered(t testing.TB, when string, f *fixture) *state.State {
 	t.Helper()
 	s := f.open()
 	if _, err := s.Load("PRD-009"); err != nil && !errors.Is(err, ErrNoSession) {
 		t.Fatalf("%s: read: %v", when, err)
 	}
-	var first *State
+	var first *state.State
 	for turn, end := range []func(*Session){func(x *Session) { kill(t, x) }, func(x *Session) { must(t, x.Close()) }, func(x *Session) { must(t, x.Close()) }} {
 		x, err := s.Lock(context.Background(), "PRD-009", by)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -35,7 +36,7 @@ func (p *project) owned(do func(x *Session) error) error {
 }
 
 // current is the state of the session, nil if there is none.
-func (p *project) current() *State {
+func (p *project) current() *state.State {
 	p.t.Helper()
 	snap, err := p.open().Load("PRD-009")
 	if errors.Is(err, ErrNoSession) {
@@ -80,8 +81,8 @@ func operations(t *testing.T) map[string]operation {
 			before: func(p *project) {
 				begun(p)
 				x := p.lock()
-				p.capture(x, p.workspace(x.store), TriggerManual)
-				x.Checkpoint(TriggerManual, "its file is not written", nil)
+				p.capture(x, p.workspace(x.store), state.TriggerManual)
+				x.Checkpoint(state.TriggerManual, "its file is not written", nil)
 				commit(t, x)
 				kill(t, x)
 				journal := p.read("PRD-009/journal.jsonl")
@@ -97,14 +98,14 @@ func operations(t *testing.T) map[string]operation {
 			before: func(p *project) {
 				begun(p)
 				x := on(t, unsynced{p.fs}, p.fixture.dir).lock()
-				x.Checkpoint(TriggerManual, "", nil)
+				x.Checkpoint(state.TriggerManual, "", nil)
 				commit(t, x)
 				kill(t, x)
 			},
 			do: func(p *project) error {
 				return p.owned(func(x *Session) error {
 					if len(x.State().Checkpoints) == 2 { // it was lost, as it may
-						x.Checkpoint(TriggerManual, "", nil)
+						x.Checkpoint(state.TriggerManual, "", nil)
 					}
 					return nil
 				})
@@ -117,7 +118,7 @@ func operations(t *testing.T) map[string]operation {
 				bad := &faulty{FS: p.fs, op: "sync", part: "journal.jsonl"}
 				x := on(t, bad, p.fixture.dir).lock()
 				bad.on.Store(true)
-				x.Add(PauseAsked{By: by})
+				x.Add(state.PauseAsked{By: by})
 				_, err := x.Drain(ctx)
 				if err == nil || x.Close() == nil {
 					t.Fatal("nothing failed")
@@ -130,7 +131,7 @@ func operations(t *testing.T) map[string]operation {
 			before: func(p *project) {
 				begun(p)
 				x := p.lock()
-				x.Checkpoint(TriggerManual, "its file is not written", nil)
+				x.Checkpoint(state.TriggerManual, "its file is not written", nil)
 				commit(t, x)
 				kill(t, x)
 			},
@@ -148,7 +149,7 @@ func operations(t *testing.T) map[string]operation {
 				})
 			},
 			done: func(p *project) bool {
-				return slices.ContainsFunc(p.current().Checkpoints, func(r *CheckpointRef) bool { return r.Reason == "asked for" })
+				return slices.ContainsFunc(p.current().Checkpoints, func(r *state.CheckpointRef) bool { return r.Reason == "asked for" })
 			},
 		},
 		"rollback of the state": {
@@ -159,7 +160,7 @@ func operations(t *testing.T) map[string]operation {
 						_, err := x.FinishRollback(ctx, p.workspace(x.store))
 						return err
 					}
-					_, err := x.Rollback(ctx, p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Scope: RollbackState, By: by})
+					_, err := x.Rollback(ctx, p.workspace(x.store), RollbackOptions{To: x.State().Checkpoints[0].ID, Scope: state.RollbackState, By: by})
 					return err
 				})
 			},
@@ -172,7 +173,7 @@ func operations(t *testing.T) map[string]operation {
 			before: func(p *project) { begun(p); p.versions() },
 			do: func(p *project) error {
 				p.o.Policy = DefaultPolicy()
-				p.o.Policy.Retention.Counts[string(TriggerManual)] = 1
+				p.o.Policy.Retention.Counts[string(state.TriggerManual)] = 1
 				err := p.owned(func(x *Session) error {
 					_, err := x.Prune(ctx, PruneOptions{})
 					return err
@@ -293,7 +294,7 @@ func (p *project) versions() {
 	for _, content := range []string{"second", "third", "fourth"} {
 		p.save("gen/a.txt", content)
 		produce(p.t, x, name, put(p.t, x.store, "gen/a.txt", content))
-		mark(p.t, x, TriggerManual)
+		mark(p.t, x, state.TriggerManual)
 	}
 	must(p.t, x.Close())
 }
@@ -311,7 +312,7 @@ func (p *project) compacted() error {
 	if err != nil {
 		return errors.Join(err, l.release())
 	}
-	c := &Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	c := &state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
 	line, err := newEncoder().line(c)
 	if err == nil && r.tail.lines > 1 {
 		err = s.beginAnew("PRD-009", log, r, c, line)

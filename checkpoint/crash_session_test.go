@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // live leads a session through a boundary of each kind, and says when one is
 // acknowledged.
 func live(t testing.TB, x *Session, acked func()) {
-	boundary := func(trigger Trigger, all ...Event) {
+	boundary := func(trigger state.Trigger, all ...state.Event) {
 		x.Add(all...)
 		if trigger != "" {
 			x.Checkpoint(trigger, "", nil)
@@ -21,21 +22,21 @@ func live(t testing.TB, x *Session, acked func()) {
 		acked()
 		must(t, x.WriteDerived(context.Background(), true))
 	}
-	must(t, x.Start(started("S1", Shape{Phases: cashier().Phases[:1]})))
+	must(t, x.Start(started("S1", state.Shape{Phases: cashier().Phases[:1]})))
 	acked()
-	boundary(TriggerStart)
-	boundary("", PhaseStarted{Phase: "phase-1"})
-	boundary(TriggerFailure, WorkstreamStarted{Workstream: "WS1", Attempt: 1},
-		WorkstreamFailed{Workstream: "WS1", Error: Failure{Message: "no"}})
-	boundary(TriggerPause, PauseAsked{By: by}, SessionPaused{Reason: PauseRequested})
-	boundary("", SessionResumed{Pipeline: FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, By: by, Version: "test"})
-	done := Work{Attempt: 2, Digest: Digest{Definition: "sha256:d"}, Artifacts: []Artifact{
+	boundary(state.TriggerStart)
+	boundary("", state.PhaseStarted{Phase: "phase-1"})
+	boundary(state.TriggerFailure, state.WorkstreamStarted{Workstream: "WS1", Attempt: 1},
+		state.WorkstreamFailed{Workstream: "WS1", Error: state.Failure{Message: "no"}})
+	boundary(state.TriggerPause, state.PauseAsked{By: by}, state.SessionPaused{Reason: state.PauseRequested})
+	boundary("", state.SessionResumed{Pipeline: state.FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, By: by, Version: "test"})
+	done := state.Work{Attempt: 2, Digest: state.Digest{Definition: "sha256:d"}, Artifacts: []state.Artifact{
 		put(t, x.store, "a.sql", "create table a"), put(t, x.store, "b.sql", "create table b"),
 	}}
-	boundary(TriggerWorkstreamComplete, WorkstreamStarted{Workstream: "WS1", Attempt: 2}, WorkstreamSucceeded{Workstream: "WS1", Work: done})
-	verdict := Verdict{Gate: "schema-validation (WS1)", Definition: "sha256:g", Judged: "sha256:j"}
-	boundary(TriggerGatePassed, GateStarted{Gate: verdict.Gate}, GatePassed{Verdict: verdict}, WorkstreamCompleted{Workstream: "WS1"})
-	boundary(TriggerComplete, PhaseCompleted{Phase: "phase-1"}, SessionCompleted{})
+	boundary(state.TriggerWorkstreamComplete, state.WorkstreamStarted{Workstream: "WS1", Attempt: 2}, state.WorkstreamSucceeded{Workstream: "WS1", Work: done})
+	verdict := state.Verdict{Gate: "schema-validation (WS1)", Definition: "sha256:g", Judged: "sha256:j"}
+	boundary(state.TriggerGatePassed, state.GateStarted{Gate: verdict.Gate}, state.GatePassed{Verdict: verdict}, state.WorkstreamCompleted{Workstream: "WS1"})
+	boundary(state.TriggerComplete, state.PhaseCompleted{Phase: "phase-1"}, state.SessionCompleted{})
 	must(t, x.Close())
 }
 
@@ -76,7 +77,7 @@ func (f *fixture) goesOn(when string) {
 	if x.State() == nil {
 		must(t, x.Start(started("S1", cashier())))
 	}
-	id, made := x.Checkpoint(TriggerManual, "", nil)
+	id, made := x.Checkpoint(state.TriggerManual, "", nil)
 	if !made {
 		t.Fatalf("%s: no checkpoint", when)
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"prdrunner/checkpoint/state"
 )
 
 // errNotDurable says that something is derived from what a power cut may undo.
@@ -15,8 +17,8 @@ var errNotDurable = errors.New("not all that was added is durable")
 
 // derived is what must still be written, and from what.
 type derived struct {
-	base  *State   // where no checkpoint file that is due lies before
-	since []Commit // durable since then
+	base  *state.State   // where no checkpoint file that is due lies before
+	since []state.Commit // durable since then
 	// due are the kept checkpoints without a file that lie after base or are encoded,
 	// lost others, which only the journal can give. What could not be written may have
 	// a file all the same, of which the disk does not have the name.
@@ -28,8 +30,8 @@ type derived struct {
 	size    int             // bytes of these
 	unkept  []string        // may have a file, which must go
 	latest  string          // the file that the link names; "" is not known
-	index   uint64          // seq of the manifest on disk, 0 is not known
-	written uint64          // seq of the document on disk, likewise
+	index   uint64          // Seq of the manifest on disk, 0 is not known
+	written uint64          // Seq of the document on disk, likewise
 	at      time.Time       // when that was written, or could not be
 	rest    time.Duration   // how long it stays so at least
 }
@@ -38,7 +40,7 @@ func (d *derived) reset() {
 	*d = derived{due: map[string]bool{}, lost: map[string]bool{}, tried: map[string]bool{}, left: map[string]bool{}}
 }
 
-func (d *derived) begin(s *State) { d.base = s.Clone() }
+func (d *derived) begin(s *state.State) { d.base = s.Clone() }
 
 // recover finds out which files are missing, and which are nobody's.
 func (d *derived) recover(x *Session) error {
@@ -64,14 +66,14 @@ func (d *derived) recover(x *Session) error {
 
 // take notes what a durable commit asks for, and folds into the base what no
 // checkpoint file that is due lies before.
-func (d *derived) take(c Commit) error {
+func (d *derived) take(c state.Commit) error {
 	d.since = append(d.since, c)
 	for _, e := range c.Events {
 		switch e := e.(type) {
-		case CheckpointCreated:
+		case state.CheckpointCreated:
 			d.due[e.ID] = true
 			d.drop(e.Removes)
-		case CheckpointsRemoved:
+		case state.CheckpointsRemoved:
 			d.drop(e.IDs)
 		}
 	}
@@ -85,15 +87,15 @@ func (d *derived) take(c Commit) error {
 }
 
 // isDue reports whether a checkpoint of a commit must still get its file.
-func (d *derived) isDue(c Commit) bool {
-	return slices.ContainsFunc(c.Events, func(e Event) bool {
-		created, ok := e.(CheckpointCreated)
+func (d *derived) isDue(c state.Commit) bool {
+	return slices.ContainsFunc(c.Events, func(e state.Event) bool {
+		created, ok := e.(state.CheckpointCreated)
 		return ok && d.due[created.ID]
 	})
 }
 
 // reach brings the base up to a commit, where it is not there.
-func (d *derived) reach(c Commit) error {
+func (d *derived) reach(c state.Commit) error {
 	if c.Seq <= d.base.Seq {
 		return nil
 	}
@@ -105,7 +107,7 @@ func (d *derived) reach(c Commit) error {
 
 // pass forgets the first commit since, where the base is.
 func (d *derived) pass() {
-	d.since[0] = Commit{}
+	d.since[0] = state.Commit{}
 	d.since = d.since[1:]
 }
 
@@ -193,9 +195,9 @@ func (x *Session) checkpoints() checkpointDir { return x.store.checkpointsIn(x.s
 // read from the journal.
 func (x *Session) SkipDerived() (skipped, left []string) {
 	d, s := &x.derived, x.live.state
-	needed := s.irreplaceable()
+	needed := s.Irreplaceable()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
-		if ref := s.indexed().checkpoints[id]; ref != nil && (needed[id] != "" || s.deletable(ref, true) != nil) {
+		if ref := s.Checkpoint(id); ref != nil && (needed[id] != "" || deletable(s, ref, true) != nil) {
 			d.left[id] = true
 			left = append(left, id)
 			continue
@@ -214,5 +216,5 @@ func (x *Session) SkipDerived() (skipped, left []string) {
 // Written reports whether a checkpoint is on record and its file is written.
 func (x *Session) Written(id string) bool {
 	d := &x.derived
-	return x.live != nil && x.live.state.indexed().checkpoints[id] != nil && !d.due[id] && !d.lost[id] && !d.left[id]
+	return x.live != nil && x.live.state.Checkpoint(id) != nil && !d.due[id] && !d.lost[id] && !d.left[id]
 }

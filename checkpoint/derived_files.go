@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+
+	"prdrunner/checkpoint/state"
 )
 
 // encodedMost is from how many bytes on checkpoint files are not put off any more so
@@ -40,26 +42,26 @@ func (x *Session) writeDue() error {
 
 // encodeCheckpoints encodes the files of a commit's checkpoints; the base stands
 // there.
-func (x *Session) encodeCheckpoints(c Commit) error {
+func (x *Session) encodeCheckpoints(c state.Commit) error {
 	var files []newCheckpoint
-	var state []byte
+	var current []byte
 	for _, e := range c.Events {
-		created, ok := e.(CheckpointCreated)
+		created, ok := e.(state.CheckpointCreated)
 		if !ok || !x.derived.due[created.ID] {
 			continue
 		}
-		if state == nil {
+		if current == nil {
 			var err error
-			if state, err = encodeState(x.derived.base); err != nil {
+			if current, err = encodeState(x.derived.base); err != nil {
 				return err
 			}
 		}
-		ref := x.derived.base.indexed().checkpoints[created.ID]
+		ref := x.derived.base.Checkpoint(created.ID)
 		if ref == nil { // dropped by the same commit
 			delete(x.derived.due, created.ID)
 			continue
 		}
-		json, err := encodeCheckpoint(newCheckpointFile(x.derived.base, ref), state)
+		json, err := encodeCheckpoint(newCheckpointFile(x.derived.base, ref), current)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -123,7 +124,7 @@ func (x *Session) writeDocument(before ...store.Name) error {
 	d := &x.derived
 	names, size, all, began := before, 0, 0, x.store.o.Now()
 	if d.written != x.acked {
-		data, err := NewDocument(x.live.state).Encode()
+		data, err := state.NewDocument(x.live.state).Encode()
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -19,7 +20,7 @@ func TestDocumentRate(t *testing.T) {
 	x := lockPRD(t, s, "PRD-009")
 	must(t, x.Start(startedOf("PRD-009", "S1", steps)))
 	for _, w := range x.State().Phases[0].Workstreams {
-		x.Add(WorkstreamStarted{Workstream: w.Name, Attempt: 1}, WorkstreamCompleted{Workstream: w.Name, Work: &Work{Attempt: 1}})
+		x.Add(state.WorkstreamStarted{Workstream: w.Name, Attempt: 1}, state.WorkstreamCompleted{Workstream: w.Name, Work: &state.Work{Attempt: 1}})
 	}
 	_, err = x.Drain(t.Context())
 	must(t, err)
@@ -33,7 +34,7 @@ func TestDocumentRate(t *testing.T) {
 	if now = x.derived.at.Add(rest); x.DocumentDue() {
 		t.Error("one is due although nothing has happened since")
 	}
-	commit(t, x, PauseAsked{By: by})
+	commit(t, x, state.PauseAsked{By: by})
 	for after, want := range map[time.Duration]bool{documentInterval: false, rest - time.Millisecond: false, rest: true} {
 		t.Run(fmt.Sprint(want, after), func(t *testing.T) {
 			if now = x.derived.at.Add(after); x.DocumentDue() != want {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"prdrunner/checkpoint/state"
 )
 
 func fixtures(t testing.TB, dir string) []string {
@@ -28,7 +30,7 @@ func TestValidDocuments(t *testing.T) {
 	for _, path := range fixtures(t, "valid") {
 		data, err := os.ReadFile(path)
 		must(t, err)
-		d, err := DecodeDocument(data)
+		d, err := state.DecodeDocument(data)
 		must(t, err)
 		if err := d.Validate(nil); err != nil {
 			t.Errorf("%s: %v", path, err)
@@ -64,10 +66,10 @@ func TestInvalidDocuments(t *testing.T) {
 		delete(fields, "_rule")
 		data, err = json.Marshal(fields)
 		must(t, err)
-		d, err := DecodeDocument(data)
+		d, err := state.DecodeDocument(data)
 		must(t, err)
 		err = d.Validate(nil)
-		if !errors.Is(err, ErrDocument) || !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), broken.Rule) {
+		if !errors.Is(err, state.ErrDocument) || !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), broken.Rule) {
 			t.Errorf("%s: %v, want %q", path, err, broken.Rule)
 		}
 	}
@@ -77,7 +79,7 @@ func TestDocumentPattern(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(fixtures(t, "valid")[0])
 	must(t, err)
-	d, err := DecodeDocument(data)
+	d, err := state.DecodeDocument(data)
 	must(t, err)
 	for pattern, want := range map[string]bool{`PRD-\d{3}`: true, `[A-Z]+-00`: false, `009|PRD-009`: true, `FEAT-\d+`: false} {
 		if err := d.Validate(regexp.MustCompile(pattern)); (err == nil) != want {
@@ -107,53 +109,53 @@ func TestDocumentFields(t *testing.T) {
 // simply the state.
 func TestDocumentAtMoments(t *testing.T) {
 	t.Parallel()
-	shape := Shape{Phases: []PhaseShape{
-		{Name: "services", Gates: []string{"sign-off"}, Workstreams: []WorkstreamShape{
+	shape := state.Shape{Phases: []state.PhaseShape{
+		{Name: "services", Gates: []string{"sign-off"}, Workstreams: []state.WorkstreamShape{
 			{Name: "A", Batch: 1, Gates: []string{"lint"}}, {Name: "B", Batch: 2},
 		}},
-		{Name: "tests", Workstreams: []WorkstreamShape{{Name: "C", Batch: 1}}},
+		{Name: "tests", Workstreams: []state.WorkstreamShape{{Name: "C", Batch: 1}}},
 	}}
 	label := "sign-off (services)"
-	done := func(name string) WorkstreamCompleted {
-		return WorkstreamCompleted{Workstream: name, Work: &Work{Artifacts: []Artifact{{Path: Text(name + ".go")}}}}
+	done := func(name string) state.WorkstreamCompleted {
+		return state.WorkstreamCompleted{Workstream: name, Work: &state.Work{Artifacts: []state.Artifact{{Path: state.Text(name + ".go")}}}}
 	}
 	steps := []struct {
-		event     Event
-		status    Status
+		event     state.Event
+		status    state.Status
 		completed string
 		active    string
 		pending   string
 		artifacts int
 	}{
-		{PhaseStarted{Phase: "services"}, StatusInProgress, "", "A", "B C", 0},
-		{WorkstreamStarted{Workstream: "A", Attempt: 1}, StatusInProgress, "", "A", "B C", 0},
-		{WorkstreamSucceeded{Workstream: "A"}, StatusInProgress, "", "A", "B C", 0},
-		{GatePassed{Verdict: Verdict{Gate: "lint (A)"}}, StatusInProgress, "", "A", "B C", 0},
-		{done("A"), StatusInProgress, "A", "B", "C", 1},
-		{WorkstreamStarted{Workstream: "B", Attempt: 1}, StatusInProgress, "A", "B", "C", 1},
-		{WorkstreamFailed{Workstream: "B", Error: Failure{Message: "no"}}, StatusInProgress, "A", "B", "C", 1},
-		{SessionFailed{Error: Failure{Workstream: "B", Message: "no"}}, StatusFailed, "A", "", "B C", 1},
-		{SessionResumed{}, StatusInProgress, "A", "B", "C", 1},
-		{done("B"), StatusInProgress, "", "A B", "C", 0},
-		{GateStarted{Gate: label}, StatusInProgress, "", "A B", "C", 0},
-		{GateAsked{Verdict: Verdict{Gate: label}}, StatusInProgress, "", "A B", "C", 0},
-		{SessionPaused{Reason: PauseApproval, Gates: []string{label}}, StatusPaused, "A B", "", "C", 2},
-		{GateApproved{Verdict: Verdict{Gate: label}}, StatusPaused, "A B", "", "C", 2},
-		{SessionResumed{}, StatusInProgress, "", "A B", "C", 0},
-		{PhaseCompleted{Phase: "services"}, StatusInProgress, "A B", "C", "", 2},
-		{PhaseStarted{Phase: "tests"}, StatusInProgress, "A B", "C", "", 2},
-		{WorkstreamStarted{Workstream: "C", Attempt: 1}, StatusInProgress, "A B", "C", "", 2},
-		{SessionInterrupted{Signal: "SIGINT"}, StatusPaused, "A B", "", "C", 2},
-		{SessionResumed{}, StatusInProgress, "A B", "C", "", 2},
-		{WorkstreamSkipped{Workstream: "C"}, StatusInProgress, "", "A B", "", 0},
-		{PhaseCompleted{Phase: "tests"}, StatusInProgress, "", "A B", "", 0},
-		{SessionCompleted{}, StatusComplete, "A B", "", "", 2},
+		{state.PhaseStarted{Phase: "services"}, state.StatusInProgress, "", "A", "B C", 0},
+		{state.WorkstreamStarted{Workstream: "A", Attempt: 1}, state.StatusInProgress, "", "A", "B C", 0},
+		{state.WorkstreamSucceeded{Workstream: "A"}, state.StatusInProgress, "", "A", "B C", 0},
+		{state.GatePassed{Verdict: state.Verdict{Gate: "lint (A)"}}, state.StatusInProgress, "", "A", "B C", 0},
+		{done("A"), state.StatusInProgress, "A", "B", "C", 1},
+		{state.WorkstreamStarted{Workstream: "B", Attempt: 1}, state.StatusInProgress, "A", "B", "C", 1},
+		{state.WorkstreamFailed{Workstream: "B", Error: state.Failure{Message: "no"}}, state.StatusInProgress, "A", "B", "C", 1},
+		{state.SessionFailed{Error: state.Failure{Workstream: "B", Message: "no"}}, state.StatusFailed, "A", "", "B C", 1},
+		{state.SessionResumed{}, state.StatusInProgress, "A", "B", "C", 1},
+		{done("B"), state.StatusInProgress, "", "A B", "C", 0},
+		{state.GateStarted{Gate: label}, state.StatusInProgress, "", "A B", "C", 0},
+		{state.GateAsked{Verdict: state.Verdict{Gate: label}}, state.StatusInProgress, "", "A B", "C", 0},
+		{state.SessionPaused{Reason: state.PauseApproval, Gates: []string{label}}, state.StatusPaused, "A B", "", "C", 2},
+		{state.GateApproved{Verdict: state.Verdict{Gate: label}}, state.StatusPaused, "A B", "", "C", 2},
+		{state.SessionResumed{}, state.StatusInProgress, "", "A B", "C", 0},
+		{state.PhaseCompleted{Phase: "services"}, state.StatusInProgress, "A B", "C", "", 2},
+		{state.PhaseStarted{Phase: "tests"}, state.StatusInProgress, "A B", "C", "", 2},
+		{state.WorkstreamStarted{Workstream: "C", Attempt: 1}, state.StatusInProgress, "A B", "C", "", 2},
+		{state.SessionInterrupted{Signal: "SIGINT"}, state.StatusPaused, "A B", "", "C", 2},
+		{state.SessionResumed{}, state.StatusInProgress, "A B", "C", "", 2},
+		{state.WorkstreamSkipped{Workstream: "C"}, state.StatusInProgress, "", "A B", "", 0},
+		{state.PhaseCompleted{Phase: "tests"}, state.StatusInProgress, "", "A B", "", 0},
+		{state.SessionCompleted{}, state.StatusComplete, "A B", "", "", 2},
 	}
-	s := &State{}
-	must(t, s.Apply(Commit{Seq: 1, Events: []Event{started("S1", shape)}}))
+	s := &state.State{}
+	must(t, s.Apply(state.Commit{Seq: 1, Events: []state.Event{started("S1", shape)}}))
 	for i, step := range steps {
-		must(t, s.Apply(Commit{Seq: uint64(i + 2), Events: []Event{step.event}}))
-		d := NewDocument(s)
+		must(t, s.Apply(state.Commit{Seq: uint64(i + 2), Events: []state.Event{step.event}}))
+		d := state.NewDocument(s)
 		got := []string{string(d.Status), strings.Join(d.Completed, " "), strings.Join(d.InProgress, " "), strings.Join(d.Pending, " ")}
 		want := []string{string(step.status), step.completed, step.active, step.pending}
 		same(t, string(step.event.Kind()), got, want)
@@ -167,7 +169,7 @@ func TestDocumentAtMoments(t *testing.T) {
 func TestDocumentObeysItsRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{t: t, s: &State{}, at: clock()}
+		m := &machine{t: t, s: &state.State{}, at: clock()}
 		m.apply(started("S1", m.shape()))
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			events := m.legal()
@@ -182,20 +184,20 @@ func TestDocumentObeysItsRules(t *testing.T) {
 // machine plays the engine: it knows which events are legal next.
 type machine struct {
 	t  *rapid.T
-	s  *State
+	s  *state.State
 	at func() time.Time
 }
 
-func (m *machine) shape() Shape {
+func (m *machine) shape() state.Shape {
 	gates := func(label string) []string {
 		return []string{"g1", "g2"}[:rapid.IntRange(0, 2).Draw(m.t, label)]
 	}
-	var shape Shape
+	var shape state.Shape
 	for p := range rapid.IntRange(1, 3).Draw(m.t, "phases") {
-		phase := PhaseShape{Name: string(rune('p' + p)), Gates: gates("phase gates")}
+		phase := state.PhaseShape{Name: string(rune('p' + p)), Gates: gates("phase gates")}
 		for w := range rapid.IntRange(1, 3).Draw(m.t, "workstreams") {
 			name := phase.Name + string(rune('1'+w))
-			phase.Workstreams = append(phase.Workstreams, WorkstreamShape{
+			phase.Workstreams = append(phase.Workstreams, state.WorkstreamShape{
 				Name: name, Batch: rapid.IntRange(1, 2).Draw(m.t, "batch"), Gates: gates("gates"),
 			})
 		}
@@ -204,8 +206,8 @@ func (m *machine) shape() Shape {
 	return shape
 }
 
-func (m *machine) apply(e Event) {
-	c := Commit{Seq: m.s.Seq + 1, Time: m.at(), Events: []Event{e}, Prev: genesis}
+func (m *machine) apply(e state.Event) {
+	c := state.Commit{Seq: m.s.Seq + 1, Time: m.at(), Events: []state.Event{e}, Prev: genesis}
 	line, err := newEncoder().line(&c)
 	if err != nil {
 		m.t.Fatal(err)
@@ -231,12 +233,12 @@ func (m *machine) apply(e Event) {
 	if err := m.s.Apply(c); err != nil {
 		m.t.Fatal(err)
 	}
-	d := NewDocument(m.s)
+	d := state.NewDocument(m.s)
 	data, err := d.Encode()
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	decoded, err := DecodeDocument(data)
+	decoded, err := state.DecodeDocument(data)
 	if err != nil || !decoded.Intact() {
 		m.t.Fatalf("after %s the document is not what was written: %v", e.Kind(), err)
 	}
@@ -246,64 +248,64 @@ func (m *machine) apply(e Event) {
 }
 
 // legal returns the events that may come next.
-func (m *machine) legal() []Event {
+func (m *machine) legal() []state.Event {
 	s := m.s
-	if s.Status == StatusComplete {
+	if s.Status == state.StatusComplete {
 		return nil
 	}
 	if s.RunningAt == nil {
-		return append(m.answers(), SessionResumed{})
+		return append(m.answers(), state.SessionResumed{})
 	}
-	events := []Event{
-		SessionResumed{}, // the runner was killed
-		SessionFailed{Error: Failure{Workstream: "p1", Message: "no"}},
-		SessionFailed{Error: Failure{Gate: "g1 (p)"}},
-		SessionPaused{Reason: PauseRequested},
-		SessionInterrupted{Signal: "SIGINT"},
+	events := []state.Event{
+		state.SessionResumed{}, // the runner was killed
+		state.SessionFailed{Error: state.Failure{Workstream: "p1", Message: "no"}},
+		state.SessionFailed{Error: state.Failure{Gate: "g1 (p)"}},
+		state.SessionPaused{Reason: state.PauseRequested},
+		state.SessionInterrupted{Signal: "SIGINT"},
 	}
 	for _, p := range s.Phases {
-		if p.Status == Completed || p.Status == Skipped {
+		if p.Status == state.Completed || p.Status == state.Skipped {
 			continue
 		}
-		if p.Status == Pending {
-			return append(events, PhaseStarted{Phase: p.Name}, PhaseSkipped{Phase: p.Name})
+		if p.Status == state.Pending {
+			return append(events, state.PhaseStarted{Phase: p.Name}, state.PhaseSkipped{Phase: p.Name})
 		}
 		return append(events, m.inPhase(p)...)
 	}
-	return append(events, SessionCompleted{})
+	return append(events, state.SessionCompleted{})
 }
 
 // answers are what people do while nothing runs.
-func (m *machine) answers() []Event {
-	var events []Event
+func (m *machine) answers() []state.Event {
+	var events []state.Event
 	for _, p := range m.s.Phases {
 		for _, g := range p.Gates {
-			if g.Status == Waiting {
-				events = append(events, GateApproved{Verdict: Verdict{Gate: g.Label}}, GateRejected{Verdict: Verdict{Gate: g.Label}})
+			if g.Status == state.Waiting {
+				events = append(events, state.GateApproved{Verdict: state.Verdict{Gate: g.Label}}, state.GateRejected{Verdict: state.Verdict{Gate: g.Label}})
 			}
 		}
 	}
 	return events
 }
 
-func (m *machine) inPhase(p *Phase) []Event {
-	var events []Event
+func (m *machine) inPhase(p *state.Phase) []state.Event {
+	var events []state.Event
 	done := true
 	for _, w := range p.Workstreams {
 		switch w.Status {
-		case Completed, Skipped:
-			events = append(events, WorkstreamInvalidated{Workstream: w.Name})
+		case state.Completed, state.Skipped:
+			events = append(events, state.WorkstreamInvalidated{Workstream: w.Name})
 			continue
-		case Running:
+		case state.Running:
 			events = append(events, m.ends(w)...)
-		case Succeeded:
+		case state.Succeeded:
 			if gates, passed := m.judge(w.Gates); passed {
-				events = append(events, WorkstreamCompleted{Workstream: w.Name})
+				events = append(events, state.WorkstreamCompleted{Workstream: w.Name})
 			} else {
 				events = append(events, gates...)
 			}
 		default:
-			events = append(events, WorkstreamStarted{Workstream: w.Name, Attempt: w.Attempts + 1}, WorkstreamSkipped{Workstream: w.Name})
+			events = append(events, state.WorkstreamStarted{Workstream: w.Name, Attempt: w.Attempts + 1}, state.WorkstreamSkipped{Workstream: w.Name})
 		}
 		done = false
 	}
@@ -312,44 +314,44 @@ func (m *machine) inPhase(p *Phase) []Event {
 	}
 	gates, passed := m.judge(p.Gates)
 	if passed {
-		return append(events, PhaseCompleted{Phase: p.Name})
+		return append(events, state.PhaseCompleted{Phase: p.Name})
 	}
 	return append(events, gates...)
 }
 
-func (m *machine) ends(w *Workstream) []Event {
-	done := Work{Attempt: w.Attempts, Artifacts: []Artifact{{Path: Text(w.Name + "\xff.go")}}, Metrics: map[string]any{"m": 1.5}}
-	events := []Event{
-		WorkstreamFailed{Workstream: w.Name, Error: Failure{Message: "no"}},
-		WorkstreamInterrupted{Workstream: w.Name},
-		WorkstreamUncertain{Workstream: w.Name},
-		WorkstreamAttemptFailed{Workstream: w.Name},
-		WorkstreamSucceeded{Workstream: w.Name, Work: done},
+func (m *machine) ends(w *state.Workstream) []state.Event {
+	done := state.Work{Attempt: w.Attempts, Artifacts: []state.Artifact{{Path: state.Text(w.Name + "\xff.go")}}, Metrics: map[string]any{"m": 1.5}}
+	events := []state.Event{
+		state.WorkstreamFailed{Workstream: w.Name, Error: state.Failure{Message: "no"}},
+		state.WorkstreamInterrupted{Workstream: w.Name},
+		state.WorkstreamUncertain{Workstream: w.Name},
+		state.WorkstreamAttemptFailed{Workstream: w.Name},
+		state.WorkstreamSucceeded{Workstream: w.Name, Work: done},
 	}
 	if len(w.Gates) == 0 {
-		events = append(events, WorkstreamCompleted{Workstream: w.Name, Work: &done})
+		events = append(events, state.WorkstreamCompleted{Workstream: w.Name, Work: &done})
 	}
 	return events
 }
 
 // judge returns what may happen to gates, and whether all have passed.
-func (m *machine) judge(gates []*Gate) ([]Event, bool) {
-	var events []Event
+func (m *machine) judge(gates []*state.Gate) ([]state.Event, bool) {
+	var events []state.Event
 	passed := true
 	for _, g := range gates {
-		v := Verdict{Gate: g.Label}
+		v := state.Verdict{Gate: g.Label}
 		switch g.Status {
-		case Passed:
-			events = append(events, GateVoided{Gate: g.Label})
+		case state.Passed:
+			events = append(events, state.GateVoided{Gate: g.Label})
 			continue
-		case Skipped:
+		case state.Skipped:
 			continue
-		case Running:
-			events = append(events, GatePassed{Verdict: v}, GateFailed{Verdict: v, Error: Failure{Message: "no"}}, GateAsked{Verdict: v})
-		case Waiting:
-			events = append(events, GateApproved{Verdict: v}, GateRejected{Verdict: v})
+		case state.Running:
+			events = append(events, state.GatePassed{Verdict: v}, state.GateFailed{Verdict: v, Error: state.Failure{Message: "no"}}, state.GateAsked{Verdict: v})
+		case state.Waiting:
+			events = append(events, state.GateApproved{Verdict: v}, state.GateRejected{Verdict: v})
 		default:
-			events = append(events, GateStarted{Gate: g.Label}, GateSkipped{Gate: g.Label})
+			events = append(events, state.GateStarted{Gate: g.Label}, state.GateSkipped{Gate: g.Label})
 		}
 		passed = false
 	}

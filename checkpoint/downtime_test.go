@@ -3,15 +3,17 @@ package checkpoint
 import (
 	"testing"
 	"time"
+
+	"prdrunner/checkpoint/state"
 )
 
 // TestLeftProcessesOfAStepAreOfTheRun: that a step left processes behind is
 // recorded by the run that it is of, which was active until then.
 func TestLeftProcessesOfAStepAreOfTheRun(t *testing.T) {
 	t.Parallel()
-	s, now := &State{}, time.UnixMilli(1_000_000).UTC()
-	for i, e := range []Event{started("S1", cashier()), WorkstreamStarted{Workstream: "WS2", Attempt: 1}, ProcessesEnded{Workstream: "WS2"}, SessionResumed{}} {
-		must(t, s.Apply(Commit{Seq: uint64(i) + 1, Time: now, Events: []Event{e}}))
+	s, now := &state.State{}, time.UnixMilli(1_000_000).UTC()
+	for i, e := range []state.Event{started("S1", cashier()), state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.ProcessesEnded{Workstream: "WS2"}, state.SessionResumed{}} {
+		must(t, s.Apply(state.Commit{Seq: uint64(i) + 1, Time: now, Events: []state.Event{e}}))
 		if now = now.Add(time.Minute); i == 2 {
 			now = now.Add(time.Hour) // it was killed
 		}
@@ -27,32 +29,32 @@ func TestLeftProcessesOfAStepAreOfTheRun(t *testing.T) {
 func TestWhatComesAfterAKillIsNoTimeOfTheRun(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		before, after []Event
+		before, after []state.Event
 	}{
 		"nothing":                     {},
-		"a checkpoint":                {after: []Event{CheckpointCreated{ID: "CP-a-20250101T000000Z-00000000", Trigger: TriggerManual}}},
-		"a capture":                   {after: []Event{WorkspaceCaptured{}}},
-		"processes that were left":    {after: []Event{ProcessesEnded{}}},
-		"a pause that is asked for":   {after: []Event{PauseAsked{}}},
-		"an approval":                 {before: []Event{GateAsked{Verdict: Verdict{Gate: "schema-validation (WS1)"}}}, after: []Event{GateApproved{Verdict: Verdict{Gate: "schema-validation (WS1)"}}}},
-		"a rejection":                 {before: []Event{GateAsked{Verdict: Verdict{Gate: "schema-validation (WS1)"}}}, after: []Event{GateRejected{Verdict: Verdict{Gate: "schema-validation (WS1)"}}}},
-		"an answer about a once step": {before: []Event{WorkstreamUncertain{Workstream: "WS1"}}, after: []Event{WorkstreamResolved{Workstream: "WS1", Resolution: ResolvedDone}}},
-		"several":                     {after: []Event{ProcessesEnded{}, PauseAsked{}, WorkspaceCaptured{}}},
+		"a checkpoint":                {after: []state.Event{state.CheckpointCreated{ID: "CP-a-20250101T000000Z-00000000", Trigger: state.TriggerManual}}},
+		"a capture":                   {after: []state.Event{state.WorkspaceCaptured{}}},
+		"processes that were left":    {after: []state.Event{state.ProcessesEnded{}}},
+		"a pause that is asked for":   {after: []state.Event{state.PauseAsked{}}},
+		"an approval":                 {before: []state.Event{state.GateAsked{Verdict: state.Verdict{Gate: "schema-validation (WS1)"}}}, after: []state.Event{state.GateApproved{Verdict: state.Verdict{Gate: "schema-validation (WS1)"}}}},
+		"a rejection":                 {before: []state.Event{state.GateAsked{Verdict: state.Verdict{Gate: "schema-validation (WS1)"}}}, after: []state.Event{state.GateRejected{Verdict: state.Verdict{Gate: "schema-validation (WS1)"}}}},
+		"an answer about a once step": {before: []state.Event{state.WorkstreamUncertain{Workstream: "WS1"}}, after: []state.Event{state.WorkstreamResolved{Workstream: "WS1", Resolution: state.ResolvedDone}}},
+		"several":                     {after: []state.Event{state.ProcessesEnded{}, state.PauseAsked{}, state.WorkspaceCaptured{}}},
 	} {
-		for _, end := range []Event{SessionResumed{}, SessionAbandoned{}} {
+		for _, end := range []state.Event{state.SessionResumed{}, state.SessionAbandoned{}} {
 			t.Run(name+", "+string(end.Kind()), func(t *testing.T) {
 				t.Parallel()
-				s, now := &State{}, time.UnixMilli(1_000_000).UTC()
-				apply := func(after time.Duration, e Event) {
+				s, now := &state.State{}, time.UnixMilli(1_000_000).UTC()
+				apply := func(after time.Duration, e state.Event) {
 					t.Helper()
 					now = now.Add(after)
-					must(t, s.Apply(Commit{Seq: s.Seq + 1, Time: now, Events: []Event{e}}))
+					must(t, s.Apply(state.Commit{Seq: s.Seq + 1, Time: now, Events: []state.Event{e}}))
 				}
 				apply(0, started("S1", cashier()))
 				for _, e := range tt.before {
 					apply(0, e)
 				}
-				apply(time.Minute, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+				apply(time.Minute, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 				for _, e := range tt.after {
 					apply(10*time.Hour, e)
 				}

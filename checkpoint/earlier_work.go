@@ -4,21 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"prdrunner/checkpoint/state"
 )
 
 // EarlierWork returns the work that an uncertain workstream has had on record:
 // under another name, or in its last attempt, before a rollback took that back.
 // It is nil where there was none, and where its record is lost.
-func (s *Store) EarlierWork(st *State, workstream string) (*Work, error) {
+func (s *Store) EarlierWork(st *state.State, workstream string) (*state.Work, error) {
 	w := st.Workstream(workstream)
-	if w == nil || w.Status != Uncertain {
+	if w == nil || w.Status != state.Uncertain {
 		return nil, nil //nolint:nilnil // documented above
 	}
 	if of := st.Workstream(w.SameAs); of != nil && w.Attempts == 0 {
-		if !of.worked() {
+		if !of.Worked() {
 			return nil, nil //nolint:nilnil // documented above
 		}
-		work := st.workOf(of)
+		work := st.WorkOf(of)
 		work.Attempt = w.Attempts
 		return work, nil
 	}
@@ -26,14 +28,14 @@ func (s *Store) EarlierWork(st *State, workstream string) (*Work, error) {
 }
 
 // takenBack reads it off the checkpoints that undo rollbacks.
-func (s *Store) takenBack(st *State, w *Workstream) (*Work, error) {
+func (s *Store) takenBack(st *state.State, w *state.Workstream) (*state.Work, error) {
 	for _, past := range slices.Backward(st.Rollbacks) {
-		ref := st.indexed().checkpoints[past.Safety]
+		ref := st.Checkpoint(past.Safety)
 		if ref == nil || past.Error != "" {
 			continue
 		}
 		file, err := s.ReadFile(st, ref)
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if errors.As(err, &damaged) {
 			continue
 		}
@@ -44,31 +46,9 @@ func (s *Store) takenBack(st *State, w *Workstream) (*Work, error) {
 		switch {
 		case had == nil || had.Attempts != w.Attempts: // it was started again since
 			return nil, nil //nolint:nilnil // documented above
-		case had.worked():
-			return file.State.workOf(had), nil
+		case had.Worked():
+			return file.State.WorkOf(had), nil
 		}
 	}
 	return nil, nil //nolint:nilnil // documented above
-}
-
-// worked reports whether work is on record that was done.
-func (w *Workstream) worked() bool {
-	return w.WorkSeq > 0 && (w.Status == Completed || w.Status == Succeeded)
-}
-
-// workOf is what a workstream has on record, as the event had it that recorded it.
-func (s *State) workOf(w *Workstream) *Work {
-	work := &Work{
-		Attempt: w.Attempts, DurationMS: w.DurationMS, Digest: w.Digest, Outputs: w.Outputs,
-		Artifacts: w.Artifacts, Summary: w.Summary, Location: w.Location, Cached: w.Cached,
-	}
-	for _, name := range w.Metrics {
-		if m := s.Metrics[name]; m.Workstream == w.Name { // another may have set it since
-			if work.Metrics == nil {
-				work.Metrics = make(map[string]any)
-			}
-			work.Metrics[name] = m.Value
-		}
-	}
-	return work
 }

@@ -11,9 +11,6 @@ import (
 // ErrNoSession says that a PRD has neither a journal nor a document.
 var ErrNoSession = errors.New("no session")
 
-// ErrNoCheckpoint says that a reference names no checkpoint.
-var ErrNoCheckpoint = errors.New("no such checkpoint")
-
 // ErrLockLost says that another runner may have taken the lock of this one,
 // which stopped for that reason. It comes within a *PoisonedError.
 var ErrLockLost = store.ErrLockLost
@@ -28,13 +25,6 @@ var ErrNotRegular = store.ErrNotRegular
 
 // ErrTooLong says that a file of the state is longer than any is.
 var ErrTooLong = store.ErrTooLong
-
-// UnknownCheckpointError says that nothing has an id, or one that begins so. It
-// is an ErrNoCheckpoint.
-type UnknownCheckpointError struct{ Ref string }
-
-func (e *UnknownCheckpointError) Error() string { return ErrNoCheckpoint.Error() }
-func (e *UnknownCheckpointError) Unwrap() error { return ErrNoCheckpoint }
 
 // LockedError says who else works on a PRD.
 type LockedError struct {
@@ -60,38 +50,6 @@ func (e *LockedError) Error() string {
 		said += ", which is stopped and does not answer"
 	}
 	return said
-}
-
-// DamagedError says what is damaged and what mends it. Nothing was changed.
-type DamagedError struct {
-	Path   string
-	Line   int // 0: the file as a whole
-	Detail string
-	Remedy string // a command, or what to do by hand
-	// Lost says of a journal that nothing is left to begin it anew from.
-	Lost bool
-	// Checkpoint is the id of the checkpoint that cannot be read because of
-	// it, "" where it is not a matter of one checkpoint alone.
-	Checkpoint string
-}
-
-func (e *DamagedError) Error() string {
-	at := e.Path
-	if e.Line > 0 {
-		at = fmt.Sprintf("%s, line %d", e.Path, e.Line)
-	}
-	return fmt.Sprintf("%s is damaged: %s; %s", at, e.Detail, e.Remedy)
-}
-
-// VersionError says that a file was written by a newer version. It was not
-// touched.
-type VersionError struct {
-	Path    string
-	Version string // what is not known here: a format version, or an event kind
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("read %s: it was written by a newer version (%s is unknown here); upgrade runner", e.Path, e.Version)
 }
 
 // UntrustedError says that git tracks files of a PRD's state, so that somebody else

@@ -2,114 +2,116 @@ package checkpoint
 
 import (
 	"fmt"
+
+	"prdrunner/checkpoint/state"
 )
 
 // decodeKind decodes an event of a known kind: a long table.
-func decodeKind(kind Kind, data []byte) (Event, error) {
+func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 	switch kind {
-	case KindSessionStarted:
-		return decodeAs[SessionStarted](data)
-	case KindSessionResumed:
-		return decodeAs[SessionResumed](data)
-	case KindSessionPaused:
-		return decodeAs[SessionPaused](data)
-	case KindSessionFailed:
-		return decodeAs[SessionFailed](data)
-	case KindSessionInterrupted:
-		return decodeAs[SessionInterrupted](data)
-	case KindSessionCompleted:
-		return decodeAs[SessionCompleted](data)
-	case KindSessionAbandoned:
-		return decodeAs[SessionAbandoned](data)
-	case KindSessionAdopted:
-		return decodeAs[SessionAdopted](data)
-	case KindHooksDue:
-		return decodeAs[HooksDue](data)
-	case KindHookEnded:
-		return decodeAs[HookEnded](data)
-	case KindActsRemembered:
-		return decodeAs[ActsRemembered](data)
-	case KindPauseRequested:
-		return decodeAs[PauseAsked](data)
-	case KindPhaseStarted:
-		return decodeAs[PhaseStarted](data)
-	case KindPhaseCompleted:
-		return decodeAs[PhaseCompleted](data)
-	case KindPhaseSkipped:
-		return decodeAs[PhaseSkipped](data)
-	case KindWorkstreamStarted:
-		return decodeAs[WorkstreamStarted](data)
-	case KindWorkstreamAttemptFailed:
-		return decodeAs[WorkstreamAttemptFailed](data)
-	case KindWorkstreamSucceeded:
-		return decodeAs[WorkstreamSucceeded](data)
-	case KindWorkstreamCompleted:
-		return decodeAs[WorkstreamCompleted](data)
-	case KindWorkstreamFailed:
-		return decodeAs[WorkstreamFailed](data)
-	case KindWorkstreamInterrupted:
-		return decodeAs[WorkstreamInterrupted](data)
-	case KindWorkstreamUncertain:
-		return decodeAs[WorkstreamUncertain](data)
-	case KindWorkstreamResolved:
-		return decodeAs[WorkstreamResolved](data)
-	case KindWorkstreamSkipped:
-		return decodeAs[WorkstreamSkipped](data)
-	case KindWorkstreamInvalidated:
-		return decodeAs[WorkstreamInvalidated](data)
-	case KindWorkstreamEdited:
-		return decodeAs[WorkstreamEdited](data)
-	case KindGateStarted:
-		return decodeAs[GateStarted](data)
-	case KindGatePassed:
-		return decodeAs[GatePassed](data)
-	case KindGateFailed:
-		return decodeAs[GateFailed](data)
-	case KindGateAsked:
-		return decodeAs[GateAsked](data)
-	case KindGateApproved:
-		return decodeAs[GateApproved](data)
-	case KindGateRejected:
-		return decodeAs[GateRejected](data)
-	case KindGateSkipped:
-		return decodeAs[GateSkipped](data)
-	case KindGateVoided:
-		return decodeAs[GateVoided](data)
-	case KindGateReviewed:
-		return decodeAs[GateReviewed](data)
-	case KindProcessesEnded:
-		return decodeAs[ProcessesEnded](data)
-	case KindCheckpointCreated:
-		return decodeAs[CheckpointCreated](data)
-	case KindCheckpointsRemoved:
-		return decodeAs[CheckpointsRemoved](data)
-	case KindCheckpointSkipped:
-		return decodeAs[CheckpointSkipped](data)
-	case KindCheckpointPinned:
-		return decodeAs[CheckpointPinned](data)
-	case KindCheckpointUnpinned:
-		return decodeAs[CheckpointUnpinned](data)
-	case KindCheckpointDamaged:
-		return decodeAs[CheckpointDamaged](data)
-	case KindCheckpointRebuilt:
-		return decodeAs[CheckpointRebuilt](data)
-	case KindWorkspaceCaptured:
-		return decodeAs[WorkspaceCaptured](data)
-	case KindArtifactsRestored:
-		return decodeAs[ArtifactsRestored](data)
-	case KindRollbackStarted:
-		return decodeAs[RollbackStarted](data)
-	case KindRollbackCompleted:
-		return decodeAs[RollbackCompleted](data)
-	case KindRollbackFailed:
-		return decodeAs[RollbackFailed](data)
+	case state.KindSessionStarted:
+		return decodeAs[state.SessionStarted](data)
+	case state.KindSessionResumed:
+		return decodeAs[state.SessionResumed](data)
+	case state.KindSessionPaused:
+		return decodeAs[state.SessionPaused](data)
+	case state.KindSessionFailed:
+		return decodeAs[state.SessionFailed](data)
+	case state.KindSessionInterrupted:
+		return decodeAs[state.SessionInterrupted](data)
+	case state.KindSessionCompleted:
+		return decodeAs[state.SessionCompleted](data)
+	case state.KindSessionAbandoned:
+		return decodeAs[state.SessionAbandoned](data)
+	case state.KindSessionAdopted:
+		return decodeAs[state.SessionAdopted](data)
+	case state.KindHooksDue:
+		return decodeAs[state.HooksDue](data)
+	case state.KindHookEnded:
+		return decodeAs[state.HookEnded](data)
+	case state.KindActsRemembered:
+		return decodeAs[state.ActsRemembered](data)
+	case state.KindPauseRequested:
+		return decodeAs[state.PauseAsked](data)
+	case state.KindPhaseStarted:
+		return decodeAs[state.PhaseStarted](data)
+	case state.KindPhaseCompleted:
+		return decodeAs[state.PhaseCompleted](data)
+	case state.KindPhaseSkipped:
+		return decodeAs[state.PhaseSkipped](data)
+	case state.KindWorkstreamStarted:
+		return decodeAs[state.WorkstreamStarted](data)
+	case state.KindWorkstreamAttemptFailed:
+		return decodeAs[state.WorkstreamAttemptFailed](data)
+	case state.KindWorkstreamSucceeded:
+		return decodeAs[state.WorkstreamSucceeded](data)
+	case state.KindWorkstreamCompleted:
+		return decodeAs[state.WorkstreamCompleted](data)
+	case state.KindWorkstreamFailed:
+		return decodeAs[state.WorkstreamFailed](data)
+	case state.KindWorkstreamInterrupted:
+		return decodeAs[state.WorkstreamInterrupted](data)
+	case state.KindWorkstreamUncertain:
+		return decodeAs[state.WorkstreamUncertain](data)
+	case state.KindWorkstreamResolved:
+		return decodeAs[state.WorkstreamResolved](data)
+	case state.KindWorkstreamSkipped:
+		return decodeAs[state.WorkstreamSkipped](data)
+	case state.KindWorkstreamInvalidated:
+		return decodeAs[state.WorkstreamInvalidated](data)
+	case state.KindWorkstreamEdited:
+		return decodeAs[state.WorkstreamEdited](data)
+	case state.KindGateStarted:
+		return decodeAs[state.GateStarted](data)
+	case state.KindGatePassed:
+		return decodeAs[state.GatePassed](data)
+	case state.KindGateFailed:
+		return decodeAs[state.GateFailed](data)
+	case state.KindGateAsked:
+		return decodeAs[state.GateAsked](data)
+	case state.KindGateApproved:
+		return decodeAs[state.GateApproved](data)
+	case state.KindGateRejected:
+		return decodeAs[state.GateRejected](data)
+	case state.KindGateSkipped:
+		return decodeAs[state.GateSkipped](data)
+	case state.KindGateVoided:
+		return decodeAs[state.GateVoided](data)
+	case state.KindGateReviewed:
+		return decodeAs[state.GateReviewed](data)
+	case state.KindProcessesEnded:
+		return decodeAs[state.ProcessesEnded](data)
+	case state.KindCheckpointCreated:
+		return decodeAs[state.CheckpointCreated](data)
+	case state.KindCheckpointsRemoved:
+		return decodeAs[state.CheckpointsRemoved](data)
+	case state.KindCheckpointSkipped:
+		return decodeAs[state.CheckpointSkipped](data)
+	case state.KindCheckpointPinned:
+		return decodeAs[state.CheckpointPinned](data)
+	case state.KindCheckpointUnpinned:
+		return decodeAs[state.CheckpointUnpinned](data)
+	case state.KindCheckpointDamaged:
+		return decodeAs[state.CheckpointDamaged](data)
+	case state.KindCheckpointRebuilt:
+		return decodeAs[state.CheckpointRebuilt](data)
+	case state.KindWorkspaceCaptured:
+		return decodeAs[state.WorkspaceCaptured](data)
+	case state.KindArtifactsRestored:
+		return decodeAs[state.ArtifactsRestored](data)
+	case state.KindRollbackStarted:
+		return decodeAs[state.RollbackStarted](data)
+	case state.KindRollbackCompleted:
+		return decodeAs[state.RollbackCompleted](data)
+	case state.KindRollbackFailed:
+		return decodeAs[state.RollbackFailed](data)
 	}
-	return nil, &VersionError{Version: fmt.Sprintf("event kind %q", kind)}
+	return nil, &state.VersionError{Version: fmt.Sprintf("event kind %q", kind)}
 }
 
-func decodeAs[E Event](data []byte) (Event, error) {
+func decodeAs[E state.Event](data []byte) (state.Event, error) {
 	var e E
-	if err := unmarshal(data, &e); err != nil {
+	if err := state.DecodeJSON(data, &e); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLine, err)
 	}
 	return e, nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"unicode/utf8"
+
+	"prdrunner/checkpoint/state"
 )
 
 // Most of a journal are a few kinds of event, each written in one way. These are
@@ -15,7 +17,7 @@ import (
 // scanEvent decodes the event that b begins with, and returns when it happened
 // after the first of its commit and how many bytes it has. It returns nil where
 // encoding/json must look at it.
-func scanEvent(b []byte) (event Event, after int64, size int) {
+func scanEvent(b []byte) (event state.Event, after int64, size int) {
 	kind, rest, ok := cutKind(b)
 	if !ok {
 		return nil, 0, 0
@@ -24,18 +26,18 @@ func scanEvent(b []byte) (event Event, after int64, size int) {
 	if s.field("after_ms") {
 		after = s.number(math.MaxInt64)
 	}
-	switch Kind(kind) {
-	case KindWorkstreamStarted:
-		event = WorkstreamStarted{Workstream: s.must("workstream").text(), Attempt: s.must("attempt").int(), Digest: s.must("digest").digest()}
-	case KindWorkstreamSucceeded:
-		event = WorkstreamSucceeded{Workstream: s.must("workstream").text(), Work: s.must("work").work()}
-	case KindWorkstreamCompleted:
+	switch state.Kind(kind) {
+	case state.KindWorkstreamStarted:
+		event = state.WorkstreamStarted{Workstream: s.must("workstream").text(), Attempt: s.must("attempt").int(), Digest: s.must("digest").digest()}
+	case state.KindWorkstreamSucceeded:
+		event = state.WorkstreamSucceeded{Workstream: s.must("workstream").text(), Work: s.must("work").work()}
+	case state.KindWorkstreamCompleted:
 		event = s.completed()
-	case KindGateStarted:
-		event = GateStarted{Gate: s.must("gate").text(), Attempt: s.must("attempt").int()}
-	case KindGatePassed:
+	case state.KindGateStarted:
+		event = state.GateStarted{Gate: s.must("gate").text(), Attempt: s.must("attempt").int()}
+	case state.KindGatePassed:
 		event = s.passed()
-	case KindCheckpointCreated:
+	case state.KindCheckpointCreated:
 		event = s.created()
 	default:
 		return nil, 0, 0
@@ -46,8 +48,8 @@ func scanEvent(b []byte) (event Event, after int64, size int) {
 	return event, after, len(b) - len(s.rest)
 }
 
-func (s *eventScanner) completed() WorkstreamCompleted {
-	e := WorkstreamCompleted{Workstream: s.must("workstream").text()}
+func (s *eventScanner) completed() state.WorkstreamCompleted {
+	e := state.WorkstreamCompleted{Workstream: s.must("workstream").text()}
 	if s.field("work") {
 		work := s.work()
 		e.Work = &work
@@ -55,19 +57,19 @@ func (s *eventScanner) completed() WorkstreamCompleted {
 	return e
 }
 
-func (s *eventScanner) passed() GatePassed {
-	v := Verdict{Gate: s.must("gate").text(), Definition: s.must("definition").text(), Judged: s.must("judged").text(), Seen: s.seen()}
-	return GatePassed{Verdict: v, DurationMS: s.must("duration_ms").number(math.MaxInt64)}
+func (s *eventScanner) passed() state.GatePassed {
+	v := state.Verdict{Gate: s.must("gate").text(), Definition: s.must("definition").text(), Judged: s.must("judged").text(), Seen: s.seen()}
+	return state.GatePassed{Verdict: v, DurationMS: s.must("duration_ms").number(math.MaxInt64)}
 }
 
-func (s *eventScanner) created() CheckpointCreated {
-	e := CheckpointCreated{
-		ID: s.must("id").text(), Trigger: Trigger(s.must("trigger").text()), Phase: s.textOf("phase"), Step: s.must("step").int(), StepName: s.textOf("step_name"),
-		Reason: Text(s.textOf("reason")), Created: s.intOf("created"), Modified: s.intOf("modified"),
+func (s *eventScanner) created() state.CheckpointCreated {
+	e := state.CheckpointCreated{
+		ID: s.must("id").text(), Trigger: state.Trigger(s.must("trigger").text()), Phase: s.textOf("phase"), Step: s.must("step").int(), StepName: s.textOf("step_name"),
+		Reason: state.Text(s.textOf("reason")), Created: s.intOf("created"), Modified: s.intOf("modified"),
 	}
 	if s.field("git") {
 		s.open()
-		e.Git = &Git{Branch: Text(s.textOf("branch")), Commit: s.textOf("commit")}
+		e.Git = &state.Git{Branch: state.Text(s.textOf("branch")), Commit: s.textOf("commit")}
 		s.close()
 	}
 	if s.field("removes") {
@@ -79,30 +81,30 @@ func (s *eventScanner) created() CheckpointCreated {
 	return e
 }
 
-func (s *eventScanner) work() (w Work) {
+func (s *eventScanner) work() (w state.Work) {
 	s.open()
 	w.Attempt, w.DurationMS, w.Digest = s.must("attempt").int(), s.must("duration_ms").number(math.MaxInt64), s.must("digest").digest()
 	if s.field("outputs") {
-		w.Outputs = textsOf[Text](s)
+		w.Outputs = textsOf[state.Text](s)
 	}
 	if s.field("artifacts") {
 		s.list(func() { w.Artifacts = append(w.Artifacts, s.artifact()) })
 	}
-	w.Summary, w.Location = Text(s.textOf("summary")), Text(s.textOf("location"))
+	w.Summary, w.Location = state.Text(s.textOf("summary")), state.Text(s.textOf("location"))
 	s.close()
 	return w
 }
 
-func (s *eventScanner) artifact() (a Artifact) {
+func (s *eventScanner) artifact() (a state.Artifact) {
 	s.open()
-	a.Path, a.Size = Text(s.must("path").text()), s.must("size").number(math.MaxInt64)
+	a.Path, a.Size = state.Text(s.must("path").text()), s.must("size").number(math.MaxInt64)
 	a.Mode, a.Digest = uint32(s.must("mode").number(math.MaxUint32)), s.must("digest").text()
-	a.Change = FileChange(s.textOf("change"))
+	a.Change = state.FileChange(s.textOf("change"))
 	s.close()
 	return a
 }
 
-func (s *eventScanner) digest() (d Digest) {
+func (s *eventScanner) digest() (d state.Digest) {
 	s.open()
 	d.Definition, d.Inputs, d.Upstream = s.textOf("definition"), s.textOf("inputs"), s.textOf("upstream")
 	if s.field("variables") {
@@ -111,7 +113,7 @@ func (s *eventScanner) digest() (d Digest) {
 	if s.field("files") {
 		s.list(func() {
 			s.open()
-			d.Files = append(d.Files, FileRef{Path: Text(s.must("path").text()), Digest: s.textOf("digest")})
+			d.Files = append(d.Files, state.FileRef{Path: state.Text(s.must("path").text()), Digest: s.textOf("digest")})
 			s.close()
 		})
 	}
@@ -123,17 +125,17 @@ func (s *eventScanner) digest() (d Digest) {
 	return d
 }
 
-func (s *eventScanner) seen() *Seen {
+func (s *eventScanner) seen() *state.Seen {
 	if !s.field("seen") {
 		return nil
 	}
 	s.open()
-	seen := &Seen{Seq: uint64(s.must("seq").number(math.MaxInt64))}
+	seen := &state.Seen{Seq: uint64(s.must("seq").number(math.MaxInt64))}
 	if s.field("files") {
 		s.list(func() {
 			s.open()
-			seen.Files = append(seen.Files, SeenFile{
-				Path: Text(s.must("path").text()), Mode: uint32(s.must("mode").number(math.MaxUint32)), Digest: s.must("digest").text(),
+			seen.Files = append(seen.Files, state.SeenFile{
+				Path: state.Text(s.must("path").text()), Mode: uint32(s.must("mode").number(math.MaxUint32)), Digest: s.must("digest").text(),
 			})
 			s.close()
 		})

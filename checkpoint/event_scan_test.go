@@ -4,34 +4,36 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/state"
 )
 
 // scanned are events that a journal has thousands of, with all that is read
 // without encoding/json.
-func scanned() []Event {
-	digest := Digest{
+func scanned() []state.Event {
+	digest := state.Digest{
 		Definition: "sha256:" + genesis, Inputs: "sha256:" + genesis, Upstream: "sha256:" + genesis,
 		Variables: map[string]string{"a": "sha256:" + genesis, `b "c"`: "sensitive"},
-		Files:     []FileRef{{Path: "größe.sql", Digest: "sha256:" + genesis}, {Path: `a\b`}},
+		Files:     []state.FileRef{{Path: "größe.sql", Digest: "sha256:" + genesis}, {Path: `a\b`}},
 		Results:   map[string]string{`service["player"]`: "sha256:" + genesis},
 	}
-	work := Work{
-		Attempt: 2, DurationMS: 3, Digest: digest, Outputs: map[string]Text{"a": "", "b": "x"},
-		Artifacts: []Artifact{{Path: "gen/a.go", Size: 1 << 40, Mode: 0o644, Digest: "sha256:" + genesis}, {Path: "gen/b"}},
+	work := state.Work{
+		Attempt: 2, DurationMS: 3, Digest: digest, Outputs: map[string]state.Text{"a": "", "b": "x"},
+		Artifacts: []state.Artifact{{Path: "gen/a.go", Size: 1 << 40, Mode: 0o644, Digest: "sha256:" + genesis}, {Path: "gen/b"}},
 		Summary:   "made", Location: "https://example.com/?a=b",
 	}
-	return []Event{
-		WorkstreamStarted{Workstream: `service["player"]`, Attempt: 1, Digest: digest},
-		WorkstreamStarted{Workstream: "WS1"},
-		WorkstreamSucceeded{Workstream: "WS1", Work: work},
-		WorkstreamCompleted{Workstream: "WS1", Work: &work},
-		WorkstreamCompleted{Workstream: "WS1"},
-		GateStarted{Gate: "lint (WS1)", Attempt: 7},
-		GatePassed{Verdict: Verdict{Gate: "lint (WS1)", Definition: "sha256:" + genesis, Judged: "sha256:" + genesis}, DurationMS: 12},
-		CheckpointCreated{ID: "CP-1", Trigger: TriggerStart},
-		CheckpointCreated{
-			ID: "CP-2", Trigger: TriggerWorkstreamComplete, Phase: "all", Step: 4, StepName: "WS1", Reason: "why", Created: 1, Modified: 2,
-			Git: &Git{Branch: "main", Commit: "abc"}, Removes: []string{"CP-0", "CP-1"},
+	return []state.Event{
+		state.WorkstreamStarted{Workstream: `service["player"]`, Attempt: 1, Digest: digest},
+		state.WorkstreamStarted{Workstream: "WS1"},
+		state.WorkstreamSucceeded{Workstream: "WS1", Work: work},
+		state.WorkstreamCompleted{Workstream: "WS1", Work: &work},
+		state.WorkstreamCompleted{Workstream: "WS1"},
+		state.GateStarted{Gate: "lint (WS1)", Attempt: 7},
+		state.GatePassed{Verdict: state.Verdict{Gate: "lint (WS1)", Definition: "sha256:" + genesis, Judged: "sha256:" + genesis}, DurationMS: 12},
+		state.CheckpointCreated{ID: "CP-1", Trigger: state.TriggerStart},
+		state.CheckpointCreated{
+			ID: "CP-2", Trigger: state.TriggerWorkstreamComplete, Phase: "all", Step: 4, StepName: "WS1", Reason: "why", Created: 1, Modified: 2,
+			Git: &state.Git{Branch: "main", Commit: "abc"}, Removes: []string{"CP-0", "CP-1"},
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -52,8 +53,8 @@ type Exported struct {
 
 // Lacking is something that an archive should hold and does not.
 type Lacking struct {
-	What   Text `json:"what"` // a path, the id of a checkpoint, or the name of an object
-	Reason Text `json:"reason"`
+	What   state.Text `json:"what"` // a path, the id of a checkpoint, or the name of an object
+	Reason state.Text `json:"reason"`
 }
 
 // LackingError says what an archive would lack. None was written.
@@ -135,7 +136,7 @@ func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, 
 
 // write writes the archive to where it is wanted.
 func (x *exporting) write(ctx context.Context, o ExportOptions, out io.Writer) error {
-	header, err := marshal(x.done.ExportHeader)
+	header, err := state.EncodeJSON(x.done.ExportHeader)
 	if err != nil {
 		return fmt.Errorf("encode the header: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -16,12 +17,12 @@ import (
 type needed struct {
 	inventory *workspace.Inventory
 	files     map[string][]workspace.Entry // by digest; several, where git has the bytes under another name
-	lists     map[*Artifact]int            // by the first one, to the length: they were looked at
+	lists     map[*state.Artifact]int      // by the first one, to the length: they were looked at
 	listings  []string
 }
 
 func newNeeded(from workspace.ObjectSource) *needed {
-	n := &needed{files: map[string][]workspace.Entry{}, lists: map[*Artifact]int{}}
+	n := &needed{files: map[string][]workspace.Entry{}, lists: map[*state.Artifact]int{}}
 	n.inventory = workspace.NewInventory(from, n.addFile)
 	return n
 }
@@ -39,7 +40,7 @@ func (n *needed) addFile(e workspace.Entry) {
 }
 
 // addHead adds what a session needs to be gone on with.
-func (n *needed) addHead(s *State) {
+func (n *needed) addHead(s *state.State) {
 	for _, ref := range s.Checkpoints {
 		n.addCapture(ref.Capture)
 	}
@@ -47,8 +48,8 @@ func (n *needed) addHead(s *State) {
 }
 
 // addState adds what a state needs to be gone on from, or back to.
-func (n *needed) addState(s *State) {
-	for list := range artifactLists(s) {
+func (n *needed) addState(s *state.State) {
+	for list := range state.ArtifactLists(s) {
 		if n.lists[&list[0]] >= len(list) {
 			continue
 		}
@@ -62,12 +63,12 @@ func (n *needed) addState(s *State) {
 	n.addCaptures(s)
 }
 
-func (n *needed) addCaptures(s *State) {
+func (n *needed) addCaptures(s *state.State) {
 	n.addCapture(s.Capture)
 	n.addCapture(s.RunCapture)
 }
 
-func (n *needed) addCapture(c *Capture) {
+func (n *needed) addCapture(c *state.Capture) {
 	if c != nil && c.Listing != "" && !slices.Contains(n.listings, c.Listing) {
 		n.listings = append(n.listings, c.Listing)
 	}
@@ -98,7 +99,7 @@ func (x *exporting) gatherObjects(ctx context.Context) (err error) {
 	}
 	own := x.needed.inventory
 	for _, digest := range slices.Sorted(maps.Keys(own.Lost)) {
-		x.lacks(digest, Lacking{What: Text(digest), Reason: Text(own.Lost[digest])})
+		x.lacks(digest, Lacking{What: state.Text(digest), Reason: state.Text(own.Lost[digest])})
 	}
 	for digest, size := range own.Own {
 		x.addObject(ctx, workspace.Entry{Digest: digest, Size: size})
@@ -176,7 +177,7 @@ func (x *exporting) takeFromFiles(ctx context.Context) error {
 	for _, e := range x.lost {
 		path, there := files[e.Digest]
 		if !there || workspace.Sensitive(path) && path != e.Path {
-			x.lacks(e.Digest, Lacking{What: Text(e.Path), Reason: Text(x.reasons[e.Digest])})
+			x.lacks(e.Digest, Lacking{What: state.Text(e.Path), Reason: state.Text(x.reasons[e.Digest])})
 			continue
 		}
 		e.Path = path

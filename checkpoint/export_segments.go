@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -32,13 +33,13 @@ type segment struct {
 	name  string
 	file  store.File
 	size  int64
-	began Commit // where its first line stands
+	began state.Commit // where its first line stands
 	end   tail
 }
 
 // gatherSegments adds what the journal was compacted from, as far back as one
 // file leads to the next. What it is compacted into meanwhile is in it already.
-func (x *exporting) gatherSegments(began Commit) error {
+func (x *exporting) gatherSegments(began state.Commit) error {
 	all, err := x.segments(began.Seq)
 	if err != nil {
 		return err
@@ -76,13 +77,13 @@ func (x *exporting) segments(begin uint64) ([]segment, error) {
 			return nil, err
 		}
 		x.files = append(x.files, s.file)
-		s.end, err = replayRecords(x.prd, s.name, recordsOf(section(s.file)), func(c Commit) error {
+		s.end, err = replayRecords(x.prd, s.name, recordsOf(section(s.file)), func(c state.Commit) error {
 			if s.began.Seq == 0 {
-				s.began = Commit{Seq: c.Seq, Prev: c.Prev}
+				s.began = state.Commit{Seq: c.Seq, Prev: c.Prev}
 			}
 			return nil
 		})
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		switch {
 		case err != nil && !errors.As(err, &damaged):
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"regexp"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -25,7 +26,7 @@ type exporting struct {
 	dir     string     // where the session lies
 	journal store.File // stays the same one, also if another takes its name
 	size    int64      // when it was read
-	state   *State
+	state   *state.State
 	files   []store.File
 	reader  *workspace.Reader
 	needed  *needed
@@ -68,12 +69,12 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 
 // readDocument reads the document of the current session: nil where it is
 // damaged, and of an archived one, whose head stands in its journal.
-func (x *exporting) readDocument() (*Document, error) {
+func (x *exporting) readDocument() (*state.Document, error) {
 	if x.dir != x.store.prdDir(x.prd) {
 		return nil, nil
 	}
 	d, err := x.store.readDocument(x.prd)
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if errors.As(err, &damaged) {
 		return d, nil
 	}
@@ -81,7 +82,7 @@ func (x *exporting) readDocument() (*Document, error) {
 }
 
 // gatherJournal returns where the journal's first line stands.
-func (x *exporting) gatherJournal(claims []claim) (began Commit, err error) {
+func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error) {
 	path := filepath.Join(x.dir, journalName)
 	x.journal, err = store.OpenRegular(x.store.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,9 +93,9 @@ func (x *exporting) gatherJournal(claims []claim) (began Commit, err error) {
 	}
 	x.files = append(x.files, x.journal)
 	f := newFold()
-	t, err := replayRecords(x.prd, path, recordsOf(section(x.journal)), func(c Commit) error {
+	t, err := replayRecords(x.prd, path, recordsOf(section(x.journal)), func(c state.Commit) error {
 		if began.Seq == 0 {
-			began = Commit{Seq: c.Seq, Prev: c.Prev}
+			began = state.Commit{Seq: c.Seq, Prev: c.Prev}
 		}
 		return f.apply(c)
 	})
@@ -108,7 +109,7 @@ func (x *exporting) gatherJournal(claims []claim) (began Commit, err error) {
 		return began, err
 	}
 	x.state = f.state
-	x.done.ExportHeader = ExportHeader{FormatVersion: FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.seq, Sum: t.sum}
+	x.done.ExportHeader = ExportHeader{FormatVersion: state.FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.seq, Sum: t.sum}
 	x.done.Rollbacks = len(x.state.Rollbacks)
 	x.size = t.size + int64(len(t.torn))
 	x.addFile(journalName, x.journal, t.size)
@@ -174,10 +175,10 @@ func (x *exporting) addCheckpoint(name, id string, size int64) {
 
 // gatherDerived adds the document and the index, as they are where they tell of
 // this commit, else as they would be.
-func (x *exporting) gatherDerived(d *Document) error {
+func (x *exporting) gatherDerived(d *state.Document) error {
 	document, err := store.ReadFile(x.store.fs, x.store.documentPath(x.prd))
 	if err != nil || d == nil || !d.Intact() || d.Runner.Session != x.state.Session || d.Runner.Seq != x.state.Seq {
-		if document, err = NewDocument(x.state).Encode(); err != nil {
+		if document, err = state.NewDocument(x.state).Encode(); err != nil {
 			return err
 		}
 	}
@@ -241,14 +242,14 @@ func (x *exporting) gatherLeftOut(ctx context.Context) error {
 	return nil
 }
 
-func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
+func (x *exporting) gatherCheckpoint(ref *state.CheckpointRef) (*state.State, error) {
 	member := checkpointMember(ref.ID)
 	stored, err := x.store.checkpointsIn(x.dir).read(ref.ID)
 	var file *CheckpointFile
 	if err == nil {
 		file, err = stored.verify(x.prd, x.state.Session, ref)
 	}
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	switch {
 	case err == nil:
 		x.addCheckpoint(member, ref.ID, int64(len(stored.json)))
@@ -260,7 +261,7 @@ func (x *exporting) gatherCheckpoint(ref *CheckpointRef) (*State, error) {
 	made, err := x.store.rebuildOne(x.prd, x.dir, ref.ID)
 	if errors.As(err, &damaged) {
 		x.done.LostFiles = append(x.done.LostFiles, ref.ID)
-		x.done.Lacking = append(x.done.Lacking, Lacking{What: Text(ref.ID), Reason: Text(damaged.Detail)})
+		x.done.Lacking = append(x.done.Lacking, Lacking{What: state.Text(ref.ID), Reason: state.Text(damaged.Detail)})
 		return nil, nil
 	}
 	if err != nil {

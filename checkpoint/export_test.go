@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -40,7 +41,7 @@ func (p *project) save(path, content string) {
 }
 
 // capture captures all files, and makes a checkpoint of them.
-func (p *project) capture(x *Session, w *workspace.Workspace, trigger Trigger) string {
+func (p *project) capture(x *Session, w *workspace.Workspace, trigger state.Trigger) string {
 	p.t.Helper()
 	_, err := x.Capture(context.Background(), w, []string{"**"})
 	must(p.t, err)
@@ -57,13 +58,13 @@ func (p *project) begin(session string) {
 	must(p.t, x.Start(startedOf("PRD-009", session, 2)))
 	p.save("PRD-009.hcl", "pipeline")
 	p.save("sub/notes "+session+".txt", "one")
-	p.capture(x, w, TriggerStart)
+	p.capture(x, w, state.TriggerStart)
 	names := x.State().Phases[0].Workstreams
-	commit(p.t, x, PhaseStarted{Phase: x.State().Phases[0].Name})
+	commit(p.t, x, state.PhaseStarted{Phase: x.State().Phases[0].Name})
 	p.save("gen/a.txt", "a")
 	produce(p.t, x, names[0].Name, put(p.t, s, "gen/a.txt", "a"))
-	commit(p.t, x, SessionFailed{Error: Failure{Workstream: names[1].Name, Message: "no"}})
-	p.capture(x, w, TriggerFailure)
+	commit(p.t, x, state.SessionFailed{Error: state.Failure{Workstream: names[1].Name, Message: "no"}})
+	p.capture(x, w, state.TriggerFailure)
 	must(p.t, x.Close())
 }
 
@@ -73,7 +74,7 @@ func (p *project) goOn(content string) {
 	s := p.open()
 	x := lockPRD(p.t, s, "PRD-009")
 	p.save("later.txt", content)
-	p.capture(x, p.workspace(s), TriggerManual)
+	p.capture(x, p.workspace(s), state.TriggerManual)
 	must(p.t, x.Close())
 }
 
@@ -99,7 +100,7 @@ func takeIn(s *Store, archive []byte, replace bool) (*Placed, error) {
 	return placed, errors.Join(err, i.Close())
 }
 
-func (p *project) stands() *State {
+func (p *project) stands() *state.State {
 	p.t.Helper()
 	snap, err := p.open().Load("PRD-009")
 	must(p.t, err)
@@ -343,7 +344,7 @@ func beginAgain(t *testing.T, s *Store) {
 	must(t, err)
 	r, log, err := s.prepare("PRD-009", newHolder(by, s.now()))
 	must(t, err)
-	c := &Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	c := &state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
 	line, err := newEncoder().line(c)
 	must(t, err)
 	must(t, s.beginAnew("PRD-009", log, r, c, line))

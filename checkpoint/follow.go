@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -24,15 +25,15 @@ const followInterval = 25 * time.Millisecond
 //
 // What is yielded was read from the file, so that in the instant between a
 // write and its sync a commit can be seen that a power cut would still undo.
-func (s *Store) Follow(ctx context.Context, prd string, from uint64) iter.Seq2[Commit, error] {
-	return func(yield func(Commit, error) bool) {
+func (s *Store) Follow(ctx context.Context, prd string, from uint64) iter.Seq2[state.Commit, error] {
+	return func(yield func(state.Commit, error) bool) {
 		f := &follower{store: s, prd: prd, from: from, tail: tail{sum: genesis}}
-		err := f.run(ctx, func(c Commit) bool { return yield(c, nil) })
+		err := f.run(ctx, func(c state.Commit) bool { return yield(c, nil) })
 		if closed := f.close(); err == nil {
 			err = closed
 		}
 		if err != nil {
-			yield(Commit{}, err)
+			yield(state.Commit{}, err)
 		}
 	}
 }
@@ -48,7 +49,7 @@ type follower struct {
 	stopped bool // yield wants no more
 }
 
-func (f *follower) run(ctx context.Context, yield func(Commit) bool) error {
+func (f *follower) run(ctx context.Context, yield func(state.Commit) bool) error {
 	if err := f.store.checkID(f.prd); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (f *follower) run(ctx context.Context, yield func(Commit) bool) error {
 
 // read yields all that is there now. It reports whether the file was replaced
 // meanwhile, so that there may be more at once.
-func (f *follower) read(yield func(Commit) bool) (bool, error) {
+func (f *follower) read(yield func(state.Commit) bool) (bool, error) {
 	if f.file == nil {
 		if err := f.open(); err != nil || f.file == nil {
 			return false, err
@@ -112,7 +113,7 @@ func (f *follower) open() error {
 	return nil
 }
 
-func (f *follower) drain(yield func(Commit) bool) error {
+func (f *follower) drain(yield func(state.Commit) bool) error {
 	for {
 		r, err := f.lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -146,7 +147,7 @@ func (f *follower) drain(yield func(Commit) bool) error {
 
 // enter looks at the first line of a journal: after another session than the
 // one that was followed, everything is new.
-func (f *follower) enter(c Commit) {
+func (f *follower) enter(c state.Commit) {
 	if f.tail.lines > 1 {
 		return
 	}
@@ -154,7 +155,7 @@ func (f *follower) enter(c Commit) {
 	if c.State != nil {
 		session = c.State.Session
 	} else if len(c.Events) > 0 {
-		if e, ok := c.Events[0].(SessionStarted); ok {
+		if e, ok := c.Events[0].(state.SessionStarted); ok {
 			session = e.Session
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -41,7 +42,7 @@ func TestUpdateFormats(t *testing.T) {
 		for _, local := range []string{".gitignore", "locks/PRD-009.lock", "locks/store.lock", cacheName} {
 			must(t, os.RemoveAll(filepath.Join(p.fixture.dir, local)))
 		}
-		to := filepath.Join(fixtureDir, FormatVersion, name)
+		to := filepath.Join(fixtureDir, state.FormatVersion, name)
 		must(t, os.RemoveAll(to))
 		must(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		must(t, os.CopyFS(to, os.DirFS(p.fixture.dir)))
@@ -50,20 +51,20 @@ func TestUpdateFormats(t *testing.T) {
 
 func endPaused(t *testing.T, p *project) {
 	x := p.lock()
-	commit(t, x, SessionResumed{Pipeline: FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, By: by, Version: "test"})
-	commit(t, x, SessionPaused{Reason: PauseRequested, Message: "for the night"})
-	p.capture(x, p.workspace(x.store), TriggerPause)
+	commit(t, x, state.SessionResumed{Pipeline: state.FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, By: by, Version: "test"})
+	commit(t, x, state.SessionPaused{Reason: state.PauseRequested, Message: "for the night"})
+	p.capture(x, p.workspace(x.store), state.TriggerPause)
 	must(t, x.Close())
 }
 
 func endComplete(t *testing.T, p *project) {
 	x := p.lock()
-	commit(t, x, SessionResumed{Pipeline: FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, By: by, Version: "test"})
+	commit(t, x, state.SessionResumed{Pipeline: state.FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, By: by, Version: "test"})
 	p.save("gen/b.txt", "b")
 	phase := x.State().Phases[0]
 	produce(t, x, phase.Workstreams[1].Name, put(t, x.store, "gen/b.txt", "b"))
-	commit(t, x, PhaseCompleted{Phase: phase.Name}, SessionCompleted{})
-	p.capture(x, p.workspace(x.store), TriggerComplete)
+	commit(t, x, state.PhaseCompleted{Phase: phase.Name}, state.SessionCompleted{})
+	p.capture(x, p.workspace(x.store), state.TriggerComplete)
 	must(t, x.Close())
 }
 
@@ -80,7 +81,7 @@ type kept struct {
 	*project
 	version string
 	prd     string
-	state   *State
+	state   *state.State
 }
 
 // eachFormat calls a test with a copy of each fixture.
@@ -132,13 +133,13 @@ func (k *kept) versions() *regexp.Regexp {
 }
 
 // alike is a state without what says which version wrote it.
-func alike(s *State) *State {
+func alike(s *state.State) *state.State {
 	c := s.Clone()
 	c.FormatVersion = ""
 	return c
 }
 
-// readable makes sure that every checkpoint can be read, and that the session
+// Readable makes sure that every checkpoint can be read, and that the session
 // stands where it stood.
 func (k *kept) readable(t *testing.T, s *Store) {
 	t.Helper()
@@ -215,7 +216,7 @@ func TestFormatsTravel(t *testing.T) {
 			t.Errorf("%+v", placed)
 		}
 		k.readable(t, q.open())
-		if k.version == FormatVersion {
+		if k.version == state.FormatVersion {
 			if !bytes.Equal(archive, export(q.open(), q.workspace(q.open()))) {
 				t.Error("what was imported is exported otherwise")
 			}
@@ -240,7 +241,7 @@ func TestMigrate(t *testing.T) {
 		untouched(t, "planning", everything(t, k.fs, k.fixture.dir), before)
 		done, err := s.Migrate(t.Context(), k.prd, by)
 		must(t, err)
-		old := k.version != FormatVersion
+		old := k.version != state.FormatVersion
 		if plan.Needed() != old || done.Needed() != old || plan.From != k.version || old && len(done.Checkpoints) != len(k.state.Checkpoints) {
 			t.Errorf("plan %+v, done %+v", plan, done)
 		}
@@ -348,7 +349,7 @@ func TestFutureFormatIsRefused(t *testing.T) {
 			},
 		} {
 			err := do()
-			var refused *VersionError
+			var refused *state.VersionError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), "9.0") || !strings.Contains(err.Error(), k.prd) {
 				t.Errorf("%s: %v", what, err)
 			}

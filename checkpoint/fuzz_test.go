@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -13,7 +14,7 @@ import (
 func FuzzJournal(f *testing.F) {
 	fix := inMemory(f)
 	x := fix.run()
-	x.Checkpoint(TriggerManual, "seed", nil)
+	x.Checkpoint(state.TriggerManual, "seed", nil)
 	must(f, x.Close())
 	f.Add(fix.read("PRD-009/journal.jsonl"), []byte(`{"kind":"phase.started","phase":"phase-1"}`))
 	f.Add([]byte("{}\n"), []byte(`{"kind":"session.resumed","after_ms":3,"shape":{"phases":[{"name":"x","workstreams":null}]}}`))
@@ -21,7 +22,7 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, journal, events []byte) {
 		read(t, journal)
 
-		first := Commit{Seq: 1, Time: clock()(), Events: []Event{started("S1", cashier())}, Prev: genesis}
+		first := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{started("S1", cashier())}, Prev: genesis}
 		line, err := newEncoder().line(&first)
 		must(t, err)
 		head := `{"seq":2,"time":"2025-12-11T10:00:00Z",`
@@ -37,14 +38,14 @@ func read(t *testing.T, journal []byte) {
 	must(t, store.WriteFile(fsys, "/journal", journal))
 	fold := newFold()
 	end, err := replay("PRD-009", "/journal", store.OpenLog(fsys, "/journal"), fold.apply)
-	var damaged *DamagedError
-	var version *VersionError
+	var damaged *state.DamagedError
+	var version *state.VersionError
 	if err != nil && !errors.As(err, &damaged) && !errors.As(err, &version) {
 		t.Fatalf("neither damaged nor newer: %v", err)
 	}
 	if err == nil && fold.state != nil {
-		NewDocument(fold.state)
-		recovery(fold.state, &CheckpointRef{})
+		state.NewDocument(fold.state)
+		recovery(fold.state, &state.CheckpointRef{})
 		if end.size+int64(len(end.torn)) != int64(len(journal)) {
 			t.Fatalf("%d bytes valid, %d torn, of %d", end.size, len(end.torn), len(journal))
 		}
@@ -62,28 +63,28 @@ func FuzzDocument(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := DecodeDocument(data)
+		d, err := state.DecodeDocument(data)
 		if err != nil || d.Validate(nil) != nil {
 			return
 		}
 		again, err := d.Encode()
 		must(t, err)
-		decoded, err := DecodeDocument(again)
+		decoded, err := state.DecodeDocument(again)
 		must(t, err)
 		must(t, decoded.Validate(nil))
 		if d.Runner != nil && !decoded.Intact() {
 			t.Fatal("what was written is not intact")
 		}
-		s := &State{}
+		s := &state.State{}
 		e := started("S1", cashier())
 		e.Imported = &d
-		if err := s.Apply(Commit{Seq: 1, Time: clock()(), Events: []Event{e}}); err != nil {
-			if !errors.Is(err, ErrImport) {
+		if err := s.Apply(state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{e}}); err != nil {
+			if !errors.Is(err, state.ErrImport) {
 				t.Fatal(err)
 			}
 			return
 		}
-		if err := NewDocument(s).Validate(nil); err != nil {
+		if err := state.NewDocument(s).Validate(nil); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -35,16 +36,16 @@ func clock() func() time.Time {
 	}
 }
 
-var by = Actor{User: "ana", Host: "build-1", PID: 42}
+var by = state.Actor{User: "ana", Host: "build-1", PID: 42}
 
 // cashier is the pipeline of the examples: five workstreams, each with a gate.
-func cashier() Shape {
+func cashier() state.Shape {
 	gates := []string{"schema-validation", "type-check", "lint", "type-check", "test-pass"}
-	var shape Shape
+	var shape state.Shape
 	for i, title := range []string{"Database Layer", "Service Layer", "Route Handlers", "Hooks", "Tests"} {
-		shape.Phases = append(shape.Phases, PhaseShape{
+		shape.Phases = append(shape.Phases, state.PhaseShape{
 			Name: fmt.Sprintf("phase-%d", i+1),
-			Workstreams: []WorkstreamShape{{
+			Workstreams: []state.WorkstreamShape{{
 				Name: fmt.Sprintf("WS%d", i+1), Title: title, Batch: 1, Gates: []string{gates[i]},
 			}},
 		})
@@ -52,26 +53,26 @@ func cashier() Shape {
 	return shape
 }
 
-func started(session string, shape Shape) SessionStarted {
-	return SessionStarted{
-		FormatVersion: FormatVersion, Session: session, PRD: "PRD-009", Title: "Cashier Workflows",
-		Pipeline: FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, Shape: shape, By: by, Version: "test",
+func started(session string, shape state.Shape) state.SessionStarted {
+	return state.SessionStarted{
+		FormatVersion: state.FormatVersion, Session: session, PRD: "PRD-009", Title: "Cashier Workflows",
+		Pipeline: state.FileRef{Path: "PRD-009.hcl", Digest: "sha256:ab"}, Shape: shape, By: by, Version: "test",
 	}
 }
 
 // work are the events of a workstream that does its work.
-func work(name, gate string, paths ...string) []Event {
-	w := Work{Attempt: 1, DurationMS: 5, Digest: Digest{Definition: "sha256:d"}}
+func work(name, gate string, paths ...string) []state.Event {
+	w := state.Work{Attempt: 1, DurationMS: 5, Digest: state.Digest{Definition: "sha256:d"}}
 	for _, p := range paths {
-		w.Artifacts = append(w.Artifacts, Artifact{Path: Text(p), Size: 3, Mode: 0o644, Digest: "sha256:" + p})
+		w.Artifacts = append(w.Artifacts, state.Artifact{Path: state.Text(p), Size: 3, Mode: 0o644, Digest: "sha256:" + p})
 	}
 	label := gate + " (" + name + ")"
-	return []Event{
-		WorkstreamStarted{Workstream: name, Attempt: 1},
-		WorkstreamSucceeded{Workstream: name, Work: w},
-		GateStarted{Gate: label},
-		GatePassed{Verdict: Verdict{Gate: label, Definition: "sha256:g", Judged: "sha256:j"}},
-		WorkstreamCompleted{Workstream: name},
+	return []state.Event{
+		state.WorkstreamStarted{Workstream: name, Attempt: 1},
+		state.WorkstreamSucceeded{Workstream: name, Work: w},
+		state.GateStarted{Gate: label},
+		state.GatePassed{Verdict: state.Verdict{Gate: label, Definition: "sha256:g", Judged: "sha256:j"}},
+		state.WorkstreamCompleted{Workstream: name},
 	}
 }
 
@@ -135,12 +136,12 @@ func (f *fixture) run() *Session {
 	f.t.Helper()
 	x := f.lock()
 	must(f.t, x.Start(started("S1", cashier())))
-	commit(f.t, x, PhaseStarted{Phase: "phase-1"})
+	commit(f.t, x, state.PhaseStarted{Phase: "phase-1"})
 	for _, e := range work("WS1", "schema-validation", "a.sql", "b.ts") {
 		commit(f.t, x, e)
 	}
-	commit(f.t, x, PhaseCompleted{Phase: "phase-1"})
-	commit(f.t, x, PhaseStarted{Phase: "phase-2"})
+	commit(f.t, x, state.PhaseCompleted{Phase: "phase-1"})
+	commit(f.t, x, state.PhaseStarted{Phase: "phase-2"})
 	return x
 }
 
@@ -184,7 +185,7 @@ func kill(t testing.TB, x *Session) {
 	must(t, errors.Join(x.writer.close(), x.locks.release()))
 }
 
-func commit(t testing.TB, x *Session, events ...Event) []Commit {
+func commit(t testing.TB, x *Session, events ...state.Event) []state.Commit {
 	t.Helper()
 	x.Add(events...)
 	commits, err := x.Drain(context.Background())

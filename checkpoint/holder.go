@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -19,7 +20,7 @@ import (
 // from another one that got its number later, PIDNamespace from one that has that
 // number in another container.
 type Holder struct {
-	Actor
+	state.Actor
 	Since        time.Time `json:"since"`
 	BootID       string    `json:"boot_id,omitempty"`
 	PIDNamespace string    `json:"pid_namespace,omitempty"`
@@ -115,7 +116,7 @@ func replaceNote(f store.File, record []byte, durable bool) (named bool, err err
 }
 
 // newHolder describes this process.
-func newHolder(by Actor, since time.Time) Holder {
+func newHolder(by state.Actor, since time.Time) Holder {
 	if by.PID == 0 {
 		by.PID = os.Getpid()
 	}
@@ -205,7 +206,7 @@ func processStat(pid int) (state, started string, known bool) {
 	}
 	// The second field is the command in parentheses, which may hold any.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const at, start = 0, 19 // fields 3 and 22
+	const at, start = 0, 19 // Fields 3 and 22
 	if len(fields) <= start {
 		return "", "", true
 	}

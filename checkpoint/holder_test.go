@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -28,7 +29,7 @@ func TestNameOfLockIsDurable(t *testing.T) {
 	f, err := fsys.OpenFile("/locks/a.lock", os.O_WRONLY|os.O_CREATE, store.FilePerm)
 	must(t, err)
 	must(t, f.Close())
-	owner := newHolder(Actor{}, clock()())
+	owner := newHolder(state.Actor{}, clock()())
 	for _, step := range []struct {
 		what string
 		note *Holder

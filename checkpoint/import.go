@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -20,17 +21,17 @@ import (
 // stays only if the archive was placed.
 type Import struct {
 	ExportHeader
-	State       *State // where its session stands
+	State       *state.State // where its session stands
 	Checkpoints int
 	Objects     int
 	Bytes       int64
 	Logs        int
 	Relation    Relation
-	Here        *State // the session of the PRD that is here; nil: none, or it can't be read
-	Damage      error  // why it can't
+	Here        *state.State // the session of the PRD that is here; nil: none, or it can't be read
+	Damage      error        // why it can't
 
-	aside   []*State // the sessions of the PRD that were set aside, as far as they can be read
-	unread  Text     // the directory of one of them that can not be read, "" if there is none
+	aside   []*state.State // the sessions of the PRD that were set aside, as far as they can be read
+	unread  state.Text     // the directory of one of them that can not be read, "" if there is none
 	store   *Store
 	path    string // that names the archive
 	shared  store.Lock
@@ -45,7 +46,7 @@ type Import struct {
 type ImportConflictError struct {
 	PRD      string
 	Relation Relation
-	Here     *State // nil: none that can be read
+	Here     *state.State // nil: none that can be read
 }
 
 func (e *ImportConflictError) Error() string {
@@ -116,7 +117,7 @@ func (i *Import) readAside() error {
 		if at.State != nil {
 			i.aside = append(i.aside, at.State)
 		} else if i.unread == "" {
-			i.unread = Text(i.store.within(at.Dir))
+			i.unread = state.Text(i.store.within(at.Dir))
 		}
 	}
 	return nil
@@ -184,7 +185,7 @@ func (i *Import) Close() error {
 
 // readHeader reads the header, its version first.
 func (i *Import) readHeader(path string) error {
-	var newer *VersionError
+	var newer *state.VersionError
 	if err := checkVersion(path, i.staged.Header); errors.As(err, &newer) {
 		return newer
 	} else if err != nil {
@@ -193,7 +194,7 @@ func (i *Import) readHeader(path string) error {
 	if err := json.Unmarshal(i.staged.Header, &i.ExportHeader); err != nil {
 		return &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
 	}
-	again, err := marshal(i.ExportHeader)
+	again, err := state.EncodeJSON(i.ExportHeader)
 	if err != nil || string(again) != string(i.staged.Header) {
 		return &bundle.DamagedError{Detail: "its header is not as it should be"}
 	}
@@ -205,9 +206,9 @@ func (i *Import) readHeader(path string) error {
 
 // relation says how a session relates to the one of the PRD that is here. A
 // session of a newer version is an error: nothing may be done to it.
-func (s *Store) relation(prd string, comes *lineage) (Relation, *State, error, error) {
+func (s *Store) relation(prd string, comes *lineage) (Relation, *state.State, error, error) {
 	snap, err := s.Load(prd)
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	switch {
 	case errors.Is(err, ErrNoSession):
 		return RelationNew, nil, nil, nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 )
 
 // checking is one check of an archive that was unpacked.
@@ -22,7 +23,7 @@ type checking struct {
 	needed   *needed
 }
 
-// check makes sure that the members of an archive are what they should be, and
+// CheckStructure makes sure that the members of an archive are what they should be, and
 // belong together.
 func (i *Import) check(ctx context.Context, path string) error {
 	if err := i.readHeader(path); err != nil {
@@ -35,9 +36,9 @@ func (i *Import) check(ctx context.Context, path string) error {
 	}
 	for _, step := range []func() error{k.journals, k.names, k.derived, func() error { return k.checkpoints(ctx) }} {
 		if err := step(); err != nil {
-			var version *VersionError
+			var version *state.VersionError
 			if errors.As(err, &version) {
-				return &VersionError{Path: path + ": " + version.Path, Version: version.Version}
+				return &state.VersionError{Path: path + ": " + version.Path, Version: version.Version}
 			}
 			return err
 		}
@@ -151,21 +152,21 @@ func (k *checking) journals() error {
 }
 
 // replay folds a journal of the archive, all of whose lines must be whole.
-func (k *checking) replay(name string) (t tail, f *fold, began Commit, err error) {
+func (k *checking) replay(name string) (t tail, f *fold, began state.Commit, err error) {
 	r, err := k.staged.Open(name)
 	if err != nil {
 		return t, nil, began, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	f = newFold()
-	t, err = replayRecords(k.PRD, name, recordsOf(r), func(c Commit) error {
+	t, err = replayRecords(k.PRD, name, recordsOf(r), func(c state.Commit) error {
 		if began.Seq == 0 {
-			began = Commit{Seq: c.Seq, Prev: c.Prev}
+			began = state.Commit{Seq: c.Seq, Prev: c.Prev}
 		}
 		k.lineage.add(c)
 		return f.apply(c)
 	})
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	switch {
 	case errors.As(err, &damaged):
 		err = wrong(name, "line %d: %s", damaged.Line, damaged.Detail)
@@ -193,7 +194,7 @@ func (k *checking) names() error {
 	return k.gitNames(nil, s.Capture)
 }
 
-func (k *checking) gitNames(g *Git, c *Capture) error {
+func (k *checking) gitNames(g *state.Git, c *state.Capture) error {
 	if g != nil && (!isCommit(g.Commit) || strings.HasPrefix(string(g.Branch), "-")) {
 		return wrong(journalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
 	}
@@ -213,8 +214,8 @@ func isCommit(name string) bool {
 func (k *checking) derived() error {
 	data, err := k.read(exportDocument, maxMember)
 	if err == nil {
-		var d Document
-		if d, err = DecodeDocument(data); err == nil && (!d.Intact() || d.PRD != k.PRD || d.Runner.Session != k.Session || d.Runner.Seq != k.Seq) {
+		var d state.Document
+		if d, err = state.DecodeDocument(data); err == nil && (!d.Intact() || d.PRD != k.PRD || d.Runner.Session != k.Session || d.Runner.Seq != k.Seq) {
 			err = errors.New("it is not the document of this session")
 		}
 	}
@@ -233,13 +234,13 @@ func (k *checking) derived() error {
 
 // unfit names the member that an error is about.
 func (k *checking) unfit(member string, err error) error {
-	var version *VersionError
+	var version *state.VersionError
 	var damaged *bundle.DamagedError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &version):
-		return &VersionError{Path: member, Version: version.Version}
+		return &state.VersionError{Path: member, Version: version.Version}
 	case errors.As(err, &damaged):
 		return err
 	case errors.Is(err, fs.ErrNotExist):

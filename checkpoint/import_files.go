@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -44,7 +45,7 @@ func (i *Import) PlanFiles(ctx context.Context, w *workspace.Workspace) (*Import
 
 // planImported compares the workspace with the files of a state. lost are
 // objects that can't be had.
-func planImported(ctx context.Context, w *workspace.Workspace, state *State, lost []string, from workspace.ObjectSource) (*ImportFiles, error) {
+func planImported(ctx context.Context, w *workspace.Workspace, state *state.State, lost []string, from workspace.ObjectSource) (*ImportFiles, error) {
 	f := &ImportFiles{same: map[string]bool{}}
 	l := &workspace.Listing{}
 	if c := state.Capture; c != nil && !slices.Contains(lost, c.Listing) {
@@ -95,7 +96,7 @@ type RestoredFiles struct {
 // as they are, unless overwrite says otherwise: then a checkpoint of the files
 // as they were is made first. A file that looks sensitive is never overwritten,
 // since it is in no checkpoint.
-func (s *Store) RestoreImported(ctx context.Context, w *workspace.Workspace, prd string, f *ImportFiles, by Actor, overwrite bool) (*RestoredFiles, error) {
+func (s *Store) RestoreImported(ctx context.Context, w *workspace.Workspace, prd string, f *ImportFiles, by state.Actor, overwrite bool) (*RestoredFiles, error) {
 	done := &RestoredFiles{}
 	if len(f.changes(overwrite)) == 0 {
 		done.keep(f, overwrite)
@@ -148,7 +149,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 		patterns = append(patterns, escapeGlob(c.Path))
 	}
 	w.Distrust(replaced(changes))
-	captured, err := x.CaptureFor(ctx, w, patterns, TriggerPreRollback)
+	captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, replaced(changes))
 	}
@@ -165,7 +166,7 @@ func (x *Session) overwrite(ctx context.Context, w *workspace.Workspace, f *Impo
 		}
 		return lost
 	})
-	safety, made := x.Checkpoint(TriggerPreRollback, "the files that an import overwrote", gitOf(ctx, w))
+	safety, made := x.Checkpoint(state.TriggerPreRollback, "the files that an import overwrote", gitOf(ctx, w))
 	if !made {
 		return fmt.Errorf("overwrite files: %w, so that it could not be undone", ErrSwitchedOff)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -187,7 +188,7 @@ func (p *project) takeFilesIn(ctx context.Context, archive []byte, overwrite boo
 
 // finishes makes sure that an import that may have been cut short is told of,
 // and that the next owner finishes it, once.
-func finishes(t *testing.T, when string, q *project, is *State) {
+func finishes(t *testing.T, when string, q *project, is *state.State) {
 	t.Helper()
 	s := q.open()
 	pending, err := s.PendingImport("PRD-009")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -26,15 +27,15 @@ var ErrUnfinishedImport = errors.New("an import is not finished")
 // PendingImport is an import that was begun and not finished: its session is in
 // place, or will be with the next lock, and its files may not be.
 type PendingImport struct {
-	FormatVersion string    `json:"format_version"`
-	Session       string    `json:"session"`
-	Seq           uint64    `json:"seq"`       // at which the imported session stands
-	Archive       Text      `json:"archive"`   // as it was named; "": no files are to be restored
-	Overwrite     bool      `json:"overwrite"` // files that differ are to be replaced
-	By            Actor     `json:"by"`
-	Time          time.Time `json:"time"`
+	FormatVersion string      `json:"format_version"`
+	Session       string      `json:"session"`
+	Seq           uint64      `json:"seq"`       // at which the imported session stands
+	Archive       state.Text  `json:"archive"`   // as it was named; "": no files are to be restored
+	Overwrite     bool        `json:"overwrite"` // files that differ are to be replaced
+	By            state.Actor `json:"by"`
+	Time          time.Time   `json:"time"`
 
-	Damage *DamagedError `json:"-"` // why its note can't be read, so that nothing else is known; nil: it can
+	Damage *state.DamagedError `json:"-"` // why its note can't be read, so that nothing else is known; nil: it can
 }
 
 // PendingImport returns the import of a PRD that was cut short, nil if none
@@ -66,7 +67,7 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
 	}
-	var newer *VersionError
+	var newer *state.VersionError
 	if err = checkVersion(path, data); errors.As(err, &newer) {
 		return nil, newer
 	}
@@ -75,7 +76,7 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 		err = json.Unmarshal(data, &p)
 	}
 	if err != nil {
-		return &PendingImport{Damage: &DamagedError{
+		return &PendingImport{Damage: &state.DamagedError{
 			Path: path, Detail: err.Error(), Remedy: "`runner checkpoint import FILE` again, or, if no files are missing, remove that one",
 		}}, nil
 	}
@@ -83,12 +84,12 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 }
 
 // pending is the intent to restore files, nil where there are none to restore.
-func (i *Import) pending(by Actor, o PlaceOptions) *PendingImport {
+func (i *Import) pending(by state.Actor, o PlaceOptions) *PendingImport {
 	if o.Files == nil || len(o.Files.changes(o.Overwrite)) == 0 {
 		return nil
 	}
 	return &PendingImport{
-		FormatVersion: FormatVersion, Session: i.Session, Seq: i.Seq, Archive: Text(i.path), Overwrite: o.Overwrite, By: by, Time: i.store.now(),
+		FormatVersion: state.FormatVersion, Session: i.Session, Seq: i.Seq, Archive: state.Text(i.path), Overwrite: o.Overwrite, By: by, Time: i.store.now(),
 	}
 }
 
@@ -102,7 +103,7 @@ func (s *Store) writePending(dir string, p *PendingImport) error {
 		}
 		return s.removeDurably(path)
 	}
-	data, err := marshal(p)
+	data, err := state.EncodeJSON(p)
 	if err != nil {
 		return fmt.Errorf("encode what is imported: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -122,7 +123,7 @@ func TestDamagedNoteOfAnImport(t *testing.T) {
 	if snap.Import == nil || snap.Import.Damage == nil || snap.State == nil {
 		t.Fatalf("loaded %+v", snap)
 	}
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if done, err := q.finishImport(); !errors.As(err, &damaged) || done.Written > 0 {
 		t.Errorf("finished %+v, %v", done, err)
 	}

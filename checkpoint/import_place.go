@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -43,7 +44,7 @@ type PlaceOptions struct {
 // directory of its own. Giving that its name is the moment from which on the
 // import is carried out; finishImport does the rest, now or, after a crash,
 // under the next lock.
-func (i *Import) Place(ctx context.Context, by Actor, o PlaceOptions) (*Placed, error) {
+func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Placed, error) {
 	s := i.store
 	if i.shared == nil {
 		return nil, fmt.Errorf("import %s: it was only looked at", i.PRD)

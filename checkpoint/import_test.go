@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -31,7 +32,7 @@ func TestImportCutShort(t *testing.T) {
 	foreign.begin("session-2")
 	for name, test := range map[string]struct {
 		disk *store.Memory
-		old  *State
+		old  *state.State
 	}{
 		"new":     {store.NewMemory(), nil},
 		"forward": {older, was},
@@ -62,7 +63,7 @@ func TestImportCutShort(t *testing.T) {
 
 // oldOrNew makes sure that one of two states is there, whole, for who only
 // reads and for the next owner.
-func oldOrNew(t *testing.T, when string, f *fixture, old, is *State) {
+func oldOrNew(t *testing.T, when string, f *fixture, old, is *state.State) {
 	t.Helper()
 	s := f.open()
 	x, err := s.Lock(context.Background(), "PRD-009", by)
@@ -87,7 +88,7 @@ func oldOrNew(t *testing.T, when string, f *fixture, old, is *State) {
 
 // completes makes sure that collecting and importing again lead to the new
 // state.
-func completes(t *testing.T, s *Store, is *State, archive []byte) {
+func completes(t *testing.T, s *Store, is *state.State, archive []byte) {
 	t.Helper()
 	_, err := s.Collect(context.Background(), nil)
 	must(t, err)
@@ -99,7 +100,7 @@ func completes(t *testing.T, s *Store, is *State, archive []byte) {
 	needsWhole(t, s, "PRD-009")
 }
 
-func seqOf(s *State) string {
+func seqOf(s *state.State) string {
 	if s == nil {
 		return ""
 	}
@@ -131,7 +132,7 @@ func unpack(t *testing.T, archive []byte) *archived {
 // that can be wrong with it.
 func (a *archived) pack(t *testing.T) []byte {
 	t.Helper()
-	header, err := marshal(a.header)
+	header, err := state.EncodeJSON(a.header)
 	must(t, err)
 	var entries []bundle.Entry
 	for name, data := range a.members {
@@ -161,12 +162,12 @@ func (a *archived) one(t *testing.T, dir string) string {
 }
 
 // tell makes an archive of a journal of some events, all of it consistent.
-func (a *archived) tell(t *testing.T, events ...Event) {
+func (a *archived) tell(t *testing.T, events ...state.Event) {
 	t.Helper()
 	var journal []byte
 	prev, f := genesis, newFold()
-	for i, e := range append([]Event{startedOf("PRD-009", a.header.Session, 1)}, events...) {
-		c := Commit{Seq: uint64(i + 1), Time: clock()(), Events: []Event{e}, Prev: prev}
+	for i, e := range append([]state.Event{startedOf("PRD-009", a.header.Session, 1)}, events...) {
+		c := state.Commit{Seq: uint64(i + 1), Time: clock()(), Events: []state.Event{e}, Prev: prev}
 		line, err := newEncoder().line(&c)
 		must(t, err)
 		journal, prev = append(journal, line...), c.Sum
@@ -175,7 +176,7 @@ func (a *archived) tell(t *testing.T, events ...Event) {
 	a.members = map[string][]byte{journalName: journal}
 	a.header.Seq, a.header.Sum = f.state.Seq, prev
 	var err error
-	a.members[exportDocument], err = NewDocument(f.state).Encode()
+	a.members[exportDocument], err = state.NewDocument(f.state).Encode()
 	must(t, err)
 	a.members[manifestName], err = newManifest(f.state).encode()
 	must(t, err)
@@ -238,15 +239,15 @@ func TestHostileArchives(t *testing.T) {
 			a.members[objectMember("sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")] = []byte("abc")
 		}, "nothing needs it"},
 		"a path for an id": {func(t *testing.T, a *archived) {
-			a.tell(t, CheckpointCreated{ID: "../../../evil", Trigger: TriggerStart})
+			a.tell(t, state.CheckpointCreated{ID: "../../../evil", Trigger: state.TriggerStart})
 		}, "cannot be the id of a checkpoint"},
 		"an option for a commit": {func(t *testing.T, a *archived) {
-			c := WorkspaceCaptured{}
+			c := state.WorkspaceCaptured{}
 			c.Listing, c.Commit = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "--exec=sh"
 			a.tell(t, c)
 		}, "cannot be a reference and a commit"},
 		"a reference of the user's": {func(t *testing.T, a *archived) {
-			c := WorkspaceCaptured{}
+			c := state.WorkspaceCaptured{}
 			c.Listing, c.Ref = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "refs/heads/main"
 			a.tell(t, c)
 		}, "cannot be a reference and a commit"},
@@ -259,7 +260,7 @@ func TestHostileArchives(t *testing.T) {
 			before := everything(t, here.fs, here.dir)
 			_, err := takeIn(here.open(), a.pack(t), true)
 			var damaged *bundle.DamagedError
-			var version *VersionError
+			var version *state.VersionError
 			if !errors.As(err, &damaged) && !errors.As(err, &version) || !strings.Contains(err.Error(), test.reason) {
 				t.Errorf("%v; want %q", err, test.reason)
 			}
@@ -317,9 +318,9 @@ func TestImportUnderOthers(t *testing.T) {
 	}
 	must(t, x.Close())
 	journal := q.read("PRD-009/journal.jsonl")
-	q.write("PRD-009.json", bytes.Replace(q.read("PRD-009.json"), []byte(FormatVersion), []byte("9.0"), 1))
+	q.write("PRD-009.json", bytes.Replace(q.read("PRD-009.json"), []byte(state.FormatVersion), []byte("9.0"), 1))
 	before := everything(t, q.fs, q.fixture.dir)
-	var version *VersionError
+	var version *state.VersionError
 	if _, err := takeIn(q.open(), archive, true); !errors.As(err, &version) {
 		t.Errorf("over a newer version: %v", err)
 	}
@@ -386,7 +387,7 @@ func TestImportRestoresFiles(t *testing.T) {
 			continue
 		}
 		x := lockPRD(t, s, "PRD-009")
-		_, err = x.Rollback(t.Context(), w, RollbackOptions{To: done.Safety, Scope: RollbackFiles, By: by})
+		_, err = x.Rollback(t.Context(), w, RollbackOptions{To: done.Safety, Scope: state.RollbackFiles, By: by})
 		must(t, errors.Join(err, x.Close()))
 		if data, err := os.ReadFile(filepath.Join(q.dir, "PRD-009.hcl")); err != nil || string(data) != "mine" {
 			t.Errorf("taken back: %q, %v", data, err)

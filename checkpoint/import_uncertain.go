@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -19,7 +20,7 @@ func (i *Import) Pending() []string {
 	var list []string
 	for _, p := range i.State.Phases {
 		for _, w := range p.Workstreams {
-			if w.Once && w.Status != Completed && w.Status != Succeeded {
+			if w.Once && w.Status != state.Completed && w.Status != state.Succeeded {
 				list = append(list, w.Name)
 			}
 		}
@@ -27,7 +28,7 @@ func (i *Import) Pending() []string {
 	return list
 }
 
-func names(events []WorkstreamUncertain) []string {
+func names(events []state.WorkstreamUncertain) []string {
 	var list []string
 	for _, e := range events {
 		list = append(list, e.Workstream)
@@ -38,11 +39,11 @@ func names(events []WorkstreamUncertain) []string {
 // uncertain is what becomes uncertain where the archive's session takes the place
 // of what is here: what was started later, in that same session, as it is here or as it
 // was set aside.
-func (i *Import) uncertain(relation Relation, here *State) []WorkstreamUncertain {
-	if !relation.replaces() {
+func (i *Import) uncertain(relation Relation, here *state.State) []state.WorkstreamUncertain {
+	if !replaces(relation) {
 		return nil
 	}
-	var events []WorkstreamUncertain
+	var events []state.WorkstreamUncertain
 	for _, copied := range i.others(here) {
 		if copied.Session != i.Session {
 			continue
@@ -50,10 +51,10 @@ func (i *Import) uncertain(relation Relation, here *State) []WorkstreamUncertain
 		for had := range copied.Records() {
 			w := i.State.Workstream(had.Name)
 			if w == nil { // the pipeline did not have it then
-				w = &Workstream{}
+				w = &state.Workstream{}
 			}
-			if had.maybeAgain(w) {
-				events = addLater(events, WorkstreamUncertain{Workstream: had.Name, Attempt: had.Attempts, Error: *had.wentBackBefore("an import")})
+			if had.MaybeAgain(w) {
+				events = addLater(events, state.WorkstreamUncertain{Workstream: had.Name, Attempt: had.Attempts, Error: *had.WentBackBefore("an import")})
 			}
 		}
 	}
@@ -61,8 +62,8 @@ func (i *Import) uncertain(relation Relation, here *State) []WorkstreamUncertain
 }
 
 // addLater adds an event about a workstream, of two the one that knows of more attempts.
-func addLater(events []WorkstreamUncertain, e WorkstreamUncertain) []WorkstreamUncertain {
-	i := slices.IndexFunc(events, func(o WorkstreamUncertain) bool { return o.Workstream == e.Workstream })
+func addLater(events []state.WorkstreamUncertain, e state.WorkstreamUncertain) []state.WorkstreamUncertain {
+	i := slices.IndexFunc(events, func(o state.WorkstreamUncertain) bool { return o.Workstream == e.Workstream })
 	switch {
 	case i < 0:
 		return append(events, e)
@@ -74,7 +75,7 @@ func addLater(events []WorkstreamUncertain, e WorkstreamUncertain) []WorkstreamU
 
 // replaces reports whether an archive's session takes the place of what is here, and
 // does not just go on from it.
-func (r Relation) replaces() bool {
+func replaces(r Relation) bool {
 	switch r {
 	case RelationNew, RelationOlder, RelationDiverged, RelationForeign, RelationDamaged:
 		return true
@@ -85,7 +86,7 @@ func (r Relation) replaces() bool {
 
 // others are the sessions of the PRD that are here, or were set aside, as far as they
 // can be read.
-func (i *Import) others(here *State) []*State {
+func (i *Import) others(here *state.State) []*state.State {
 	all := slices.Clone(i.aside)
 	if here != nil {
 		all = append(all, here)
@@ -96,8 +97,8 @@ func (i *Import) others(here *State) []*State {
 // unknownTo returns what has happened only once in the sessions of the PRD here, and
 // that the archive's session does not know of. In a session that can't be read each
 // workstream may have happened that is not done in the archive's.
-func (i *Import) unknownTo(relation Relation, here *State) ([]Act, error) {
-	if !relation.replaces() {
+func (i *Import) unknownTo(relation Relation, here *state.State) ([]state.Act, error) {
+	if !replaces(relation) {
 		return nil, nil
 	}
 	removed, err := i.store.removedActs(i.PRD)
@@ -106,22 +107,22 @@ func (i *Import) unknownTo(relation Relation, here *State) ([]Act, error) {
 	}
 	acts := removed.Acts
 	for _, s := range i.others(here) {
-		acts = mergeActs(acts, s.KnownActs()...)
+		acts = state.MergeActs(acts, s.KnownActs()...)
 	}
-	acts = unknownActs(acts, i.State.KnownActs())
+	acts = state.UnknownActs(acts, i.State.KnownActs())
 	unread := i.unread
 	switch gone := removed.unread(); {
 	case relation == RelationDamaged:
-		unread = Text(i.store.within(i.store.prdDir(i.PRD)))
+		unread = state.Text(i.store.within(i.store.prdDir(i.PRD)))
 	case unread == "" && len(gone) > 0:
-		unread = Text(gone[0])
+		unread = state.Text(gone[0])
 	}
 	if unread == "" {
 		return acts, nil
 	}
 	for _, name := range i.Pending() {
-		if !slices.ContainsFunc(acts, func(a Act) bool { return a.Workstream == name }) {
-			acts = append(acts, Act{Workstream: name, Uncertain: true, Unread: unread})
+		if !slices.ContainsFunc(acts, func(a state.Act) bool { return a.Workstream == name }) {
+			acts = append(acts, state.Act{Workstream: name, Uncertain: true, Unread: unread})
 		}
 	}
 	return acts, nil
@@ -130,16 +131,16 @@ func (i *Import) unknownTo(relation Relation, here *State) ([]Act, error) {
 // addKnown puts on record what becomes uncertain, and what has happened in other
 // sessions, in the directory of a session that is not in place yet: once it is, nothing
 // may come between.
-func (i *Import) addKnown(dir string, events []WorkstreamUncertain, acts []Act) (err error) {
+func (i *Import) addKnown(dir string, events []state.WorkstreamUncertain, acts []state.Act) (err error) {
 	if len(events)+len(acts) == 0 {
 		return nil
 	}
-	c := Commit{Seq: i.lineage.seq + 1, Time: i.store.now(), Prev: i.lineage.sums[i.lineage.seq][0]}
+	c := state.Commit{Seq: i.lineage.seq + 1, Time: i.store.now(), Prev: i.lineage.sums[i.lineage.seq][0]}
 	for _, e := range events {
 		c.Events = append(c.Events, e)
 	}
 	if len(acts) > 0 {
-		c.Events = append(c.Events, ActsRemembered{Acts: acts})
+		c.Events = append(c.Events, state.ActsRemembered{Acts: acts})
 	}
 	line, err := newEncoder().line(&c)
 	if err == nil {

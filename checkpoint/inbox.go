@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -29,17 +30,17 @@ const (
 
 // Request is what somebody beside the owner wants done.
 type Request struct {
-	ID         string     `json:"id"` // made by Ask
-	PRD        string     `json:"prd"`
-	Verb       Verb       `json:"verb"`
-	Gate       string     `json:"gate,omitempty"`
-	Definition string     `json:"definition,omitempty"` // of the gate when it was shown to who answers; "" is not known
-	Judged     string     `json:"judged,omitempty"`     // what it asked about then
-	Workstream string     `json:"workstream,omitempty"`
-	Resolution Resolution `json:"resolution,omitempty"`
-	Comment    Text       `json:"comment,omitempty"`
-	By         Actor      `json:"by"`
-	At         time.Time  `json:"at"`
+	ID         string           `json:"id"` // made by Ask
+	PRD        string           `json:"prd"`
+	Verb       Verb             `json:"verb"`
+	Gate       string           `json:"gate,omitempty"`
+	Definition string           `json:"definition,omitempty"` // of the gate when it was shown to who answers; "" is not known
+	Judged     string           `json:"judged,omitempty"`     // what it asked about then
+	Workstream string           `json:"workstream,omitempty"`
+	Resolution state.Resolution `json:"resolution,omitempty"`
+	Comment    state.Text       `json:"comment,omitempty"`
+	By         state.Actor      `json:"by"`
+	At         time.Time        `json:"at"`
 }
 
 // The files of the inbox. A request is written by the one who asks; the owner
@@ -54,10 +55,10 @@ const (
 // mail is a request, a claim or a reply on disk. Asker tells whether somebody
 // still waits.
 type mail struct {
-	FormatVersion string  `json:"format_version"`
-	Request       Request `json:"request"`
-	Asker         Holder  `json:"asker"`
-	Error         Text    `json:"error,omitempty"` // of a reply: "" is a yes
+	FormatVersion string     `json:"format_version"`
+	Request       Request    `json:"request"`
+	Asker         Holder     `json:"asker"`
+	Error         state.Text `json:"error,omitempty"` // of a reply: "" is a yes
 }
 
 // askInterval is how often the one who asks looks for a reply.
@@ -85,7 +86,7 @@ func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) 
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", r.Verb, r.PRD, err)
 	}
-	a := &asking{store: s, alone: alone, mail: mail{FormatVersion: FormatVersion, Request: r}}
+	a := &asking{store: s, alone: alone, mail: mail{FormatVersion: state.FormatVersion, Request: r}}
 	a.mail.Asker = newHolder(r.By, s.now())
 	a.mail.Request.ID = uuid.NewString()
 	if a.mail.Request.At.IsZero() {
@@ -159,7 +160,7 @@ func (a *asking) carryOut(x *Session) error {
 }
 
 func (a *asking) send() error {
-	data, err := marshal(a.mail)
+	data, err := state.EncodeJSON(a.mail)
 	if err != nil {
 		return fmt.Errorf("encode the request: %w", err)
 	}
@@ -260,8 +261,8 @@ func (x *Session) Requests() ([]Request, error) {
 			}
 			continue
 		}
-		if !readable(m.FormatVersion) { // what it asks for may mean something else
-			refusal := &VersionError{Path: claim, Version: "format version " + m.FormatVersion}
+		if !state.Readable(m.FormatVersion) { // what it asks for may mean something else
+			refusal := &state.VersionError{Path: claim, Version: "format version " + m.FormatVersion}
 			if err := x.Answer(m.Request, refusal); err != nil {
 				return requests, err
 			}
@@ -294,9 +295,9 @@ func (x *Session) Answer(r Request, refusal error) error {
 		return fmt.Errorf("answer a request: %w", err)
 	}
 	if refusal != nil {
-		m.Error = Text(refusal.Error())
+		m.Error = state.Text(refusal.Error())
 	}
-	data, err := marshal(m)
+	data, err := state.EncodeJSON(m)
 	if err != nil {
 		return fmt.Errorf("encode the reply: %w", err)
 	}

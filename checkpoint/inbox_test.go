@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 var errNotWaiting = errors.New("gate lint (WS3) does not wait for approval")
@@ -22,7 +24,7 @@ func answer(t *testing.T, x *Session, refusal error) Request {
 			continue
 		}
 		if refusal == nil {
-			commit(t, x, PauseAsked{By: requests[0].By, Reason: requests[0].Comment})
+			commit(t, x, state.PauseAsked{By: requests[0].By, Reason: requests[0].Comment})
 		}
 		must(t, x.Answer(requests[0], refusal))
 		return requests[0]
@@ -38,7 +40,7 @@ func TestAskTheOwner(t *testing.T) {
 		x := f.run()
 		s := f.open()
 		done := make(chan error, 1)
-		request := Request{PRD: "PRD-009", Verb: VerbPause, Comment: "tea\xff", By: Actor{User: "bo"}}
+		request := Request{PRD: "PRD-009", Verb: VerbPause, Comment: "tea\xff", By: state.Actor{User: "bo"}}
 		go func() { done <- s.Ask(context.Background(), request, nobody) }()
 		got := answer(t, x, refusal)
 		if got.ID == "" || got.Verb != VerbPause || got.Comment != "tea\xff" || got.At.IsZero() {
@@ -63,7 +65,7 @@ func TestARequestOfANewerVersionIsRefused(t *testing.T) {
 	f := inMemory(t)
 	x := f.run()
 	m := mail{FormatVersion: "9.0", Request: Request{ID: "asked", PRD: "PRD-009", Verb: VerbPause, By: by}, Asker: newHolder(by, f.open().now())}
-	data, err := marshal(m)
+	data, err := state.EncodeJSON(m)
 	must(t, err)
 	f.write("PRD-009/inbox/asked.request.json", data)
 	if requests, err := x.Requests(); err != nil || len(requests) != 0 {
@@ -89,7 +91,7 @@ func TestAskAlone(t *testing.T) {
 	x := f.run()
 	must(t, x.Close())
 	err := f.open().Ask(context.Background(), Request{PRD: "PRD-009", Verb: VerbPause}, func(x *Session) error {
-		x.Add(PauseAsked{By: by})
+		x.Add(state.PauseAsked{By: by})
 		return nil
 	})
 	must(t, err)
@@ -168,7 +170,7 @@ func TestFollow(t *testing.T) {
 	f := inMemory(t)
 	x := f.run()
 	s := f.open()
-	seen := make(chan Commit)
+	seen := make(chan state.Commit)
 	failed := make(chan error, 1)
 	go func() {
 		defer close(seen)
@@ -190,11 +192,11 @@ func TestFollow(t *testing.T) {
 		}
 	}
 	expect(3, x.Durable())
-	commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	expect(x.Durable(), x.Durable())
 	must(t, x.Start(started("S2", cashier()))) // replaces what is followed
 	expect(1, 1)
-	commit(t, x, PhaseStarted{Phase: "phase-1"})
+	commit(t, x, state.PhaseStarted{Phase: "phase-1"})
 	expect(2, 2)
 	must(t, x.Close())
 	if c, ok := <-seen; ok {

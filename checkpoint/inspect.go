@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -39,7 +40,7 @@ func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, refere
 	return found, ctx.Err()
 }
 
-func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *State, ref *CheckpointRef) (*Inspection, error) {
+func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
 	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.prdDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).check(ctx, at, ref)
 	if err != nil {

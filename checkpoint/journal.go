@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"iter"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // tail is where a journal ends.
 type tail struct {
-	first uint64 // seq of the first line
+	first uint64 // Seq of the first line
 	seq   uint64 // of the last valid line, 0 if there is none
 	sum   string // likewise
 	lines int    // how many are valid
@@ -21,11 +22,11 @@ type tail struct {
 // replay reads a journal and hands every commit to visit, once its place in
 // the chain is verified. Only the last line may be torn; any other mistake is
 // a *DamagedError, or a *VersionError.
-func replay(prd, path string, log store.Log, visit func(Commit) error) (tail, error) {
+func replay(prd, path string, log store.Log, visit func(state.Commit) error) (tail, error) {
 	return replayRecords(prd, path, log.Records(), visit)
 }
 
-func replayRecords(prd, path string, records iter.Seq2[store.Record, error], visit func(Commit) error) (tail, error) {
+func replayRecords(prd, path string, records iter.Seq2[store.Record, error], visit func(state.Commit) error) (tail, error) {
 	t := tail{sum: genesis}
 	for r, err := range records {
 		if err != nil {
@@ -51,36 +52,36 @@ func replayRecords(prd, path string, records iter.Seq2[store.Record, error], vis
 }
 
 // next decodes a record and verifies that it continues the chain.
-func (t *tail) next(r store.Record) (Commit, error) {
+func (t *tail) next(r store.Record) (state.Commit, error) {
 	if r.Torn {
-		return Commit{}, fmt.Errorf("%w, no newline", errIncomplete)
+		return state.Commit{}, fmt.Errorf("%w, no newline", errIncomplete)
 	}
 	f, err := parseFrame(r.Data[:len(r.Data)-1], t.sum)
 	if err != nil {
-		return Commit{}, err
+		return state.Commit{}, err
 	}
 	first := t.lines == 0 && t.seq == 0
 	switch {
 	case t.lines == 0 && f.state: // compacted: the chain goes on from what is gone
 	case f.state:
-		return Commit{}, fmt.Errorf("%w: a state that is not the first line", ErrLine)
+		return state.Commit{}, fmt.Errorf("%w: a state that is not the first line", ErrLine)
 	case !first && f.seq != t.seq+1:
-		return Commit{}, fmt.Errorf("%w: commit %d follows commit %d", ErrLine, f.seq, t.seq)
+		return state.Commit{}, fmt.Errorf("%w: commit %d follows commit %d", ErrLine, f.seq, t.seq)
 	case f.prev != t.sum:
-		return Commit{}, fmt.Errorf("%w: it does not continue the line before it", ErrLine)
+		return state.Commit{}, fmt.Errorf("%w: it does not continue the line before it", ErrLine)
 	}
 	c, err := f.commit()
 	switch {
 	case err != nil:
 	case c.State != nil && c.State.Seq != c.Seq:
 		err = fmt.Errorf("%w: a state of another commit", ErrLine)
-	case c.State == nil && first && c.Seq != c.firstSeq():
+	case c.State == nil && first && c.Seq != c.FirstSeq():
 		err = fmt.Errorf("%w: commit %d is not the first one of its session", ErrLine, c.Seq)
 	}
 	return c, err
 }
 
-func (t *tail) accept(c Commit, size int) {
+func (t *tail) accept(c state.Commit, size int) {
 	if t.lines == 0 {
 		t.first = c.Seq
 	}
@@ -91,18 +92,18 @@ func (t *tail) accept(c Commit, size int) {
 
 // explain turns what is wrong with a line into an error for people.
 func explain(prd, path string, line int, err error) error {
-	var version *VersionError
+	var version *state.VersionError
 	switch {
 	case errors.As(err, &version):
-		return &VersionError{Path: path, Version: version.Version}
-	case errors.Is(err, ErrLine), errors.Is(err, ErrFold):
+		return &state.VersionError{Path: path, Version: version.Version}
+	case errors.Is(err, ErrLine), errors.Is(err, state.ErrFold):
 		return damagedLine(prd, path, line, err.Error())
 	}
 	return err
 }
 
-func damagedLine(prd, path string, line int, detail string) *DamagedError {
-	return &DamagedError{Path: path, Line: line, Detail: detail, Remedy: abandonRemedy(prd)}
+func damagedLine(prd, path string, line int, detail string) *state.DamagedError {
+	return &state.DamagedError{Path: path, Line: line, Detail: detail, Remedy: abandonRemedy(prd)}
 }
 
 func abandonRemedy(prd string) string {
@@ -116,7 +117,7 @@ func lostRemedy(prd string) string {
 
 // fold is a state that follows a journal, and what else is known from it.
 type fold struct {
-	state *State
+	state *state.State
 	files *tracker // nil but for an owner's
 	spans *spans   // nil but for an owner's
 }
@@ -127,9 +128,9 @@ func newFold() *fold { return &fold{} }
 // newOwnersFold is for who goes on with the session.
 func newOwnersFold() *fold { return &fold{files: newTracker(), spans: newSpans()} }
 
-func (f *fold) apply(c Commit) error {
+func (f *fold) apply(c state.Commit) error {
 	if f.state == nil {
-		f.state = &State{}
+		f.state = &state.State{}
 	}
 	if c.State != nil {
 		if err := f.state.Apply(c); err != nil {
@@ -151,8 +152,8 @@ func (f *fold) apply(c Commit) error {
 	return nil
 }
 
-func (f *fold) applyEvent(seq uint64, c *Commit, i int, e Event) error {
-	if err := f.state.applyOne(seq, c.At(i), e); err != nil {
+func (f *fold) applyEvent(seq uint64, c *state.Commit, i int, e state.Event) error {
+	if err := f.state.ApplyOne(seq, c.At(i), e); err != nil {
 		return err
 	}
 	if f.files != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -67,7 +68,7 @@ func TestOwnerStopsWhenItsJournalIsChanged(t *testing.T) {
 				} else {
 					do()
 				}
-				x.Add(PauseAsked{By: by, Reason: "late"})
+				x.Add(state.PauseAsked{By: by, Reason: "late"})
 				commits, err := x.Drain(t.Context())
 				var poisoned *PoisonedError
 				if !errors.As(err, &poisoned) || !errors.Is(err, ErrJournalChanged) || len(commits) != 0 || x.Durable() != acknowledged {

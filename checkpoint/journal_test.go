@@ -3,39 +3,41 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // closed makes a small session that was closed, and returns its journal and
 // the state after each of its lines.
-func closed(f *fixture) (journal []byte, states []*State) {
+func closed(f *fixture) (journal []byte, states []*state.State) {
 	f.t.Helper()
 	x := f.lock()
-	must(f.t, x.Start(started("S1", Shape{Phases: cashier().Phases[:1]})))
-	commit(f.t, x, PhaseStarted{Phase: "phase-1"})
-	commit(f.t, x, WorkstreamStarted{Workstream: "WS1", Attempt: 1}, WorkstreamFailed{Workstream: "WS1", Error: Failure{Message: "no"}})
-	commit(f.t, x, PauseAsked{By: by})
-	commit(f.t, x, PauseAsked{})
+	must(f.t, x.Start(started("S1", state.Shape{Phases: cashier().Phases[:1]})))
+	commit(f.t, x, state.PhaseStarted{Phase: "phase-1"})
+	commit(f.t, x, state.WorkstreamStarted{Workstream: "WS1", Attempt: 1}, state.WorkstreamFailed{Workstream: "WS1", Error: state.Failure{Message: "no"}})
+	commit(f.t, x, state.PauseAsked{By: by})
+	commit(f.t, x, state.PauseAsked{})
 	must(f.t, x.Close())
 	journal = f.read("PRD-009/journal.jsonl")
 	return journal, fold1(f.t, journal)
 }
 
 // fold1 returns the state after each line; the first is nil.
-func fold1(t testing.TB, journal []byte) []*State {
+func fold1(t testing.TB, journal []byte) []*state.State {
 	t.Helper()
 	f := newFold()
-	states := []*State{nil}
+	states := []*state.State{nil}
 	path := "/journal"
 	fsys := store.NewMemory()
 	must(t, store.WriteFile(fsys, path, journal))
-	_, err := replay("PRD-009", path, store.OpenLog(fsys, path), func(c Commit) error {
+	_, err := replay("PRD-009", path, store.OpenLog(fsys, path), func(c state.Commit) error {
 		if err := f.apply(c); err != nil {
 			return err
 		}
@@ -73,7 +75,7 @@ func TestJournalTruncatedAtEveryByte(t *testing.T) {
 		// The document names the last commit: something acknowledged is lost.
 		g := withJournal(f, journal[:n], true, true)
 		_, err := g.open().Lock(context.Background(), "PRD-009", by)
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if !errors.As(err, &damaged) {
 			t.Fatalf("cut at %d, with a document: %v", n, err)
 		}
@@ -130,7 +132,7 @@ func TestJournalByteFlipped(t *testing.T) {
 				kill(t, x)
 				continue
 			}
-			var damaged *DamagedError
+			var damaged *state.DamagedError
 			if !errors.As(err, &damaged) || damaged.Line == 0 || !strings.Contains(damaged.Remedy, "runner abandon PRD-009") {
 				t.Fatalf("byte %d flipped: %v", i, err)
 			}
@@ -150,7 +152,7 @@ func TestJournalSpliced(t *testing.T) {
 	other := inMemory(t)
 	x := other.lock()
 	must(t, x.Start(started("S2", cashier())))
-	commit(t, x, PhaseStarted{Phase: "phase-1"})
+	commit(t, x, state.PhaseStarted{Phase: "phase-1"})
 	must(t, x.Close())
 	foreign := bytes.SplitAfter(other.read("PRD-009/journal.jsonl"), []byte("\n"))
 
@@ -166,7 +168,7 @@ func TestJournalSpliced(t *testing.T) {
 	} {
 		g := withJournal(f, bytes.Join(edited, nil), true, false)
 		_, err := g.open().Lock(context.Background(), "PRD-009", by)
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if !errors.As(err, &damaged) {
 			t.Errorf("%s: lock: %v", name, err)
 		}
@@ -181,7 +183,7 @@ func TestJournalMissing(t *testing.T) {
 	f := inMemory(t)
 	closed(f)
 	must(t, f.fs.Remove(filepath.Join(f.dir, "PRD-009/journal.jsonl")))
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if _, err := f.open().Load("PRD-009"); !errors.As(err, &damaged) {
 		t.Errorf("load: %v", err)
 	}
@@ -208,7 +210,7 @@ func TestOversizedEvent(t *testing.T) {
 	f := inMemory(t)
 	x := f.run()
 	before, durable := f.read("PRD-009/journal.jsonl"), x.State().Clone()
-	x.Add(PauseAsked{Reason: Text(strings.Repeat("\x01", store.MaxRecord/6))})
+	x.Add(state.PauseAsked{Reason: state.Text(strings.Repeat("\x01", store.MaxRecord/6))})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
 	var large *TooLargeError
@@ -229,21 +231,21 @@ func TestOversizedEvent(t *testing.T) {
 func TestNewerVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
-	c := Commit{Seq: 1, Time: clock()(), Events: []Event{started("S1", cashier())}, Prev: genesis}
+	c := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{started("S1", cashier())}, Prev: genesis}
 	line, err := newEncoder().line(&c)
 	must(t, err)
 	newer := bytes.Replace(line, []byte(`"kind":"session.started"`), []byte(`"kind":"session.dreamed"`), 1)
 	body := newer[:bytes.LastIndex(newer, []byte(sumField))]
 	g := withJournal(f, signed(body), false, false)
 	_, err = g.open().Load("PRD-009")
-	var version *VersionError
+	var version *state.VersionError
 	if !errors.As(err, &version) || !strings.HasSuffix(version.Path, "journal.jsonl") {
 		t.Errorf("load: %v", err)
 	}
 
 	started := started("S1", cashier())
 	started.FormatVersion = "2.0"
-	c.Events = []Event{started}
+	c.Events = []state.Event{started}
 	line, err = newEncoder().line(&c)
 	must(t, err)
 	g = withJournal(f, line, false, false)
@@ -272,7 +274,7 @@ func TestUncleanEndIsRewritten(t *testing.T) {
 		t.Error("the journal was not written anew")
 	}
 	same(t, "state", x.State(), want)
-	commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	must(t, x.Close())
 
 	if x = f.lock(); x.Unclean() {
@@ -289,13 +291,13 @@ func TestAcknowledgedSurvivesPowerCut(t *testing.T) {
 	f := on(t, memory, "/ws/.runner")
 	x := f.lock()
 	must(t, x.Start(started("S1", cashier())))
-	for _, e := range append([]Event{PhaseStarted{Phase: "phase-1"}}, work("WS1", "schema-validation", "a.sql")...) {
+	for _, e := range append([]state.Event{state.PhaseStarted{Phase: "phase-1"}}, work("WS1", "schema-validation", "a.sql")...) {
 		commit(t, x, e)
-		x.Checkpoint(TriggerManual, "", nil)
+		x.Checkpoint(state.TriggerManual, "", nil)
 		commit(t, x)
 		must(t, x.WriteDerived(context.Background(), true))
 		want := x.State().Clone()
-		x.Add(PauseAsked{By: by}) // never flushed
+		x.Add(state.PauseAsked{By: by}) // never flushed
 
 		g := on(t, memory.Crash(), f.dir)
 		y := g.lock()
@@ -314,13 +316,13 @@ func TestCompaction(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	first, _ := x.Checkpoint(TriggerManual, "before", nil)
+	first, _ := x.Checkpoint(state.TriggerManual, "before", nil)
 	commit(t, x)
-	filler := Text(strings.Repeat("x", 1<<20))
+	filler := state.Text(strings.Repeat("x", 1<<20))
 	for range 10 {
-		commit(t, x, PauseAsked{By: by, Reason: filler})
+		commit(t, x, state.PauseAsked{By: by, Reason: filler})
 	}
-	commit(t, x, PauseAsked{By: by})
+	commit(t, x, state.PauseAsked{By: by})
 	want := x.State().Clone()
 	must(t, x.Close())
 
@@ -350,7 +352,7 @@ func TestCompaction(t *testing.T) {
 
 // signed makes a line of everything before its sum.
 func signed(body []byte) []byte {
-	sum := sealSum(body)
+	sum := fmt.Sprintf("%x", sha256.Sum256(body))
 	return []byte(string(body) + sumField + sum + "\"}\n")
 }
 
@@ -359,8 +361,8 @@ func signed(body []byte) []byte {
 func TestCommitsAreSplitAtTheLimit(t *testing.T) {
 	t.Parallel()
 	const room = 24 << 10
-	third := Text(strings.Repeat("\x01", 1<<10)) // of which JSON makes six times as much
-	event := func(reason Text) Event { return PauseAsked{By: by, Reason: reason} }
+	third := state.Text(strings.Repeat("\x01", 1<<10)) // of which JSON makes six times as much
+	event := func(reason state.Text) state.Event { return state.PauseAsked{By: by, Reason: reason} }
 	for name, add := range map[string]func(x *Session){
 		"one after the other": func(x *Session) {
 			for range 7 {
@@ -378,7 +380,7 @@ func TestCommitsAreSplitAtTheLimit(t *testing.T) {
 			x.room = room
 			first := x.Durable()
 			add(x)
-			x.Checkpoint(TriggerManual, "", nil)
+			x.Checkpoint(state.TriggerManual, "", nil)
 			commits, err := x.Drain(context.Background())
 			must(t, err)
 			events := 0
@@ -412,7 +414,7 @@ func TestTogetherStaysTogether(t *testing.T) {
 	f := inMemory(t)
 	x := f.run()
 	x.room = 24 << 10
-	large := PauseAsked{By: by, Reason: Text(strings.Repeat("x", 9<<10))}
+	large := state.PauseAsked{By: by, Reason: state.Text(strings.Repeat("x", 9<<10))}
 	x.Add(large)
 	x.Add(large, large)
 	commits, err := x.Drain(context.Background())

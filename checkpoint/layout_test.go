@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 // TestLinksInTheStateDirectory: behind a link in the place of a directory
@@ -79,7 +81,7 @@ func TestWorldWritableCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := onDisk(t)
 	x := f.run()
-	x.Checkpoint(TriggerManual, "", nil)
+	x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	must(t, os.Chmod(filepath.Join(f.dir, "PRD-009", "checkpoints"), 0o777)) //nolint:gosec // it is refused for that
 	var refused *DirError
@@ -94,7 +96,7 @@ func TestStrangersAmongCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	x.Checkpoint(TriggerManual, "", nil)
+	x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	const unkept = "PRD-009/checkpoints/CP-old-20250101T000000Z-aaaa0000.json"
 	strangers := []string{"package.json", "CP-notes.json", "notes.json.zst"}

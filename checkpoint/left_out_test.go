@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -17,13 +18,13 @@ func TestLeftOutArtifact(t *testing.T) {
 	f := on(t, store.NewMemory(), "/state/.runner")
 	x := f.lock()
 	must(t, x.Start(startedOf("PRD-009", "S1", 1)))
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	w, err := f.open().OpenWorkspace(t.TempDir(), nil, workspace.GitOff)
 	must(t, err)
 	kept := put(t, x.store, "out.txt", "kept")
-	secret := Artifact{Path: "gen/tls.key", Size: 3, Mode: 0o600, Digest: "sha256:" + strings.Repeat("a", 64), LeftOut: true}
+	secret := state.Artifact{Path: "gen/tls.key", Size: 3, Mode: 0o600, Digest: "sha256:" + strings.Repeat("a", 64), LeftOut: true}
 	produce(t, x, "w0", kept, secret)
-	id := mark(t, x, TriggerManual)
+	id := mark(t, x, state.TriggerManual)
 	must(t, x.Close())
 
 	v, err := f.open().Validate(ctx, w, ValidateOptions{PRD: "PRD-009"})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -18,14 +19,14 @@ func TestLeftIsNeeded(t *testing.T) {
 	f := inMemory(t)
 	x := f.lock()
 	must(t, x.Start(startedOf("PRD-009", "S1", 2)))
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	made := put(t, f.open(), "out", "made")
 	produce(t, x, "w0", made)
-	one, two, gone := put(t, f.open(), "out", "left by 1"), put(t, f.open(), "out", "left by 2"), Artifact{Path: "other"}
-	no := Failure{Workstream: "w1", Message: "no"}
-	commit(t, x, WorkstreamStarted{Workstream: "w1", Attempt: 1}, WorkstreamAttemptFailed{Workstream: "w1", Attempt: 1, Error: no, Left: []Artifact{gone, one}})
-	old := mark(t, x, TriggerManual)
-	commit(t, x, WorkstreamStarted{Workstream: "w1", Attempt: 2}, WorkstreamFailed{Workstream: "w1", Error: no, Left: []Artifact{two}})
+	one, two, gone := put(t, f.open(), "out", "left by 1"), put(t, f.open(), "out", "left by 2"), state.Artifact{Path: "other"}
+	no := state.Failure{Workstream: "w1", Message: "no"}
+	commit(t, x, state.WorkstreamStarted{Workstream: "w1", Attempt: 1}, state.WorkstreamAttemptFailed{Workstream: "w1", Attempt: 1, Error: no, Left: []state.Artifact{gone, one}})
+	old := mark(t, x, state.TriggerManual)
+	commit(t, x, state.WorkstreamStarted{Workstream: "w1", Attempt: 2}, state.WorkstreamFailed{Workstream: "w1", Error: no, Left: []state.Artifact{two}})
 	tidy := func(x *Session, want string) {
 		t.Helper()
 		sameSpans(t, x)
@@ -56,9 +57,9 @@ func TestLeftIsExported(t *testing.T) {
 	p.begin("session-1")
 	x := lockPRD(t, p.open(), "PRD-009")
 	left := put(t, p.open(), "gen/a.txt", "left")
-	commit(t, x, SessionResumed{By: by}, WorkstreamStarted{Workstream: "w1", Attempt: 1},
-		WorkstreamFailed{Workstream: "w1", Error: Failure{Workstream: "w1"}, Left: []Artifact{left}},
-		SessionFailed{Error: Failure{Workstream: "w1"}})
+	commit(t, x, state.SessionResumed{By: by}, state.WorkstreamStarted{Workstream: "w1", Attempt: 1},
+		state.WorkstreamFailed{Workstream: "w1", Error: state.Failure{Workstream: "w1"}, Left: []state.Artifact{left}},
+		state.SessionFailed{Error: state.Failure{Workstream: "w1"}})
 	must(t, x.Close())
 
 	q := newProject(t, store.NewMemory())
@@ -75,37 +76,37 @@ func TestLeftIsExported(t *testing.T) {
 // done or begins anew, or the artifacts are recorded anew.
 func TestLeft(t *testing.T) {
 	t.Parallel()
-	of := func(text string) []Artifact { return []Artifact{{Path: "out", Digest: digestText(text)}} }
-	first, second := Digest{Definition: digestText("1")}, Digest{Definition: digestText("2")}
-	started := func(attempt int, d Digest) Event {
-		return WorkstreamStarted{Workstream: "w1", Attempt: attempt, Digest: d}
+	of := func(text string) []state.Artifact { return []state.Artifact{{Path: "out", Digest: digestText(text)}} }
+	first, second := state.Digest{Definition: digestText("1")}, state.Digest{Definition: digestText("2")}
+	started := func(attempt int, d state.Digest) state.Event {
+		return state.WorkstreamStarted{Workstream: "w1", Attempt: attempt, Digest: d}
 	}
-	again := WorkstreamAttemptFailed{Workstream: "w1", Attempt: 1, Left: of("again")}
-	failed := WorkstreamFailed{Workstream: "w1", Left: of("failed")}
+	again := state.WorkstreamAttemptFailed{Workstream: "w1", Attempt: 1, Left: of("again")}
+	failed := state.WorkstreamFailed{Workstream: "w1", Left: of("failed")}
 	for name, c := range map[string]struct {
-		events []Event
+		events []state.Event
 		want   string // the text that is left, "" for nothing
 	}{
-		"repeated":              {[]Event{again}, "again"},
-		"failed":                {[]Event{failed}, "failed"},
-		"runs again":            {[]Event{again, started(2, first)}, "again"},
-		"then interrupted":      {[]Event{again, started(2, first), WorkstreamInterrupted{Workstream: "w1", Attempt: 2}}, "again"},
-		"then failed":           {[]Event{again, started(2, first), failed}, "failed"},
-		"nothing left then":     {[]Event{again, started(2, first), WorkstreamFailed{Workstream: "w1"}}, ""},
-		"called off":            {[]Event{again, WorkstreamFailed{Workstream: "w1"}}, "again"},
-		"another definition":    {[]Event{again, started(2, second)}, ""},
-		"done":                  {[]Event{again, started(2, first), WorkstreamCompleted{Workstream: "w1", Work: &Work{Attempt: 2}}}, ""},
-		"skipped":               {[]Event{failed, WorkstreamSkipped{Workstream: "w1"}}, ""},
-		"invalidated":           {[]Event{failed, WorkstreamInvalidated{Workstream: "w1"}}, ""},
-		"made anew":             {[]Event{failed, WorkstreamStarted{Workstream: "w0", Attempt: 2}, WorkstreamCompleted{Workstream: "w0", Work: &Work{Attempt: 2, Artifacts: of("made")}}}, ""},
-		"an edit that was kept": {[]Event{failed, WorkstreamEdited{Workstream: "w0", Artifacts: of("edited")}}, ""},
+		"repeated":              {[]state.Event{again}, "again"},
+		"failed":                {[]state.Event{failed}, "failed"},
+		"runs again":            {[]state.Event{again, started(2, first)}, "again"},
+		"then interrupted":      {[]state.Event{again, started(2, first), state.WorkstreamInterrupted{Workstream: "w1", Attempt: 2}}, "again"},
+		"then failed":           {[]state.Event{again, started(2, first), failed}, "failed"},
+		"nothing left then":     {[]state.Event{again, started(2, first), state.WorkstreamFailed{Workstream: "w1"}}, ""},
+		"called off":            {[]state.Event{again, state.WorkstreamFailed{Workstream: "w1"}}, "again"},
+		"another definition":    {[]state.Event{again, started(2, second)}, ""},
+		"done":                  {[]state.Event{again, started(2, first), state.WorkstreamCompleted{Workstream: "w1", Work: &state.Work{Attempt: 2}}}, ""},
+		"skipped":               {[]state.Event{failed, state.WorkstreamSkipped{Workstream: "w1"}}, ""},
+		"invalidated":           {[]state.Event{failed, state.WorkstreamInvalidated{Workstream: "w1"}}, ""},
+		"made anew":             {[]state.Event{failed, state.WorkstreamStarted{Workstream: "w0", Attempt: 2}, state.WorkstreamCompleted{Workstream: "w0", Work: &state.Work{Attempt: 2, Artifacts: of("made")}}}, ""},
+		"an edit that was kept": {[]state.Event{failed, state.WorkstreamEdited{Workstream: "w0", Artifacts: of("edited")}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := inMemory(t)
 			x := f.lock()
 			must(t, x.Start(startedOf("PRD-009", "S1", 2)))
-			commit(t, x, PhaseStarted{Phase: "all"})
+			commit(t, x, state.PhaseStarted{Phase: "all"})
 			produce(t, x, "w0", of("made")...)
 			commit(t, x, started(1, first))
 			for _, e := range c.events {
@@ -113,13 +114,13 @@ func TestLeft(t *testing.T) {
 			}
 			s := x.State()
 			a, _ := s.Workstream("w1").LeftIn(s.Workstream("w0"), "out")
-			want := Artifact{}
+			want := state.Artifact{}
 			if c.want != "" {
 				want = of(c.want)[0]
 			}
 			same(t, "left", a, want)
 			if c.want != "" {
-				recorded := RecordedFiles(s)
+				recorded := state.RecordedFiles(s)
 				if !slices.ContainsFunc(recorded, func(e workspace.Entry) bool { return e.Path == "out" && e.Digest == want.Digest }) {
 					t.Error(cmp.Diff(nil, recorded))
 				}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -35,7 +36,7 @@ type lineage struct {
 func newLineage() *lineage { return &lineage{sums: map[uint64][]string{}} }
 
 // add adds a commit of the journal, or of what it was compacted from.
-func (l *lineage) add(c Commit) {
+func (l *lineage) add(c state.Commit) {
 	l.sums[c.Seq] = append(l.sums[c.Seq], c.Sum)
 	if c.State != nil {
 		l.sums[c.Seq] = append(l.sums[c.Seq], c.Prev)
@@ -48,16 +49,16 @@ func (l *lineage) add(c Commit) {
 // onlyCaptures reports whether events are of the kind that an import puts on
 // record, overwriting files or a session of the same lineage: the session stands
 // where it stood.
-func onlyCaptures(events []Event) bool {
+func onlyCaptures(events []state.Event) bool {
 	for _, e := range events {
 		switch e := e.(type) {
-		case WorkspaceCaptured, CheckpointsRemoved, ActsRemembered:
-		case WorkstreamUncertain:
+		case state.WorkspaceCaptured, state.CheckpointsRemoved, state.ActsRemembered:
+		case state.WorkstreamUncertain:
 			if e.Attempt == 0 {
 				return false
 			}
-		case CheckpointCreated:
-			if e.Trigger != TriggerPreRollback {
+		case state.CheckpointCreated:
+			if e.Trigger != state.TriggerPreRollback {
 				return false
 			}
 		default:
@@ -93,14 +94,14 @@ func relate(comes, here *lineage) Relation {
 // lineageIn reads the lineage of the session in a directory, and where it
 // stands; nil where there is none. What a journal was compacted from proves
 // nothing where it is damaged.
-func (s *Store) lineageIn(prd, dir string) (*lineage, *State, error) {
+func (s *Store) lineageIn(prd, dir string) (*lineage, *state.State, error) {
 	paths, err := s.journals(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	l := newLineage()
 	f := newFold()
-	t, err := replay(prd, paths[0], store.OpenLog(s.fs, paths[0]), func(c Commit) error {
+	t, err := replay(prd, paths[0], store.OpenLog(s.fs, paths[0]), func(c state.Commit) error {
 		l.add(c)
 		return f.apply(c)
 	})
@@ -109,11 +110,11 @@ func (s *Store) lineageIn(prd, dir string) (*lineage, *State, error) {
 	}
 	l.session, l.seq = f.state.Session, t.seq
 	for _, path := range paths[1:] {
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
 			l.add(c)
 			return nil
 		})
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if err != nil && !errors.As(err, &damaged) {
 			return nil, nil, err
 		}

@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // Snapshot is what can be known of a PRD without a lock.
 type Snapshot struct {
-	State      *State         // what the next owner goes on from, with a rescue copy; nil: there is only a document written by hand
-	Owner      *Holder        // nil: nobody holds the lock
-	Unclean    bool           // the last owner did not let go of it, so that not all that is derived may be there
-	Logs       string         // the directory of its logs
-	Document   *Document      // nil: not written yet
-	TornBytes  int            // of a write that was cut short, or, with an owner, goes on right now
-	RescuePath string         // "": there is no rescue copy that continues this journal
-	Import     *PendingImport // nil: no import was cut short
+	State      *state.State    // what the next owner goes on from, with a rescue copy; nil: there is only a document written by hand
+	Owner      *Holder         // nil: nobody holds the lock
+	Unclean    bool            // the last owner did not let go of it, so that not all that is derived may be there
+	Logs       string          // the directory of its logs
+	Document   *state.Document // nil: not written yet
+	TornBytes  int             // of a write that was cut short, or, with an owner, goes on right now
+	RescuePath string          // "": there is no rescue copy that continues this journal
+	Import     *PendingImport  // nil: no import was cut short
 }
 
 // Load reads a session. It takes no lock and changes nothing.
@@ -81,7 +82,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	// What is derived is read first: it never names a commit that the journal
 	// did not have before it.
 	d, err := s.readDocument(prd)
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 }
 
 // loadDocument is for a PRD without a journal.
-func (s *Store) loadDocument(prd string, d *Document, claims []claim, damaged *DamagedError) (*Snapshot, error) {
+func (s *Store) loadDocument(prd string, d *state.Document, claims []claim, damaged *state.DamagedError) (*Snapshot, error) {
 	if err := s.journalMissing(prd, d, claims); err != nil {
 		again, unreadable := s.readDocument(prd)
 		indexed, unknown := s.exists(s.manifestPath(prd))
@@ -129,14 +130,14 @@ func (s *Store) loadDocument(prd string, d *Document, claims []claim, damaged *D
 }
 
 // journalMissing says, of a PRD without a journal, what was derived from one.
-func (s *Store) journalMissing(prd string, d *Document, claims []claim) error {
+func (s *Store) journalMissing(prd string, d *state.Document, claims []claim) error {
 	if len(claims) == 0 && d != nil && d.Runner != nil { // edited since
 		claims = []claim{{path: s.documentPath(prd), seq: d.Runner.Seq}}
 	}
 	if len(claims) == 0 {
 		return nil
 	}
-	damage := &DamagedError{
+	damage := &state.DamagedError{
 		Path:   s.journalPath(prd),
 		Detail: fmt.Sprintf("it is missing or empty, but %s names commit %d of it", claims[0].path, claims[0].seq),
 		Remedy: abandonRemedy(prd),
@@ -159,13 +160,13 @@ func (s *Store) nothingLeft(prd string) bool {
 	return unlisted == nil && unread == nil && len(ids) == 0 && len(journals) == 1
 }
 
-func (s *Store) replay(prd string, visit func(Commit) error) (tail, error) {
+func (s *Store) replay(prd string, visit func(state.Commit) error) (tail, error) {
 	path := s.journalPath(prd)
 	return replay(prd, path, store.OpenLog(s.fs, path), visit)
 }
 
 func (s *Store) checkID(prd string) error {
-	if !matchesWhole(s.o.IDPattern, prd) {
+	if !state.MatchesWhole(s.o.IDPattern, prd) {
 		return &IDError{prd, "it must match " + s.o.IDPattern.String()}
 	}
 	return CheckID(prd)
@@ -175,12 +176,12 @@ func (s *Store) checkID(prd string) error {
 // none did: the current one, or the newest in the history. Sessions of the
 // history that can't be read are passed over, and returned with the reason: no
 // new session may depend on what was set aside.
-func (s *Store) LastComplete(prd string) (last *State, unread []StoredSession, err error) {
+func (s *Store) LastComplete(prd string) (last *state.State, unread []StoredSession, err error) {
 	f := newFold()
 	if _, err := s.replay(prd, f.apply); err != nil {
 		return nil, nil, err
 	}
-	if f.state != nil && f.state.Status == StatusComplete {
+	if f.state != nil && f.state.Status == state.StatusComplete {
 		return f.state, nil, nil
 	}
 	archived, err := s.archived(prd, PlaceHistory)
@@ -191,7 +192,7 @@ func (s *Store) LastComplete(prd string) (last *State, unread []StoredSession, e
 		switch {
 		case at.Err != nil:
 			unread = append(unread, at)
-		case at.State.Status == StatusComplete && (last == nil || at.State.UpdatedAt.After(last.UpdatedAt)):
+		case at.State.Status == state.StatusComplete && (last == nil || at.State.UpdatedAt.After(last.UpdatedAt)):
 			last = at.State
 		}
 	}

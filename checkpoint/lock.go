@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -95,7 +96,7 @@ func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
 	return own, err
 }
 
-// check is store.ErrLockLost once somebody else may have taken one of the locks.
+// CheckStructure is store.ErrLockLost once somebody else may have taken one of the locks.
 func (l *locks) check() error {
 	if l.shared != nil {
 		if err := l.shared.Check(); err != nil {
@@ -156,19 +157,19 @@ func (x *Session) share(ctx context.Context) error {
 // What an earlier owner left unfinished is put in order first, and what it left
 // running is ended; what is damaged is left as it is, and said. State that git
 // tracks is an *UntrustedError.
-func (s *Store) Lock(ctx context.Context, prd string, by Actor) (*Session, error) {
+func (s *Store) Lock(ctx context.Context, prd string, by state.Actor) (*Session, error) {
 	return s.lockIf(ctx, prd, by, s.checkTrust)
 }
 
 // LockUntrusted is Lock for state that git may track. Nothing may be based on that
 // state before Session.Adopt.
-func (s *Store) LockUntrusted(ctx context.Context, prd string, by Actor) (*Session, error) {
+func (s *Store) LockUntrusted(ctx context.Context, prd string, by state.Actor) (*Session, error) {
 	return s.lockIf(ctx, prd, by, func(context.Context, string) error { return nil })
 }
 
 // lockIf is Lock. Once the lock is held, and before anything in the state is believed or
 // changed, check decides whether to go on.
-func (s *Store) lockIf(ctx context.Context, prd string, by Actor, check func(ctx context.Context, prd string) error) (*Session, error) {
+func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check func(ctx context.Context, prd string) error) (*Session, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -44,7 +45,11 @@ func lockLosses(t *testing.T) map[string]func(dir string) {
 func TestOwnerStopsWhenItsLockIsLost(t *testing.T) {
 	t.Parallel()
 	acts := map[string]func(x *Session) error{
-		"commit":  func(x *Session) error { x.Add(PauseAsked{By: by}); _, err := x.Drain(context.Background()); return err },
+		"commit": func(x *Session) error {
+			x.Add(state.PauseAsked{By: by})
+			_, err := x.Drain(context.Background())
+			return err
+		},
 		"derived": func(x *Session) error { return x.WriteDerived(context.Background(), true) },
 		"inbox":   func(x *Session) error { _, err := x.Requests(); return err },
 		"start":   func(x *Session) error { return x.Start(started("S2", cashier())) },
@@ -124,7 +129,7 @@ func TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal(t *testing.T) {
 			y = other.lock()
 		}
 	}
-	x.Add(PauseAsked{By: by, Reason: "late"})
+	x.Add(state.PauseAsked{By: by, Reason: "late"})
 	if commits, err := x.Drain(t.Context()); !errors.Is(err, ErrLockLost) || len(commits) != 0 {
 		t.Errorf("acknowledged %d commits: %v", len(commits), err)
 	}
@@ -134,7 +139,7 @@ func TestLineIsNotAcknowledgedOnceAnotherMayOwnTheJournal(t *testing.T) {
 	if y == nil || y.Durable() != acknowledged {
 		t.Fatal("the other owner does not stand where this one was acknowledged")
 	}
-	commit(t, y, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	commit(t, y, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	must(t, y.Close())
 	snap, err := other.open().Load("PRD-009")
 	must(t, err)
@@ -180,7 +185,7 @@ func TestSlowSyncLosesNoLock(t *testing.T) {
 	f := on(t, fsys, filepath.Join(t.TempDir(), ".runner"))
 	x := f.run()
 	fsys.slow.Store(true)
-	x.Add(PauseAsked{By: by})
+	x.Add(state.PauseAsked{By: by})
 	x.Flush()
 	<-fsys.syncing
 	later := on(t, store.OS(), f.dir)
@@ -222,13 +227,13 @@ func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
 	t.Parallel()
 	f := onDisk(t)
 	x := f.run()
-	lost, _ := x.Checkpoint(TriggerManual, "", nil)
+	lost, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	must(t, x.WriteDerived(t.Context(), true))
 	must(t, x.Close())
 	must(t, os.Remove(x.checkpoints().path(lost)))
 	x = on(t, seizingLink{store.OS(), lost, filepath.Join(f.dir, "locks", "PRD-009.lock")}, f.dir).lock()
-	due, _ := x.Checkpoint(TriggerManual, "", nil)
+	due, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, ErrLockLost) {
 		t.Errorf("the lock is lost, and it says %v", err)

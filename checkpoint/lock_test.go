@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -29,7 +30,7 @@ func helperProcess() {
 	}
 	s, err := OpenStore(dir, Options{})
 	if err == nil {
-		_, err = s.Lock(context.Background(), "PRD-009", Actor{User: "other"})
+		_, err = s.Lock(context.Background(), "PRD-009", state.Actor{User: "other"})
 	}
 	if err != nil {
 		fmt.Println("refused:", err)
@@ -130,7 +131,7 @@ func (l *latecomer) OpenFile(name string, flag int, perm fs.FileMode) (store.Fil
 // owner reads the journal; the note of the one before is not its own.
 func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 	t.Parallel()
-	dead := newHolder(Actor{User: "dead", PID: 1 << 30}, clock()())
+	dead := newHolder(state.Actor{User: "dead", PID: 1 << 30}, clock()())
 	for name, before := range map[string]*Holder{"no note": nil, "a dead owner's note": &dead} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +142,7 @@ func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 			must(t, writeNote(memory, path, before))
 			held, err := memory.TryLock(path, false)
 			must(t, err)
-			living := newHolder(Actor{User: "living"}, clock()())
+			living := newHolder(state.Actor{User: "living"}, clock()())
 			late := on(t, &latecomer{FS: memory, note: func() { must(t, writeNote(memory, path, &living)) }}, "/ws/.runner")
 			var locked *LockedError
 			if _, err := late.open().Lock(t.Context(), "PRD-009", by); !errors.As(err, &locked) || locked.Holder.User != "living" {
@@ -158,7 +159,7 @@ func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 
 func TestHolderGone(t *testing.T) {
 	t.Parallel()
-	me := newHolder(Actor{}, clock()())
+	me := newHolder(state.Actor{}, clock()())
 	change := func(f func(h *Holder)) *Holder {
 		h := me
 		f(&h)
@@ -262,7 +263,7 @@ func TestModes(t *testing.T) {
 	t.Parallel()
 	f := onDisk(t)
 	x := f.run()
-	x.Checkpoint(TriggerManual, "", nil)
+	x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	err := filepath.WalkDir(f.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -302,7 +303,7 @@ func TestLeftoversGoUnderTheLock(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	kept, _ := x.Checkpoint(TriggerManual, "", nil)
+	kept, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	leftovers := []string{
 		".tmp-PRD-009.json-A", "PRD-009/.tmp-journal.jsonl-B", "PRD-009/checkpoints/.tmp-x-C",

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -43,7 +44,7 @@ func TestWhoStartsWaitsForWhoLooks(t *testing.T) {
 		disk := store.NewMemory()
 		f := on(t, disk, "/ws/.runner")
 		must(t, f.run().Close())
-		h := newHolder(Actor{Host: tt.host, PID: tt.pid}, clock()())
+		h := newHolder(state.Actor{Host: tt.host, PID: tt.pid}, clock()())
 		must(t, writeNote(disk, f.open().lockPath("PRD-009"), &h))
 		x, err := on(t, &lookedAt{FS: disk, tries: tt.tries}, "/ws/.runner").open().Lock(t.Context(), "PRD-009", by)
 		var locked *LockedError

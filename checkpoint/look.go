@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 )
 
 // glance is what a look at the journals of a PRD tells at once, without its
@@ -82,10 +83,10 @@ func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, own
 // visitRecorded reads the journals of a session for all that it ever recorded,
 // and, of the current one, for what its checkpoints need.
 func (s *Store) visitRecorded(ctx context.Context, r *recordedSession, ever, needed *references) error {
-	v := visitor{commit: func(c Commit) error { return ever.addCommit(ctx, c) }}
+	v := visitor{commit: func(c state.Commit) error { return ever.addCommit(ctx, c) }}
 	if r.kind == PlaceCurrent {
 		v.wanted = r.wanted()
-		v.state = func(_ string, at *State) error { return needed.addState(ctx, at) }
+		v.state = func(_ string, at *state.State) error { return needed.addState(ctx, at) }
 	}
 	return s.visit(ctx, r, v)
 }
@@ -118,28 +119,28 @@ func (s *Store) findDropped(ctx context.Context, g *glance, r *recordedSession, 
 }
 
 // addCommit adds what a commit records, needed or not.
-func (r *references) addCommit(ctx context.Context, c Commit) error {
+func (r *references) addCommit(ctx context.Context, c state.Commit) error {
 	if c.State != nil {
 		return r.addState(ctx, c.State)
 	}
 	for _, e := range c.Events {
 		var err error
 		switch e := e.(type) {
-		case WorkstreamAttemptFailed:
+		case state.WorkstreamAttemptFailed:
 			r.addArtifacts(e.Left)
-		case WorkstreamFailed:
+		case state.WorkstreamFailed:
 			r.addArtifacts(e.Left)
-		case WorkstreamSucceeded:
+		case state.WorkstreamSucceeded:
 			r.addArtifacts(e.Work.Artifacts)
-		case WorkstreamCompleted:
+		case state.WorkstreamCompleted:
 			if e.Work != nil {
 				r.addArtifacts(e.Work.Artifacts)
 			}
-		case WorkstreamEdited:
+		case state.WorkstreamEdited:
 			r.addArtifacts(e.Artifacts)
-		case WorkspaceCaptured:
-			err = r.addCapture(ctx, &Capture{Capture: e.Capture})
-		case RollbackCompleted:
+		case state.WorkspaceCaptured:
+			err = r.addCapture(ctx, &state.Capture{Capture: e.Capture})
+		case state.RollbackCompleted:
 			if e.State != nil {
 				err = r.addState(ctx, e.State)
 			}

@@ -6,29 +6,30 @@ import (
 	"path/filepath"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // Manifest is the index of a session's checkpoints. It is derived, and made
 // again whenever it is missing or damaged.
 type Manifest struct {
-	FormatVersion string           `json:"format_version"`
-	PRD           string           `json:"prd"`
-	Session       string           `json:"session"`
-	Seq           uint64           `json:"seq"` // up to which it is true
-	Topic         string           `json:"topic"`
-	CreatedAt     time.Time        `json:"created_at"` // of the session
-	Checkpoints   []*CheckpointRef `json:"checkpoints"`
-	Current       string           `json:"current_checkpoint,omitempty"` // where the session stands; "" where that is no longer there
-	Latest        string           `json:"latest,omitempty"`             // the newest of all
-	Total         int              `json:"total"`
-	Rollbacks     []RollbackRecord `json:"rollback_history"`
+	FormatVersion string                 `json:"format_version"`
+	PRD           string                 `json:"prd"`
+	Session       string                 `json:"session"`
+	Seq           uint64                 `json:"seq"` // up to which it is true
+	Topic         string                 `json:"topic"`
+	CreatedAt     time.Time              `json:"created_at"` // of the session
+	Checkpoints   []*state.CheckpointRef `json:"checkpoints"`
+	Current       string                 `json:"current_checkpoint,omitempty"` // where the session stands; "" where that is no longer there
+	Latest        string                 `json:"latest,omitempty"`             // the newest of all
+	Total         int                    `json:"total"`
+	Rollbacks     []state.RollbackRecord `json:"rollback_history"`
 }
 
 // newManifest derives the manifest of a state.
-func newManifest(s *State) Manifest {
+func newManifest(s *state.State) Manifest {
 	m := Manifest{
-		FormatVersion: FormatVersion,
+		FormatVersion: state.FormatVersion,
 		PRD:           s.PRD,
 		Session:       s.Session,
 		Seq:           s.Seq,
@@ -36,9 +37,9 @@ func newManifest(s *State) Manifest {
 		CreatedAt:     s.CreatedAt,
 		Checkpoints:   s.Checkpoints,
 		Total:         len(s.Checkpoints),
-		Rollbacks:     append([]RollbackRecord{}, s.Rollbacks...),
+		Rollbacks:     append([]state.RollbackRecord{}, s.Rollbacks...),
 	}
-	if s.indexed().checkpoints[s.Current] != nil {
+	if s.Checkpoint(s.Current) != nil {
 		m.Current = s.Current
 	}
 	if n := len(s.Checkpoints); n > 0 {
@@ -48,11 +49,11 @@ func newManifest(s *State) Manifest {
 }
 
 func (m Manifest) encode() ([]byte, error) {
-	data, err := marshal(m)
+	data, err := state.EncodeJSON(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode the manifest: %w", err)
 	}
-	return seal(data), nil
+	return state.Seal(data), nil
 }
 
 func (s *Store) readManifest(dir string) (*Manifest, error) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -41,15 +42,15 @@ func (s *Store) PlanMigrate(ctx context.Context, prd string) (*Migrated, error) 
 	if snap.State == nil {
 		return nil, fmt.Errorf("migrate %s: %w", prd, ErrNoSession)
 	}
-	m := &Migrated{PRD: prd, Session: snap.State.Session, From: FormatVersion, To: FormatVersion}
+	m := &Migrated{PRD: prd, Session: snap.State.Session, From: state.FormatVersion, To: state.FormatVersion}
 	m.found(snap.State.FormatVersion)
-	m.Journal = snap.State.FormatVersion != FormatVersion
+	m.Journal = snap.State.FormatVersion != state.FormatVersion
 	for _, ref := range snap.State.Checkpoints {
 		version, err := s.checkpointVersion(prd, ref.ID)
 		if err != nil {
 			return nil, fmt.Errorf("migrate %s: %w", prd, err)
 		}
-		if version != FormatVersion && version != "" {
+		if version != state.FormatVersion && version != "" {
 			m.found(version)
 			m.Checkpoints = append(m.Checkpoints, ref.ID)
 		}
@@ -72,7 +73,7 @@ func (s *Store) checkpointVersion(prd, id string) (string, error) {
 		return "", err
 	}
 	f, err := stored.decode()
-	var newer *VersionError
+	var newer *state.VersionError
 	switch {
 	case errors.As(err, &newer):
 		return "", newer
@@ -86,7 +87,7 @@ func (s *Store) checkpointVersion(prd, id string) (string, error) {
 // anew with its state, and the files of its checkpoints are written anew. What
 // was there stays beside it. A newer version is a *VersionError, and nothing is
 // touched. Cut short, it can be repeated; done again, it does nothing.
-func (s *Store) Migrate(ctx context.Context, prd string, by Actor) (*Migrated, error) {
+func (s *Store) Migrate(ctx context.Context, prd string, by state.Actor) (*Migrated, error) {
 	m, err := s.PlanMigrate(ctx, prd)
 	if err != nil || !m.Needed() {
 		return m, err
@@ -114,7 +115,7 @@ func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error
 	if err := s.keepOld(prd, m); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	if r.fold.state.FormatVersion != FormatVersion {
+	if r.fold.state.FormatVersion != state.FormatVersion {
 		if err := s.migrateJournal(prd, log, r, m); err != nil {
 			return nil, errors.Join(err, log.Close())
 		}
@@ -130,8 +131,8 @@ func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error
 // migrateJournal begins the journal anew with a state of the current version,
 // and makes sure that it is the same one.
 func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migrated) error {
-	r.fold.state.FormatVersion = FormatVersion
-	c := &Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	r.fold.state.FormatVersion = state.FormatVersion
+	c := &state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
 	line, err := newEncoder().line(c)
 	if err == nil {
 		err = fits(c, line)
@@ -140,7 +141,7 @@ func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migra
 		return err
 	}
 	m.Kept = append(m.Kept, segmentName(r.tail))
-	want, err := marshal(r.fold.state)
+	want, err := state.EncodeJSON(r.fold.state)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migra
 	if _, err := s.replay(prd, again.apply); err != nil {
 		return fmt.Errorf("verify what was written: %w", err)
 	}
-	got, err := marshal(again.state)
+	got, err := state.EncodeJSON(again.state)
 	if err == nil && string(got) != string(want) {
 		err = errors.New("verify what was written: it folds into another state")
 	}
@@ -229,7 +230,7 @@ func (s *Store) migrateCheckpoint(prd, id string) error {
 	if err != nil {
 		return nil //nolint:nilerr // damaged: it stays as it is, for people and for rebuilding
 	}
-	f.FormatVersion, f.State.FormatVersion = FormatVersion, FormatVersion
+	f.FormatVersion, f.State.FormatVersion = state.FormatVersion, state.FormatVersion
 	state, err := encodeState(f.State)
 	if err != nil {
 		return err

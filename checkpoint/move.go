@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -55,7 +56,7 @@ func (s *Store) move(prd, from, to string) error {
 
 // moveByCopy copies a directory, and then removes it.
 func (s *Store) moveByCopy(prd, from, to string) error {
-	note := moveNote{FormatVersion: FormatVersion, From: s.below(from), To: s.below(to)}
+	note := moveNote{FormatVersion: state.FormatVersion, From: s.below(from), To: s.below(to)}
 	if err := note.check(prd); err != nil {
 		return err
 	}
@@ -144,18 +145,18 @@ func (s *Store) readMove(prd string) (*moveNote, error) {
 	}
 	var note moveNote
 	if err := json.Unmarshal(data, &note); err != nil {
-		return nil, &DamagedError{Path: path, Detail: "it is no note of a move: " + err.Error(), Remedy: "move that directory away"}
+		return nil, &state.DamagedError{Path: path, Detail: "it is no note of a move: " + err.Error(), Remedy: "move that directory away"}
 	}
-	if !readable(note.FormatVersion) {
-		return nil, &VersionError{Path: path, Version: "format version " + note.FormatVersion}
+	if !state.Readable(note.FormatVersion) {
+		return nil, &state.VersionError{Path: path, Version: "format version " + note.FormatVersion}
 	}
 	if err := note.check(prd); err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "move that directory away"}
+		return nil, &state.DamagedError{Path: path, Detail: err.Error(), Remedy: "move that directory away"}
 	}
 	return &note, nil
 }
 
-// check refuses what is not within the state of a PRD: what is named is removed.
+// CheckStructure refuses what is not within the state of a PRD: what is named is removed.
 func (n moveNote) check(prd string) error {
 	local := filepath.IsLocal(n.From) && filepath.IsLocal(n.To) && filepath.Clean(n.From) == n.From && filepath.Clean(n.To) == n.To
 	first, _, _ := strings.Cut(filepath.ToSlash(n.To), "/")

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -34,7 +35,7 @@ func TestMoveByCopyCutShort(t *testing.T) {
 	}{
 		"abandon": {
 			func(*testing.T, *Session) {},
-			func(x *Session) error { _, err := x.Abandon(SessionAbandoned{By: by}); return err }, "",
+			func(x *Session) error { _, err := x.Abandon(state.SessionAbandoned{By: by}); return err }, "",
 		},
 		"start": {finish, func(x *Session) error { return x.Start(started("S2", cashier())) }, "S2"},
 	} {

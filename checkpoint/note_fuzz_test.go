@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -19,13 +20,13 @@ import (
 func FuzzManifest(f *testing.F) {
 	fix := inMemory(f)
 	x := fix.run()
-	x.Checkpoint(TriggerManual, "seed", nil)
+	x.Checkpoint(state.TriggerManual, "seed", nil)
 	must(f, x.Close())
 	f.Add(fix.read("PRD-009/manifest.json"))
 	f.Add([]byte(`{"format_version":"1.0","checkpoints":[null],"rollback_history":[{}]}`))
 	f.Add([]byte(`{"checkpoints":[{"id":"CP-a","phase":{"base64":"/w=="},"reason":{"base64":"gA=="}}],"total":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, file := range [][]byte{data, seal(data)} {
+		for _, file := range [][]byte{data, state.Seal(data)} {
 			s, path := noted(t, manifestName, file)
 			m, err := s.readManifest("/state")
 			intact(t, s, path, file)
@@ -69,10 +70,10 @@ func intact(t *testing.T, s *Store, path string, want []byte) {
 // named, and what is not stays the same when it is written and read again.
 func FuzzNotes(f *testing.F) {
 	for _, note := range []any{
-		Holder{Actor: Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
-		mail{FormatVersion: FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
-		origin{FormatVersion: FormatVersion, Session: "S1", ownFiles: ownFiles{Looked: true, Own: []Text{"a\xff"}}},
-		PendingImport{FormatVersion: FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
+		Holder{Actor: state.Actor{User: "a", Host: "b", PID: 3}, Since: clock()(), BootID: "x", StartTime: "7"},
+		mail{FormatVersion: state.FormatVersion, Request: Request{ID: "r", PRD: "PRD-009", Verb: VerbApprove, Gate: "g", Comment: "\xff"}},
+		origin{FormatVersion: state.FormatVersion, Session: "S1", ownFiles: ownFiles{Looked: true, Own: []state.Text{"a\xff"}}},
+		PendingImport{FormatVersion: state.FormatVersion, Session: "S1", Seq: 3, Archive: "a\xff"},
 		refsOwner{ID: "0123456789abcdef"},
 	} {
 		data, err := json.Marshal(note)
@@ -128,7 +129,7 @@ func readMailOf(t *testing.T, data []byte) {
 		namesFile(t, err, path)
 		return
 	}
-	written, err := marshal(m)
+	written, err := state.EncodeJSON(m)
 	must(t, err)
 	s, path = noted(t, "a.request", written)
 	again, err := s.readMail(path)
@@ -140,7 +141,7 @@ func readMailOf(t *testing.T, data []byte) {
 func readOriginOf(t *testing.T, data []byte) {
 	t.Helper()
 	s, path := noted(t, filepath.Join("PRD-009", originName), data)
-	o, err := s.readOrigin(&State{PRD: "PRD-009", Session: "S1"})
+	o, err := s.readOrigin(&state.State{PRD: "PRD-009", Session: "S1"})
 	intact(t, s, path, data)
 	if err != nil {
 		refused(t, err, path)
@@ -165,8 +166,8 @@ func readPendingOf(t *testing.T, data []byte) {
 // refused holds that an error says what is wrong with which file.
 func refused(t *testing.T, err error, path string) {
 	t.Helper()
-	var damaged *DamagedError
-	var version *VersionError
+	var damaged *state.DamagedError
+	var version *state.VersionError
 	if !errors.As(err, &damaged) && !errors.As(err, &version) {
 		t.Fatalf("neither damaged nor newer: %v", err)
 	}

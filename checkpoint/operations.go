@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -14,21 +15,21 @@ var ErrSwitchedOff = errors.New("checkpoints are switched off in the configurati
 // Create makes a checkpoint because somebody asked for it, of the files as they
 // are now where a workspace is given. It is durable, with its file, when Create
 // returns. While a run owns the session, Ask hands the request to it.
-func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason string) (*CheckpointRef, error) {
+func (x *Session) Create(ctx context.Context, w *workspace.Workspace, reason string) (*state.CheckpointRef, error) {
 	if x.live == nil {
 		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, ErrNoSession)
 	}
 	if err := x.captureAgain(ctx, w); err != nil {
 		return nil, err
 	}
-	id, made := x.Checkpoint(TriggerManual, reason, gitOf(ctx, w))
+	id, made := x.Checkpoint(state.TriggerManual, reason, gitOf(ctx, w))
 	if !made {
 		return nil, fmt.Errorf("create a checkpoint of %s: %w", x.prd, ErrSwitchedOff)
 	}
 	if err := x.Publish(ctx); err != nil {
 		return nil, err
 	}
-	return x.State().indexed().checkpoints[id], nil
+	return x.State().Checkpoint(id), nil
 }
 
 // captureAgain captures what was captured last and what was configured since,
@@ -48,7 +49,7 @@ func (x *Session) captureAgain(ctx context.Context, w *workspace.Workspace) erro
 	if err != nil {
 		return err
 	}
-	captured, err := x.capture(ctx, w, patterns, captureHow{anew: lost, trigger: TriggerManual})
+	captured, err := x.capture(ctx, w, patterns, captureHow{anew: lost, trigger: state.TriggerManual})
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (x *Session) tellLate(err error) error {
 
 // Pin keeps a checkpoint from retention, or no longer does. It returns the
 // checkpoint, and whether anything changed.
-func (x *Session) Pin(ctx context.Context, reference string, pinned bool, by Actor, reason string) (*CheckpointRef, bool, error) {
+func (x *Session) Pin(ctx context.Context, reference string, pinned bool, by state.Actor, reason string) (*state.CheckpointRef, bool, error) {
 	if x.live == nil {
 		return nil, false, fmt.Errorf("pin a checkpoint of %s: %w", x.prd, ErrNoSession)
 	}
@@ -124,9 +125,9 @@ func (x *Session) Pin(ctx context.Context, reference string, pinned bool, by Act
 		return ref, false, nil
 	}
 	if pinned {
-		x.Add(CheckpointPinned{ID: ref.ID, By: by, Reason: Text(reason)})
+		x.Add(state.CheckpointPinned{ID: ref.ID, By: by, Reason: state.Text(reason)})
 	} else {
-		x.Add(CheckpointUnpinned{ID: ref.ID, By: by})
+		x.Add(state.CheckpointUnpinned{ID: ref.ID, By: by})
 	}
 	return ref, true, x.Publish(ctx)
 }

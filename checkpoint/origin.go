@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -28,9 +29,9 @@ type origin struct {
 // ownFiles are the files that a workspace had when a session was imported, and
 // that are none of the session's.
 type ownFiles struct {
-	Looked bool   `json:"looked"` // false: nobody looked for them
-	Git    bool   `json:"git"`    // it was looked in git, too
-	Own    []Text `json:"own"`
+	Looked bool         `json:"looked"` // false: nobody looked for them
+	Git    bool         `json:"git"`    // it was looked in git, too
+	Own    []state.Text `json:"own"`
 }
 
 // lookForOwn finds them. session are the paths at which the workspace has what
@@ -40,10 +41,10 @@ func lookForOwn(ctx context.Context, w *workspace.Workspace, patterns []string, 
 	if err != nil {
 		return ownFiles{}, fmt.Errorf("look at the workspace: %w", err)
 	}
-	found := ownFiles{Looked: true, Git: w.Git() != nil, Own: []Text{}}
+	found := ownFiles{Looked: true, Git: w.Git() != nil, Own: []state.Text{}}
 	for _, path := range names {
 		if !session[path] {
-			found.Own = append(found.Own, Text(path))
+			found.Own = append(found.Own, state.Text(path))
 		}
 	}
 	return found, nil
@@ -51,7 +52,7 @@ func lookForOwn(ctx context.Context, w *workspace.Workspace, patterns []string, 
 
 // writeOrigin puts the note into the directory of a session that is imported.
 func (i *Import) writeOrigin(dir string, own ownFiles) error {
-	data, err := marshal(origin{FormatVersion: FormatVersion, Session: i.Session, Seq: i.Seq, ownFiles: own})
+	data, err := state.EncodeJSON(origin{FormatVersion: state.FormatVersion, Session: i.Session, Seq: i.Seq, ownFiles: own})
 	if err != nil {
 		return fmt.Errorf("encode where a session comes from: %w", err)
 	}
@@ -59,7 +60,7 @@ func (i *Import) writeOrigin(dir string, own ownFiles) error {
 }
 
 // readOrigin returns where a session was imported from, nil if it was not.
-func (s *Store) readOrigin(st *State) (*origin, error) {
+func (s *Store) readOrigin(st *state.State) (*origin, error) {
 	path := filepath.Join(s.prdDir(st.PRD), originName)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +69,7 @@ func (s *Store) readOrigin(st *State) (*origin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for where the session of %s comes from: %w", st.PRD, err)
 	}
-	var newer *VersionError
+	var newer *state.VersionError
 	if err = checkVersion(path, data); errors.As(err, &newer) {
 		return nil, newer
 	}
@@ -77,7 +78,7 @@ func (s *Store) readOrigin(st *State) (*origin, error) {
 		err = json.Unmarshal(data, &o)
 	}
 	if err != nil {
-		return nil, &DamagedError{Path: path, Detail: err.Error(), Remedy: "import the session again; without that file a rollback deletes what its target lacks, also what was here before the import"}
+		return nil, &state.DamagedError{Path: path, Detail: err.Error(), Remedy: "import the session again; without that file a rollback deletes what its target lacks, also what was here before the import"}
 	}
 	if o.Session != st.Session {
 		return nil, nil //nolint:nilnil // it is of the session before

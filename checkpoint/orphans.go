@@ -3,19 +3,21 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+
+	"prdrunner/checkpoint/state"
 )
 
 // EndOrphans ends every process of a session that is still alive on this
 // machine, though the runner that started it is gone, and returns a description
 // of each once all of them are. Logs is the directory that their output went
 // into. An error says that some may be left.
-type EndOrphans func(ctx context.Context, session, logs string) ([]Process, error)
+type EndOrphans func(ctx context.Context, session, logs string) ([]state.Process, error)
 
 // endOrphans ends what a killed runner left running, before its session is
 // captured, taken back or put away: whatever was running would go on to write
 // into the files, beside what starts next. That the last owner ended well does
 // not mean that the last runner did: an approval may have come between.
-func (s *Store) endOrphans(ctx context.Context, st *State, unclean bool) ([]Process, error) {
+func (s *Store) endOrphans(ctx context.Context, st *state.State, unclean bool) ([]state.Process, error) {
 	if s.o.EndOrphans == nil || st == nil || !unclean && st.RunningAt == nil {
 		return nil, nil
 	}
@@ -45,4 +47,4 @@ func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
 
 // Orphans returns the processes that a killed runner had left running, and that
 // were ended when the session was locked.
-func (x *Session) Orphans() []Process { return x.orphans }
+func (x *Session) Orphans() []state.Process { return x.orphans }

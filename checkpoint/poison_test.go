@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -105,9 +106,9 @@ func TestPoisonedJournal(t *testing.T) {
 			x := f.run()
 			acknowledged := x.Durable()
 			bad.on.Store(true)
-			x.Add(WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+			x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 			x.Flush()
-			x.Add(PauseAsked{By: by, Reason: "behind it"})
+			x.Add(state.PauseAsked{By: by, Reason: "behind it"})
 			ack := <-x.Acks()
 			_, err := x.Acknowledge(ack)
 			var poisoned *PoisonedError
@@ -116,7 +117,7 @@ func TestPoisonedJournal(t *testing.T) {
 			}
 			want := x.State().Clone()
 			bad.on.Store(false) // the disk is well again; nothing is retried
-			x.Add(WorkstreamFailed{Workstream: "WS2"})
+			x.Add(state.WorkstreamFailed{Workstream: "WS2"})
 			x.Flush()
 			if a := <-x.Acks(); a.Err == nil {
 				t.Error("a poisoned session acknowledges")
@@ -158,7 +159,7 @@ func TestRescueThatTheJournalHasIsRemoved(t *testing.T) {
 	f := on(t, bad, "/ws/.runner")
 	x := f.run()
 	bad.on.Store(true)
-	x.Add(WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
 	if !errors.As(err, &poisoned) || poisoned.Rescue == "" {
@@ -195,7 +196,7 @@ func TestForeignRescueIsLeftAlone(t *testing.T) {
 	x := f.run()
 	journal := f.read("PRD-009/journal.jsonl")
 	bad.on.Store(true)
-	x.Add(PauseAsked{By: by})
+	x.Add(state.PauseAsked{By: by})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
 	if !errors.As(err, &poisoned) {
@@ -209,7 +210,7 @@ func TestForeignRescueIsLeftAlone(t *testing.T) {
 	f.write("PRD-009/journal.jsonl", journal)
 	must(t, f.fs.Rename(poisoned.Rescue, poisoned.Rescue+".away"))
 	x = f.lock()
-	commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+	commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 	must(t, x.Close())
 	must(t, f.fs.Rename(poisoned.Rescue+".away", poisoned.Rescue))
 	x = f.lock()
@@ -229,10 +230,10 @@ func TestRescueWithALineTooLongIsLeftAlone(t *testing.T) {
 	f := inMemory(t)
 	x := f.run()
 	want := x.State().Clone()
-	c := Commit{Seq: x.Durable() + 1, Time: clock()(), Prev: x.sum, Events: []Event{
-		PauseAsked{By: by, Reason: Text(strings.Repeat("x", store.MaxRecord))},
+	c := state.Commit{Seq: x.Durable() + 1, Time: clock()(), Prev: x.sum, Events: []state.Event{
+		state.PauseAsked{By: by, Reason: state.Text(strings.Repeat("x", store.MaxRecord))},
 	}}
-	path, err := x.store.writeRescue("PRD-009", want.Session, "", []*Commit{&c})
+	path, err := x.store.writeRescue("PRD-009", want.Session, "", []*state.Commit{&c})
 	must(t, err)
 	must(t, x.Close())
 	for range 2 {
@@ -253,9 +254,9 @@ func TestDerivedErrorsCanBeRepeated(t *testing.T) {
 		bad := &faulty{FS: store.NewMemory(), op: tt.op, part: tt.part}
 		f := on(t, bad, "/ws/.runner")
 		x := f.run()
-		x.Checkpoint(TriggerBatchComplete, "", nil)
-		commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
-		x.Checkpoint(TriggerManual, "", nil)
+		x.Checkpoint(state.TriggerBatchComplete, "", nil)
+		commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+		x.Checkpoint(state.TriggerManual, "", nil)
 		commit(t, x)
 		bad.on.Store(true)
 		var derived *DerivedError
@@ -285,7 +286,7 @@ func threeDue(t *testing.T, op string) (bad *faulty, x *Session, ids []string) {
 	bad = &faulty{FS: store.NewMemory(), op: op}
 	x = on(t, bad, "/ws/.runner").run()
 	for range 3 {
-		id, _ := x.Checkpoint(TriggerManual, "", nil)
+		id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 		ids = append(ids, id)
 		commit(t, x)
 	}
@@ -326,7 +327,7 @@ func TestCheckpointsThatGoBeforeTheyAreWritten(t *testing.T) {
 			t.Errorf("%s: the second could not be written, and it says %v", op, err)
 		}
 		bad.on.Store(false)
-		commit(t, x, CheckpointsRemoved{IDs: ids[:2]})
+		commit(t, x, state.CheckpointsRemoved{IDs: ids[:2]})
 		must(t, x.WriteDerived(t.Context(), true))
 		wantFiles(t, x, ids[2])
 		must(t, x.Close())
@@ -343,14 +344,14 @@ func TestSkippedCheckpoints(t *testing.T) {
 		skipped := ids[1:2]
 		switch op {
 		case "syncdir":
-			written, _ := x.Checkpoint(TriggerManual, "", nil) // to which the link goes back
+			written, _ := x.Checkpoint(state.TriggerManual, "", nil) // to which the link goes back
 			commit(t, x)
 			bad.on.Store(false)
 			must(t, x.WriteDerived(t.Context(), true))
 			bad.part, skipped = "checkpoints", nil
 			bad.on.Store(true)
 			for range 3 {
-				id, _ := x.Checkpoint(TriggerManual, "", nil)
+				id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 				skipped = append(skipped, id)
 				commit(t, x)
 			}
@@ -369,7 +370,7 @@ func TestSkippedCheckpoints(t *testing.T) {
 			t.Errorf("%s: %q are given up, want %q", op, got, skipped)
 		}
 		bad.on.Store(false)
-		commit(t, x, CheckpointSkipped{IDs: skipped})
+		commit(t, x, state.CheckpointSkipped{IDs: skipped})
 		must(t, x.WriteDerived(t.Context(), true))
 		wantFiles(t, x, slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(skipped, id) })...)
 		must(t, x.Close())
@@ -384,10 +385,10 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	bad := &faulty{FS: store.NewMemory(), op: "sync", part: "checkpoints/.tmp"}
 	f := on(t, bad, "/ws/.runner")
 	x := f.run()
-	edits, _ := x.Checkpoint(TriggerConflictStart, "edits", nil)
-	pinned, _ := x.Checkpoint(TriggerManual, "", nil)
-	other, _ := x.Checkpoint(TriggerManual, "", nil)
-	commit(t, x, CheckpointPinned{ID: pinned, By: by})
+	edits, _ := x.Checkpoint(state.TriggerConflictStart, "edits", nil)
+	pinned, _ := x.Checkpoint(state.TriggerManual, "", nil)
+	other, _ := x.Checkpoint(state.TriggerManual, "", nil)
+	commit(t, x, state.CheckpointPinned{ID: pinned, By: by})
 	needed := []string{edits, pinned}
 	slices.Sort(needed)
 	written := func() []bool { return []bool{x.Written(edits), x.Written(pinned), x.Written(other)} }
@@ -401,7 +402,7 @@ func TestWhatIsNeededIsNotSkipped(t *testing.T) {
 	if ids, left := x.SkipDerived(); !slices.Equal(ids, []string{other}) || !slices.Equal(left, needed) {
 		t.Errorf("%q are given up, %q stay without a file", ids, left)
 	}
-	commit(t, x, CheckpointSkipped{IDs: []string{other}})
+	commit(t, x, state.CheckpointSkipped{IDs: []string{other}})
 	if slices.Contains(written(), true) {
 		t.Errorf("none is written, and it says %t", written())
 	}
@@ -466,11 +467,11 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 			must(t, x.Start(startedOf("PRD-009", "S1", 6000)))
 			var ids []string
 			made := func() {
-				id, _ := x.Checkpoint(TriggerManual, "", nil)
+				id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 				ids = append(ids, id)
 			}
 			for i, w := range x.State().Phases[0].Workstreams[:12] {
-				x.Add(WorkstreamStarted{Workstream: w.Name, Attempt: 1}, WorkstreamCompleted{Workstream: w.Name, Work: &Work{Attempt: 1}})
+				x.Add(state.WorkstreamStarted{Workstream: w.Name, Attempt: 1}, state.WorkstreamCompleted{Workstream: w.Name, Work: &state.Work{Attempt: 1}})
 				if i%2 == 0 {
 					made()
 				}
@@ -554,13 +555,13 @@ func TestDocumentBesideLostCheckpoints(t *testing.T) {
 		f := on(t, bad, "/ws/.runner")
 		x := f.run()
 		must(t, x.WriteDerived(t.Context(), true))
-		x.Checkpoint(TriggerManual, "", nil)
-		commit(t, x, WorkstreamStarted{Workstream: "WS2", Attempt: 1})
+		x.Checkpoint(state.TriggerManual, "", nil)
+		commit(t, x, state.WorkstreamStarted{Workstream: "WS2", Attempt: 1})
 		bad.on.Store(true)
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errDisk) {
 			t.Errorf("%s: %v", part, err)
 		}
-		d, err := DecodeDocument([]byte(f.read("PRD-009.json")))
+		d, err := state.DecodeDocument([]byte(f.read("PRD-009.json")))
 		if must(t, err); d.Runner.Seq != x.State().Seq {
 			t.Errorf("%s: the document is of commit %d, the session at %d", part, d.Runner.Seq, x.State().Seq)
 		}
@@ -582,7 +583,7 @@ func TestWithoutSymbolicLinks(t *testing.T) {
 	t.Parallel()
 	f := on(t, linkless{store.NewMemory()}, "/ws/.runner")
 	x := f.run()
-	id, _ := x.Checkpoint(TriggerManual, "", nil)
+	id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	must(t, x.WriteDerived(t.Context(), true))
 	must(t, x.Close())

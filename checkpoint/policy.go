@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 )
 
 // Policy says which checkpoints are made, and which are kept.
@@ -12,7 +13,7 @@ type Policy struct {
 	Enabled bool // false: no checkpoint at all
 	Auto    bool // false: only the mandatory and the manual ones
 	// Triggers switches triggers off; one that is not listed is on.
-	Triggers map[Trigger]bool
+	Triggers map[state.Trigger]bool
 	// Retention counts per phase for batch_complete and workstream_complete. A
 	// boundary applies its counts alone: its limits of age and size need a look
 	// at everything there is, and are for operations that prune.
@@ -36,23 +37,23 @@ func DefaultPolicy() Policy {
 	return Policy{
 		Enabled: true,
 		Auto:    true,
-		Triggers: map[Trigger]bool{
-			TriggerPhaseTransition:    true,
-			TriggerBatchComplete:      true,
-			TriggerWorkstreamComplete: true,
-			TriggerGatePassed:         true,
-			TriggerConflictStart:      true,
-			TriggerConflictResolved:   true,
+		Triggers: map[state.Trigger]bool{
+			state.TriggerPhaseTransition:    true,
+			state.TriggerBatchComplete:      true,
+			state.TriggerWorkstreamComplete: true,
+			state.TriggerGatePassed:         true,
+			state.TriggerConflictStart:      true,
+			state.TriggerConflictResolved:   true,
 		},
 		Retention: retention.Policy{
 			Counts: map[string]int{
-				string(TriggerPhaseTransition):    -1,
-				string(TriggerBatchComplete):      3,
-				string(TriggerWorkstreamComplete): 1,
-				string(TriggerGatePassed):         1,
-				string(TriggerConflictResolved):   -1,
-				string(TriggerUserInterrupt):      1,
-				string(TriggerManual):             -1,
+				string(state.TriggerPhaseTransition):    -1,
+				string(state.TriggerBatchComplete):      3,
+				string(state.TriggerWorkstreamComplete): 1,
+				string(state.TriggerGatePassed):         1,
+				string(state.TriggerConflictResolved):   -1,
+				string(state.TriggerUserInterrupt):      1,
+				string(state.TriggerManual):             -1,
 			},
 			MaxAge:       7 * 24 * time.Hour,
 			FailedMaxAge: 30 * 24 * time.Hour,
@@ -66,8 +67,8 @@ func DefaultPolicy() Policy {
 func (p Policy) isZero() bool { return reflect.ValueOf(p).IsZero() }
 
 // wants reports whether a checkpoint is made for a trigger.
-func (p Policy) wants(t Trigger) bool {
-	if !p.Enabled || t.isMandatory() {
+func (p Policy) wants(t state.Trigger) bool {
+	if !p.Enabled || t.IsMandatory() {
 		return p.Enabled
 	}
 	if !p.Auto {
@@ -75,27 +76,4 @@ func (p Policy) wants(t Trigger) bool {
 	}
 	on, listed := p.Triggers[t]
 	return on || !listed
-}
-
-// captures reports whether the files are captured for a checkpoint of the trigger,
-// while nothing runs.
-func (t Trigger) captures() bool {
-	switch t {
-	case TriggerStart, TriggerPhaseTransition, TriggerPause, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd,
-		TriggerComplete, TriggerPreRollback:
-		return true
-	case TriggerManual, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed, TriggerConflictStart, TriggerConflictResolved:
-	}
-	return false
-}
-
-// isMandatory reports whether the trigger cannot be switched off by itself.
-func (t Trigger) isMandatory() bool {
-	switch t {
-	case TriggerStart, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd, TriggerManual, TriggerPreRollback:
-		return true
-	case TriggerPhaseTransition, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed,
-		TriggerConflictStart, TriggerConflictResolved, TriggerPause, TriggerComplete:
-	}
-	return false
 }

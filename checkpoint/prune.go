@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 )
 
 // Pruned is what pruning removed of a PRD, or would.
@@ -33,14 +34,14 @@ type Pruned struct {
 
 // RemovedCheckpoint is a checkpoint that is no longer kept, and why.
 type RemovedCheckpoint struct {
-	*CheckpointRef
+	*state.CheckpointRef
 	Why   string
 	Bytes int64
 }
 
 // KeptCheckpoint is a checkpoint that stays, and why.
 type KeptCheckpoint struct {
-	*CheckpointRef
+	*state.CheckpointRef
 	Why string
 }
 
@@ -154,7 +155,7 @@ func (x *Session) Prune(ctx context.Context, o PruneOptions) (*Pruned, error) {
 // standsFor reports whether a plan, if there is one, is that of a state. Of sessions
 // that were set aside no state tells, so they are looked at again, and so is what
 // could not be looked at.
-func (p *Pruned) standsFor(s *State) bool {
+func (p *Pruned) standsFor(s *state.State) bool {
 	return p != nil && s != nil && p.session == s.Session && p.seq == s.Seq && len(p.Sessions)+len(p.Warnings) == 0
 }
 
@@ -166,7 +167,7 @@ func (x *Session) carryOut(ctx context.Context, p *Pruned, reason string) error 
 		for i, c := range p.Checkpoints {
 			ids[len(ids)-1-i] = c.ID // the newest first, as they are found fastest
 		}
-		x.Add(CheckpointsRemoved{IDs: ids, Reason: Text(reason)})
+		x.Add(state.CheckpointsRemoved{IDs: ids, Reason: state.Text(reason)})
 		if err := x.commit(ctx); err != nil {
 			return err
 		}
@@ -204,17 +205,17 @@ func (p *Pruned) goes() map[string]bool {
 
 // decide applies the policy to the checkpoints of a state, as far as it is agreed
 // that they go; nil: all of them may.
-func (p *Pruned) decide(s *State, policy retention.Policy, pass retention.Pass, agreed map[string]bool) {
+func (p *Pruned) decide(s *state.State, policy retention.Policy, pass retention.Pass, agreed map[string]bool) {
 	pass.Needed = neededBy(s)
 	all := make([]retention.Checkpoint, len(s.Checkpoints))
 	for i, ref := range s.Checkpoints {
-		all[i] = ref.forRetention()
+		all[i] = forRetention(ref)
 		if agreed != nil && !agreed[ref.ID] {
 			pass.Needed[ref.ID] = cmp.Or(pass.Needed[ref.ID], unplanned)
 		}
 	}
 	result := retention.Decide(all, policy, pass)
-	kept := make([]*CheckpointRef, 0, len(s.Checkpoints))
+	kept := make([]*state.CheckpointRef, 0, len(s.Checkpoints))
 	for i, d := range result.Decisions {
 		if d.Keep {
 			kept = append(kept, s.Checkpoints[i])
@@ -229,81 +230,30 @@ func (p *Pruned) decide(s *State, policy retention.Policy, pass retention.Pass, 
 }
 
 // neededBy are the checkpoints that the state needs, and what for.
-func neededBy(s *State) map[string]string {
+func neededBy(s *state.State) map[string]string {
 	needed := map[string]string{}
 	if current := s.CurrentCheckpoint(); current != nil {
 		needed[current.ID] = "the session stands at it"
 	}
-	maps.Copy(needed, s.undoers())
-	for _, id := range s.finishedWith() {
+	maps.Copy(needed, s.Undoers())
+	for _, id := range s.FinishedWith() {
 		needed[id] = "by a rollback that is not finished"
 	}
 	return needed
 }
 
-// finishedWith are the checkpoints without which a rollback that was cut short can't be
-// finished: its target, the one that undoes it, and those that have the state it takes.
-func (s *State) finishedWith() []string {
-	if s.Rollback == nil {
-		return nil
-	}
-	ids := []string{s.Rollback.To, s.Rollback.Safety}
-	for _, ref := range s.madeAt(s.Rollback.StateSeq) {
-		ids = append(ids, ref.ID)
-	}
-	return ids
-}
-
-// undoers are the checkpoints with which a rollback can still be undone, and
-// which one. They hold what the rollback discarded, of which there may be no
-// other copy, so retention leaves them alone until it is undone.
-func (s *State) undoers() map[string]string {
-	needed := map[string]string{}
-	scopes := map[string]RollbackScope{}
-	for _, r := range s.Rollbacks {
-		if r.Error != "" {
-			continue
-		}
-		if undone, ok := scopes[r.To]; ok && len(r.Skipped) == 0 && (r.Scope == RollbackAll || r.Scope == undone) {
-			delete(needed, r.To)
-		}
-		needed[r.Safety], scopes[r.Safety] = fmt.Sprintf("rollback %s can be undone with it", r.ID), r.Scope
-	}
-	return needed
-}
-
-// irreplaceable are the checkpoints that may hold the only copy of what was
-// overwritten, and what that was: files that somebody had worked on, which did
-// not come back since.
-func (s *State) irreplaceable() map[string]string {
-	all := s.undoers()
-	settled := map[string]bool{}
-	for _, r := range s.Rollbacks {
-		settled[r.Safety] = true // it is among the others if it is needed
-		if r.Error == "" && len(r.Skipped) == 0 && r.Scope != RollbackState {
-			settled[r.To] = true
-		}
-	}
-	for _, ref := range s.Checkpoints {
-		if (ref.Trigger == TriggerPreRollback || ref.Trigger == TriggerConflictStart) && !settled[ref.ID] {
-			all[ref.ID] = "it holds " + cmp.Or(string(ref.Reason), "what was overwritten")
-		}
-	}
-	return all
-}
-
 // lost says what can no longer be gone back to once checkpoints are removed.
-func lost(s *State, removed []RemovedCheckpoint, kept []*CheckpointRef) []string {
-	steps := moments(slices.DeleteFunc(slices.Clone(kept), func(ref *CheckpointRef) bool {
-		return ref.unusable() != "" || ref.Trigger == TriggerPreRollback
+func lost(s *state.State, removed []RemovedCheckpoint, kept []*state.CheckpointRef) []string {
+	steps := state.Moments(slices.DeleteFunc(slices.Clone(kept), func(ref *state.CheckpointRef) bool {
+		return ref.Unusable() != "" || ref.Trigger == state.TriggerPreRollback
 	}))
 	var all []string
 	told := map[int]bool{}
 	for _, c := range removed {
 		switch _, there := steps[c.Step]; {
-		case c.unusable() != "":
-		case c.Trigger == TriggerPreRollback:
-			if undone := s.rollbackWith(c.ID); undone != "" {
+		case c.Unusable() != "":
+		case c.Trigger == state.TriggerPreRollback:
+			if undone := s.RollbackWith(c.ID); undone != "" {
 				all = append(all, fmt.Sprintf("rollback %s can no longer be undone", undone))
 			}
 		case !there && !c.Later && !told[c.Step]:
@@ -314,18 +264,8 @@ func lost(s *State, removed []RemovedCheckpoint, kept []*CheckpointRef) []string
 	return all
 }
 
-// rollbackWith returns the rollback that going back to a checkpoint undoes, or "".
-func (s *State) rollbackWith(safety string) string {
-	for _, r := range s.Rollbacks {
-		if r.Safety == safety && r.Error == "" {
-			return r.ID
-		}
-	}
-	return ""
-}
-
 // nearest says what there is in place of a step.
-func nearest(ref *CheckpointRef, steps map[int]*CheckpointRef) string {
+func nearest(ref *state.CheckpointRef, steps map[int]*state.CheckpointRef) string {
 	what := fmt.Sprintf("step %d can no longer be gone back to", ref.Step)
 	if ref.StepName != "" {
 		what = fmt.Sprintf("step %d (%s) can no longer be gone back to", ref.Step, ref.StepName)
@@ -435,11 +375,11 @@ func (s *Store) archivedSession(at place, r *recordedSession) (a retention.Sessi
 	}
 	if r != nil {
 		a.EndedAt = r.state.UpdatedAt
-		a.Pinned = slices.ContainsFunc(r.state.Checkpoints, func(ref *CheckpointRef) bool { return ref.Pinned })
+		a.Pinned = slices.ContainsFunc(r.state.Checkpoints, func(ref *state.CheckpointRef) bool { return ref.Pinned })
 		return a, "", nil
 	}
 	_, unreadable := s.record(at)
-	var version *VersionError
+	var version *state.VersionError
 	switch {
 	case errors.As(unreadable, &version):
 		return a, "a newer version wrote it", nil

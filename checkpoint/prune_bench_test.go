@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -17,18 +18,18 @@ import (
 func crowd(b *testing.B, f *fixture, n int) {
 	b.Helper()
 	f.o.Policy = DefaultPolicy()
-	delete(f.o.Policy.Retention.Counts, string(TriggerWorkstreamComplete))
+	delete(f.o.Policy.Retention.Counts, string(state.TriggerWorkstreamComplete))
 	s := f.open()
 	x := lockPRD(b, s, "PRD-009")
 	must(b, x.Start(started("S1", wide(100))))
-	commit(b, x, PhaseStarted{Phase: "all"})
+	commit(b, x, state.PhaseStarted{Phase: "all"})
 	for i := range n {
 		name := fmt.Sprintf("w%d", i%100)
-		a := Artifact{Path: Text(name), Size: 100, Mode: 0o644, Digest: fmt.Sprintf("sha256:%064x", i)}
+		a := state.Artifact{Path: state.Text(name), Size: 100, Mode: 0o644, Digest: fmt.Sprintf("sha256:%064x", i)}
 		x.Add(
-			WorkstreamStarted{Workstream: name, Attempt: i/100 + 1},
-			WorkstreamCompleted{Workstream: name, Work: &Work{Attempt: i/100 + 1, Artifacts: []Artifact{a}}})
-		x.Checkpoint(TriggerWorkstreamComplete, "", nil)
+			state.WorkstreamStarted{Workstream: name, Attempt: i/100 + 1},
+			state.WorkstreamCompleted{Workstream: name, Work: &state.Work{Attempt: i/100 + 1, Artifacts: []state.Artifact{a}}})
+		x.Checkpoint(state.TriggerWorkstreamComplete, "", nil)
 		commit(b, x)
 	}
 	ids, _ := x.SkipDerived()
@@ -48,7 +49,7 @@ func BenchmarkPrune(b *testing.B) {
 		b.StopTimer()
 		f := inMemory(b)
 		crowd(b, f, 10_000)
-		f.o.Policy.Retention.Counts[string(TriggerWorkstreamComplete)] = 1
+		f.o.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 1
 		b.StartTimer()
 		x := lockPRD(b, f.open(), "PRD-009")
 		p, err := x.Prune(context.Background(), PruneOptions{})
@@ -117,8 +118,8 @@ func pile(b *testing.B, count int) *Store {
 	x := lockPRD(b, s, "PRD-009")
 	const workstreams = 10 // so that each one's artifacts fit a line of the journal
 	must(b, x.Start(started("S1", wide(workstreams))))
-	commit(b, x, PhaseStarted{Phase: "all"})
-	needed := make([][]Artifact, workstreams)
+	commit(b, x, state.PhaseStarted{Phase: "all"})
+	needed := make([][]state.Artifact, workstreams)
 	for i := range count {
 		sum := sha256.Sum256(fmt.Append(nil, i))
 		name := hex.EncodeToString(sum[:])
@@ -127,7 +128,7 @@ func pile(b *testing.B, count int) *Store {
 		must(b, os.WriteFile(filepath.Join(dir, name[2:]), nil, store.FilePerm))
 		if i%2 == 0 {
 			w := i / 2 % workstreams
-			needed[w] = append(needed[w], Artifact{Path: Text(fmt.Sprint(i)), Mode: 0o644, Digest: "sha256:" + name})
+			needed[w] = append(needed[w], state.Artifact{Path: state.Text(fmt.Sprint(i)), Mode: 0o644, Digest: "sha256:" + name})
 		}
 	}
 	for w, artifacts := range needed {

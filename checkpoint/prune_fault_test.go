@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -97,7 +98,7 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 	c := newScene(t, m)
 	if name == "deletesession" { // what must stay is in the history
 		x := lockPRD(t, c.open(), "PRD-009")
-		commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+		commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 		_, err := x.Prune(context.Background(), PruneOptions{})
 		must(t, err)
 		must(t, x.Start(startedOf("PRD-009", "S2", 1)))
@@ -163,7 +164,7 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 			m := store.NewMemory()
 			c := newScene(t, m)
 			x := lockPRD(t, c.open(), "PRD-009")
-			commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+			commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 			must(t, x.Start(startedOf("PRD-009", "S2", 1))) // S1 is in its history
 			must(t, x.Close())
 			s := c.open()

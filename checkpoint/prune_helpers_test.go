@@ -13,31 +13,32 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
 
 // put keeps bytes as an object, and describes them as an artifact.
-func put(t testing.TB, s *Store, path, content string) Artifact {
+func put(t testing.TB, s *Store, path, content string) state.Artifact {
 	t.Helper()
 	batch := s.Objects().Begin()
 	ref, err := batch.Put(context.Background(), []byte(content))
 	must(t, err)
 	must(t, batch.Commit(context.Background()))
-	return Artifact{Path: Text(path), Size: ref.Size, Mode: 0o644, Digest: ref.Digest}
+	return state.Artifact{Path: state.Text(path), Size: ref.Size, Mode: 0o644, Digest: ref.Digest}
 }
 
 // produce lets a workstream of wide() do its work anew.
-func produce(t testing.TB, x *Session, name string, artifacts ...Artifact) {
+func produce(t testing.TB, x *Session, name string, artifacts ...state.Artifact) {
 	t.Helper()
 	attempt := x.State().Workstream(name).Attempts + 1
 	commit(t, x,
-		WorkstreamStarted{Workstream: name, Attempt: attempt},
-		WorkstreamCompleted{Workstream: name, Work: &Work{Attempt: attempt, DurationMS: 3, Artifacts: artifacts}})
+		state.WorkstreamStarted{Workstream: name, Attempt: attempt},
+		state.WorkstreamCompleted{Workstream: name, Work: &state.Work{Attempt: attempt, DurationMS: 3, Artifacts: artifacts}})
 }
 
 // mark makes a checkpoint and its file.
-func mark(t testing.TB, x *Session, trigger Trigger) string {
+func mark(t testing.TB, x *Session, trigger state.Trigger) string {
 	t.Helper()
 	id, made := x.Checkpoint(trigger, "", nil)
 	if !made {
@@ -55,7 +56,7 @@ func lockPRD(t testing.TB, s *Store, prd string) *Session {
 	return x
 }
 
-func startedOf(prd, session string, n int) SessionStarted {
+func startedOf(prd, session string, n int) state.SessionStarted {
 	e := started(session, wide(n))
 	e.PRD = prd
 	return e
@@ -80,7 +81,7 @@ func (c *tick) move(by time.Duration) time.Time {
 func newTick() *tick { return &tick{at: time.Date(2025, 12, 11, 10, 0, 0, 0, time.UTC)} }
 
 // has reports which of the artifacts have an object.
-func has(t testing.TB, s *Store, artifacts ...Artifact) string {
+func has(t testing.TB, s *Store, artifacts ...state.Artifact) string {
 	t.Helper()
 	var b strings.Builder
 	for _, a := range artifacts {
@@ -127,7 +128,7 @@ func lackingIn(t testing.TB, s *Store, prd string) string {
 
 // missingOf names an object of a state that is not there, or "". It looks at
 // the files through their listing, as who restores them does.
-func missingOf(t testing.TB, s *Store, state *State) string {
+func missingOf(t testing.TB, s *Store, state *state.State) string {
 	t.Helper()
 	for digest := range digestsOf(t, s, state) {
 		if there, err := s.Objects().Has(digest); err != nil || !there {
@@ -138,18 +139,18 @@ func missingOf(t testing.TB, s *Store, state *State) string {
 }
 
 // digestsOf are the artifacts and files of a state, and its listing.
-func digestsOf(t testing.TB, s *Store, state *State) map[string]bool {
+func digestsOf(t testing.TB, s *Store, current *state.State) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
-	for w := range state.Records() {
-		if max(w.WorkSeq, w.FilesSeq) <= state.EmptiedSeq { // their bytes were given up
+	for w := range current.Records() {
+		if max(w.WorkSeq, w.FilesSeq) <= current.EmptiedSeq { // their bytes were given up
 			continue
 		}
 		for _, a := range w.Artifacts {
 			all[a.Digest] = true
 		}
 	}
-	for _, c := range []*Capture{state.Capture, state.RunCapture} {
+	for _, c := range []*state.Capture{current.Capture, current.RunCapture} {
 		if c == nil {
 			continue
 		}

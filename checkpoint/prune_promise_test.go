@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -65,12 +66,12 @@ func (h *history) timePasses(*rapid.T) {
 // fill makes checkpoints that need more than any limit of size together.
 func (h *history) fill(*rapid.T) {
 	x := h.own(h.prd())
-	if x.State().Status == StatusComplete {
+	if x.State().Status == state.StatusComplete {
 		return
 	}
 	for i := range 5 {
 		produce(h.t, x, "w0", put(h.t, h.store(), "out0", fmt.Sprintf("content %d%s", i, h.large)))
-		mark(h.t, x, TriggerUserInterrupt)
+		mark(h.t, x, state.TriggerUserInterrupt)
 	}
 }
 
@@ -81,7 +82,7 @@ func (h *history) changePolicy(*rapid.T) {
 	age := rapid.SampledFrom([]time.Duration{0, time.Hour, 30 * time.Hour})
 	p.MaxAge, p.FailedMaxAge = age.Draw(h.T, "max age"), age.Draw(h.T, "failed max age")
 	p.MaxSizeMB = rapid.SampledFrom([]int{0, 1, 1}).Draw(h.T, "max size")
-	for _, trigger := range []Trigger{TriggerManual, TriggerWorkstreamComplete, TriggerSessionEnd} {
+	for _, trigger := range []state.Trigger{state.TriggerManual, state.TriggerWorkstreamComplete, state.TriggerSessionEnd} {
 		p.Counts[string(trigger)] = rapid.SampledFrom([]int{-1, 0, 1, 3}).Draw(h.T, string(trigger))
 	}
 }
@@ -140,7 +141,7 @@ func (h *history) pruneAsPlanned(removed *Pruned, collected *Collected) {
 			must(h.t, x.Close())
 		}
 		if done != nil {
-			sameAs(h, "pruning "+p.PRD, done, p, cmpopts.IgnoreUnexported(Pruned{}, RemovedSession{}), cmpopts.IgnoreFields(Pruned{}, "Keeps", "Doubted"), cmpopts.IgnoreUnexported(CheckpointRef{}))
+			sameAs(h, "pruning "+p.PRD, done, p, cmpopts.IgnoreUnexported(Pruned{}, RemovedSession{}), cmpopts.IgnoreFields(Pruned{}, "Keeps", "Doubted"), cmpopts.IgnoreUnexported(state.CheckpointRef{}))
 		}
 		for _, c := range p.Checkpoints {
 			checkpoints = slices.DeleteFunc(checkpoints, func(id string) bool { return id == c.ID })

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -59,7 +60,7 @@ func (h *history) own(prd string) *Session {
 func (h *history) start(x *Session, prd string) {
 	h.counter++
 	must(h.t, x.Start(startedOf(prd, fmt.Sprintf("session-%02d", h.counter), 3)))
-	commit(h.t, x, PhaseStarted{Phase: "all"})
+	commit(h.t, x, state.PhaseStarted{Phase: "all"})
 }
 
 func (h *history) closeAll() {
@@ -69,7 +70,7 @@ func (h *history) closeAll() {
 	}
 }
 
-// remember notes what the current session of a PRD needs: its head, and its
+// Remember notes what the current session of a PRD needs: its head, and its
 // checkpoints as anybody reads them.
 func (h *history) remember(prd string) {
 	s := h.store()
@@ -91,10 +92,10 @@ func (h *history) remember(prd string) {
 func (h *history) work(*rapid.T) {
 	prd := h.prd()
 	x := h.own(prd)
-	if x.State().Status == StatusComplete {
+	if x.State().Status == state.StatusComplete {
 		return
 	}
-	var artifacts []Artifact
+	var artifacts []state.Artifact
 	for i := range rapid.IntRange(0, 2).Draw(h.T, "artifacts") {
 		content := fmt.Sprintf("content %d%s", rapid.IntRange(0, 5).Draw(h.T, "content"), h.large) // which they share
 		artifacts = append(artifacts, put(h.t, h.store(), fmt.Sprintf("out%d", i), content))
@@ -117,12 +118,12 @@ func (h *history) capture(*rapid.T) {
 }
 
 func (h *history) checkpoint(*rapid.T) {
-	triggers := []Trigger{TriggerWorkstreamComplete, TriggerBatchComplete, TriggerManual, TriggerUserInterrupt, TriggerSessionEnd}
+	triggers := []state.Trigger{state.TriggerWorkstreamComplete, state.TriggerBatchComplete, state.TriggerManual, state.TriggerUserInterrupt, state.TriggerSessionEnd}
 	mark(h.t, h.own(h.prd()), rapid.SampledFrom(triggers).Draw(h.T, "trigger"))
 }
 
 // pick returns one of the checkpoints of a session, or nil.
-func (h *history) pick(x *Session) *CheckpointRef {
+func (h *history) pick(x *Session) *state.CheckpointRef {
 	refs := x.State().Checkpoints
 	if len(refs) == 0 {
 		return nil
@@ -146,7 +147,7 @@ func (h *history) rollback(*rapid.T) {
 	if ref == nil || ref.InvalidatedBy != "" {
 		return
 	}
-	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: ref.ID, Scope: RollbackState, By: by})
+	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: ref.ID, Scope: state.RollbackState, By: by})
 	must(h.t, err)
 }
 
@@ -167,8 +168,8 @@ func (h *history) delete(*rapid.T) {
 func (h *history) finish(*rapid.T) {
 	prd := h.prd()
 	x := h.own(prd)
-	if rapid.Bool().Draw(h.T, "complete") && x.State().Status != StatusComplete {
-		commit(h.t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+	if rapid.Bool().Draw(h.T, "complete") && x.State().Status != state.StatusComplete {
+		commit(h.t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 	}
 	h.remember(prd)
 	if rapid.Bool().Draw(h.T, "replace") {
@@ -251,7 +252,7 @@ func (h *history) neededBy(s *Store, which func(place) bool) map[string]bool {
 	return all
 }
 
-// check is the invariant: whatever is kept has all that it needs.
+// CheckStructure is the invariant: whatever is kept has all that it needs.
 func (h *history) check(*rapid.T) {
 	s := h.store()
 	for _, prd := range []string{"PRD-009", "PRD-010"} {
@@ -274,7 +275,7 @@ func TestNothingKeptLosesWhatItNeeds(t *testing.T) {
 			owned: map[string]*Session{}, needed: map[string]map[string]bool{},
 		}
 		h.policy.OnComplete = rapid.SampledFrom([]OnComplete{KeepOnComplete, DeleteOnComplete, ArchiveOnComplete}).Draw(r, "on complete")
-		h.policy.Retention.Counts[string(TriggerManual)] = rapid.SampledFrom([]int{-1, 1}).Draw(r, "manual")
+		h.policy.Retention.Counts[string(state.TriggerManual)] = rapid.SampledFrom([]int{-1, 1}).Draw(r, "manual")
 		r.Cleanup(func() {
 			for _, x := range h.owned {
 				must(t, errors.Join(x.writer.close(), x.locks.release()))
@@ -294,15 +295,15 @@ func TestPruneBesideAReader(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
 	reader := c.open()
-	c.o.Policy.Retention.Counts[string(TriggerManual)] = 100
+	c.o.Policy.Retention.Counts[string(state.TriggerManual)] = 100
 	broken := ""
 	c.o.FS = &dying{FS: c.fs, each: func() { broken = cmp.Or(broken, readOnce(reader)) }}
 	for i := range 5 {
 		s := c.open()
 		x := lockPRD(t, s, "PRD-009")
 		produce(t, x, "w0", put(t, s, "out", fmt.Sprintf("round %d", i)))
-		mark(t, x, TriggerManual)
-		mark(t, x, TriggerWorkstreamComplete)
+		mark(t, x, state.TriggerManual)
+		mark(t, x, state.TriggerWorkstreamComplete)
 		c.clock.move(time.Hour)
 		_, err := x.Prune(t.Context(), PruneOptions{OlderThan: time.Minute})
 		must(t, err)
@@ -341,15 +342,15 @@ func readOnce(s *Store) string {
 		if err != nil {
 			return err.Error()
 		}
-		if slices.ContainsFunc(again, func(r CheckpointRef) bool { return r.ID == ref.ID }) {
+		if slices.ContainsFunc(again, func(r state.CheckpointRef) bool { return r.ID == ref.ID }) {
 			return ref.ID + " is on the list, and not whole"
 		}
 	}
 	return ""
 }
 
-func stateWorkstreams(f *CheckpointFile) []*Workstream {
-	var all []*Workstream
+func stateWorkstreams(f *CheckpointFile) []*state.Workstream {
+	var all []*state.Workstream
 	if f != nil {
 		for _, p := range f.State.Phases {
 			all = append(all, p.Workstreams...)

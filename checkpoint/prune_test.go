@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -23,7 +24,7 @@ import (
 type scene struct {
 	*fixture
 	clock     *tick
-	artifacts []Artifact
+	artifacts []state.Artifact
 	ids       []string
 }
 
@@ -34,19 +35,19 @@ func newScene(t testing.TB, fsys store.FS) *scene {
 	c := &scene{fixture: on(t, fsys, "/ws/.runner"), clock: newTick()}
 	c.o.Now = c.clock.now
 	c.o.Policy = DefaultPolicy()
-	delete(c.o.Policy.Retention.Counts, string(TriggerWorkstreamComplete))
+	delete(c.o.Policy.Retention.Counts, string(state.TriggerWorkstreamComplete))
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
 	must(t, x.Start(started("S1", wide(2))))
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	for i := range 3 {
 		a := put(t, s, "out", fmt.Sprintf("version %d", i))
 		c.artifacts = append(c.artifacts, a)
 		produce(t, x, "w0", a)
-		c.ids = append(c.ids, mark(t, x, TriggerWorkstreamComplete))
+		c.ids = append(c.ids, mark(t, x, state.TriggerWorkstreamComplete))
 	}
 	must(t, x.Close())
-	c.o.Policy.Retention.Counts[string(TriggerWorkstreamComplete)] = 1
+	c.o.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 1
 	return c
 }
 
@@ -115,7 +116,7 @@ func TestPruneLost(t *testing.T) {
 	c := newScene(t, store.NewMemory())
 	x := lockPRD(t, c.open(), "PRD-009")
 	produce(t, x, "w1")
-	mark(t, x, TriggerManual)
+	mark(t, x, state.TriggerManual)
 	must(t, x.Close())
 	c.clock.move(time.Hour)
 	done := c.prune(t, PruneOptions{OlderThan: time.Minute})
@@ -134,9 +135,9 @@ func TestSharedByTwo(t *testing.T) {
 	s := c.open()
 	x := lockPRD(t, s, "PRD-010")
 	must(t, x.Start(startedOf("PRD-010", "T1", 1)))
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	produce(t, x, "w0", c.artifacts[0])
-	mark(t, x, TriggerManual)
+	mark(t, x, state.TriggerManual)
 	c.prune(t, PruneOptions{})
 	var locked *LockedError
 	if _, err := s.Collect(context.Background(), nil); !errors.As(err, &locked) {
@@ -184,7 +185,7 @@ func TestNotCollected(t *testing.T) {
 			s := c.open()
 			x := lockPRD(t, s, "PRD-010")
 			must(t, x.Start(startedOf("PRD-010", "T1", 1)))
-			mark(t, x, TriggerStart)
+			mark(t, x, state.TriggerStart)
 			must(t, x.Close())
 			c.prune(t, PruneOptions{})
 			c.t = t
@@ -203,7 +204,7 @@ func TestNotCollected(t *testing.T) {
 
 func newerJournal(t testing.TB) []byte {
 	t.Helper()
-	c := Commit{Seq: 1, Time: time.Now(), Prev: genesis, Events: []Event{SessionStarted{FormatVersion: "9.0", Session: "N", PRD: "PRD-011"}}}
+	c := state.Commit{Seq: 1, Time: time.Now(), Prev: genesis, Events: []state.Event{state.SessionStarted{FormatVersion: "9.0", Session: "N", PRD: "PRD-011"}}}
 	line, err := newEncoder().line(&c)
 	must(t, err)
 	return line
@@ -215,7 +216,7 @@ func (c *scene) loseCheckpoint(content string) {
 	c.t.Helper()
 	snap, err := c.open().Load("PRD-010")
 	must(c.t, err)
-	commit := Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: genesis}
+	commit := state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: genesis}
 	line, err := newEncoder().line(&commit)
 	must(c.t, err)
 	c.write("PRD-010/journal.jsonl", line)
@@ -239,16 +240,16 @@ func TestRescuedIsNeeded(t *testing.T) {
 			c := newScene(t, bad)
 			s := c.open()
 			x := lockPRD(t, s, "PRD-009")
-			of := map[string]Artifact{}
+			of := map[string]state.Artifact{}
 			for _, when := range []string{"before", "checkpoint", "head"} {
 				of[when] = put(t, s, "new", "only that of the "+when)
 			}
 			produce(t, x, "w1", of["before"])
 			bad.on.Store(true)
-			x.Add(WorkstreamStarted{Workstream: "w1", Attempt: 2}, WorkstreamCompleted{Workstream: "w1", Work: &Work{Attempt: 2, Artifacts: []Artifact{of["checkpoint"]}}})
-			id, _ := x.Checkpoint(TriggerManual, "", nil)
+			x.Add(state.WorkstreamStarted{Workstream: "w1", Attempt: 2}, state.WorkstreamCompleted{Workstream: "w1", Work: &state.Work{Attempt: 2, Artifacts: []state.Artifact{of["checkpoint"]}}})
+			id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 			x.Flush()
-			x.Add(WorkstreamStarted{Workstream: "w1", Attempt: 3}, WorkstreamCompleted{Workstream: "w1", Work: &Work{Attempt: 3, Artifacts: []Artifact{of["head"]}}})
+			x.Add(state.WorkstreamStarted{Workstream: "w1", Attempt: 3}, state.WorkstreamCompleted{Workstream: "w1", Work: &state.Work{Attempt: 3, Artifacts: []state.Artifact{of["head"]}}})
 			if _, err := x.Drain(context.Background()); err == nil {
 				t.Fatal("the journal took it")
 			}
@@ -263,7 +264,7 @@ func TestRescuedIsNeeded(t *testing.T) {
 				must(t, bad.Remove(s.rescuePath("PRD-009", "S1", 0)))
 			}
 			x = lockPRD(t, s, "PRD-009")
-			if got := x.State().indexed().checkpoints[id] != nil; got != adopted {
+			if got := x.State().Checkpoint(id) != nil; got != adopted {
 				t.Errorf("the checkpoint of the rescue copy is there: %v", got)
 			}
 			must(t, x.Close())
@@ -278,9 +279,9 @@ func TestRescuedIsNeeded(t *testing.T) {
 func TestWhereItStands(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
-	c.o.Policy.Retention.Counts[string(TriggerWorkstreamComplete)] = 0
+	c.o.Policy.Retention.Counts[string(state.TriggerWorkstreamComplete)] = 0
 	x := lockPRD(t, c.open(), "PRD-009")
-	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: c.ids[0], Scope: RollbackState, By: by})
+	_, err := x.Rollback(context.Background(), nil, RollbackOptions{To: c.ids[0], Scope: state.RollbackState, By: by})
 	must(t, err)
 	must(t, x.Close())
 	c.prune(t, PruneOptions{})
@@ -289,7 +290,7 @@ func TestWhereItStands(t *testing.T) {
 	if current := snap.State.CurrentCheckpoint(); current == nil || current.ID != c.ids[0] {
 		t.Errorf("it stands at %+v", current)
 	}
-	for _, id := range []string{c.ids[0], snap.State.newestUsable().ID} {
+	for _, id := range []string{c.ids[0], snap.State.NewestUsable().ID} {
 		_, err := c.open().PlanDelete(context.Background(), "PRD-009", DeleteOptions{References: []string{id}})
 		if kept := (*KeptError)(nil); !errors.As(err, &kept) || kept.ID != id || !kept.Newest {
 			t.Errorf("delete %s: %v", id, err)
@@ -307,10 +308,10 @@ func TestUnfinishedRollback(t *testing.T) {
 	x := lockPRD(t, s, "PRD-009")
 	produce(t, x, "w0", put(t, s, "out", "version 3"))
 	c.artifacts = append(c.artifacts, x.State().Workstream("w0").Artifacts[0])
-	safety := mark(t, x, TriggerPreRollback)
-	commit(t, x, RollbackStarted{ID: "R1", To: c.ids[1], ToSeq: 5, Safety: safety, Scope: RollbackState, By: by})
+	safety := mark(t, x, state.TriggerPreRollback)
+	commit(t, x, state.RollbackStarted{ID: "R1", To: c.ids[1], ToSeq: 5, Safety: safety, Scope: state.RollbackState, By: by})
 	produce(t, x, "w0")
-	mark(t, x, TriggerManual)
+	mark(t, x, state.TriggerManual)
 	for _, id := range []string{c.ids[1], safety} {
 		if _, err := x.Delete(ctx, DeleteOptions{References: []string{id}, Force: true}); err == nil || !strings.Contains(err.Error(), "rollback") {
 			t.Errorf("delete %s: %v", id, err)
@@ -325,7 +326,7 @@ func TestUnfinishedRollback(t *testing.T) {
 	if want := []string{c.ids[0], c.ids[2]}; !slices.Equal(p.removed(), want) {
 		t.Errorf("removed %v, want %v", p.removed(), want)
 	}
-	commit(t, x, CheckpointsRemoved{IDs: []string{c.ids[1], safety}}) // as an earlier version might
+	commit(t, x, state.CheckpointsRemoved{IDs: []string{c.ids[1], safety}}) // as an earlier version might
 	must(t, x.Close())
 	if err := s.DeleteSession(ctx, "PRD-009", by); !isUnfinished(err) {
 		t.Errorf("delete the session: %v", err)
@@ -345,7 +346,7 @@ func TestPrunedSessions(t *testing.T) {
 	c := newScene(t, store.NewMemory())
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
-	at, err := x.Abandon(SessionAbandoned{By: by})
+	at, err := x.Abandon(state.SessionAbandoned{By: by})
 	must(t, err)
 	must(t, x.Start(startedOf("PRD-009", "S2", 1)))
 	must(t, x.Close())
@@ -356,7 +357,7 @@ func TestPrunedSessions(t *testing.T) {
 	}
 	c.clock.move(40 * 24 * time.Hour)
 	x = lockPRD(t, c.open(), "PRD-009")
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	must(t, x.Close())
 	c.clock.move(time.Hour)
 	if none := c.prune(t, PruneOptions{OlderThan: 24 * time.Hour, Planned: &Pruned{PRD: "PRD-009"}}); len(none.Sessions) > 0 {
@@ -395,12 +396,12 @@ func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
 			c := newScene(t, m)
 			s := c.open()
 			x := lockPRD(t, s, "PRD-009")
-			commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+			commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 			must(t, x.Start(startedOf("PRD-009", "S2", 1))) // S1 is in its history
-			commit(t, x, PhaseStarted{Phase: "all"})
+			commit(t, x, state.PhaseStarted{Phase: "all"})
 			own := put(t, s, "out", "of the second session")
 			produce(t, x, "w0", own)
-			mark(t, x, TriggerManual)
+			mark(t, x, state.TriggerManual)
 			must(t, x.Close())
 			must(t, m.Remove(s.documentPath("PRD-009")))
 			must(t, m.Rename(s.prdDir("PRD-009"), way.dirOf(s)))
@@ -450,12 +451,12 @@ func TestDelete(t *testing.T) {
 func TestSizeLimit(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
-	c.o.Policy.Retention.Counts[string(TriggerSessionEnd)] = 100
+	c.o.Policy.Retention.Counts[string(state.TriggerSessionEnd)] = 100
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
 	for i := range 4 {
 		produce(t, x, "w1", put(t, s, "large", strings.Repeat(fmt.Sprint(i), retention.Megabyte/2)))
-		mark(t, x, TriggerSessionEnd)
+		mark(t, x, state.TriggerSessionEnd)
 	}
 	must(t, x.Close())
 	files, held, err := s.Holds(context.Background(), "PRD-009")
@@ -477,7 +478,7 @@ func TestSizeLimit(t *testing.T) {
 	needsWhole(t, s, "PRD-009")
 	x = lockPRD(t, c.open(), "PRD-009")
 	produce(t, x, "w1", put(t, s, "large", strings.Repeat("large", retention.Megabyte)))
-	mark(t, x, TriggerSessionEnd)
+	mark(t, x, state.TriggerSessionEnd)
 	tidied, err = x.Tidy(context.Background(), nil)
 	must(t, err)
 	must(t, x.Close())
@@ -496,8 +497,8 @@ func TestOnComplete(t *testing.T) {
 			x := lockPRD(t, c.open(), "PRD-009")
 			capture(t, x, "a file")
 			produce(t, x, "w1")
-			commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
-			mark(t, x, TriggerComplete)
+			commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
+			mark(t, x, state.TriggerComplete)
 			_, _, err := x.Pin(context.Background(), c.ids[1], true, by, "")
 			must(t, err)
 			done, err := x.Tidy(context.Background(), nil)
@@ -533,7 +534,7 @@ func (c *scene) checkComplete(t *testing.T, what OnComplete, done TidyResult) {
 		if done.Collected.Objects < 4 || done.Collected.Kept != 1 {
 			t.Errorf("%+v", done.Collected)
 		}
-		if files := RecordedFiles(snap.State); len(files) > 0 {
+		if files := state.RecordedFiles(snap.State); len(files) > 0 {
 			t.Errorf("files whose bytes were given up count as kept: %v", files)
 		}
 		needsWhole(t, s, "PRD-009") // the pinned one
@@ -551,10 +552,10 @@ func TestAfterEmptied(t *testing.T) {
 	c := newScene(t, store.NewMemory())
 	c.o.Policy.OnComplete = DeleteOnComplete
 	x := lockPRD(t, c.open(), "PRD-009")
-	commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+	commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 	_, err := x.Tidy(context.Background(), nil)
 	must(t, err)
-	mark(t, x, TriggerManual)
+	mark(t, x, state.TriggerManual)
 	must(t, x.Close())
 	needsWhole(t, c.open(), "PRD-009")
 
@@ -594,7 +595,7 @@ func TestTidy(t *testing.T) {
 	c := newScene(t, store.NewMemory())
 	x := lockPRD(t, c.open(), "PRD-009")
 	produce(t, x, "w0", put(t, c.open(), "out", "version 3"))
-	mark(t, x, TriggerWorkstreamComplete) // lets go of the three before it
+	mark(t, x, state.TriggerWorkstreamComplete) // lets go of the three before it
 	done, err := x.Tidy(context.Background(), nil)
 	must(t, err)
 	if done.Collected.Objects != 3 || has(t, c.open(), c.artifacts...) != "000" {
@@ -615,7 +616,7 @@ func TestTidyGivesUp(t *testing.T) {
 	c := newScene(t, store.NewMemory())
 	x := lockPRD(t, c.open(), "PRD-009")
 	produce(t, x, "w0", put(t, c.open(), "out", "version 3"))
-	mark(t, x, TriggerWorkstreamComplete)
+	mark(t, x, state.TriggerWorkstreamComplete)
 	commit(t, x)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -648,14 +649,14 @@ func TestTidyLeavesWhatOthersMayNeed(t *testing.T) {
 	must(t, other.Start(startedOf("PRD-010", "T1", 1)))
 	x := lockPRD(t, s, "PRD-009")
 	produce(t, x, "w0", put(t, s, "out", "version 3"))
-	mark(t, x, TriggerWorkstreamComplete) // lets go of the three before it
+	mark(t, x, state.TriggerWorkstreamComplete) // lets go of the three before it
 	again := put(t, s, "out", "version 0")
 	done, err := x.Tidy(context.Background(), nil)
 	must(t, err)
 	if done.Collected.Objects != 0 || has(t, s, c.artifacts...) != "111" {
 		t.Errorf("collected beside a writer: %+v", done.Collected)
 	}
-	commit(t, other, PhaseStarted{Phase: "all"})
+	commit(t, other, state.PhaseStarted{Phase: "all"})
 	produce(t, other, "w0", again)
 	must(t, other.Close())
 	must(t, x.Close())
@@ -677,7 +678,7 @@ func TestDeleteSession(t *testing.T) {
 	if err := s.DeleteSession(ctx, "PRD-009", by); !errors.As(err, &locked) {
 		t.Errorf("deleted beside its owner: %v", err)
 	}
-	commit(t, x, PhaseCompleted{Phase: "all"}, SessionCompleted{})
+	commit(t, x, state.PhaseCompleted{Phase: "all"}, state.SessionCompleted{})
 	must(t, x.Start(startedOf("PRD-009", "S2", 1)))
 	must(t, x.Close())
 	must(t, s.DeleteSession(ctx, "PRD-009", by))
@@ -725,10 +726,10 @@ func TestPruneAsPlanned(t *testing.T) {
 			}
 			x := lockPRD(t, s, "PRD-009")
 			if test.since {
-				mark(t, x, TriggerManual)
-				mark(t, x, TriggerManual)
+				mark(t, x, state.TriggerManual)
+				mark(t, x, state.TriggerManual)
 				c.clock.move(time.Hour)
-				mark(t, x, TriggerManual)
+				mark(t, x, state.TriggerManual)
 				if anew, err := s.PlanPrune(ctx, "PRD-009", o); err != nil || len(anew.Checkpoints) <= len(plans[0].Checkpoints) {
 					t.Fatalf("planned anew it is %v (%v), and was %v", anew.removed(), err, plans[0].removed())
 				}

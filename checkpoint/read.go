@@ -8,17 +8,18 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // Checkpoints returns the checkpoints of a session, oldest first. The journal
 // is what tells of them.
-func (s *Store) Checkpoints(prd string) ([]CheckpointRef, error) {
+func (s *Store) Checkpoints(prd string) ([]state.CheckpointRef, error) {
 	snap, err := s.Load(prd)
 	if err != nil {
 		return nil, err
 	}
-	refs := []CheckpointRef{}
+	refs := []state.CheckpointRef{}
 	if snap.State != nil {
 		for _, ref := range snap.State.Checkpoints {
 			refs = append(refs, *ref)
@@ -45,8 +46,8 @@ func (s *Store) ReadCheckpoint(prd, ref string) (f *CheckpointFile, err error) {
 }
 
 // find finds what a reference names.
-func (s *Snapshot) find(prd, ref string) (found *CheckpointRef, err error) {
-	err = ErrNoCheckpoint
+func (s *Snapshot) find(prd, ref string) (found *state.CheckpointRef, err error) {
+	err = state.ErrNoCheckpoint
 	if s.State != nil {
 		found, err = s.State.FindCheckpoint(ref)
 	}
@@ -59,12 +60,12 @@ func (s *Snapshot) find(prd, ref string) (found *CheckpointRef, err error) {
 // ReadFile returns a checkpoint of a state that the current session has, or
 // had. Where its file is missing, also since the session let go of it after it
 // stood there, it is made again, in memory, from the journal.
-func (s *Store) ReadFile(of *State, ref *CheckpointRef) (*CheckpointFile, error) {
+func (s *Store) ReadFile(of *state.State, ref *state.CheckpointRef) (*CheckpointFile, error) {
 	return s.readFileIn(s.prdDir(of.PRD), of, ref)
 }
 
 // readFileIn is ReadFile of a session that lies in a directory.
-func (s *Store) readFileIn(dir string, of *State, ref *CheckpointRef) (*CheckpointFile, error) {
+func (s *Store) readFileIn(dir string, of *state.State, ref *state.CheckpointRef) (*CheckpointFile, error) {
 	stored, err := s.checkpointsIn(dir).read(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.rebuildOne(of.PRD, dir, ref.ID)
@@ -77,9 +78,9 @@ func (s *Store) readFileIn(dir string, of *State, ref *CheckpointRef) (*Checkpoi
 
 // verify decodes the file of a checkpoint, and makes sure that it is the one
 // that the journal says.
-func (c *storedCheckpoint) verify(prd, session string, ref *CheckpointRef) (*CheckpointFile, error) {
+func (c *storedCheckpoint) verify(prd, session string, ref *state.CheckpointRef) (*CheckpointFile, error) {
 	f, err := c.decode()
-	var newer *VersionError
+	var newer *state.VersionError
 	if errors.As(err, &newer) {
 		return nil, newer
 	}
@@ -87,7 +88,7 @@ func (c *storedCheckpoint) verify(prd, session string, ref *CheckpointRef) (*Che
 		err = errors.New("it is another checkpoint than the journal says")
 	}
 	if err != nil {
-		return nil, &DamagedError{Path: c.path, Detail: err.Error(), Remedy: rebuildRemedy(prd, ref.ID), Checkpoint: ref.ID}
+		return nil, &state.DamagedError{Path: c.path, Detail: err.Error(), Remedy: rebuildRemedy(prd, ref.ID), Checkpoint: ref.ID}
 	}
 	return f, nil
 }
@@ -102,7 +103,7 @@ func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
 		return nil
 	})
 	if err == nil && made == nil {
-		err = &DamagedError{
+		err = &state.DamagedError{
 			Path:   s.checkpointsIn(dir).path(id),
 			Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: s.lostRemedy(prd, dir, id),
@@ -153,16 +154,16 @@ type collector struct {
 	made  func(CheckpointFile) error
 }
 
-func (k *collector) visit(c Commit) error {
+func (k *collector) visit(c state.Commit) error {
 	if err := k.fold.apply(c); err != nil {
 		return err
 	}
 	for _, e := range c.Events {
-		created, ok := e.(CheckpointCreated)
+		created, ok := e.(state.CheckpointCreated)
 		if !ok || !k.ids[created.ID] || k.found[created.ID] {
 			continue
 		}
-		ref := k.fold.state.indexed().checkpoints[created.ID]
+		ref := k.fold.state.Checkpoint(created.ID)
 		if ref == nil {
 			continue
 		}
@@ -178,19 +179,19 @@ func (k *collector) visit(c Commit) error {
 var errCommitGone = errors.New("the journal no longer reaches back to it")
 
 // stateAfter folds the journal up to a commit.
-func (s *Store) stateAfter(prd string, seq uint64) (*State, error) {
+func (s *Store) stateAfter(prd string, seq uint64) (*state.State, error) {
 	return s.stateAfterIn(s.prdDir(prd), prd, seq)
 }
 
 // stateAfterIn is stateAfter of a session that lies in a directory.
-func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*State, error) {
+func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*state.State, error) {
 	paths, err := s.journals(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
 		f := newFold()
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c Commit) error {
+		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
 			if c.Seq > seq {
 				return nil
 			}

@@ -7,17 +7,18 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // recordedSession is a session as its journals tell of it.
 type recordedSession struct {
 	place
-	state *State // the head; nil: there is no session
+	state *state.State // the head; nil: there is no session
 	// rescued continues the current journal: lines that the next owner adopts,
 	// and the head that they lead to.
 	rescued [][]byte
-	then    *State
+	then    *state.State
 }
 
 // record reads the head of a session, and makes sure that nothing of it is
@@ -60,9 +61,9 @@ func (s *Store) tracesOf(p place) (*traces, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for checkpoints: %w", err)
 	}
-	var d *Document
+	var d *state.Document
 	if p.kind == PlaceCurrent {
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if d, err = s.readDocument(p.prd); err != nil && !errors.As(err, &damaged) {
 			return nil, err
 		}
@@ -85,7 +86,7 @@ func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
 	if torn {
 		detail = "nothing of it can be read"
 	}
-	return &DamagedError{
+	return &state.DamagedError{
 		Path: filepath.Join(p.dir, journalName), Detail: detail + ", but what was made from it is there",
 		Remedy: s.lostRemedy(p.prd, p.dir, ""),
 	}
@@ -106,14 +107,14 @@ func (s *Store) adoptRescue(r *recordedSession, f *fold, t tail) error {
 }
 
 // heads are the states that the session stands at, or will.
-func (r *recordedSession) heads() []*State {
+func (r *recordedSession) heads() []*state.State {
 	switch {
 	case r.state == nil:
 		return nil
 	case r.then == nil:
-		return []*State{r.state}
+		return []*state.State{r.state}
 	}
-	return []*State{r.state, r.then}
+	return []*state.State{r.state, r.then}
 }
 
 // wanted are the checkpoints that are kept, and those that an unfinished
@@ -124,7 +125,7 @@ func (r *recordedSession) wanted() map[string]bool {
 		for _, ref := range s.Checkpoints {
 			ids[ref.ID] = true
 		}
-		for _, id := range s.finishedWith() {
+		for _, id := range s.FinishedWith() {
 			ids[id] = true
 		}
 	}
@@ -133,9 +134,9 @@ func (r *recordedSession) wanted() map[string]bool {
 
 // visitor looks at what a session's journals hold.
 type visitor struct {
-	commit func(Commit) error               // nil: not asked for
-	state  func(id string, at *State) error // of a wanted checkpoint; valid during the call
-	wanted map[string]bool                  // those that were not met stay
+	commit func(state.Commit) error               // nil: not asked for
+	state  func(id string, at *state.State) error // of a wanted checkpoint; valid during the call
+	wanted map[string]bool                        // those that were not met stay
 }
 
 // visit folds the journals of a session once, and reads the checkpoints that
@@ -151,7 +152,7 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 			return nil
 		}
 		f := newFold()
-		fold := func(c Commit) error {
+		fold := func(c state.Commit) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -174,7 +175,7 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 }
 
 // fold folds one commit, and hands over the checkpoints that were made in it.
-func (v visitor) fold(f *fold, c Commit) error {
+func (v visitor) fold(f *fold, c state.Commit) error {
 	if err := f.apply(c); err != nil {
 		return err
 	}
@@ -184,8 +185,8 @@ func (v visitor) fold(f *fold, c Commit) error {
 		}
 	}
 	for _, e := range c.Events {
-		created, ok := e.(CheckpointCreated)
-		if !ok || !v.wanted[created.ID] || f.state.indexed().checkpoints[created.ID] == nil {
+		created, ok := e.(state.CheckpointCreated)
+		if !ok || !v.wanted[created.ID] || f.state.Checkpoint(created.ID) == nil {
 			continue
 		}
 		if err := v.state(created.ID, f.state); err != nil {
@@ -199,7 +200,7 @@ func (v visitor) fold(f *fold, c Commit) error {
 func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 	stored, err := s.checkpointsIn(r.dir).read(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &DamagedError{
+		return &state.DamagedError{
 			Path: s.checkpointsIn(r.dir).path(id), Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: s.lostRemedy(r.prd, r.dir, id),
 		}
@@ -208,12 +209,12 @@ func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
 		return err
 	}
 	f, err := stored.decode()
-	var newer *VersionError
+	var newer *state.VersionError
 	switch {
 	case errors.As(err, &newer):
 		return newer
 	case err != nil:
-		return &DamagedError{Path: stored.path, Detail: err.Error(), Remedy: s.lostRemedy(r.prd, r.dir, id)}
+		return &state.DamagedError{Path: stored.path, Detail: err.Error(), Remedy: s.lostRemedy(r.prd, r.dir, id)}
 	}
 	return v.state(id, f.State)
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path/filepath"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -79,7 +80,7 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	}
 	r := &recovered{fold: newOwnersFold(), unclean: note != nil}
 	d, err := s.readDocument(prd)
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
@@ -204,7 +205,7 @@ func (s *Store) compact(prd string, log store.Log, r *recovered) error {
 	if r.tail.size <= compactAbove || r.tail.lines < 2 {
 		return nil
 	}
-	c := Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	c := state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
 	line, err := newEncoder().line(&c)
 	if err != nil {
 		return err
@@ -217,7 +218,7 @@ func (s *Store) compact(prd string, log store.Log, r *recovered) error {
 
 // beginAnew puts a journal that begins with the state in place of the one that
 // led to it, which stays beside it.
-func (s *Store) beginAnew(prd string, log store.Log, r *recovered, c *Commit, line []byte) error {
+func (s *Store) beginAnew(prd string, log store.Log, r *recovered, c *state.Commit, line []byte) error {
 	if err := s.keepSegment(prd, r.tail); err != nil {
 		return err
 	}

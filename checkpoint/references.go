@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"iter"
 	"maps"
 	"path/filepath"
 	"strings"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -36,16 +36,16 @@ func (n objectName) digest() string { return "sha256:" + hex.EncodeToString(n[:]
 // them, so that a state costs its workstreams and what is new in it.
 type references struct {
 	objects  *objects.Store
-	shallow  bool                 // listings stand for what is in them
-	names    map[objectName]int64 // to the size on record, -1 where it is not
-	lists    map[*Artifact]int    // by the first one, to the length
-	captures map[string]bool      // by their listing
-	refs     map[string]bool      // of git, by refKey
+	shallow  bool                    // listings stand for what is in them
+	names    map[objectName]int64    // to the size on record, -1 where it is not
+	lists    map[*state.Artifact]int // by the first one, to the length
+	captures map[string]bool         // by their listing
+	refs     map[string]bool         // of git, by refKey
 }
 
 func newReferences(from *objects.Store) *references {
 	return &references{
-		objects: from, names: map[objectName]int64{}, lists: map[*Artifact]int{}, captures: map[string]bool{}, refs: map[string]bool{},
+		objects: from, names: map[objectName]int64{}, lists: map[*state.Artifact]int{}, captures: map[string]bool{}, refs: map[string]bool{},
 	}
 }
 
@@ -70,15 +70,15 @@ func (r *references) add(digest string, size int64) bool {
 }
 
 // addState adds what a state needs to be gone on from, or back to.
-func (r *references) addState(ctx context.Context, s *State) error {
-	for list := range artifactLists(s) {
+func (r *references) addState(ctx context.Context, s *state.State) error {
+	for list := range state.ArtifactLists(s) {
 		r.addArtifacts(list)
 	}
 	return r.addCaptures(ctx, s)
 }
 
-func (r *references) addCaptures(ctx context.Context, s *State) error {
-	for _, c := range []*Capture{s.Capture, s.RunCapture} {
+func (r *references) addCaptures(ctx context.Context, s *state.State) error {
+	for _, c := range []*state.Capture{s.Capture, s.RunCapture} {
 		if err := r.addCapture(ctx, c); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (r *references) addCaptures(ctx context.Context, s *State) error {
 	return nil
 }
 
-func (r *references) addArtifacts(list []Artifact) {
+func (r *references) addArtifacts(list []state.Artifact) {
 	if len(list) == 0 || r.lists[&list[0]] >= len(list) {
 		return
 	}
@@ -96,7 +96,7 @@ func (r *references) addArtifacts(list []Artifact) {
 	}
 }
 
-func (r *references) addCapture(ctx context.Context, c *Capture) error {
+func (r *references) addCapture(ctx context.Context, c *state.Capture) error {
 	if c == nil || c.Listing == "" {
 		return nil
 	}
@@ -108,41 +108,10 @@ func (r *references) addCapture(ctx context.Context, c *Capture) error {
 	}
 	r.captures[c.Listing] = true
 	if r.shallow {
-		r.add(c.Listing, c.shallowSize())
+		r.add(c.Listing, c.ShallowSize())
 		return nil
 	}
 	return workspace.References(ctx, r.objects, c.Listing, r.add)
-}
-
-// listedBytes is more than a file takes in a listing, by far.
-const listedBytes = 512
-
-// shallowSize is more than a capture holds with its listing.
-func (c *Capture) shallowSize() int64 { return c.Bytes + listedBytes*int64(c.Files) }
-
-// artifactLists yields the artifacts of each workstream of a state that has any, and
-// what attempts that failed left of them.
-func artifactLists(s *State) iter.Seq[[]Artifact] {
-	return func(yield func([]Artifact) bool) {
-		for w := range s.Records() {
-			if s.holdsArtifacts(w) && !yield(w.Artifacts) {
-				return
-			}
-			if left := w.leftFiles(); len(left) > 0 && !yield(left) {
-				return
-			}
-		}
-	}
-}
-
-// holdsArtifacts reports whether a workstream has artifacts on record whose bytes
-// were not given up since.
-func (s *State) holdsArtifacts(w *Workstream) bool { return len(w.Artifacts) > 0 && !s.gaveUp(w) }
-
-// gaveUp reports whether the bytes of a workstream's artifacts went when the
-// session was emptied.
-func (s *State) gaveUp(w *Workstream) bool {
-	return s.EmptiedSeq > 0 && w.recordedSeq() <= s.EmptiedSeq
 }
 
 // gone is what is to be treated as removed already, for a look ahead.
@@ -233,7 +202,7 @@ func (s *Store) addSession(ctx context.Context, r *references, from *recordedSes
 			}
 		}
 	}
-	return s.visit(ctx, from, visitor{wanted: wanted, state: func(id string, at *State) error {
+	return s.visit(ctx, from, visitor{wanted: wanted, state: func(id string, at *state.State) error {
 		if err := r.addState(ctx, at); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", id, err)
 		}

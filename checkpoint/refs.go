@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -29,7 +30,7 @@ func CaptureRefs(prd string) string { return captureRefsRoot + encodeName(prd) +
 
 // sessionRefs is what the names of a session's git references begin with, but
 // for what tells the state directory.
-func sessionRefs(s *State) string {
+func sessionRefs(s *state.State) string {
 	session := s.Session
 	if len(session) > 8 {
 		session = session[:8]
@@ -40,7 +41,7 @@ func sessionRefs(s *State) string {
 // captureRef names the git reference of a capture. The id is that of the state
 // directory: another one of the same repository may have the same session,
 // imported, and neither may replace or remove what the other needs.
-func captureRef(s *State, id string, seq uint64) string {
+func captureRef(s *state.State, id string, seq uint64) string {
 	return fmt.Sprintf("%s-%s/%d", strings.TrimSuffix(sessionRefs(s), "/"), id, seq)
 }
 
@@ -71,8 +72,8 @@ func isRefsID(id string) bool {
 // copy of that directory, which has the file too, must not go by it: each would
 // remove what the other needs.
 type refsOwner struct {
-	ID   string `json:"id"`
-	Path Text   `json:"path"`
+	ID   string     `json:"id"`
+	Path state.Text `json:"path"`
 	store.Identity
 }
 
@@ -128,7 +129,7 @@ func (s *Store) refsOwner(id string) (refsOwner, error) {
 	if err != nil {
 		return refsOwner{}, fmt.Errorf("look at the state directory: %w", err)
 	}
-	return refsOwner{ID: id, Path: Text(where), Identity: store.IdentityOf(info)}, nil
+	return refsOwner{ID: id, Path: state.Text(where), Identity: store.IdentityOf(info)}, nil
 }
 
 // makeRefsID returns the id for the session's references, and makes it the
@@ -158,7 +159,7 @@ func (x *Session) makeRefsID(ctx context.Context, git *workspace.Git) (string, e
 }
 
 func (s *Store) writeRefsOwner(encoded string, owner refsOwner) error {
-	data, err := marshal(owner)
+	data, err := state.EncodeJSON(owner)
 	if err != nil {
 		return fmt.Errorf("encode the id of this state directory's git references: %w", err)
 	}
@@ -202,9 +203,9 @@ func (x *Session) makeRefs(ctx context.Context, git *workspace.Git) error {
 
 // keptCommits are the commits that a session's captures need, by the references
 // of an id that are to keep them.
-func keptCommits(s *State, id string) map[string]string {
+func keptCommits(s *state.State, id string) map[string]string {
 	commits := map[string]string{}
-	add := func(c *Capture) {
+	add := func(c *state.Capture) {
 		if c != nil && c.Ref != "" && c.Commit != "" {
 			commits[path.Join(path.Dir(captureRef(s, id, c.Seq)), path.Base(c.Ref))] = c.Commit
 		}

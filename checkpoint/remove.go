@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -31,7 +32,7 @@ func (e *KeptError) Error() string { return fmt.Sprintf("checkpoint %s is kept: 
 func (s *Store) PlanDelete(ctx context.Context, prd string, o DeleteOptions) (p *Pruned, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
 		if snap.State == nil {
-			return false, fmt.Errorf("delete checkpoints of %s: %w", prd, ErrNoCheckpoint)
+			return false, fmt.Errorf("delete checkpoints of %s: %w", prd, state.ErrNoCheckpoint)
 		}
 		if p, err = planDelete(snap.State, o); err == nil {
 			err = s.weigh(ctx, p)
@@ -67,12 +68,12 @@ func (x *Session) Delete(ctx context.Context, o DeleteOptions) (*Pruned, error) 
 }
 
 // planDelete finds what is to be deleted, all of it or nothing.
-func planDelete(s *State, o DeleteOptions) (*Pruned, error) {
+func planDelete(s *state.State, o DeleteOptions) (*Pruned, error) {
 	chosen := map[string]bool{}
 	for _, reference := range o.References {
 		ref, err := s.FindCheckpoint(reference)
 		if err == nil {
-			err = s.deletable(ref, o.Force)
+			err = deletable(s, ref, o.Force)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("delete checkpoint %q of %s: %w", reference, s.PRD, err)
@@ -80,7 +81,7 @@ func planDelete(s *State, o DeleteOptions) (*Pruned, error) {
 		chosen[ref.ID] = true
 	}
 	p := &Pruned{PRD: s.PRD}
-	var kept []*CheckpointRef
+	var kept []*state.CheckpointRef
 	for _, ref := range s.Checkpoints {
 		if !chosen[ref.ID] {
 			kept = append(kept, ref)
@@ -94,13 +95,13 @@ func planDelete(s *State, o DeleteOptions) (*Pruned, error) {
 }
 
 // deletable refuses what must stay.
-func (s *State) deletable(ref *CheckpointRef, force bool) error {
+func deletable(s *state.State, ref *state.CheckpointRef, force bool) error {
 	switch {
 	case ref.Pinned:
 		return &KeptError{ID: ref.ID, Why: "it is pinned", Pinned: true}
-	case slices.Contains(s.finishedWith(), ref.ID):
+	case slices.Contains(s.FinishedWith(), ref.ID):
 		return &KeptError{ID: ref.ID, Why: "a rollback that is not finished needs it"}
-	case !force && (ref == s.newestUsable() || ref == s.CurrentCheckpoint()):
+	case !force && (ref == s.NewestUsable() || ref == s.CurrentCheckpoint()):
 		return &KeptError{ID: ref.ID, Why: "it is the newest valid one, or the one that the session stands at", Newest: true}
 	}
 	return nil
@@ -136,7 +137,7 @@ func (s *Store) weigh(ctx context.Context, p *Pruned) error {
 // and checkpoints, even if it is damaged. Its history stays. It is gone at one
 // moment; what a crash leaves after that, the next owner puts in order.
 // Objects, and what else is left of it, go with Collect.
-func (s *Store) DeleteSession(ctx context.Context, prd string, by Actor) (err error) {
+func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (err error) {
 	if err := s.checkID(prd); err != nil {
 		return err
 	}
@@ -210,14 +211,14 @@ func (s *Store) finishDelete(prd string) error {
 // Archive sets the session aside, whole, and returns where it lies: a complete
 // one in the history of its PRD, any other, which is given up for good, under
 // failed/.
-func (x *Session) Archive(ctx context.Context, by Actor, reason string) (string, error) {
+func (x *Session) Archive(ctx context.Context, by state.Actor, reason string) (string, error) {
 	switch {
 	case x.live == nil:
 		return "", fmt.Errorf("archive %s: %w", x.prd, ErrNoSession)
 	case x.State().Rollback != nil:
 		return "", fmt.Errorf("archive %s: %w", x.prd, unfinished(x.State()))
-	case x.State().Status == StatusComplete:
+	case x.State().Status == state.StatusComplete:
 		return x.retire(ctx, nil)
 	}
-	return x.Abandon(SessionAbandoned{By: by, Reason: Text(reason)})
+	return x.Abandon(state.SessionAbandoned{By: by, Reason: state.Text(reason)})
 }

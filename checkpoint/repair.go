@@ -8,29 +8,30 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
 
 // RebuiltCheckpoint is what rebuilding did to a checkpoint.
 type RebuiltCheckpoint struct {
-	ID      string `json:"id"`
-	Was     []Text `json:"was"`            // what was wrong; nothing, where only its file was missing
-	Kept    []Text `json:"kept,omitempty"` // where its damaged files lie now
-	Written bool   `json:"written"`        // its file was made again, from the journal
-	Files   []Text `json:"files"`          // whose bytes are there again
-	Left    []Text `json:"left"`           // what is still wrong
+	ID      string       `json:"id"`
+	Was     []state.Text `json:"was"`            // what was wrong; nothing, where only its file was missing
+	Kept    []state.Text `json:"kept,omitempty"` // where its damaged files lie now
+	Written bool         `json:"written"`        // its file was made again, from the journal
+	Files   []state.Text `json:"files"`          // whose bytes are there again
+	Left    []state.Text `json:"left"`           // what is still wrong
 }
 
 // NewRebuilt is the beginning of rebuilding a checkpoint, or what that would do
 // as far as can be told beforehand.
 func NewRebuilt(c CheckpointCheck) RebuiltCheckpoint {
-	r := RebuiltCheckpoint{ID: c.Ref.ID, Was: Texts(c.Problems), Written: c.Journal, Files: []Text{}, Left: []Text{}}
+	r := RebuiltCheckpoint{ID: c.Ref.ID, Was: state.Texts(c.Problems), Written: c.Journal, Files: []state.Text{}, Left: []state.Text{}}
 	if c.Whole() && c.Ref.Damage != nil {
 		r.Was = append(r.Was, "it is marked as damaged")
 	}
 	if c.Unkept != "" {
-		r.Was = append(r.Was, Text(c.Unkept))
+		r.Was = append(r.Was, state.Text(c.Unkept))
 	}
 	return r
 }
@@ -111,7 +112,7 @@ func (x *Session) conclude(ctx context.Context, w *workspace.Workspace, rebuilt 
 	for _, c := range after.Checkpoints {
 		for i := range rebuilt {
 			if rebuilt[i].ID == c.Ref.ID {
-				rebuilt[i].Left = append(rebuilt[i].Left, Texts(c.Problems)...)
+				rebuilt[i].Left = append(rebuilt[i].Left, state.Texts(c.Problems)...)
 			}
 		}
 	}
@@ -140,7 +141,7 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 		if err != nil {
 			return err
 		}
-		r.Kept = append(r.Kept, Text(kept))
+		r.Kept = append(r.Kept, state.Text(kept))
 	}
 	if err := x.putCheckpoint(*made); err != nil {
 		return err
@@ -191,7 +192,7 @@ func (x *Session) rebuildObjects(ctx context.Context, w *workspace.Workspace, r 
 			return err
 		}
 		if done {
-			r.Files = append(r.Files, Text(m.Path))
+			r.Files = append(r.Files, state.Text(m.Path))
 		}
 	}
 	return nil

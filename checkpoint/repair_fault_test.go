@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -44,7 +45,7 @@ func (w *wreck) rebuilt(when string, done bool) (again bool) {
 	t, s := w.t, w.open()
 	t.Helper()
 	if _, err := s.Load("PRD-009"); err != nil {
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if !errors.As(err, &damaged) || !bytes.Equal(w.read("PRD-009/journal.jsonl"), w.was[journalName]) {
 			t.Fatalf("%s: neither journal is there: %v", when, err)
 		}
@@ -57,10 +58,10 @@ func (w *wreck) rebuilt(when string, done bool) (again bool) {
 		again = true
 	}
 	x := w.lock()
-	commit(t, x, PhaseStarted{Phase: "phase-5"})
+	commit(t, x, state.PhaseStarted{Phase: "phase-5"})
 	must(t, x.Close())
 	st := x.State()
-	if ref := st.indexed().checkpoints[w.ids[1]]; st.Steps != 4 || st.Session != "S1" || ref == nil || ref.Damage == nil || ref.Valid {
+	if ref := st.Checkpoint(w.ids[1]); st.Steps != 4 || st.Session != "S1" || ref == nil || ref.Damage == nil || ref.Valid {
 		t.Fatalf("%s: step %d, %+v", when, st.Steps, ref)
 	}
 	if !bytes.Equal(w.read(w.checkpointFile(w.ids[0])), w.file) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // is proved, where the one that is there is damaged. The chain cannot be gone
 // on with: the first line holds the state, as in a journal that was compacted.
 // What is damaged is kept, in a directory beside it.
-func (s *Store) RebuildJournal(ctx context.Context, prd string, by Actor) (*JournalRebuild, error) {
+func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) (*JournalRebuild, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 
 // firstLine is the line that the new journal begins with.
 func (r *JournalRebuild) firstLine() ([]byte, error) {
-	c := Commit{Seq: r.Seq, Time: r.state.UpdatedAt, State: r.state, Prev: r.prev}
+	c := state.Commit{Seq: r.Seq, Time: r.state.UpdatedAt, State: r.state, Prev: r.prev}
 	line, err := newEncoder().line(&c)
 	if err != nil {
 		return nil, err
@@ -143,36 +144,36 @@ func (old *salvaged) tell(r *JournalRebuild) {
 }
 
 // describeEvent is an event in a few words: its kind, and what it is about.
-func describeEvent(e Event) string {
+func describeEvent(e state.Event) string {
 	about := ""
 	switch e := e.(type) {
-	case PhaseStarted:
+	case state.PhaseStarted:
 		about = e.Phase
-	case PhaseCompleted:
+	case state.PhaseCompleted:
 		about = e.Phase
-	case WorkstreamStarted:
+	case state.WorkstreamStarted:
 		about = e.Workstream
-	case WorkstreamSucceeded:
+	case state.WorkstreamSucceeded:
 		about = e.Workstream
-	case WorkstreamCompleted:
+	case state.WorkstreamCompleted:
 		about = e.Workstream
-	case WorkstreamFailed:
+	case state.WorkstreamFailed:
 		about = e.Workstream
-	case WorkstreamUncertain:
+	case state.WorkstreamUncertain:
 		about = e.Workstream
-	case WorkstreamResolved:
+	case state.WorkstreamResolved:
 		about = e.Workstream
-	case GatePassed:
+	case state.GatePassed:
 		about = e.Gate
-	case GateFailed:
+	case state.GateFailed:
 		about = e.Gate
-	case GateApproved:
+	case state.GateApproved:
 		about = e.Gate
-	case GateRejected:
+	case state.GateRejected:
 		about = e.Gate
-	case CheckpointCreated:
+	case state.CheckpointCreated:
 		about = e.ID
-	case RollbackStarted:
+	case state.RollbackStarted:
 		about = e.To
 	}
 	if about == "" {
@@ -188,14 +189,14 @@ func (r *JournalRebuild) settle(old *salvaged) {
 	s.Seq = r.Seq
 	started := r.begun(old)
 	for w := range s.Records() {
-		if !w.Once || w.Status == Completed || w.Status == Succeeded || w.Status == Skipped || w.Status == Uncertain || !r.More && !started[w.Name] {
+		if !w.Once || w.Status == state.Completed || w.Status == state.Succeeded || w.Status == state.Skipped || w.Status == state.Uncertain || !r.More && !started[w.Name] {
 			continue
 		}
 		if w.StartedAt == nil {
 			w.StartedAt = &s.UpdatedAt
 		}
-		w.Status = Uncertain
-		w.Error = &Failure{Workstream: w.Name, Outcome: "unknown", Message: "what followed in the journal is lost: it may have happened"}
+		w.Status = state.Uncertain
+		w.Error = &state.Failure{Workstream: w.Name, Outcome: "unknown", Message: "what followed in the journal is lost: it may have happened"}
 		r.Uncertain = append(r.Uncertain, w.Name)
 	}
 }
@@ -207,13 +208,13 @@ func (r *JournalRebuild) begun(old *salvaged) map[string]bool {
 	for _, c := range old.since(r.FromSeq) {
 		for _, e := range c.Events {
 			switch e := e.(type) {
-			case SessionResumed:
-				e.Shape.noteOnce(once)
-			case WorkstreamStarted:
+			case state.SessionResumed:
+				noteOnce(e.Shape, once)
+			case state.WorkstreamStarted:
 				started[e.Workstream] = true
 				w := r.state.Workstream(e.Workstream)
 				if w == nil { // the pipeline did not have it at that state
-					w = r.state.remember(&Workstream{Name: e.Workstream, Once: once[e.Workstream]})
+					w = r.state.Remember(&state.Workstream{Name: e.Workstream, Once: once[e.Workstream]})
 				}
 				w.Attempts = max(w.Attempts, e.Attempt)
 			}
@@ -223,7 +224,7 @@ func (r *JournalRebuild) begun(old *salvaged) map[string]bool {
 }
 
 // noteOnce notes what of a shape must happen only once; there may be none.
-func (s *Shape) noteOnce(once map[string]bool) {
+func noteOnce(s *state.Shape, once map[string]bool) {
 	if s == nil {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -17,7 +18,7 @@ var ErrNotDamaged = errors.New("the journal is whole: there is nothing to rebuil
 // JournalRebuild is what rebuilding a damaged journal comes to. It is plain
 // data.
 type JournalRebuild struct {
-	Damage  *DamagedError
+	Damage  *state.DamagedError
 	Session string
 	From    string // the checkpoint whose state it begins with, "": the last commit before the damage
 	FromSeq uint64 // the commit of that state
@@ -35,7 +36,7 @@ type JournalRebuild struct {
 	Gone       []string       // checkpoints that neither a file nor the journal holds any more
 	Kept       string         // where the damaged journal lies, once it is done
 
-	state *State
+	state *state.State
 	prev  string
 	ended uint64            // the commit after FromSeq that ended the state's rollback, 0: none did
 	made  map[string][]byte // files of checkpoints that only the damaged journal still holds
@@ -43,7 +44,7 @@ type JournalRebuild struct {
 }
 
 // State is the state that the new journal begins with.
-func (r *JournalRebuild) State() *State { return r.state }
+func (r *JournalRebuild) State() *state.State { return r.state }
 
 // LostCommit is a commit that cannot be folded any more.
 type LostCommit struct {
@@ -93,7 +94,7 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 type salvaged struct {
 	valid *fold // of the lines before the damage; its state is nil where there are none
 	lines int   // how many
-	after []Commit
+	after []state.Commit
 	lost  int // lines that can't be read
 	gaps  []gap
 	sums  map[uint64]string // of commits, as their own line says, or the next one
@@ -118,10 +119,10 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
 		c, err := old.line(&t, r, &whole)
-		var version *VersionError
+		var version *state.VersionError
 		switch {
 		case errors.As(err, &version):
-			return nil, &VersionError{Path: s.journalPath(prd), Version: version.Version}
+			return nil, &state.VersionError{Path: s.journalPath(prd), Version: version.Version}
 		case err != nil:
 			old.lost++
 			hole.lines++
@@ -162,9 +163,9 @@ func (old *salvaged) close(hole gap, before uint64) gap {
 	return gap{from: before}
 }
 
-// line reads one line: as the next of the chain while that is whole, and then
+// ValidTrail reads one line: as the next of the chain while that is whole, and then
 // for its own sake.
-func (old *salvaged) line(t *tail, r store.Record, whole *bool) (Commit, error) {
+func (old *salvaged) line(t *tail, r store.Record, whole *bool) (state.Commit, error) {
 	if *whole {
 		c, err := t.next(r)
 		if err == nil {
@@ -176,7 +177,7 @@ func (old *salvaged) line(t *tail, r store.Record, whole *bool) (Commit, error) 
 }
 
 // eachCommit decodes a line that was found valid before.
-func eachCommit(r store.Record, visit func(Commit) error) error {
+func eachCommit(r store.Record, visit func(state.Commit) error) error {
 	c, err := anyLine(r)
 	if err != nil {
 		return err
@@ -185,10 +186,10 @@ func eachCommit(r store.Record, visit func(Commit) error) error {
 }
 
 // anyLine decodes a line whose own sum is right, wherever it stands.
-func anyLine(r store.Record) (Commit, error) {
+func anyLine(r store.Record) (state.Commit, error) {
 	f, err := parseFrame(bytes.TrimSuffix(r.Data, []byte("\n")), "")
 	if err != nil {
-		return Commit{}, err
+		return state.Commit{}, err
 	}
 	return f.commit()
 }
@@ -205,7 +206,7 @@ func (s *Store) namedElsewhere(prd string, old *salvaged) error {
 // wholeClaims is what of document and manifest is whole.
 func (s *Store) wholeClaims(prd string) ([]claim, error) {
 	d, err := s.readDocument(prd)
-	var newer *VersionError
+	var newer *state.VersionError
 	if errors.As(err, &newer) {
 		return nil, newer
 	}
@@ -252,7 +253,7 @@ func (s *Store) chooseState(prd string, r *JournalRebuild, old *salvaged) error 
 type candidate struct {
 	id    string // of a checkpoint
 	seq   uint64
-	state *State
+	state *state.State
 }
 
 func (s *Store) segmentStates(prd string, old *salvaged) ([]candidate, error) {
@@ -341,7 +342,7 @@ func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
 			return err
 		}
 		f, err := stored.decode()
-		ref := r.state.indexed().checkpoints[id]
+		ref := r.state.Checkpoint(id)
 		if err != nil || ref == nil || f.ID != id || f.Seq != ref.Seq || f.Session != r.Session {
 			r.stray = append(r.stray, id)
 			continue
@@ -370,7 +371,7 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 	for _, ref := range r.state.Checkpoints {
 		if _, made := r.made[ref.ID]; without[ref.ID] && !made {
 			r.Gone = append(r.Gone, ref.ID)
-			ref.Damage, ref.Valid = &Damage{At: s.now(), Reason: "its file is missing, and the journal that held it was damaged"}, false
+			ref.Damage, ref.Valid = &state.Damage{At: s.now(), Reason: "its file is missing, and the journal that held it was damaged"}, false
 		}
 	}
 	return nil
@@ -385,7 +386,7 @@ func (s *Store) collectSegments(prd string, k collector) error {
 	}
 	for _, path := range paths[1:] {
 		k.fold = newFold()
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		if _, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit); err != nil && !errors.As(err, &damaged) {
 			return err
 		}

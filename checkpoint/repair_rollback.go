@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -24,14 +25,14 @@ const (
 // MetRollback is a rollback that was under way in the state that a journal
 // begins anew with, or that was begun in a commit that is lost.
 type MetRollback struct {
-	ID     string        `json:"id"`
-	To     string        `json:"to_checkpoint"`
-	Safety string        `json:"safety_checkpoint"`
-	Scope  RollbackScope `json:"scope"`
-	End    RollbackEnd   `json:"end"`
+	ID     string              `json:"id"`
+	To     string              `json:"to_checkpoint"`
+	Safety string              `json:"safety_checkpoint"`
+	Scope  state.RollbackScope `json:"scope"`
+	End    RollbackEnd         `json:"end"`
 }
 
-func metRollback(b *RollbackStarted, end RollbackEnd) MetRollback {
+func metRollback(b *state.RollbackStarted, end RollbackEnd) MetRollback {
 	return MetRollback{ID: b.ID, To: b.To, Safety: b.Safety, Scope: b.Scope, End: end}
 }
 
@@ -39,7 +40,7 @@ func metRollback(b *RollbackStarted, end RollbackEnd) MetRollback {
 type rollbackEnd struct {
 	seq   uint64 // of the commit, 0 where the manifest tells
 	at    time.Time
-	event Event
+	event state.Event
 }
 
 // endRollback gives the rollback that the chosen state knows as begun the end
@@ -64,9 +65,9 @@ func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error 
 	}
 	if found != nil {
 		ended := r.state.Clone()
-		if err := ended.applyOne(ended.Seq, found.at, found.event); err == nil {
+		if err := ended.ApplyOne(ended.Seq, found.at, found.event); err == nil {
 			end := RollbackCarriedOut
-			if _, failed := found.event.(RollbackFailed); failed {
+			if _, failed := found.event.(state.RollbackFailed); failed {
 				end = RollbackTakenBack
 			}
 			r.state, r.Step, r.ended = ended, ended.CurrentStep(), found.seq
@@ -74,11 +75,11 @@ func (s *Store) endRollback(prd string, r *JournalRebuild, old *salvaged) error 
 			return nil
 		}
 	}
-	untold := RollbackFailed{ID: begun.ID, Error: "the journal was damaged: it is not known whether it was finished"}
-	if err := r.state.applyOne(r.state.Seq, r.state.UpdatedAt, untold); err != nil {
+	untold := state.RollbackFailed{ID: begun.ID, Error: "the journal was damaged: it is not known whether it was finished"}
+	if err := r.state.ApplyOne(r.state.Seq, r.state.UpdatedAt, untold); err != nil {
 		return fmt.Errorf("rebuild the journal of %s: %w", prd, err)
 	}
-	if safety := r.state.indexed().checkpoints[begun.Safety]; safety != nil {
+	if safety := r.state.Checkpoint(begun.Safety); safety != nil {
 		safety.Pinned = true
 	}
 	r.Rollbacks = append(r.Rollbacks, metRollback(begun, RollbackUntold))
@@ -102,10 +103,10 @@ func (s *Store) findEnd(prd string, r *JournalRebuild, old *salvaged) (*rollback
 		return nil, nil
 	}
 	if record.Error != "" {
-		return &rollbackEnd{0, record.At, RollbackFailed{ID: begun.ID, Error: record.Error}}, nil
+		return &rollbackEnd{0, record.At, state.RollbackFailed{ID: begun.ID, Error: record.Error}}, nil
 	}
-	e := RollbackCompleted{ID: begun.ID, Skipped: record.Skipped}
-	if begun.Scope != RollbackFiles {
+	e := state.RollbackCompleted{ID: begun.ID, Skipped: record.Skipped}
+	if begun.Scope != state.RollbackFiles {
 		target, err := s.stateAt(prd, r.state.Session, *begun, old)
 		if err != nil || target == nil {
 			return nil, err
@@ -116,11 +117,11 @@ func (s *Store) findEnd(prd string, r *JournalRebuild, old *salvaged) (*rollback
 }
 
 // endOf returns the rollback that an event ends.
-func endOf(e Event) (id string, ok bool) {
+func endOf(e state.Event) (id string, ok bool) {
 	switch e := e.(type) {
-	case RollbackCompleted:
+	case state.RollbackCompleted:
 		return e.ID, true
-	case RollbackFailed:
+	case state.RollbackFailed:
 		return e.ID, true
 	}
 	return "", false
@@ -128,12 +129,12 @@ func endOf(e Event) (id string, ok bool) {
 
 // recordedRollback returns what the manifest has of a rollback that ended, nil
 // where it has nothing or is damaged itself.
-func (s *Store) recordedRollback(prd, id string) *RollbackRecord {
+func (s *Store) recordedRollback(prd, id string) *state.RollbackRecord {
 	m, err := s.readManifest(s.prdDir(prd))
 	if err != nil {
 		return nil
 	}
-	if i := slices.IndexFunc(m.Rollbacks, func(past RollbackRecord) bool { return past.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(m.Rollbacks, func(past state.RollbackRecord) bool { return past.ID == id }); i >= 0 {
 		return &m.Rollbacks[i]
 	}
 	return nil
@@ -142,7 +143,7 @@ func (s *Store) recordedRollback(prd, id string) *RollbackRecord {
 // stateAt returns the state that a rollback takes: that of its checkpoint, from the
 // file or from what is left of the journals, nil where neither has it. An earlier one
 // is in whole journals, and in the files of checkpoints that were made with it.
-func (s *Store) stateAt(prd, session string, begun RollbackStarted, old *salvaged) (*State, error) {
+func (s *Store) stateAt(prd, session string, begun state.RollbackStarted, old *salvaged) (*state.State, error) {
 	if begun.StateSeq != 0 {
 		if state, err := s.stateAfter(prd, begun.StateSeq); err == nil { // else it is damaged
 			return state, nil
@@ -161,7 +162,7 @@ func (s *Store) stateAt(prd, session string, begun RollbackStarted, old *salvage
 		return nil, nil
 	}
 	id := begun.To
-	var found *State
+	var found *state.State
 	k := collector{fold: newFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
 		found = f.State.Clone()
 		return nil
@@ -172,11 +173,11 @@ func (s *Store) stateAt(prd, session string, begun RollbackStarted, old *salvage
 // loseRollbacks names the rollbacks that were begun in lost commits and are not
 // known to have ended.
 func (s *Store) loseRollbacks(prd string, r *JournalRebuild, old *salvaged) error {
-	open := map[string]*RollbackStarted{}
+	open := map[string]*state.RollbackStarted{}
 	var order []string
 	for _, c := range old.since(r.FromSeq) {
 		for _, e := range c.Events {
-			if begun, ok := e.(RollbackStarted); ok {
+			if begun, ok := e.(state.RollbackStarted); ok {
 				open[begun.ID] = &begun
 				order = append(order, begun.ID)
 			}
@@ -194,10 +195,10 @@ func (s *Store) loseRollbacks(prd string, r *JournalRebuild, old *salvaged) erro
 }
 
 // since returns the readable commits after a number, each once, in their order.
-func (old *salvaged) since(seq uint64) []Commit {
-	found := slices.DeleteFunc(slices.Clone(old.after), func(c Commit) bool { return c.Seq <= seq })
-	slices.SortStableFunc(found, func(a, b Commit) int { return cmp.Compare(a.Seq, b.Seq) })
-	return slices.CompactFunc(found, func(a, b Commit) bool { return a.Seq == b.Seq })
+func (old *salvaged) since(seq uint64) []state.Commit {
+	found := slices.DeleteFunc(slices.Clone(old.after), func(c state.Commit) bool { return c.Seq <= seq })
+	slices.SortStableFunc(found, func(a, b state.Commit) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(found, func(a, b state.Commit) bool { return a.Seq == b.Seq })
 }
 
 // untold returns how many commits after a number there were, as is proved, of

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 // gone back is a session that went back from its fourth step to its second, as
@@ -15,7 +17,7 @@ func (f *fixture) goneBack(end RollbackEnd) (to, safety string) {
 	ctx := context.Background()
 	to = f.stopped()[0]
 	x := f.lock()
-	o := RollbackOptions{To: to, Scope: RollbackState, By: by}
+	o := RollbackOptions{To: to, Scope: state.RollbackState, By: by}
 	plan, err := x.store.planRollback(ctx, nil, x.State(), o)
 	must(f.t, err)
 	must(f.t, x.alone(ctx, func() error {
@@ -29,7 +31,7 @@ func (f *fixture) goneBack(end RollbackEnd) (to, safety string) {
 		return err
 	}))
 	if end == RollbackTakenBack {
-		commit(f.t, x, RollbackFailed{ID: x.State().Rollback.ID, Error: "the disk is full"})
+		commit(f.t, x, state.RollbackFailed{ID: x.State().Rollback.ID, Error: "the disk is full"})
 	}
 	must(f.t, x.Close())
 	return to, safety
@@ -85,7 +87,7 @@ func TestRebuildJournalAfterRollback(t *testing.T) {
 			must(t, err)
 			checkRebuiltRollback(t, snap.State, r, tt.want)
 			x := f.lock()
-			if _, err := x.Rollback(context.Background(), nil, RollbackOptions{To: safety, Scope: RollbackState}); (err == nil) == (tt.want == RollbackUnfinished) {
+			if _, err := x.Rollback(context.Background(), nil, RollbackOptions{To: safety, Scope: state.RollbackState}); (err == nil) == (tt.want == RollbackUnfinished) {
 				t.Errorf("back to the safety checkpoint: %v", err)
 			}
 			must(t, x.Close())
@@ -93,7 +95,7 @@ func TestRebuildJournalAfterRollback(t *testing.T) {
 	}
 }
 
-func checkRebuiltRollback(t *testing.T, s *State, r *JournalRebuild, want RollbackEnd) {
+func checkRebuiltRollback(t *testing.T, s *state.State, r *JournalRebuild, want RollbackEnd) {
 	t.Helper()
 	if open := s.Rollback != nil; open != (want == RollbackUnfinished) || s.Steps != r.Step {
 		t.Fatalf("step %d, rollback %+v", s.Steps, s.Rollback)
@@ -104,7 +106,7 @@ func checkRebuiltRollback(t *testing.T, s *State, r *JournalRebuild, want Rollba
 	if len(s.Rollbacks) != 1 || (s.Rollbacks[0].Error == "") != (want == RollbackCarriedOut) {
 		t.Errorf("history: %+v", s.Rollbacks)
 	}
-	if ref := s.indexed().checkpoints[r.Rollbacks[0].Safety]; ref == nil || ref.Pinned != (want == RollbackUntold) {
+	if ref := s.Checkpoint(r.Rollbacks[0].Safety); ref == nil || ref.Pinned != (want == RollbackUntold) {
 		t.Errorf("the safety checkpoint: %+v", ref)
 	}
 	if len(r.Lost) > 0 {
@@ -131,7 +133,7 @@ func TestRebuildJournalLosesRollback(t *testing.T) {
 		f.write("PRD-009/journal.jsonl", tt.damage(linesOf(f.read("PRD-009/journal.jsonl"))))
 		r, err := f.open().PlanJournalRebuild("PRD-009")
 		must(t, err)
-		if named := len(r.Rollbacks) == 1 && r.Rollbacks[0] == (MetRollback{ID: r.Rollbacks[0].ID, To: to, Safety: safety, Scope: RollbackState, End: RollbackUntold}); named != tt.named {
+		if named := len(r.Rollbacks) == 1 && r.Rollbacks[0] == (MetRollback{ID: r.Rollbacks[0].ID, To: to, Safety: safety, Scope: state.RollbackState, End: RollbackUntold}); named != tt.named {
 			t.Errorf("%s: %+v", tt.ended, r.Rollbacks)
 		}
 		if r.state.Rollback != nil || r.Step != 4 {
@@ -185,7 +187,7 @@ func TestUntoldCommits(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		gaps  []gap
-		after []uint64 // readable commits
+		after []uint64 // Readable commits
 		last  uint64   // that anything names
 		lines int
 		more  bool
@@ -207,7 +209,7 @@ func TestUntoldCommits(t *testing.T) {
 	} {
 		old := &salvaged{gaps: tt.gaps, last: tt.last}
 		for _, n := range tt.after {
-			old.after = append(old.after, Commit{Seq: n})
+			old.after = append(old.after, state.Commit{Seq: n})
 		}
 		if lines, more := old.untold(seq); lines != tt.lines || more != tt.more {
 			t.Errorf("%s: %d lines, more %v; want %d, %v", tt.name, lines, more, tt.lines, tt.more)

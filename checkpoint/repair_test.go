@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -21,7 +22,7 @@ func (f *fixture) stopped() (ids []string) {
 		for _, e := range work(fmt.Sprintf("WS%d", i+2), []string{"type-check", "lint", "type-check"}[i], fmt.Sprintf("%d.ts", i)) {
 			commit(f.t, x, e)
 		}
-		id, _ := x.Checkpoint(TriggerManual, "", nil)
+		id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 		commit(f.t, x)
 		must(f.t, x.WriteDerived(context.Background(), true))
 		ids = append(ids, id)
@@ -74,9 +75,9 @@ func testRebuildCheckpoint(t *testing.T, f *fixture) {
 
 	x := f.lock()
 	must(t, x.MarkDamaged(context.Background(), ids[1], "flipped"))
-	at := x.State().indexed().checkpoints[ids[1]].Damage.At
+	at := x.State().Checkpoint(ids[1]).Damage.At
 	must(t, x.MarkDamaged(context.Background(), ids[1], "again"))
-	if d := x.State().indexed().checkpoints[ids[1]].Damage; d.Reason != "flipped" || d.At != at {
+	if d := x.State().Checkpoint(ids[1]).Damage; d.Reason != "flipped" || d.At != at {
 		t.Errorf("the first mark was replaced: %+v", d)
 	}
 	rebuilt, err := x.Rebuild(context.Background(), nil, nil)
@@ -84,7 +85,7 @@ func testRebuildCheckpoint(t *testing.T, f *fixture) {
 	if len(rebuilt) != 1 || !rebuilt[0].Written || !rebuilt[0].Whole() || len(rebuilt[0].Kept) != 1 {
 		t.Fatalf("%+v", rebuilt)
 	}
-	ref := x.State().indexed().checkpoints[ids[1]]
+	ref := x.State().Checkpoint(ids[1])
 	if ref.Damage != nil || !ref.Valid {
 		t.Errorf("still marked: %+v", ref)
 	}
@@ -111,7 +112,7 @@ func testValidateMissingFile(t *testing.T, f *fixture) {
 		t.Errorf("%+v", c)
 	}
 	_, err := f.open().Validate(context.Background(), nil, ValidateOptions{Refs: []string{"CP-none"}})
-	if !errors.Is(err, ErrNoCheckpoint) {
+	if !errors.Is(err, state.ErrNoCheckpoint) {
 		t.Errorf("an unknown reference: %v", err)
 	}
 }
@@ -126,7 +127,7 @@ func testValidateAllSessions(t *testing.T, f *fixture) {
 	f.stopped()
 	x := f.lock()
 	must(t, x.Start(started("S2", cashier())))
-	x.Checkpoint(TriggerManual, "", nil)
+	x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	v := f.validate(ValidateOptions{})
 	if len(v.Sessions) != 2 || v.Sessions[0].Place != PlaceFailed || v.Sessions[1].Place != PlaceCurrent || v.Damaged() {
@@ -205,7 +206,7 @@ func testRebuildJournal(t *testing.T, f *fixture) {
 				t.Errorf("step %d, session %s, seq %d of %d", snap.State.Steps, snap.State.Session, snap.State.Seq, len(lines))
 			}
 			x := f.lock()
-			commit(t, x, PhaseStarted{Phase: "phase-5"})
+			commit(t, x, state.PhaseStarted{Phase: "phase-5"})
 			must(t, x.Close())
 			if v := f.validate(ValidateOptions{}); v.Sessions[0].Journal != nil {
 				t.Errorf("the new journal is damaged: %v", v.Sessions[0].Journal)
@@ -255,22 +256,22 @@ func (f *fixture) copyTo(t *testing.T) *fixture {
 // lost, and the numbers of attempts go on.
 func TestRebuildJournalOnce(t *testing.T) {
 	t.Parallel()
-	shape := Shape{Phases: []PhaseShape{{Name: "one", Workstreams: []WorkstreamShape{
+	shape := state.Shape{Phases: []state.PhaseShape{{Name: "one", Workstreams: []state.WorkstreamShape{
 		{Name: "pay", Once: true}, {Name: "mail", Once: true}, {Name: "build"},
 	}}}}
 	f := inMemory(t)
 	x := f.lock()
 	must(t, x.Start(started("S1", shape)))
-	commit(t, x, PhaseStarted{Phase: "one"})
-	x.Checkpoint(TriggerManual, "", nil)
+	commit(t, x, state.PhaseStarted{Phase: "one"})
+	x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	must(t, x.WriteDerived(context.Background(), true))
-	commit(t, x, PauseAsked{By: by})
-	wider := Shape{Phases: append(slices.Clone(shape.Phases), PhaseShape{Name: "two", Workstreams: []WorkstreamShape{{Name: "tell", Once: true}}})}
-	commit(t, x, SessionResumed{Shape: &wider}) // which the pipeline did not have at the checkpoint
-	commit(t, x, WorkstreamStarted{Workstream: "tell", Attempt: 1})
-	commit(t, x, WorkstreamStarted{Workstream: "pay", Attempt: 3})
-	commit(t, x, WorkstreamStarted{Workstream: "build", Attempt: 2})
+	commit(t, x, state.PauseAsked{By: by})
+	wider := state.Shape{Phases: append(slices.Clone(shape.Phases), state.PhaseShape{Name: "two", Workstreams: []state.WorkstreamShape{{Name: "tell", Once: true}}})}
+	commit(t, x, state.SessionResumed{Shape: &wider}) // which the pipeline did not have at the checkpoint
+	commit(t, x, state.WorkstreamStarted{Workstream: "tell", Attempt: 1})
+	commit(t, x, state.WorkstreamStarted{Workstream: "pay", Attempt: 3})
+	commit(t, x, state.WorkstreamStarted{Workstream: "build", Attempt: 2})
 	must(t, x.Close())
 	whole := f.read("PRD-009/journal.jsonl")
 	lines := bytes.SplitAfter(whole, []byte("\n"))
@@ -294,10 +295,10 @@ func TestRebuildJournalOnce(t *testing.T) {
 			}
 			snap, err := f.open().Load("PRD-009")
 			must(t, err)
-			if w := snap.State.Workstream("build"); w.Attempts != 2 || w.Status != Pending {
+			if w := snap.State.Workstream("build"); w.Attempts != 2 || w.Status != state.Pending {
 				t.Errorf("build: %+v", w)
 			}
-			if w := snap.State.Workstream("pay"); w.Status != Uncertain {
+			if w := snap.State.Workstream("pay"); w.Status != state.Uncertain {
 				t.Errorf("pay: %+v", w)
 			}
 		})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"prdrunner/checkpoint/state"
 )
 
 // readTries is how often a reader begins again because the session moved on
@@ -51,7 +53,7 @@ func reread[T any](load func() (T, error), same func(a, b T) bool, read func(T) 
 // same reports whether the session stands where it stood.
 func (s *Snapshot) same(then *Snapshot) bool { return sameState(s.State, then.State) }
 
-func sameState(a, b *State) bool {
+func sameState(a, b *state.State) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -71,7 +72,7 @@ type reading func(p *project, s *Store, seen *sight) error
 
 // sight is what a reader saw.
 type sight struct {
-	states []*State // each must be a boundary
+	states []*state.State // each must be a boundary
 	amiss  string
 }
 
@@ -195,7 +196,7 @@ func readBeside(t *testing.T, op operation, name, what string, at int) bool {
 	known.add(t, p.open(), "PRD-009")
 	gone := p.current() == nil || p.current().Session != "S1"
 	when := fmt.Sprintf("%s before step %d of %s", name, at, what)
-	if err != nil && (!errors.Is(err, ErrNoSession) || !gone) && (!errors.Is(err, ErrNoCheckpoint) || what != "read one" && what != "plan a deletion" && !gone) {
+	if err != nil && (!errors.Is(err, ErrNoSession) || !gone) && (!errors.Is(err, state.ErrNoCheckpoint) || what != "read one" && what != "plan a deletion" && !gone) {
 		t.Errorf("%s: %v", when, err)
 	}
 	if seen.amiss != "" {

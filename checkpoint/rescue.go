@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -24,7 +25,7 @@ func (s *Store) rescuePath(prd, session string, n int) string {
 // writeRescue puts commits that the journal could not take into another
 // directory; the first of them continues it. An earlier rescue copy of somebody else's making is left alone;
 // own is the one this session made before.
-func (s *Store) writeRescue(prd, session, own string, commits []*Commit) (string, error) {
+func (s *Store) writeRescue(prd, session, own string, commits []*state.Commit) (string, error) {
 	path := own
 	for n := 0; path == ""; n++ {
 		if n == maxRescues {
@@ -114,7 +115,7 @@ func continuing(data []byte, t tail) (lines [][]byte, had bool) {
 // rescued visits the commits of a rescue copy that the next owner adds to the
 // journal of a session, which ends with t. It returns the copy's path, "" where
 // there is none.
-func (s *Store) rescued(prd, session string, t *tail, visit func(Commit) error) (string, error) {
+func (s *Store) rescued(prd, session string, t *tail, visit func(state.Commit) error) (string, error) {
 	path, lines, err := s.findRescue(prd, session, *t)
 	if err != nil || len(lines) == 0 {
 		return "", err
@@ -123,7 +124,7 @@ func (s *Store) rescued(prd, session string, t *tail, visit func(Commit) error) 
 }
 
 // adopt visits the lines of the rescue copy at path, which follow the tail.
-func adopt(prd, path string, t *tail, lines [][]byte, visit func(Commit) error) error {
+func adopt(prd, path string, t *tail, lines [][]byte, visit func(state.Commit) error) error {
 	for _, line := range lines {
 		c, err := t.next(store.Record{Data: line})
 		if err == nil {

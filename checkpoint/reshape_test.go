@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"context"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 // TestGoneWorkstreamsComeBackWithTheirRecords: a workstream that leaves the
@@ -14,18 +16,18 @@ func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 	tests := []struct {
 		name     string
 		once     bool
-		events   []Event
+		events   []state.Event
 		kept     bool
-		status   StepStatus
-		gate     StepStatus
+		status   state.StepStatus
+		gate     state.StepStatus
 		attempts int
 	}{
-		{"that nothing happened to", true, nil, false, Pending, Pending, 0},
-		{"that was skipped", true, []Event{WorkstreamSkipped{Workstream: "WS1"}}, false, Pending, Pending, 0},
-		{"that is complete", true, did, true, Completed, Passed, 1},
-		{"whose gate was being judged", true, did[:3], true, Succeeded, Pending, 1},
-		{"that ran when its runner was killed", false, did[:1], true, Interrupted, Pending, 1},
-		{"that ran, and must happen only once", true, did[:1], true, Uncertain, Pending, 1},
+		{"that nothing happened to", true, nil, false, state.Pending, state.Pending, 0},
+		{"that was skipped", true, []state.Event{state.WorkstreamSkipped{Workstream: "WS1"}}, false, state.Pending, state.Pending, 0},
+		{"that is complete", true, did, true, state.Completed, state.Passed, 1},
+		{"whose gate was being judged", true, did[:3], true, state.Succeeded, state.Pending, 1},
+		{"that ran when its runner was killed", false, did[:1], true, state.Interrupted, state.Pending, 1},
+		{"that ran, and must happen only once", true, did[:1], true, state.Uncertain, state.Pending, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -38,16 +40,16 @@ func TestGoneWorkstreamsComeBackWithTheirRecords(t *testing.T) {
 			must(t, x.Start(started("S1", with)))
 			commit(t, x, tt.events...)
 			was := *x.State().Workstream("WS1")
-			commit(t, x, SessionResumed{Shape: &without})
+			commit(t, x, state.SessionResumed{Shape: &without})
 			if w := x.State().Workstream("WS1"); (w != nil) != tt.kept || w != nil && w.Phase() != nil {
 				t.Errorf("gone, its record is %+v", w)
 			}
-			if d := NewDocument(x.State()); len(d.Completed)+len(d.GatesPassed) > 0 {
+			if d := state.NewDocument(x.State()); len(d.Completed)+len(d.GatesPassed) > 0 {
 				t.Errorf("gone, it is shown: %+v", d)
 			}
 			must(t, x.Close())
 			x = f.lock() // and so it is for another one
-			commit(t, x, SessionResumed{Shape: &with})
+			commit(t, x, state.SessionResumed{Shape: &with})
 			w := x.State().Workstream("WS1")
 			if w.Status != tt.status || w.Gates[0].Status != tt.gate || w.Attempts != tt.attempts || w.Phase() == nil {
 				t.Errorf("back, it is %s after %d attempts, its gate %s", w.Status, w.Attempts, w.Gates[0].Status)
@@ -69,12 +71,12 @@ func TestGatesOfTheSameLabelAreNotOne(t *testing.T) {
 	defer func() { must(t, x.Close()) }()
 	must(t, x.Start(started("S1", cashier())))
 	commit(t, x, work("WS1", "schema-validation")...)
-	commit(t, x, SessionResumed{Shape: &Shape{Phases: []PhaseShape{{
-		Name: "WS1", Workstreams: []WorkstreamShape{{Name: "other"}}, Gates: []string{"schema-validation"},
+	commit(t, x, state.SessionResumed{Shape: &state.Shape{Phases: []state.PhaseShape{{
+		Name: "WS1", Workstreams: []state.WorkstreamShape{{Name: "other"}}, Gates: []string{"schema-validation"},
 	}}}})
-	commit(t, x, GateVoided{Gate: "schema-validation (WS1)"})
-	x.State().Clone().Workstream("WS1").Gates[0].Status = Failed
-	if got := x.State().Workstream("WS1").Gates[0].Status; got != Passed {
+	commit(t, x, state.GateVoided{Gate: "schema-validation (WS1)"})
+	x.State().Clone().Workstream("WS1").Gates[0].Status = state.Failed
+	if got := x.State().Workstream("WS1").Gates[0].Status; got != state.Passed {
 		t.Errorf("the gate of the one that is gone is %s", got)
 	}
 }
@@ -91,14 +93,14 @@ func TestObjectsOfGoneWorkstreamsAreKept(t *testing.T) {
 	produce(t, x, "w1", first)
 	produce(t, x, "w1", made)
 	shape := wide(1)
-	commit(t, x, SessionResumed{Shape: &shape})
+	commit(t, x, state.SessionResumed{Shape: &shape})
 	for range 5 {
 		produce(t, x, "w0")
-		mark(t, x, TriggerWorkstreamComplete)
+		mark(t, x, state.TriggerWorkstreamComplete)
 	}
-	mark(t, x, TriggerManual) // which has it on record, unlike where it goes on from there
+	mark(t, x, state.TriggerManual) // which has it on record, unlike where it goes on from there
 	shape = wide(2)
-	commit(t, x, SessionResumed{Shape: &shape})
+	commit(t, x, state.SessionResumed{Shape: &shape})
 	produce(t, x, "w1", put(t, s, "a.txt", "second"))
 	sameSpans(t, x)
 	_, err := x.Tidy(context.Background(), nil)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -12,7 +13,7 @@ import (
 type Result struct {
 	Session string
 	At      time.Time // when the workstream completed
-	Work    Work
+	Work    state.Work
 }
 
 // Results returns what some workstreams have made, in the current session of a PRD and in
@@ -77,29 +78,29 @@ type resultCollector struct {
 	found resultsByDigest
 }
 
-func (c resultCollector) visit(commit Commit) error {
+func (c resultCollector) visit(commit state.Commit) error {
 	if commit.State != nil {
 		err := c.fold.apply(commit)
 		c.noteAll(commit.Time)
 		return err
 	}
 	if c.fold.state == nil {
-		c.fold.state = &State{}
+		c.fold.state = &state.State{}
 	}
 	for i, e := range commit.Events {
 		if err := c.fold.applyEvent(commit.Seq, &commit, i, e); err != nil {
 			return err
 		}
 		switch e := e.(type) {
-		case SessionStarted: // with the records of a complete one
+		case state.SessionStarted: // with the records of a complete one
 			c.noteAll(commit.At(i))
-		case WorkstreamStarted:
+		case state.WorkstreamStarted:
 			c.note(e.Workstream, commit.At(i))
-		case WorkstreamCompleted:
+		case state.WorkstreamCompleted:
 			c.note(e.Workstream, commit.At(i))
-		case WorkstreamEdited:
+		case state.WorkstreamEdited:
 			c.note(e.Workstream, commit.At(i))
-		case GateRejected:
+		case state.GateRejected:
 			c.noteRejected(commit.At(i))
 		}
 	}
@@ -112,9 +113,9 @@ func (c resultCollector) note(workstream string, at time.Time) {
 	if w == nil || !c.of[workstream] || w.Attempts == 0 {
 		return
 	}
-	r := Result{At: at, Work: Work{Digest: w.Digest}}
-	if w.Status == Completed && w.worked() && len(w.Edited) == 0 && w.Rejected == "" && w.Adopted == "" {
-		r.Session, r.Work = c.fold.state.Session, *c.fold.state.workOf(w)
+	r := Result{At: at, Work: state.Work{Digest: w.Digest}}
+	if w.Status == state.Completed && w.Worked() && len(w.Edited) == 0 && w.Rejected == "" && w.Adopted == "" {
+		r.Session, r.Work = c.fold.state.Session, *c.fold.state.WorkOf(w)
 		if w.Session != "" {
 			r.Session = w.Session
 		}
@@ -128,7 +129,7 @@ func (c resultCollector) note(workstream string, at time.Time) {
 // noteAll records the results of all workstreams that have completed.
 func (c resultCollector) noteAll(at time.Time) {
 	for w := range c.fold.state.Records() {
-		if w.Status == Completed {
+		if w.Status == state.Completed {
 			c.note(w.Name, at)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 // resultsOf are the results of w0 as DIGEST=SESSION.ATTEMPT, in the order of the digests.
@@ -23,42 +25,42 @@ func resultsOf(t *testing.T, s *Store) string {
 }
 
 // makes are the events of an attempt at w0 that makes something.
-func makes(definition string, attempt int) []Event {
-	d := Digest{Definition: definition}
-	return []Event{
-		WorkstreamStarted{Workstream: "w0", Attempt: attempt, Digest: d},
-		WorkstreamCompleted{Workstream: "w0", Work: &Work{Attempt: attempt, Digest: d, Artifacts: []Artifact{{Path: "f", Digest: "sha256:" + definition}}}},
+func makes(definition string, attempt int) []state.Event {
+	d := state.Digest{Definition: definition}
+	return []state.Event{
+		state.WorkstreamStarted{Workstream: "w0", Attempt: attempt, Digest: d},
+		state.WorkstreamCompleted{Workstream: "w0", Work: &state.Work{Attempt: attempt, Digest: d, Artifacts: []state.Artifact{{Path: "f", Digest: "sha256:" + definition}}}},
 	}
 }
 
 // TestResults: what the last attempt from a digest made, unless it was refused or edited.
 func TestResults(t *testing.T) {
 	t.Parallel()
-	d := Digest{Definition: "a"}
+	d := state.Digest{Definition: "a"}
 	for name, c := range map[string]struct {
-		then []Event
+		then []state.Event
 		want string
 	}{
 		"as it was made":                {nil, "a=A.1"},
 		"from another digest":           {makes("b", 2), "a=A.1 b=A.2"},
 		"made again":                    {makes("a", 2), "a=A.2"},
-		"an attempt that has not ended": {[]Event{WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d}}, ""},
-		"an attempt that failed": {[]Event{
-			WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d},
-			WorkstreamFailed{Workstream: "w0", Error: Failure{Workstream: "w0"}},
+		"an attempt that has not ended": {[]state.Event{state.WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d}}, ""},
+		"an attempt that failed": {[]state.Event{
+			state.WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d},
+			state.WorkstreamFailed{Workstream: "w0", Error: state.Failure{Workstream: "w0"}},
 		}, ""},
-		"a failure from another digest": {[]Event{
-			WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: Digest{Definition: "b"}},
-			WorkstreamFailed{Workstream: "w0", Error: Failure{Workstream: "w0"}},
+		"a failure from another digest": {[]state.Event{
+			state.WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: state.Digest{Definition: "b"}},
+			state.WorkstreamFailed{Workstream: "w0", Error: state.Failure{Workstream: "w0"}},
 		}, "a=A.1"},
-		"edited": {[]Event{WorkstreamEdited{Workstream: "w0", Artifacts: []Artifact{{Path: "f", Digest: "sha256:e"}}, Edited: []Text{"f"}}}, ""},
-		"taken from another": {slices.Concat(makes("b", 2), []Event{
-			WorkstreamStarted{Workstream: "w0", Attempt: 3, Digest: d},
-			WorkstreamCompleted{Workstream: "w0", Work: &Work{Attempt: 3, Digest: d, Cached: &Cached{Session: "A", Attempt: 1}}},
+		"edited": {[]state.Event{state.WorkstreamEdited{Workstream: "w0", Artifacts: []state.Artifact{{Path: "f", Digest: "sha256:e"}}, Edited: []state.Text{"f"}}}, ""},
+		"taken from another": {slices.Concat(makes("b", 2), []state.Event{
+			state.WorkstreamStarted{Workstream: "w0", Attempt: 3, Digest: d},
+			state.WorkstreamCompleted{Workstream: "w0", Work: &state.Work{Attempt: 3, Digest: d, Cached: &state.Cached{Session: "A", Attempt: 1}}},
 		}), "a=A.3 b=A.2"},
-		"judged by a gate that has not passed": {[]Event{
-			WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d},
-			WorkstreamSucceeded{Workstream: "w0", Work: Work{Attempt: 2, Digest: d}},
+		"judged by a gate that has not passed": {[]state.Event{
+			state.WorkstreamStarted{Workstream: "w0", Attempt: 2, Digest: d},
+			state.WorkstreamSucceeded{Workstream: "w0", Work: state.Work{Attempt: 2, Digest: d}},
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +74,7 @@ func TestResults(t *testing.T) {
 			if got := resultsOf(t, s); got != c.want {
 				t.Errorf("in the current session: %q, not %q", got, c.want)
 			}
-			_, err := x.Abandon(SessionAbandoned{By: by})
+			_, err := x.Abandon(state.SessionAbandoned{By: by})
 			must(t, err)
 			must(t, x.Close())
 			if got := resultsOf(t, s); got != c.want {

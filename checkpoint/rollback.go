@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -15,12 +16,12 @@ var ErrForward = errors.New("cannot roll forward")
 
 // RollbackOptions say what is taken back.
 type RollbackOptions struct {
-	To     string        // a reference, as FindCheckpoint takes it
-	Scope  RollbackScope // "": RollbackAll
-	Force  bool          // go past what can't be restored, and past commits that were pushed
-	Deep   bool          // a plan reads every byte that is to be restored; a rollback does so in any case, before it changes anything
+	To     string              // a reference, as FindCheckpoint takes it
+	Scope  state.RollbackScope // "": RollbackAll
+	Force  bool                // go past what can't be restored, and past commits that were pushed
+	Deep   bool                // a plan reads every byte that is to be restored; a rollback does so in any case, before it changes anything
 	Reason string
-	By     Actor
+	By     state.Actor
 }
 
 // LeftAlone are the files that a rollback leaves as they are, since no
@@ -34,18 +35,18 @@ type LeftAlone struct {
 
 // Rollback is what a rollback would do, or is doing. It is plain data.
 type Rollback struct {
-	Target      *CheckpointRef
-	PassedOver  []string       // checkpoints on the way to it that are damaged, which the reference does not count
-	Current     *CheckpointRef // nil: none
-	Step        int            // that the session stands at
-	Scope       RollbackScope
-	Undoes      string             // the rollback that this one undoes
-	Earlier     *EarlierState      // whose state it takes in place of the target's, nil: the target's
-	Discards    []*Workstream      // completed since, in the order of their steps
-	Invalidates []string           // checkpoints
-	Uncertain   []string           // once steps that may have happened, and that the target knows nothing of
-	FilesOf     *Capture           // whose files come back, nil: only recorded artifacts are known
-	Changes     []workspace.Change // of the files
+	Target      *state.CheckpointRef
+	PassedOver  []string             // checkpoints on the way to it that are damaged, which the reference does not count
+	Current     *state.CheckpointRef // nil: none
+	Step        int                  // that the session stands at
+	Scope       state.RollbackScope
+	Undoes      string              // the rollback that this one undoes
+	Earlier     *EarlierState       // whose state it takes in place of the target's, nil: the target's
+	Discards    []*state.Workstream // completed since, in the order of their steps
+	Invalidates []string            // checkpoints
+	Uncertain   []string            // once steps that may have happened, and that the target knows nothing of
+	FilesOf     *state.Capture      // whose files come back, nil: only recorded artifacts are known
+	Changes     []workspace.Change  // of the files
 	Missing     []workspace.Missing
 	Obstacles   []workspace.Obstacle // what is in the way of Changes, or of files in whose place nothing may be changed
 	Losses      []Loss               // what sessions of other PRDs lose
@@ -54,8 +55,8 @@ type Rollback struct {
 	Branch string  // that git is on now, where the target is of another one
 	Finish *Finish // what is finished before, nil: nothing was cut short
 
-	state    *State   // of the target
-	patterns []string // of both sides, nil where files are not looked at
+	state    *state.State // of the target
+	patterns []string     // of both sides, nil where files are not looked at
 }
 
 // PlanRollback says what a rollback would do. It takes no lock and changes
@@ -75,7 +76,7 @@ func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd st
 
 func (s *Store) planFrom(ctx context.Context, w *workspace.Workspace, prd string, snap *Snapshot, o RollbackOptions) (r *Rollback, err error) {
 	if snap.State == nil {
-		return nil, fmt.Errorf("roll back %s: %w", prd, ErrNoCheckpoint)
+		return nil, fmt.Errorf("roll back %s: %w", prd, state.ErrNoCheckpoint)
 	}
 	now := snap.State
 	var finish *Finish
@@ -95,14 +96,14 @@ func (s *Store) planFrom(ctx context.Context, w *workspace.Workspace, prd string
 }
 
 // planRollback validates the target, and compares it with what is there.
-func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *State, o RollbackOptions) (*Rollback, error) {
+func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *state.State, o RollbackOptions) (*Rollback, error) {
 	ref, err := now.FindCheckpoint(o.To)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", o.To, now.PRD, err)
 	}
-	r := &Rollback{Target: ref, PassedOver: now.passedOver(o.To, ref), Current: now.CurrentCheckpoint(), Step: now.CurrentStep(), Scope: o.Scope}
+	r := &Rollback{Target: ref, PassedOver: now.PassedOver(o.To, ref), Current: now.CurrentCheckpoint(), Step: now.CurrentStep(), Scope: o.Scope}
 	if r.Scope == "" {
-		r.Scope = RollbackAll
+		r.Scope = state.RollbackAll
 	}
 	if err := r.allowed(now, o.Force); err != nil {
 		return nil, err
@@ -112,13 +113,13 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *S
 		return nil, err
 	}
 	r.state = file.State
-	if w != nil && r.Scope == RollbackAll {
+	if w != nil && r.Scope == state.RollbackAll {
 		if err := s.vouchedState(ctx, w, r, now); err != nil {
 			return nil, err
 		}
 	}
 	r.compareState(now)
-	if w == nil || r.Scope == RollbackState {
+	if w == nil || r.Scope == state.RollbackState {
 		return r, nil
 	}
 	if err := s.compareFiles(ctx, w, r, now, o.Deep); err != nil {
@@ -142,13 +143,13 @@ func orDetached(branch string) string {
 }
 
 // allowed refuses targets that cannot be gone back to.
-func (r *Rollback) allowed(now *State, force bool) error {
+func (r *Rollback) allowed(now *state.State, force bool) error {
 	ref := r.Target
 	switch {
 	case ref.Damage != nil && !force:
-		return &DamagedError{
+		return &state.DamagedError{
 			Path: ref.ID, Detail: string(ref.Damage.Reason),
-			Remedy: rebuildRemedy(now.PRD, ref.ID) + now.othersOfStep(ref), Checkpoint: ref.ID,
+			Remedy: rebuildRemedy(now.PRD, ref.ID) + now.OthersOfStep(ref), Checkpoint: ref.ID,
 		}
 	case ref.InvalidatedBy != "":
 		return fmt.Errorf("%w: checkpoint %s was discarded by rollback %s", ErrForward, ref.ID, ref.InvalidatedBy)
@@ -162,40 +163,40 @@ func (r *Rollback) allowed(now *State, force bool) error {
 }
 
 // compareState finds what the state loses.
-func (r *Rollback) compareState(now *State) {
-	if r.Scope == RollbackFiles {
+func (r *Rollback) compareState(now *state.State) {
+	if r.Scope == state.RollbackFiles {
 		return
 	}
 	for _, p := range now.Phases {
 		for _, w := range p.Workstreams {
 			was := r.state.Workstream(w.Name)
-			if w.Status == Completed && (was == nil || was.Status != Completed || was.WorkSeq != w.WorkSeq) {
+			if w.Status == state.Completed && (was == nil || was.Status != state.Completed || was.WorkSeq != w.WorkSeq) {
 				r.Discards = append(r.Discards, w)
 			}
 		}
 	}
-	slices.SortFunc(r.Discards, func(a, b *Workstream) int { return a.Step - b.Step })
+	slices.SortFunc(r.Discards, func(a, b *state.Workstream) int { return a.Step - b.Step })
 	after := now.Clone()
-	after.Rollback = &RollbackStarted{To: r.Target.ID, ToSeq: r.Target.Seq, ToStep: r.ToStep(), StateSeq: r.stateSeq()}
-	after.jump(after.newRollbackRecord(now.UpdatedAt), *after.Rollback, r.state)
+	after.Rollback = &state.RollbackStarted{To: r.Target.ID, ToSeq: r.Target.Seq, ToStep: r.ToStep(), StateSeq: r.stateSeq()}
+	after.GoTo(after.NewRollbackRecord(now.UpdatedAt), *after.Rollback, r.state)
 	for _, ref := range now.Checkpoints {
-		if then := after.indexed().checkpoints[ref.ID]; ref.Valid && then != nil && !then.Valid {
+		if then := after.Checkpoint(ref.ID); ref.Valid && then != nil && !then.Valid {
 			r.Invalidates = append(r.Invalidates, ref.ID)
 		}
 	}
 	for w := range after.Records() {
-		if had := now.Workstream(w.Name); w.Status == Uncertain && (had == nil || had.Status != Uncertain) {
+		if had := now.Workstream(w.Name); w.Status == state.Uncertain && (had == nil || had.Status != state.Uncertain) {
 			r.Uncertain = append(r.Uncertain, w.Name)
 		}
 	}
 }
 
 // compareFiles finds what becomes of the files in a rollback.
-func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rollback, now *State, deep bool) error {
+func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State, deep bool) error {
 	r.FilesOf = r.state.Capture
 	target, known, err := FilesOf(ctx, w, r.state)
 	if isLost(err) {
-		return &DamagedError{
+		return &state.DamagedError{
 			Path: r.Target.ID, Detail: "the list of its files is lost: " + lostObject(err),
 			Remedy: rebuildRemedy(now.PRD, r.Target.ID), Checkpoint: r.Target.ID,
 		}
@@ -273,7 +274,7 @@ func union(a, b []string) []string {
 
 // exceptRefused leaves files alone that no checkpoint would have, for what they
 // hold: the rollback will not touch them.
-func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, now *State) error {
+func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, now *state.State) error {
 	var last *workspace.Listing
 	if now.Capture != nil {
 		last, _ = w.Load(ctx, now.Capture.Listing) // one that is lost is as good as none

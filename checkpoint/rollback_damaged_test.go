@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -19,13 +20,13 @@ func TestRollbackNamesOthers(t *testing.T) {
 	p.begin("session-1")
 	s := p.open()
 	w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
-	commit(t, x, SessionResumed{})
+	commit(t, x, state.SessionResumed{})
 	produce(t, x, x.State().Phases[0].Workstreams[1].Name)
-	first, other := p.capture(x, w, TriggerWorkstreamComplete), p.capture(x, w, TriggerManual)
+	first, other := p.capture(x, w, state.TriggerWorkstreamComplete), p.capture(x, w, state.TriggerManual)
 	must(t, x.MarkDamaged(ctx, first, "it was flipped"))
 	step := strconv.Itoa(x.State().CurrentStep())
 	_, err := s.PlanRollback(ctx, w, "PRD-009", RollbackOptions{To: step})
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if !errors.As(err, &damaged) || damaged.Checkpoint != first || !strings.Contains(err.Error(), other) {
 		t.Errorf("got %v, want it to name %s", err, other)
 	}

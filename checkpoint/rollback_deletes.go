@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -16,7 +17,7 @@ import (
 // git tracks on the other side, and so does what kept changing or could not be
 // taken in: no checkpoint holds what it is now, or what it was then. What lies in a
 // state directory stays, too. Of what the target lacks only that is deleted which its capture would have had.
-func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *State, found, target *workspace.Listing) ([]workspace.Change, error) {
+func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *state.State, found, target *workspace.Listing) ([]workspace.Change, error) {
 	changes, err := w.Changes(ctx, found, target)
 	if err != nil {
 		return nil, fmt.Errorf("look at what was not checked out: %w", err)
@@ -49,7 +50,7 @@ func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *
 }
 
 // scopeOf tells what the capture of a state would take in of what there is now.
-func (s *Store) scopeOf(ctx context.Context, w *workspace.Workspace, to *State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
+func (s *Store) scopeOf(ctx context.Context, w *workspace.Workspace, to *state.State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
 	all := func(workspace.Entry) bool { return true }
 	inGit := to.Capture != nil && to.Capture.Commit != ""
 	if to.Capture == nil || inGit == (w.Git() != nil) && covers(target.Patterns, found.Patterns) {
@@ -73,7 +74,7 @@ func covers(patterns, some []string) bool {
 // ownFiles tells which files the workspace had on its own, where a session was
 // imported into it after the state to go back to. That this one lacks them says
 // nothing, since it is of another workspace.
-func (s *Store) ownFiles(w *workspace.Workspace, now, to *State) (func(workspace.Entry) bool, error) {
+func (s *Store) ownFiles(w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
 	o, err := s.readOrigin(now)
 	if err != nil || o == nil || to.Capture == nil || to.Capture.Seq > o.Seq {
 		return func(workspace.Entry) bool { return false }, err

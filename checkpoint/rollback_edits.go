@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -12,7 +13,7 @@ import (
 // them: nil where none are to be restored.
 func (x *Session) filesBefore(ctx context.Context, w *workspace.Workspace) (*workspace.Listing, error) {
 	s := x.State()
-	if w == nil || s.Capture == nil || s.Rollback.Scope == RollbackState {
+	if w == nil || s.Capture == nil || s.Rollback.Scope == state.RollbackState {
 		return nil, nil
 	}
 	l, err := w.Load(ctx, s.Capture.Listing)
@@ -42,7 +43,7 @@ func unedited(ctx context.Context, w *workspace.Workspace, before *workspace.Lis
 
 // undoFiles puts the files back to where the rollback began. In the first run
 // of a rollback what somebody edited meanwhile is in no checkpoint: it stays.
-func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, before *workspace.Listing) error {
+func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) error {
 	safety, err := x.store.ReadCheckpoint(x.prd, intent.Safety)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent 
 // rolledBack are the paths that a rollback was to change. To put them back may
 // be less: nothing is to be done where none of them has been changed yet. Where
 // the target is not known, nothing was begun.
-func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, before *State) (paths []string) {
+func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
 	target, err := x.store.targetOf(x.prd, intent)
 	if err != nil {
 		return nil
@@ -85,7 +86,7 @@ func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent
 // withoutEdits lists the files as they are, but for those that are neither as
 // they were before nor as the target has them: they are listed as before, so
 // that nobody touches them.
-func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
+func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
 	found, err := w.Now(ctx, before.Patterns)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)

@@ -3,13 +3,14 @@ package checkpoint
 import (
 	"context"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
 // leftEmptied says which directories a rollback that was cut short may have
 // emptied, and not removed any more. In its first run, of which before are the
 // files, there are none.
-func (x *Session) leftEmptied(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, before *workspace.Listing) (workspace.RestoreOptions, error) {
+func (x *Session) leftEmptied(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, before *workspace.Listing) (workspace.RestoreOptions, error) {
 	if before != nil || w == nil {
 		return workspace.RestoreOptions{}, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -113,7 +114,7 @@ func (h *halfway) settled(when string, done bool) (how string) {
 	if st.Rollback != nil {
 		t.Fatalf("%s: it is not finished", when)
 	}
-	gone := slices.ContainsFunc(st.Rollbacks, func(r RollbackRecord) bool { return r.Error == "" })
+	gone := slices.ContainsFunc(st.Rollbacks, func(r state.RollbackRecord) bool { return r.Error == "" })
 	want, steps := h.before, h.steps
 	if gone {
 		want, steps = h.then, h.past
@@ -126,7 +127,7 @@ func (h *halfway) settled(when string, done bool) (how string) {
 	}
 	// What there was before is not lost either way.
 	if gone {
-		i := slices.IndexFunc(st.Rollbacks, func(r RollbackRecord) bool { return r.Error == "" })
+		i := slices.IndexFunc(st.Rollbacks, func(r state.RollbackRecord) bool { return r.Error == "" })
 		if _, err := x.Rollback(ctx, w, RollbackOptions{To: st.Rollbacks[i].Safety}); err != nil {
 			t.Fatalf("%s: undo: %v", when, err)
 		}

@@ -6,28 +6,29 @@ import (
 	"maps"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
 // UnfinishedRollbackError says that a rollback was begun and not finished.
 type UnfinishedRollbackError struct {
 	To    string // the checkpoint to go back to
-	Scope RollbackScope
+	Scope state.RollbackScope
 }
 
 func (e *UnfinishedRollbackError) Error() string {
 	return fmt.Sprintf("a rollback to %s is not finished", e.To)
 }
 
-func unfinished(s *State) error {
+func unfinished(s *state.State) error {
 	return &UnfinishedRollbackError{To: s.Rollback.To, Scope: s.Rollback.Scope}
 }
 
 // Finish is what finishing a rollback that was cut short would do. It is plain
 // data.
 type Finish struct {
-	RollbackStarted
-	After  *State          // where the session stands then
+	state.RollbackStarted
+	After  *state.State    // where the session stands then
 	Edited []string        // since it was cut short; a checkpoint keeps them before they are overwritten
 	Moved  *HeadMovedError // why it would be refused, nil: it would not
 }
@@ -45,16 +46,16 @@ func (s *Store) PlanFinish(ctx context.Context, w *workspace.Workspace, prd stri
 	return f, err
 }
 
-func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *State) (*Finish, error) {
+func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *state.State) (*Finish, error) {
 	f := &Finish{RollbackStarted: *now.Rollback, After: now.Clone()}
 	target, err := s.targetOf(now.PRD, f.RollbackStarted)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.After.applyOne(now.Seq, now.UpdatedAt, completion(f.RollbackStarted, target)); err != nil {
+	if err := f.After.ApplyOne(now.Seq, now.UpdatedAt, completion(f.RollbackStarted, target)); err != nil {
 		return nil, fmt.Errorf("finish a rollback of %s: %w", now.PRD, err)
 	}
-	if w == nil || f.Scope == RollbackState {
+	if w == nil || f.Scope == state.RollbackState {
 		return f, nil
 	}
 	if f.Moved, err = headMoved(ctx, w, now, target); err != nil {
@@ -89,7 +90,7 @@ func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*
 
 func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error {
 	intent := x.State().Rollback
-	if w == nil || intent.Scope == RollbackState {
+	if w == nil || intent.Scope == state.RollbackState {
 		return nil
 	}
 	target, err := x.store.targetOf(x.prd, *intent)
@@ -103,37 +104,24 @@ func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error
 	return err
 }
 
-// KeptEdits are the checkpoints of what was edited while a rollback was not
-// finished: until it is, no other ones of their trigger are made.
-func (s *State) KeptEdits(b RollbackStarted) []*CheckpointRef {
-	var kept []*CheckpointRef
-	begun := slices.IndexFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return ref.ID == b.Safety })
-	for _, ref := range s.Checkpoints[begun+1:] {
-		if begun >= 0 && ref.Trigger == TriggerPreRollback {
-			kept = append(kept, ref)
-		}
-	}
-	return kept
-}
-
 // keepEdits makes a checkpoint of what somebody has been at work on since a
 // rollback was cut short.
 func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
-	if w == nil || x.State().Rollback.Scope == RollbackState {
+	if w == nil || x.State().Rollback.Scope == state.RollbackState {
 		return nil
 	}
 	edited, patterns, err := x.store.editedSince(ctx, w, x.State())
 	if err != nil || len(edited) == 0 {
 		return err
 	}
-	captured, err := x.CaptureFor(ctx, w, patterns, TriggerPreRollback)
+	captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, edited)
 	}
 	if err != nil {
 		return err
 	}
-	if _, made := x.Checkpoint(TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {
+	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {
 		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.prd)
 	}
 	// It must be durable before files are overwritten, and be of a commit of
@@ -144,7 +132,7 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 // editedSince names the files that are as they were neither before the rollback
 // nor at its target, and as no checkpoint keeps them that was made of such ones,
 // with the patterns by which it looked.
-func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *State) (paths, patterns []string, err error) {
+func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *state.State) (paths, patterns []string, err error) {
 	intent := *now.Rollback
 	if patterns, err = recordedPatterns(ctx, w, now); err != nil {
 		return nil, nil, err
@@ -195,8 +183,8 @@ func dropUnchanged(paths map[string]bool, files, found *workspace.Listing) {
 
 // filesOf returns the files of a checkpoint: of the one that a rollback goes back to,
 // those that it restores.
-func (s *Store) filesOf(ctx context.Context, w *workspace.Workspace, prd string, intent RollbackStarted, id string) (*workspace.Listing, error) {
-	of := RollbackStarted{To: id}
+func (s *Store) filesOf(ctx context.Context, w *workspace.Workspace, prd string, intent state.RollbackStarted, id string) (*workspace.Listing, error) {
+	of := state.RollbackStarted{To: id}
 	if id == intent.To {
 		of = intent
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -50,7 +51,7 @@ func TestPlanFinish(t *testing.T) {
 		t.Fatalf("step %d, kept %+v", x.State().Steps, kept)
 	}
 	same(t, "the files", h.files(), h.then)
-	_, err = x.Rollback(ctx, w, RollbackOptions{To: kept[0].ID, Scope: RollbackFiles})
+	_, err = x.Rollback(ctx, w, RollbackOptions{To: kept[0].ID, Scope: state.RollbackFiles})
 	must(t, err)
 	got, err := os.ReadFile(filepath.Join(h.ws, "a"))
 	must(t, err)

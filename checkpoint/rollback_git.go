@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -101,7 +102,7 @@ func (r *Rollback) refusedByGit(force bool) error {
 
 // resetFor says where HEAD is to stand with a state, nil where it is left
 // alone, and makes sure that it can.
-func (x *Session) resetFor(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State) (*GitReset, error) {
+func (x *Session) resetFor(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State) (*GitReset, error) {
 	if !w.CommitsToBranch() || to.Capture == nil || !to.Capture.OnBranch() {
 		return nil, nil
 	}
@@ -115,7 +116,7 @@ func (x *Session) resetFor(ctx context.Context, w *workspace.Workspace, intent R
 	case !there:
 		return nil, &CommitAbsentError{Commit: reset.To}
 	}
-	if ref := x.State().indexed().checkpoints[intent.To]; ref != nil && ref.Git != nil {
+	if ref := x.State().Checkpoint(intent.To); ref != nil && ref.Git != nil {
 		reset.Branch = string(ref.Git.Branch)
 	}
 	return reset, w.Git().CheckReset(ctx, reset.Branch, reset.To)

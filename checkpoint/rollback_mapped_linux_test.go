@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -55,11 +56,11 @@ func newMappedFile(t *testing.T) *mappedFile {
 	t.Cleanup(func() { must(t, l.x.Close()) })
 	must(t, l.x.Start(startedOf("PRD-009", "session-1", 1)))
 	p.save("data", "first")
-	l.target = p.capture(l.x, l.w, TriggerStart)
+	l.target = p.capture(l.x, l.w, state.TriggerStart)
 	p.save("data", "0....")
 	l.data = mapped(t, filepath.Join(p.dir, "data"))
 	for kept := ""; ; l.data[0] ^= 1 { // until it is not read any more
-		p.capture(l.x, l.w, TriggerManual)
+		p.capture(l.x, l.w, state.TriggerManual)
 		now := digestNow(t, l.w, "data")
 		if now == kept {
 			return l
@@ -108,7 +109,7 @@ func TestFinishRollbackReadsWhatItOverwrites(t *testing.T) {
 	if len(kept) != 1 {
 		t.Fatalf("%d checkpoints keep what was edited", len(kept))
 	}
-	files, err := l.x.store.filesOf(ctx, l.w, "PRD-009", RollbackStarted{}, kept[0].ID)
+	files, err := l.x.store.filesOf(ctx, l.w, "PRD-009", state.RollbackStarted{}, kept[0].ID)
 	must(t, err)
 	if len(files.Entries) != 1 || files.Entries[0].Digest != digestText(written) {
 		t.Errorf("kept %+v, want %s", files.Entries, digestText(written))
@@ -135,9 +136,9 @@ func TestFinishRollbackReadsKeptEdits(t *testing.T) {
 	must(t, x.Start(startedOf("PRD-009", "session-1", 1)))
 	p.save("data", "first")
 	p.save("other", "same.")
-	target := p.capture(x, w, TriggerStart)
+	target := p.capture(x, w, state.TriggerStart)
 	p.save("data", "second")
-	p.capture(x, w, TriggerManual)
+	p.capture(x, w, state.TriggerManual)
 	plan, err := s.planRollback(ctx, w, x.State(), RollbackOptions{To: target})
 	must(t, err)
 	must(t, x.alone(ctx, func() error { return x.beginRollback(ctx, w, plan, RollbackOptions{}) }))

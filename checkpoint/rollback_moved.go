@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -13,7 +14,7 @@ import (
 // committed since.
 type HeadMovedError struct {
 	To     string // the checkpoint to go back to
-	Scope  RollbackScope
+	Scope  state.RollbackScope
 	Branch string // where git stood, "" on none
 	Commit string
 	On     string // what is checked out now, "" for no branch
@@ -30,16 +31,16 @@ func (e *HeadMovedError) Error() string {
 	}
 	text += fmt.Sprintf("it would discard what was committed to %s since:", orDetached(e.Branch))
 	for _, c := range e.Since {
-		text += fmt.Sprintf("\n  %.10s %s", c.Commit, Text(c.Subject))
+		text += fmt.Sprintf("\n  %.10s %s", c.Commit, state.Text(c.Subject))
 	}
 	return text
 }
 
 // headMoved compares where git stands with where a rollback that resets a branch
 // can have left it, nil if that is the same.
-func headMoved(ctx context.Context, w *workspace.Workspace, now, target *State) (*HeadMovedError, error) {
+func headMoved(ctx context.Context, w *workspace.Workspace, now, target *state.State) (*HeadMovedError, error) {
 	intent := *now.Rollback
-	safety, to := now.indexed().checkpoints[intent.Safety], now.indexed().checkpoints[intent.To]
+	safety, to := now.Checkpoint(intent.Safety), now.Checkpoint(intent.To)
 	if !w.CommitsToBranch() || target.Capture == nil || !target.Capture.OnBranch() || safety == nil || safety.Git == nil || to == nil || to.Git == nil {
 		return nil, nil
 	}
@@ -51,7 +52,7 @@ func headMoved(ctx context.Context, w *workspace.Workspace, now, target *State) 
 	if err != nil {
 		return nil, err
 	}
-	left := []Git{*safety.Git, {Branch: to.Git.Branch, Commit: target.Capture.Commit}}
+	left := []state.Git{*safety.Git, {Branch: to.Git.Branch, Commit: target.Capture.Commit}}
 	for _, ref := range now.KeptEdits(intent) {
 		if ref.Git != nil {
 			left = append(left, *ref.Git)
@@ -94,7 +95,7 @@ func (e *HeadMovedError) since(ctx context.Context, git *workspace.Git, was, hea
 
 // byCapture reports whether the only commit since is that of a capture which was
 // cut short before it was on record.
-func (e *HeadMovedError) byCapture(now *State) bool {
+func (e *HeadMovedError) byCapture(now *state.State) bool {
 	subject, _, _ := strings.Cut(captureMessage(now, ""), "\n")
 	return len(e.Since) == 1 && e.Since[0].Subject == subject
 }

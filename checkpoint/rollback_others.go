@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -20,10 +21,10 @@ import (
 
 // Loss is what a session loses when another one is rolled back.
 type Loss struct {
-	PRD     string `json:"prd"`
-	Session string `json:"session"`
-	Status  Status `json:"status"`
-	Files   []Text `json:"files"` // artifacts on record that are deleted or changed, sorted
+	PRD     string       `json:"prd"`
+	Session string       `json:"session"`
+	Status  state.Status `json:"status"`
+	Files   []state.Text `json:"files"` // artifacts on record that are deleted or changed, sorted
 }
 
 // losses finds what the current sessions of other PRDs lose by changes. What can't be
@@ -33,13 +34,13 @@ func (s *Store) losses(ctx context.Context, prd string, changes []workspace.Chan
 		return nil, nil
 	}
 	var all []Loss
-	err := s.eachOther(ctx, prd, func(other *State) {
-		recorded := byPath(RecordedFiles(other))
+	err := s.eachOther(ctx, prd, func(other *state.State) {
+		recorded := byPath(state.RecordedFiles(other))
 		loss := Loss{PRD: other.PRD, Session: other.Session, Status: other.Status}
 		for _, c := range changes {
 			e, ok := recorded[c.Path]
 			if ok && c.From != nil && c.From.Digest == e.Digest && (c.To == nil || c.To.Digest != e.Digest) {
-				loss.Files = append(loss.Files, Text(c.Path))
+				loss.Files = append(loss.Files, state.Text(c.Path))
 			}
 		}
 		if len(loss.Files) > 0 {
@@ -50,7 +51,7 @@ func (s *Store) losses(ctx context.Context, prd string, changes []workspace.Chan
 }
 
 // eachOther calls do with the state of each other PRD that has one.
-func (s *Store) eachOther(ctx context.Context, prd string, do func(*State)) error {
+func (s *Store) eachOther(ctx context.Context, prd string, do func(*state.State)) error {
 	prds, err := s.PRDs()
 	if err != nil {
 		return fmt.Errorf("look for the sessions of other PRDs: %w", err)
@@ -71,7 +72,7 @@ func (s *Store) eachOther(ctx context.Context, prd string, do func(*State)) erro
 
 // eachSetAside calls do with the sessions of other PRDs that were set aside and may have been
 // rolled back since a session began.
-func (s *Store) eachSetAside(ctx context.Context, state *State, do func(StoredSession)) error {
+func (s *Store) eachSetAside(ctx context.Context, state *state.State, do func(StoredSession)) error {
 	places, err := s.places()
 	if err != nil {
 		return err
@@ -116,11 +117,11 @@ func byPath(entries []workspace.Entry) map[string]workspace.Entry {
 
 // TakenBack is a rollback of another PRD that took files of a session back.
 type TakenBack struct {
-	PRD      string    `json:"prd"`
-	Rollback string    `json:"rollback"`
-	At       time.Time `json:"timestamp"`
-	Safety   string    `json:"safety_checkpoint,omitempty"` // of the other PRD: going back to it brings the files back; "" where its session was set aside since
-	Files    []Text    `json:"files"`                       // artifacts on record that are still not as they were, sorted
+	PRD      string       `json:"prd"`
+	Rollback string       `json:"rollback"`
+	At       time.Time    `json:"timestamp"`
+	Safety   string       `json:"safety_checkpoint,omitempty"` // of the other PRD: going back to it brings the files back; "" where its session was set aside since
+	Files    []state.Text `json:"files"`                       // artifacts on record that are still not as they were, sorted
 }
 
 // TakenBack returns the rollbacks of other PRDs that took artifacts of a session back which
@@ -128,28 +129,28 @@ type TakenBack struct {
 // its two checkpoints: the one before it has the artifact as on record, and its target has
 // not. It is read where it lies, also in a session that was set aside. It takes no lock and
 // changes nothing.
-func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, state *State) ([]TakenBack, error) {
-	recorded := byPath(RecordedFiles(state))
+func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
+	recorded := byPath(state.RecordedFiles(current))
 	if len(recorded) == 0 {
 		return nil, nil
 	}
 	type candidate struct {
 		of     StoredSession
-		record RollbackRecord
+		record state.RollbackRecord
 	}
 	var candidates []candidate
 	consider := func(of StoredSession) {
 		for _, r := range of.State.Rollbacks {
-			if r.Error == "" && r.Scope != RollbackState && r.At.After(state.CreatedAt) {
+			if r.Error == "" && r.Scope != state.RollbackState && r.At.After(current.CreatedAt) {
 				candidates = append(candidates, candidate{of, r})
 			}
 		}
 	}
-	err := s.eachOther(ctx, state.PRD, func(other *State) {
+	err := s.eachOther(ctx, current.PRD, func(other *state.State) {
 		consider(StoredSession{PRD: other.PRD, Place: PlaceCurrent, Dir: s.prdDir(other.PRD), State: other})
 	})
 	if err == nil {
-		err = s.eachSetAside(ctx, state, consider)
+		err = s.eachSetAside(ctx, current, consider)
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return b.record.At.Compare(a.record.At) })
 	var all []TakenBack
@@ -170,8 +171,8 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, state *St
 
 // takenBy returns which of the recorded files a rollback took back. These are taken out
 // of recorded: an earlier rollback did not take them.
-func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSession, r RollbackRecord, recorded map[string]workspace.Entry) ([]Text, error) {
-	filesOf := func(intent RollbackStarted) (*workspace.Listing, error) {
+func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
+	filesOf := func(intent state.RollbackStarted) (*workspace.Listing, error) {
 		state, err := s.targetIn(of.Dir, of.State, intent)
 		if err != nil {
 			return nil, err
@@ -179,15 +180,15 @@ func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSe
 		l, _, err := FilesOf(ctx, w, state)
 		return l, err
 	}
-	before, err := filesOf(RollbackStarted{To: r.Safety})
+	before, err := filesOf(state.RollbackStarted{To: r.Safety})
 	if err != nil {
 		return nil, ctx.Err() // it is pruned, or damaged: nothing tells any more
 	}
-	target, err := filesOf(RollbackStarted{To: r.To, StateSeq: r.StateSeq})
+	target, err := filesOf(state.RollbackStarted{To: r.To, StateSeq: r.StateSeq})
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	var paths []Text
+	var paths []state.Text
 	for path, e := range recorded {
 		if digestAt(before, path) != e.Digest || digestAt(target, path) == e.Digest {
 			continue
@@ -200,7 +201,7 @@ func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSe
 		case now.Digest == e.Digest:
 			continue
 		}
-		paths = append(paths, Text(path))
+		paths = append(paths, state.Text(path))
 		delete(recorded, path)
 	}
 	slices.Sort(paths)

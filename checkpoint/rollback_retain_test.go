@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -17,7 +18,7 @@ func TestRollbackKeepsItsTarget(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	f.o.Policy = DefaultPolicy()
-	f.o.Policy.Retention.Counts[string(TriggerPreRollback)] = 1
+	f.o.Policy.Retention.Counts[string(state.TriggerPreRollback)] = 1
 	x := f.run()
 	defer func() { must(t, x.Close()) }()
 	a := manual(t, x)
@@ -26,7 +27,7 @@ func TestRollbackKeepsItsTarget(t *testing.T) {
 	for range 3 {
 		undo = back(t, x, undo)
 	}
-	if x.State().indexed().checkpoints[undo] == nil {
+	if x.State().Checkpoint(undo) == nil {
 		t.Error("the last safety checkpoint is not kept")
 	}
 }
@@ -37,15 +38,15 @@ func TestRollbackKeepsItsTarget(t *testing.T) {
 func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 	t.Parallel()
 	c := newScene(t, store.NewMemory())
-	c.o.Policy.Retention.Counts[string(TriggerPreRollback)] = 0
+	c.o.Policy.Retention.Counts[string(state.TriggerPreRollback)] = 0
 	c.o.Policy.Retention.MaxSizeMB = 1
 	s := c.open()
 	x := lockPRD(t, s, "PRD-009")
 	produce(t, x, "w1", put(t, s, "large", strings.Repeat("the only copy", retention.Megabyte)))
 	undo := back(t, x, c.ids[0])
 	produce(t, x, "w1", put(t, s, "small", "another"))
-	mark(t, x, TriggerManual)
-	there := func() bool { return x.State().indexed().checkpoints[undo] != nil }
+	mark(t, x, state.TriggerManual)
+	there := func() bool { return x.State().Checkpoint(undo) != nil }
 	again := back(t, x, c.ids[0]) // its boundary would keep none but its own
 	if !there() {
 		t.Fatal("the next rollback took it")
@@ -67,10 +68,10 @@ func TestRollbackCanBeUndoneForAsLongAsItStands(t *testing.T) {
 	redo := back(t, x, undo)
 	_, err = x.Tidy(context.Background(), nil)
 	must(t, err)
-	mark(t, x, TriggerManual)
+	mark(t, x, state.TriggerManual)
 	_, err = x.Prune(context.Background(), PruneOptions{})
 	must(t, err)
-	if undoes := x.State().undoers(); len(undoes) != 2 || undoes[redo] == "" || undoes[again] == "" {
+	if undoes := x.State().Undoers(); len(undoes) != 2 || undoes[redo] == "" || undoes[again] == "" {
 		t.Errorf("undone, and yet %v are needed", undoes)
 	}
 	if there() && x.State().Current != undo {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
 // RolledBack is what a rollback did.
 type RolledBack struct {
-	RollbackRecord
+	state.RollbackRecord
 	Written     int // files
 	Deleted     int
 	Invalidated []string // checkpoints
@@ -115,8 +116,8 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 			return err
 		}
 		w.Distrust(replaced(plan.Changes))
-		captured, err := x.CaptureFor(ctx, w, patterns, TriggerPreRollback)
-		if err == nil && plan.Scope != RollbackState {
+		captured, err := x.CaptureFor(ctx, w, patterns, state.TriggerPreRollback)
+		if err == nil && plan.Scope != state.RollbackState {
 			err = x.secureFor(ctx, w, captured.Listing, plan.state)
 		}
 		if err != nil {
@@ -124,17 +125,17 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 		}
 	}
 	x.needed = map[string]string{plan.Target.ID: "a rollback goes back to it"}
-	for _, ref := range x.State().madeAt(plan.stateSeq()) {
+	for _, ref := range x.State().MadeAt(plan.stateSeq()) {
 		x.needed[ref.ID] = "a rollback takes its state"
 	}
 	defer func() { x.needed = nil }()
-	safety, made := x.Checkpoint(TriggerPreRollback, o.Reason, gitOf(ctx, w))
+	safety, made := x.Checkpoint(state.TriggerPreRollback, o.Reason, gitOf(ctx, w))
 	if !made {
 		return fmt.Errorf("roll back %s: checkpoints are switched off, so that it could not be undone", x.prd)
 	}
-	x.Add(RollbackStarted{
+	x.Add(state.RollbackStarted{
 		ID: uuid.NewString(), To: plan.Target.ID, ToSeq: plan.Target.Seq, ToStep: plan.ToStep(), Safety: safety,
-		StateSeq: plan.stateSeq(), Scope: plan.Scope, Force: o.Force, Reason: Text(o.Reason), By: o.By,
+		StateSeq: plan.stateSeq(), Scope: plan.Scope, Force: o.Force, Reason: state.Text(o.Reason), By: o.By,
 	})
 	return x.commit(ctx)
 }
@@ -162,7 +163,7 @@ func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, pl
 }
 
 // gitOf reads where git stands, as far as that can be known.
-func gitOf(ctx context.Context, w *workspace.Workspace) *Git {
+func gitOf(ctx context.Context, w *workspace.Workspace) *state.Git {
 	if w == nil || w.Git() == nil {
 		return nil
 	}
@@ -170,7 +171,7 @@ func gitOf(ctx context.Context, w *workspace.Workspace) *Git {
 	if err != nil {
 		return nil
 	}
-	return &Git{Branch: Text(branch), Commit: commit}
+	return &state.Git{Branch: state.Text(branch), Commit: commit}
 }
 
 // carryOutRollback does what the intent says, and records how it ended. In its
@@ -184,7 +185,7 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 		return nil, x.failRollback(ctx, w, intent, err, undo)
 	}
 	var restored workspace.Restored
-	if intent.Scope != RollbackState {
+	if intent.Scope != state.RollbackState {
 		if err := unedited(ctx, w, before); err != nil {
 			return nil, x.failRollback(ctx, w, intent, err, func() error { return nil })
 		}
@@ -199,9 +200,9 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 	e := completion(intent, target)
 	e.Written, e.Deleted = restored.Written, restored.Deleted
 	for _, m := range restored.Skipped {
-		e.Skipped = append(e.Skipped, Text(m.Path))
+		e.Skipped = append(e.Skipped, state.Text(m.Path))
 	}
-	valid := x.State().validIDs()
+	valid := validIDs(x.State())
 	x.Add(e)
 	if _, err := x.Drain(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 	now := x.State()
 	done := &RolledBack{RollbackRecord: now.Rollbacks[len(now.Rollbacks)-1], Written: restored.Written, Deleted: restored.Deleted}
 	for _, id := range valid {
-		if ref := now.indexed().checkpoints[id]; ref != nil && !ref.Valid {
+		if ref := now.Checkpoint(id); ref != nil && !ref.Valid {
 			done.Invalidated = append(done.Invalidated, id)
 		}
 	}
@@ -217,17 +218,17 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 }
 
 // completion is the event that takes a session to the state of a rollback's target.
-func completion(intent RollbackStarted, target *State) RollbackCompleted {
-	e := RollbackCompleted{ID: intent.ID}
-	if intent.Scope != RollbackFiles {
+func completion(intent state.RollbackStarted, target *state.State) state.RollbackCompleted {
+	e := state.RollbackCompleted{ID: intent.ID}
+	if intent.Scope != state.RollbackFiles {
 		e.State = target.Clone()
-		e.State.Checkpoints, e.State.Rollbacks = []*CheckpointRef{}, nil // these go on
+		e.State.Checkpoints, e.State.Rollbacks = []*state.CheckpointRef{}, nil // these go on
 	}
 	return e
 }
 
 // validIDs are the ids of the valid checkpoints.
-func (s *State) validIDs() []string {
+func validIDs(s *state.State) []string {
 	var ids []string
 	for _, ref := range s.Checkpoints {
 		if ref.Valid {
@@ -242,7 +243,7 @@ func (s *State) validIDs() []string {
 // that is reset first would take files along that no checkpoint holds. They are
 // expected to be as found says (nil: as they are). left says where a restore that
 // was cut short may have left something.
-func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
 	}
@@ -261,7 +262,7 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 }
 
 // restoreListed puts the files of a state in place, and touches nothing of git's.
-func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, to *State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
+func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	target, known, err := FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
@@ -307,10 +308,10 @@ func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, 
 // failRollback puts the files back to where the rollback began, and records
 // that nothing was taken back. If even that fails the intent stays, and the
 // next one who owns the session tries again.
-func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent RollbackStarted, cause error, undo func() error) error {
+func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, cause error, undo func() error) error {
 	ctx = context.WithoutCancel(ctx)
 	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().CurrentStep(), Err: cause}
-	if intent.Scope != RollbackState {
+	if intent.Scope != state.RollbackState {
 		failed.UndoFail = undo()
 	}
 	failed.Undone = failed.UndoFail == nil
@@ -323,6 +324,6 @@ func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, inte
 	if !failed.Undone {
 		return failed
 	}
-	x.Add(RollbackFailed{ID: intent.ID, Error: Text(cause.Error())})
+	x.Add(state.RollbackFailed{ID: intent.ID, Error: state.Text(cause.Error())})
 	return errors.Join(failed, x.commit(ctx))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -15,7 +16,7 @@ import (
 // they are once they are ignored, and what git shows where the target was captured
 // with it and captures use it no longer: they too are overwritten or deleted, and so must be in
 // the checkpoint that undoes it.
-func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, now *State, target *workspace.Listing) (*workspace.Listing, error) {
+func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
 	patterns, err := s.CapturePatterns(ctx, w, now)
 	if err != nil {
 		return nil, err

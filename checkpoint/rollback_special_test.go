@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -53,7 +54,7 @@ func TestRollbackLeavesSpecial(t *testing.T) {
 	if !slices.Equal(plan.Special, []string{"data"}) || len(plan.Changes) != 1 {
 		t.Errorf("the plan leaves %q, and has %+v", plan.Special, plan.Changes)
 	}
-	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: second.ID, Scope: RollbackFiles})
+	_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: second.ID, Scope: state.RollbackFiles})
 	must(t, err)
 	s.holds("gone back to a pipe", map[string]string{"data": "third", "other": "second"})
 
@@ -64,10 +65,10 @@ func TestRollbackLeavesSpecial(t *testing.T) {
 		t.Errorf("the plan has in the way: %+v", plan.Obstacles)
 	}
 	var obstructed *workspace.ObstructedError
-	if _, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: RollbackFiles}); !errors.As(err, &obstructed) {
+	if _, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles}); !errors.As(err, &obstructed) {
 		t.Errorf("went over a pipe: %v", err)
 	}
-	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: RollbackFiles, Force: true})
+	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: first, Scope: state.RollbackFiles, Force: true})
 	must(t, err)
 	if !slices.Equal(done.Special, []string{"data"}) {
 		t.Errorf("left alone: %+v", done.LeftAlone)
@@ -90,7 +91,7 @@ func TestRollbackLeavesRepositories(t *testing.T) {
 	ref, err := s.x.Create(ctx, s.w, "")
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(s.ws, "lib", ".git")))
-	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: ref.ID, Scope: RollbackFiles})
+	done, err := s.x.Rollback(ctx, s.w, RollbackOptions{To: ref.ID, Scope: state.RollbackFiles})
 	must(t, err)
 	s.holds("gone back", map[string]string{"lib/code": "theirs"})
 	if !slices.Equal(done.Special, []string{"lib/code"}) {

@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"context"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 // manual makes a checkpoint and returns its id.
@@ -16,7 +18,7 @@ func manual(t *testing.T, x *Session) string {
 // back rolls the state back, and returns what undoes it.
 func back(t *testing.T, x *Session, to string) (undo string) {
 	t.Helper()
-	done, err := x.Rollback(context.Background(), nil, RollbackOptions{To: to, Scope: RollbackState})
+	done, err := x.Rollback(context.Background(), nil, RollbackOptions{To: to, Scope: state.RollbackState})
 	must(t, err)
 	return done.Safety
 }
@@ -34,7 +36,7 @@ func TestUndoneRollbacksGiveBackWhatWasValid(t *testing.T) {
 		t.Helper()
 		var got []string
 		for _, ref := range x.State().Checkpoints {
-			if ref.Trigger == TriggerManual && ref.Valid {
+			if ref.Trigger == state.TriggerManual && ref.Valid {
 				got = append(got, ref.ID)
 			}
 		}
@@ -62,21 +64,21 @@ func TestOnceStepsThroughRollbacks(t *testing.T) {
 	x := inMemory(t).lock()
 	defer func() { must(t, x.Close()) }()
 	must(t, x.Start(started("S1", shape)))
-	commit(t, x, PhaseStarted{Phase: "phase-1"})
+	commit(t, x, state.PhaseStarted{Phase: "phase-1"})
 	before := manual(t, x)
 	commit(t, x, work("WS1", "schema-validation")...)
-	wantStatus := func(when string, want StepStatus) {
+	wantStatus := func(when string, want state.StepStatus) {
 		t.Helper()
 		if got := x.State().Workstream("WS1").Status; got != want {
 			t.Fatalf("%s: it is %s, want %s", when, got, want)
 		}
 	}
 	undo := back(t, x, before)
-	wantStatus("gone back before it", Uncertain)
+	wantStatus("gone back before it", state.Uncertain)
 	back(t, x, before)
-	wantStatus("gone back once more", Uncertain)
+	wantStatus("gone back once more", state.Uncertain)
 	back(t, x, undo)
-	wantStatus("undone", Completed)
+	wantStatus("undone", state.Completed)
 }
 
 // TestRollbackRemembersOnceStepsThatThePipelineDidNotHave: nor is a once step
@@ -90,18 +92,18 @@ func TestRollbackRemembersOnceStepsThatThePipelineDidNotHave(t *testing.T) {
 	x := f.lock()
 	must(t, x.Start(started("S1", without)))
 	before := manual(t, x)
-	commit(t, x, SessionResumed{Shape: &with})
+	commit(t, x, state.SessionResumed{Shape: &with})
 	commit(t, x, work("WS1", "schema-validation")...)
-	commit(t, x, SessionResumed{Shape: &without})
+	commit(t, x, state.SessionResumed{Shape: &without})
 	gone := manual(t, x)
-	commit(t, x, SessionResumed{Shape: &with})
-	commit(t, x, WorkstreamInvalidated{Workstream: "WS1"}, WorkstreamStarted{Workstream: "WS1", Attempt: 2})
+	commit(t, x, state.SessionResumed{Shape: &with})
+	commit(t, x, state.WorkstreamInvalidated{Workstream: "WS1"}, state.WorkstreamStarted{Workstream: "WS1", Attempt: 2})
 	for when, to := range map[string]string{"before it was there": before, "while it was gone": gone} {
 		undo := back(t, x, to)
-		commit(t, x, SessionResumed{Shape: &with})
+		commit(t, x, state.SessionResumed{Shape: &with})
 		must(t, x.Close())
 		x = f.lock()
-		if w := x.State().Workstream("WS1"); w.Status != Uncertain || w.Attempts != 2 || w.Phase() == nil {
+		if w := x.State().Workstream("WS1"); w.Status != state.Uncertain || w.Attempts != 2 || w.Phase() == nil {
 			t.Errorf("%s: it is %s after %d attempts, in %v", when, w.Status, w.Attempts, w.Phase())
 		}
 		back(t, x, undo)

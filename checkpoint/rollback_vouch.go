@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -20,9 +21,9 @@ type EarlierState struct {
 	Seq      uint64    // of the commit
 	At       time.Time // when the files were captured last
 	Step     int
-	StepName string        // "" at the start
-	Again    []*Workstream // done at the target and not then, so that they run again; in the order of their work
-	Reason   string        // what is not known to come back
+	StepName string              // "" at the start
+	Again    []*state.Workstream // done at the target and not then, so that they run again; in the order of their work
+	Reason   string              // what is not known to come back
 }
 
 // EarlierGoneError says that the state to go to can't be read any more.
@@ -66,7 +67,7 @@ func (r *Rollback) stateSeq() uint64 {
 }
 
 // targetOf returns the state that a rollback takes.
-func (s *Store) targetOf(prd string, intent RollbackStarted) (state *State, err error) {
+func (s *Store) targetOf(prd string, intent state.RollbackStarted) (state *state.State, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
 		if _, err := snap.find(prd, intent.To); err != nil {
 			return false, err
@@ -78,7 +79,7 @@ func (s *Store) targetOf(prd string, intent RollbackStarted) (state *State, err 
 }
 
 // targetIn is targetOf a session that lies in a directory.
-func (s *Store) targetIn(dir string, of *State, intent RollbackStarted) (*State, error) {
+func (s *Store) targetIn(dir string, of *state.State, intent state.RollbackStarted) (*state.State, error) {
 	ref, err := of.FindCheckpoint(intent.To)
 	if err != nil {
 		return nil, fmt.Errorf("find checkpoint %q of %s: %w", intent.To, of.PRD, err)
@@ -92,7 +93,7 @@ func (s *Store) targetIn(dir string, of *State, intent RollbackStarted) (*State,
 		return state, nil
 	}
 	gone := &EarlierGoneError{To: intent.To, Seq: intent.StateSeq, Err: err}
-	for _, ref := range of.madeAt(intent.StateSeq) {
+	for _, ref := range of.MadeAt(intent.StateSeq) {
 		if made, err := s.readFileIn(dir, of, ref); err == nil { // else another one may have it
 			return made.State, nil
 		}
@@ -100,32 +101,21 @@ func (s *Store) targetIn(dir string, of *State, intent RollbackStarted) (*State,
 	return nil, gone
 }
 
-func stateOf(file *CheckpointFile) *State {
+func stateOf(file *CheckpointFile) *state.State {
 	if file == nil {
 		return nil
 	}
 	return file.State
 }
 
-// madeAt are the checkpoints that were made in a commit.
-func (s *State) madeAt(seq uint64) []*CheckpointRef {
-	var made []*CheckpointRef
-	for _, ref := range s.Checkpoints {
-		if ref.Seq == seq {
-			made = append(made, ref)
-		}
-	}
-	return made
-}
-
 // vouchedState has a rollback take the state of the last capture before its target
 // where the target's files are not known to be all that its state needs.
-func (s *Store) vouchedState(ctx context.Context, w *workspace.Workspace, r *Rollback, now *State) error {
-	if r.state.vouchedByCapture() {
+func (s *Store) vouchedState(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State) error {
+	if vouchedByCapture(r.state) {
 		return nil
 	}
-	at := r.state.filesAsOf()
-	since := r.state.doneSince(at)
+	at := r.state.FilesAsOf()
+	since := r.state.DoneSince(at)
 	reason, err := s.unvouched(ctx, w, now, r.state, since)
 	if err != nil || reason == "" {
 		return err
@@ -148,15 +138,15 @@ func (s *Store) vouchedState(ctx context.Context, w *workspace.Workspace, r *Rol
 // vouchedByCapture reports whether the files of a state are of its own moment: nothing was
 // done since they were captured. It is so, too, where they never were: only recorded
 // artifacts come back then.
-func (s *State) vouchedByCapture() bool {
-	at := s.filesAsOf()
-	return at == 0 || len(s.doneSince(at)) == 0
+func vouchedByCapture(s *state.State) bool {
+	at := s.FilesAsOf()
+	return at == 0 || len(s.DoneSince(at)) == 0
 }
 
 // capturedState returns the state as of which the files of a checkpoint were captured. A
 // journal that was begun anew no longer reaches back to that commit. Then the state is
 // that of the first checkpoint since that has the same files, with nothing done in between.
-func (s *Store) capturedState(now *State, target *CheckpointRef, at uint64) (*State, error) {
+func (s *Store) capturedState(now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
 	state, gone := s.stateAfter(now.PRD, at)
 	if gone == nil {
 		return state, nil
@@ -166,7 +156,7 @@ func (s *Store) capturedState(now *State, target *CheckpointRef, at uint64) (*St
 			continue
 		}
 		file, err := s.ReadFile(now, ref)
-		if err == nil && file.State.filesAsOf() == at && file.State.vouchedByCapture() { // else another one may do
+		if err == nil && file.State.FilesAsOf() == at && vouchedByCapture(file.State) { // else another one may do
 			return file.State, nil
 		}
 	}
@@ -175,7 +165,7 @@ func (s *Store) capturedState(now *State, target *CheckpointRef, at uint64) (*St
 
 // nearestVouched names the newest checkpoint before another one to which a rollback can
 // go without the state of another moment, "" where there is none.
-func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now *State, target *CheckpointRef) (string, error) {
+func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now *state.State, target *state.CheckpointRef) (string, error) {
 	check := newChecker(s, w, false)
 	at := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.prdDir(now.PRD), State: now}
 	for _, ref := range slices.Backward(now.Checkpoints) {
@@ -183,7 +173,7 @@ func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now 
 			continue
 		}
 		file, err := s.ReadFile(now, ref)
-		if err != nil || !file.State.vouchedByCapture() {
+		if err != nil || !vouchedByCapture(file.State) {
 			continue
 		}
 		found, err := check.check(ctx, at, ref)
@@ -200,8 +190,8 @@ func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now 
 // unvouched says what some workstreams, whose work was recorded after the last capture
 // of a state, may have left that would not come back. "": all of that comes back from
 // recorded artifacts, and nothing else changed between the captures around that moment.
-func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *State, since []*Workstream) (string, error) {
-	at := st.filesAsOf()
+func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
+	at := st.FilesAsOf()
 	for _, done := range since {
 		for _, a := range done.Artifacts {
 			if a.LeftOut {
@@ -209,7 +199,7 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 			}
 		}
 	}
-	recorded := recordedEntries(st, at)
+	recorded := state.RecordedEntries(st, at)
 	lost, err := w.Lost(ctx, recorded, false)
 	switch {
 	case err != nil:
@@ -222,7 +212,7 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 		return "", nil // the rollback is refused for that
 	}
 	if err != nil {
-		return "", st.Capture.unloaded(err)
+		return "", st.Capture.Unloaded(err)
 	}
 	is, scope, later, err := s.filesAfter(ctx, w, now, st, was)
 	if err != nil {
@@ -231,7 +221,7 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 	if is == nil {
 		return "what was captured next is lost", nil
 	}
-	comesBack, madeLater := pathsOf(recorded), pathsOf(recordedEntries(later, st.Seq))
+	comesBack, madeLater := pathsOf(recorded), pathsOf(state.RecordedEntries(later, st.Seq))
 	both, apart := workspace.Apart(workspace.Diff(was, is), st.Capture.Scope(was.Patterns), scope)
 	explained := func(c workspace.Change) bool {
 		// What a later workstream made is its own. What it changed may have been changed before.
@@ -261,12 +251,12 @@ func pathsOf(entries []workspace.Entry) map[string]bool {
 // filesAfter returns the files of the first capture after a state, with the state that
 // tells which artifacts were recorded by then. Where there is none, these are the files
 // as they are now; a capture that is lost has none, nil. The scope is what was looked at.
-func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st *State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *State, error) {
+func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st *state.State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *state.State, error) {
 	none, next, later := workspace.Scope{}, now.Capture, now
 	if next != nil && next.Seq <= st.Seq {
 		next = nil
 	}
-	var of *CheckpointRef
+	var of *state.CheckpointRef
 	for _, ref := range now.Checkpoints {
 		if c := ref.Capture; c != nil && c.Seq > st.Seq && (next == nil || c.Seq < next.Seq) {
 			next, of = c, ref
@@ -285,7 +275,7 @@ func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st 
 	}
 	if of != nil {
 		file, err := s.ReadFile(now, of)
-		var damaged *DamagedError
+		var damaged *state.DamagedError
 		switch {
 		case err == nil:
 			later = file.State
@@ -298,7 +288,7 @@ func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st 
 	case isLost(err):
 		return nil, none, nil, nil
 	case err != nil:
-		return nil, none, nil, next.unloaded(err)
+		return nil, none, nil, next.Unloaded(err)
 	}
 	return is, next.Scope(is.Patterns), later, nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 // within is a session in a git work tree, whose last workstream was not followed by a
@@ -23,7 +25,7 @@ func newWithin(t *testing.T, files, declared map[string]string) *within {
 	t.Helper()
 	ctx := context.Background()
 	s := &within{scoped: newScoped(t, map[string]string{"list": "start"})}
-	s.captured = s.x.State().filesAsOf()
+	s.captured = s.x.State().FilesAsOf()
 	s.put(files)
 	s.put(declared)
 	var paths []string
@@ -32,13 +34,13 @@ func newWithin(t *testing.T, files, declared map[string]string) *within {
 	}
 	entries, leftOut, err := s.w.Keep(ctx, paths)
 	must(t, err)
-	var artifacts []Artifact
+	var artifacts []state.Artifact
 	for _, e := range entries {
-		artifacts = append(artifacts, Artifact{Path: Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest, LeftOut: slices.Contains(leftOut, e.Path)})
+		artifacts = append(artifacts, state.Artifact{Path: state.Text(e.Path), Size: e.Size, Mode: e.Mode, Digest: e.Digest, LeftOut: slices.Contains(leftOut, e.Path)})
 	}
 	s.name = s.x.State().Phases[1].Workstreams[0].Name
 	produce(t, s.x, s.name, artifacts...)
-	s.after = mark(t, s.x, TriggerWorkstreamComplete)
+	s.after = mark(t, s.x, state.TriggerWorkstreamComplete)
 	return s
 }
 
@@ -49,7 +51,7 @@ func TestStateGoesToTheCapture(t *testing.T) {
 	for name, c := range map[string]struct {
 		files, declared map[string]string
 		then            func(s *within)
-		scope           RollbackScope
+		scope           state.RollbackScope
 		reason          string // "": the state is the target's
 	}{
 		"an undeclared file":           {files: map[string]string{"list": "more"}, reason: "list was modified, and is no artifact"},
@@ -61,8 +63,8 @@ func TestStateGoesToTheCapture(t *testing.T) {
 		"nothing":                      {},
 		"a declared file":              {declared: map[string]string{"out": "out"}},
 		"a declared one that it edits": {declared: map[string]string{"list": "more"}},
-		"the state alone":              {files: map[string]string{"list": "more"}, scope: RollbackState},
-		"the files alone":              {files: map[string]string{"list": "more"}, scope: RollbackFiles},
+		"the state alone":              {files: map[string]string{"list": "more"}, scope: state.RollbackState},
+		"the files alone":              {files: map[string]string{"list": "more"}, scope: state.RollbackFiles},
 		"what is edited later": {
 			declared: map[string]string{"out": "out"},
 			then:     func(s *within) { s.put(map[string]string{"list": "mine"}) }, reason: "list was modified",
@@ -106,7 +108,7 @@ func TestStateGoesToTheCapture(t *testing.T) {
 			}
 			_, err = s.x.Rollback(ctx, s.w, RollbackOptions{To: s.after})
 			must(t, err)
-			if w := s.x.State().Workstream(s.name); w.Status != Pending {
+			if w := s.x.State().Workstream(s.name); w.Status != state.Pending {
 				t.Errorf("%s is %s", w.Name, w.Status)
 			}
 			s.holds("gone back", map[string]string{"list": "start", "new": ""})
@@ -128,8 +130,8 @@ func TestVouchedByACapture(t *testing.T) {
 	if r.Earlier != nil || s.x.State().Capture.Seq != events {
 		t.Errorf("it goes to %+v, with the files of commit %d", r.Earlier, s.x.State().Capture.Seq)
 	}
-	if st := s.x.State(); st.filesAsOf() <= s.captured || st.Captures.Behind != 0 {
-		t.Errorf("files are as of commit %d, %d behind", st.filesAsOf(), st.Captures.Behind)
+	if st := s.x.State(); st.FilesAsOf() <= s.captured || st.Captures.Behind != 0 {
+		t.Errorf("files are as of commit %d, %d behind", st.FilesAsOf(), st.Captures.Behind)
 	}
 }
 
@@ -157,12 +159,12 @@ func TestEarlierStateIsFinished(t *testing.T) {
 			}
 			f, err := s.x.store.planFinish(ctx, s.w, s.x.State())
 			must(t, err)
-			if len(f.Edited) > 0 || f.After.Workstream(s.name).Status != Pending {
+			if len(f.Edited) > 0 || f.After.Workstream(s.name).Status != state.Pending {
 				t.Errorf("edited %v, %s", f.Edited, f.After.Workstream(s.name).Status)
 			}
 			done, err := s.x.FinishRollback(ctx, s.w)
 			must(t, err)
-			if done.StateSeq != s.captured || done.To != s.after || s.x.State().Workstream(s.name).Status != Pending {
+			if done.StateSeq != s.captured || done.To != s.after || s.x.State().Workstream(s.name).Status != state.Pending {
 				t.Errorf("done %+v", done.RollbackRecord)
 			}
 			s.holds("finished", map[string]string{"list": "start", "out": ""})
@@ -170,7 +172,7 @@ func TestEarlierStateIsFinished(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.holds("undone", map[string]string{"list": "more", "out": "out"})
-			if w := s.x.State().Workstream(s.name); w.Status != Completed {
+			if w := s.x.State().Workstream(s.name); w.Status != state.Completed {
 				t.Errorf("%s is %s", w.Name, w.Status)
 			}
 		})
@@ -192,6 +194,6 @@ func (s *within) next(path string) {
 	s.put(map[string]string{path: "next"})
 	kept, _, err := s.w.Keep(context.Background(), []string{path})
 	must(s.t, err)
-	produce(s.t, s.x, "WS3", Artifact{Path: Text(path), Size: kept[0].Size, Mode: kept[0].Mode, Digest: kept[0].Digest})
+	produce(s.t, s.x, "WS3", state.Artifact{Path: state.Text(path), Size: kept[0].Size, Mode: kept[0].Mode, Digest: kept[0].Digest})
 	s.checkpoint()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -20,7 +21,7 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 		named[i] = escapeGlob(path)
 	}
 	w.Distrust(paths)
-	captured, err := x.CaptureFor(ctx, w, union(patterns, named), TriggerConflictStart)
+	captured, err := x.CaptureFor(ctx, w, union(patterns, named), state.TriggerConflictStart)
 	if err == nil {
 		err = x.secure(ctx, w, captured.Listing, paths)
 	}
@@ -41,9 +42,9 @@ func (x *Session) KeepOverwritten(ctx context.Context, w *workspace.Workspace, p
 		return "", kept, nil
 	}
 	const reason = "files that were or may have been edited, before they are overwritten"
-	id, made := x.Checkpoint(TriggerConflictStart, reason, gitOf(ctx, w))
+	id, made := x.Checkpoint(state.TriggerConflictStart, reason, gitOf(ctx, w))
 	if !made {
-		id, made = x.Checkpoint(TriggerPreRollback, reason, gitOf(ctx, w))
+		id, made = x.Checkpoint(state.TriggerPreRollback, reason, gitOf(ctx, w))
 	}
 	if !made {
 		return "", nil, fmt.Errorf("overwrite files: %w, so that it could not be undone", ErrSwitchedOff)
@@ -77,7 +78,7 @@ func (x *Session) secure(ctx context.Context, w *workspace.Workspace, listing st
 
 // secureFor secures what of a capture is overwritten or removed where the files
 // of a state are restored.
-func (x *Session) secureFor(ctx context.Context, w *workspace.Workspace, listing string, to *State) error {
+func (x *Session) secureFor(ctx context.Context, w *workspace.Workspace, listing string, to *state.State) error {
 	found, err := w.Load(ctx, listing)
 	if err != nil {
 		return fmt.Errorf("load the files as they were recorded: %w", err)

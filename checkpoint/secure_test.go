@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -55,7 +56,7 @@ func TestRollbackSecuresWhatItOverwrites(t *testing.T) {
 			w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
 			to := p.stands().Checkpoints[0].ID
 			p.atRest("user.txt", "important")
-			p.capture(x, w, TriggerManual)
+			p.capture(x, w, state.TriggerManual)
 			path := p.objectOf(x, w, "user.txt")
 			p.damage(path, what)
 
@@ -110,7 +111,7 @@ func TestImportSecuresWhatItOverwrites(t *testing.T) {
 	s := p.open()
 	w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
 	p.atRest("gen/a.txt", "important")
-	p.capture(x, w, TriggerManual)
+	p.capture(x, w, state.TriggerManual)
 	path := p.objectOf(x, w, "gen/a.txt")
 	must(t, x.Close())
 	p.damage(path, "flipped")
@@ -142,7 +143,7 @@ func TestCreateMendsTouched(t *testing.T) {
 			s := p.open()
 			w, x := p.workspace(s), lockPRD(t, s, "PRD-009")
 			p.save("user.txt", "important")
-			p.capture(x, w, TriggerManual)
+			p.capture(x, w, state.TriggerManual)
 			p.damage(p.objectOf(x, w, "user.txt"), what)
 			p.save("user.txt", "important")
 			_, err := x.Create(ctx, w, "")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -32,28 +33,28 @@ type Session struct {
 	writer  *writer
 	encoder *encoder
 	live    *fold
-	acked   uint64    // seq of the last line that is durable, 0 before Start
-	sum     string    // of the last line handed to the writer
-	handed  uint64    // seq of the last line handed to the writer
-	pending Commit    // what is added and not handed over
-	size    int       // of its events
-	room    int       // for the events of a commit: maxEvents
-	full    []*Commit // before it: what is not handed over either, and takes no more
-	flight  *Commit   // what the writer has
-	wanted  bool      // Flush was called while the writer was busy
+	acked   uint64          // Seq of the last line that is durable, 0 before Start
+	sum     string          // of the last line handed to the writer
+	handed  uint64          // Seq of the last line handed to the writer
+	pending state.Commit    // what is added and not handed over
+	size    int             // of its events
+	room    int             // for the events of a commit: maxEvents
+	full    []*state.Commit // before it: what is not handed over either, and takes no more
+	flight  *state.Commit   // what the writer has
+	wanted  bool            // Flush was called while the writer was busy
 
 	groups  map[retention.Group][]string // ids of the kept checkpoints where their number is limited
 	needed  map[string]string            // ids that must not go at this moment, and why
 	derived derived
 
 	unclean    bool
-	runs       bool      // a run began or went on in it
-	late       bool      // it was told what could not be written behind what is done
-	uncaptured bool      // the last capture failed
-	missed     bool      // so it did, and nothing has happened to the files since
-	captured   bool      // the files are as the last capture has them
-	announced  string    // the id of the checkpoint that the last capture was made for, which a commit names
-	orphans    []Process // that were ended when it was locked
+	runs       bool            // a run began or went on in it
+	late       bool            // it was told what could not be written behind what is done
+	uncaptured bool            // the last capture failed
+	missed     bool            // so it did, and nothing has happened to the files since
+	captured   bool            // the files are as the last capture has them
+	announced  string          // the id of the checkpoint that the last capture was made for, which a commit names
+	orphans    []state.Process // that were ended when it was locked
 	bad        *PoisonedError
 	closed     bool
 }
@@ -81,7 +82,7 @@ func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log
 // begin makes a fold the session's state, all of it durable.
 func (x *Session) begin(f *fold, seq uint64, sum string) {
 	x.live, x.acked, x.handed, x.sum = f, seq, seq, sum
-	x.pending, x.size, x.full = Commit{}, 0, nil
+	x.pending, x.size, x.full = state.Commit{}, 0, nil
 	x.groups = map[retention.Group][]string{}
 	for _, ref := range f.state.Checkpoints {
 		g := groupOf(ref.Trigger, ref.Phase)
@@ -93,7 +94,7 @@ func (x *Session) begin(f *fold, seq uint64, sum string) {
 
 // State returns the fold of everything added so far, durable or not, nil
 // before Start where there is none. The caller must not change it.
-func (x *Session) State() *State {
+func (x *Session) State() *state.State {
 	if x.live == nil {
 		return nil
 	}
@@ -108,20 +109,20 @@ func (x *Session) Durable() uint64 { return x.acked }
 
 // Start begins a new session, and archives the one that was there. It is
 // durable when Start returns; a crash leaves one of the two.
-func (x *Session) Start(e SessionStarted) error {
+func (x *Session) Start(e state.SessionStarted) error {
 	if err := x.owns(); err != nil {
 		return err
 	}
 	if e.FormatVersion == "" {
-		e.FormatVersion = FormatVersion
+		e.FormatVersion = state.FormatVersion
 	}
 	if e.PRD == "" {
 		e.PRD = x.prd
 	}
 	if e.From != nil {
-		e.From = e.From.withoutHistory()
+		e.From = e.From.WithoutHistory()
 	}
-	c := Commit{Seq: e.firstSeq(), Time: x.store.now(), Events: []Event{e}, Prev: genesis}
+	c := state.Commit{Seq: e.FirstSeq(), Time: x.store.now(), Events: []state.Event{e}, Prev: genesis}
 	f := newOwnersFold()
 	if err := f.apply(c); err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
@@ -205,7 +206,7 @@ func (x *Session) keepImported() error {
 }
 
 // Abandon ends the session for good, archives it, and returns where it lies.
-func (x *Session) Abandon(e SessionAbandoned) (string, error) {
+func (x *Session) Abandon(e state.SessionAbandoned) (string, error) {
 	if x.live == nil {
 		return "", fmt.Errorf("abandon %s: %w", x.prd, ErrNoSession)
 	}
@@ -244,7 +245,7 @@ func (x *Session) Close() error {
 func (x *Session) at() (time.Time, int64) {
 	now := x.store.now()
 	if len(x.pending.Events) == 0 {
-		x.pending = Commit{Seq: x.next(), Time: now}
+		x.pending = state.Commit{Seq: x.next(), Time: now}
 	}
 	after := max(0, now.Sub(x.pending.Time).Milliseconds())
 	return x.pending.Time.Add(time.Duration(after) * time.Millisecond), after

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 )
 
 // Checkpoint adds a checkpoint of what was added so far, if the policy wants
@@ -14,27 +15,27 @@ import (
 // of it. Its cost does not grow with the size of the pipeline: retention looks
 // at the checkpoints that are counted together with this one, and its files
 // are those of the step that completed last.
-func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, made bool) {
+func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id string, made bool) {
 	if x.bad != nil || x.live == nil || !x.store.o.Policy.wants(t) {
 		return "", false
 	}
 	s := x.live.state
 	at, _ := x.at()
-	e := CheckpointCreated{
+	e := state.CheckpointCreated{
 		Trigger:  t,
 		Phase:    s.PhaseName(),
 		Step:     s.CurrentStep(),
 		StepName: s.StepName(),
-		Reason:   Text(reason),
+		Reason:   state.Text(reason),
 		Git:      git,
 	}
-	e.Uncaptured = x.missed || x.uncaptured && t.captures()
-	e.AsCaptured = x.captured && (s.Captures.Behind > 0 || s.BeganFrom != nil && s.filesAsOf() <= s.BeganFrom.Seq)
+	e.Uncaptured = x.missed || x.uncaptured && t.Captures()
+	e.AsCaptured = x.captured && (s.Captures.Behind > 0 || s.BeganFrom != nil && s.FilesAsOf() <= s.BeganFrom.Seq)
 	if e.ID = x.announced; e.ID == "" || !x.captured { // the message of a commit names the checkpoint of its files only
 		e.ID = x.newCheckpointID(t, at, x.pending.Seq)
 	}
 	x.announced = ""
-	e.Created, e.Modified = s.countStepFiles()
+	e.Created, e.Modified = s.CountStepFiles()
 	e.Removes = x.retain(e.ID, t, e.Phase)
 	x.Add(e)
 	return e.ID, x.bad == nil
@@ -42,37 +43,29 @@ func (x *Session) Checkpoint(t Trigger, reason string, git *Git) (id string, mad
 
 // newCheckpointID names the checkpoint that is added next. The place in the commit tells
 // apart two of one trigger in one commit.
-func (x *Session) newCheckpointID(t Trigger, at time.Time, seq uint64) string {
+func (x *Session) newCheckpointID(t state.Trigger, at time.Time, seq uint64) string {
 	s := x.live.state
 	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, seq, t, len(x.pending.Events))
 	return newCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
 }
 
-// PhaseName returns the name of the current phase, "" before the first.
-func (s *State) PhaseName() string {
-	if s.CurrentPhase < 1 || s.CurrentPhase > len(s.Phases) {
-		return ""
-	}
-	return s.Phases[s.CurrentPhase-1].Name
-}
-
 // retain adds a checkpoint to those that retention counts together with it,
 // and returns which of them are no longer kept.
-func (x *Session) retain(id string, t Trigger, phase string) []string {
+func (x *Session) retain(id string, t state.Trigger, phase string) []string {
 	policy, g := x.store.o.Policy.Retention, groupOf(t, phase)
 	if _, limited := policy.Limit(g.Trigger); !limited {
 		return nil
 	}
 	together := make([]retention.Checkpoint, 0, len(x.groups[g])+1)
 	for _, old := range x.groups[g] {
-		if ref := x.live.state.indexed().checkpoints[old]; ref != nil {
-			together = append(together, ref.forRetention())
+		if ref := x.live.state.Checkpoint(old); ref != nil {
+			together = append(together, forRetention(ref))
 		}
 	}
 	together = append(together, retention.Checkpoint{ID: id, Group: g})
 	needed := x.needed
-	if t == TriggerPreRollback {
-		needed = x.live.state.undoers()
+	if t == state.TriggerPreRollback {
+		needed = x.live.state.Undoers()
 		maps.Copy(needed, x.needed)
 	}
 	var kept, removed []string

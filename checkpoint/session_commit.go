@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -12,7 +13,7 @@ import (
 // are durable with the commit of the returned sequence number. Events that are added together stand
 // in one commit as far as a line of the journal holds them. What does not fit the state, or no line,
 // poisons the session, which shows when it is drained or acknowledged.
-func (x *Session) Add(events ...Event) uint64 {
+func (x *Session) Add(events ...state.Event) uint64 {
 	events = x.marked(events)
 	fields, total := x.encode(events)
 	if x.bad == nil && x.size+total > x.room && total <= x.room {
@@ -31,11 +32,11 @@ func (x *Session) Add(events ...Event) uint64 {
 }
 
 // marked returns events with what work did to its files.
-func (x *Session) marked(events []Event) []Event {
+func (x *Session) marked(events []state.Event) []state.Event {
 	if x.live == nil {
 		return events
 	}
-	m := make([]Event, len(events))
+	m := make([]state.Event, len(events))
 	for i, e := range events {
 		m[i] = x.live.files.mark(x.live.state, e)
 	}
@@ -44,7 +45,7 @@ func (x *Session) marked(events []Event) []Event {
 
 // encode encodes events, none of which may be too large for a line, and tells what
 // they take of a commit together.
-func (x *Session) encode(events []Event) (fields [][]byte, total int) {
+func (x *Session) encode(events []state.Event) (fields [][]byte, total int) {
 	fields = make([][]byte, len(events))
 	for i, e := range events {
 		var err error
@@ -57,7 +58,7 @@ func (x *Session) encode(events []Event) (fields [][]byte, total int) {
 	return fields, total
 }
 
-func (x *Session) add(e Event, fields []byte) {
+func (x *Session) add(e state.Event, fields []byte) {
 	if x.live == nil {
 		x.poison(fmt.Errorf("add %s: %w", e.Kind(), errNoStart))
 		return
@@ -69,7 +70,7 @@ func (x *Session) add(e Event, fields []byte) {
 	}
 	_, after := x.at()
 	c := &x.pending
-	c.Events, c.fields = append(c.Events, e), append(c.fields, fields)
+	c.Events, c.Fields = append(c.Events, e), append(c.Fields, fields)
 	x.size += size
 	if after != 0 || c.AfterMS != nil {
 		for len(c.AfterMS) < len(c.Events)-1 {
@@ -77,11 +78,11 @@ func (x *Session) add(e Event, fields []byte) {
 		}
 		c.AfterMS = append(c.AfterMS, after)
 	}
-	if e.Kind() == KindSessionResumed {
+	if e.Kind() == state.KindSessionResumed {
 		x.runs = true
 	}
 	if err := x.live.applyEvent(c.Seq, c, len(c.Events)-1, e); err != nil {
-		c.Events, c.fields = c.Events[:len(c.Events)-1], c.fields[:len(c.fields)-1]
+		c.Events, c.Fields = c.Events[:len(c.Events)-1], c.Fields[:len(c.Fields)-1]
 		x.poison(err)
 	}
 }
@@ -96,7 +97,7 @@ func (x *Session) fill() {
 	}
 	c := x.pending
 	x.full = append(x.full, &c)
-	x.pending, x.size = Commit{}, 0
+	x.pending, x.size = state.Commit{}, 0
 }
 
 // Pending reports whether something is added that the writer does not have.
@@ -158,30 +159,30 @@ func (x *Session) Acks() <-chan Ack { return x.writer.acks }
 
 // Acknowledge takes in what the writer told, and returns the commit that is
 // durable now.
-func (x *Session) Acknowledge(a Ack) (Commit, error) {
+func (x *Session) Acknowledge(a Ack) (state.Commit, error) {
 	switch {
 	case x.bad != nil:
-		return Commit{}, x.bad
+		return state.Commit{}, x.bad
 	case errors.Is(a.Err, store.ErrLogChanged) && x.owns() != nil: // who took the lock changed it
-		return Commit{}, x.bad
+		return state.Commit{}, x.bad
 	case a.Err != nil:
 		x.poison(a.Err)
-		return Commit{}, x.bad
+		return state.Commit{}, x.bad
 	case x.flight == nil || x.flight.Seq != a.Seq:
-		return Commit{}, fmt.Errorf("acknowledge commit %d: it was not waited for", a.Seq)
+		return state.Commit{}, fmt.Errorf("acknowledge commit %d: it was not waited for", a.Seq)
 	}
 	// Whoever took the lock before this moment may have read the journal before
 	// the line was in it, or go on in another file.
 	if err := x.owns(); err != nil {
-		return Commit{}, err
+		return state.Commit{}, err
 	}
 	c := *x.flight
-	c.fields = nil // nobody writes it again
+	c.Fields = nil // nobody writes it again
 	x.flight = nil
 	x.acked = c.Seq
 	if err := x.derived.take(c); err != nil {
 		x.poison(err)
-		return Commit{}, x.bad
+		return state.Commit{}, x.bad
 	}
 	if x.wanted {
 		x.Flush()
@@ -191,8 +192,8 @@ func (x *Session) Acknowledge(a Ack) (Commit, error) {
 
 // Drain makes all that was added durable, and returns the commits that became
 // so meanwhile.
-func (x *Session) Drain(ctx context.Context) ([]Commit, error) {
-	var commits []Commit
+func (x *Session) Drain(ctx context.Context) ([]state.Commit, error) {
+	var commits []state.Commit
 	for x.bad == nil && x.Unacknowledged() {
 		x.Flush()
 		if x.bad != nil {
@@ -248,8 +249,8 @@ func (x *Session) poison(cause error) {
 }
 
 // unsaved returns what is not durable, as commits that continue the journal.
-func (x *Session) unsaved() []*Commit {
-	var commits []*Commit
+func (x *Session) unsaved() []*state.Commit {
+	var commits []*state.Commit
 	x.fill()
 	if x.flight != nil {
 		commits = append(commits, x.flight)

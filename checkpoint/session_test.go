@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 func TestSessionGoesOn(t *testing.T) {
@@ -12,7 +14,7 @@ func TestSessionGoesOn(t *testing.T) {
 	for name, f := range map[string]*fixture{"memory": inMemory(t), "disk": onDisk(t)} {
 		t.Run(name, func(t *testing.T) {
 			x := f.run()
-			if id, made := x.Checkpoint(TriggerPhaseTransition, "", nil); !made || !strings.HasPrefix(id, "CP-phase-2-20251211T1000") {
+			if id, made := x.Checkpoint(state.TriggerPhaseTransition, "", nil); !made || !strings.HasPrefix(id, "CP-phase-2-20251211T1000") {
 				t.Errorf("checkpoint %q, made %t", id, made)
 			}
 			_, err := x.Drain(context.Background())
@@ -33,7 +35,7 @@ func TestSessionGoesOn(t *testing.T) {
 			cp, err := f.open().ReadCheckpoint("PRD-009", "latest")
 			must(t, err)
 			same(t, "state of the checkpoint", cp.State, want)
-			same(t, "its files", cp.Files, Files{Created: []Text{"a.sql", "b.ts"}, Modified: []Text{}})
+			same(t, "its files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
 
 			x = f.lock()
 			if x.Unclean() {
@@ -50,9 +52,9 @@ func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	x := inMemory(t).lock()
 	must(t, x.Start(started("S1", cashier())))
-	first := x.Add(PhaseStarted{Phase: "phase-1"})
+	first := x.Add(state.PhaseStarted{Phase: "phase-1"})
 	x.Flush()
-	second := x.Add(WorkstreamStarted{Workstream: "WS1", Attempt: 1})
+	second := x.Add(state.WorkstreamStarted{Workstream: "WS1", Attempt: 1})
 	x.Flush() // the writer is busy: remembered
 	if first != 2 || second != 3 {
 		t.Errorf("commits %d and %d", first, second)
@@ -77,17 +79,17 @@ func TestFoldErrorPoisons(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
 	x := f.run()
-	x.Add(WorkstreamStarted{Workstream: "WS2", Attempt: 1}, WorkstreamStarted{Workstream: "nobody", Attempt: 1})
+	x.Add(state.WorkstreamStarted{Workstream: "WS2", Attempt: 1}, state.WorkstreamStarted{Workstream: "nobody", Attempt: 1})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
-	if !errors.As(err, &poisoned) || !errors.Is(err, ErrFold) || poisoned.Rescue == "" {
+	if !errors.As(err, &poisoned) || !errors.Is(err, state.ErrFold) || poisoned.Rescue == "" {
 		t.Fatalf("drain: %v", err)
 	}
 	if err := x.Close(); !errors.As(err, &poisoned) {
 		t.Errorf("close: %v", err)
 	}
 	x = f.lock()
-	if !x.Unclean() || x.State().Workstream("WS2").Status != Running {
+	if !x.Unclean() || x.State().Workstream("WS2").Status != state.Running {
 		t.Error("what fitted was not rescued")
 	}
 	must(t, x.Close())

@@ -6,15 +6,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"prdrunner/checkpoint/state"
 )
 
 // StoredSession is a session of a PRD as it lies in the state directory.
 type StoredSession struct {
 	PRD   string
 	Place Place
-	Dir   string // with its journal
-	State *State // nil where it cannot be read
-	Err   error  // why not
+	Dir   string       // with its journal
+	State *state.State // nil where it cannot be read
+	Err   error        // why not
 }
 
 // Sessions returns all sessions of a PRD, archived ones first and the current
@@ -127,7 +129,7 @@ func (s *Store) archived(prd string, to ...Place) ([]StoredSession, error) {
 func (s *Store) readArchived(p place) StoredSession {
 	at := StoredSession{PRD: p.prd, Place: p.kind, Dir: p.dir}
 	r, err := s.record(p)
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	if errors.As(err, &damaged) { // what mends a journal mends that of the current session
 		damaged.Remedy = s.lostRemedy(p.prd, p.dir, "")
 	}
@@ -135,7 +137,7 @@ func (s *Store) readArchived(p place) StoredSession {
 	case err != nil:
 		at.Err = err
 	case r.state == nil:
-		at.Err = &DamagedError{
+		at.Err = &state.DamagedError{
 			Path: filepath.Join(p.dir, journalName), Detail: "it is missing, or holds nothing whole",
 			Remedy: s.lostRemedy(p.prd, p.dir, ""),
 		}

@@ -1,6 +1,10 @@
 package checkpoint
 
-import "slices"
+import (
+	"slices"
+
+	"prdrunner/checkpoint/state"
+)
 
 // spans are from which commit to which other one a session had lists of
 // artifacts and captures on record. With them the end of a run finds what no
@@ -16,13 +20,13 @@ type spans struct {
 
 // openSpan is what a workstream has on record, and since which commit.
 type openSpan struct {
-	list []Artifact
+	list []state.Artifact
 	from uint64
 }
 
 // openCapture is likewise a capture.
 type openCapture struct {
-	*Capture
+	*state.Capture
 	from uint64
 }
 
@@ -41,23 +45,23 @@ type recordedName struct {
 func newSpans() *spans { return &spans{open: map[string]openSpan{}, left: map[string]openSpan{}} }
 
 // adopt starts from a state of which no events are known.
-func (t *spans) adopt(s *State) {
+func (t *spans) adopt(s *state.State) {
 	t.behind = len(s.Checkpoints) > 0
 	t.compare(s, s.Seq)
 	t.capture, t.run = openCapture{s.Capture, s.Seq}, openCapture{s.RunCapture, s.Seq}
 }
 
 // observe takes in what an event of a commit made of the state.
-func (t *spans) observe(s *State, seq uint64, e Event) {
+func (t *spans) observe(s *state.State, seq uint64, e state.Event) {
 	switch e := e.(type) {
-	case SessionStarted, SessionResumed, PhaseSkipped, RollbackCompleted:
+	case state.SessionStarted, state.SessionResumed, state.PhaseSkipped, state.RollbackCompleted:
 		t.compare(s, seq)
-	case CheckpointsRemoved:
+	case state.CheckpointsRemoved:
 		if e.Empties {
 			t.compare(s, seq)
 		}
 	default:
-		if name, ok := workstreamOf(e); ok {
+		if name, ok := state.WorkstreamOf(e); ok {
 			t.take(s, name, seq)
 		}
 	}
@@ -67,7 +71,7 @@ func (t *spans) observe(s *State, seq uint64, e Event) {
 
 // compare looks at every workstream, those of which nothing is on record any
 // more included.
-func (t *spans) compare(s *State, seq uint64) {
+func (t *spans) compare(s *state.State, seq uint64) {
 	for name := range t.open {
 		t.take(s, name, seq)
 	}
@@ -77,24 +81,16 @@ func (t *spans) compare(s *State, seq uint64) {
 }
 
 // take looks at one workstream.
-func (t *spans) take(s *State, name string, seq uint64) {
-	var left []Artifact
+func (t *spans) take(s *state.State, name string, seq uint64) {
+	var left []state.Artifact
 	if w := s.Workstream(name); w != nil {
-		left = w.leftFiles()
+		left = w.LeftFiles()
 	}
-	t.replace(t.open, name, s.held(name), seq)
+	t.replace(t.open, name, s.ArtifactsOf(name), seq)
 	t.replace(t.left, name, left, seq)
 }
 
-// held are the artifacts of a workstream whose bytes the state needs.
-func (s *State) held(name string) []Artifact {
-	if w := s.Workstream(name); w != nil && !s.gaveUp(w) {
-		return w.Artifacts
-	}
-	return nil
-}
-
-func (t *spans) replace(open map[string]openSpan, name string, list []Artifact, seq uint64) {
+func (t *spans) replace(open map[string]openSpan, name string, list []state.Artifact, seq uint64) {
 	had := open[name]
 	if len(had.list) == len(list) && (len(list) == 0 || &had.list[0] == &list[0]) {
 		return
@@ -115,7 +111,7 @@ func (o openSpan) until(to uint64) span {
 	return span{names, o.from, to}
 }
 
-func (t *spans) replaceCapture(had openCapture, now *Capture, seq uint64) openCapture {
+func (t *spans) replaceCapture(had openCapture, now *state.Capture, seq uint64) openCapture {
 	if had.Capture == now {
 		return had
 	}
@@ -127,11 +123,11 @@ func (o openCapture) until(to uint64) []span {
 	if o.Capture == nil {
 		return nil
 	}
-	return []span{{[]recordedName{{o.Listing, o.shallowSize()}}, o.from, to}}
+	return []span{{[]recordedName{{o.Listing, o.ShallowSize()}}, o.from, to}}
 }
 
 // names adds to one side all that was ever on record, and to the other what the states at the kept checkpoints need of that.
-func (t *spans) names(kept []*CheckpointRef, ever, needed *references) {
+func (t *spans) names(kept []*state.CheckpointRef, ever, needed *references) {
 	seqs := make([]uint64, len(kept))
 	for i, ref := range kept {
 		seqs[i] = ref.Seq

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/state"
 )
 
 // sameSpans compares what an owner knows of what was recorded with what the
@@ -55,14 +57,14 @@ func TestTidyAfterCompaction(t *testing.T) {
 	f := inMemory(t)
 	x := f.lock()
 	must(t, x.Start(startedOf("PRD-009", "S1", 2)))
-	commit(t, x, PhaseStarted{Phase: "all"})
+	commit(t, x, state.PhaseStarted{Phase: "all"})
 	first := put(t, f.open(), "out", "first")
 	produce(t, x, "w0", first)
-	old := mark(t, x, TriggerManual)
+	old := mark(t, x, state.TriggerManual)
 	must(t, x.Close())
 	r, log, err := f.open().prepare("PRD-009", newHolder(by, f.o.Now()))
 	must(t, err)
-	c := Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
+	c := state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
 	line, err := newEncoder().line(&c)
 	must(t, err)
 	must(t, f.open().beginAnew("PRD-009", log, r, &c, line))
@@ -95,19 +97,19 @@ func TestSpansOfRunCapture(t *testing.T) {
 	must(t, x.Start(startedOf("PRD-009", "S1", 1)))
 	capture(t, x, "as the run left it")
 	run := x.State().RunCapture
-	commit(t, x, SessionFailed{Error: Failure{Workstream: "w0", Message: "no"}})
+	commit(t, x, state.SessionFailed{Error: state.Failure{Workstream: "w0", Message: "no"}})
 	capture(t, x, "as a person mended it")
-	old := mark(t, x, TriggerManual)
+	old := mark(t, x, state.TriggerManual)
 	if x.State().RunCapture != run || x.State().Capture == run {
 		t.Fatalf("captured %+v, by the run %+v", x.State().Capture, x.State().RunCapture)
 	}
-	commit(t, x, SessionResumed{By: by})
+	commit(t, x, state.SessionResumed{By: by})
 	capture(t, x, "as the next run left it")
-	mark(t, x, TriggerFailure)
+	mark(t, x, state.TriggerFailure)
 	sameSpans(t, x)
 	_, err := x.Tidy(context.Background(), nil)
 	must(t, err)
-	if has(t, f.open(), Artifact{Digest: run.Listing}) != "1" {
+	if has(t, f.open(), state.Artifact{Digest: run.Listing}) != "1" {
 		t.Error("what the checkpoint's gates judged is gone")
 	}
 	_, err = x.Delete(context.Background(), DeleteOptions{References: []string{old}, Force: true})
@@ -116,7 +118,7 @@ func TestSpansOfRunCapture(t *testing.T) {
 	_, err = x.Tidy(context.Background(), nil)
 	must(t, err)
 	must(t, x.Close())
-	if has(t, f.open(), Artifact{Digest: run.Listing}) != "0" {
+	if has(t, f.open(), state.Artifact{Digest: run.Listing}) != "0" {
 		t.Error("what nothing needs any more is still there")
 	}
 }

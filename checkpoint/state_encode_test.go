@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"bytes"
 	"testing"
+
+	"prdrunner/checkpoint/state"
 )
 
 // TestStateIsWrittenAsJSON: a state that is written piece by piece is what
@@ -17,14 +19,14 @@ func TestStateIsWrittenAsJSON(t *testing.T) {
 	odd := states[len(states)-1].Clone()
 	odd.Title = `"phases":null`
 	odd.Phases[0].Title = `"workstreams":null <&>`
-	odd.Phases = append(odd.Phases, &Phase{Name: "none"}, &Phase{Name: "empty", Workstreams: []*Workstream{}})
-	for _, s := range append(states[1:], odd, &State{}, &State{Phases: []*Phase{}}) {
-		want, err := marshal(s)
+	odd.Phases = append(odd.Phases, &state.Phase{Name: "none"}, &state.Phase{Name: "empty", Workstreams: []*state.Workstream{}})
+	for _, s := range append(states[1:], odd, &state.State{}, &state.State{Phases: []*state.Phase{}}) {
+		want, err := state.EncodeJSON(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got bytes.Buffer
-		if err := writeState(&got, s); err != nil || got.String() != string(want) {
+		if err := state.Encode(&got, s); err != nil || got.String() != string(want) {
 			t.Errorf("got %s, %v\nwant %s", &got, err, want)
 		}
 	}

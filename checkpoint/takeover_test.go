@@ -1,13 +1,17 @@
 package checkpoint
 
-import "testing"
+import (
+	"testing"
+
+	"prdrunner/checkpoint/state"
+)
 
 // TestAnAdoptionLeavesNoHookDue: a hook tells of a result that nobody has seen here.
 func TestAnAdoptionLeavesNoHookDue(t *testing.T) {
 	t.Parallel()
-	s := &State{Status: StatusComplete, Hooks: &Hooks{Event: "complete", Hooks: 1}}
-	s.takeOver(7)
-	if s.Hooks != nil || s.Status != StatusPaused || s.AdoptedSeq != 7 {
+	s := &state.State{Status: state.StatusComplete, Hooks: &state.Hooks{Event: "complete", Hooks: 1}}
+	s.TakeOver(7)
+	if s.Hooks != nil || s.Status != state.StatusPaused || s.AdoptedSeq != 7 {
 		t.Errorf("hooks %+v, status %s, adopted at %d", s.Hooks, s.Status, s.AdoptedSeq)
 	}
 }
@@ -16,14 +20,14 @@ func TestAnAdoptionLeavesNoHookDue(t *testing.T) {
 // it fail before it began, did not know that it had happened in another session.
 func TestRememberedActsTakeDecisionsBack(t *testing.T) {
 	t.Parallel()
-	s := &State{Phases: []*Phase{{Name: "one", Workstreams: []*Workstream{
-		{Name: "decided", Once: true, Status: Pending, Repeat: true},
-		{Name: "failed", Once: true, Status: Failed},
-		{Name: "other", Once: true, Status: Pending, Repeat: true},
+	s := &state.State{Phases: []*state.Phase{{Name: "one", Workstreams: []*state.Workstream{
+		{Name: "decided", Once: true, Status: state.Pending, Repeat: true},
+		{Name: "failed", Once: true, Status: state.Failed},
+		{Name: "other", Once: true, Status: state.Pending, Repeat: true},
 	}}}}
-	s.rememberActs([]Act{{Workstream: "decided"}, {Workstream: "failed"}, {Workstream: "gone"}})
+	s.RememberActs([]state.Act{{Workstream: "decided"}, {Workstream: "failed"}, {Workstream: "gone"}})
 	for name, repeat := range map[string]bool{"decided": false, "failed": false, "other": true} {
-		if w := s.Workstream(name); w.Status != Pending || w.Repeat != repeat {
+		if w := s.Workstream(name); w.Status != state.Pending || w.Repeat != repeat {
 			t.Errorf("%s is %s, to be repeated: %t", name, w.Status, w.Repeat)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -72,7 +73,7 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 // complete does what on_complete says of a session that is. It reports whether
 // objects were given up.
 func (x *Session) complete(ctx context.Context, t *TidyResult) (emptied bool, err error) {
-	if x.State().Status != StatusComplete {
+	if x.State().Status != state.StatusComplete {
 		return false, nil
 	}
 	switch x.store.o.Policy.OnComplete {
@@ -120,13 +121,13 @@ func (x *Session) collectInto(ctx context.Context, w *workspace.Workspace, t *Ti
 // reports whether there was anything.
 func (x *Session) empty(ctx context.Context, t *TidyResult) (bool, error) {
 	s := x.State()
-	spared := s.irreplaceable()
-	if s.isEmpty(spared) {
+	spared := s.Irreplaceable()
+	if holdsNothing(s, spared) {
 		return false, nil
 	}
 	p := &t.Pruned
 	p.Checkpoints, p.Kept, p.Keeps, p.Lost, p.Over = nil, 0, nil, nil, 0
-	e := CheckpointsRemoved{IDs: []string{}, Reason: "on_complete: delete", Empties: true}
+	e := state.CheckpointsRemoved{IDs: []string{}, Reason: "on_complete: delete", Empties: true}
 	for _, ref := range slices.Backward(s.Checkpoints) {
 		switch why, needed := spared[ref.ID]; {
 		case ref.Pinned:
@@ -145,15 +146,15 @@ func (x *Session) empty(ctx context.Context, t *TidyResult) (bool, error) {
 	return true, x.commit(ctx)
 }
 
-// isEmpty reports whether a session holds nothing but checkpoints that are
+// holdsNothing reports whether a session holds nothing but checkpoints that are
 // pinned, or spared.
-func (s *State) isEmpty(spared map[string]string) bool {
-	others := slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return !ref.Pinned && spared[ref.ID] == "" })
+func holdsNothing(s *state.State, spared map[string]string) bool {
+	others := slices.ContainsFunc(s.Checkpoints, func(ref *state.CheckpointRef) bool { return !ref.Pinned && spared[ref.ID] == "" })
 	if others || s.Capture != nil || s.RunCapture != nil {
 		return false
 	}
 	for w := range s.Records() {
-		if s.holdsArtifacts(w) {
+		if s.HoldsArtifacts(w) {
 			return false
 		}
 	}

@@ -1,27 +1,29 @@
 package checkpoint
 
+import "prdrunner/checkpoint/state"
+
 // tracker knows which files are on record, so that a workstream's artifacts can
 // be compared with those before. It looks only at the workstreams that something
 // happens to: a boundary costs what changed, not what exists.
 type tracker struct {
-	known map[Text]string // digest of each artifact, as of the last completion of a workstream that has it; "": not known
+	known map[state.Text]string // digest of each artifact, as of the last completion of a workstream that has it; "": not known
 }
 
-func newTracker() *tracker { return &tracker{known: map[Text]string{}} }
+func newTracker() *tracker { return &tracker{known: map[state.Text]string{}} }
 
 // adopt starts from a state of which no events are known.
-func (t *tracker) adopt(s *State) {
+func (t *tracker) adopt(s *state.State) {
 	clear(t.known)
-	newest := map[Text]uint64{}
+	newest := map[state.Text]uint64{}
 	for w := range s.Records() {
-		seq := w.recordedSeq()
+		seq := w.RecordedSeq()
 		for _, a := range w.Artifacts {
 			digest := a.Digest
-			if w.Status != Completed && w.WorkSeq > 0 { // compared with what was there before it ran
-				if a.Change == FileCreated {
+			if w.Status != state.Completed && w.WorkSeq > 0 { // compared with what was there before it ran
+				if a.Change == state.FileCreated {
 					continue
 				}
-				if a.Change == FileModified {
+				if a.Change == state.FileModified {
 					digest = ""
 				}
 			}
@@ -33,53 +35,53 @@ func (t *tracker) adopt(s *State) {
 }
 
 // mark returns an event about work with what that did to each of its artifacts.
-func (t *tracker) mark(s *State, e Event) Event {
+func (t *tracker) mark(s *state.State, e state.Event) state.Event {
 	switch e := e.(type) {
-	case WorkstreamSucceeded:
+	case state.WorkstreamSucceeded:
 		e.Work.Artifacts = t.compare(e.Work.Artifacts)
 		return e
-	case WorkstreamCompleted:
+	case state.WorkstreamCompleted:
 		if e.Work != nil {
 			work := *e.Work
 			work.Artifacts = t.compare(work.Artifacts)
 			e.Work = &work
 		}
 		return e
-	case WorkstreamEdited:
+	case state.WorkstreamEdited:
 		w := s.Workstream(e.Workstream)
-		if w == nil || w.Status != Completed {
+		if w == nil || w.Status != state.Completed {
 			e.Artifacts = t.compare(e.Artifacts)
 			return e
 		}
-		did := make(map[Text]FileChange, len(w.Artifacts)) // what a person did later is not the step's
+		did := make(map[state.Text]state.FileChange, len(w.Artifacts)) // what a person did later is not the step's
 		for _, a := range w.Artifacts {
 			did[a.Path] = a.Change
 		}
-		e.Artifacts = marked(e.Artifacts, func(a Artifact) FileChange { return did[a.Path] })
+		e.Artifacts = marked(e.Artifacts, func(a state.Artifact) state.FileChange { return did[a.Path] })
 		return e
 	}
 	return e
 }
 
 // compare marks artifacts by what is known.
-func (t *tracker) compare(list []Artifact) []Artifact {
-	return marked(list, func(a Artifact) FileChange {
+func (t *tracker) compare(list []state.Artifact) []state.Artifact {
+	return marked(list, func(a state.Artifact) state.FileChange {
 		switch digest, had := t.known[a.Path]; {
 		case !had:
-			return FileCreated
+			return state.FileCreated
 		case digest != a.Digest:
-			return FileModified
+			return state.FileModified
 		}
 		return ""
 	})
 }
 
 // marked returns a copy of a list with the change of each file.
-func marked(list []Artifact, change func(Artifact) FileChange) []Artifact {
+func marked(list []state.Artifact, change func(state.Artifact) state.FileChange) []state.Artifact {
 	if len(list) == 0 {
 		return list
 	}
-	c := make([]Artifact, len(list))
+	c := make([]state.Artifact, len(list))
 	for i, a := range list {
 		a.Change = change(a)
 		c[i] = a
@@ -88,24 +90,24 @@ func marked(list []Artifact, change func(Artifact) FileChange) []Artifact {
 }
 
 // observe takes in an event that is folded into the state.
-func (t *tracker) observe(s *State, e Event) {
+func (t *tracker) observe(s *state.State, e state.Event) {
 	switch e := e.(type) {
-	case SessionStarted:
+	case state.SessionStarted:
 		t.adopt(s)
-	case RollbackCompleted:
+	case state.RollbackCompleted:
 		if e.State != nil {
 			t.adopt(s)
 		}
-	case WorkstreamCompleted:
+	case state.WorkstreamCompleted:
 		t.learn(s.Workstream(e.Workstream))
-	case WorkstreamEdited:
-		if w := s.Workstream(e.Workstream); w.Status == Completed {
+	case state.WorkstreamEdited:
+		if w := s.Workstream(e.Workstream); w.Status == state.Completed {
 			t.learn(w)
 		}
 	}
 }
 
-func (t *tracker) learn(w *Workstream) {
+func (t *tracker) learn(w *state.Workstream) {
 	for _, a := range w.Artifacts {
 		t.known[a.Path] = a.Digest
 	}

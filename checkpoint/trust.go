@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -160,7 +161,7 @@ func (s *Store) stateNames(prd string) ([]string, error) {
 // Adopt takes over a session that git tracks: no verdict of before holds any more, requests
 // that came with it are dropped, and git's index has it no more. The session is the
 // caller's then as any other is.
-func (x *Session) Adopt(ctx context.Context, by Actor) error {
+func (x *Session) Adopt(ctx context.Context, by state.Actor) error {
 	if x.live == nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, ErrNoSession)
 	}
@@ -172,7 +173,7 @@ func (x *Session) Adopt(ctx context.Context, by Actor) error {
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, err)
 	}
-	x.Add(SessionAdopted{By: by})
+	x.Add(state.SessionAdopted{By: by})
 	if err := x.commit(ctx); err != nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, err)
 	}
@@ -180,42 +181,4 @@ func (x *Session) Adopt(ctx context.Context, by Actor) error {
 		return fmt.Errorf("adopt %s: %w", x.prd, err)
 	}
 	return nil
-}
-
-// takeOver folds an adoption: what ran elsewhere does not run here, and every gate is
-// judged, or asked about, again.
-func (s *State) takeOver(seq uint64) {
-	const ended = "it was running when the session was adopted"
-	s.AdoptedSeq = seq
-	s.Hooks = nil // what they tell of was not seen here
-	s.settleSteps(ended, ended)
-	s.voidVerdicts()
-	if s.Status != StatusFailed {
-		s.Status = StatusPaused
-		s.Pause = &Pause{Reason: PauseAdopted, Message: "its approvals are to be given and its gates judged again, since it was adopted"}
-	}
-}
-
-// voidVerdicts makes every gate pending that somebody or something has decided.
-func (s *State) voidVerdicts() {
-	void := func(gates []*Gate) (voided bool) {
-		for _, g := range gates {
-			if g.Status == Pending || g.Status == Skipped {
-				continue
-			}
-			g.reset("its verdict is from before the session was adopted")
-			g.Reviewed = ""
-			voided = true
-		}
-		return voided
-	}
-	for _, p := range s.Phases {
-		void(p.Gates)
-	}
-	for w := range s.Records() {
-		if void(w.Gates) && w.Status == Completed {
-			w.Status = Succeeded // its work stands, but not what was said of it
-		}
-	}
-	s.LastGate = ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/retention"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -32,7 +33,7 @@ func (s *Store) Holds(ctx context.Context, prd string) (files, objects int64, er
 // recordsOf reads the sessions of a PRD that can be read, but for the current one
 // where its owner gives its state. That one of those that were set aside can't be
 // is no error: it is for others to say.
-func (s *Store) recordsOf(prd string, owned *State) ([]*recordedSession, error) {
+func (s *Store) recordsOf(prd string, owned *state.State) ([]*recordedSession, error) {
 	places, err := s.placesOf(prd)
 	if err != nil {
 		return nil, err
@@ -60,8 +61,8 @@ type ledger struct {
 	base     *references
 	blobs    map[objectName]int
 	usage    *retention.Usage
-	lists    map[*Artifact][]int // what is not in the base, by the first artifact of a list
-	captures map[string][]int    // likewise, by the listing
+	lists    map[*state.Artifact][]int // what is not in the base, by the first artifact of a list
+	captures map[string][]int          // likewise, by the listing
 }
 
 // holds computes what a PRD holds, and what goes with each checkpoint of its
@@ -74,7 +75,7 @@ func (s *Store) holds(ctx context.Context, prd string, records []*recordedSessio
 	}
 	l := &ledger{
 		s: s, base: newReferences(s.Objects()), blobs: map[objectName]int{}, usage: &h.Usage,
-		lists: map[*Artifact][]int{}, captures: map[string][]int{},
+		lists: map[*state.Artifact][]int{}, captures: map[string][]int{},
 	}
 	var current *recordedSession
 	for _, r := range records {
@@ -142,13 +143,13 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 
 // addCheckpoints notes what each checkpoint of a session holds beyond the base.
 func (l *ledger) addCheckpoints(ctx context.Context, r *recordedSession) error {
-	return l.s.visit(ctx, r, visitor{wanted: r.wanted(), state: func(id string, at *State) error {
+	return l.s.visit(ctx, r, visitor{wanted: r.wanted(), state: func(id string, at *state.State) error {
 		held := l.usage.Held[id]
-		for list := range artifactLists(at) {
+		for list := range state.ArtifactLists(at) {
 			held.Blobs = append(held.Blobs, l.ofArtifacts(list)...)
 		}
-		captures := []*Capture{at.Capture, at.RunCapture}
-		if ref := at.indexed().checkpoints[id]; ref != nil {
+		captures := []*state.Capture{at.Capture, at.RunCapture}
+		if ref := at.Checkpoint(id); ref != nil {
 			captures = append(captures, ref.Capture)
 		}
 		for _, c := range captures {
@@ -163,7 +164,7 @@ func (l *ledger) addCheckpoints(ctx context.Context, r *recordedSession) error {
 	}})
 }
 
-func (l *ledger) ofArtifacts(list []Artifact) []int {
+func (l *ledger) ofArtifacts(list []state.Artifact) []int {
 	if held, known := l.lists[&list[0]]; known {
 		return held
 	}
@@ -177,7 +178,7 @@ func (l *ledger) ofArtifacts(list []Artifact) []int {
 	return held
 }
 
-func (l *ledger) ofCapture(ctx context.Context, c *Capture) ([]int, error) {
+func (l *ledger) ofCapture(ctx context.Context, c *state.Capture) ([]int, error) {
 	if c == nil || c.Listing == "" || l.base.captures[c.Listing] {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -38,18 +39,18 @@ type Validation struct {
 // SessionCheck is what is true of a session.
 type SessionCheck struct {
 	StoredSession
-	Journal     *DamagedError     // what is wrong with its journal; nil: nothing
-	Derived     []*DamagedError   // what is wrong with its document and its manifest, which are made again from the journal
-	Checkpoints []CheckpointCheck // oldest first; of a damaged journal, those that have a file
+	Journal     *state.DamagedError   // what is wrong with its journal; nil: nothing
+	Derived     []*state.DamagedError // what is wrong with its document and its manifest, which are made again from the journal
+	Checkpoints []CheckpointCheck     // oldest first; of a damaged journal, those that have a file
 
-	unread error          // why it is not known which is the last one that is whole
-	last   *CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
+	unread error                // why it is not known which is the last one that is whole
+	last   *state.CheckpointRef // the newest that was read to its last byte, where one is damaged and the journal is not
 }
 
 // CheckpointCheck is what is true of a checkpoint.
 type CheckpointCheck struct {
-	Ref      *CheckpointRef // from the file, where the journal is damaged
-	Current  bool           // the session stands there
+	Ref      *state.CheckpointRef // from the file, where the journal is damaged
+	Current  bool                 // the session stands there
 	File     Finding
 	Hash     Finding
 	Schema   Finding // of the state in it
@@ -120,13 +121,13 @@ func (c *SessionCheck) Unread() error {
 
 // LastValid returns the newest checkpoint that can be gone back to, nil if
 // there is none.
-func (c *SessionCheck) LastValid() *CheckpointRef {
+func (c *SessionCheck) LastValid() *state.CheckpointRef {
 	if c.Journal == nil && !c.whole() {
 		return c.last
 	}
 	for i := len(c.Checkpoints) - 1; i >= 0; i-- {
 		found := &c.Checkpoints[i]
-		if found.Whole() && found.Ref.InvalidatedBy == "" && found.Ref.Trigger != TriggerPreRollback {
+		if found.Whole() && found.Ref.InvalidatedBy == "" && found.Ref.Trigger != state.TriggerPreRollback {
 			return found.Ref
 		}
 	}
@@ -142,7 +143,7 @@ func (c *SessionCheck) whole() bool {
 // gone back to, nil if there is none, or none but the one that is passed over.
 // It reads them from the newest backwards, each byte at most once, and stops at
 // the first that is whole.
-func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *State, except string) (*CheckpointRef, error) {
+func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *state.State, except string) (*state.CheckpointRef, error) {
 	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.prdDir(state.PRD), State: state}
 	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
@@ -225,7 +226,7 @@ func (s *Store) wantedID(sessions []StoredSession, ref string) (string, error) {
 			if err == nil {
 				return of.ID, nil
 			}
-			if !errors.Is(err, ErrNoCheckpoint) {
+			if !errors.Is(err, state.ErrNoCheckpoint) {
 				return "", err
 			}
 			continue
@@ -242,9 +243,9 @@ func (s *Store) wantedID(sessions []StoredSession, ref string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", ErrNoCheckpoint
+		return "", state.ErrNoCheckpoint
 	case 1:
 		return found[0], nil
 	}
-	return "", &AmbiguousError{Ref: ref, Candidates: found}
+	return "", &state.AmbiguousError{Ref: ref, Candidates: found}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -67,7 +68,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 		}
 		stored, err := k.store.checkpointsIn(c.Dir).read(id)
 		if errors.Is(err, fs.ErrPermission) {
-			check := CheckpointCheck{Ref: &CheckpointRef{ID: id, Valid: true}, Hash: FoundUnknown, Schema: FoundUnknown, Objects: FoundUnknown, Git: FoundUnknown}
+			check := CheckpointCheck{Ref: &state.CheckpointRef{ID: id, Valid: true}, Hash: FoundUnknown, Schema: FoundUnknown, Objects: FoundUnknown, Git: FoundUnknown}
 			check.File = check.unreadable(err)
 			check.problem("its file cannot be read: %v", err)
 			c.Checkpoints = append(c.Checkpoints, check)
@@ -76,12 +77,12 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 		if err != nil {
 			return err
 		}
-		var ref CheckpointRef
+		var ref state.CheckpointRef
 		_ = json.Unmarshal(stored.json, &ref) // what it says of itself, as far as that can be read
 		ref.ID, ref.Valid = id, true
 		check := &CheckpointCheck{Ref: &ref, File: FoundOK}
 		if f := k.decode(check, stored, ""); f != nil {
-			if own := f.State.indexed().checkpoints[id]; own != nil {
+			if own := f.State.Checkpoint(id); own != nil {
 				check.Ref = own
 			}
 			if err := k.contents(ctx, check, f.State); err != nil {
@@ -94,8 +95,8 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 	return nil
 }
 
-// check looks at one checkpoint of a session whose journal is whole.
-func (k *checker) check(ctx context.Context, at StoredSession, ref *CheckpointRef) (*CheckpointCheck, error) {
+// CheckStructure looks at one checkpoint of a session whose journal is whole.
+func (k *checker) check(ctx context.Context, at StoredSession, ref *state.CheckpointRef) (*CheckpointCheck, error) {
 	c := &CheckpointCheck{Ref: ref}
 	state, err := k.file(c, at)
 	if err != nil {
@@ -119,8 +120,8 @@ func (k *checker) check(ctx context.Context, at StoredSession, ref *CheckpointRe
 
 // lastWhole returns the newest checkpoint that led to where a session stands,
 // and that is whole, but for one that is passed over.
-func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string) (*CheckpointRef, error) {
-	for _, ref := range slices.Backward(at.State.line()) {
+func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string) (*state.CheckpointRef, error) {
+	for _, ref := range slices.Backward(at.State.ValidTrail()) {
 		if ref.ID == except {
 			continue
 		}
@@ -140,7 +141,7 @@ func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string
 
 // file checks the file of a checkpoint. It returns the state in it, or the one
 // that the journal gives in place of a file that is missing or damaged.
-func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
+func (k *checker) file(c *CheckpointCheck, at StoredSession) (*state.State, error) {
 	stored, err := k.store.checkpointsIn(at.Dir).read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -160,7 +161,7 @@ func (k *checker) file(c *CheckpointCheck, at StoredSession) (*State, error) {
 		c.problem("its file cannot be read: %v", err)
 	}
 	again, err := k.store.rebuildOne(at.PRD, at.Dir, c.Ref.ID)
-	var damaged *DamagedError
+	var damaged *state.DamagedError
 	switch {
 	case err == nil:
 		c.Journal = true
@@ -191,16 +192,16 @@ func (c *CheckpointCheck) unreadable(err error) Finding {
 // decode checks the bytes of a checkpoint's file. It returns nil where they are
 // not what was written.
 func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session string) *CheckpointFile {
-	c.Checksum = checksumOf(stored.json)
+	c.Checksum = state.ChecksumOf(stored.json)
 	f, err := stored.decode()
-	var newer *VersionError
+	var newer *state.VersionError
 	if errors.As(err, &newer) {
 		c.Unread = cmp.Or(c.Unread, error(newer))
 		c.Hash, c.Schema, c.Objects, c.Git = FoundUnknown, FoundBad, FoundUnknown, FoundUnknown
 		c.problem("%v", newer)
 		return nil
 	}
-	if _, err := unseal(stored.json); err != nil {
+	if _, err := state.Unseal(stored.json); err != nil {
 		c.Hash, c.Schema, c.Objects, c.Git = FoundBad, FoundUnknown, FoundUnknown, FoundUnknown
 		if stored.bad != nil {
 			c.problem("its file is damaged: %v", stored.bad)
@@ -227,7 +228,7 @@ func (c *CheckpointCheck) problem(format string, args ...any) {
 
 // contents checks what a checkpoint refers to: the bytes of its files, and the
 // commit that keeps them.
-func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *State) error {
+func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	c.Objects, c.Git = FoundUnknown, FoundNone
 	if k.w == nil {
 		c.Git = FoundUnknown
@@ -255,7 +256,7 @@ func (k *checker) contents(ctx context.Context, c *CheckpointCheck, s *State) er
 }
 
 // objects says what is wrong with the bytes of a state's files.
-func (k *checker) objects(ctx context.Context, c *CheckpointCheck, s *State) (string, error) {
+func (k *checker) objects(ctx context.Context, c *CheckpointCheck, s *state.State) (string, error) {
 	if s.Capture != nil {
 		if wrong := k.lists[s.Capture.Listing]; wrong != "" {
 			return wrong, nil
@@ -333,7 +334,7 @@ func (k *checker) summary(entries []workspace.Entry) string {
 
 // git checks the commit that keeps a capture. That the commit of the user's
 // branch is gone is worth a note only: nothing is restored from it.
-func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *State) error {
+func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	if s.Capture != nil && s.Capture.Commit != "" {
 		there, err := k.hasCommit(ctx, s.Capture.Commit)
 		if err != nil {
@@ -361,7 +362,7 @@ func (k *checker) git(ctx context.Context, c *CheckpointCheck, s *State) error {
 }
 
 // isKept reports whether a reference of Runner keeps the commit of a capture, where one is on record.
-func (k *checker) isKept(ctx context.Context, c *Capture) (bool, error) {
+func (k *checker) isKept(ctx context.Context, c *state.Capture) (bool, error) {
 	git := k.w.Repository()
 	if c.Ref == "" || git == nil {
 		return true, nil
@@ -382,7 +383,7 @@ func (k *checker) isKept(ctx context.Context, c *Capture) (bool, error) {
 // withoutCommit is for a capture whose commit is not in git, or kept by no reference. There is no
 // harm where every file is an object, as it is after an import. While the bytes are
 // still there the checkpoint can be gone back to, and rebuilding keeps them.
-func (k *checker) withoutCommit(ctx context.Context, c *CheckpointCheck, s *State) error {
+func (k *checker) withoutCommit(ctx context.Context, c *CheckpointCheck, s *state.State) error {
 	lacks := fmt.Sprintf("commit %s of its files is not in git", s.Capture.Commit)
 	if k.commits[s.Capture.Commit] {
 		lacks = fmt.Sprintf("no reference keeps commit %s of its files", s.Capture.Commit)
@@ -406,7 +407,7 @@ func (k *checker) withoutCommit(ctx context.Context, c *CheckpointCheck, s *Stat
 }
 
 // allObjects reports whether the files of a state can be had without git.
-func (k *checker) allObjects(ctx context.Context, s *State) (bool, error) {
+func (k *checker) allObjects(ctx context.Context, s *state.State) (bool, error) {
 	l, _, err := FilesOf(ctx, k.w, s)
 	if err != nil {
 		return false, err

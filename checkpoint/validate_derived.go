@@ -7,23 +7,24 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
 // checkDerived says what is wrong with the document and the manifest of a
 // session. That one is missing or older than the journal is nothing wrong: each
 // is written some time after the commit that it is made from.
-func (s *Store) checkDerived(at StoredSession) []*DamagedError {
+func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
 	document := s.documentPath(at.PRD)
 	if at.Place != PlaceCurrent {
 		document = filepath.Join(at.Dir, filepath.Base(document))
 	}
-	var found []*DamagedError
+	var found []*state.DamagedError
 	note := func(path string, err error) {
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return
 		}
-		found = append(found, &DamagedError{
+		found = append(found, &state.DamagedError{
 			Path: path, Detail: fmt.Sprintf("it is not what was written: %v", err),
 			Remedy: "the next command that changes the session writes it anew, such as runner checkpoint rebuild " + at.PRD,
 		})
@@ -42,18 +43,15 @@ func (s *Store) documentWhole(path string) error {
 	if err != nil {
 		return err
 	}
-	d, err := DecodeDocument(data)
+	d, err := state.DecodeDocument(data)
 	switch {
 	case err != nil:
 		return err
 	case d.Runner == nil && !bytes.Contains(data, []byte(`"checksum"`)):
-		if found := d.source.mistakes; len(found) > 0 {
-			return found[0]
-		}
-		return nil
+		return d.FirstMistake()
 	case !d.Intact():
 		return errors.New("its checksum is wrong")
-	case d.Runner.FormatVersion != FormatVersion: // which may have been written otherwise
+	case d.Runner.FormatVersion != state.FormatVersion: // which may have been written otherwise
 		return nil
 	}
 	again, err := d.Encode()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 )
 
@@ -31,14 +32,14 @@ func (x *Session) MarkDamaged(ctx context.Context, id, reason string) error {
 	if x.live == nil {
 		return fmt.Errorf("mark checkpoint %s: %w", id, ErrNoSession)
 	}
-	ref := x.State().indexed().checkpoints[id]
+	ref := x.State().Checkpoint(id)
 	switch {
 	case ref == nil:
-		return fmt.Errorf("mark checkpoint %s: %w", id, ErrNoCheckpoint)
+		return fmt.Errorf("mark checkpoint %s: %w", id, state.ErrNoCheckpoint)
 	case ref.Damage != nil:
 		return nil
 	}
-	x.Add(CheckpointDamaged{ID: id, Reason: Text(reason)})
+	x.Add(state.CheckpointDamaged{ID: id, Reason: state.Text(reason)})
 	if err := x.Publish(ctx); err != nil {
 		return fmt.Errorf("mark checkpoint %s: %w", id, err)
 	}
@@ -66,14 +67,14 @@ func (x *Session) Mark(ctx context.Context, v *Validation) (Marks, error) {
 			continue
 		}
 		for _, c := range s.Checkpoints {
-			ref := x.State().indexed().checkpoints[c.Ref.ID]
+			ref := x.State().Checkpoint(c.Ref.ID)
 			switch {
 			case ref == nil:
 			case !c.Whole() && ref.Damage == nil:
-				x.Add(CheckpointDamaged{ID: ref.ID, Reason: Text(c.Reason())})
+				x.Add(state.CheckpointDamaged{ID: ref.ID, Reason: state.Text(c.Reason())})
 				m.Marked = append(m.Marked, ref.ID)
 			case c.Whole() && ref.Damage != nil:
-				x.Add(CheckpointRebuilt{ID: ref.ID})
+				x.Add(state.CheckpointRebuilt{ID: ref.ID})
 				m.Unmarked = append(m.Unmarked, ref.ID)
 			}
 		}

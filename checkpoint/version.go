@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
 
@@ -23,12 +24,12 @@ func checkVersion(path string, data []byte) error {
 		return err
 	}
 	switch {
-	case readable(version):
+	case state.Readable(version):
 		return nil
 	case version == "":
 		return errors.New("it names no format version")
 	}
-	return &VersionError{Path: path, Version: "format version " + version}
+	return &state.VersionError{Path: path, Version: "format version " + version}
 }
 
 // readFields reads fields of a JSON object, and nothing behind the last of them:
@@ -60,11 +61,11 @@ func readFields(object []byte, into map[string]any) error {
 // bit made that one up.
 func checkSealed(path string, data []byte) error {
 	err := checkVersion(path, data)
-	var newer *VersionError
-	if err != nil && (!errors.As(err, &newer) || checksumOf(data) == "") {
+	var newer *state.VersionError
+	if err != nil && (!errors.As(err, &newer) || state.ChecksumOf(data) == "") {
 		return err
 	}
-	if _, broken := unseal(data); broken != nil {
+	if _, broken := state.Unseal(data); broken != nil {
 		return broken
 	}
 	return err
@@ -76,7 +77,7 @@ func checkSealed(path string, data []byte) error {
 func (s *Store) refuseNewer(prd string) error {
 	path := filepath.Join(s.prdDir(prd), originName)
 	if data, err := store.ReadFile(s.fs, path); err == nil {
-		var newer *VersionError
+		var newer *state.VersionError
 		if err := checkVersion(path, data); errors.As(err, &newer) {
 			return err
 		}
@@ -107,7 +108,7 @@ func (d checkpointDir) refuseNewer() error {
 		if err != nil || stored.bad != nil {
 			continue
 		}
-		var newer *VersionError
+		var newer *state.VersionError
 		if err := checkSealed(stored.path, stored.json); errors.As(err, &newer) {
 			return err
 		}
@@ -118,7 +119,7 @@ func (d checkpointDir) refuseNewer() error {
 // versions looks at how the files of a directory begin, most of which begin alike.
 type versions struct {
 	dir  *store.Dir
-	last [len(`{"format_version":"` + FormatVersion + `",`)]byte // of the one that was known last; no JSON begins with zeros
+	last [len(`{"format_version":"` + state.FormatVersion + `",`)]byte // of the one that was known last; no JSON begins with zeros
 }
 
 // begins reports whether a file that is not compressed begins with a version that

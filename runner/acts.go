@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -155,7 +156,7 @@ func describeAct(a *checkpoint.Act) string {
 	case a.Adopted != "":
 		text = "counts as having happened already, since "
 	}
-	text += a.At.UTC().Format("2006-01-02 15:04 UTC") + " in session " + checkpoint.ShortSession(a.Session)
+	text += a.At.UTC().Format("2006-01-02 15:04 UTC") + " in session " + state.ShortSession(a.Session)
 	if a.Host != "" {
 		text += fmt.Sprintf(" (%s)", a.Host)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/pipeline"
 )
 
@@ -203,7 +204,7 @@ func inSession(session string, at *time.Time) string {
 	if session == "" {
 		return ""
 	}
-	text := " in session " + checkpoint.ShortSession(session)
+	text := " in session " + state.ShortSession(session)
 	if at != nil {
 		text += " of " + at.UTC().Format("2006-01-02 15:04 UTC")
 	}

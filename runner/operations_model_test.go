@@ -26,6 +26,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -408,7 +409,7 @@ func (w *world) tree() files {
 	return all
 }
 
-// remember takes down what a checkpoint must bring back.
+// Remember takes down what a checkpoint must bring back.
 func (w *world) remember(id string, tree files) {
 	file, err := w.store.ReadCheckpoint("PRD-001", id)
 	if err != nil {
@@ -576,7 +577,7 @@ func decided(plan *runner.Plan, name string) runner.Decision {
 	return ""
 }
 
-// check is what must hold after every step.
+// CheckStructure is what must hold after every step.
 func (w *world) check(after string) {
 	t, st := w.t, w.state()
 	for _, ref := range st.Checkpoints {
@@ -617,7 +618,7 @@ func (w *world) checkDerived(after string, st *checkpoint.State) {
 	}
 	data, err := os.ReadFile(filepath.Join(w.dir, ".runner", "PRD-001.json"))
 	w.must(err)
-	doc, err := checkpoint.DecodeDocument(data)
+	doc, err := state.DecodeDocument(data)
 	w.must(err)
 	if err := errors.Join(doc.Validate(regexp.MustCompile(`PRD-\d{3,}`)), doc.Matches(st)); err != nil {
 		t.Fatalf("after %s the document is not as it must be: %v\n%s", after, err, data)

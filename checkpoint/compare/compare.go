@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -95,7 +96,7 @@ func (c *Comparison) Has(wanted func(path string) bool) bool {
 func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o Options) (c *Comparison, err error) {
 	err = s.Read(prd, func(snap *checkpoint.Snapshot) (amiss bool, err error) {
 		if snap.State == nil {
-			return false, fmt.Errorf("compare checkpoints of %s: %w", prd, checkpoint.ErrNoCheckpoint)
+			return false, fmt.Errorf("compare checkpoints of %s: %w", prd, state.ErrNoCheckpoint)
 		}
 		c, err = points(ctx, s, w, snap.State, o)
 		return false, err

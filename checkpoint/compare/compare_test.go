@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -156,7 +157,7 @@ func TestPoints(t *testing.T) {
 	if !back.From.At.Equal(now) || back.From.StepName != "WS1" {
 		t.Errorf("%+v", back.From)
 	}
-	if _, err := Points(t.Context(), s, nil, "PRD-009", Options{From: "CP-none"}); !errors.Is(err, checkpoint.ErrNoCheckpoint) {
+	if _, err := Points(t.Context(), s, nil, "PRD-009", Options{From: "CP-none"}); !errors.Is(err, state.ErrNoCheckpoint) {
 		t.Errorf("a reference to nothing: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -149,7 +150,7 @@ func (c *Comparison) level() {
 	c.OnlyArtifacts = true
 	paths := map[string]bool{}
 	for _, p := range []*Point{&c.From, &c.To} {
-		for _, e := range checkpoint.RecordedFiles(p.state) {
+		for _, e := range state.RecordedFiles(p.state) {
 			paths[e.Path] = true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -414,7 +415,7 @@ func (a advised) End(e runner.Ending) {
 	if st := a.session.State(); st != nil {
 		s := newStatus(a.build.env, st.PRD, &checkpoint.Snapshot{State: st})
 		s.given = a.build.given
-		e.Next = checkpoint.Texts(s.next(a.build.env))
+		e.Next = state.Texts(s.next(a.build.env))
 		if a.isRemoved(e, st.PRD) {
 			e.Next = []checkpoint.Text{checkpoint.Text(a.build.env.command("build " + st.PRD))}
 		}

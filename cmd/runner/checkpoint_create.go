@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 type checkpointCreateOptions struct {
@@ -133,5 +134,5 @@ func newestManual(store *checkpoint.Store, prd string) (*checkpoint.CheckpointRe
 			return &refs[i], nil
 		}
 	}
-	return nil, fmt.Errorf("find the checkpoint that the run of %s made: %w", prd, checkpoint.ErrNoCheckpoint)
+	return nil, fmt.Errorf("find the checkpoint that the run of %s made: %w", prd, state.ErrNoCheckpoint)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -153,7 +154,7 @@ func (d *deletion) deleteCheckpoints(ctx context.Context) error {
 
 func (d *deletion) carryOut(ctx context.Context, session *checkpoint.Session, o checkpoint.DeleteOptions) (done *checkpoint.Pruned, err error) {
 	record := checkpoint.AuditRecord{By: d.env.actor(), What: "checkpoint delete", PRD: d.o.prd}
-	record.Args, record.Reason, record.Session = checkpoint.Texts(d.o.references), checkpoint.Text(d.o.reason), session.State().Session
+	record.Args, record.Reason, record.Session = state.Texts(d.o.references), checkpoint.Text(d.o.reason), session.State().Session
 	err = d.store.Audited(&record, func() error {
 		done, err = session.Delete(ctx, o)
 		record.Removed(done)

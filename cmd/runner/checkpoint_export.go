@@ -15,6 +15,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -238,8 +239,8 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {
 	return exportedSession{
-		LeftOut:       checkpoint.Texts(done.LeftOut),
-		FromFiles:     checkpoint.Texts(done.FromFiles),
+		LeftOut:       state.Texts(done.LeftOut),
+		FromFiles:     state.Texts(done.FromFiles),
 		FormatVersion: outputFormat, PRD: done.PRD, Session: done.Session, Seq: done.Seq,
 		Archive: checkpoint.Text(done.Path), Size: done.Size, SHA256: done.SHA256,
 		Checkpoints: done.Checkpoints, Rollbacks: done.Rollbacks, Objects: done.Objects, ObjectBytes: done.ObjectBytes, Logs: done.Logs,
@@ -262,12 +263,12 @@ func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *ch
 	}
 	if len(done.FromFiles) > 0 {
 		fmt.Fprintf(&b, "\nTaken from the workspace, because what kept it is lost or damaged; `%s` mends that:\n", env.command("checkpoint rebuild "+done.PRD))
-		writePaths(&b, "-", checkpoint.Texts(done.FromFiles))
+		writePaths(&b, "-", state.Texts(done.FromFiles))
 	}
 	writeLacking(&b, done.Lacking)
 	if len(done.LeftOut) > 0 {
 		b.WriteString("\nNot in it, because they look sensitive; take them along yourself:\n")
-		writePaths(&b, "-", checkpoint.Texts(done.LeftOut))
+		writePaths(&b, "-", state.Texts(done.LeftOut))
 	}
 	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
 	for _, s := range suggestResume(st, "", "") {

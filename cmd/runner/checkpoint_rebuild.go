@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -117,7 +118,7 @@ func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointReb
 			return err
 		}
 		var rebuilt []checkpoint.RebuiltCheckpoint
-		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: checkpoint.Texts(o.references)}
+		record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild", PRD: o.prd, Args: state.Texts(o.references)}
 		err = store.Audited(&record, func() (err error) {
 			record.Session = session.State().Session
 			rebuilt, err = session.Rebuild(ctx, w, o.references)

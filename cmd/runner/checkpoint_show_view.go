@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -70,7 +71,7 @@ func stateLines(f *checkpoint.CheckpointFile) []string {
 				counts[w.Status]++
 			}
 			if w.Session != "" && w.Status == checkpoint.Completed {
-				reused[checkpoint.ShortSession(w.Session)]++
+				reused[state.ShortSession(w.Session)]++
 			}
 			countGates(gates, w.Gates)
 		}

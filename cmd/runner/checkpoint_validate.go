@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
 
@@ -71,7 +72,7 @@ type checkedParts struct {
 func newCheckedParts(c *checkpoint.CheckpointCheck) checkedParts {
 	return checkedParts{
 		File: c.File, Hash: c.Hash, State: c.Schema, Objects: c.Objects, Git: c.Git, Checksum: c.Checksum,
-		Problems: checkpoint.Texts(c.Problems), Notes: checkpoint.Texts(c.Notes),
+		Problems: state.Texts(c.Problems), Notes: state.Texts(c.Notes),
 	}
 }
 
@@ -155,7 +156,7 @@ func markFound(ctx context.Context, env *environment, cfg *config, store *checkp
 		return nil, err
 	}
 	var marks checkpoint.Marks
-	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: checkpoint.Texts(o.references)}
+	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint validate --mark", PRD: o.prd, Args: state.Texts(o.references)}
 	err = store.Audited(&record, func() error {
 		now, err := store.Validate(ctx, w, checkpoint.ValidateOptions{PRD: o.prd, Refs: o.references, Deep: o.deep})
 		if err == nil {

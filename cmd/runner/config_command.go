@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 type configOptions struct {
@@ -77,7 +78,7 @@ func showSettings(o configOptions, settings []setting, note func(setting) string
 			case string:
 				s.Value = checkpoint.Text(v)
 			case []string:
-				s.Value = checkpoint.Texts(v)
+				s.Value = state.Texts(v)
 			}
 			out.Settings = append(out.Settings, s)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -29,7 +30,7 @@ func TestExitCodes(t *testing.T) {
 		{&pipelineNotFoundError{}, exitUsage},
 		{runner.ErrDeclined, exitUsage},
 		{checkpoint.ErrNoSession, exitUsage},
-		{checkpoint.ErrNoCheckpoint, exitUsage},
+		{state.ErrNoCheckpoint, exitUsage},
 		{&checkpoint.RefusedError{}, exitUsage},
 		{&checkpoint.LockedError{}, exitLocked},
 		{&checkpoint.PoisonedError{Err: checkpoint.ErrLockLost}, exitLocked},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
 	"prdrunner/runner/view"
@@ -205,7 +206,7 @@ func tookResult(s loggedStep, attempt int) string {
 	if s.cached == nil || attempt != s.attempts {
 		return ""
 	}
-	return ", which took the result of session " + checkpoint.ShortSession(s.cached.Session) + ","
+	return ", which took the result of session " + state.ShortSession(s.cached.Session) + ","
 }
 
 // nothing says why no log was printed: those that are absent were there once, where

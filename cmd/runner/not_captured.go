@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -16,7 +17,7 @@ type notCaptured struct {
 }
 
 func newNotCaptured(leftOut, unstable, special []string) notCaptured {
-	return notCaptured{LeftOut: checkpoint.Texts(leftOut), Unstable: checkpoint.Texts(unstable), Special: checkpoint.Texts(special)}
+	return notCaptured{LeftOut: state.Texts(leftOut), Unstable: state.Texts(unstable), Special: state.Texts(special)}
 }
 
 // leftOutOf names what the capture of a checkpoint left out.

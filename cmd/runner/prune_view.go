@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -72,8 +73,8 @@ type collectedAll struct {
 func newPrunedPRD(p *checkpoint.Pruned) prunedPRD {
 	out := prunedPRD{
 		PRD: p.PRD, Checkpoints: []removedCheckpoint{}, Sessions: []removedSession{}, Kept: p.Kept, Keeps: []keptCheckpoint{},
-		Lost: checkpoint.Texts(p.Lost), FreedBytes: p.Freed, OverBytes: p.Over, Doubted: p.Doubted,
-		Warnings: checkpoint.Texts(p.Warnings),
+		Lost: state.Texts(p.Lost), FreedBytes: p.Freed, OverBytes: p.Over, Doubted: p.Doubted,
+		Warnings: state.Texts(p.Warnings),
 	}
 	for _, c := range p.Checkpoints {
 		out.Checkpoints = append(out.Checkpoints, removedCheckpoint{c.ID, c.Seq, c.Step, c.Trigger, c.CreatedAt, c.Why, c.Bytes})

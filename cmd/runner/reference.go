@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // referenceHint adds to the error of a reference where to find the right one.
 func referenceHint(prd string, err error) error {
-	if errors.Is(err, checkpoint.ErrNoCheckpoint) || isA[*checkpoint.AmbiguousError](err) {
+	if errors.Is(err, state.ErrNoCheckpoint) || isA[*checkpoint.AmbiguousError](err) {
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint list %s` lists them", prd))
 	}
 	return err

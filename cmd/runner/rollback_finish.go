@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
@@ -175,7 +176,7 @@ func newFinishPreview(f *checkpoint.Finish) *finishPreview {
 	if f == nil {
 		return nil
 	}
-	p := &finishPreview{To: f.To, Edited: checkpoint.Texts(f.Edited)}
+	p := &finishPreview{To: f.To, Edited: state.Texts(f.Edited)}
 	if f.Moved != nil {
 		p.Refused = checkpoint.Text(f.Moved.Error())
 	}

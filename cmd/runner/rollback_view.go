@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/view"
 )
@@ -46,7 +47,7 @@ type leftAlone struct {
 }
 
 func newLeftAlone(l checkpoint.LeftAlone) leftAlone {
-	return leftAlone{LeftOut: checkpoint.Texts(l.LeftOut), Unstable: checkpoint.Texts(l.Unstable), Special: checkpoint.Texts(l.Special), Sparse: checkpoint.Texts(l.Sparse)}
+	return leftAlone{LeftOut: state.Texts(l.LeftOut), Unstable: state.Texts(l.Unstable), Special: state.Texts(l.Special), Sparse: state.Texts(l.Sparse)}
 }
 
 // earlierState is the moment to whose state a rollback goes in place of its target's.

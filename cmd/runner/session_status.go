@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/process"
@@ -208,7 +209,7 @@ func newStatus(env *environment, prd string, snap *checkpoint.Snapshot) sessionS
 	if snap.Owner == nil {
 		s.Import = snap.Import
 	}
-	s.Next = checkpoint.Texts(s.next(env))
+	s.Next = state.Texts(s.next(env))
 	return s
 }
 

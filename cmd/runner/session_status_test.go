@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // TestNextAction holds for each status what a person is told to type next.
@@ -53,7 +54,7 @@ func TestNextAction(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := newStatus(&environment{now: func() time.Time { return now }}, "PRD-009", &tt.snap)
-		if diff := cmp.Diff(checkpoint.Texts(tt.want), s.Next); diff != "" {
+		if diff := cmp.Diff(state.Texts(tt.want), s.Next); diff != "" {
 			t.Errorf("%s: next (-want +got):\n%s", tt.name, diff)
 		}
 		if s.words() != tt.words {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner/view"
 )
 
@@ -381,12 +382,12 @@ func (s sessionStatus) phase() string {
 // is from, where it is reused, or its result, where that was taken in place of a run.
 func statusOf(w *checkpoint.Workstream) string {
 	if w.Cached != nil && w.Status == checkpoint.Completed {
-		return fmt.Sprintf("%s, result of session %s of %s", w.Status, checkpoint.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
+		return fmt.Sprintf("%s, result of session %s of %s", w.Status, state.ShortSession(w.Cached.Session), w.Cached.At.UTC().Format(time.DateOnly))
 	}
 	if w.Session == "" || w.Status != checkpoint.Completed || w.EndedAt == nil {
 		return string(w.Status)
 	}
-	return fmt.Sprintf("%s, reused from session %s of %s", w.Status, checkpoint.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
+	return fmt.Sprintf("%s, reused from session %s of %s", w.Status, state.ShortSession(w.Session), w.EndedAt.UTC().Format(time.DateOnly))
 }
 
 func writeWorkstreams(w io.Writer, s sessionStatus) error {

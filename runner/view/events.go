@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 )
 
 // event prints what one event means to a person: a long switch with a case
@@ -127,7 +128,7 @@ func howMade(work checkpoint.Work) string {
 
 // resultOf names the run whose result was taken, or is.
 func resultOf(c *checkpoint.Cached) string {
-	return fmt.Sprintf("result of session %s of %s", checkpoint.ShortSession(c.Session), c.At.UTC().Format("2006-01-02 15:04 UTC"))
+	return fmt.Sprintf("result of session %s of %s", state.ShortSession(c.Session), c.At.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
 func (v *plain) gate(at time.Time, e checkpoint.Event) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
 	"prdrunner/runner"
 )
 
@@ -47,7 +48,7 @@ func resumeTitle(plan *runner.Plan) string {
 	switch {
 	case plan.BeginsFrom != nil:
 		return fmt.Sprintf("Going on with %s in a new session, which begins from session %s of %s",
-			plan.PRD, checkpoint.ShortSession(plan.Session), plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
+			plan.PRD, state.ShortSession(plan.Session), plan.BeginsFrom.At.UTC().Format("2006-01-02 15:04 UTC"))
 	case plan.ResumeFrom == 0:
 		return "Resuming " + plan.PRD
 	}

@@ -1,0 +1,122 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Act is work that must happen only once, and that has happened, or may have.
+type Act struct {
+	Workstream string    `json:"workstream"`
+	Session    string    `json:"session,omitempty"`
+	At         time.Time `json:"at,omitzero"`         // when it ended; when it started, where its end is not known
+	Host       string    `json:"host,omitempty"`      // the machine that ran the session last
+	Digest     Digest    `json:"digest,omitzero"`     // what it was made from, without lists of files
+	Uncertain  bool      `json:"uncertain,omitempty"` // nobody knows whether it happened
+	Adopted    Adoption  `json:"adopted,omitempty"`   // who said that it did, where no run recorded it
+	Unread     Text      `json:"unread,omitempty"`    // the directory of a session that can't be read: it may have happened there
+}
+
+// ActsRemembered takes over what has happened in other sessions.
+type ActsRemembered struct {
+	Acts []Act `json:"acts"`
+}
+
+// KnownActs returns all that the state knows to have happened only once, or that may have: in its
+// session and in those before it.
+func (s *State) KnownActs() []Act {
+	acts := slices.Clone(s.Acts)
+	for w := range s.Records() {
+		done := w.Status == Completed || w.Status == Succeeded
+		maybe := w.Attempts > 0 && w.WorkSeq == 0 && (w.Status == Uncertain || w.Status == Running)
+		if !w.Once || !done && !maybe {
+			continue
+		}
+		acts = append(acts, UnknownActs([]Act{s.ActOf(w)}, acts)...)
+	}
+	for w := range s.Records() { // asked about, and not answered: it may be what happened under another name
+		if w.Once && w.Status == Uncertain && !slices.ContainsFunc(acts, func(a Act) bool { return a.Workstream == w.Name }) {
+			acts = append(acts, s.ActOf(w))
+		}
+	}
+	return acts
+}
+
+// noteAct puts on record that a workstream has happened which must happen only once, or may have.
+func (s *State) noteAct(w *Workstream) {
+	if w.Once {
+		s.Acts = MergeActs(slices.Clone(s.Acts), s.ActOf(w))
+	}
+}
+
+// ActOf returns what a record of the state tells of what has happened only once, or may have.
+func (s *State) ActOf(w *Workstream) Act {
+	at := s.UpdatedAt
+	switch {
+	case w.Status != Running && w.EndedAt != nil:
+		at = *w.EndedAt
+	case w.StartedAt != nil:
+		at = *w.StartedAt
+	}
+	d := Digest{Definition: w.Digest.Definition, Inputs: w.Digest.Inputs, Upstream: w.Digest.Upstream, Variables: w.Digest.Variables}
+	maybe := w.Status == Uncertain || w.Status == Running
+	return Act{Workstream: w.Name, Session: cmp.Or(w.Session, s.Session), At: at, Host: s.Host, Digest: d, Uncertain: maybe, Adopted: w.Adopted}
+}
+
+// isOf reports whether two acts are of one workstream with one definition, and as certain.
+func (a Act) isOf(b Act) bool {
+	return a.Workstream == b.Workstream && a.Digest.Definition == b.Digest.Definition && a.Uncertain == b.Uncertain
+}
+
+// RememberActs takes over what has happened in other sessions. Whoever decided here that a
+// workstream runs, or saw it fail before it began, did not know of that.
+func (s *State) RememberActs(acts []Act) {
+	s.Acts = MergeActs(slices.Clone(s.Acts), acts...)
+	for _, a := range acts {
+		w := s.Workstream(a.Workstream)
+		if w == nil || !w.Once {
+			continue
+		}
+		w.Repeat = false
+		if w.Status == Failed {
+			w.Status = Pending
+		}
+	}
+}
+
+// takeBackAct forgets what may have happened in this session, since it is known not to have.
+func (s *State) takeBackAct(workstream string) {
+	s.Acts = slices.DeleteFunc(slices.Clone(s.Acts), func(a Act) bool {
+		return a.Uncertain && a.Workstream == workstream && a.Session == s.Session
+	})
+}
+
+// MergeActs adds acts to a list. Of those that are of one workstream with one definition, and as
+// certain, the newest stays.
+func MergeActs(acts []Act, more ...Act) []Act {
+	for _, a := range more {
+		i := slices.IndexFunc(acts, func(b Act) bool {
+			return b.isOf(a)
+		})
+		switch {
+		case i < 0:
+			acts = append(acts, a)
+		case !a.At.Before(acts[i].At):
+			acts[i] = a
+		}
+	}
+	return acts
+}
+
+// UnknownActs returns those of some acts that the state does not know.
+func (s *State) UnknownActs(acts []Act) []Act { return UnknownActs(acts, s.KnownActs()) }
+
+// UnknownActs are those of some acts that a list lacks, or knows an older one of.
+func UnknownActs(acts, known []Act) []Act {
+	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool {
+		return slices.ContainsFunc(known, func(b Act) bool {
+			return b.isOf(a) && !b.At.Before(a.At)
+		})
+	})
+}

@@ -1,0 +1,117 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// applyGate folds the events of gates.
+func (s *State) applyGate(at time.Time, e Event) error {
+	label := gateOf(e)
+	g := s.Gate(label)
+	if g == nil {
+		return fmt.Errorf("%w: no gate %q", ErrFold, label)
+	}
+	switch e := e.(type) {
+	case GateStarted:
+		g.reset("")
+		g.Status, g.Attempts = Running, e.Attempt
+	case GatePassed:
+		g.decide(at, Passed, e.Verdict)
+		g.Value, g.DurationMS, g.Review = e.Value, e.DurationMS, e.Review
+		s.LastGate = g.Label
+	case GateFailed:
+		g.decide(at, Failed, e.Verdict)
+		g.Value, g.DurationMS, g.Error = e.Value, e.DurationMS, &e.Error
+	case GateAsked:
+		g.decide(at, Waiting, e.Verdict)
+		g.Message, g.Approvers, g.ExpiresAt = e.Message, e.Approvers, e.ExpiresAt
+	case GateApproved:
+		g.decide(at, Passed, e.Verdict)
+		g.By, g.Comment = &e.By, e.Comment
+		s.LastGate = g.Label
+		s.answered(g.Label, "approved by "+e.By.User, "")
+	case GateRejected:
+		g.decide(at, Rejected, e.Verdict)
+		g.By, g.Comment = &e.By, e.Reason
+		g.rejectWork()
+		s.answered(g.Label, "rejected by "+e.By.User, e.Reason)
+	case GateSkipped:
+		g.reset(e.Reason)
+		g.Status = Skipped
+	case GateVoided:
+		g.reset(e.Reason)
+	case GateReviewed:
+		g.Review, g.Reviewed = false, g.Judged
+	}
+	if w := g.workstream; w != nil && w.Status == Completed && g.Status != Passed && g.Status != Skipped {
+		w.Status = Succeeded // its work stands, but not what was said of it
+	}
+	return nil
+}
+
+// answered takes what was answered out of what a paused session waits for.
+func (s *State) answered(name, how string, why Text) {
+	if s.Pause == nil {
+		return
+	}
+	p := *s.Pause
+	p.Gates = slices.DeleteFunc(slices.Clone(p.Gates), func(g string) bool { return g == name })
+	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(w string) bool { return w == name })
+	if len(p.Gates)+len(p.Steps) == len(s.Pause.Gates)+len(s.Pause.Steps) {
+		return
+	}
+	if p.Message = Text(name + " was " + how); why != "" {
+		p.Message += ": " + why
+	}
+	s.Pause = &p
+}
+
+func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
+	g.reset("")
+	g.Status, g.At, g.Definition, g.Judged, g.Seen = status, &at, v.Definition, v.Judged, v.Seen
+}
+
+// rejectWork has what the gate judged run again. That is on record of the work:
+// the gate may be judged anew, renamed or gone before all of it has run.
+func (g *Gate) rejectWork() {
+	judged := []*Workstream{g.workstream}
+	if g.workstream == nil {
+		judged = g.phase.Workstreams
+	}
+	for _, w := range judged {
+		if w.Status == Completed || w.Status == Succeeded {
+			w.Rejected = g.Label
+		}
+	}
+}
+
+// reset makes a gate pending, without anything of an earlier verdict.
+func (g *Gate) reset(reason Text) {
+	*g = Gate{Label: g.Label, Attempts: g.Attempts, Reviewed: g.Reviewed, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
+}
+
+func gateOf(e Event) string {
+	switch e := e.(type) {
+	case GateStarted:
+		return e.Gate
+	case GatePassed:
+		return e.Gate
+	case GateFailed:
+		return e.Gate
+	case GateAsked:
+		return e.Gate
+	case GateApproved:
+		return e.Gate
+	case GateRejected:
+		return e.Gate
+	case GateSkipped:
+		return e.Gate
+	case GateVoided:
+		return e.Gate
+	case GateReviewed:
+		return e.Gate
+	}
+	return ""
+}

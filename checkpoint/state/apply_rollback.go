@@ -1,0 +1,244 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// RollbackRecord is a return to an earlier checkpoint.
+type RollbackRecord struct {
+	ID       string        `json:"id"`
+	At       time.Time     `json:"timestamp"`
+	From     string        `json:"from_checkpoint"`
+	FromStep int           `json:"from_step"`
+	To       string        `json:"to_checkpoint"`
+	ToStep   int           `json:"to_step"`
+	Safety   string        `json:"safety_checkpoint"` // going back to it undoes this
+	Scope    RollbackScope `json:"scope"`
+	Reason   Text          `json:"reason,omitempty"`
+	By       Actor         `json:"by"`
+	StateSeq uint64        `json:"state_seq,omitempty"` // the commit whose state it took, where that is earlier than the checkpoint
+	Skipped  []Text        `json:"skipped,omitempty"`   // paths that could not be restored
+	Error    Text          `json:"error,omitempty"`     // of one that failed: nothing was taken back
+}
+
+// applyRollback folds the events of rollbacks.
+func (s *State) applyRollback(at time.Time, e Event) error {
+	if e, ok := e.(RollbackStarted); ok {
+		if s.Rollback != nil {
+			return fmt.Errorf("%w: rollback %s is not finished", ErrFold, s.Rollback.ID)
+		}
+		s.Rollback = &e
+		return nil
+	}
+	var id string
+	switch e := e.(type) {
+	case RollbackCompleted:
+		id = e.ID
+	case RollbackFailed:
+		id = e.ID
+	}
+	if s.Rollback == nil || s.Rollback.ID != id {
+		return fmt.Errorf("%w: rollback %q was not begun", ErrFold, id)
+	}
+	record := s.NewRollbackRecord(at)
+	s.Current = record.From // unless the state goes back, it stands where it stood
+	switch e := e.(type) {
+	case RollbackFailed:
+		record.Error = e.Error
+	case RollbackCompleted:
+		record.Skipped = e.Skipped
+		if e.State == nil {
+			break
+		}
+		if err := e.State.CheckStructure(); err != nil {
+			return fmt.Errorf("%w: %w", ErrFold, err)
+		}
+		s.GoTo(record, *s.Rollback, e.State)
+	}
+	s.Rollback = nil
+	s.Rollbacks = append(slices.Clip(s.Rollbacks), record)
+	return nil
+}
+
+func (s *State) NewRollbackRecord(at time.Time) RollbackRecord {
+	b := s.Rollback
+	record := RollbackRecord{
+		ID: b.ID, At: at, From: s.Current, FromStep: s.CurrentStep(), To: b.To, ToStep: b.ToStep,
+		Safety: b.Safety, Scope: b.Scope, Reason: b.Reason, By: b.By, StateSeq: b.StateSeq,
+	}
+	if safety := s.Checkpoint(b.Safety); safety != nil && safety.Before != "" {
+		record.From = safety.Before
+	}
+	return record
+}
+
+// GoTo makes the state what it was at a checkpoint. What goes on is the
+// index of checkpoints, the history, and what must never go back: the numbers
+// of attempts, which name logs, and what is known of steps that must happen
+// only once.
+func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
+	next := target.Clone()
+	next.FormatVersion = s.FormatVersion
+	next.Seq, next.UpdatedAt = s.Seq, s.UpdatedAt
+	next.Checkpoints, next.Rollbacks, next.Rollback = s.Checkpoints, s.Rollbacks, nil
+	next.Resumes, next.Sensitive, next.Hooks = s.Resumes, s.Sensitive, s.Hooks
+	next.Host, next.Acts = s.Host, s.Acts
+	next.Current = b.To
+	next.index = nil
+	next.carryOn(s)
+	if next.AdoptedSeq = s.AdoptedSeq; target.Seq < s.AdoptedSeq {
+		next.voidVerdicts()
+	}
+	next.settle()
+	next.invalidate(record, b.ToSeq)
+	*s = *next
+}
+
+// carryOn takes over what does not go back with a rollback.
+func (s *State) carryOn(now *State) {
+	for _, p := range s.Phases {
+		if had := now.Phase(p.Name); had != nil {
+			p.Attempt = max(p.Attempt, had.Attempt)
+		}
+		carryGates(p.Gates, now)
+	}
+	for had := range now.Records() {
+		w := s.Workstream(had.Name)
+		switch {
+		case w == nil && had.Attempts == 0:
+			continue
+		case w == nil:
+			w = s.Remember(had)
+		}
+		carryGates(w.Gates, now)
+		again := had.MaybeAgain(w)
+		w.Attempts = max(w.Attempts, had.Attempts)
+		if again {
+			w.Status, w.StartedAt = Uncertain, had.StartedAt // the next rollback asks for it again
+			w.Error = had.WentBackBefore("a rollback")
+			if had.WorkSeq == 0 {
+				s.noteAct(w)
+			}
+		}
+	}
+}
+
+// Remember takes in a workstream of which a state knows nothing, since the
+// pipeline did not have it then.
+func (s *State) Remember(of *Workstream) *Workstream {
+	w := &Workstream{Name: of.Name, Title: of.Title, Batch: of.Batch, Once: of.Once, Status: Pending}
+	for _, g := range of.Gates {
+		w.Gates = append(w.Gates, &Gate{Label: g.Label, Status: Pending})
+	}
+	s.Gone = append(s.Gone, w)
+	s.indexed().add(nil, w)
+	return w
+}
+
+// MaybeAgain reports whether a step that must happen only once may have happened
+// since an earlier moment, then. A state that knows of every attempt knows how
+// they ended, which is so where a rollback is undone.
+func (w *Workstream) MaybeAgain(then *Workstream) bool {
+	return w.Attempts > then.Attempts && (w.Once || then.Once) && w.StartedAt != nil
+}
+
+// WentBackBefore is why a workstream is uncertain that the state does not know to have
+// happened any more: what went back to an earlier state, and whether it happened for certain.
+func (w *Workstream) WentBackBefore(what string) *Failure {
+	if w.Worked() || w.Status == Uncertain && w.Error != nil && w.Error.Outcome == OutcomeHappened {
+		return &Failure{Workstream: w.Name, Outcome: OutcomeHappened, Message: Text("it has happened, and " + what + " went back before it")}
+	}
+	return &Failure{Workstream: w.Name, Outcome: "unknown", Message: Text(what + " went back before it: it may have happened")}
+}
+
+func carryGates(gates []*Gate, now *State) {
+	for _, g := range gates {
+		if had := now.Gate(g.Label); had != nil {
+			g.Attempts = max(g.Attempts, had.Attempts)
+		}
+	}
+}
+
+// settle ends what was running at the checkpoint, since nothing runs now.
+func (s *State) settle() {
+	s.settleSteps("it was being judged at the checkpoint that a rollback went back to",
+		"it was running at the checkpoint that a rollback went back to")
+	switch s.Status {
+	case StatusInProgress, StatusInitialized:
+		s.Status = StatusPaused
+		s.Pause = &Pause{Reason: PauseRollback, Message: Text("rolled back to " + s.Current)}
+	case StatusPaused, StatusFailed, StatusComplete:
+	}
+}
+
+// settleSteps ends the gates and workstreams that are on record as running and do not run.
+func (s *State) settleSteps(judged, running Text) {
+	for _, p := range s.Phases {
+		settleGates(p.Gates, judged)
+		for _, w := range p.Workstreams {
+			settleGates(w.Gates, judged)
+			w.settle(running)
+		}
+	}
+	s.RunningAt, s.Requested = nil, nil
+}
+
+// settle ends a workstream that is on record as running and does not run.
+func (w *Workstream) settle(why Text) {
+	switch {
+	case w.Status != Running:
+	case w.Once:
+		w.Status, w.Error = Uncertain, &Failure{Workstream: w.Name, Outcome: "unknown", Message: why}
+	default:
+		w.Status = Interrupted
+	}
+}
+
+func settleGates(gates []*Gate, why Text) {
+	for _, g := range gates {
+		if g.Status == Running {
+			g.reset(why)
+		}
+	}
+}
+
+// invalidate marks the checkpoints after the one that was gone back to, but
+// for those that undo a rollback. Going back to one of these goes back to what
+// was valid when it was made, whatever rollbacks came between.
+func (s *State) invalidate(record RollbackRecord, toSeq uint64) {
+	var undone *CheckpointRef
+	if to := s.Checkpoint(record.To); to != nil && to.Trigger == TriggerPreRollback {
+		undone = to
+	}
+	for _, ref := range s.Checkpoints {
+		switch {
+		case ref.Trigger == TriggerPreRollback:
+			continue
+		case ref.Seq <= toSeq && undone != nil:
+			ref.InvalidatedBy = undone.Discarded[ref.ID]
+		case ref.Seq <= toSeq || ref.InvalidatedBy != "":
+			continue
+		default:
+			ref.InvalidatedBy = record.ID
+		}
+		ref.Valid = ref.InvalidatedBy == "" && ref.Damage == nil
+	}
+}
+
+// discarded returns the checkpoints that rollbacks have discarded, and which
+// rollback each.
+func (s *State) discarded() map[string]string {
+	var by map[string]string
+	for _, ref := range s.Checkpoints {
+		if ref.InvalidatedBy == "" {
+			continue
+		}
+		if by == nil {
+			by = map[string]string{}
+		}
+		by[ref.ID] = ref.InvalidatedBy
+	}
+	return by
+}

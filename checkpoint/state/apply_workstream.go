@@ -1,0 +1,190 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// applyWorkstream folds the events of workstreams.
+func (s *State) applyWorkstream(seq uint64, at time.Time, e Event) error {
+	name, ok := WorkstreamOf(e)
+	if !ok {
+		return fmt.Errorf("%w: unknown kind %q", ErrFold, e.Kind())
+	}
+	w := s.Workstream(name)
+	if u, ok := e.(WorkstreamUncertain); ok && w == nil && u.Attempt > 0 { // of an import
+		w = s.Remember(&Workstream{Name: name, Once: true})
+	}
+	if w == nil {
+		return fmt.Errorf("%w: no workstream %q", ErrFold, name)
+	}
+	underWay := w.Status == Running && w.RetryAt == nil
+	w.RetryAt = nil
+	s.passStep(e)
+	had := w.RecordedSeq()
+	defer func() {
+		if w.RecordedSeq() > had {
+			s.Captures.Behind++
+		}
+	}()
+	switch e := e.(type) {
+	case WorkstreamStarted:
+		left := w.Left
+		if !e.Digest.Equal(w.Digest) { // its attempts begin anew
+			left = nil
+		}
+		s.resetWorkstream(w, "", "runs again")
+		w.Status, w.StartedAt, w.EndedAt, w.Left = Running, &at, nil, left
+		w.Attempts, w.Digest, w.Session, w.Cached, w.Repeat = e.Attempt, e.Digest, "", nil, false
+	case WorkstreamAttemptFailed:
+		due := at.Add(time.Duration(e.RetryInMS) * time.Millisecond)
+		w.Error, w.RetryAt, w.Left = &e.Error, &due, leftAt(seq, e.Left)
+	case WorkstreamSucceeded:
+		s.record(w, seq, at, e.Work)
+		w.Status = Succeeded
+		s.noteAct(w)
+	case WorkstreamCompleted:
+		if e.Work != nil {
+			s.record(w, seq, at, *e.Work)
+			w.Status = Completed
+			s.noteAct(w)
+		}
+		w.Status, w.Error, w.Reason = Completed, nil, ""
+		s.completeStep(seq, w)
+	case WorkstreamFailed:
+		w.Status, w.EndedAt, w.EndedSeq, w.Error = Failed, &at, seq, &e.Error
+		if underWay {
+			w.Left = leftAt(seq, e.Left)
+		}
+	case WorkstreamInterrupted:
+		w.Status, w.EndedAt, w.EndedSeq = Interrupted, &at, seq
+	case WorkstreamUncertain:
+		if e.Attempt > 0 {
+			s.resetWorkstream(w, "", "runs again")
+			w.Attempts, w.StartedAt = e.Attempt, &at
+		}
+		w.Status, w.EndedAt, w.EndedSeq, w.Error = Uncertain, &at, seq, &e.Error
+		w.SameAs = cmp.Or(e.SameAs, w.SameAs)
+		if w.Attempts > 0 && w.WorkSeq == 0 {
+			s.noteAct(w)
+		}
+	case WorkstreamResolved:
+		s.answered(w.Name, "resolved as "+string(e.Resolution), e.Reason)
+		s.resetWorkstream(w, e.Reason, "was resolved as "+string(e.Resolution))
+		w.Repeat = e.Resolution == ResolvedRerun
+		s.takeBackAct(w.Name)
+		if e.Resolution == ResolvedDone {
+			s.adoptWork(w, seq, at, e)
+			w.EndedAt = &at
+			s.noteAct(w)
+		}
+	case WorkstreamSkipped:
+		s.Skip(w, e.Reason)
+	case WorkstreamInvalidated:
+		s.resetWorkstream(w, e.Reason, "runs again")
+	case WorkstreamEdited:
+		w.Artifacts, w.Edited, w.FilesSeq = e.Artifacts, e.Edited, seq
+	}
+	return nil
+}
+
+func leftAt(seq uint64, files []Artifact) *Left {
+	if len(files) == 0 {
+		return nil
+	}
+	return &Left{Seq: seq, Files: files}
+}
+
+// adoptWork takes work as done that nobody saw the end of. What it made is not
+// on record yet, and what an earlier run made does not count, unless that is
+// said. What it was made from is what was there when that was
+// decided, whatever it was started from.
+func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamResolved) {
+	w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs = Succeeded, seq, nil, nil, nil
+	if e.Work != nil {
+		s.record(w, seq, at, *e.Work)
+	}
+	w.Digest, w.Session = Digest{}, ""
+	if e.Digest != nil {
+		w.Digest = *e.Digest
+	}
+	w.Adopted = AdoptedByHand
+	if e.Verified {
+		w.Adopted = AdoptedVerified
+	}
+}
+
+// record takes in what a successful attempt left behind.
+func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
+	w.Attempts, w.DurationMS, w.Digest = work.Attempt, work.DurationMS, work.Digest
+	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
+	w.Edited, w.Left, w.Error, w.Reason, w.Cached = nil, nil, nil, "", work.Cached
+	w.EndedAt, w.WorkSeq, w.FilesSeq = &at, seq, seq
+	for name, value := range work.Metrics {
+		if s.Metrics == nil {
+			s.Metrics = make(map[string]Metric)
+		}
+		s.Metrics[name] = Metric{Value: value, Workstream: w.Name}
+	}
+	if w.Metrics = nil; len(work.Metrics) > 0 {
+		w.Metrics = slices.Sorted(maps.Keys(work.Metrics))
+	}
+}
+
+// resetWorkstream makes a workstream pending, and its gates. It loses the
+// metrics it set, so that no stale number can satisfy a gate; its step, its
+// outputs and artifacts stay on record until it has run again, since they tell
+// whose the files are. What has become of it tells why the gates of
+// its phase are judged again; "" leaves their verdicts.
+func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
+	for _, name := range w.Metrics {
+		if s.Metrics[name].Workstream == w.Name { // another may have set it since
+			delete(s.Metrics, name)
+		}
+	}
+	w.Metrics = nil
+	w.Status, w.WorkSeq, w.Rejected, w.Imported, w.Adopted = Pending, 0, "", false, ""
+	w.Error, w.Reason, w.Left = nil, reason, nil
+	for _, g := range w.Gates {
+		g.reset(reason)
+	}
+	if w.phase == nil || become == "" {
+		return
+	}
+	for _, g := range w.phase.Gates { // they judged what is not there any more
+		if g.Status != Pending {
+			g.reset(Text(w.Name + " " + become))
+		}
+	}
+}
+
+func WorkstreamOf(e Event) (string, bool) {
+	switch e := e.(type) {
+	case WorkstreamStarted:
+		return e.Workstream, true
+	case WorkstreamAttemptFailed:
+		return e.Workstream, true
+	case WorkstreamSucceeded:
+		return e.Workstream, true
+	case WorkstreamCompleted:
+		return e.Workstream, true
+	case WorkstreamFailed:
+		return e.Workstream, true
+	case WorkstreamInterrupted:
+		return e.Workstream, true
+	case WorkstreamUncertain:
+		return e.Workstream, true
+	case WorkstreamResolved:
+		return e.Workstream, true
+	case WorkstreamSkipped:
+		return e.Workstream, true
+	case WorkstreamInvalidated:
+		return e.Workstream, true
+	case WorkstreamEdited:
+		return e.Workstream, true
+	}
+	return "", false
+}

@@ -1,0 +1,100 @@
+package state
+
+import (
+	"fmt"
+	"time"
+)
+
+// A session that is complete stays as it is. What goes on after it is a new
+// session, which begins with the records of the complete one: the workstreams,
+// the verdicts of the gates, the metrics, and where their files are. Commits
+// are numbered on from the complete session, so that every record keeps its
+// place in the order in which work was done.
+
+// Predecessor is the complete session that a session began from.
+type Predecessor struct {
+	Session string    `json:"session"`
+	Seq     uint64    `json:"seq"` // of its last commit
+	At      time.Time `json:"at"`  // of that commit
+}
+
+// ShortSession is as much of a session's id as people are shown.
+func ShortSession(id string) string { return id[:min(len(id), 8)] }
+
+// CarryOver returns the state that a new session begins from when it goes on
+// after this complete one: each record names the session that it is from.
+func (s *State) CarryOver() *State {
+	c := s.Clone()
+	for w := range c.Records() {
+		if w.Session == "" && !w.untouched() {
+			w.Session = s.Session
+		}
+		markGates(w.Gates, s.Session)
+	}
+	for _, p := range c.Phases {
+		markGates(p.Gates, s.Session)
+	}
+	return c
+}
+
+func markGates(gates []*Gate, session string) {
+	for _, g := range gates {
+		if g.Session == "" && g.Status != Pending {
+			g.Session = session
+		}
+	}
+}
+
+// untouched reports whether nothing of a workstream is on record.
+func (w *Workstream) untouched() bool { return w.Attempts == 0 && w.Status == Pending }
+
+// WithoutHistory is a state without what belongs to its session alone: the
+// checkpoints and rollbacks of it, and how it ended.
+func (s *State) WithoutHistory() *State {
+	c := *s
+	c.index = nil
+	c.Checkpoints, c.Current, c.Rollbacks, c.Rollback = []*CheckpointRef{}, "", nil, nil
+	c.Error, c.Pause, c.Requested, c.Interrupted, c.RunningAt, c.Hooks = nil, nil, nil, "", nil, nil
+	c.BeganFrom, c.Baseline, c.Acts = nil, nil, nil
+	return &c
+}
+
+// FirstSeq is the number of the first commit of a session.
+func (e SessionStarted) FirstSeq() uint64 {
+	if e.From == nil {
+		return 1
+	}
+	return e.From.Seq + 1
+}
+
+// FirstSeq is the number that a commit must have to be the first line of a journal.
+func (c *Commit) FirstSeq() uint64 {
+	if len(c.Events) > 0 {
+		if e, ok := c.Events[0].(SessionStarted); ok {
+			return e.FirstSeq()
+		}
+	}
+	return 1
+}
+
+// continueFrom takes over the records of a complete session.
+func (s *State) continueFrom(seq uint64, e SessionStarted) error {
+	if seq != e.FirstSeq() {
+		return fmt.Errorf("%w: commit %d does not follow commit %d of session %s", ErrFold, seq, e.From.Seq, e.From.Session)
+	}
+	if err := e.From.CheckStructure(); err != nil {
+		return fmt.Errorf("%w: %w", ErrFold, err)
+	}
+	had := e.From.Clone()
+	s.BeganFrom = &Predecessor{Session: had.Session, Seq: had.Seq, At: had.UpdatedAt}
+	s.Phases, s.Gone = had.Phases, had.Gone
+	s.Metrics, s.Notes, s.LastGate = had.Metrics, had.Notes, had.LastGate
+	s.Variables = had.Variables.with(e.Variables)
+	s.Capture, s.RunCapture, s.EmptiedSeq = had.Capture, had.RunCapture, had.EmptiedSeq
+	s.Captures = Captures{AsOf: had.Captures.AsOf, Behind: had.Captures.Behind}
+	s.index = nil
+	for w := range s.Records() {
+		w.Step = 0 // nothing has completed in this session
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package state
+
+import (
+	"time"
+)
+
+// FormatVersion is the version of everything that this package writes.
+const FormatVersion = "1.2"
+
+// Readable reports whether a version is one that this package reads: its own,
+// and every one before it, whose files are a subset of today's.
+func Readable(version string) bool {
+	switch version {
+	case "1.0", "1.1", FormatVersion:
+		return true
+	}
+	return false
+}
+
+// Commit is a line of the journal: events that became durable together, or,
+// in the first line of a compacted journal, the state so far.
+type Commit struct {
+	Seq    uint64
+	Time   time.Time // of the first event
+	Events []Event
+	// AfterMS is how many milliseconds after Time each event happened; nil
+	// when all are 0.
+	AfterMS []int64
+	State   *State
+	Prev    string // the sum of the line before
+	Sum     string
+
+	Fields [][]byte // what fieldsOf made of each event, where it was called; nil: nowhere
+}
+
+// At returns when the i-th event happened.
+func (c *Commit) At(i int) time.Time {
+	if i < len(c.AfterMS) {
+		return c.Time.Add(time.Duration(c.AfterMS[i]) * time.Millisecond)
+	}
+	return c.Time
+}

@@ -1,0 +1,110 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// lineIndex tells on which line of a document each value stands. The key of a
+// value is the path to it: status, completed_workstreams[0], artifacts.WS1.
+type lineIndex map[string]int
+
+// indexLines finds the line of each value, and the fields that stand twice in an
+// object. Of a text that is no JSON it has what stands before the mistake.
+func indexLines(data []byte) (lineIndex, []mistake) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	x := indexing{data: data, decoder: d, lines: lineIndex{}}
+	_ = x.value("")
+	return x.lines, x.repeated
+}
+
+// indexing is a document whose lines are being found.
+type indexing struct {
+	data     []byte
+	decoder  *json.Decoder
+	lines    lineIndex
+	repeated []mistake
+}
+
+// value notes the line of the next value, and of every value inside it.
+func (x *indexing) value(path string) error {
+	token, err := x.decoder.Token()
+	if err != nil {
+		return err
+	}
+	x.note(path)
+	switch token {
+	case json.Delim('{'):
+		names := map[string]bool{}
+		for x.decoder.More() {
+			name, err := x.field(path, names)
+			if err != nil {
+				return err
+			}
+			if err := x.value(name); err != nil {
+				return err
+			}
+		}
+	case json.Delim('['):
+		for i := 0; x.decoder.More(); i++ {
+			if err := x.value(fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+	default:
+		return nil
+	}
+	_, err = x.decoder.Token() // the end of the object or list
+	return err
+}
+
+// field notes the line of the next field of an object, and returns its path. names
+// are those that the object had before it.
+func (x *indexing) field(object string, names map[string]bool) (string, error) {
+	token, err := x.decoder.Token()
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprint(token)
+	path := joinField(object, name)
+	if names[name] {
+		x.repeated = append(x.repeated, mistake{path, Violation{Line: x.line(), Message: path + " is there twice"}})
+	}
+	names[name] = true
+	x.note(path)
+	return path, nil
+}
+
+// joinField is the path of a field of an object. A name that can't be printed as it is
+// stands in quotes.
+func joinField(object, name string) string {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		name = strconv.Quote(name)
+	}
+	if object == "" {
+		return name
+	}
+	return object + "." + name
+}
+
+// note records where the token that was read last ends. A field has the line of its
+// name: that is noted first.
+func (x *indexing) note(path string) {
+	if _, known := x.lines[path]; !known {
+		x.lines[path] = x.line()
+	}
+}
+
+// ValidTrail is that of the token that was read last.
+func (x *indexing) line() int { return lineAt(x.data, x.decoder.InputOffset()) }
+
+// lineAt is the number of the line that holds the byte before an offset.
+func lineAt(data []byte, offset int64) int {
+	end := max(0, min(int(offset), len(data)))
+	return 1 + bytes.Count(data[:end], []byte("\n"))
+}

@@ -1,0 +1,300 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrDocument says that a document breaks a rule of its format.
+var ErrDocument = errors.New("the document breaks a rule")
+
+// Violation is one rule of the format that a document breaks.
+type Violation struct {
+	Line    int // of the document's file, from 1; 0 where that is not known
+	Message string
+}
+
+// Error names the line, where it is known, and the rule.
+func (v Violation) Error() string {
+	if v.Line == 0 {
+		return v.Message
+	}
+	return fmt.Sprintf("line %d: %s", v.Line, v.Message)
+}
+
+// Is reports whether the target is ErrDocument.
+func (v Violation) Is(target error) bool { return target == ErrDocument }
+
+// DocumentRulesError lists every rule that a document written by hand breaks.
+type DocumentRulesError struct {
+	Path       string // of the document; "" where it did not come from a file
+	Violations []Violation
+}
+
+// Error gives each violation a line of its own.
+func (e *DocumentRulesError) Error() string {
+	var b strings.Builder
+	path := e.Path
+	if path == "" {
+		path = "the PRD document"
+	}
+	fmt.Fprintf(&b, "%s breaks rules of its format:", path)
+	for _, v := range e.Violations {
+		b.WriteString("\n  " + v.Error())
+	}
+	return b.String()
+}
+
+// Is reports whether the target is ErrDocument.
+func (e *DocumentRulesError) Is(target error) bool { return target == ErrDocument }
+
+// Validate reports every rule of the format that the document breaks. Nil as
+// the pattern of a PRD id stands for the default.
+func (d Document) Validate(pattern *regexp.Regexp) error {
+	if pattern == nil {
+		pattern = regexp.MustCompile(DefaultIDPattern)
+	}
+	v := newViolations(d)
+	v.rules(d, pattern)
+	found := make([]error, len(v.found))
+	for i := range v.found {
+		found[i] = fmt.Errorf("%w: %w", ErrDocument, v.found[i])
+	}
+	return errors.Join(found...)
+}
+
+// CheckWritten returns a *DocumentRulesError where a document that was written
+// by hand breaks a rule of its format. With the shape of the pipeline that it is to
+// start, it must also name each workstream and each gate of that exactly once. A gate is
+// named by its label, or by its bare name, which stands for all gates of that name.
+func (d Document) CheckWritten(prd string, shape *Shape) error {
+	v := newViolations(d)
+	v.rules(d, regexp.MustCompile(regexp.QuoteMeta(prd)))
+	if shape != nil {
+		v.fits(d, *shape)
+	}
+	if len(v.found) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(v.found, func(a, b Violation) int { return a.Line - b.Line })
+	return &DocumentRulesError{Path: d.source.path, Violations: v.found}
+}
+
+// Matches reports where the document does not name each workstream and gate of
+// a pipeline exactly once, but for those that are skipped.
+func (d Document) Matches(s *State) error {
+	var workstreams, gates []string
+	var skipped []string
+	if d.Runner != nil {
+		skipped = d.Runner.Skipped
+	}
+	for _, p := range s.Phases {
+		for _, w := range p.Workstreams {
+			workstreams = append(workstreams, w.Name)
+			gates = appendLabels(gates, w.Gates)
+		}
+		gates = appendLabels(gates, p.Gates)
+	}
+	return errors.Join(
+		equalNames("workstreams", slices.Concat(d.Completed, d.InProgress, d.Pending, skipped), workstreams),
+		equalNames("gates", slices.Concat(d.GatesPassed, d.GatesPending), gates))
+}
+
+func equalNames(what string, got, want []string) error {
+	slices.Sort(got)
+	slices.Sort(want)
+	if slices.Equal(got, want) {
+		return nil
+	}
+	return fmt.Errorf("%w: its %s are %q, those of the pipeline %q", ErrDocument, what, got, want)
+}
+
+func appendLabels(labels []string, gates []*Gate) []string {
+	for _, g := range gates {
+		if g.Status != Skipped {
+			labels = append(labels, g.Label)
+		}
+	}
+	return labels
+}
+
+// violations collects the rules that a document breaks.
+type violations struct {
+	lines  lineIndex
+	unread map[string]bool // Fields whose value could not be decoded, which say nothing
+	found  []Violation
+}
+
+// newViolations begins with what of the document could not be decoded.
+func newViolations(d Document) *violations {
+	v := &violations{lines: d.source.index, unread: map[string]bool{}}
+	for _, m := range d.source.mistakes {
+		v.unread[m.field] = true
+		v.found = append(v.found, m.Violation)
+	}
+	return v
+}
+
+// CheckStructure notes a violation at the line of a field, unless the rule holds or the field
+// has no value that could be decoded.
+func (v *violations) check(ok bool, field, format string, args ...any) {
+	if !ok && !v.unread[field] {
+		v.found = append(v.found, Violation{Line: v.lines[field], Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// rules checks every rule that needs no pipeline.
+func (v *violations) rules(d Document, pattern *regexp.Regexp) {
+	if v.unread[""] { // it has no fields at all
+		return
+	}
+	v.check(MatchesWhole(pattern, d.PRD), "prd", "prd must match %s, not %q", pattern, d.PRD)
+	v.check(isTimestamp(d.Timestamp), "timestamp", "timestamp must be an ISO 8601 time, not %q", d.Timestamp)
+	v.check(d.CurrentPhase >= 0, "current_phase", "current_phase must not be negative")
+	v.distinct("workstream", workstreamLists(d))
+	v.distinct("gate", gateLists(d))
+	for _, name := range slices.Sorted(maps.Keys(d.Artifacts)) {
+		v.check(slices.Contains(d.Completed, name), joinField("artifacts", name), "artifacts of %q, which is not completed", name)
+	}
+	v.status(d)
+	v.review(d.Review)
+}
+
+// unreadIn reports whether one of the fields has no value that could be decoded.
+func (v *violations) unreadIn(fields ...string) bool {
+	return slices.ContainsFunc(fields, func(field string) bool { return v.unread[field] })
+}
+
+// namedList is a list of the document, with the name of its field.
+type namedList struct {
+	field string
+	names []string
+}
+
+func (l namedList) element(i int) string { return fmt.Sprintf("%s[%d]", l.field, i) }
+
+func workstreamLists(d Document) []namedList {
+	return []namedList{{"completed_workstreams", d.Completed}, {"in_progress_workstreams", d.InProgress}, {"pending_workstreams", d.Pending}}
+}
+
+func gateLists(d Document) []namedList {
+	return []namedList{{"gates_passed", d.GatesPassed}, {"gates_pending", d.GatesPending}}
+}
+
+func (v *violations) distinct(what string, lists []namedList) {
+	seen := map[string]bool{}
+	for _, l := range lists {
+		for i, name := range l.names {
+			v.check(!seen[name], l.element(i), "%s %q is named twice", what, name)
+			seen[name] = true
+		}
+	}
+}
+
+// fits checks that the document names what the pipeline has, all of it and
+// nothing else.
+func (v *violations) fits(d Document, shape Shape) {
+	if v.unread[""] {
+		return
+	}
+	v.check(d.CurrentPhase <= len(shape.Phases), "current_phase", "current_phase must be at most %d, the number of phases of the pipeline, not %d", len(shape.Phases), d.CurrentPhase)
+	var workstreams []string
+	var gates []gateName
+	for _, p := range shape.Phases {
+		for _, w := range p.Workstreams {
+			workstreams = append(workstreams, w.Name)
+			gates = appendGateNames(gates, w.Gates, w.Name)
+		}
+		gates = appendGateNames(gates, p.Gates, p.Name)
+	}
+	named := v.known("workstream", workstreamLists(d), func(name string) bool { return slices.Contains(workstreams, name) })
+	unread := v.unreadIn("completed_workstreams", "in_progress_workstreams", "pending_workstreams")
+	for _, name := range workstreams {
+		v.check(named[name] || unread, "pending_workstreams", "workstream %q of the pipeline is missing: name it as completed, in progress or pending", name)
+	}
+	named = v.known("gate", gateLists(d), func(name string) bool {
+		return slices.ContainsFunc(gates, func(g gateName) bool { return g.label() == name || g.name == name })
+	})
+	unread = v.unreadIn("gates_passed", "gates_pending")
+	for _, g := range gates {
+		v.check(named[g.label()] || named[g.name] || unread, "gates_pending", "gate %q of the pipeline is missing: name it as passed or pending", g.label())
+	}
+}
+
+// known checks that the pipeline has each name of the lists, and returns the names.
+func (v *violations) known(what string, lists []namedList, has func(name string) bool) map[string]bool {
+	named := map[string]bool{}
+	for _, l := range lists {
+		for i, name := range l.names {
+			v.check(has(name), l.element(i), "the pipeline has no %s %q", what, name)
+			named[name] = true
+		}
+	}
+	return named
+}
+
+// gateName is the bare name of a gate and what owns it, a workstream or a phase.
+type gateName struct{ name, owner string }
+
+func (g gateName) label() string { return g.name + " (" + g.owner + ")" }
+
+func appendGateNames(gates []gateName, names []string, owner string) []gateName {
+	for _, name := range names {
+		gates = append(gates, gateName{name, owner})
+	}
+	return gates
+}
+
+// status checks the rules that depend on the status.
+func (v *violations) status(d Document) {
+	switch d.Status {
+	case StatusInitialized, StatusPaused, StatusComplete:
+		v.check(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
+		v.check(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
+	case StatusInProgress:
+		v.check(len(d.InProgress) > 0, "in_progress_workstreams", "something is in progress when the status is %s", d.Status)
+		v.check(d.Error == nil, "error", "there is no error when the status is %s", d.Status)
+	case StatusFailed:
+		v.check(len(d.InProgress) == 0, "in_progress_workstreams", "nothing is in progress when the status is %s", d.Status)
+		told := d.Error != nil && d.Error.Workstream != "" && d.Error.Message != ""
+		v.check(told || v.unreadIn("error", "error.workstream", "error.message"), "status",
+			"an error with workstream and message is required when the status is %s", d.Status)
+	default:
+		v.check(false, "status", "status must be initialized, in_progress, paused, failed or complete, not %q", d.Status)
+	}
+	if d.Status == StatusComplete {
+		v.check(len(d.Pending) == 0, "pending_workstreams", "all workstreams are done when the status is %s", d.Status)
+		v.check(len(d.GatesPending) == 0, "gates_pending", "all gates have passed when the status is %s", d.Status)
+	}
+}
+
+func (v *violations) review(r *AdversarialReview) {
+	if r == nil {
+		return
+	}
+	const review = "adversarial_review"
+	switch r.Verdict {
+	case ReviewShip, ReviewShipWithGates, ReviewDoNotShip:
+	case ReviewOverridden:
+		v.check(r.OverrideReason != "", review, "adversarial_review: override_reason is required when the verdict is overridden")
+	default:
+		v.check(false, review+".verdict", "adversarial_review: %q is not a verdict", r.Verdict)
+	}
+	v.check(r.P0Count >= 0 && r.P1Count >= 0, review, "adversarial_review: counts must not be negative")
+	v.check(r.Attempt == 1 || r.Attempt == 2, review+".attempt", "adversarial_review: attempt must be 1 or 2, not %d", r.Attempt)
+}
+
+// isTimestamp accepts the forms of ISO 8601 that people and programs write.
+func isTimestamp(s string) bool {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "20060102T150405Z0700", "2006-01-02"} {
+		if _, err := time.Parse(layout, s); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,226 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// decodeWritten reads a document that was written by hand: as much of it as is what
+// the format has there. The rest are mistakes, for CheckWritten and Validate to
+// report beside the rules that the document breaks.
+func decodeWritten(data []byte) (Document, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var written any
+	if err := decoder.Decode(&written); err != nil {
+		return Document{}, undecoded(data, err)
+	}
+	var d Document
+	index, repeated := indexLines(data)
+	f := fitting{lines: index, mistakes: repeated}
+	if written == nil {
+		f.wrong(nil, reflect.TypeOf(d), "")
+	}
+	fields, ok := f.value(written, reflect.TypeOf(d), "")
+	if ok {
+		readable, err := json.Marshal(fields)
+		if err == nil {
+			err = json.Unmarshal(readable, &d)
+		}
+		if err != nil {
+			return Document{}, fmt.Errorf("decode the document: %w", err)
+		}
+	}
+	d.source = documentSource{index: index, mistakes: f.mistakes}
+	return d, nil
+}
+
+// fitting compares JSON with the type that it is to be decoded into.
+type fitting struct {
+	lines    lineIndex
+	mistakes []mistake
+}
+
+// mistake is a value of a document that its format does not have there.
+type mistake struct {
+	field string // its path
+	Violation
+}
+
+// ReadFrom notes the file that a document was read from, for the errors about a
+// document that was written by hand.
+func (d *Document) ReadFrom(path string) {
+	if d.Runner == nil {
+		d.source.path = path
+	}
+}
+
+// FirstMistake returns the first value of a document written by hand that its
+// format does not have, nil where there is none.
+func (d *Document) FirstMistake() error {
+	if len(d.source.mistakes) == 0 {
+		return nil
+	}
+	return d.source.mistakes[0]
+}
+
+func (f *fitting) add(field, format string, args ...any) {
+	f.mistakes = append(f.mistakes, mistake{field, Violation{Line: f.lines[field], Message: fmt.Sprintf(format, args...)}})
+}
+
+// wrong adds that a value is of another type.
+func (f *fitting) wrong(v any, t reflect.Type, field string) {
+	is := kindOf(v)
+	if number, ok := v.(json.Number); ok && t.Kind() == reflect.Int {
+		is = number.String()
+	}
+	f.add(field, "%s is %s, not %s", cmp.Or(field, "the document"), is, kindOfType(t))
+}
+
+// value returns what of a value fits a type; false where nothing of it does. Null fits
+// every type, as a field that is left out does.
+func (f *fitting) value(v any, t reflect.Type, field string) (any, bool) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, true
+	case map[string]any:
+		if t.Kind() == reflect.Struct || t.Kind() == reflect.Map {
+			return f.object(v, t, field), true
+		}
+	case []any:
+		if t.Kind() == reflect.Slice {
+			return f.list(v, t.Elem(), field), true
+		}
+	case string:
+		if t.Kind() == reflect.String {
+			return v, true
+		}
+	case json.Number:
+		if _, err := strconv.Atoi(v.String()); err == nil && t.Kind() == reflect.Int {
+			return v, true
+		}
+	}
+	f.wrong(v, t, field)
+	return nil, false
+}
+
+// object fits the values of a map, or the fields of a struct.
+func (f *fitting) object(object map[string]any, t reflect.Type, field string) map[string]any {
+	var known map[string]reflect.Type
+	if t.Kind() == reflect.Struct {
+		known = fieldTypes(t)
+	}
+	fit := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		path := joinField(field, key)
+		of, ok := known[key]
+		switch {
+		case t.Kind() == reflect.Map:
+			of = t.Elem()
+		case !ok:
+			f.unknown(path, key, slices.Sorted(maps.Keys(known)))
+			continue
+		}
+		if v, ok := f.value(object[key], of, path); ok {
+			fit[key] = v
+		}
+	}
+	return fit
+}
+
+// list fits each element. One that does not fit leaves an empty one in its place, so
+// that those after it keep their numbers.
+func (f *fitting) list(list []any, of reflect.Type, field string) []any {
+	fit := make([]any, len(list))
+	for i, v := range list {
+		path := fmt.Sprintf("%s[%d]", field, i)
+		if v == nil {
+			f.wrong(nil, of, path)
+		}
+		value, ok := f.value(v, of, path)
+		if v == nil || !ok {
+			value = reflect.Zero(of).Interface()
+		}
+		fit[i] = value
+	}
+	return fit
+}
+
+func (f *fitting) unknown(field, key string, known []string) {
+	near := nearestField(key, known)
+	if near != "" {
+		near = fmt.Sprintf("; did you mean %q?", near)
+	}
+	f.add(field, "%s is no field of the format%s", field, near)
+}
+
+// fieldTypes are the fields of a struct by the names that they have in JSON.
+func fieldTypes(t reflect.Type) map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" {
+			types[name] = field.Type
+		}
+	}
+	return types
+}
+
+// nearestField is the field that was meant by a name: the one that differs least, or
+// whose first word does. "" where none is near.
+func nearestField(name string, fields []string) string {
+	best, distance := "", max(2, len(name)/4)+1
+	for _, field := range fields {
+		first, _, _ := strings.Cut(field, "_")
+		for _, candidate := range []string{field, first} {
+			if d := levenshtein.Distance(strings.ToLower(name), candidate, nil); d < distance {
+				best, distance = field, d
+			}
+		}
+	}
+	return best
+}
+
+// kindOf is what a value of JSON is, in words.
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return "a text"
+	case json.Number:
+		return "a number"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	case nil:
+		return "null"
+	default:
+		return fmt.Sprint(v) // true or false
+	}
+}
+
+// kindOfType is what a value of a type must be, in words.
+func kindOfType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "an object"
+	}
+}

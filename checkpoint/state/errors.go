@@ -1,0 +1,49 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNoCheckpoint says that a reference names no checkpoint.
+var ErrNoCheckpoint = errors.New("no such checkpoint")
+
+// UnknownCheckpointError says that nothing has an id, or one that begins so. It
+// is an ErrNoCheckpoint.
+type UnknownCheckpointError struct{ Ref string }
+
+func (e *UnknownCheckpointError) Error() string { return ErrNoCheckpoint.Error() }
+
+func (e *UnknownCheckpointError) Unwrap() error { return ErrNoCheckpoint }
+
+// DamagedError says what is damaged and what mends it. Nothing was changed.
+type DamagedError struct {
+	Path   string
+	Line   int // 0: the file as a whole
+	Detail string
+	Remedy string // a command, or what to do by hand
+	// Lost says of a journal that nothing is left to begin it anew from.
+	Lost bool
+	// Checkpoint is the id of the checkpoint that cannot be read because of
+	// it, "" where it is not a matter of one checkpoint alone.
+	Checkpoint string
+}
+
+func (e *DamagedError) Error() string {
+	at := e.Path
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s, line %d", e.Path, e.Line)
+	}
+	return fmt.Sprintf("%s is damaged: %s; %s", at, e.Detail, e.Remedy)
+}
+
+// VersionError says that a file was written by a newer version. It was not
+// touched.
+type VersionError struct {
+	Path    string
+	Version string // what is not known here: a format version, or an event kind
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("read %s: it was written by a newer version (%s is unknown here); upgrade runner", e.Path, e.Version)
+}

@@ -1,0 +1,472 @@
+package state
+
+import "time"
+
+// Event is one thing that happened. Each kind is a struct of its own, whose
+// JSON form gets the field "kind" in front.
+type Event interface {
+	Kind() Kind
+}
+
+// Actor is who did something.
+type Actor struct {
+	User string `json:"user,omitempty"`
+	Host string `json:"host,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+}
+
+// Shape is what a pipeline consists of, as far as the state must know it to be
+// understood without the pipeline.
+type Shape struct {
+	Phases []PhaseShape `json:"phases"`
+}
+
+// PhaseShape is a phase's part of a Shape.
+type PhaseShape struct {
+	Name        string            `json:"name"`
+	Title       string            `json:"title,omitempty"` // where it is not the name
+	Workstreams []WorkstreamShape `json:"workstreams"`
+	Gates       []string          `json:"gates,omitempty"` // bare names
+}
+
+// WorkstreamShape is a workstream's part of a Shape.
+type WorkstreamShape struct {
+	Name  string   `json:"name"`
+	Title string   `json:"title,omitempty"` // where it is not the name
+	Batch int      `json:"batch,omitempty"`
+	Once  bool     `json:"once,omitempty"`  // its effect must not happen twice
+	Gates []string `json:"gates,omitempty"` // bare names
+}
+
+// FileRef is a file and what it held: Digest is "sha256:…", or "" when the
+// file did not exist.
+type FileRef struct {
+	Path   Text   `json:"path"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// Git is where the work tree stood. Commit is the full hash, "" before the
+// first commit; Branch is "" when HEAD is detached.
+type Git struct {
+	Branch Text   `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+}
+
+// SessionStarted begins a session; it is the first event of a journal.
+type SessionStarted struct {
+	FormatVersion string            `json:"format_version"`
+	Session       string            `json:"session"`
+	PRD           string            `json:"prd"`
+	Title         string            `json:"title"`
+	Type          string            `json:"type,omitempty"`
+	Pipeline      FileRef           `json:"pipeline"`
+	Document      *FileRef          `json:"document,omitempty"`
+	Git           *Git              `json:"git,omitempty"`
+	Shape         Shape             `json:"shape"`
+	Sensitive     []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
+	Variables     map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
+	Baseline      map[string]Metric `json:"baseline,omitempty"`  // metrics of the last complete session
+	Imported      *Document         `json:"imported,omitempty"`  // the hand-written document it goes on from
+	Acts          []Act             `json:"acts,omitempty"`      // what has happened only once, or may have, in the sessions before
+	From          *State            `json:"from,omitempty"`      // the complete session it goes on from, without its history
+	By            Actor             `json:"by"`
+	Version       string            `json:"version"` // of the runner
+}
+
+// SessionResumed goes on with a session. Shape is present when the pipeline
+// has another one now.
+type SessionResumed struct {
+	Pipeline  FileRef           `json:"pipeline"`
+	Document  *FileRef          `json:"document,omitempty"`
+	Git       *Git              `json:"git,omitempty"`
+	Title     string            `json:"title,omitempty"`
+	Shape     *Shape            `json:"shape,omitempty"`
+	Sensitive []string          `json:"sensitive,omitempty"` // variables whose values must stay secret
+	Variables map[string]string `json:"variables,omitempty"` // the values that were given for others, as JSON
+	By        Actor             `json:"by"`
+	Version   string            `json:"version"`
+}
+
+// PauseReason is why a session waits for a person.
+type PauseReason string
+
+// The reasons for a pause.
+const (
+	PauseApproval   PauseReason = "approval"   // an approval gate was asked
+	PauseReview     PauseReason = "review"     // a gate with pause = true passed
+	PauseRequested  PauseReason = "requested"  // runner pause
+	PauseTimeout    PauseReason = "timeout"    // the session's own timeout
+	PauseUncertain  PauseReason = "uncertain"  // a once step whose end is unknown
+	PauseCheckpoint PauseReason = "checkpoint" // a checkpoint could not be written
+	PauseRollback   PauseReason = "rollback"   // it stands where a rollback went back to
+	PauseAdopted    PauseReason = "adopted"    // its verdicts are to be given again
+	PauseChosen     PauseReason = "chosen"     // all that --only chose is done, and nobody is waited for
+)
+
+// SessionPaused stops a session until a person acts.
+type SessionPaused struct {
+	Reason  PauseReason `json:"reason"`
+	Gates   []string    `json:"gates,omitempty"`       // labels of the gates it waits at
+	Steps   []string    `json:"workstreams,omitempty"` // the uncertain ones
+	Message Text        `json:"message,omitempty"`
+	RanMS   int64       `json:"ran_ms,omitempty"` // how long the run was under way, whatever the clock was set to; so below
+}
+
+// SessionFailed ends a run because something failed; the session can be resumed.
+type SessionFailed struct {
+	Error Failure `json:"error"`
+	RanMS int64   `json:"ran_ms,omitempty"`
+}
+
+// SessionInterrupted ends a run because a signal asked for it.
+type SessionInterrupted struct {
+	Signal string `json:"signal"` // "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"
+	// Uncaptured says that the files were not captured since, and what to do.
+	Uncaptured Text  `json:"uncaptured,omitempty"`
+	RanMS      int64 `json:"ran_ms,omitempty"`
+}
+
+// SessionCompleted ends a session: everything passed or was skipped.
+type SessionCompleted struct {
+	RanMS int64 `json:"ran_ms,omitempty"`
+}
+
+// SessionAbandoned ends a session that will not be resumed.
+type SessionAbandoned struct {
+	By     Actor `json:"by"`
+	Reason Text  `json:"reason,omitempty"`
+}
+
+// SessionAdopted takes over a session that somebody else may have recorded: no
+// verdict of before holds any more.
+type SessionAdopted struct {
+	By Actor `json:"by"`
+}
+
+// HooksDue begins the hooks of the end of a run, in the commit of that end: what of them
+// is not on record as ended is run by the next build, if this one is killed.
+type HooksDue struct {
+	Event string `json:"event"` // that they are for: complete, failed, paused or interrupted
+	Hooks int    `json:"hooks"` // how many the pipeline has
+}
+
+// HookEnded ends one of the hooks that are due, whatever came of it.
+type HookEnded struct {
+	Event string `json:"event"`
+	Hook  int    `json:"hook"` // its number among those for the event, from 1
+	Error Text   `json:"error,omitempty"`
+}
+
+// PauseAsked records a request to pause at the next boundary.
+type PauseAsked struct {
+	By     Actor `json:"by"`
+	Reason Text  `json:"reason,omitempty"`
+}
+
+// PhaseStarted enters a phase.
+type PhaseStarted struct {
+	Phase string `json:"phase"`
+}
+
+// PhaseCompleted leaves a phase whose workstreams and gates have all passed.
+type PhaseCompleted struct {
+	Phase      string `json:"phase"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// PhaseSkipped passes over a phase, with all its workstreams and gates.
+type PhaseSkipped struct {
+	Phase  string `json:"phase"`
+	Reason Text   `json:"reason"`
+}
+
+// WorkstreamStarted begins an attempt. Digest is what it is started from.
+type WorkstreamStarted struct {
+	Workstream string `json:"workstream"`
+	Attempt    int    `json:"attempt"`
+	Digest     Digest `json:"digest"`
+}
+
+// WorkstreamAttemptFailed ends an attempt that will be repeated.
+type WorkstreamAttemptFailed struct {
+	Workstream string     `json:"workstream"`
+	Attempt    int        `json:"attempt"`
+	Error      Failure    `json:"error"`
+	RetryInMS  int64      `json:"retry_in_ms"`
+	Left       []Artifact `json:"left,omitempty"` // as in Left
+}
+
+// Work is what a successful attempt left behind.
+type Work struct {
+	Attempt    int             `json:"attempt"`
+	DurationMS int64           `json:"duration_ms"`
+	Digest     Digest          `json:"digest"`
+	Outputs    map[string]Text `json:"outputs,omitempty"`
+	Metrics    map[string]any  `json:"metrics,omitempty"` // json.Number, bool or string
+	Artifacts  []Artifact      `json:"artifacts,omitempty"`
+	Summary    Text            `json:"summary,omitempty"`
+	Location   Text            `json:"location,omitempty"`
+	Cached     *Cached         `json:"cached,omitempty"` // the earlier run whose result this is; nil: it was run
+}
+
+// Cached names the run whose result was taken in place of a new one.
+type Cached struct {
+	Session string    `json:"session"`
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"` // when that run completed
+}
+
+// Artifact is a file that a workstream made. Digest is "sha256:…" of its
+// bytes, or of a symbolic link's target.
+type Artifact struct {
+	Path   Text   `json:"path"` // relative to the workspace, slash-separated
+	Size   int64  `json:"size"`
+	Mode   uint32 `json:"mode"` // permission bits, and 0o120000 for a symbolic link
+	Digest string `json:"digest"`
+
+	// LeftOut says that its bytes were not kept, since it looks sensitive: it
+	// is in no checkpoint, and never restored.
+	LeftOut bool `json:"left_out,omitempty"`
+
+	// Change is what the workstream did to it; "" where nothing, or where it is not
+	// known. The session that records it says so, whoever adds the event.
+	Change FileChange `json:"change,omitempty"`
+}
+
+// FileChange is what a workstream did to a file.
+type FileChange string
+
+// The changes of files: they are compared with what was on record when a
+// workstream completed last.
+const (
+	FileCreated  FileChange = "created"
+	FileModified FileChange = "modified"
+)
+
+// WorkstreamSucceeded says that the work is done and its gates come next.
+type WorkstreamSucceeded struct {
+	Workstream string `json:"workstream"`
+	Work       Work   `json:"work"`
+}
+
+// WorkstreamCompleted says that a workstream and its gates are done. Work is
+// present when no WorkstreamSucceeded came before.
+type WorkstreamCompleted struct {
+	Workstream string `json:"workstream"`
+	Work       *Work  `json:"work,omitempty"`
+}
+
+// WorkstreamFailed ends the last attempt, or gives up the next one.
+type WorkstreamFailed struct {
+	Workstream string     `json:"workstream"`
+	Error      Failure    `json:"error"`
+	Left       []Artifact `json:"left,omitempty"` // as in Left, where it ends an attempt
+}
+
+// WorkstreamInterrupted ends an attempt that was stopped with the run.
+type WorkstreamInterrupted struct {
+	Workstream string `json:"workstream"`
+	Attempt    int    `json:"attempt"`
+}
+
+// WorkstreamUncertain says that nobody knows whether a once step happened.
+type WorkstreamUncertain struct {
+	Workstream string `json:"workstream"`
+	// Attempt is how often a session had started it that was imported over by
+	// an earlier one of its own: this one. 0: the attempts on record are all.
+	Attempt int `json:"attempt,omitempty"`
+	// SameAs names the workstream that it may be, where that is not in the
+	// pipeline any more: it may have happened under that name.
+	SameAs string  `json:"same_as,omitempty"`
+	Error  Failure `json:"error"`
+}
+
+// Resolution decides an uncertain workstream.
+type Resolution string
+
+// The resolutions.
+const (
+	ResolvedDone  Resolution = "done"
+	ResolvedRerun Resolution = "rerun"
+)
+
+// WorkstreamResolved decides an uncertain workstream: by a person, or by its
+// verify command.
+type WorkstreamResolved struct {
+	Workstream string     `json:"workstream"`
+	Resolution Resolution `json:"resolution"`
+	By         Actor      `json:"by"`
+	Verified   bool       `json:"verified,omitempty"` // by the verify command
+	Digest     *Digest    `json:"digest,omitempty"`   // of one that is done: what it counts as run from; nil is not known
+	Work       *Work      `json:"work,omitempty"`     // likewise: what it had on record earlier, and what a person says that it set; nil: nothing
+	Reason     Text       `json:"reason,omitempty"`
+}
+
+// WorkstreamSkipped passes over a workstream and its gates.
+type WorkstreamSkipped struct {
+	Workstream string `json:"workstream"`
+	Reason     Text   `json:"reason"`
+}
+
+// WorkstreamInvalidated makes a workstream pending again, and its gates too.
+type WorkstreamInvalidated struct {
+	Workstream string `json:"workstream"`
+	Reason     Text   `json:"reason"`
+}
+
+// WorkstreamEdited takes the artifacts of a finished workstream as they are
+// now, after a person changed them.
+type WorkstreamEdited struct {
+	Workstream string     `json:"workstream"`
+	Artifacts  []Artifact `json:"artifacts"`
+	Edited     []Text     `json:"edited"` // the paths that changed
+}
+
+// GateStarted begins the judging of a gate.
+type GateStarted struct {
+	Gate    string `json:"gate"`    // its label, as in all gate events
+	Attempt int    `json:"attempt"` // how often it was judged, this time included
+}
+
+// Verdict is what a gate's judgement is bound to.
+type Verdict struct {
+	Gate       string `json:"gate"`
+	Definition string `json:"definition"` // digest of the gate's own definition
+	Judged     string `json:"judged"`     // digest of what it judged
+	Seen       *Seen  `json:"seen,omitempty"`
+}
+
+// Same reports whether two verdicts are about the same.
+func (v Verdict) Same(o Verdict) bool {
+	return v.Gate == o.Gate && v.Definition == o.Definition && v.Judged == o.Judged
+}
+
+// GatePassed is a verdict. Review says that the session stops for review.
+type GatePassed struct {
+	Verdict
+	Value      any   `json:"value,omitempty"` // of the metric
+	DurationMS int64 `json:"duration_ms"`
+	Review     bool  `json:"review,omitempty"`
+}
+
+// GateFailed is a verdict.
+type GateFailed struct {
+	Verdict
+	Value      any     `json:"value,omitempty"`
+	DurationMS int64   `json:"duration_ms"`
+	Error      Failure `json:"error"`
+}
+
+// GateAsked asks a person to approve what the verdict is bound to.
+type GateAsked struct {
+	Verdict
+	Message   Text       `json:"message"`
+	Approvers []string   `json:"approvers,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// GateApproved is a person's yes to what was asked. It is a review already.
+type GateApproved struct {
+	Verdict
+	By      Actor `json:"by"`
+	Comment Text  `json:"comment,omitempty"`
+}
+
+// GateRejected is a person's no; what the gate judged runs again on resume.
+type GateRejected struct {
+	Verdict
+	By     Actor `json:"by"`
+	Reason Text  `json:"reason,omitempty"`
+}
+
+// GateSkipped passes over a gate; a skipped gate is not passed.
+type GateSkipped struct {
+	Gate   string `json:"gate"`
+	Reason Text   `json:"reason"`
+}
+
+// GateVoided makes a gate pending again, since its verdict no longer holds.
+type GateVoided struct {
+	Gate   string `json:"gate"`
+	Reason Text   `json:"reason"`
+}
+
+// GateReviewed says that a person looked at a passed gate with pause = true,
+// and wants to go on.
+type GateReviewed struct {
+	Gate    string `json:"gate"`
+	By      Actor  `json:"by"`
+	Comment Text   `json:"comment,omitempty"`
+}
+
+// ProcessesEnded reports processes that outlived what they belonged to.
+type ProcessesEnded struct {
+	Workstream string    `json:"workstream,omitempty"`
+	Processes  []Process `json:"processes"`
+}
+
+// Process is a process that had to be ended.
+type Process struct {
+	PID     int  `json:"pid"`
+	Command Text `json:"command,omitempty"`
+}
+
+// Trigger is why a checkpoint was made.
+type Trigger string
+
+// The triggers (design §5).
+const (
+	TriggerStart              Trigger = "start"
+	TriggerPhaseTransition    Trigger = "phase_transition"
+	TriggerBatchComplete      Trigger = "batch_complete"
+	TriggerWorkstreamComplete Trigger = "workstream_complete"
+	TriggerGatePassed         Trigger = "gate_passed"
+	TriggerConflictStart      Trigger = "conflict_start"
+	TriggerConflictResolved   Trigger = "conflict_resolved"
+	TriggerUserInterrupt      Trigger = "user_interrupt"
+	TriggerSessionEnd         Trigger = "session_end"
+	TriggerManual             Trigger = "manual"
+	TriggerFailure            Trigger = "failure"
+	TriggerPause              Trigger = "pause"
+	TriggerComplete           Trigger = "complete"
+	TriggerPreRollback        Trigger = "pre_rollback"
+)
+
+// CheckpointCreated names a restorable point. Its sequence number is that of
+// the commit it stands in: the state it restores is the fold up to and
+// including that commit.
+type CheckpointCreated struct {
+	ID       string   `json:"id"`
+	Trigger  Trigger  `json:"trigger"`
+	Phase    string   `json:"phase,omitempty"`
+	Step     int      `json:"step"`
+	StepName string   `json:"step_name,omitempty"`
+	Reason   Text     `json:"reason,omitempty"`
+	Created  int      `json:"created,omitempty"`  // files that the step made
+	Modified int      `json:"modified,omitempty"` // files that the step changed
+	Git      *Git     `json:"git,omitempty"`
+	Removes  []string `json:"removes,omitempty"` // what retention drops because of it
+	// Uncaptured says that the files were to be captured for it, and could not be:
+	// those of the last capture before it come back.
+	Uncaptured bool `json:"uncaptured,omitempty"`
+	// AsCaptured says that the files were captured for it and are as the last capture
+	// has them, although work was recorded since.
+	AsCaptured bool `json:"as_captured,omitempty"`
+}
+
+// CheckpointsRemoved drops checkpoints that retention or a person no longer keeps.
+type CheckpointsRemoved struct {
+	IDs    []string `json:"ids"`
+	Reason Text     `json:"reason"`
+	// Empties says that the captures and objects of a complete session go too,
+	// but for what the checkpoints that are left need.
+	Empties bool `json:"empties,omitempty"`
+}
+
+// CheckpointSkipped records that checkpoints could not be written and were
+// passed over. IDs is empty where only the document could not be written, or none that
+// may be given up.
+type CheckpointSkipped struct {
+	IDs   []string `json:"ids"`
+	Error Text     `json:"error"`
+}

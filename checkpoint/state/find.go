@@ -1,0 +1,225 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// AmbiguousError says that a prefix fits several checkpoints.
+type AmbiguousError struct {
+	Ref        string
+	Candidates []string
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q is ambiguous: %s", e.Ref, strings.Join(e.Candidates, ", "))
+}
+
+// FindCheckpoint finds what a reference names: an id, a unique prefix of one,
+// `latest`, `latest~N`, or a step number. `latest` is where the session stands,
+// and what counts back from it are the valid ones before, or, where none is
+// valid, the damaged ones. A step's is that of the moment when it completed, 0
+// being the start: where that is damaged, it is not another one of the same
+// number. Those that undo a rollback are found by their ids only.
+func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
+	if back, ok := cutLatest(ref); ok {
+		return s.latest(back)
+	}
+	if step, err := strconv.Atoi(ref); err == nil {
+		return s.ofStep(step)
+	}
+	var found []*CheckpointRef
+	for _, r := range s.Checkpoints {
+		if r.ID == ref {
+			return r, nil
+		}
+		if ref != "" && strings.HasPrefix(r.ID, ref) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, &UnknownCheckpointError{Ref: ref}
+	case 1:
+		return found[0], nil
+	}
+	ambiguous := &AmbiguousError{Ref: ref}
+	for _, r := range found {
+		ambiguous.Candidates = append(ambiguous.Candidates, r.ID)
+	}
+	return nil, ambiguous
+}
+
+// Names are what people can give FindCheckpoint in place of the ids of
+// checkpoints: the number of a step where that leads to it, else how far it is
+// from the latest. One that only its id leads to has none.
+func (s *State) Names() map[string]string {
+	trail, line := s.trail(), s.ValidTrail()
+	if len(line) == 0 {
+		line = trail
+	}
+	names := make(map[string]string, len(trail))
+	for step, r := range Moments(trail) {
+		names[r.ID] = strconv.Itoa(step)
+	}
+	for i, r := range slices.Backward(line) {
+		if names[r.ID] == "" {
+			names[r.ID] = fmt.Sprintf("latest~%d", len(line)-1-i)
+		}
+	}
+	return names
+}
+
+// latest returns the checkpoint at which the session stands, or a valid one
+// before it.
+func (s *State) latest(back int) (*CheckpointRef, error) {
+	line := s.ValidTrail()
+	if len(line) == 0 {
+		line = s.trail()
+	}
+	if back >= len(line) {
+		return nil, fmt.Errorf("%w: of the session as it stands, %d are valid", ErrNoCheckpoint, len(s.ValidTrail()))
+	}
+	return line[len(line)-1-back], nil
+}
+
+// PassedOver are the checkpoints that a reference did not count on its way back to
+// the one that it names, since they are damaged: none where it does not count.
+func (s *State) PassedOver(ref string, found *CheckpointRef) []string {
+	if _, counts := cutLatest(ref); !counts || !found.Valid {
+		return nil
+	}
+	var ids []string
+	for _, r := range slices.Backward(s.trail()) {
+		if r == found {
+			break
+		}
+		if !r.Valid {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// Moments returns, of some checkpoints, that of the moment when each step completed.
+// A checkpoint is of that moment if nothing has happened to any workstream or its
+// files since: at the failure of the next step, the files of that are there. Of
+// several it is the first whose files were captured at the moment, else the first.
+// Of a step that completed more than once the last time counts.
+func Moments(checkpoints []*CheckpointRef) map[int]*CheckpointRef {
+	of := make(map[int]*CheckpointRef, len(checkpoints))
+	for _, r := range slices.Backward(checkpoints) {
+		newer := of[r.Step]
+		if r.Later || newer != nil && newer.StepSeq != r.StepSeq {
+			continue
+		}
+		if newer == nil || r.capturedAtStep() || !newer.capturedAtStep() {
+			of[r.Step] = r
+		}
+	}
+	return of
+}
+
+// capturedAtStep reports whether its files were captured since its step completed.
+func (r *CheckpointRef) capturedAtStep() bool { return r.Capture != nil && r.Capture.Seq >= r.StepSeq }
+
+// ofStep returns the checkpoint of the moment when a step completed.
+func (s *State) ofStep(step int) (*CheckpointRef, error) {
+	trail := s.trail()
+	of := Moments(trail)
+	if r := of[step]; r != nil {
+		return r, nil
+	}
+	if len(of) == 0 {
+		return nil, fmt.Errorf("%w: none is of the moment when step %d completed, nor of that of any other step", ErrNoCheckpoint, step)
+	}
+	why := ""
+	for _, r := range trail {
+		if r.Step == step {
+			why = fmt.Sprintf("; %s (%s) has its number, and is of later: name it by its id", r.ID, r.Trigger)
+			break
+		}
+	}
+	var list []string
+	for _, n := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, strconv.Itoa(n))
+	}
+	return nil, fmt.Errorf("%w: none is of the moment when step %d completed; there are some of %s%s", ErrNoCheckpoint, step, strings.Join(list, ", "), why)
+}
+
+// OthersOfStep names the valid checkpoints of the step of a damaged one, to go
+// on a sentence; "" where there are none.
+func (s *State) OthersOfStep(damaged *CheckpointRef) string {
+	var ids []string
+	for _, r := range s.ValidTrail() {
+		if r.Step == damaged.Step && !r.Later && r != damaged {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; of step %d there is also %s", damaged.Step, strings.Join(ids, ", "))
+}
+
+// trail returns the checkpoints that led to where the session stands, oldest
+// first, also those that are damaged.
+func (s *State) trail() []*CheckpointRef {
+	var trail []*CheckpointRef
+	for _, r := range s.Checkpoints {
+		if r.InvalidatedBy == "" && (r.Trigger != TriggerPreRollback || r.ID == s.Current) {
+			trail = append(trail, r)
+		}
+	}
+	return trail
+}
+
+// ValidTrail returns those of them that are valid.
+func (s *State) ValidTrail() []*CheckpointRef {
+	return slices.DeleteFunc(s.trail(), func(r *CheckpointRef) bool { return !r.Valid })
+}
+
+// CurrentCheckpoint returns the checkpoint at which the session stands: the
+// newest valid one, or the one it went back to. It is nil where there is none.
+func (s *State) CurrentCheckpoint() *CheckpointRef {
+	if line := s.ValidTrail(); len(line) > 0 {
+		return line[len(line)-1]
+	}
+	return nil
+}
+
+// cutLatest reads `latest` and `latest~N`.
+func cutLatest(ref string) (back int, ok bool) {
+	rest, ok := strings.CutPrefix(ref, "latest")
+	if !ok || rest == "" {
+		return 0, ok
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(rest, "~"))
+	return n, err == nil && rest[0] == '~' && n >= 0
+}
+
+// Unusable says why a checkpoint cannot be gone back to, "" if it can.
+func (ref *CheckpointRef) Unusable() string {
+	switch {
+	case ref.Damage != nil:
+		return "damaged"
+	case ref.Valid:
+		return ""
+	case ref.InvalidatedBy != "":
+		return "invalid since rollback " + ref.InvalidatedBy
+	}
+	return "invalid"
+}
+
+// NewestUsable returns the last checkpoint that can be gone back to, or nil.
+func (s *State) NewestUsable() *CheckpointRef {
+	for i := len(s.Checkpoints) - 1; i >= 0; i-- {
+		if ref := s.Checkpoints[i]; ref.Unusable() == "" {
+			return ref
+		}
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
+const (
+	// MaxGivenValue bounds the value of a variable that is on record, in bytes of JSON.
+	MaxGivenValue = 1024
+	// MaxGivenValues is how many values are on record of one variable.
+	MaxGivenValues = 8
+)
+
+// Given are the values that variables were given, by name: each as JSON, the last one
+// at the end. They tell people what a digest that is on record stands for. Sensitive
+// values are never among them.
+type Given map[string][]string
+
+// with returns a copy that has later values, too.
+func (g Given) with(later map[string]string) Given {
+	if len(later) == 0 {
+		return g
+	}
+	all := make(Given, len(g)+len(later))
+	for name, values := range g {
+		all[name] = values
+	}
+	for name, value := range later {
+		values := slices.DeleteFunc(slices.Clone(all[name]), func(had string) bool { return had == value })
+		values = append(values, value)
+		all[name] = values[max(0, len(values)-MaxGivenValues):]
+	}
+	return all
+}
+
+// Ago returns the value that each variable had a number of values before the newest,
+// "" for one of which fewer are on record.
+func (g Given) Ago(n int) map[string]string {
+	values := make(map[string]string, len(g))
+	for name, all := range g {
+		values[name] = ""
+		if n < len(all) {
+			values[name] = all[len(all)-1-n]
+		}
+	}
+	return values
+}
+
+// Value returns the value of a variable that has a digest, as JSON; "" where it is not
+// on record.
+func (g Given) Value(name, digest string) string {
+	for _, value := range g[name] {
+		if sum := sha256.Sum256([]byte(value)); "sha256:"+hex.EncodeToString(sum[:]) == digest {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package state
+
+// Reshaped returns what the state is once a session goes on with a pipeline of
+// the shape. The state itself is left as it is.
+func (s *State) Reshaped(shape Shape) *State {
+	c := s.Clone()
+	c.reshape(shape)
+	return c
+}
+
+// reshape makes the state's phases, workstreams and gates those of the shape.
+// What keeps its name keeps its record. The record of a workstream that is gone
+// from the pipeline is kept beside it until that has it again: what must happen
+// only once does not happen again because a file was edited twice.
+func (s *State) reshape(shape Shape) {
+	old := s.indexed()
+	current := ""
+	if 0 < s.CurrentPhase && s.CurrentPhase <= len(s.Phases) {
+		current = s.Phases[s.CurrentPhase-1].Name
+	}
+	phases := make([]*Phase, len(shape.Phases))
+	has := make(map[string]bool)
+	for i, ps := range shape.Phases {
+		p := &Phase{Name: ps.Name, Status: Pending}
+		if had := old.phases[ps.Name]; had != nil {
+			*p = *had
+		}
+		p.Title = ps.Title
+		p.Workstreams = make([]*Workstream, len(ps.Workstreams))
+		for j, ws := range ps.Workstreams {
+			p.Workstreams[j] = reshapeWorkstream(old, ws)
+			has[ws.Name] = true
+		}
+		p.Gates = reshapeGates(old, ps.Gates, ps.Name)
+		phases[i] = p
+	}
+	s.Gone = s.without(has)
+	s.Phases, s.index = phases, nil
+	s.CurrentPhase = min(s.CurrentPhase, len(phases))
+	for i, p := range phases {
+		if p.Name == current {
+			s.CurrentPhase = i + 1 // it may stand elsewhere now
+		}
+	}
+	s.indexed()
+}
+
+func reshapeWorkstream(old *index, ws WorkstreamShape) *Workstream {
+	w := &Workstream{Name: ws.Name, Status: Pending}
+	if had := old.workstreams[ws.Name]; had != nil {
+		*w = *had
+	}
+	w.Title, w.Batch, w.Once = ws.Title, ws.Batch, ws.Once
+	w.Gates = reshapeGates(old, ws.Gates, ws.Name)
+	if w.Status == Completed && !passed(w.Gates) {
+		w.Status = Succeeded // a gate is new: the work stands, but not that it passed
+	}
+	return w
+}
+
+// without returns the records of workstreams that a pipeline does not have, but
+// of those to which nothing ever happened.
+func (s *State) without(has map[string]bool) []*Workstream {
+	var gone []*Workstream
+	for w := range s.Records() {
+		nothing := w.Attempts == 0 && (w.Status == Pending || w.Status == Skipped)
+		if has[w.Name] || nothing {
+			continue
+		}
+		settleGates(w.Gates, "its verdict was never recorded")
+		w.settle("its end was never recorded")
+		gone = append(gone, w)
+	}
+	return gone
+}
+
+func passed(gates []*Gate) bool {
+	for _, g := range gates {
+		if g.Status != Passed && g.Status != Skipped {
+			return false
+		}
+	}
+	return true
+}
+
+func reshapeGates(old *index, names []string, owner string) []*Gate {
+	if len(names) == 0 {
+		return nil
+	}
+	gates := make([]*Gate, len(names))
+	for i, name := range names {
+		label := name + " (" + owner + ")"
+		gates[i] = &Gate{Label: label, Status: Pending}
+		if had := old.gates[label]; had != nil {
+			*gates[i] = *had // a workstream that is gone may have it, too
+		}
+	}
+	return gates
+}

@@ -1,0 +1,507 @@
+// Package state says what can happen to a pipeline and what is known of it after
+// that: the events of a session, the state that they fold into, and the PRD document.
+//
+//	Event → Commit (events that become durable together) → State.Apply → State → NewDocument
+//
+// Everything here is a value or a pure function of values: no files, no locks, no clock.
+// Package journal writes commits and reads them back, package checkpoint keeps them in
+// a state directory.
+//
+// Where to begin: event.go for what can happen, state.go for what it folds into, apply.go
+// for how. A new event is a type in event.go, a kind in event_kind.go, and a case in apply.go;
+// FORMAT.md, beside package checkpoint, says how each looks on disk.
+package state
+
+import (
+	"encoding/json"
+	"iter"
+	"time"
+
+	"prdrunner/checkpoint/workspace"
+)
+
+// Status is the status of a session, spelled as in the PRD document.
+type Status string
+
+// The statuses of a session.
+const (
+	StatusInitialized Status = "initialized"
+	StatusInProgress  Status = "in_progress"
+	StatusPaused      Status = "paused"
+	StatusFailed      Status = "failed"
+	StatusComplete    Status = "complete"
+)
+
+// Hooks are the hooks of the end of a run, while not all of them have ended.
+type Hooks struct {
+	Event string `json:"event"` // that they are for
+	Hooks int    `json:"hooks"` // how many there are
+	Ended int    `json:"ended"` // how many have ended, in their order
+}
+
+// StepStatus is the status of a phase, a workstream or a gate.
+type StepStatus string
+
+// The statuses of steps. A phase is pending, running, completed or skipped; a
+// workstream is any but passed, rejected and waiting; a gate is pending,
+// running, passed, failed, rejected, waiting or skipped.
+const (
+	Pending     StepStatus = "pending"
+	Running     StepStatus = "running"
+	Succeeded   StepStatus = "succeeded" // the work is done, its gates are not
+	Completed   StepStatus = "completed"
+	Passed      StepStatus = "passed"
+	Failed      StepStatus = "failed"
+	Rejected    StepStatus = "rejected"    // by a person
+	Waiting     StepStatus = "waiting"     // for a person's approval
+	Uncertain   StepStatus = "uncertain"   // a once step that nobody knows the end of
+	Interrupted StepStatus = "interrupted" // stopped with the run
+	Skipped     StepStatus = "skipped"
+)
+
+// State is the fold of a journal: all that is known of a session after a
+// commit. It is plain data; Apply changes it, Clone copies it.
+type State struct {
+	FormatVersion string        `json:"format_version"`
+	Session       string        `json:"session"`
+	PRD           string        `json:"prd"`
+	Title         string        `json:"title"`
+	Type          string        `json:"type,omitempty"`
+	Seq           uint64        `json:"seq"` // of the last commit folded in
+	Status        Status        `json:"status"`
+	Abandoned     bool          `json:"abandoned,omitempty"`
+	CreatedAt     time.Time     `json:"created_at"`
+	BeganFrom     *Predecessor  `json:"began_from,omitempty"` // the complete session whose records it began with
+	UpdatedAt     time.Time     `json:"updated_at"`
+	Pipeline      FileRef       `json:"pipeline"`
+	Document      *FileRef      `json:"document,omitempty"`
+	Sensitive     []string      `json:"sensitive,omitempty"` // variables whose values must stay secret, of the last run
+	Variables     Given         `json:"variables,omitempty"` // values that other variables were given
+	Git           *Git          `json:"git,omitempty"`
+	Host          string        `json:"host,omitempty"` // the machine of the last run
+	CurrentPhase  int           `json:"current_phase"`  // the last one entered, 1-based; 0 before the first
+	Phases        []*Phase      `json:"phases"`
+	Gone          []*Workstream `json:"gone,omitempty"`       // records of workstreams that the pipeline has no more
+	Steps         int           `json:"steps"`                // workstreams that completed so far in the session
+	LastStep      LastStep      `json:"last_step,omitzero"`   // which of them did so last
+	Resumes       int           `json:"resumes"`              // how often the session was resumed
+	ActiveMS      int64         `json:"active_ms"`            // time spent running, without the time it was down
+	RunningAt     *time.Time    `json:"running_at,omitempty"` // since when it runs, nil while it does not
+
+	Metrics  map[string]Metric `json:"metrics,omitempty"`
+	Baseline map[string]Metric `json:"baseline,omitempty"`
+
+	Error       *Failure    `json:"error,omitempty"`       // while failed
+	Pause       *Pause      `json:"pause,omitempty"`       // while paused
+	Requested   *PauseAsked `json:"requested,omitempty"`   // a pause that was asked for
+	Interrupted string      `json:"interrupted,omitempty"` // the signal that ended the last run
+	Hooks       *Hooks      `json:"hooks,omitempty"`       // of the end of the last run, until they have ended
+	LastGate    string      `json:"last_gate,omitempty"`   // the last gate that passed
+
+	Checkpoints []*CheckpointRef `json:"checkpoints"`
+	Current     string           `json:"current_checkpoint,omitempty"` // where it stands: the newest, or the one it went back to
+	Capture     *Capture         `json:"capture,omitempty"`            // the files, as they were recorded last
+	RunCapture  *Capture         `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
+	Captures    Captures         `json:"captures,omitzero"`
+	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
+	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // begun, and not finished
+	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the commit since which the bytes of artifacts are kept again; before it they were given up
+	AdoptedSeq  uint64           `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
+	Acts        []Act            `json:"acts,omitempty"`        // what has happened that must happen only once, here and in the sessions before
+	Notes       Notes            `json:"notes,omitzero"`
+
+	index *index
+}
+
+// Phase is the state of a phase.
+type Phase struct {
+	Name        string        `json:"name"`
+	Title       string        `json:"title,omitempty"`
+	Status      StepStatus    `json:"status"`
+	Attempt     int           `json:"attempt"` // how often it was entered
+	StartedAt   *time.Time    `json:"started_at,omitempty"`
+	CompletedAt *time.Time    `json:"completed_at,omitempty"`
+	Workstreams []*Workstream `json:"workstreams"`
+	Gates       []*Gate       `json:"gates,omitempty"`
+}
+
+// Workstream is the state of a workstream.
+type Workstream struct {
+	Name       string          `json:"name"`
+	Title      string          `json:"title,omitempty"`
+	Batch      int             `json:"batch,omitempty"`
+	Status     StepStatus      `json:"status"`
+	Attempts   int             `json:"attempts"`       // in all, over every resume
+	Step       int             `json:"step,omitempty"` // the ordinal of its first completion in the session; 0: none yet
+	Once       bool            `json:"once,omitempty"`
+	WorkSeq    uint64          `json:"work_seq,omitempty"`  // of the commit that recorded its work: which run it was
+	FilesSeq   uint64          `json:"files_seq,omitempty"` // of the commit that recorded its artifacts
+	EndedSeq   uint64          `json:"ended_seq,omitempty"` // of the commit that recorded the end of its last attempt without success
+	StartedAt  *time.Time      `json:"started_at,omitempty"`
+	EndedAt    *time.Time      `json:"ended_at,omitempty"`
+	RetryAt    *time.Time      `json:"retry_at,omitempty"`    // when the next attempt is due; nil: none is waited for
+	DurationMS int64           `json:"duration_ms,omitempty"` // of the last successful attempt
+	Digest     Digest          `json:"digest,omitzero"`       // of the last attempt
+	Outputs    map[string]Text `json:"outputs,omitempty"`
+	Artifacts  []Artifact      `json:"artifacts,omitempty"`
+	Metrics    []string        `json:"metrics,omitempty"` // the names of those it set
+	Edited     []Text          `json:"edited,omitempty"`  // artifacts that a person changed afterwards
+	Left       *Left           `json:"left,omitempty"`    // what its last attempt that ended left, while it is not done
+	Summary    Text            `json:"summary,omitempty"`
+	Location   Text            `json:"location,omitempty"`
+	Error      *Failure        `json:"error,omitempty"`    // of the last attempt, where it failed
+	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
+	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
+	Imported   bool            `json:"imported,omitempty"`
+	Session    string          `json:"session,omitempty"` // the earlier session that this is the record of, "" where it is of this one
+	Cached     *Cached         `json:"cached,omitempty"`  // the earlier run whose result this is, nil where it was run
+	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
+	Repeat     bool            `json:"repeat,omitempty"`  // that it happened before is known, and it was said that it runs
+	SameAs     string          `json:"same_as,omitempty"` // the workstream, gone from the pipeline, that it was taken for
+	Gates      []*Gate         `json:"gates,omitempty"`
+
+	phase *Phase
+}
+
+// Left is what an attempt that failed left in the artifacts of other workstreams
+// which it may write: the next attempt starts from that.
+type Left struct {
+	Seq   uint64     `json:"seq"`   // of the commit that recorded it
+	Files []Artifact `json:"files"` // that are not as their workstreams have them on record; without a digest: the file was gone
+}
+
+// LeftIn returns what the last attempt of the workstream that ended left of an artifact
+// of another one. It does not count once that has recorded its artifacts anew.
+func (w *Workstream) LeftIn(maker *Workstream, path Text) (Artifact, bool) {
+	if w.Left == nil || w.Left.Seq <= maker.RecordedSeq() {
+		return Artifact{}, false
+	}
+	for _, a := range w.Left.Files {
+		if a.Path == path {
+			return a, true
+		}
+	}
+	return Artifact{}, false
+}
+
+// LeftFiles are the files of what it left.
+func (w *Workstream) LeftFiles() []Artifact {
+	if w.Left == nil {
+		return nil
+	}
+	return w.Left.Files
+}
+
+// Retries reports whether the workstream runs, and waits for its next attempt.
+func (w *Workstream) Retries() bool { return w.Status == Running && w.RetryAt != nil }
+
+// Adoption is who said of a workstream that it is done.
+type Adoption string
+
+// The ways to adopt work that nobody saw the end of.
+const (
+	AdoptedByHand   Adoption = "by_hand"  // a person
+	AdoptedVerified Adoption = "verified" // its verify command
+)
+
+// Gate is the state of a gate.
+type Gate struct {
+	Label      string     `json:"label"`              // as in the PRD document: lint (WS3)
+	Attempts   int        `json:"attempts,omitempty"` // how often it was judged
+	Status     StepStatus `json:"status"`
+	Definition string     `json:"definition,omitempty"`
+	Judged     string     `json:"judged,omitempty"`
+	Seen       *Seen      `json:"seen,omitempty"` // of Judged, as in a Digest
+	Value      any        `json:"value,omitempty"`
+	DurationMS int64      `json:"duration_ms,omitempty"`
+	At         *time.Time `json:"at,omitempty"` // of the verdict, or of the question
+	Error      *Failure   `json:"error,omitempty"`
+	Message    Text       `json:"message,omitempty"`
+	Approvers  []string   `json:"approvers,omitempty"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
+	By         *Actor     `json:"by,omitempty"`
+	Comment    Text       `json:"comment,omitempty"`
+	Review     bool       `json:"review,omitempty"`   // passed, but not yet reviewed
+	Reviewed   string     `json:"reviewed,omitempty"` // what it had judged when a person last looked at it
+	Reason     Text       `json:"reason,omitempty"`   // why it is skipped or pending again
+	Session    string     `json:"session,omitempty"`  // the earlier session that reached this verdict, "" where it is of this one
+
+	workstream *Workstream // nil for a phase's own
+	phase      *Phase
+}
+
+// Verdict is what the gate's judgement, or its question, is bound to.
+func (g *Gate) Verdict() Verdict {
+	return Verdict{Gate: g.Label, Definition: g.Definition, Judged: g.Judged, Seen: g.Seen}
+}
+
+// Metric is a value that a workstream reported: a json.Number, bool or string.
+type Metric struct {
+	Value      any    `json:"value"`
+	Workstream string `json:"workstream,omitempty"`
+}
+
+// OutcomeHappened is the outcome of an uncertain workstream of which the message says what
+// is on record: that it has happened, or may have, and when. The question is whether that
+// counts. With any other outcome nobody knows whether it happened.
+const OutcomeHappened = "happened"
+
+// Failure is what went wrong.
+type Failure struct {
+	Workstream string `json:"workstream,omitempty"` // or the phase, for a phase's own gate
+	Gate       string `json:"gate,omitempty"`       // its label
+	Outcome    string `json:"outcome,omitempty"`    // exited, signaled, timed_out, not_found, …
+	Message    Text   `json:"message"`
+	File       Text   `json:"file,omitempty"`
+	Line       int    `json:"line,omitempty"`
+	Column     int    `json:"column,omitempty"`
+	ExitCode   int    `json:"exit_code,omitempty"`
+	Signal     string `json:"signal,omitempty"`
+	Log        Text   `json:"log,omitempty"` // the name of the file in logs/
+}
+
+// Pause is what a paused session waits for.
+type Pause struct {
+	Reason  PauseReason `json:"reason"`
+	Gates   []string    `json:"gates,omitempty"`
+	Steps   []string    `json:"workstreams,omitempty"`
+	Message Text        `json:"message,omitempty"`
+}
+
+// CheckpointRef is a checkpoint as the state knows it.
+type CheckpointRef struct {
+	ID        string    `json:"id"`
+	Seq       uint64    `json:"seq"`
+	Trigger   Trigger   `json:"trigger"`
+	Phase     string    `json:"phase,omitempty"`
+	Step      int       `json:"step"`
+	StepName  string    `json:"step_name,omitempty"`
+	StepSeq   uint64    `json:"step_seq,omitempty"` // of the commit in which the step completed
+	Later     bool      `json:"later,omitempty"`    // something happened to a workstream or its files after that
+	Reason    Text      `json:"reason,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	Created   int       `json:"created,omitempty"`  // files that the step made
+	Modified  int       `json:"modified,omitempty"` // files that the step changed
+	Git       *Git      `json:"git,omitempty"`
+	Capture   *Capture  `json:"capture,omitempty"` // the last one before it: its files
+	Behind    int       `json:"behind,omitempty"`  // how many workstreams had done work since these were captured
+	Before    string    `json:"before,omitempty"`  // of a pre_rollback one: the checkpoint at which the session stood
+	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
+	CanResume bool      `json:"can_resume"`        // the session was neither complete nor abandoned at it
+	Valid     bool      `json:"valid"`
+	// Uncaptured says that its files were to be captured, and could not be.
+	Uncaptured bool `json:"uncaptured,omitempty"`
+	// InvalidatedBy is the rollback that went back before it, "" if none did.
+	InvalidatedBy string `json:"invalidated_by,omitempty"`
+	// Discarded are, of a pre_rollback one, the checkpoints that rollbacks had
+	// discarded before it, and which rollback each.
+	Discarded map[string]string `json:"discarded,omitempty"`
+	Damage    *Damage           `json:"damage,omitempty"` // found by a look at its file or its objects
+}
+
+// UnmarshalJSON reads a checkpoint, also as earlier versions wrote it.
+func (r *CheckpointRef) UnmarshalJSON(data []byte) error {
+	type plain CheckpointRef
+	p := plain{CanResume: true}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	*r = CheckpointRef(p)
+	r.CanResume = r.CanResume && r.Trigger != TriggerComplete
+	return nil
+}
+
+// Damage is what a checkpoint was marked with.
+type Damage struct {
+	At     time.Time `json:"at"`
+	Reason Text      `json:"reason"`
+}
+
+// Capture is the files of the workspace as of a commit of the journal.
+type Capture struct {
+	workspace.Capture
+	Seq uint64    `json:"seq"` // of the commit that recorded it
+	At  time.Time `json:"at"`
+}
+
+// Captures is what is known of a session's captures besides the last one.
+type Captures struct {
+	Made   int    `json:"made,omitempty"`    // by runs, of those on record
+	TookMS int64  `json:"took_ms,omitempty"` // how long these took
+	AsOf   uint64 `json:"as_of,omitempty"`   // the last commit as of which the files were captured, whether they had changed or not
+	Behind int    `json:"behind,omitempty"`  // how often work was recorded since
+}
+
+// Notes are the fields of a hand-written PRD document that Runner keeps and
+// hands on.
+type Notes struct {
+	Review      *AdversarialReview `json:"adversarial_review,omitempty"`
+	ESLintFixes []Fix              `json:"eslint_fixes,omitempty"`
+	CleanupDone []string           `json:"cleanup_done,omitempty"`
+	KeyFixes    []Fix              `json:"key_fixes,omitempty"`
+}
+
+// index finds workstreams and gates by name. It is derived from Phases.
+type index struct {
+	phases      map[string]*Phase
+	workstreams map[string]*Workstream
+	gates       map[string]*Gate
+	checkpoints map[string]*CheckpointRef
+}
+
+// Phase returns the phase with the given name, or nil.
+func (s *State) Phase(name string) *Phase { return s.indexed().phases[name] }
+
+// Workstream returns the workstream with the given name, or nil. It may be one
+// that is gone from the pipeline.
+func (s *State) Workstream(name string) *Workstream { return s.indexed().workstreams[name] }
+
+// Gate returns the gate with the given label, or nil.
+func (s *State) Gate(label string) *Gate { return s.indexed().gates[label] }
+
+// Checkpoint returns the checkpoint with an id, nil where the state has none.
+func (s *State) Checkpoint(id string) *CheckpointRef { return s.indexed().checkpoints[id] }
+
+// Phase returns the phase that the workstream belongs to, nil where it is gone
+// from the pipeline.
+func (w *Workstream) Phase() *Phase { return w.phase }
+
+// Owner returns the workstream that the gate belongs to, nil for a phase's
+// own gate, and its phase.
+func (g *Gate) Owner() (*Workstream, *Phase) { return g.workstream, g.phase }
+
+func (s *State) indexed() *index {
+	if s.index != nil {
+		return s.index
+	}
+	n := len(s.Gone)
+	for _, p := range s.Phases {
+		n += len(p.Workstreams)
+	}
+	ix := &index{
+		phases:      make(map[string]*Phase, len(s.Phases)),
+		workstreams: make(map[string]*Workstream, n),
+		gates:       make(map[string]*Gate),
+		checkpoints: make(map[string]*CheckpointRef, len(s.Checkpoints)),
+	}
+	for _, w := range s.Gone { // what the pipeline has takes their names
+		ix.add(nil, w)
+	}
+	for _, p := range s.Phases {
+		ix.phases[p.Name] = p
+		for _, g := range p.Gates {
+			g.phase, g.workstream = p, nil
+			ix.gates[g.Label] = g
+		}
+		for _, w := range p.Workstreams {
+			ix.add(p, w)
+		}
+	}
+	for _, c := range s.Checkpoints {
+		ix.checkpoints[c.ID] = c
+	}
+	s.index = ix
+	return ix
+}
+
+func (ix *index) add(p *Phase, w *Workstream) {
+	w.phase = p
+	ix.workstreams[w.Name] = w
+	for _, g := range w.Gates {
+		g.phase, g.workstream = p, w
+		ix.gates[g.Label] = g
+	}
+}
+
+// Records yields all workstreams of which something is on record: those that are
+// gone from the pipeline, and those that it has.
+func (s *State) Records() iter.Seq[*Workstream] {
+	return func(yield func(*Workstream) bool) {
+		for _, w := range s.Gone {
+			if !yield(w) {
+				return
+			}
+		}
+		for _, p := range s.Phases {
+			for _, w := range p.Workstreams {
+				if !yield(w) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Clone returns a copy that shares only what is never changed in place:
+// artifacts, outputs, digests, failures.
+func (s *State) Clone() *State {
+	c := *s
+	c.index = nil
+	c.Phases = make([]*Phase, len(s.Phases))
+	for i, p := range s.Phases {
+		c.Phases[i] = p.clone()
+	}
+	c.Gone = cloneWorkstreams(s.Gone)
+	c.Metrics = cloneMap(s.Metrics)
+	c.Checkpoints = make([]*CheckpointRef, len(s.Checkpoints))
+	for i, ref := range s.Checkpoints {
+		r := *ref
+		c.Checkpoints[i] = &r
+	}
+	c.indexed()
+	return &c
+}
+
+func (p *Phase) clone() *Phase {
+	c := *p
+	c.Workstreams = cloneWorkstreams(p.Workstreams)
+	c.Gates = cloneGates(p.Gates)
+	return &c
+}
+
+func cloneWorkstreams(all []*Workstream) []*Workstream {
+	if all == nil {
+		return nil
+	}
+	c := make([]*Workstream, len(all))
+	for i, w := range all {
+		cw := *w
+		cw.Gates = cloneGates(w.Gates)
+		c[i] = &cw
+	}
+	return c
+}
+
+func cloneGates(gates []*Gate) []*Gate {
+	if gates == nil {
+		return nil
+	}
+	c := make([]*Gate, len(gates))
+	for i, g := range gates {
+		cg := *g
+		c[i] = &cg
+	}
+	return c
+}
+
+func cloneMap[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return nil
+	}
+	c := make(map[string]V, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+// PhaseName returns the name of the current phase, "" before the first.
+func (s *State) PhaseName() string {
+	if s.CurrentPhase < 1 || s.CurrentPhase > len(s.Phases) {
+		return ""
+	}
+	return s.Phases[s.CurrentPhase-1].Name
+}
+
+// CanResume reports whether there is something to resume.
+func (s *State) CanResume() bool { return s.Status != StatusComplete && !s.Abandoned }

@@ -1,0 +1,24 @@
+package state
+
+// Captures reports whether the files are captured for a checkpoint of the trigger,
+// while nothing runs.
+func (t Trigger) Captures() bool {
+	switch t {
+	case TriggerStart, TriggerPhaseTransition, TriggerPause, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd,
+		TriggerComplete, TriggerPreRollback:
+		return true
+	case TriggerManual, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed, TriggerConflictStart, TriggerConflictResolved:
+	}
+	return false
+}
+
+// IsMandatory reports whether the trigger cannot be switched off by itself.
+func (t Trigger) IsMandatory() bool {
+	switch t {
+	case TriggerStart, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd, TriggerManual, TriggerPreRollback:
+		return true
+	case TriggerPhaseTransition, TriggerBatchComplete, TriggerWorkstreamComplete, TriggerGatePassed,
+		TriggerConflictStart, TriggerConflictResolved, TriggerPause, TriggerComplete:
+	}
+	return false
+}
