@@ -108,18 +108,7 @@ func (x *Session) Unacknowledged() bool { return x.Pending() || x.flight != nil 
 
 // Flush hands all that was added to the writer, as one commit where a line holds
 // it. If the writer is busy, that happens as soon as it no longer is.
-func (x *Session) Flush() { x.flush(x.writer.write) }
-
-// FlushHere is Flush, but that the calling goroutine waits for the disk itself, and
-// is returned the Ack: one that has nothing else to do hears of it sooner than from
-// the writer. False: nothing was handed over, since the writer is busy, there is
-// nothing, or the session is poisoned, which Acks tells.
-func (x *Session) FlushHere() (a Ack, ok bool) {
-	x.flush(func(seq uint64, line []byte) { a, ok = x.writer.append(job{seq, line}), true })
-	return a, ok
-}
-
-func (x *Session) flush(write func(seq uint64, line []byte)) {
+func (x *Session) Flush() {
 	if x.bad != nil {
 		x.writer.tell(Ack{Err: x.bad})
 		return
@@ -150,7 +139,7 @@ func (x *Session) flush(write func(seq uint64, line []byte)) {
 	x.full = x.full[1:]
 	x.flight, x.handed, x.sum = c, c.Seq, c.Sum
 	x.wanted = x.Pending()
-	write(c.Seq, line)
+	x.writer.write(c.Seq, line)
 }
 
 // Acks returns the channel on which the writer tells what is durable. Every
@@ -288,14 +277,11 @@ func newWriter(log store.Log) *writer {
 func (w *writer) run() {
 	defer close(w.done)
 	for j := range w.jobs {
-		w.acks <- w.append(j)
+		w.acks <- Ack{Seq: j.seq, Err: w.log.Append(j.line)}
 	}
 }
 
 func (w *writer) write(seq uint64, line []byte) { w.jobs <- job{seq, line} }
-
-// append appends a line, for who knows that nobody else does.
-func (w *writer) append(j job) Ack { return Ack{Seq: j.seq, Err: w.log.Append(j.line)} }
 
 // tell puts an Ack into the channel, unless one is there already.
 func (w *writer) tell(a Ack) {

@@ -22,7 +22,6 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 	}
 	defer done()
 	l := newLoop(o, w)
-	defer close(l.crew)
 	plan, err := l.interruptible(ctx)
 	if err != nil {
 		return Ending{}, err
@@ -54,7 +53,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	window.Stop()
 	return &loop{
 		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: newFacts(o.Session.State()), began: o.Now(),
-		window: window, events: make(chan func(), 256), crew: make(chan job), turn: newTurn(), tasks: make(map[string]func()), asked: make(map[string]*question),
+		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*question),
 		finder: sync.OnceValue(findings.New), standing: newStanding(), toldLinks: make(map[string]bool),
 	}
 }

@@ -281,7 +281,6 @@ func (l *loop) decideUnwritten(u unwritten, err error) OnCheckpointError {
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
 	defer cancel()
-	l.takeLate()
 	answers := make(chan OnCheckpointError, 1)
 	go func() {
 		decision, failed := l.o.Asker.Unwritten(ctx, u.told(err))
@@ -334,7 +333,6 @@ func LeftUnwritten(ids []string) string {
 // pauseFor waits, unless the run is cut short meanwhile. What goroutines report
 // is taken in, so that a timeout is heard.
 func (l *loop) pauseFor(d time.Duration) bool {
-	l.takeLate()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for !l.cut() || l.over {

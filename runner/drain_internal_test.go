@@ -42,7 +42,7 @@ func newDraining(t *testing.T) *draining {
 	}
 	d.loop = &loop{
 		o: Options{Views: []View{seqs{&d.shown}}, Now: time.Now, Mask: func(s string) string { return s }, OnCheckpointError: CheckpointErrorSkip},
-		x: x, ctx: t.Context(), window: time.NewTimer(time.Hour), turn: newTurn(),
+		x: x, ctx: t.Context(), window: time.NewTimer(time.Hour),
 	}
 	return d
 }

@@ -25,7 +25,6 @@ func RunHooks(ctx context.Context, o Options) error {
 	}
 	defer done()
 	l := newLoop(o, w)
-	defer close(l.crew)
 	l.ctx, l.stop = context.WithoutCancel(ctx), ctx.Done()
 	l.grace, l.hurry = context.WithCancel(l.ctx)
 	defer l.hurry()

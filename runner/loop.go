@@ -21,14 +21,17 @@ const (
 	inboxInterval = 100 * time.Millisecond
 )
 
-// loop runs a session. Who has the turn (turn.go) owns it and everything it points
-// to, one goroutine at a time; others only send functions to events.
+// loop runs a session.
 //
-// What can happen next stands in exactly one of these places: urgent and queue
-// wait for a slot, tasks hold one, retrying waits for a timer, asked for a
-// person, and backlog for the journal. A cycle ends when its goal is reached
-// or when all but asked are empty, so nothing may be dropped from them without
-// ending what it belongs to.
+// One goroutine, the caller of Build, owns the loop and everything it points to.
+// Other goroutines run tasks, look at files or ask a person; they read nothing of the
+// loop that changes, and report by sending a function to events, which the owner calls.
+//
+// Work that is not finished is in exactly one of these places: urgent and queue hold
+// what waits for a slot, tasks what has one, retrying what waits for a timer, asked
+// what waits for a person, and backlog what waits for the journal. A cycle ends when
+// its goal is reached or when all but asked are empty, so removing an entry must end
+// the workstream or gate that it belongs to.
 type loop struct {
 	o     Options
 	p     *pipeline.Pipeline
@@ -60,9 +63,7 @@ type loop struct {
 	asked    map[string]*question // by the label of the gate
 	backlog  []continuation       // in the order of seq
 	events   chan func()          // what goroutines report
-	crew     chan job             // for those of them that have nothing to do
-	turn     turn
-	window   *time.Timer // open while a commit waits for company, and for a while after one
+	window   *time.Timer          // open while a commit waits for company, and for a while after one
 	windowed bool
 
 	status       stopReason
@@ -116,35 +117,36 @@ func (l *loop) cut() bool { return l.status >= stopTimeout }
 func (l *loop) cycle(finished func() bool) {
 	inbox := time.NewTicker(inboxInterval)
 	defer inbox.Stop()
-	l.turn.finished = finished
-	for l.progress() {
+	for l.advance(finished) && (!l.derive() || l.advance(finished)) {
 		l.await(inbox.C)
 	}
 }
 
-// progress starts and records what can be, and writes the document only then, since
-// what is started need not wait for that. It reports false when the cycle is over.
-func (l *loop) progress() bool {
-	return l.advance() && (!l.derive() || l.advance())
+// advance starts and records what can be. It reports false when the cycle is over.
+func (l *loop) advance(finished func() bool) bool {
+	l.schedule()
+	if len(l.backlog) == 0 && (finished() || l.idle()) || l.fatal != nil && l.busy == 0 {
+		return false
+	}
+	l.commit()
+	return true
 }
 
-// advance starts and records what can be, until there is something to wait for. It
-// reports false when the cycle is over.
-func (l *loop) advance() bool {
-	recorded := false
-	for {
-		l.schedule()
-		if len(l.backlog) == 0 && (l.turn.finished() || l.idle()) || l.fatal != nil && l.busy == 0 {
-			return false
-		}
-		if recorded && l.busy == 0 && l.derive() { // else nobody came to it while all there is is skipped
-			recorded = false
-			continue
-		}
-		if !l.commit() {
-			return true
-		}
-		recorded = true
+// await blocks until something happens, and handles it.
+func (l *loop) await(inbox <-chan time.Time) {
+	select {
+	case report := <-l.events:
+		report()
+	case ack := <-l.x.Acks():
+		l.acknowledge(ack)
+	case <-l.window.C:
+		l.flush()
+	case signal := <-l.o.Interrupts:
+		l.interrupt(signal)
+	case <-inbox:
+		l.requests()
+	case <-l.stop:
+		l.stopped()
 	}
 }
 
@@ -190,23 +192,22 @@ func (l *loop) leaveQueue() {
 	}
 }
 
-// commit hands what happened to the journal: at once if something waits for it, or
-// no other commit came shortly before, else within the commit window. So in a chain
-// the start of work that is over soon stands in one line with its end. It reports
-// whether something is durable now.
-func (l *loop) commit() bool {
+// commit hands events to the journal: at once if something waits for them or no other
+// commit came shortly before, else within the commit window. So the start of work that
+// is soon over shares a line of the journal with its end.
+func (l *loop) commit() {
 	if l.fatal != nil || !l.x.Pending() {
-		return false
+		return
 	}
 	starved := len(l.queue) == 0 || l.busy == 0
 	if starved && (len(l.backlog) > 0 || !l.windowed) || len(l.backlog) >= maxUnacknowledged {
-		return l.flush()
+		l.flush()
+		return
 	}
 	l.openWindow()
-	return false
 }
 
-// openWindow has what happens from now on wait for company, but not for long.
+// openWindow starts the commit window, in which events wait for others.
 func (l *loop) openWindow() {
 	if !l.windowed {
 		l.windowed = true
@@ -214,21 +215,11 @@ func (l *loop) openWindow() {
 	}
 }
 
-// flush hands everything over and closes the window. While nothing runs, the disk is
-// waited for at once, and flush reports that: in a chain, whose steps wait for it one
-// after the other, to go through the writer took a tenth of the time.
-func (l *loop) flush() bool {
+// flush hands all events to the journal and closes the window.
+func (l *loop) flush() {
 	l.windowed = false
 	l.window.Stop()
-	if l.busy > 0 {
-		l.x.Flush()
-		return false
-	}
-	a, ok := l.x.FlushHere()
-	if ok {
-		l.acknowledge(a)
-	}
-	return ok
+	l.x.Flush()
 }
 
 // acknowledge shows a commit that is durable now, and goes on with what
@@ -267,22 +258,18 @@ func (l *loop) add(then func(), events ...checkpoint.Event) {
 	}
 }
 
-// drain makes everything durable that was added, and what is added for it. Each
-// commit is dealt with before the next one is taken in, so that views get them in
-// order although what waited for one may drain, too.
+// drain makes all events durable, and those that are added meanwhile. It handles each
+// commit before it takes in the next, so that views get them in order although what
+// waited for a commit may call drain, too.
 func (l *loop) drain() {
-	l.alone()
 	for l.fatal == nil && l.x.Unacknowledged() {
-		a, ok := l.x.FlushHere()
-		if !ok {
-			a = <-l.x.Acks()
-		}
-		l.acknowledge(a)
+		l.x.Flush()
+		l.acknowledge(<-l.x.Acks())
 	}
 	if l.fatal != nil {
 		return
 	}
-	if _, err := l.x.Drain(l.ctx); err != nil { // nothing is left of it, and it may be poisoned
+	if _, err := l.x.Drain(l.ctx); err != nil { // nothing is pending, but the session may be poisoned
 		l.broken(err)
 	}
 }
@@ -322,8 +309,8 @@ const (
 	workstreamSlot slot = true
 )
 
-// spawn runs work beside the loop while it holds a slot. The work returns
-// what the loop does with it, and its own context ends with it.
+// spawn runs work in a goroutine while it holds a slot. The loop calls the function
+// that work returns. The context of work ends with it.
 func (l *loop) spawn(id string, s slot, work func(within context.Context) func()) {
 	within, cancel := context.WithCancel(l.ctx)
 	l.busy++
@@ -335,9 +322,9 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 	if l.cut() && !l.over {
 		cancel() // it came too late to be started
 	}
-	l.beside(func() job {
+	go func() {
 		then := work(within)
-		return l.takeTurn(func() {
+		l.events <- func() {
 			cancel()
 			delete(l.tasks, id)
 			l.busy--
@@ -346,6 +333,6 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 			}
 			then()
 			l.tellLinks()
-		})
-	})
+		}
+	}()
 }
