@@ -23,13 +23,11 @@ type GitFile struct {
 
 // Files lists the files that are tracked, and those that are neither tracked nor ignored, each once,
 // sorted by path.
-// A tracked file that was deleted in the work tree is listed. What git would wait
-// for is a *GitStateError.
+// A tracked file that was deleted in the work tree is listed.
 func (g *Git) Files(ctx context.Context) ([]GitFile, error) {
 	var l gitListing
 	list := g.command("ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard")
-	err := g.unstuck(ctx, func(ctx context.Context) error { return g.eachRecord(ctx, list, l.add) })
-	if err != nil {
+	if err := g.eachRecord(ctx, list, l.add); err != nil {
 		return nil, fmt.Errorf("list the files that git knows: %w", err)
 	}
 	return mergeByPath(l.others, l.tracked), nil
@@ -55,8 +53,7 @@ func (g *Git) Others(ctx context.Context, paths []string) ([]GitFile, error) {
 	if len(paths) <= mostPaths {
 		args = append(append(args, "--"), paths...)
 	}
-	list := g.command(args...)
-	if err := g.unstuck(ctx, func(ctx context.Context) error { return g.eachRecord(ctx, list, l.add) }); err != nil {
+	if err := g.eachRecord(ctx, g.command(args...), l.add); err != nil {
 		return nil, fmt.Errorf("list the files that git does not track: %w", err)
 	}
 	return mergeByPath(nil, l.others), nil
@@ -109,11 +106,9 @@ func compareFile(f GitFile, path string) int { return strings.Compare(f.Path, pa
 func (g *Git) Ignored(ctx context.Context) ([]string, error) {
 	var ignored []string
 	list := g.command("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
-	err := g.unstuck(ctx, func(ctx context.Context) error {
-		return g.eachRecord(ctx, list, func(name string) error {
-			ignored = append(ignored, name)
-			return nil
-		})
+	err := g.eachRecord(ctx, list, func(name string) error {
+		ignored = append(ignored, name)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the files that git ignores: %w", err)
