@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -135,8 +136,11 @@ func (c *capture) hand(ctx context.Context, out *GitWriter, dirs *cursor, f *sur
 	return c.w.readInto(ctx, place{dir: dir, name: native(name)}, &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
 		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.guard(r), sha))
-		if errors.Is(err, errRefused) { // it was scanned, and was another then
+		switch {
+		case errors.Is(err, errRefused): // the scan read other bytes
 			err = ErrUnstable
+		case errors.Is(err, ErrLength):
+			err = fmt.Errorf("read %s for git: %w", path, ErrUnstable)
 		}
 		return digestOf(sha.Sum(nil)), err
 	})
@@ -158,7 +162,11 @@ func gitMode(mode uint32) uint32 {
 // otherwise as objects.
 func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 	git := c.w.Git()
-	if commit, err = git.CommitAll(ctx, c.o.Message, slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden, c.survey.states)); err != nil {
+	exclude := Exclusions{
+		Paths:     slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden, c.survey.states),
+		Untracked: func(path string) bool { return slices.ContainsFunc(strings.Split(path, "/"), isUnfinished) },
+	}
+	if commit, err = git.CommitAll(ctx, c.o.Message, exclude); err != nil {
 		return "", err
 	}
 	files, err := git.Files(ctx)

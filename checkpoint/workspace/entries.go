@@ -1,8 +1,22 @@
 package workspace
 
+import (
+	"errors"
+	"os"
+)
+
 // dirEntry is a name in a directory.
 type dirEntry struct {
 	name   string
 	isDir  bool // itself, and not by a link
 	isLink bool
+}
+
+func readDir(root *os.Root, dir string) ([]dirEntry, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := entriesOf(f)
+	return entries, errors.Join(err, f.Close())
 }

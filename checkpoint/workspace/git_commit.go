@@ -6,17 +6,22 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
-// CommitAll stages everything below the directory but what leaveOut names, and
-// other repositories, and commits it where HEAD stands: on the current branch,
-// or on none. Where there is nothing to commit it returns HEAD's commit, ""
-// when there never was one. The author is the user, or Runner where git knows
-// none. The commit is durable when it returns.
-func (g *Git) CommitAll(ctx context.Context, message string, leaveOut []string) (commit string, err error) {
+// Exclusions say which files CommitAll does not stage.
+type Exclusions struct {
+	Paths     []string               // of a declared submodule no effect: its commit belongs to this repository
+	Untracked func(path string) bool // reports whether to exclude an untracked file; nil: none
+}
+
+// CommitAll stages everything below the directory, except for the exclusions and for
+// other repositories, and commits it to the current branch, or where HEAD is detached.
+// If there is nothing to commit, it returns HEAD's commit, or "" if the branch has no
+// commit yet. The author is the user, or Runner if git knows no user. The commit is
+// durable when CommitAll returns.
+func (g *Git) CommitAll(ctx context.Context, message string, exclude Exclusions) (commit string, err error) {
 	if err := g.ready(ctx); err != nil {
 		return "", fmt.Errorf("commit with git: %w", err)
 	}
@@ -24,7 +29,7 @@ func (g *Git) CommitAll(ctx context.Context, message string, leaveOut []string) 
 	if err != nil {
 		return "", err
 	}
-	if err := g.stage(ctx, leaveOut); err != nil {
+	if err := g.stage(ctx, exclude); err != nil {
 		return "", fmt.Errorf("stage everything with git: %w", err)
 	}
 	after := context.WithoutCancel(ctx)
@@ -79,9 +84,9 @@ func (g *Git) ready(ctx context.Context) error {
 	return nil
 }
 
-// stage adds everything to the index but what is unfinished. Another repository would
-// become a submodule that nobody declared.
-func (g *Git) stage(ctx context.Context, leaveOut []string) error {
+// stage adds everything to the index except for the exclusions. It excludes other
+// repositories, too, which would become submodules that the user has not declared.
+func (g *Git) stage(ctx context.Context, exclude Exclusions) error {
 	files, err := g.Files(ctx)
 	if err != nil {
 		return err
@@ -92,12 +97,12 @@ func (g *Git) stage(ctx context.Context, leaveOut []string) error {
 		switch {
 		case f.Gitlink && f.Tracked:
 			submodules[f.Path] = true
-		case f.Gitlink, !f.Tracked && slices.ContainsFunc(strings.Split(f.Path, "/"), isUnfinished):
+		case f.Gitlink, !f.Tracked && exclude.Untracked != nil && exclude.Untracked(f.Path):
 			specs = append(specs, ":(exclude,literal)"+f.Path)
 		}
 	}
-	for _, path := range leaveOut {
-		if !submodules[path] { // which commit it is at is a part of this repository
+	for _, path := range exclude.Paths {
+		if !submodules[path] {
 			specs = append(specs, ":(exclude,literal)"+path)
 		}
 	}

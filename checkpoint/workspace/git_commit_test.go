@@ -16,7 +16,7 @@ import (
 
 func commitAll(t testing.TB, g *workspace.Git, leaveOut ...string) string {
 	t.Helper()
-	name, err := g.CommitAll(t.Context(), "checkpoint: step-1\n", leaveOut)
+	name, err := g.CommitAll(t.Context(), "checkpoint: step-1\n", workspace.Exclusions{Paths: leaveOut})
 	if err != nil {
 		t.Fatalf("commit all: %v", err)
 	}
@@ -137,7 +137,7 @@ func TestCommitAllRefuses(t *testing.T) {
 		write(t, dir, "sub/new", "x")
 		before := userState(t, dir)
 		var state *workspace.GitStateError
-		if _, err := g.CommitAll(t.Context(), "x", nil); !errors.As(err, &state) || state.Remedy == "" {
+		if _, err := g.CommitAll(t.Context(), "x", workspace.Exclusions{}); !errors.As(err, &state) || state.Remedy == "" {
 			t.Errorf("%q: got error %v", doing, err)
 		}
 		if diff := cmp.Diff(before, userState(t, dir)); diff != "" {

@@ -101,37 +101,6 @@ func mergeByPath(a, b []GitFile) []GitFile {
 
 func compareFile(f GitFile, path string) int { return strings.Compare(f.Path, path) }
 
-// Ignored lists what git ignores, a directory that is ignored as a whole by
-// its name, and an empty one not at all.
-func (g *Git) Ignored(ctx context.Context) ([]string, error) {
-	var ignored []string
-	list := g.command("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
-	err := g.eachRecord(ctx, list, func(name string) error {
-		ignored = append(ignored, name)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the files that git ignores: %w", err)
-	}
-	return ignored, nil
-}
-
-// Ignored names what is in the workspace and not in a listing of it, since git
-// ignores it: a directory by its name, with a slash.
-func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
-	if w.Git() == nil {
-		return nil, nil
-	}
-	all, err := w.Git().Ignored(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(path string) bool {
-		_, listed := l.at(path)
-		return listed || w.excluded(strings.TrimSuffix(path, "/"))
-	}), nil
-}
-
 // parseFile reads "? path" or "H 100644 NAME 0\tpath".
 func parseFile(line string) (f GitFile, stage string, err error) {
 	tag, rest, ok := strings.Cut(line, " ")
@@ -155,4 +124,44 @@ func parseFile(line string) (f GitFile, stage string, err error) {
 	f = GitFile{Path: path, Tracked: true, Mode: uint32(mode), Blob: name, Sparse: tag == "S"}
 	f.Gitlink = f.Mode == ModeGitlink
 	return f, stage, nil
+}
+
+// Index returns the files that git tracks, by path.
+func (g *Git) Index(ctx context.Context) (map[string]GitFile, error) {
+	files, err := g.Tracked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	index := make(map[string]GitFile, len(files))
+	for _, f := range files {
+		index[f.Path] = f
+	}
+	return index, nil
+}
+
+// Tree lists the files of a commit, those below the directory.
+func (g *Git) Tree(ctx context.Context, commit string) ([]GitFile, error) {
+	if !g.isName(commit) {
+		return nil, fmt.Errorf("list the files of %q: not the name of a commit", commit)
+	}
+	out, err := g.output(ctx, nil, "ls-tree", "-r", "-z", commit)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of commit %s: %w", commit, err)
+	}
+	lines := records(out)
+	files := make([]GitFile, 0, len(lines))
+	for _, line := range lines {
+		about, path, ok := strings.Cut(line, "\t")
+		fields := strings.Fields(about) // mode, type, name
+		if !ok || len(fields) != 3 {
+			return nil, fmt.Errorf("list the files of commit %s: unexpected line %q", commit, line)
+		}
+		// The stage of an index takes the place of the type here.
+		f, _, err := parseFile("H " + fields[0] + " " + fields[2] + " 0\t" + path)
+		if err != nil {
+			return nil, fmt.Errorf("list the files of commit %s: %w", commit, err)
+		}
+		files = append(files, f)
+	}
+	return files, nil
 }

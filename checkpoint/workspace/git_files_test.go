@@ -137,55 +137,6 @@ func TestFilesOfASparseCheckout(t *testing.T) {
 	}
 }
 
-func TestEmptyDirs(t *testing.T) {
-	t.Parallel()
-	dir := repository(t)
-	for _, name := range []string{
-		"e", "e/f/g", "sub/empty", "build/x", "sub/build", "new/empty", "new/build/deep", "only/build", "logs", "new/:(top)*", "sub/n\new",
-	} {
-		if runtime.GOOS == "windows" && strings.ContainsAny(name, "\n:*") {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(t, dir, "new/file", "x")
-	write(t, dir, "logs/x.log", "ignored, but a file")
-	user(t, dir, "init", "-q", "new/nested") // with empty directories of its own
-	if err := os.Mkdir(filepath.Join(dir, "new", "nested", "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dirs, _, err := open(t, dir).EmptyDirs(t.Context(), []string{"build", "e"}, nil)
-	want := []string{"e", "e/f", "e/f/g", "new/:(top)*", "new/empty", "only", "sub/empty", "sub/n\new"}
-	if runtime.GOOS == "windows" {
-		want = []string{"e", "e/f", "e/f/g", "new/empty", "only", "sub/empty"}
-	}
-	if diff := cmp.Diff(want, dirs); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-	// git names no directory in the place of a file that it tracks.
-	if err := os.Remove(filepath.Join(dir, "a.txt")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "a.txt", "sub"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dirs, _, err = open(t, dir).EmptyDirs(t.Context(), nil, []string{"a.txt", "not/there"})
-	if want := append([]string{"a.txt", "a.txt/sub"}, want...); err != nil || !slices.Equal(dirs, want) {
-		t.Errorf("in the place of a file: %q, %v", dirs, err)
-	}
-	for _, tt := range []struct {
-		below          string
-		fileless, want []string
-	}{{"e", []string{"f"}, []string{"f", "f/g"}}, {"build", []string{"x"}, nil}, {"new/empty", nil, nil}} {
-		dirs, _, err := open(t, filepath.Join(dir, tt.below)).EmptyDirs(t.Context(), tt.fileless, nil)
-		if diff := cmp.Diff(tt.want, dirs); diff != "" || err != nil {
-			t.Errorf("below %s: %v (-want +got):\n%s", tt.below, err, diff)
-		}
-	}
-}
-
 func TestBlobs(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"sha1", "sha256"} {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/workspace"
 )
 
 // TestCommitAllOutside: what is staged outside of the directory stays staged,
@@ -95,7 +97,7 @@ func TestCommitAllFails(t *testing.T) {
 	write(t, dir, "staged", "s")
 	user(t, dir, "add", "staged")
 	write(t, dir, ".git/refs/heads/main.lock", "")
-	if made, err := g.CommitAll(t.Context(), "x", nil); err == nil {
+	if made, err := g.CommitAll(t.Context(), "x", workspace.Exclusions{}); err == nil {
 		t.Fatalf("committed %s", made)
 	}
 	if status := user(t, dir, "status", "--porcelain"); status != "A  staged\n?? new\n" {

@@ -37,7 +37,9 @@ func TestAskGitOnce(t *testing.T) {
 	runGit(t, dir, "add", "-A", ".")
 	must(t, os.Remove(filepath.Join(dir, "gone")))
 	var asked atomic.Int64
-	w.o.Git.commander = listedOthers{w.o.Git.commander, &asked}
+	var err error
+	w.o.Git, err = OpenGit(t.Context(), listedOthers{programs{}, &asked}, dir)
+	must(t, err)
 	for _, want := range []int64{0, 1} {
 		asked.Store(0)
 		_, err := w.Still().Now(t.Context(), nil)
@@ -67,7 +69,7 @@ func TestAskGit(t *testing.T) {
 			}
 		}
 	}
-	many := make([]string, mostPaths+1)
+	many := make([]string, 100)
 	for i := range many {
 		many[i] = fmt.Sprintf("a/new%d", i)
 	}
@@ -102,7 +104,7 @@ func TestAskGit(t *testing.T) {
 				if info, err := os.Lstat(filepath.Join(dir, below)); err != nil || !info.IsDir() {
 					return // it is no place to look from any more
 				}
-				git, err := OpenGit(t.Context(), top.o.Git.commander, filepath.Join(dir, below))
+				git, err := OpenGit(t.Context(), programs{}, filepath.Join(dir, below))
 				must(t, err)
 				w := open(t, Options{Dir: filepath.Join(dir, below), Skip: top.o.Skip, Git: git, Mode: GitRef})
 				want, err := git.Files(t.Context())

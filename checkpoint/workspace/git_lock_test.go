@@ -18,7 +18,7 @@ import (
 func TestGitLockLeft(t *testing.T) {
 	t.Parallel()
 	commit := func(t *testing.T, _ string, g *workspace.Git) error {
-		_, err := g.CommitAll(t.Context(), "x", nil)
+		_, err := g.CommitAll(t.Context(), "x", workspace.Exclusions{})
 		return err
 	}
 	reset := func(t *testing.T, dir string, g *workspace.Git) error {

@@ -28,6 +28,9 @@ type GitCommitOptions struct {
 // refRoot is where this program's refs are; it touches no other.
 const refRoot = "refs/runner/"
 
+// ErrLength says that a source has more bytes than were announced, or fewer.
+var ErrLength = errors.New("has another length than was announced")
+
 // GitWriter writes a commit that is on no branch. The bytes of files are kept
 // as they are given: no filter and no end-of-line conversion sees them.
 // Either Commit or Abort ends it. It is not safe for concurrent use.
@@ -131,7 +134,7 @@ func (w *GitWriter) fail(doing string, err error) error {
 }
 
 // File adds a file, or a symbolic link whose target r gives, of exactly size
-// bytes. If r fails, or has more bytes or fewer (ErrUnstable), the path must be
+// bytes. If r fails, or has more bytes or fewer (ErrLength), the path must be
 // given again, or deleted, before Commit; the rest of the commit is unharmed.
 func (w *GitWriter) File(path string, mode uint32, size int64, r io.Reader) error {
 	full, err := w.enter(path, mode)

@@ -55,7 +55,7 @@ func (s *sourceReader) verdict(path string, full bool) error {
 	case s.err != nil && !errors.Is(s.err, io.EOF):
 		return fmt.Errorf("read %s for git: %w", path, s.err)
 	case !full:
-		return fmt.Errorf("read %s for git: %w", path, ErrUnstable)
+		return fmt.Errorf("read %s for git: %w", path, ErrLength)
 	}
 	return nil
 }

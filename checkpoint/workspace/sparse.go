@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A sparse checkout leaves files out of the work tree that git's index has.
@@ -104,7 +103,7 @@ func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (p
 			continue
 		}
 		if index == nil {
-			if index, err = w.o.Git.index(ctx); err != nil {
+			if index, err = w.o.Git.Index(ctx); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -115,19 +114,6 @@ func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (p
 		}
 	}
 	return put, checkedOut, nil
-}
-
-// index returns the files that git tracks, by path.
-func (g *Git) index(ctx context.Context) (map[string]GitFile, error) {
-	files, err := g.Tracked(ctx)
-	if err != nil {
-		return nil, err
-	}
-	index := make(map[string]GitFile, len(files))
-	for _, f := range files {
-		index[f.Path] = f
-	}
-	return index, nil
 }
 
 // SameSparse reports whether the same files were not checked out in both
@@ -229,31 +215,4 @@ func (c *capture) laySparse(ctx context.Context, out *GitWriter, base []GitFile)
 		}
 	}
 	return nil
-}
-
-// Tree lists the files of a commit, those below the directory.
-func (g *Git) Tree(ctx context.Context, commit string) ([]GitFile, error) {
-	if !g.isName(commit) {
-		return nil, fmt.Errorf("list the files of %q: not the name of a commit", commit)
-	}
-	out, err := g.output(ctx, nil, "ls-tree", "-r", "-z", commit)
-	if err != nil {
-		return nil, fmt.Errorf("list the files of commit %s: %w", commit, err)
-	}
-	lines := records(out)
-	files := make([]GitFile, 0, len(lines))
-	for _, line := range lines {
-		about, path, ok := strings.Cut(line, "\t")
-		fields := strings.Fields(about) // mode, type, name
-		if !ok || len(fields) != 3 {
-			return nil, fmt.Errorf("list the files of commit %s: unexpected line %q", commit, line)
-		}
-		// The stage of an index takes the place of the type here.
-		f, _, err := parseFile("H " + fields[0] + " " + fields[2] + " 0\t" + path)
-		if err != nil {
-			return nil, fmt.Errorf("list the files of commit %s: %w", commit, err)
-		}
-		files = append(files, f)
-	}
-	return files, nil
 }

@@ -86,11 +86,10 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 // would know, and those that may not be read.
 func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string, err error) {
 	dirs, err := s.look(ctx)
-	git := s.w.Git()
-	if err != nil || git == nil {
+	if err != nil || s.w.Git() == nil {
 		return nil, err
 	}
-	empty, denied, err := git.EmptyDirs(ctx, found.outermost, dirs)
+	empty, denied, err := s.w.emptyDirs(ctx, found.outermost, dirs)
 	s.special = append(s.special, slices.Concat(found.denied, denied)...)
 	return append(empty, found.emptied...), err
 }

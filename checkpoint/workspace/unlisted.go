@@ -1,6 +1,10 @@
 package workspace
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+)
 
 // Unlisted returns at which of the entries' paths there is something that is no
 // directory and that a listing neither has nor could take in: it is ignored, or
@@ -48,4 +52,20 @@ func (w *Workspace) ShownByGit(ctx context.Context, l *Listing) ([]string, error
 		}
 	}
 	return w.Unlisted(ctx, l, entries)
+}
+
+// Ignored names what is in the workspace and not in a listing of it, since git
+// ignores it: a directory by its name, with a slash.
+func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
+	if w.Git() == nil {
+		return nil, nil
+	}
+	all, err := w.Git().Ignored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(path string) bool {
+		_, listed := l.at(path)
+		return listed || w.excluded(strings.TrimSuffix(path, "/"))
+	}), nil
 }
