@@ -28,7 +28,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/text"
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // Options are what a Store needs to know; the zero value serves.
@@ -41,7 +41,7 @@ type Options struct {
 	RescueDir string           // for what the journal could not take; "": the system's temporary directory
 	// Git starts git, which tells what it tracks of the state directory; nil: that is
 	// not looked at.
-	Git     workspace.Commander
+	Git     git.Commander
 	Include []string // globs that every capture takes in, besides what the pipeline declares
 	// EndOrphans is called under the lock of a session whose runner was killed;
 	// nil where nothing can be left running.

@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // The names of what all PRDs of a state directory share.
@@ -21,7 +22,7 @@ func (s *Store) Objects() *objects.Store {
 
 // OpenWorkspace opens the directory in which pipelines run, with the state
 // directory left out of it. git is nil outside a work tree.
-func (s *Store) OpenWorkspace(dir string, git *workspace.Git, mode workspace.GitMode) (*workspace.Workspace, error) {
+func (s *Store) OpenWorkspace(dir string, git *git.Repository, mode workspace.GitMode) (*workspace.Workspace, error) {
 	w, err := workspace.Open(workspace.Options{
 		Dir: dir, Skip: []string{s.dir}, Objects: s.Objects(), FS: s.fs, Cache: filepath.Join(s.dir, cacheName), Git: git, Mode: mode,
 	})

@@ -15,7 +15,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // captureRefsRoot is what the names of all git references of captures begin with.
@@ -139,7 +139,7 @@ func (s *Store) refsOwner(id string) (refsOwner, error) {
 // What the session has captured already, in a state directory that this one was
 // copied from, gets references of its own: those there are removed as soon as
 // nothing needs them there.
-func (x *Session) makeRefsID(ctx context.Context, git *workspace.Git) (string, error) {
+func (x *Session) makeRefsID(ctx context.Context, git *git.Repository) (string, error) {
 	name := encodeName(x.prd)
 	kept, here, err := x.store.readRefsOwner(name)
 	if err != nil || kept.ID != "" && kept == here {
@@ -172,7 +172,7 @@ func (s *Store) writeRefsOwner(encoded string, owner refsOwner) error {
 // keepRefs makes the references again that are to keep the session's captures in git
 // and are gone, as far as git has the commits, and reports whether it has lost that of
 // the last one.
-func (x *Session) keepRefs(ctx context.Context, git *workspace.Git) (lost bool, err error) {
+func (x *Session) keepRefs(ctx context.Context, git *git.Repository) (lost bool, err error) {
 	s := x.State()
 	if git == nil || s.Capture == nil || s.Capture.Commit == "" || s.Capture.OnBranch() {
 		return false, nil
@@ -186,7 +186,7 @@ func (x *Session) keepRefs(ctx context.Context, git *workspace.Git) (lost bool, 
 
 // makeRefs makes the references again that are to keep the session's captures in git
 // and are gone, as far as git has the commits.
-func (x *Session) makeRefs(ctx context.Context, git *workspace.Git) error {
+func (x *Session) makeRefs(ctx context.Context, git *git.Repository) error {
 	s := x.State()
 	id, err := x.makeRefsID(ctx, git)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // TestRefsOfTwoStateDirectories: with the same session, imported, they share
@@ -45,7 +45,7 @@ func TestRefsOfTwoStateDirectories(t *testing.T) {
 
 func madeRefsID(t *testing.T, x *Session) string {
 	t.Helper()
-	id, err := x.makeRefsID(context.Background(), &workspace.Git{}) // which has nothing to keep
+	id, err := x.makeRefsID(context.Background(), &git.Repository{}) // which has nothing to keep
 	must(t, err)
 	return id
 }

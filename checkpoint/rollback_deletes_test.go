@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // reopen opens the workspace with another mode of git.
 func (s *scoped) reopen(mode workspace.GitMode) {
 	s.t.Helper()
 	must(s.t, s.w.Close())
-	var g *workspace.Git
+	var g *git.Repository
 	var err error
 	if mode != workspace.GitOff {
-		g, err = workspace.OpenGit(context.Background(), commander{}, s.ws)
+		g, err = git.Open(context.Background(), commander{}, s.ws)
 		must(s.t, err)
 	}
 	s.w, err = s.open().OpenWorkspace(s.ws, g, mode)

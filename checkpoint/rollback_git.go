@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // GitReset is what becomes of the branch where captures are commits on it.
@@ -14,7 +15,7 @@ type GitReset struct {
 	From    string // commits
 	To      string
 	Absent  bool // To is not in this repository: if forced, the files come back, and HEAD stays
-	Discard []workspace.GitLogEntry
+	Discard []git.LogEntry
 	Pushed  []string
 }
 

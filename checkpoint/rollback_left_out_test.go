@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // secret finds a word that may not be kept.
@@ -32,7 +33,7 @@ func TestFinishRollbackLeavesRefused(t *testing.T) {
 		}
 		return s.x.beginRollback(ctx, s.w, plan, RollbackOptions{})
 	}))
-	g, err := workspace.OpenGit(ctx, commander{}, s.ws)
+	g, err := git.Open(ctx, commander{}, s.ws)
 	must(t, err)
 	later, err := s.open().OpenWorkspace(s.ws, g, workspace.GitRef)
 	must(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // HeadMovedError says that git does not stand where a rollback that was cut
@@ -18,7 +19,7 @@ type HeadMovedError struct {
 	Branch string // where git stood, "" on none
 	Commit string
 	On     string // what is checked out now, "" for no branch
-	Since  []workspace.GitLogEntry
+	Since  []git.LogEntry
 }
 
 func (e *HeadMovedError) Error() string {
@@ -78,7 +79,7 @@ func headMoved(ctx context.Context, w *workspace.Workspace, now, target *state.S
 
 // since takes a commit for where git stood, if fewer were made after it than
 // after others.
-func (e *HeadMovedError) since(ctx context.Context, git *workspace.Git, was, head string) error {
+func (e *HeadMovedError) since(ctx context.Context, git *git.Repository, was, head string) error {
 	if was == "" || head == "" {
 		return nil
 	}

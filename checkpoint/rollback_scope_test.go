@@ -13,12 +13,13 @@ import (
 
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // commander runs commands as they are.
 type commander struct{}
 
-func (commander) Run(ctx context.Context, command workspace.Command) error {
+func (commander) Run(ctx context.Context, command git.Command) error {
 	var stderr strings.Builder
 	c := exec.CommandContext(ctx, command.Args[0], command.Args[1:]...)
 	c.Dir, c.Stdin, c.Stdout, c.Stderr = command.Dir, command.Stdin, command.Stdout, &stderr
@@ -26,7 +27,7 @@ func (commander) Run(ctx context.Context, command workspace.Command) error {
 	err := c.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return &workspace.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
+		return &git.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
 	}
 	return err
 }
@@ -51,7 +52,7 @@ func newScopedIn(t *testing.T, mode workspace.GitMode, files map[string]string) 
 	s := &scoped{fixture: on(t, store.NewMemory(), "/state/.runner"), ws: t.TempDir()}
 	s.git("init", "--quiet")
 	s.put(files)
-	g, err := workspace.OpenGit(ctx, commander{}, s.ws)
+	g, err := git.Open(ctx, commander{}, s.ws)
 	must(t, err)
 	s.w, err = s.open().OpenWorkspace(s.ws, g, mode)
 	must(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // pipe puts a named pipe in the place of what is there.
@@ -108,7 +109,7 @@ func TestSpecialInCommits(t *testing.T) {
 	s.git("-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "--quiet", "--allow-empty", "-m", "m")
 	s.git("add", "data")
 	must(t, s.w.Close())
-	g, err := workspace.OpenGit(ctx, commander{}, s.ws)
+	g, err := git.Open(ctx, commander{}, s.ws)
 	must(t, err)
 	s.w, err = s.open().OpenWorkspace(s.ws, g, workspace.GitCommit)
 	must(t, err)

@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // damages are the ways in which what keeps a file is lost; nil removes it.
@@ -86,7 +87,7 @@ func TestRollbackSecuresBlobs(t *testing.T) {
 			s.git("add", "user.txt") // as a loose object, which git knows
 			_, err := s.x.Create(ctx, s.w, "")
 			must(t, err)
-			g, err := workspace.OpenGit(ctx, commander{}, s.ws)
+			g, err := git.Open(ctx, commander{}, s.ws)
 			must(t, err)
 			h := g.NewBlobHash(int64(len(important)))
 			_, _ = h.Write([]byte(important))

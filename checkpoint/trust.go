@@ -10,7 +10,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // State that git tracks may have come with the repository: whoever committed it may have
@@ -59,7 +59,7 @@ func (s *Store) tracked(ctx context.Context, prd string) ([]string, error) {
 	if s.o.Git == nil {
 		return nil, nil
 	}
-	all, err := workspace.TrackedBelow(ctx, s.o.Git, s.dir)
+	all, err := git.TrackedBelow(ctx, s.o.Git, s.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Store) untrack(ctx context.Context, prd string) error {
 	if err != nil || len(tracked) == 0 {
 		return err
 	}
-	return workspace.Untrack(ctx, s.o.Git, s.dir, tracked)
+	return git.Untrack(ctx, s.o.Git, s.dir, tracked)
 }
 
 // SetUntrustedAside moves all state of a PRD to untrusted/, unread, where no command looks,

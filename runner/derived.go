@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/pipeline"
 )
 
@@ -199,7 +200,7 @@ func (u unwritten) told(err error) string { return u.what + ": " + withRemedy(er
 // withRemedy is an error together with what a person can do about it, where
 // that is known.
 func withRemedy(err error) string {
-	var git *workspace.GitStateError
+	var git *git.StateError
 	if errors.As(err, &git) && git.Remedy != "" {
 		return fmt.Sprintf("%v (%s)", err, git.Remedy)
 	}

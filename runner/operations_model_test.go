@@ -29,6 +29,7 @@ import (
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
@@ -158,13 +159,13 @@ func (w *world) draw() {
 func (w *world) open(name string) {
 	w.dir = filepath.Join(w.root, name)
 	w.must(os.Mkdir(w.dir, 0o755))
-	var git *workspace.Git
+	var repo *git.Repository
 	if w.git {
 		out, err := exec.Command("git", "init", "-q", w.dir).CombinedOutput()
 		if err != nil {
 			w.t.Fatalf("git init: %v\n%s", err, out)
 		}
-		if git, err = workspace.OpenGit(w.ctx, process.NewCommander(os.Environ()), w.dir); err != nil {
+		if repo, err = git.Open(w.ctx, process.NewCommander(os.Environ()), w.dir); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -173,7 +174,7 @@ func (w *world) open(name string) {
 		FS: brittle{store.OS(), &w.writes}, Now: func() time.Time { return w.now }, RescueDir: w.root, Include: []string{"src/**"},
 	})
 	w.must(err)
-	w.files, err = w.store.OpenWorkspace(w.dir, git, workspace.GitRef)
+	w.files, err = w.store.OpenWorkspace(w.dir, repo, workspace.GitRef)
 	w.must(err)
 }
 

@@ -13,6 +13,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner"
 	"prdrunner/runner/process"
 )
@@ -41,7 +42,7 @@ func (b *bench) inGit() func(*runner.Options) {
 	}
 	b.write(".gitignore", ".runner\nran\n")
 	return func(o *runner.Options) {
-		git, err := workspace.OpenGit(b.t.Context(), process.NewCommander(env), b.dir)
+		git, err := git.Open(b.t.Context(), process.NewCommander(env), b.dir)
 		if err != nil {
 			b.t.Fatal(err)
 		}

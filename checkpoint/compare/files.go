@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // FileChange is a file that differs.
@@ -221,7 +222,7 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 }
 
 // standing says where git stood at a checkpoint, or stands.
-func standing(ctx context.Context, git *workspace.Git, p Point, at *checkpoint.Git) error {
+func standing(ctx context.Context, git *git.Repository, p Point, at *checkpoint.Git) error {
 	if p.ID == "" {
 		branch, commit, err := git.Head(ctx)
 		at.Branch, at.Commit = checkpoint.Text(branch), commit
@@ -233,7 +234,7 @@ func standing(ctx context.Context, git *workspace.Git, p Point, at *checkpoint.G
 	return nil
 }
 
-func commitsBetween(ctx context.Context, git *workspace.Git, from, to string) ([]GitCommit, error) {
+func commitsBetween(ctx context.Context, git *git.Repository, from, to string) ([]GitCommit, error) {
 	entries, err := git.Log(ctx, from, to, 0)
 	if err != nil {
 		return nil, fmt.Errorf("list the commits between the checkpoints: %w", err)

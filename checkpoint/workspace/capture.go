@@ -149,7 +149,7 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 	if git == nil {
 		return c.keep(ctx, func(*surveyed) bool { return true })
 	}
-	ref, err := git.freeRef(ctx, c.o.Ref)
+	ref, err := git.FreeRef(ctx, c.o.Ref)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 	}
 	// A branch that is reset keeps its commits no longer.
 	captured.Ref, captured.Branch = ref, true
-	return git.nameCommit(ctx, ref, captured.Commit)
+	return git.CreateRef(ctx, ref, captured.Commit)
 }
 
 // compare reports whether everything is as in the last capture. It reads only

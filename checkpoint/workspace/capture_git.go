@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // committed reports whether the last capture still stands for what git has:
@@ -30,8 +32,8 @@ const commitTries = 3
 func (c *capture) commit(ctx context.Context, ref string) (commit string, err error) {
 	for range commitTries {
 		commit, err = c.tryCommit(ctx, ref)
-		var exit *ExitError
-		again := errors.Is(err, errPruned) || errors.As(err, &exit) && exit.Code > 0
+		var exit *git.ExitError
+		again := errors.Is(err, git.ErrPruned) || errors.As(err, &exit) && exit.Code > 0
 		if !again || ctx.Err() != nil {
 			break
 		}
@@ -40,8 +42,8 @@ func (c *capture) commit(ctx context.Context, ref string) (commit string, err er
 }
 
 func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err error) {
-	git := c.w.Git()
-	_, head, err := git.Head(ctx)
+	repo := c.w.Git()
+	_, head, err := repo.Head(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +61,7 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 	if err != nil {
 		return "", err
 	}
-	out, err := c.begin(ctx, GitCommitOptions{Ref: ref, Message: c.o.Message, Parent: head, Reachable: reachable, When: c.o.When})
+	out, err := c.begin(ctx, git.CommitOptions{Ref: ref, Message: c.o.Message, Parent: head, Reachable: reachable, When: c.o.When})
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +109,7 @@ func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
 
 // handOver gives a file to git, or takes it back out of the commit where it
 // changes, or is gone, meanwhile.
-func (c *capture) handOver(ctx context.Context, out *GitWriter, dirs *cursor, f *surveyed, has bool) error {
+func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *cursor, f *surveyed, has bool) error {
 	err := patient(ctx, func() error { return c.hand(ctx, out, dirs, f, has) })
 	if err := c.giveUp(f, err); err != nil {
 		return err
@@ -120,7 +122,7 @@ func (c *capture) handOver(ctx context.Context, out *GitWriter, dirs *cursor, f 
 }
 
 // hand gives a file to git. What it does not have is read, and hashed, once.
-func (c *capture) hand(ctx context.Context, out *GitWriter, dirs *cursor, f *surveyed, has bool) error {
+func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *cursor, f *surveyed, has bool) error {
 	path := f.entry.Path
 	if has {
 		return out.Known(path, gitMode(f.entry.Mode), f.blob)
@@ -139,7 +141,7 @@ func (c *capture) hand(ctx context.Context, out *GitWriter, dirs *cursor, f *sur
 		switch {
 		case errors.Is(err, errRefused): // the scan read other bytes
 			err = ErrUnstable
-		case errors.Is(err, ErrLength):
+		case errors.Is(err, git.ErrLength):
 			err = fmt.Errorf("read %s for git: %w", path, ErrUnstable)
 		}
 		return digestOf(sha.Sum(nil)), err
@@ -161,15 +163,15 @@ func gitMode(mode uint32) uint32 {
 // bytes of files are kept by that commit where it has them as they are, and
 // otherwise as objects.
 func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
-	git := c.w.Git()
-	exclude := Exclusions{
+	repo := c.w.Git()
+	exclude := git.Exclusions{
 		Paths:     slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden, c.survey.states),
 		Untracked: func(path string) bool { return slices.ContainsFunc(strings.Split(path, "/"), isUnfinished) },
 	}
-	if commit, err = git.CommitAll(ctx, c.o.Message, exclude); err != nil {
+	if commit, err = repo.CommitAll(ctx, c.o.Message, exclude); err != nil {
 		return "", err
 	}
-	files, err := git.Files(ctx)
+	files, err := repo.Files(ctx)
 	if err != nil {
 		return "", err
 	}

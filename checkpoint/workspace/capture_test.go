@@ -19,12 +19,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // programs starts real programs.
 type programs struct{}
 
-func (programs) Run(ctx context.Context, c Command) error {
+func (programs) Run(ctx context.Context, c git.Command) error {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = c.Dir, c.Stdin, c.Stdout
 	for _, entry := range append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1") {
@@ -39,7 +41,7 @@ func (programs) Run(ctx context.Context, c Command) error {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return &ExitError{Args: c.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
+		return &git.ExitError{Args: c.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
 	}
 	return err
 }
@@ -48,7 +50,7 @@ func runGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	args = append([]string{"git", "-c", "user.name=u", "-c", "user.email=u@localhost"}, args...)
-	must(t, programs{}.Run(t.Context(), Command{Args: args, Dir: dir, Stdout: &out}))
+	must(t, programs{}.Run(t.Context(), git.Command{Args: args, Dir: dir, Stdout: &out}))
 	return out.String()
 }
 
@@ -69,7 +71,7 @@ func gitKeeper(t testing.TB, sub string, mode GitMode) (w *Workspace, dir string
 	o := keeperOptions(dir)
 	o.Mode = mode
 	var err error
-	o.Git, err = OpenGit(t.Context(), programs{}, dir)
+	o.Git, err = git.Open(t.Context(), programs{}, dir)
 	must(t, err)
 	return open(t, o), dir
 }

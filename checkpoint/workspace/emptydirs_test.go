@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 func TestEmptyDirs(t *testing.T) {
@@ -45,7 +47,7 @@ func TestEmptyDirs(t *testing.T) {
 		fileless, want []string
 	}{{"e", []string{"f"}, []string{"f", "f/g"}}, {"build", []string{"x"}, nil}, {"new/empty", nil, nil}} {
 		dir := filepath.Join(dir, tt.below)
-		git, err := OpenGit(t.Context(), programs{}, dir)
+		git, err := git.Open(t.Context(), programs{}, dir)
 		must(t, err)
 		dirs, _, err := open(t, Options{Dir: dir, Git: git, Mode: GitRef}).emptyDirs(t.Context(), tt.fileless, nil)
 		if diff := cmp.Diff(tt.want, dirs); diff != "" || err != nil {

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // gitKnown is what git knows of a workspace, and what it has no file in.
 type gitKnown struct {
-	files []GitFile // sorted by path; none is in a state directory
+	files []git.File // sorted by path; none is in a state directory
 	fileless
 }
 
@@ -25,7 +27,7 @@ type fileless struct {
 }
 
 // outsideState returns the files but those in state directories.
-func (f *fileless) outsideState(files []GitFile) []GitFile {
+func (f *fileless) outsideState(files []git.File) []git.File {
 	if len(f.states) == 0 {
 		return files
 	}
@@ -33,7 +35,7 @@ func (f *fileless) outsideState(files []GitFile) []GitFile {
 	for _, dir := range f.states {
 		states[dir] = true
 	}
-	return slices.DeleteFunc(files, func(file GitFile) bool { return isBelow(file.Path, states) })
+	return slices.DeleteFunc(files, func(file git.File) bool { return isBelow(file.Path, states) })
 }
 
 // askGit finds out what git knows. It looks through its own index alone: what is in
@@ -52,7 +54,7 @@ func (w *Workspace) askGit(ctx context.Context) (gitKnown, error) {
 	if err != nil || len(others) == 0 {
 		return gitKnown{found.outsideState(tracked), found.fileless}, err
 	}
-	files := mergeByPath(others, tracked)
+	files := git.Merge(others, tracked)
 	found, err = w.untracked(ctx, files)
 	return gitKnown{found.outsideState(files), found.fileless}, err
 }
@@ -66,7 +68,7 @@ type untracked struct {
 // untracked looks at what is in the directories of files, which are sorted by path.
 // Only names are read, so that it costs much less than to let git look through the
 // work tree once more.
-func (w *Workspace) untracked(ctx context.Context, files []GitFile) (untracked, error) {
+func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked, error) {
 	c := cursor{base: w.root}
 	defer c.close()
 	var found untracked
@@ -76,7 +78,7 @@ func (w *Workspace) untracked(ctx context.Context, files []GitFile) (untracked, 
 
 // directory looks at what is in a directory, "" for the workspace itself, of which
 // the files are given.
-func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir string, files []GitFile) error {
+func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir string, files []git.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -112,7 +114,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir 
 }
 
 // subdirectory looks at a directory, which has a slash at its end.
-func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *cursor, child string, files []GitFile) error {
+func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *cursor, child string, files []git.File) error {
 	dir := strings.TrimSuffix(child, "/")
 	from, _ := slices.BinarySearchFunc(files, child, compareFile)
 	files, inPlace := files[from:], files
@@ -153,3 +155,5 @@ func (w *Workspace) children(c *cursor, dir string) ([]string, error) {
 	w.memo.list(dir, children)
 	return children, nil
 }
+
+func compareFile(f git.File, path string) int { return strings.Compare(f.Path, path) }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // TestCaptureEmptiedDirs: a directory whose files are gone, all of which git
@@ -70,7 +72,7 @@ func TestEmptiedBySparse(t *testing.T) {
 func TestEmptiedWorkspace(t *testing.T) {
 	t.Parallel()
 	w := open(t, Options{Dir: t.TempDir()})
-	if found, err := w.untracked(t.Context(), []GitFile{{Path: "f"}}); err != nil || len(found.emptied) > 0 {
+	if found, err := w.untracked(t.Context(), []git.File{{Path: "f"}}); err != nil || len(found.emptied) > 0 {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }

@@ -12,15 +12,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // listedOthers counts how often git is asked to look through the work tree.
 type listedOthers struct {
-	Commander
+	git.Commander
 	n *atomic.Int64
 }
 
-func (c listedOthers) Run(ctx context.Context, command Command) error {
+func (c listedOthers) Run(ctx context.Context, command git.Command) error {
 	if slices.Contains(command.Args, "--others") {
 		c.n.Add(1)
 	}
@@ -38,7 +40,7 @@ func TestAskGitOnce(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, "gone")))
 	var asked atomic.Int64
 	var err error
-	w.o.Git, err = OpenGit(t.Context(), listedOthers{programs{}, &asked}, dir)
+	w.o.Git, err = git.Open(t.Context(), listedOthers{programs{}, &asked}, dir)
 	must(t, err)
 	for _, want := range []int64{0, 1} {
 		asked.Store(0)
@@ -104,14 +106,14 @@ func TestAskGit(t *testing.T) {
 				if info, err := os.Lstat(filepath.Join(dir, below)); err != nil || !info.IsDir() {
 					return // it is no place to look from any more
 				}
-				git, err := OpenGit(t.Context(), programs{}, filepath.Join(dir, below))
+				repo, err := git.Open(t.Context(), programs{}, filepath.Join(dir, below))
 				must(t, err)
-				w := open(t, Options{Dir: filepath.Join(dir, below), Skip: top.o.Skip, Git: git, Mode: GitRef})
-				want, err := git.Files(t.Context())
+				w := open(t, Options{Dir: filepath.Join(dir, below), Skip: top.o.Skip, Git: repo, Mode: GitRef})
+				want, err := repo.Files(t.Context())
 				must(t, err)
 				got, err := w.askGit(t.Context())
 				must(t, err)
-				want = slices.DeleteFunc(want, func(f GitFile) bool { return w.excluded(f.Path) })
+				want = slices.DeleteFunc(want, func(f git.File) bool { return w.excluded(f.Path) })
 				if diff := cmp.Diff(want, got.files); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

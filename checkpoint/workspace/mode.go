@@ -3,10 +3,12 @@ package workspace
 import (
 	"fmt"
 	"io/fs"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // Git returns the work tree that captures use, nil where they use none.
-func (w *Workspace) Git() *Git {
+func (w *Workspace) Git() *git.Repository {
 	if w.o.Mode == GitOff {
 		return nil
 	}
@@ -15,7 +17,7 @@ func (w *Workspace) Git() *Git {
 
 // Repository returns the work tree that may keep the bytes of captures, also where new ones use
 // none; nil where there is none, or where it could not be opened.
-func (w *Workspace) Repository() *Git { return w.o.Git }
+func (w *Workspace) Repository() *git.Repository { return w.o.Git }
 
 // UnaskedRepositoryError says that there is a repository that could not be opened, so that it is
 // not known what it keeps. It is an fs.ErrPermission: nothing is lost because of it.
@@ -33,7 +35,7 @@ func (w *Workspace) Unasked() error {
 	if w.o.Git != nil || w.o.Mode != GitOff {
 		return nil // whoever opened it with git was told
 	}
-	there, err := isBelowGit(w.o.Dir)
+	there, err := git.Exists(w.o.Dir)
 	if err == nil && there {
 		err = &UnaskedRepositoryError{Dir: w.o.Dir}
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // Open returns the bytes of an entry (of a link: its target). They are
@@ -89,8 +90,8 @@ func (v *verifier) Close() error { return v.r.Close() }
 // source reads the bytes of many entries. It belongs to one goroutine.
 type source struct {
 	w     *Workspace
-	blobs *BlobReader // nil: made when it is needed, for the context of that call
-	blob  string      // git's name of the bytes that were given last; "": git did not give them
+	blobs *git.BlobReader // nil: made when it is needed, for the context of that call
+	blob  string          // git's name of the bytes that were given last; "": git did not give them
 }
 
 // clone has a file that is empty share the bytes of an entry's object, verified
@@ -162,11 +163,12 @@ func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done boo
 			return false, err
 		}
 	}
-	sha, into := sha256.New(), &errWriter{w: to}
-	err = s.blobs.Read(e.Blob, io.MultiWriter(into, sha))
+	sha := sha256.New()
+	err = s.blobs.Read(e.Blob, io.MultiWriter(to, sha))
+	var failed *git.WriteError
 	switch {
-	case into.err != nil:
-		return false, into.err
+	case errors.As(err, &failed):
+		return false, failed.Err
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist):

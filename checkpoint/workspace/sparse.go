@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // A sparse checkout leaves files out of the work tree that git's index has.
@@ -14,7 +16,7 @@ import (
 // their bytes.
 
 // newSurveyed is a file that git knows, before it was looked at.
-func newSurveyed(f GitFile) surveyed {
+func newSurveyed(f git.File) surveyed {
 	s := surveyed{found: at(f.Path), inGit: true, index: f.Blob}
 	if f.Sparse {
 		s.sparse = f.Mode
@@ -87,7 +89,7 @@ func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (p
 	if w.o.Git == nil || len(l.Sparse) == 0 {
 		return nil, nil, nil
 	}
-	var index map[string]GitFile
+	var index map[string]git.File
 	for _, e := range entries {
 		if !l.IsSparse(e.Path) || e.isDir() {
 			continue
@@ -157,19 +159,19 @@ func (e *Entry) checkSparse() error {
 // begin begins the commit of a capture. Where files are not checked out it
 // begins with those of HEAD that they are: to name each of them would have a
 // partial clone fetch its bytes.
-func (c *capture) begin(ctx context.Context, o GitCommitOptions) (out *GitWriter, err error) {
-	git := c.w.Git()
+func (c *capture) begin(ctx context.Context, o git.CommitOptions) (out *git.Writer, err error) {
+	repo := c.w.Git()
 	if len(c.survey.sparse) == 0 {
-		return git.Begin(ctx, o)
+		return repo.Begin(ctx, o)
 	}
-	var base []GitFile
+	var base []git.File
 	if o.Parent != "" {
-		if base, err = git.Tree(ctx, o.Parent); err != nil {
+		if base, err = repo.Tree(ctx, o.Parent); err != nil {
 			return nil, err
 		}
 		o.Base = o.Parent
 	}
-	if out, err = git.Begin(ctx, o); err != nil {
+	if out, err = repo.Begin(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := c.laySparse(ctx, out, base); err != nil {
@@ -180,7 +182,7 @@ func (c *capture) begin(ctx context.Context, o GitCommitOptions) (out *GitWriter
 
 // laySparse makes a commit that has the given files one that has only what is
 // not checked out.
-func (c *capture) laySparse(ctx context.Context, out *GitWriter, base []GitFile) error {
+func (c *capture) laySparse(ctx context.Context, out *git.Writer, base []git.File) error {
 	wanted := make(map[string]Entry, len(c.survey.sparse))
 	for _, e := range c.survey.sparse {
 		wanted[e.Path] = e

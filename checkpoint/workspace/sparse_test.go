@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // sparseRepository opens a workspace with files of which a sparse checkout has
@@ -171,7 +173,7 @@ func TestCapturePartialSparse(t *testing.T) {
 	o := keeperOptions(clone)
 	o.Mode = GitRef
 	var err error
-	o.Git, err = OpenGit(t.Context(), programs{}, clone)
+	o.Git, err = git.Open(t.Context(), programs{}, clone)
 	must(t, err)
 	w := open(t, o)
 	c, l := captureSparse(t, w, nil, 1)

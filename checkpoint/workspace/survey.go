@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // surveyed is a file in scope.
@@ -105,7 +107,7 @@ func outermost(paths []string) []string {
 }
 
 // addKnown adds the files that git knows, which are sorted by path.
-func (s *survey) addKnown(files []GitFile) {
+func (s *survey) addKnown(files []git.File) {
 	s.files = make([]surveyed, 0, len(files))
 	for _, f := range files {
 		switch {

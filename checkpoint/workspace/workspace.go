@@ -21,6 +21,7 @@ import (
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // Errors of a single file.
@@ -66,13 +67,13 @@ type Entry struct {
 
 // Options say what a workspace is. Dir is required.
 type Options struct {
-	Dir     string         // absolute
-	Skip    []string       // absolute paths of directories that never count: the state directory
-	Objects *objects.Store // nil: files are only looked at
-	FS      store.FS       // holds the cache
-	Cache   string         // the file of the stat cache; "": none
-	Git     *Git           // nil outside a work tree, or where git is not to be used
-	Mode    GitMode        // how Capture uses Git
+	Dir     string          // absolute
+	Skip    []string        // absolute paths of directories that never count: the state directory
+	Objects *objects.Store  // nil: files are only looked at
+	FS      store.FS        // holds the cache
+	Cache   string          // the file of the stat cache; "": none
+	Git     *git.Repository // nil outside a work tree, or where git is not to be used
+	Mode    GitMode         // how Capture uses Git
 }
 
 // GitMode is how a capture uses git.

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/process"
 )
 
@@ -21,19 +22,19 @@ func scriptCutShort(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ctx, dir := context.Background(), ts.MkAbs(".")
 	mode := workspace.GitMode(args[0])
-	var git *workspace.Git
+	var repo *git.Repository
 	if mode != workspace.GitOff {
 		environ := append(os.Environ(), "GIT_CONFIG_GLOBAL="+ts.Getenv("GIT_CONFIG_GLOBAL"), "GIT_CONFIG_NOSYSTEM=1")
 		var err error
-		git, err = workspace.OpenGit(ctx, process.NewCommander(environ), dir)
+		repo, err = git.Open(ctx, process.NewCommander(environ), dir)
 		ts.Check(err)
 	}
-	cutRollbackShort(ctx, ts.Check, dir, git, mode, args[1], args[2])
+	cutRollbackShort(ctx, ts.Check, dir, repo, mode, args[1], args[2])
 }
 
 // cutRollbackShort begins a rollback as the command does, up to where it is on record,
 // and leaves the files as they are: it was killed there.
-func cutRollbackShort(ctx context.Context, check func(error), dir string, git *workspace.Git, mode workspace.GitMode, prd, reference string) {
+func cutRollbackShort(ctx context.Context, check func(error), dir string, git *git.Repository, mode workspace.GitMode, prd, reference string) {
 	store, err := checkpoint.OpenStore(filepath.Join(dir, ".runner"), checkpoint.Options{})
 	check(err)
 	w, err := store.OpenWorkspace(dir, git, mode)

@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/bundle"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner"
 )
 
@@ -111,7 +112,7 @@ func knownCode(err error) (code int, known bool) {
 		errors.Is(err, runner.ErrStale), isA[*runner.BranchGoneError](err), errors.Is(err, runner.ErrConflict), errors.Is(err, runner.ErrPlanMoved):
 		return exitDamaged, true
 	case isA[*usageError](err), isA[*configError](err), isA[*pipelineNotFoundError](err), isA[*checkpoint.RefusedError](err), isA[*checkpoint.IDError](err),
-		isA[*workspace.GitStateError](err), isA[*workspace.ObstructedError](err),
+		isA[*git.StateError](err), isA[*workspace.ObstructedError](err),
 		errors.Is(err, errDiagnosed), errors.Is(err, runner.ErrDeclined),
 		errors.Is(err, checkpoint.ErrNoSession), errors.Is(err, state.ErrNoCheckpoint):
 		return exitUsage, true
@@ -167,7 +168,7 @@ func reportError(env *environment, err error) {
 // hintOf is what to do about an error, "" where nothing is known.
 func hintOf(env *environment, err error) string {
 	var h *hintError
-	var git *workspace.GitStateError
+	var git *git.StateError
 	var untrusted *checkpoint.UntrustedError
 	switch {
 	case errors.As(err, &h):

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/mask"
 )
@@ -28,7 +28,7 @@ func (on *setup) checkRecordedNames(ctx context.Context, env *environment) error
 
 // checkBranchName refuses to go on where git is on a branch whose name holds a sensitive
 // value: sessions and checkpoints record it.
-func checkBranchName(ctx context.Context, git *workspace.Git, masker *mask.Masker) error {
+func checkBranchName(ctx context.Context, git *git.Repository, masker *mask.Masker) error {
 	if git == nil || masker == nil {
 		return nil
 	}

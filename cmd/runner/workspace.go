@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/process"
 )
 
@@ -15,7 +16,7 @@ import (
 // none for new ones. Then git need not be there.
 func openWorkspace(ctx context.Context, env *environment, cfg *config, store *checkpoint.Store) (*workspace.Workspace, error) {
 	mode := workspace.GitMode(cfg.Checkpoint.Git.Mode)
-	git, err := workspace.OpenGit(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir)
+	git, err := git.Open(ctx, process.NewCommander(childEnvironment(env.environ)), env.workdir)
 	if err != nil && (mode != workspace.GitOff || ctx.Err() != nil) {
 		return nil, fmt.Errorf("look for a git work tree: %w", err)
 	}
@@ -23,7 +24,7 @@ func openWorkspace(ctx context.Context, env *environment, cfg *config, store *ch
 }
 
 // gitHead reads where a work tree stands. It implements runner.Git.
-type gitHead struct{ git *workspace.Git }
+type gitHead struct{ git *git.Repository }
 
 // Head implements runner.Git.
 func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {

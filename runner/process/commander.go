@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner"
 )
 
@@ -34,7 +34,7 @@ type Commander struct {
 	base environment
 }
 
-var _ workspace.Commander = (*Commander)(nil)
+var _ git.Commander = (*Commander)(nil)
 
 // NewCommander returns a Commander whose programs get an environment of
 // NAME=value entries, and are found in its PATH.
@@ -42,9 +42,9 @@ func NewCommander(baseEnv []string) *Commander {
 	return &Commander{base: newEnvironment(baseEnv)}
 }
 
-// Run implements workspace.Commander. When ctx ends, the command is asked to
+// Run implements git.Commander. When ctx ends, the command is asked to
 // end, and killed a little later; the error is then ctx's, too.
-func (c *Commander) Run(ctx context.Context, command workspace.Command) error {
+func (c *Commander) Run(ctx context.Context, command git.Command) error {
 	if len(command.Args) == 0 || command.Args[0] == "" {
 		return errors.New("run a command: it is empty")
 	}
@@ -69,7 +69,7 @@ func (c *Commander) Run(ctx context.Context, command workspace.Command) error {
 	onWorkerThread(func() { err = supervise(ctx, cmd) })
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		err = &workspace.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: said.String()}
+		err = &git.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: said.String()}
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -82,7 +82,7 @@ func (c *Commander) Run(ctx context.Context, command workspace.Command) error {
 
 // environ returns the environment of a command. Of entries with one name the
 // last counts. Messages are in English, since callers read some of them.
-func (c *Commander) environ(command workspace.Command) []string {
+func (c *Commander) environ(command git.Command) []string {
 	unset := make(map[string]bool, len(command.Unset))
 	for _, name := range command.Unset {
 		unset[foldName(name)] = true

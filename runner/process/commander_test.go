@@ -19,14 +19,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/process"
 )
 
 // shell is a command that runs a script.
-func shell(t *testing.T, script string, out io.Writer) workspace.Command {
+func shell(t *testing.T, script string, out io.Writer) git.Command {
 	t.Helper()
-	return workspace.Command{Args: []string{"sh", "-c", script}, Dir: t.TempDir(), Stdout: out}
+	return git.Command{Args: []string{"sh", "-c", script}, Dir: t.TempDir(), Stdout: out}
 }
 
 func TestCommanderEnvironment(t *testing.T) {
@@ -50,7 +50,7 @@ func TestCommanderEnvironment(t *testing.T) {
 func TestCommanderFailures(t *testing.T) {
 	t.Parallel()
 	c := process.NewCommander(os.Environ())
-	var exit *workspace.ExitError
+	var exit *git.ExitError
 	err := c.Run(t.Context(), shell(t, "head -c 9000 /dev/zero | tr '\\0' x >&2; echo end >&2; exit 7", nil))
 	if !errors.As(err, &exit) || exit.Code != 7 || len(exit.Stderr) != 4<<10 || !strings.HasSuffix(exit.Stderr, "xend\n") {
 		t.Errorf("exit 7: %v", err)
@@ -59,7 +59,7 @@ func TestCommanderFailures(t *testing.T) {
 	if err := c.Run(t.Context(), shell(t, "kill -9 $$", nil)); !errors.As(err, &exit) || exit.Code != -1 {
 		t.Errorf("ended by a signal: %v", err)
 	}
-	command := workspace.Command{Args: []string{"no-such-program"}, Dir: t.TempDir()}
+	command := git.Command{Args: []string{"no-such-program"}, Dir: t.TempDir()}
 	if err := c.Run(t.Context(), command); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("not found: %v", err)
 	}
@@ -68,7 +68,7 @@ func TestCommanderFailures(t *testing.T) {
 	if err := c.Run(t.Context(), command); err == nil || errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("no directory: %v", err)
 	}
-	if err := c.Run(t.Context(), workspace.Command{}); err == nil {
+	if err := c.Run(t.Context(), git.Command{}); err == nil {
 		t.Error("an empty command was run")
 	}
 }
@@ -102,7 +102,7 @@ func TestCommanderStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
-		var exit *workspace.ExitError
+		var exit *git.ExitError
 		if err := <-ended; !errors.Is(err, context.Canceled) || !errors.As(err, &exit) || exit.Code != -1 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type Exclusions struct {
 // If there is nothing to commit, it returns HEAD's commit, or "" if the branch has no
 // commit yet. The author is the user, or Runner if git knows no user. The commit is
 // durable when CommitAll returns.
-func (g *Git) CommitAll(ctx context.Context, message string, exclude Exclusions) (commit string, err error) {
+func (g *Repository) CommitAll(ctx context.Context, message string, exclude Exclusions) (commit string, err error) {
 	if err := g.ready(ctx); err != nil {
 		return "", fmt.Errorf("commit with git: %w", err)
 	}
@@ -57,13 +57,13 @@ func durable(args ...string) []string {
 
 // ready refuses while git is in the middle of something, which a commit would
 // end as nobody wants it.
-func (g *Git) ready(ctx context.Context) error {
+func (g *Repository) ready(ctx context.Context) error {
 	doing, err := g.InProgress(ctx)
 	if err != nil {
 		return err
 	}
 	if doing != "" {
-		return &GitStateError{
+		return &StateError{
 			Detail: "a " + doing + " is in progress",
 			Remedy: fmt.Sprintf("finish it or give it up: git status tells how to go on, git %s --abort goes back", doing),
 		}
@@ -76,7 +76,7 @@ func (g *Git) ready(ctx context.Context) error {
 	}
 	if entries := records(unmerged); len(entries) > 0 {
 		_, path, _ := strings.Cut(entries[0], "\t")
-		return &GitStateError{
+		return &StateError{
 			Detail: fmt.Sprintf("there are conflicts that nobody has resolved, in %q for one", path),
 			Remedy: "resolve them and tell git with: git add PATH",
 		}
@@ -86,7 +86,7 @@ func (g *Git) ready(ctx context.Context) error {
 
 // stage adds everything to the index except for the exclusions. It excludes other
 // repositories, too, which would become submodules that the user has not declared.
-func (g *Git) stage(ctx context.Context, exclude Exclusions) error {
+func (g *Repository) stage(ctx context.Context, exclude Exclusions) error {
 	files, err := g.Files(ctx)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func saysIgnored(err error) bool {
 
 // commitStaged commits the index that the environment names, if it differs from
 // HEAD.
-func (g *Git) commitStaged(ctx context.Context, message string, env []string) error {
+func (g *Repository) commitStaged(ctx context.Context, message string, env []string) error {
 	run := func(args ...string) error {
 		c := g.command(args...)
 		c.Env = append(c.Env, env...)
@@ -154,7 +154,7 @@ func (g *Git) commitStaged(ctx context.Context, message string, env []string) er
 }
 
 // settleHead makes where HEAD stands durable.
-func (g *Git) settleHead(branch string) error {
+func (g *Repository) settleHead(branch string) error {
 	if err := g.syncFile(filepath.Join(g.gitDir, "HEAD")); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (g *Git) settleHead(branch string) error {
 
 // InProgress names what git is in the middle of: rebase, am, merge,
 // cherry-pick, revert, bisect, or "".
-func (g *Git) InProgress(ctx context.Context) (string, error) {
+func (g *Repository) InProgress(ctx context.Context) (string, error) {
 	for _, sign := range []struct{ file, doing string }{
 		{"rebase-merge", "rebase"},
 		{"rebase-apply/applying", "am"},
@@ -195,7 +195,7 @@ func (g *Git) InProgress(ctx context.Context) (string, error) {
 }
 
 // Status describes the work tree in short lines, for people.
-func (g *Git) Status(ctx context.Context) (string, error) {
+func (g *Repository) Status(ctx context.Context) (string, error) {
 	out, err := g.output(ctx, nil, "-c", "color.status=false", "status", "--short", "--branch")
 	if err != nil {
 		return "", fmt.Errorf("ask git for its status: %w", err)

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bufio"
@@ -27,7 +27,7 @@ const conversationBuffer = 128 << 10
 // would have to copy, and would wait for input of a process that has ended.
 // What ends with the process is whatever waits here, since nobody else holds
 // the other ends.
-func (g *Git) converse(ctx context.Context, command Command) (*conversation, error) {
+func (g *Repository) converse(ctx context.Context, command Command) (*conversation, error) {
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe to git: %w", err)

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const headsRoot = "refs/heads/"
 
 // Head is where HEAD stands: branch is "" when it is detached, commit "" on an
 // unborn branch.
-func (g *Git) Head(ctx context.Context) (branch, commit string, err error) {
+func (g *Repository) Head(ctx context.Context) (branch, commit string, err error) {
 	out, err := g.output(ctx, nil, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD", "--")
 	if exitCode(err) == 128 {
 		// Nothing was committed yet: HEAD names a branch that does not exist.
@@ -38,7 +38,7 @@ func (g *Git) Head(ctx context.Context) (branch, commit string, err error) {
 
 // Tip is the commit that a branch stands at ("": HEAD, wherever it is), "" where
 // there is none.
-func (g *Git) Tip(ctx context.Context, branch string) (string, error) {
+func (g *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	on, commit, err := g.Head(ctx)
 	if err != nil || branch == "" || branch == on {
 		return commit, err
@@ -49,7 +49,7 @@ func (g *Git) Tip(ctx context.Context, branch string) (string, error) {
 
 // HasBranch reports whether there is a branch of that name, here or, as far as
 // that was fetched, at a remote.
-func (g *Git) HasBranch(ctx context.Context, name string) (bool, error) {
+func (g *Repository) HasBranch(ctx context.Context, name string) (bool, error) {
 	refs, err := g.Refs(ctx, headsRoot+name)
 	if _, here := refs[headsRoot+name]; here || err != nil {
 		return here, err
@@ -64,7 +64,7 @@ func (g *Git) HasBranch(ctx context.Context, name string) (bool, error) {
 }
 
 // CommitExists reports whether the repository has a commit.
-func (g *Git) CommitExists(ctx context.Context, commit string) (bool, error) {
+func (g *Repository) CommitExists(ctx context.Context, commit string) (bool, error) {
 	if !g.isName(commit) {
 		return false, nil
 	}
@@ -73,7 +73,7 @@ func (g *Git) CommitExists(ctx context.Context, commit string) (bool, error) {
 }
 
 // Refs returns the refs below a prefix, as "refs/runner/PRD-009", and what they name.
-func (g *Git) Refs(ctx context.Context, prefix string) (map[string]string, error) {
+func (g *Repository) Refs(ctx context.Context, prefix string) (map[string]string, error) {
 	if !strings.HasPrefix(prefix, "refs/") {
 		return nil, fmt.Errorf("list git's refs: %q is not below refs/", prefix)
 	}
@@ -89,10 +89,10 @@ func (g *Git) Refs(ctx context.Context, prefix string) (map[string]string, error
 	return refs, nil
 }
 
-// freeRef returns the name of a ref that can be made: the wanted one, or it
+// FreeRef returns the name of a ref that can be made: the wanted one, or it
 // with a number. One that exists may keep what somebody needs, and one whose lock
 // was left by a git that was killed can't be made.
-func (g *Git) freeRef(ctx context.Context, wanted string) (string, error) {
+func (g *Repository) FreeRef(ctx context.Context, wanted string) (string, error) {
 	for name, n := wanted, 2; ; name, n = fmt.Sprintf("%s-%d", wanted, n), n+1 {
 		taken, err := g.Refs(ctx, name)
 		if err != nil {
@@ -105,9 +105,9 @@ func (g *Git) freeRef(ctx context.Context, wanted string) (string, error) {
 	}
 }
 
-// nameCommit makes a ref that keeps a commit, durable when it returns. That
+// CreateRef makes a ref that keeps a commit, durable when it returns. That
 // there is such a ref already is an error.
-func (g *Git) nameCommit(ctx context.Context, ref, commit string) error {
+func (g *Repository) CreateRef(ctx context.Context, ref, commit string) error {
 	if !strings.HasPrefix(ref, refRoot) || !g.isName(commit) {
 		return fmt.Errorf("keep commit %q as %q: not a commit, or not below %s", commit, ref, refRoot)
 	}
@@ -120,7 +120,7 @@ func (g *Git) nameCommit(ctx context.Context, ref, commit string) error {
 
 // KeepCommits makes refs that keep commits, by their names, as far as the
 // repository has these. They are durable when it returns.
-func (g *Git) KeepCommits(ctx context.Context, commits map[string]string) error {
+func (g *Repository) KeepCommits(ctx context.Context, commits map[string]string) error {
 	if len(commits) == 0 {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (g *Git) KeepCommits(ctx context.Context, commits map[string]string) error 
 	}
 	for _, ref := range slices.Sorted(maps.Keys(commits)) {
 		if commit := commits[ref]; kinds[commit] == "commit" {
-			if err := g.nameCommit(ctx, ref, commit); err != nil {
+			if err := g.CreateRef(ctx, ref, commit); err != nil {
 				return err
 			}
 		}
@@ -140,7 +140,7 @@ func (g *Git) KeepCommits(ctx context.Context, commits map[string]string) error 
 
 // DeleteRefs deletes refs below refs/runner/, all or none. One that does not
 // exist is none to delete.
-func (g *Git) DeleteRefs(ctx context.Context, refs []string) error {
+func (g *Repository) DeleteRefs(ctx context.Context, refs []string) error {
 	var stdin strings.Builder
 	for _, ref := range refs {
 		if !strings.HasPrefix(ref, refRoot) || strings.Contains(ref, "..") || strings.IndexByte(ref, 0) >= 0 {
@@ -159,15 +159,15 @@ func (g *Git) DeleteRefs(ctx context.Context, refs []string) error {
 	return nil
 }
 
-// GitLogEntry is a commit in a log.
-type GitLogEntry struct {
+// LogEntry is a commit in a log.
+type LogEntry struct {
 	Commit  string
 	Subject string
 }
 
 // Log returns the commits that lead from one to another, the newest first, at
 // most limit of them (0: all). from "": since the beginning.
-func (g *Git) Log(ctx context.Context, from, to string, limit int) ([]GitLogEntry, error) {
+func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]LogEntry, error) {
 	commits, err := g.span(from, to)
 	if err != nil {
 		return nil, fmt.Errorf("read git's log: %w", err)
@@ -180,17 +180,17 @@ func (g *Git) Log(ctx context.Context, from, to string, limit int) ([]GitLogEntr
 	if err != nil {
 		return nil, fmt.Errorf("read git's log from %s to %s: %w", from, to, err)
 	}
-	var entries []GitLogEntry
+	var entries []LogEntry
 	for _, record := range records(out) {
 		commit, subject, _ := strings.Cut(record, " ")
-		entries = append(entries, GitLogEntry{Commit: commit, Subject: subject})
+		entries = append(entries, LogEntry{Commit: commit, Subject: subject})
 	}
 	return entries, nil
 }
 
 // Pushed returns the commits that lead from one to another and that a
 // remote-tracking branch has already, the newest first.
-func (g *Git) Pushed(ctx context.Context, from, to string) ([]string, error) {
+func (g *Repository) Pushed(ctx context.Context, from, to string) ([]string, error) {
 	commits, err := g.span(from, to)
 	if err != nil {
 		return nil, fmt.Errorf("look for pushed commits: %w", err)
@@ -216,7 +216,7 @@ func (g *Git) Pushed(ctx context.Context, from, to string) ([]string, error) {
 	return pushed, nil
 }
 
-func (g *Git) revisions(ctx context.Context, args ...string) ([]string, error) {
+func (g *Repository) revisions(ctx context.Context, args ...string) ([]string, error) {
 	out, err := g.output(ctx, nil, append([]string{"rev-list"}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list commits of git: %w", err)
@@ -225,7 +225,7 @@ func (g *Git) revisions(ctx context.Context, args ...string) ([]string, error) {
 }
 
 // span is what leads from one commit to another, in arguments of rev-list.
-func (g *Git) span(from, to string) ([]string, error) {
+func (g *Repository) span(from, to string) ([]string, error) {
 	if !g.isName(to) || from != "" && !g.isName(from) {
 		return nil, fmt.Errorf("%q or %q is not the name of a commit", from, to)
 	}

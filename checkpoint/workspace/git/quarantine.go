@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -27,7 +27,7 @@ import (
 // neither what the commit brought, nor what lay unreachable in the repository
 // before.
 type quarantine struct {
-	git *Git
+	git *Repository
 	dir string
 }
 
@@ -41,10 +41,10 @@ const (
 	leftoverAge = 24 * time.Hour
 )
 
-func (g *Git) objectsDir() string { return filepath.Join(g.commonDir, "objects") }
+func (g *Repository) objectsDir() string { return filepath.Join(g.commonDir, "objects") }
 
 // newQuarantine makes a quarantine, and removes those that were left behind.
-func (g *Git) newQuarantine() (q *quarantine, err error) {
+func (g *Repository) newQuarantine() (q *quarantine, err error) {
 	if err := g.removeLeftovers(time.Now().Add(-leftoverAge)); err != nil {
 		return nil, fmt.Errorf("remove what an earlier capture left in git: %w", err)
 	}
@@ -179,14 +179,14 @@ func (q *quarantine) verify(ctx context.Context, ref, commit string, reachable [
 	}
 	for _, name := range names {
 		if kinds[name] != "commit" {
-			return errors.Join(fmt.Errorf("commit %s: %w", name, errPruned), q.git.DeleteRefs(ctx, []string{ref}))
+			return errors.Join(fmt.Errorf("commit %s: %w", name, ErrPruned), q.git.DeleteRefs(ctx, []string{ref}))
 		}
 	}
 	return nil
 }
 
-// errPruned says that git has removed what a capture needs while it was made.
-var errPruned = errors.New("git has removed it meanwhile")
+// ErrPruned says that git has removed what a capture needs while it was made.
+var ErrPruned = errors.New("git has removed it meanwhile")
 
 // removeIfThere removes a file that need not have come to be.
 func (q *quarantine) removeIfThere(path string) error {
@@ -218,7 +218,7 @@ func removeTree(fsys store.FS, dir string) error {
 
 // removeLeftovers removes quarantines and .keep files that are older than any capture
 // takes, as far as this user may.
-func (g *Git) removeLeftovers(before time.Time) error {
+func (g *Repository) removeLeftovers(before time.Time) error {
 	return errors.Join(
 		g.eachOlder(g.objectsDir(), before, func(name, path string) error {
 			if !strings.HasPrefix(name, quarantinePrefix) {
@@ -239,7 +239,7 @@ func (g *Git) removeLeftovers(before time.Time) error {
 }
 
 // eachOlder calls do for what is in a directory and was not changed since a time.
-func (g *Git) eachOlder(dir string, before time.Time, do func(name, path string) error) error {
+func (g *Repository) eachOlder(dir string, before time.Time, do func(name, path string) error) error {
 	entries, err := g.fs.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -261,7 +261,7 @@ func (g *Git) eachOlder(dir string, before time.Time, do func(name, path string)
 
 // setRef makes a reference of ours name a commit, whatever it named before, durable when it
 // returns.
-func (g *Git) setRef(ctx context.Context, ref, commit string) error {
+func (g *Repository) setRef(ctx context.Context, ref, commit string) error {
 	_, err := g.output(ctx, nil, durable("-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", ref, commit)...)
 	if err != nil {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)

@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // TestResetKeepsFiles: a secret that the target has, and that is not tracked
@@ -63,7 +63,7 @@ func TestResetRefuses(t *testing.T) {
 			}
 			continue
 		}
-		var state *workspace.GitStateError
+		var state *git.StateError
 		if !errors.As(err, &state) || !strings.Contains(state.Detail, c.want) || state.Remedy == "" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -79,7 +79,7 @@ func TestResetToABranchElsewhere(t *testing.T) {
 	dir := repository(t)
 	g := open(t, dir)
 	user(t, dir, "worktree", "add", "-q", "-b", "theirs", filepath.Join(t.TempDir(), "tree"))
-	var state *workspace.GitStateError
+	var state *git.StateError
 	if err := g.Reset(t.Context(), "theirs", head(t, g)); !errors.As(err, &state) || !strings.Contains(state.Detail, "checked out in") {
 		t.Errorf("got error %v", err)
 	}

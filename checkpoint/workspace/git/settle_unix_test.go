@@ -1,6 +1,6 @@
 //go:build unix
 
-package workspace
+package git
 
 import (
 	"errors"
@@ -44,7 +44,7 @@ func TestObjectWhoseSyncFailedIsWrittenAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Git{fs: &failsOnce{FS: store.OS()}}
+	g := &Repository{fs: &failsOnce{FS: store.OS()}}
 	if err := g.syncObject(name, was.Mode().Perm()); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the failure is told as %v", err)
 	}

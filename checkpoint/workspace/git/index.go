@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bytes"
@@ -15,14 +15,14 @@ import (
 
 // savedIndex is the user's index as it was before something was staged.
 type savedIndex struct {
-	g       *Git
+	g       *Repository
 	content []byte // nil: there was none
 	staged  []byte // what was staged in it afterwards
 }
 
-func (g *Git) indexFile() string { return filepath.Join(g.gitDir, "index") }
+func (g *Repository) indexFile() string { return filepath.Join(g.gitDir, "index") }
 
-func (g *Git) saveIndex() (*savedIndex, error) {
+func (g *Repository) saveIndex() (*savedIndex, error) {
 	content, err := store.ReadFile(g.fs, g.indexFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read git's index: %w", err)
@@ -63,7 +63,7 @@ func (s *savedIndex) putBack(ctx context.Context) error {
 }
 
 // staged lists the whole index.
-func (g *Git) staged(ctx context.Context) ([]byte, error) {
+func (g *Repository) staged(ctx context.Context) ([]byte, error) {
 	c := g.command("ls-files", "-z", "--stage", "--full-name", "--", ":/")
 	c.Env = append(c.Env, "GIT_LITERAL_PATHSPECS=0") // ":/" is the top level
 	return g.capture(ctx, nil, c)
@@ -72,7 +72,7 @@ func (g *Git) staged(ctx context.Context) ([]byte, error) {
 // withoutOutside calls commit with the environment of a commit that has
 // nothing of what the user has staged outside of the directory: that of another
 // index, where there is such a thing. The user's keeps it staged.
-func (g *Git) withoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
+func (g *Repository) withoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
 	entries, err := g.stagedOutside(ctx)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (g *Git) withoutOutside(ctx context.Context, commit func(env ...string) err
 
 // stagedOutside describes what HEAD has outside of the directory in the place
 // of what is staged there, as update-index reads it.
-func (g *Git) stagedOutside(ctx context.Context) ([]string, error) {
+func (g *Repository) stagedOutside(ctx context.Context) ([]string, error) {
 	if g.prefix == "" {
 		return nil, nil
 	}
@@ -144,6 +144,6 @@ func (g *Git) stagedOutside(ctx context.Context) ([]string, error) {
 }
 
 // outside are the pathspecs of everything outside of the directory.
-func (g *Git) outside() []string {
+func (g *Repository) outside() []string {
 	return []string{"--", ":(top)", ":(top,exclude,literal)" + strings.TrimSuffix(g.prefix, "/")}
 }

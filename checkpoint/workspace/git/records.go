@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ func records(output []byte) []string {
 
 // eachRecord runs a command and calls do for each record that it prints, while it
 // runs: of a long list nothing but what do keeps is held. An error of do ends it.
-func (g *Git) eachRecord(ctx context.Context, c Command, do func(record string) error) error {
+func (g *Repository) eachRecord(ctx context.Context, c Command, do func(record string) error) error {
 	w := &recordWriter{do: do}
 	c.Stdout = w
 	err := g.commander.Run(ctx, c)

@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // TestGitLockLeft: git that is killed leaves one of several locks. Which one it
@@ -17,20 +17,20 @@ import (
 // may be that of a git which is at work.
 func TestGitLockLeft(t *testing.T) {
 	t.Parallel()
-	commit := func(t *testing.T, _ string, g *workspace.Git) error {
-		_, err := g.CommitAll(t.Context(), "x", workspace.Exclusions{})
+	commit := func(t *testing.T, _ string, g *git.Repository) error {
+		_, err := g.CommitAll(t.Context(), "x", git.Exclusions{})
 		return err
 	}
-	reset := func(t *testing.T, dir string, g *workspace.Git) error {
+	reset := func(t *testing.T, dir string, g *git.Repository) error {
 		first := strings.TrimSpace(user(t, dir, "rev-parse", "aside"))
 		return g.Reset(t.Context(), "main", first)
 	}
-	forget := func(t *testing.T, _ string, g *workspace.Git) error {
+	forget := func(t *testing.T, _ string, g *git.Repository) error {
 		return g.DeleteRefs(t.Context(), []string{"refs/runner/PRD-001/packed"})
 	}
 	for name, test := range map[string]struct {
 		lock string
-		do   func(*testing.T, string, *workspace.Git) error
+		do   func(*testing.T, string, *git.Repository) error
 	}{
 		"index, commit":       {"index.lock", commit},
 		"HEAD, commit":        {"HEAD.lock", commit},
@@ -55,7 +55,7 @@ func TestGitLockLeft(t *testing.T) {
 				return user(t, dir, "--no-optional-locks", "status", "--porcelain=v2", "--branch") + user(t, dir, "show-ref", "--head")
 			}
 			before := look()
-			var state *workspace.GitStateError
+			var state *git.StateError
 			if err := test.do(t, dir, g); !errors.As(err, &state) {
 				t.Fatalf("got error %v", err)
 			}

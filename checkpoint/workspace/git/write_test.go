@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // layout is a kind of work tree.
@@ -141,7 +141,7 @@ func TestCaptureLeavesTheRepositoryAlone(t *testing.T) {
 			dir := l.make(t)
 			edit(t, dir)
 			c := &commander{env: append(userEnv(), l.env...)}
-			g, err := workspace.OpenGit(t.Context(), c, dir)
+			g, err := git.Open(t.Context(), c, dir)
 			if err != nil || g == nil {
 				t.Fatalf("open: %v, %v", g, err)
 			}
@@ -191,7 +191,7 @@ func edit(t testing.TB, dir string) {
 
 // expected is what a capture of everything holds, by walking the directory and
 // asking git only for what is not there.
-func expected(t testing.TB, g *workspace.Git, dir string, outside map[string]string) map[string]string {
+func expected(t testing.TB, g *git.Repository, dir string, outside map[string]string) map[string]string {
 	t.Helper()
 	want := map[string]string{}
 	prefix := strings.TrimSuffix(user(t, dir, "rev-parse", "--show-prefix"), "\n")
@@ -230,7 +230,7 @@ func expected(t testing.TB, g *workspace.Git, dir string, outside map[string]str
 }
 
 func formatMode(mode uint32) string {
-	return map[uint32]string{0o100644: "100644", 0o100755: "100755", workspace.ModeSymlink: "120000"}[mode]
+	return map[uint32]string{0o100644: "100644", 0o100755: "100755", modeSymlink: "120000"}[mode]
 }
 
 // TestWriterBuildsOnABase adds, deletes and replaces files of another commit.
@@ -298,8 +298,8 @@ func TestWriterOutlivesABadSource(t *testing.T) {
 		want error
 	}{
 		{"fails", io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(failed)), failed},
-		{"shrinks", strings.NewReader("ab"), workspace.ErrLength},
-		{"grows", strings.NewReader("abcdef"), workspace.ErrLength},
+		{"shrinks", strings.NewReader("ab"), git.ErrLength},
+		{"grows", strings.NewReader("abcdef"), git.ErrLength},
 		{"fits", iotest.DataErrReader(strings.NewReader("abcd")), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestWriterRefuses(t *testing.T) {
 		}
 	}
 	missing := strings.Repeat("12", 20)
-	for _, o := range []workspace.GitCommitOptions{
+	for _, o := range []git.CommitOptions{
 		{Ref: "refs/heads/main"},
 		{Ref: "refs/runner/x", Base: "HEAD"},
 		{Ref: "refs/runner/x", Base: missing},
@@ -360,7 +360,7 @@ func TestWriterEndsWithItsContext(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	g := open(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
-	w, err := g.Begin(ctx, workspace.GitCommitOptions{Ref: "refs/runner/x", When: time.Unix(0, 0)})
+	w, err := g.Begin(ctx, git.CommitOptions{Ref: "refs/runner/x", When: time.Unix(0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

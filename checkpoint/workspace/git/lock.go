@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func explainLock(err error) error {
 		return err
 	}
 	lock += ".lock"
-	return &GitStateError{
+	return &StateError{
 		Detail: fmt.Sprintf("git's lock %s is there: another git command is at work, or was killed", lock),
 		Remedy: "wait for that command to end; where no git is at work: rm " + text.ShellWord(lock),
 	}

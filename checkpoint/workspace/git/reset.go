@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 // that of the commit. It touches no file of the work tree: whoever calls it has
 // put those in place, and verified them. CheckReset says what it refuses. Done
 // again, it does nothing.
-func (g *Git) Reset(ctx context.Context, branch, commit string) error {
+func (g *Repository) Reset(ctx context.Context, branch, commit string) error {
 	there, err := g.standsAt(ctx, branch, commit)
 	if err != nil || there {
 		return err
@@ -34,10 +34,10 @@ func (g *Git) Reset(ctx context.Context, branch, commit string) error {
 	return g.settleHead(branch)
 }
 
-// CheckReset reports, as a *GitStateError, why Reset would refuse: the branch
+// CheckReset reports, as a *StateError, why Reset would refuse: the branch
 // is gone or checked out in another work tree, or files outside of the
 // directory, which no capture holds, would lose what is staged or committed.
-func (g *Git) CheckReset(ctx context.Context, branch, commit string) error {
+func (g *Repository) CheckReset(ctx context.Context, branch, commit string) error {
 	if !g.isName(commit) || strings.HasPrefix(branch, "-") {
 		return fmt.Errorf("reset git to %q on %q: not the names of a commit and a branch", commit, branch)
 	}
@@ -59,7 +59,7 @@ func (g *Git) CheckReset(ctx context.Context, branch, commit string) error {
 
 // standsAt reports whether HEAD, and the index below the directory, are those of
 // a commit on a branch.
-func (g *Git) standsAt(ctx context.Context, branch, commit string) (bool, error) {
+func (g *Repository) standsAt(ctx context.Context, branch, commit string) (bool, error) {
 	atBranch, atCommit, err := g.Head(ctx)
 	if err != nil || atBranch != branch || atCommit != commit {
 		return false, err
@@ -75,7 +75,7 @@ func (g *Git) standsAt(ctx context.Context, branch, commit string) (bool, error)
 }
 
 // checkBranch refuses a branch that HEAD can't be made to name.
-func (g *Git) checkBranch(ctx context.Context, branch string) error {
+func (g *Repository) checkBranch(ctx context.Context, branch string) error {
 	ref := headsRoot + branch
 	out, err := g.output(ctx, nil, "for-each-ref", "--format=%(refname)%00%(worktreepath)", ref)
 	if err != nil {
@@ -84,12 +84,12 @@ func (g *Git) checkBranch(ctx context.Context, branch string) error {
 	name, tree, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\x00")
 	switch {
 	case name != ref:
-		return &GitStateError{
+		return &StateError{
 			Detail: fmt.Sprintf("there is no branch %q any more", branch),
 			Remedy: "make it again: git branch " + branch,
 		}
 	case tree != "":
-		return &GitStateError{
+		return &StateError{
 			Detail: fmt.Sprintf("the branch %q is checked out in %s", branch, tree),
 			Remedy: "check out another branch there",
 		}
@@ -98,7 +98,7 @@ func (g *Git) checkBranch(ctx context.Context, branch string) error {
 }
 
 // checkOutside refuses what would take away from files outside of the directory.
-func (g *Git) checkOutside(ctx context.Context, head, commit string) error {
+func (g *Repository) checkOutside(ctx context.Context, head, commit string) error {
 	if g.prefix == "" {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (g *Git) checkOutside(ctx context.Context, head, commit string) error {
 		return err
 	}
 	if len(edited) > 0 {
-		return &GitStateError{
+		return &StateError{
 			Detail: fmt.Sprintf("there are uncommitted changes outside of %s, in %q for one", g.prefix, edited[0][3:]),
 			Remedy: "git stash or commit them on another branch first, or set git.mode to ref, which leaves branches alone",
 		}
@@ -129,7 +129,7 @@ func (g *Git) checkOutside(ctx context.Context, head, commit string) error {
 		return err
 	}
 	if len(committed) > 0 {
-		return &GitStateError{
+		return &StateError{
 			Detail: fmt.Sprintf("the commits to discard changed files outside of %s, %q for one", g.prefix, committed[0]),
 			Remedy: "take those commits to another branch first, or set git.mode to ref, which leaves branches alone",
 		}
@@ -138,7 +138,7 @@ func (g *Git) checkOutside(ctx context.Context, head, commit string) error {
 }
 
 // attach makes HEAD name a branch, or a commit alone, where it does not.
-func (g *Git) attach(ctx context.Context, branch, commit string) error {
+func (g *Repository) attach(ctx context.Context, branch, commit string) error {
 	current, _, err := g.Head(ctx)
 	if err != nil || current == branch {
 		return err

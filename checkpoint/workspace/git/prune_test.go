@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // What a capture takes over from the repository, and nothing there reaches, may be pruned
@@ -48,7 +48,7 @@ type pruner struct {
 	dir string
 }
 
-func (p *pruner) Run(ctx context.Context, c workspace.Command) error {
+func (p *pruner) Run(ctx context.Context, c git.Command) error {
 	user(p.t, p.dir, "prune", "--expire=now")
 	user(p.t, p.dir, "gc", "-q", "--prune=now")
 	defer user(p.t, p.dir, "prune", "--expire=now")
@@ -65,7 +65,7 @@ func TestPrunedWhileCaptured(t *testing.T) {
 	user(t, dir, "add", ".")
 	user(t, dir, "commit", "-q", "-m", "first")
 	p := &pruner{commander: commander{env: userEnv()}, t: t, dir: dir}
-	g, err := workspace.OpenGit(t.Context(), p, dir)
+	g, err := git.Open(t.Context(), p, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

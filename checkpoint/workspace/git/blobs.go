@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ const streamThreshold = "core.bigFileThreshold=8m"
 
 // NewBlobHash returns a hash that gives a blob's name when size bytes were
 // written to it.
-func (g *Git) NewBlobHash(size int64) hash.Hash {
+func (g *Repository) NewBlobHash(size int64) hash.Hash {
 	h := sha1.New() //nolint:gosec // git names its objects so
 	if g.format == "sha256" {
 		h = sha256.New()
@@ -33,7 +33,7 @@ func (g *Git) NewBlobHash(size int64) hash.Hash {
 
 // isName reports whether a string can be the name of an object of this
 // repository. Git takes much else for one: a branch, "HEAD~3".
-func (g *Git) isName(name string) bool {
+func (g *Repository) isName(name string) bool {
 	length := 2 * sha1.Size
 	if g.format == "sha256" {
 		length = 2 * sha256.Size
@@ -42,7 +42,7 @@ func (g *Git) isName(name string) bool {
 }
 
 // Has tells which of the blobs are in the repository, without fetching any.
-func (g *Git) Has(ctx context.Context, blobs []string) (map[string]bool, error) {
+func (g *Repository) Has(ctx context.Context, blobs []string) (map[string]bool, error) {
 	kinds, err := g.kinds(ctx, blobs)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (g *Git) Has(ctx context.Context, blobs []string) (map[string]bool, error) 
 }
 
 // kinds tells what the objects are that the repository has: blob, commit.
-func (g *Git) kinds(ctx context.Context, objects []string) (map[string]string, error) {
+func (g *Repository) kinds(ctx context.Context, objects []string) (map[string]string, error) {
 	var names strings.Builder
 	for _, name := range objects {
 		if g.isName(name) {
@@ -86,7 +86,7 @@ func (g *Git) kinds(ctx context.Context, objects []string) (map[string]string, e
 // Forbidden says why git may call objects missing that are there: this user may not
 // read them, or what is packed, of which git says nothing. It is for who is about to
 // call something lost.
-func (g *Git) Forbidden(missing ...string) error {
+func (g *Repository) Forbidden(missing ...string) error {
 	if len(missing) == 0 {
 		return nil
 	}
@@ -122,21 +122,28 @@ func (g *Git) Forbidden(missing ...string) error {
 // BlobReader reads many blobs through one process, which it starts when it is
 // first needed. It is not safe for concurrent use.
 type BlobReader struct {
-	git  *Git
+	git  *Repository
 	ctx  context.Context //nolint:containedctx // of the process, which outlives a call
 	talk *conversation   // nil: not started, or it ended over a damaged blob
 }
 
 // Blobs returns a reader of blobs, which is to be closed.
-func (g *Git) Blobs(ctx context.Context) (*BlobReader, error) {
+func (g *Repository) Blobs(ctx context.Context) (*BlobReader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return &BlobReader{git: g, ctx: ctx}, nil
 }
 
-// Read writes a blob's bytes to w. A blob that is not there is fs.ErrNotExist.
-// After an error the next blob can be read.
+// WriteError says that the writer that a blob was read into failed.
+type WriteError struct{ Err error }
+
+func (e *WriteError) Error() string { return e.Err.Error() }
+
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// Read writes a blob's bytes to w, whose error is a *WriteError. A blob that is not
+// there is fs.ErrNotExist. After an error the next blob can be read.
 func (r *BlobReader) Read(blob string, w io.Writer) error {
 	size, err := r.ask(blob)
 	if err != nil {
@@ -149,7 +156,10 @@ func (r *BlobReader) Read(blob string, w io.Writer) error {
 	if err := r.endBlob(); err != nil {
 		return r.broken(blob, err)
 	}
-	return into.err
+	if into.err != nil {
+		return &WriteError{Err: into.err}
+	}
+	return nil
 }
 
 // ask requests a blob and returns its size; its bytes and a newline follow.
@@ -236,7 +246,7 @@ func (e *errWriter) Write(p []byte) (int, error) {
 }
 
 // Open returns the bytes of a blob. One that is not there is fs.ErrNotExist.
-func (g *Git) Open(ctx context.Context, blob string) (io.ReadCloser, error) {
+func (g *Repository) Open(ctx context.Context, blob string) (io.ReadCloser, error) {
 	r := &BlobReader{git: g, ctx: ctx}
 	size, err := r.ask(blob)
 	if err != nil {

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -8,11 +8,14 @@ import (
 	"strings"
 )
 
-// ModeGitlink is the mode of a submodule in a git tree.
-const ModeGitlink uint32 = 0o160000
+// Modes in a git tree.
+const (
+	ModeGitlink uint32 = 0o160000 // a submodule
+	modeSymlink uint32 = 0o120000
+)
 
-// GitFile is a file that git tracks, or that it would.
-type GitFile struct {
+// File is a file that git tracks, or that it would.
+type File struct {
 	Path    string
 	Blob    string // in the index; of a submodule: the commit
 	Mode    uint32 // in the index; 0 for an untracked file
@@ -24,22 +27,22 @@ type GitFile struct {
 // Files lists the files that are tracked, and those that are neither tracked nor ignored, each once,
 // sorted by path.
 // A tracked file that was deleted in the work tree is listed.
-func (g *Git) Files(ctx context.Context) ([]GitFile, error) {
-	var l gitListing
+func (g *Repository) Files(ctx context.Context) ([]File, error) {
+	var l listing
 	list := g.command("ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard")
 	if err := g.eachRecord(ctx, list, l.add); err != nil {
 		return nil, fmt.Errorf("list the files that git knows: %w", err)
 	}
-	return mergeByPath(l.others, l.tracked), nil
+	return Merge(l.others, l.tracked), nil
 }
 
 // Tracked lists what Files lists of the files that are tracked.
-func (g *Git) Tracked(ctx context.Context) ([]GitFile, error) {
-	var l gitListing
+func (g *Repository) Tracked(ctx context.Context) ([]File, error) {
+	var l listing
 	if err := g.eachRecord(ctx, g.command("ls-files", "-z", "-t", "--stage", "--cached"), l.add); err != nil {
 		return nil, fmt.Errorf("list the files that git tracks: %w", err)
 	}
-	return mergeByPath(nil, l.tracked), nil
+	return Merge(nil, l.tracked), nil
 }
 
 // mostPaths is how many paths git is asked about: it compares each with all it meets.
@@ -47,8 +50,8 @@ const mostPaths = 64
 
 // Others lists what Files lists of the files that are not tracked, as far as they are
 // at some paths or below, or of all of them where these are many.
-func (g *Git) Others(ctx context.Context, paths []string) ([]GitFile, error) {
-	var l gitListing
+func (g *Repository) Others(ctx context.Context, paths []string) ([]File, error) {
+	var l listing
 	args := []string{"ls-files", "-z", "-t", "--others", "--exclude-standard"}
 	if len(paths) <= mostPaths {
 		args = append(append(args, "--"), paths...)
@@ -56,15 +59,14 @@ func (g *Git) Others(ctx context.Context, paths []string) ([]GitFile, error) {
 	if err := g.eachRecord(ctx, g.command(args...), l.add); err != nil {
 		return nil, fmt.Errorf("list the files that git does not track: %w", err)
 	}
-	return mergeByPath(nil, l.others), nil
+	return Merge(nil, l.others), nil
 }
 
-// gitListing collects what git lists.
-type gitListing struct{ others, tracked []GitFile }
+// listing collects what git lists.
+type listing struct{ others, tracked []File }
 
-func (l *gitListing) add(line string) error {
+func (l *listing) add(line string) error {
 	f, stage, err := parseFile(line)
-	l.tracked = roomFor(l.tracked)
 	switch last := len(l.tracked) - 1; {
 	case err != nil:
 		return err
@@ -81,58 +83,56 @@ func (l *gitListing) add(line string) error {
 	return nil
 }
 
-// mergeByPath merges two lists of files, that git has sorted but for directories
+// Merge merges two lists of files, that git has sorted but for directories
 // among them.
-func mergeByPath(a, b []GitFile) []GitFile {
-	for _, list := range [][]GitFile{a, b} {
-		slices.SortFunc(list, func(x, y GitFile) int { return compareFile(x, y.Path) })
+func Merge(a, b []File) []File {
+	for _, list := range [][]File{a, b} {
+		slices.SortFunc(list, func(x, y File) int { return strings.Compare(x.Path, y.Path) })
 	}
 	if len(a) == 0 {
 		return b
 	}
-	all := make([]GitFile, 0, len(a)+len(b))
+	all := make([]File, 0, len(a)+len(b))
 	for _, f := range a {
-		n, _ := slices.BinarySearchFunc(b, f.Path, compareFile)
+		n, _ := slices.BinarySearchFunc(b, f.Path, func(x File, path string) int { return strings.Compare(x.Path, path) })
 		all = append(append(all, b[:n]...), f)
 		b = b[n:]
 	}
 	return append(all, b...)
 }
 
-func compareFile(f GitFile, path string) int { return strings.Compare(f.Path, path) }
-
 // parseFile reads "? path" or "H 100644 NAME 0\tpath".
-func parseFile(line string) (f GitFile, stage string, err error) {
+func parseFile(line string) (f File, stage string, err error) {
 	tag, rest, ok := strings.Cut(line, " ")
 	if !ok {
-		return GitFile{}, "", fmt.Errorf("unexpected line %q", line)
+		return File{}, "", fmt.Errorf("unexpected line %q", line)
 	}
 	if tag == "?" {
 		path, isDir := strings.CutSuffix(rest, "/")
-		return GitFile{Path: path, Gitlink: isDir}, "0", nil
+		return File{Path: path, Gitlink: isDir}, "0", nil
 	}
 	about, path, ok := strings.Cut(rest, "\t")
 	digits, about, _ := strings.Cut(about, " ")
 	name, stage, two := strings.Cut(about, " ")
 	if !ok || !two || strings.Contains(stage, " ") {
-		return GitFile{}, "", fmt.Errorf("unexpected line %q", line)
+		return File{}, "", fmt.Errorf("unexpected line %q", line)
 	}
 	mode, err := strconv.ParseUint(digits, 8, 32)
 	if err != nil {
-		return GitFile{}, "", fmt.Errorf("unexpected line %q: %w", line, err)
+		return File{}, "", fmt.Errorf("unexpected line %q: %w", line, err)
 	}
-	f = GitFile{Path: path, Tracked: true, Mode: uint32(mode), Blob: name, Sparse: tag == "S"}
+	f = File{Path: path, Tracked: true, Mode: uint32(mode), Blob: name, Sparse: tag == "S"}
 	f.Gitlink = f.Mode == ModeGitlink
 	return f, stage, nil
 }
 
 // Index returns the files that git tracks, by path.
-func (g *Git) Index(ctx context.Context) (map[string]GitFile, error) {
+func (g *Repository) Index(ctx context.Context) (map[string]File, error) {
 	files, err := g.Tracked(ctx)
 	if err != nil {
 		return nil, err
 	}
-	index := make(map[string]GitFile, len(files))
+	index := make(map[string]File, len(files))
 	for _, f := range files {
 		index[f.Path] = f
 	}
@@ -140,7 +140,7 @@ func (g *Git) Index(ctx context.Context) (map[string]GitFile, error) {
 }
 
 // Tree lists the files of a commit, those below the directory.
-func (g *Git) Tree(ctx context.Context, commit string) ([]GitFile, error) {
+func (g *Repository) Tree(ctx context.Context, commit string) ([]File, error) {
 	if !g.isName(commit) {
 		return nil, fmt.Errorf("list the files of %q: not the name of a commit", commit)
 	}
@@ -149,7 +149,7 @@ func (g *Git) Tree(ctx context.Context, commit string) ([]GitFile, error) {
 		return nil, fmt.Errorf("list the files of commit %s: %w", commit, err)
 	}
 	lines := records(out)
-	files := make([]GitFile, 0, len(lines))
+	files := make([]File, 0, len(lines))
 	for _, line := range lines {
 		about, path, ok := strings.Cut(line, "\t")
 		fields := strings.Fields(about) // mode, type, name

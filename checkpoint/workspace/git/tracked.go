@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"bytes"
@@ -74,105 +74,10 @@ func Untrack(ctx context.Context, c Commander, dir string, paths []string) error
 	return nil
 }
 
-// workTree is the git work tree that a directory lies in.
-type workTree struct {
-	top    string
-	gitDir string
-	below  string // the directory's path below top, slash-separated; "" for top itself
-	folds  bool   // names that differ only in case are the same file there
-}
-
-// findTree finds the work tree that a directory lies in without starting git. It is nil where
-// there is none.
-func findTree(dir string) (*workTree, error) {
-	at, err := filepath.EvalSymlinks(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // documented above
-	}
-	if err == nil {
-		at, err = filepath.Abs(at)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
-	}
-	for repository, err := range repositoriesOf(at) {
-		if err != nil {
-			return nil, err
-		}
-		gitDir, err := gitDirOf(repository)
-		if err != nil {
-			return nil, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
-		}
-		if gitDir == "" {
-			continue
-		}
-		top := filepath.Dir(repository)
-		rel, err := filepath.Rel(top, at)
-		if err != nil {
-			return nil, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
-		}
-		t := &workTree{top: top, gitDir: gitDir, folds: foldsCase(at)}
-		if rel != "." {
-			t.below = filepath.ToSlash(rel)
-		}
-		return t, nil
-	}
-	return nil, nil //nolint:nilnil // documented above
-}
-
-// gitDirOf returns the directory that a .git is or names, "" where it is neither: git
-// passes by it then, too.
-func gitDirOf(repository string) (string, error) {
-	info, err := os.Stat(repository)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	gitDir := repository
-	if info.Mode().IsRegular() {
-		data, err := store.ReadFile(store.OS(), repository)
-		if err != nil {
-			return "", err
-		}
-		name, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
-		if !ok {
-			return "", nil
-		}
-		if gitDir = filepath.FromSlash(name); !filepath.IsAbs(gitDir) {
-			gitDir = filepath.Join(filepath.Dir(repository), gitDir)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(gitDir, "HEAD")); err != nil {
-		return "", nil //nolint:nilerr // it is no repository
-	}
-	return gitDir, nil
-}
-
-// foldsCase reports whether the last element of a path names the same file when its
-// case is changed.
-func foldsCase(at string) bool {
-	dir, name := filepath.Split(at)
-	other := strings.ToUpper(name)
-	if other == name {
-		other = strings.ToLower(name)
-	}
-	if other == name {
-		return false
-	}
-	is, err := os.Lstat(at)
-	if err != nil {
-		return false
-	}
-	also, err := os.Lstat(filepath.Join(dir, other))
-	return err == nil && os.SameFile(is, also)
-}
-
 // git is the work tree for git commands that take no path relative to another
 // directory than its top.
-func (t *workTree) git(c Commander) *Git {
-	return &Git{commander: c, dir: t.top, gitDir: t.gitDir, fs: store.OS()}
+func (t *workTree) git(c Commander) *Repository {
+	return &Repository{commander: c, dir: t.top, gitDir: t.gitDir, fs: store.OS()}
 }
 
 // mayTrack reports whether an index may have something below the directory. In

@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // benchFiles is a source tree of 5,000 files of 20 KB, half of it repetitive.
@@ -62,7 +62,7 @@ func BenchmarkGit(b *testing.B) {
 }
 
 // threeMore makes a commit of three files on another's.
-func threeMore(b *testing.B, g *workspace.Git, last string, n int) {
+func threeMore(b *testing.B, g *git.Repository, last string, n int) {
 	b.Helper()
 	w := begin(b, g, fmt.Sprint("more", n), last, "")
 	for i := range 3 {

@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"path/filepath"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // TestCommitAllOutside: what is staged outside of the directory stays staged,
@@ -97,7 +97,7 @@ func TestCommitAllFails(t *testing.T) {
 	write(t, dir, "staged", "s")
 	user(t, dir, "add", "staged")
 	write(t, dir, ".git/refs/heads/main.lock", "")
-	if made, err := g.CommitAll(t.Context(), "x", workspace.Exclusions{}); err == nil {
+	if made, err := g.CommitAll(t.Context(), "x", git.Exclusions{}); err == nil {
 		t.Fatalf("committed %s", made)
 	}
 	if status := user(t, dir, "status", "--porcelain"); status != "A  staged\n?? new\n" {

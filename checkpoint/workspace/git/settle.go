@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"crypto/rand"
@@ -21,7 +21,7 @@ const settleTime = 15 * time.Minute
 // and the loose objects that the user's own commands wrote, which git does not
 // fsync by default and which a commit of ours may share. What is older than
 // settleTime is on the disk. It must be called after git has written the ref.
-func (g *Git) settle(ref string, now time.Time) error {
+func (g *Repository) settle(ref string, now time.Time) error {
 	recent := func(info fs.FileInfo) bool { return now.Sub(info.ModTime()) < settleTime }
 	objects := filepath.Join(g.commonDir, "objects")
 	for i := range 256 {
@@ -44,7 +44,7 @@ func (g *Git) settle(ref string, now time.Time) error {
 // settleObjects makes the recent loose objects of one directory durable. A new
 // object makes its directory recent, so that most need not be read. Where the
 // directory goes meanwhile, git has packed its objects, and settle comes to packs.
-func (g *Git) settleObjects(dir string, recent func(fs.FileInfo) bool) error {
+func (g *Repository) settleObjects(dir string, recent func(fs.FileInfo) bool) error {
 	info, err := g.fs.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !recent(info) {
 		return nil
@@ -75,7 +75,7 @@ func (g *Git) settleObjects(dir string, recent func(fs.FileInfo) bool) error {
 // of it only once, and call the same file synced from then on, also to another
 // process: so the object is at once written into a file of its own, and the
 // failure is told nevertheless.
-func (g *Git) syncObject(name string, perm fs.FileMode) error {
+func (g *Repository) syncObject(name string, perm fs.FileMode) error {
 	err := g.syncFile(name)
 	if err == nil {
 		return nil
@@ -88,7 +88,7 @@ func (g *Git) syncObject(name string, perm fs.FileMode) error {
 
 // rewrite puts a copy of a file into its place, durable but for the name. Until
 // then it has a name that git prunes.
-func (g *Git) rewrite(name string, perm fs.FileMode) error {
+func (g *Repository) rewrite(name string, perm fs.FileMode) error {
 	data, err := store.ReadFile(g.fs, name)
 	if errors.Is(err, fs.ErrNotExist) { // packed meanwhile
 		return nil
@@ -116,7 +116,7 @@ func (g *Git) rewrite(name string, perm fs.FileMode) error {
 
 // syncFile makes a file of git's durable. One that is gone was packed meanwhile.
 // On Windows git does this by default, and nobody can to a file that is read-only.
-func (g *Git) syncFile(name string) error {
+func (g *Repository) syncFile(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}

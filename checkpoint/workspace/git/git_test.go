@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // commander starts real programs, and counts them.
@@ -23,7 +23,7 @@ type commander struct {
 	started atomic.Int32
 }
 
-func (c *commander) Run(ctx context.Context, command workspace.Command) error {
+func (c *commander) Run(ctx context.Context, command git.Command) error {
 	c.started.Add(1)
 	cmd := exec.CommandContext(ctx, command.Args[0], command.Args[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout = command.Dir, command.Stdin, command.Stdout
@@ -39,7 +39,7 @@ func (c *commander) Run(ctx context.Context, command workspace.Command) error {
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return &workspace.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
+		return &git.ExitError{Args: command.Args, Code: exit.ExitCode(), Stderr: stderr.String()}
 	}
 	return err
 }
@@ -104,16 +104,16 @@ func write(t testing.TB, dir, name, content string) {
 	}
 }
 
-func open(t testing.TB, dir string) *workspace.Git {
+func open(t testing.TB, dir string) *git.Repository {
 	t.Helper()
 	g, _ := openCounted(t, dir)
 	return g
 }
 
-func openCounted(t testing.TB, dir string) (*workspace.Git, *commander) {
+func openCounted(t testing.TB, dir string) (*git.Repository, *commander) {
 	t.Helper()
 	c := &commander{env: userEnv()}
-	g, err := workspace.OpenGit(t.Context(), c, dir)
+	g, err := git.Open(t.Context(), c, dir)
 	if err != nil {
 		t.Fatalf("open the work tree: %v", err)
 	}
@@ -124,9 +124,9 @@ func openCounted(t testing.TB, dir string) (*workspace.Git, *commander) {
 }
 
 // begin begins a commit as refs/runner/test/REF.
-func begin(t testing.TB, g *workspace.Git, ref, base, parent string) *workspace.GitWriter {
+func begin(t testing.TB, g *git.Repository, ref, base, parent string) *git.Writer {
 	t.Helper()
-	w, err := g.Begin(t.Context(), workspace.GitCommitOptions{
+	w, err := g.Begin(t.Context(), git.CommitOptions{
 		Ref: "refs/runner/test/" + ref, Message: "a capture\n", Base: base, Parent: parent,
 		When: time.Unix(1_700_000_000, 0).UTC(),
 	})
@@ -136,7 +136,7 @@ func begin(t testing.TB, g *workspace.Git, ref, base, parent string) *workspace.
 	return w
 }
 
-func head(t testing.TB, g *workspace.Git) string {
+func head(t testing.TB, g *git.Repository) string {
 	t.Helper()
 	_, commit, err := g.Head(t.Context())
 	if err != nil {
@@ -145,14 +145,14 @@ func head(t testing.TB, g *workspace.Git) string {
 	return commit
 }
 
-func file(t testing.TB, w *workspace.GitWriter, path string, mode uint32, content string) {
+func file(t testing.TB, w *git.Writer, path string, mode uint32, content string) {
 	t.Helper()
 	if err := w.File(path, mode, int64(len(content)), strings.NewReader(content)); err != nil {
 		t.Fatalf("write %q: %v", path, err)
 	}
 }
 
-func commit(t testing.TB, w *workspace.GitWriter) string {
+func commit(t testing.TB, w *git.Writer) string {
 	t.Helper()
 	name, err := w.Commit(t.Context())
 	if err != nil {
@@ -162,7 +162,7 @@ func commit(t testing.TB, w *workspace.GitWriter) string {
 }
 
 // captureAll writes a commit of every file that Files lists.
-func captureAll(t testing.TB, g *workspace.Git, dir, ref string) string {
+func captureAll(t testing.TB, g *git.Repository, dir, ref string) string {
 	t.Helper()
 	files, err := g.Files(t.Context())
 	if err != nil {
@@ -190,6 +190,9 @@ func captureAll(t testing.TB, g *workspace.Git, dir, ref string) string {
 	return commit(t, w)
 }
 
+// modeSymlink is the mode of a symbolic link in a git tree.
+const modeSymlink uint32 = 0o120000
+
 // readWorkFile reads a file or a link's target, and its mode for git.
 func readWorkFile(path string) (content string, mode uint32, err error) {
 	info, err := os.Lstat(path)
@@ -198,7 +201,7 @@ func readWorkFile(path string) (content string, mode uint32, err error) {
 		return "", 0, err
 	case info.Mode()&os.ModeSymlink != 0:
 		content, err = os.Readlink(path)
-		return content, workspace.ModeSymlink, err
+		return content, modeSymlink, err
 	}
 	mode = 0o100644
 	if info.Mode()&0o100 != 0 {
@@ -279,12 +282,12 @@ func gitFails(dir string, args ...string) (string, error) {
 // failing is a commander that starts nothing.
 type failing struct{ err error }
 
-func (f failing) Run(context.Context, workspace.Command) error { return f.err }
+func (f failing) Run(context.Context, git.Command) error { return f.err }
 
 // nobody is a Commander that starts nothing.
 type nobody struct{ t *testing.T }
 
-func (n nobody) Run(_ context.Context, c workspace.Command) error {
+func (n nobody) Run(_ context.Context, c git.Command) error {
 	n.t.Errorf("%q was started", c.Args)
 	return exec.ErrNotFound
 }
@@ -292,10 +295,10 @@ func (n nobody) Run(_ context.Context, c workspace.Command) error {
 // TestOpenGitWithoutAny: where nothing is called .git, no git is asked.
 func TestOpenGitWithoutAny(t *testing.T) {
 	t.Parallel()
-	if g, err := workspace.OpenGit(t.Context(), nobody{t}, t.TempDir()); g != nil || err != nil {
+	if g, err := git.Open(t.Context(), nobody{t}, t.TempDir()); g != nil || err != nil {
 		t.Errorf("%v, %v", g, err)
 	}
-	if _, err := workspace.OpenGit(t.Context(), nobody{t}, filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := git.Open(t.Context(), nobody{t}, filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 }

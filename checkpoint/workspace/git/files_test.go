@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 func TestOpenGitOutsideAWorkTree(t *testing.T) {
@@ -27,23 +27,23 @@ func TestOpenGitOutsideAWorkTree(t *testing.T) {
 	for name, dir := range map[string]string{
 		"no repository": t.TempDir(), "bare": bare, "inside .git": filepath.Join(dir, ".git", "refs"),
 	} {
-		g, err := workspace.OpenGit(t.Context(), &commander{env: userEnv()}, dir)
+		g, err := git.Open(t.Context(), &commander{env: userEnv()}, dir)
 		if g != nil || err != nil {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
 	}
-	g, err := workspace.OpenGit(t.Context(), failing{exec.ErrNotFound}, t.TempDir())
+	g, err := git.Open(t.Context(), failing{exec.ErrNotFound}, t.TempDir())
 	if g != nil || err != nil {
 		t.Errorf("no git program, and no need for one: %v, %v", g, err)
 	}
 	for _, in := range []string{dir, filepath.Join(dir, "sub")} {
-		var state *workspace.GitStateError
-		if g, err := workspace.OpenGit(t.Context(), failing{exec.ErrNotFound}, in); g != nil || !errors.As(err, &state) {
+		var state *git.StateError
+		if g, err := git.Open(t.Context(), failing{exec.ErrNotFound}, in); g != nil || !errors.As(err, &state) {
 			t.Errorf("no git program for the work tree of %s: %v, %v", in, g, err)
 		}
 	}
 	write(t, dir, ".git/config", "[core\n")
-	if g, err := workspace.OpenGit(t.Context(), &commander{env: userEnv()}, dir); g != nil || err == nil {
+	if g, err := git.Open(t.Context(), &commander{env: userEnv()}, dir); g != nil || err == nil {
 		t.Errorf("a broken repository counts as none: %v, %v", g, err)
 	}
 }
@@ -79,17 +79,17 @@ func TestFiles(t *testing.T) {
 	if n := c.started.Load(); n != 2 {
 		t.Errorf("it took %d processes to open and list, not 2", n)
 	}
-	want := []workspace.GitFile{
+	want := []git.File{
 		{Path: ".gitignore", Tracked: true, Mode: 0o100644, Blob: blob(".gitignore")},
 		{Path: ".gitmodules", Tracked: true, Mode: 0o100644, Blob: blob(".gitmodules")},
 		{Path: "a.txt", Tracked: true, Mode: 0o100644}, // in conflict
-		{Path: "module", Tracked: true, Mode: workspace.ModeGitlink, Blob: blob("module"), Gitlink: true},
+		{Path: "module", Tracked: true, Mode: git.ModeGitlink, Blob: blob("module"), Gitlink: true},
 		{Path: "sub/b.txt", Tracked: true, Mode: 0o100644, Blob: blob("sub/b.txt")},
 		{Path: "sub/gone", Tracked: true, Mode: 0o100644, Blob: blob("sub/gone")},
 		{Path: "sub/nested", Gitlink: true},
 	}
 	for _, name := range names {
-		want = append(want, workspace.GitFile{Path: "sub/" + name})
+		want = append(want, git.File{Path: "sub/" + name})
 	}
 	if diff := cmp.Diff(sorted(want), sorted(files)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -99,7 +99,7 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = slices.DeleteFunc(want, func(f workspace.GitFile) bool { return !strings.HasPrefix(f.Path, "sub/") })
+	want = slices.DeleteFunc(want, func(f git.File) bool { return !strings.HasPrefix(f.Path, "sub/") })
 	for i := range want {
 		want[i].Path = strings.TrimPrefix(want[i].Path, "sub/")
 	}
@@ -108,8 +108,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func sorted(files []workspace.GitFile) []workspace.GitFile {
-	return slices.SortedFunc(slices.Values(files), func(a, b workspace.GitFile) int {
+func sorted(files []git.File) []git.File {
+	return slices.SortedFunc(slices.Values(files), func(a, b git.File) int {
 		return strings.Compare(a.Path, b.Path)
 	})
 }
@@ -174,7 +174,7 @@ func TestBlobs(t *testing.T) {
 }
 
 // checkBlobs reads blobs between others that can't be read.
-func checkBlobs(t *testing.T, g *workspace.Git, names, contents, bad []string) {
+func checkBlobs(t *testing.T, g *git.Repository, names, contents, bad []string) {
 	t.Helper()
 	r, err := g.Blobs(t.Context())
 	if err != nil {

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"io/fs"
@@ -43,14 +43,21 @@ func TestSettleWhileGitPacks(t *testing.T) {
 	for _, when := range []packing{{read: true}, {synced: true}} {
 		git := t.TempDir()
 		when.FS, when.dir = store.OS(), filepath.Join(git, "objects", "d2")
-		must(t, os.MkdirAll(when.dir, 0o755))
-		must(t, os.WriteFile(filepath.Join(when.dir, "loose"), []byte("object"), 0o444))
-		g := &Git{fs: when, commonDir: git}
+		noError(t, os.MkdirAll(when.dir, 0o755))
+		noError(t, os.WriteFile(filepath.Join(when.dir, "loose"), []byte("object"), 0o444))
+		g := &Repository{fs: when, commonDir: git}
 		if err := g.settle("refs/heads/main", time.Now()); err != nil {
 			t.Errorf("read %t, synced %t: %v", when.read, when.synced, err)
 		}
 		if _, err := os.Lstat(when.dir); err == nil {
 			t.Errorf("read %t, synced %t: the directory was not looked at", when.read, when.synced)
 		}
+	}
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// GitCommitOptions say what commit is made. Ref and When are required.
-type GitCommitOptions struct {
+// CommitOptions say what commit is made. Ref and When are required.
+type CommitOptions struct {
 	Ref     string // that names the commit: refs/runner/…; replaced where it exists
 	Message string
 	// Base is a commit whose files the new one has where nothing else is said.
@@ -31,12 +31,12 @@ const refRoot = "refs/runner/"
 // ErrLength says that a source has more bytes than were announced, or fewer.
 var ErrLength = errors.New("has another length than was announced")
 
-// GitWriter writes a commit that is on no branch. The bytes of files are kept
+// Writer writes a commit that is on no branch. The bytes of files are kept
 // as they are given: no filter and no end-of-line conversion sees them.
 // Either Commit or Abort ends it. It is not safe for concurrent use.
-type GitWriter struct {
-	git     *Git
-	options GitCommitOptions
+type Writer struct {
+	git     *Repository
+	options CommitOptions
 	talk    *conversation
 	aside   *quarantine     // where the commit is written
 	broken  error           // why nothing more can be written
@@ -45,7 +45,7 @@ type GitWriter struct {
 
 // Begin begins a commit. It uses fast-import, which gets a whole tree with one
 // process, needs no index, and writes no delta, whose search takes long.
-func (g *Git) Begin(ctx context.Context, o GitCommitOptions) (*GitWriter, error) {
+func (g *Repository) Begin(ctx context.Context, o CommitOptions) (*Writer, error) {
 	if !strings.HasPrefix(o.Ref, refRoot) {
 		return nil, fmt.Errorf("begin a commit as %s: not below %s", o.Ref, refRoot)
 	}
@@ -67,7 +67,7 @@ func (g *Git) Begin(ctx context.Context, o GitCommitOptions) (*GitWriter, error)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("begin a commit as %s: %w", o.Ref, err), aside.remove())
 	}
-	w := &GitWriter{git: g, options: o, talk: talk, aside: aside, parents: map[string]bool{}}
+	w := &Writer{git: g, options: o, talk: talk, aside: aside, parents: map[string]bool{}}
 	if err := w.begin(); err != nil {
 		return nil, errors.Join(w.fail("begin a commit as "+o.Ref, err), aside.remove())
 	}
@@ -75,7 +75,7 @@ func (g *Git) Begin(ctx context.Context, o GitCommitOptions) (*GitWriter, error)
 }
 
 // begin writes the commit's head and lays its base.
-func (w *GitWriter) begin() error {
+func (w *Writer) begin() error {
 	o := w.options
 	message := strings.ReplaceAll(o.Message, "\x00", "")
 	fmt.Fprintf(w.talk.in, "commit %s\nmark :1\ncommitter Runner <runner@localhost> %d %s\ndata %d\n%s\n",
@@ -99,7 +99,7 @@ func (w *GitWriter) begin() error {
 }
 
 // treeOf asks for the tree of a commit.
-func (w *GitWriter) treeOf(commit string) (string, error) {
+func (w *Writer) treeOf(commit string) (string, error) {
 	if err := w.command("ls %s \"\"\n", commit); err != nil {
 		return "", err
 	}
@@ -119,13 +119,13 @@ func (w *GitWriter) treeOf(commit string) (string, error) {
 }
 
 // command writes a command of fast-import. Errors of a buffered writer stay.
-func (w *GitWriter) command(format string, args ...any) error {
+func (w *Writer) command(format string, args ...any) error {
 	_, err := fmt.Fprintf(w.talk.in, format, args...)
 	return err
 }
 
 // fail ends the process and says why, if git did.
-func (w *GitWriter) fail(doing string, err error) error {
+func (w *Writer) fail(doing string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -136,7 +136,7 @@ func (w *GitWriter) fail(doing string, err error) error {
 // File adds a file, or a symbolic link whose target r gives, of exactly size
 // bytes. If r fails, or has more bytes or fewer (ErrLength), the path must be
 // given again, or deleted, before Commit; the rest of the commit is unharmed.
-func (w *GitWriter) File(path string, mode uint32, size int64, r io.Reader) error {
+func (w *Writer) File(path string, mode uint32, size int64, r io.Reader) error {
 	full, err := w.enter(path, mode)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (w *GitWriter) File(path string, mode uint32, size int64, r io.Reader) erro
 }
 
 // Known adds a file whose blob the repository has, or a submodule.
-func (w *GitWriter) Known(path string, mode uint32, blob string) error {
+func (w *Writer) Known(path string, mode uint32, blob string) error {
 	full, err := w.enter(path, mode)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (w *GitWriter) Known(path string, mode uint32, blob string) error {
 }
 
 // Delete takes away a file that Base has. That it has none is no error.
-func (w *GitWriter) Delete(path string) error {
+func (w *Writer) Delete(path string) error {
 	if w.broken != nil {
 		return w.broken
 	}
@@ -193,7 +193,7 @@ func (w *GitWriter) Delete(path string) error {
 }
 
 // enter checks a path and a mode and returns the path from the top level, quoted.
-func (w *GitWriter) enter(path string, mode uint32) (string, error) {
+func (w *Writer) enter(path string, mode uint32) (string, error) {
 	if w.broken != nil {
 		return "", w.broken
 	}
@@ -201,7 +201,7 @@ func (w *GitWriter) enter(path string, mode uint32) (string, error) {
 		return "", err
 	}
 	switch mode {
-	case 0o100644, 0o100755, ModeSymlink, ModeGitlink:
+	case 0o100644, 0o100755, modeSymlink, ModeGitlink:
 	default:
 		return "", fmt.Errorf("write %s to git: it knows no mode %o", path, mode)
 	}
@@ -216,7 +216,7 @@ func (w *GitWriter) enter(path string, mode uint32) (string, error) {
 
 // Commit makes the commit and its ref, durable when it returns, and returns the
 // commit's name. The ref is made last, when the repository has all of the commit.
-func (w *GitWriter) Commit(ctx context.Context) (commit string, err error) {
+func (w *Writer) Commit(ctx context.Context) (commit string, err error) {
 	if w.broken != nil {
 		return "", w.broken
 	}
@@ -247,7 +247,7 @@ func (w *GitWriter) Commit(ctx context.Context) (commit string, err error) {
 }
 
 // reachable are the commits that references of the repository reach.
-func (w *GitWriter) reachable() []string {
+func (w *Writer) reachable() []string {
 	names := slices.Clone(w.options.Reachable)
 	if w.options.Parent != "" {
 		names = append(names, w.options.Parent)
@@ -257,7 +257,7 @@ func (w *GitWriter) reachable() []string {
 
 // Abort gives the commit up, and removes what was written of it. After Commit it does
 // nothing.
-func (w *GitWriter) Abort() error {
+func (w *Writer) Abort() error {
 	w.talk.abort()
 	if w.broken == nil {
 		w.broken = fmt.Errorf("commit as %s: it was given up", w.options.Ref)
@@ -265,7 +265,7 @@ func (w *GitWriter) Abort() error {
 	return w.removeAside()
 }
 
-func (w *GitWriter) removeAside() error {
+func (w *Writer) removeAside() error {
 	if err := w.aside.remove(); err != nil {
 		return fmt.Errorf("commit as %s: remove what was written aside: %w", w.options.Ref, err)
 	}

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"errors"
@@ -42,14 +42,14 @@ func (c closedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 func TestForbiddenIsNotMissing(t *testing.T) {
 	t.Parallel()
 	dir, name := t.TempDir(), strings.Repeat("ab", 20)
-	must(t, os.MkdirAll(filepath.Join(dir, "objects", "pack"), 0o755))
+	noError(t, os.MkdirAll(filepath.Join(dir, "objects", "pack"), 0o755))
 	for _, file := range []string{"pack-1.idx", "pack-1.pack", "tmp_pack_x"} {
-		must(t, os.WriteFile(filepath.Join(dir, "objects", "pack", file), nil, 0o444))
+		noError(t, os.WriteFile(filepath.Join(dir, "objects", "pack", file), nil, 0o444))
 	}
 	for part, forbidden := range map[string]bool{
 		"": false, "objects/pack/": true, "pack-1.idx": true, "pack-1.pack": true, "tmp_pack_x": false, "objects/ab/": true, "objects/cd/": false,
 	} {
-		g := &Git{fs: closedFS{store.OS(), part}, commonDir: dir}
+		g := &Repository{fs: closedFS{store.OS(), part}, commonDir: dir}
 		if err := g.Forbidden(name); errors.Is(err, fs.ErrPermission) != forbidden {
 			t.Errorf("%q: %v", part, err)
 		}

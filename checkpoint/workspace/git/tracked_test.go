@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
 // What git tracks below a directory is found in every form of the index, and in whatever
@@ -87,7 +87,7 @@ func TestTrackedBelow(t *testing.T) {
 			dir := repository(t)
 			at := filepath.Join(dir, test.prepare(t, dir))
 			c := &commander{env: userEnv()}
-			got, err := workspace.TrackedBelow(t.Context(), c, at)
+			got, err := git.TrackedBelow(t.Context(), c, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,10 +100,10 @@ func TestTrackedBelow(t *testing.T) {
 			if len(got) == 0 {
 				return
 			}
-			if err := workspace.Untrack(t.Context(), c, at, got); err != nil {
+			if err := git.Untrack(t.Context(), c, at, got); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := workspace.TrackedBelow(t.Context(), c, at); err != nil || len(got) > 0 {
+			if got, err := git.TrackedBelow(t.Context(), c, at); err != nil || len(got) > 0 {
 				t.Errorf("tracked afterwards: %q, %v", got, err)
 			}
 			if _, err := os.Stat(filepath.Join(at, "PRD-001.json")); err != nil {

@@ -1,4 +1,4 @@
-package workspace_test
+package git_test
 
 import (
 	"errors"
@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/git"
 )
 
-func commitAll(t testing.TB, g *workspace.Git, leaveOut ...string) string {
+func commitAll(t testing.TB, g *git.Repository, leaveOut ...string) string {
 	t.Helper()
-	name, err := g.CommitAll(t.Context(), "checkpoint: step-1\n", workspace.Exclusions{Paths: leaveOut})
+	name, err := g.CommitAll(t.Context(), "checkpoint: step-1\n", git.Exclusions{Paths: leaveOut})
 	if err != nil {
 		t.Fatalf("commit all: %v", err)
 	}
@@ -50,7 +50,7 @@ func TestCommitAllAndReset(t *testing.T) {
 		t.Errorf("the commit is %q", about)
 	}
 	log, err := g.Log(t.Context(), first, second, 0)
-	if diff := cmp.Diff([]workspace.GitLogEntry{{Commit: second, Subject: "checkpoint: step-1"}}, log); diff != "" || err != nil {
+	if diff := cmp.Diff([]git.LogEntry{{Commit: second, Subject: "checkpoint: step-1"}}, log); diff != "" || err != nil {
 		t.Errorf("log: %v\n%s", err, diff)
 	}
 	if log, err = g.Log(t.Context(), "", second, 1); len(log) != 1 || err != nil {
@@ -76,7 +76,7 @@ func TestCommitAllAndReset(t *testing.T) {
 	if branch, at, err := g.Head(t.Context()); branch != "" || at != second || err != nil {
 		t.Errorf("after the reset to no branch: %q at %s, %v", branch, at, err)
 	}
-	var state *workspace.GitStateError
+	var state *git.StateError
 	if err := g.Reset(t.Context(), "gone", second); !errors.As(err, &state) || state.Remedy == "" {
 		t.Errorf("reset to a branch that is gone: %v", err)
 	}
@@ -88,7 +88,7 @@ func TestCommitAllWhereHeadIsUnusual(t *testing.T) {
 	dir := t.TempDir()
 	user(t, dir, "init", "-q", "-b", "main")
 	c := &commander{env: []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}} // no identity
-	g, err := workspace.OpenGit(t.Context(), c, dir)
+	g, err := git.Open(t.Context(), c, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +136,8 @@ func TestCommitAllRefuses(t *testing.T) {
 		}
 		write(t, dir, "sub/new", "x")
 		before := userState(t, dir)
-		var state *workspace.GitStateError
-		if _, err := g.CommitAll(t.Context(), "x", workspace.Exclusions{}); !errors.As(err, &state) || state.Remedy == "" {
+		var state *git.StateError
+		if _, err := g.CommitAll(t.Context(), "x", git.Exclusions{}); !errors.As(err, &state) || state.Remedy == "" {
 			t.Errorf("%q: got error %v", doing, err)
 		}
 		if diff := cmp.Diff(before, userState(t, dir)); diff != "" {

@@ -1,4 +1,4 @@
-package workspace
+package git
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 
 // IgnoredAmong returns which of the paths git ignores: a rule of .gitignore, or of
 // another such file, names them, and git does not track them.
-func (g *Git) IgnoredAmong(ctx context.Context, paths []string) (map[string]bool, error) {
+func (g *Repository) IgnoredAmong(ctx context.Context, paths []string) (map[string]bool, error) {
 	return g.checkIgnore(ctx, paths)
 }
 
 // IgnoredByRules returns which of the paths a rule names, tracked or not.
-func (g *Git) IgnoredByRules(ctx context.Context, paths []string) (map[string]bool, error) {
+func (g *Repository) IgnoredByRules(ctx context.Context, paths []string) (map[string]bool, error) {
 	return g.checkIgnore(ctx, paths, "--no-index")
 }
 
-func (g *Git) checkIgnore(ctx context.Context, paths []string, options ...string) (map[string]bool, error) {
+func (g *Repository) checkIgnore(ctx context.Context, paths []string, options ...string) (map[string]bool, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (g *Git) checkIgnore(ctx context.Context, paths []string, options ...string
 
 // Ignored lists the files that git ignores. A directory that git ignores as a whole is
 // listed by its name with a slash, and an empty one not at all.
-func (g *Git) Ignored(ctx context.Context) ([]string, error) {
+func (g *Repository) Ignored(ctx context.Context) ([]string, error) {
 	var ignored []string
 	list := g.command("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
 	err := g.eachRecord(ctx, list, func(name string) error {
@@ -54,7 +54,7 @@ func (g *Git) Ignored(ctx context.Context) ([]string, error) {
 
 // UntrackedDirs lists the outermost directories that hold no tracked file and that git
 // does not ignore. It names no directory that has the name of a tracked file.
-func (g *Git) UntrackedDirs(ctx context.Context) ([]string, error) {
+func (g *Repository) UntrackedDirs(ctx context.Context) ([]string, error) {
 	out, err := g.output(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--directory")
 	if err != nil {
 		return nil, fmt.Errorf("list the directories that git does not track: %w", err)

@@ -1,0 +1,137 @@
+// Package git runs the commands of git that captures and rollbacks need.
+//
+// Here belongs what knows git's commands, objects, refs, trees and index files. What a
+// capture or a workspace is does not belong here. It starts no process itself; the caller hands it a
+// Commander.
+//
+// Begin with Open, which finds the work tree of a directory and returns a Repository.
+// Files lists what git knows, Begin writes a commit that is on no branch (a Writer),
+// CommitAll writes one on the user's branch, Reset goes back to a commit, and Blobs
+// reads the bytes of files.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// StateError says that git can't do now what was asked for, and what a
+// person can do about it.
+type StateError struct {
+	Detail string
+	Remedy string
+}
+
+func (e *StateError) Error() string { return e.Detail }
+
+// Git is a git work tree, or a directory in one. It is safe for concurrent use.
+//
+// Nothing but CommitAll and Reset touches HEAD, a branch, the index, the stash
+// or a reflog, and nothing but these two runs filters; no hook is run at all.
+// Paths are relative to the directory, slash-separated, of any bytes.
+type Repository struct {
+	commander Commander
+	dir       string
+	prefix    string // of dir below the top level: "" or "a/b/"
+	gitDir    string // of this work tree
+	commonDir string // of all work trees of the repository
+	format    string // of object names: sha1 or sha256
+	exact     bool   // names that differ only in case are different files, whatever core.ignoreCase says
+	fs        store.FS
+}
+
+// endOfAnswer parts the answers of rev-parse, which repeats flags that it does
+// not know: a path may hold newlines.
+const endOfAnswer = "--end-of-answer"
+
+// Open returns the work tree that a directory lies in. It is nil where there
+// is none (a bare repository, the inside of .git). That there is one, and no git
+// program that could tell what is in it, is a *StateError: to go on as if
+// there were none would capture other files, and call what git has damaged.
+func Open(ctx context.Context, c Commander, dir string) (*Repository, error) {
+	if there, err := Exists(dir); err != nil || !there {
+		return nil, err
+	}
+	g := &Repository{commander: c, dir: dir, fs: store.OS()}
+	answer, err := g.output(ctx, nil, "rev-parse", "--is-inside-work-tree", endOfAnswer,
+		"--show-object-format", endOfAnswer, "--show-prefix", endOfAnswer,
+		"--path-format=absolute", "--git-dir", endOfAnswer, "--git-common-dir")
+	var exit *ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, missingGit(dir)
+	case errors.As(err, &exit) && strings.Contains(exit.Stderr, "not a git repository (or any"):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look for the git work tree of %s: %w", dir, err)
+	}
+	parts := strings.Split(string(answer), endOfAnswer+"\n")
+	if parts[0] == "false\n" {
+		return nil, nil
+	}
+	if len(parts) != 5 {
+		return nil, fmt.Errorf("look for the git work tree of %s: cannot read the answer %q", dir, answer)
+	}
+	for i, field := range []*string{nil, &g.format, &g.prefix, &g.gitDir, &g.commonDir} {
+		if field != nil {
+			*field = strings.TrimSuffix(parts[i], "\n")
+		}
+	}
+	g.exact = distinguishesCase(dir)
+	if g.format != "sha1" && g.format != "sha256" {
+		return nil, fmt.Errorf("look for the git work tree of %s: unknown object format %q", dir, g.format)
+	}
+	return g, nil
+}
+
+// foreign are variables by which git tells its hooks and aliases where they
+// are: the directory says that here. The rest of GIT_* is the user's choice.
+func foreign() []string {
+	return []string{
+		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE",
+		"GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_OBJECT_DIRECTORY",
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
+		"GIT_REPLACE_REF_BASE", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
+		"GIT_ICASE_PATHSPECS",
+	}
+}
+
+// command is a git command that leaves everything of the user's alone. An
+// fsmonitor is not asked: it would be started, and it may be wrong.
+func (g *Repository) command(args ...string) Command {
+	quiet := []string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
+	if g.exact {
+		quiet = append(quiet, "-c", "core.ignoreCase=false")
+	}
+	return Command{
+		Args:  append(quiet, args...),
+		Dir:   g.dir,
+		Unset: foreign(),
+		Env: []string{
+			"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+			"GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
+		},
+	}
+}
+
+// output runs a command and returns what it prints.
+func (g *Repository) output(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+	return g.capture(ctx, stdin, g.command(args...))
+}
+
+func (g *Repository) capture(ctx context.Context, stdin io.Reader, c Command) ([]byte, error) {
+	var stdout bytes.Buffer
+	c.Stdin, c.Stdout = stdin, &stdout
+	if err := g.commander.Run(ctx, c); err != nil {
+		return stdout.Bytes(), explainLock(err)
+	}
+	return stdout.Bytes(), nil
+}
