@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestReadmeCommandsWork runs the commands of README.md's chapters in their
+// order, each in an empty directory, as a reader copies them. Where a
+// chapter shows a pipeline, that is saved under its name first. A comment that
+// names an exit code says which one the command must have.
+func TestReadmeCommandsWork(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are for a POSIX shell")
+	}
+	for _, chapters := range [][]string{{"Install"}, {"A pipeline", "Checkpoints"}} {
+		t.Run(chapters[0], func(t *testing.T) {
+			t.Parallel()
+			dir, home := t.TempDir(), t.TempDir()
+			for _, chapter := range chapters {
+				text := readmeChapter(t, chapter)
+				if pipeline := regexp.MustCompile("(?s)\n```hcl\n(pipeline \"(.+?)\".*?)```\n").FindStringSubmatch(text); pipeline != nil {
+					if err := os.WriteFile(filepath.Join(dir, pipeline[2]+".hcl"), []byte(pipeline[1]), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				commands := regexp.MustCompile(`(?m)^ {4}((?:runner|mkdir|echo) .*)$`).FindAllStringSubmatch(text, -1)
+				if len(commands) < 3 {
+					t.Fatalf("found only %d commands in the chapter %q", len(commands), chapter)
+				}
+				for _, command := range commands {
+					runReadmeCommand(t, dir, home, command[1])
+				}
+			}
+		})
+	}
+}
+
+// runReadmeCommand runs one line of README.md by a shell, without a terminal.
+func runReadmeCommand(t *testing.T, dir, home, line string) {
+	t.Helper()
+	want := 0
+	if code := regexp.MustCompile(`#.*\bexit code (\d+)`).FindStringSubmatch(line); code != nil {
+		want, _ = strconv.Atoi(code[1])
+	}
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+home)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Fatalf("%s\nexit code %d, want %d\n%s", line, got, want, out)
+	}
+	if strings.Contains(string(out), "Warning: Inputs that match nothing") {
+		t.Errorf("%s\nthe pipeline names files that README.md does not write:\n%s", line, out)
+	}
+}
+
+// readmeChapter returns the text of a chapter of README.md.
+func readmeChapter(t *testing.T, title string) string {
+	t.Helper()
+	_, text, found := strings.Cut(string(readReadme(t)), "\n## "+title+"\n")
+	if !found {
+		t.Fatalf("README.md has no chapter %q", title)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
