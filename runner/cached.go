@@ -79,7 +79,7 @@ func (s subject) orCached(step Step) Step {
 		step.Decision, step.result, step.Cached = Cached, result, origin
 	case perhaps:
 		step.On = s.rerun
-		return step.with(Depends, "on what %s will give", list(s.rerun))
+		return step.with(Depends, "on the result of %s", list(s.rerun))
 	}
 	return step
 }

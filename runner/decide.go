@@ -90,7 +90,7 @@ func decideAlone(s subject) Step {
 		return again(s, step, "%s", s.forced)
 	case !s.known:
 		step.On = s.rerun
-		return step.with(Depends, "on what %s will give", list(s.rerun))
+		return step.with(Depends, "on the result of %s", list(s.rerun))
 	}
 	return s.orCached(decideDone(s, step))
 }
@@ -343,7 +343,7 @@ func decideGate(s gateSubject) Step {
 		return step.with(Blocked, "needs %s", list(waits))
 	case len(running) > 0:
 		step.On = running
-		return step.with(Depends, "on what %s will give", list(running))
+		return step.with(Depends, "on the result of %s", list(running))
 	case s.record == nil || s.record.Status == checkpoint.Pending && s.record.Attempts == 0 && s.record.Reason == "":
 		return step.with(Run, "not judged yet")
 	}
@@ -380,7 +380,7 @@ func decidePassed(s gateSubject, step Step) Step {
 		return step.with(Blocked, "needs %s", list(s.stuck))
 	case len(s.open) > 0:
 		step.On = s.open
-		return step.with(Depends, "whether its verdict holds depends on what %s will give", list(s.open))
+		return step.with(Depends, "whether its verdict holds depends on the result of %s", list(s.open))
 	case s.record.Definition != s.definition:
 		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
 		return step.with(Judge, "its definition changed")

@@ -110,9 +110,9 @@ func join(list, more []string) []string {
 func decideOpen(s subject, step Step, done bool) Step {
 	step.On = s.enabled.open
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
-		return step.with(Rerun, "%s, if it is enabled, which depends on what %s will give", s.forced, list(s.enabled.open))
+		return step.with(Rerun, "%s, if it is enabled, which depends on the result of %s", s.forced, list(s.enabled.open))
 	}
-	return step.with(Depends, "whether it runs depends on what %s will give", list(s.enabled.open))
+	return step.with(Depends, "whether it runs depends on the result of %s", list(s.enabled.open))
 }
 
 // decideBroken decides a workstream whose `when` can't be evaluated: that fails

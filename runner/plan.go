@@ -17,7 +17,7 @@ const (
 	Rerun     Decision = "rerun"     // completed once, but something changed
 	Cached    Decision = "cached"    // would run, but an earlier run from the same digest has the result
 	Judge     Decision = "judge"     // the work is done; only the gate is judged again
-	Depends   Decision = "depends"   // on what a step before it will give
+	Depends   Decision = "depends"   // on the result of an earlier step
 	Blocked   Decision = "blocked"   // something before it has failed or waits
 	Uncertain Decision = "uncertain" // a once step that a person must resolve
 	Skipped   Decision = "skipped"

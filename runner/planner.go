@@ -406,7 +406,7 @@ func judging(gate Step) string {
 	case Reuse:
 		return gate.Name + " is still to be reviewed"
 	case Depends:
-		return fmt.Sprintf("%s may be judged, which depends on what %s will give", gate.Name, list(gate.On))
+		return fmt.Sprintf("%s may be judged, which depends on the result of %s", gate.Name, list(gate.On))
 	case Blocked:
 		return fmt.Sprintf("%s needs %s", gate.Name, list(gate.On))
 	case Run, Rerun, Cached, Judge, Uncertain, Skipped:

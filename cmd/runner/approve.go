@@ -29,9 +29,10 @@ func newApproveCommand(env *environment) *cobra.Command {
 the session. The answer holds for exactly what was asked about: if that changes,
 the gate asks again. GATE may be left out where only one waits.
 
-What has changed since it was asked about is not approved. While nothing runs
-that is found out with the pipeline, which is read from the file that the
-session ran or that -f names, and takes its variables as ` + "`runner build`" + ` does.`,
+If the judged files have changed since Runner asked, the approval is refused.
+While no process runs the session, approve itself looks for such changes. It
+reads the pipeline from the file that the session ran, or from the file that -f
+names, and takes variables as ` + "`runner build`" + ` does.`,
 		Example: `  runner approve PRD-009
   runner approve PRD-009 'sign-off (services)' -m "checked on staging"`,
 		Args: arguments(1, 2),

@@ -91,7 +91,7 @@ type redone struct {
 // again (nextflow-io/nextflow 4894: a step ran again, and nobody could say why).
 func TestEveryRerunIsExplained(t *testing.T) {
 	t.Parallel()
-	onA := map[string]string{"B": "on what A will give", "R": "on what A will give"}
+	onA := map[string]string{"B": "on the result of A", "R": "on the result of A"}
 	runsA := func(why string) redone {
 		planned := maps.Clone(onA)
 		planned["A"] = why
@@ -152,7 +152,7 @@ func TestEveryRerunIsExplained(t *testing.T) {
 			return nil
 		}, runsA("its artifact a.out is missing")},
 		{"an artifact that is edited, and kept", func(d *desk) []string { d.write("a.out", "mine"); return []string{"--on-conflict", "keep"} }, redone{
-			planned: map[string]string{"B": "on what A will give", "R": "inputs changed: a.out"},
+			planned: map[string]string{"B": "on the result of A", "R": "inputs changed: a.out"},
 			later:   map[string]string{"B": "upstream changed: A"}, ran: []string{"B", "R"},
 		}},
 		{"an artifact that is edited, and restored", func(d *desk) []string { d.write("a.out", "mine"); return []string{"--on-conflict", "restore"} }, redone{}},
@@ -173,7 +173,7 @@ func TestEveryRerunIsExplained(t *testing.T) {
 		{"a workstream that is removed", func(d *desk) []string { sed(d, `workstream "apart" { script = "echo apart >> ran" }`, ""); return nil }, redone{}},
 		{"a workstream that is renamed", func(d *desk) []string { sed(d, `workstream "apart"`, `workstream "beside"`); return nil }, redone{ran: []string{"apart"}}},
 		{"--invalidate", func(*desk) []string { return []string{"--invalidate", "A"} }, redone{
-			planned: map[string]string{"A": "it was invalidated", "B": "it depends on A, which was invalidated", "R": "on what A will give"}, ran: []string{"A", "B"},
+			planned: map[string]string{"A": "it was invalidated", "B": "it depends on A, which was invalidated", "R": "on the result of A"}, ran: []string{"A", "B"},
 		}},
 		{"--from", func(*desk) []string { return []string{"--from", "three"} }, redone{
 			planned: map[string]string{"S": "everything from three on runs again"}, ran: []string{"S"}, asks: true,
