@@ -39,7 +39,42 @@ func (s *Store) checkpointsIn(dir string) checkpointDir {
 	return checkpointDir{fs: s.fs, dir: filepath.Join(dir, checkpointsDir), compress: s.o.Policy.Compress, zstd: s.zstd}
 }
 
-func (d checkpointDir) blobs() store.Blobs { return store.NewBlobs(d.fs, d.dir) }
+// file returns the path of a file in the directory. It refuses a name that would
+// lead out of the directory: a damaged journal can hold any id.
+func (d checkpointDir) file(name string) (string, error) {
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`+"\x00") {
+		return "", fmt.Errorf("%q cannot be the name of a checkpoint's file", name)
+	}
+	return filepath.Join(d.dir, name), nil
+}
+
+// list returns the names of the files in the directory, sorted and without
+// temporary files. A directory that does not exist has none.
+func (d checkpointDir) list() ([]string, error) {
+	entries, err := d.fs.ReadDir(d.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list %s: %w", d.dir, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && !store.IsTemp(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// removeFile removes a file by its name. A missing file is no error.
+func (d checkpointDir) removeFile(name string) error {
+	path, err := d.file(name)
+	if err != nil {
+		return err
+	}
+	if err := d.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete %s: %w", path, err)
+	}
+	return nil
+}
 
 // fileNames are the names that the file of a checkpoint can have.
 func fileNames(id string) [2]string { return [2]string{id + jsonExt, id + jsonExt + zstExt} }
@@ -109,11 +144,15 @@ func (d checkpointDir) read(id string) (*storedCheckpoint, error) {
 }
 
 func (d checkpointDir) readNamed(name string) (*storedCheckpoint, error) {
-	data, err := d.blobs().Get(name)
+	path, err := d.file(name)
 	if err != nil {
 		return nil, err
 	}
-	c := &storedCheckpoint{path: filepath.Join(d.dir, name), json: data}
+	data, err := store.ReadFile(d.fs, path)
+	if err != nil {
+		return nil, err
+	}
+	c := &storedCheckpoint{path: path, json: data}
 	if strings.HasSuffix(name, zstExt) {
 		c.json, c.bad = d.zstd.unpack(data)
 	}
@@ -131,25 +170,29 @@ func (c newCheckpoint) size() int { return store.Name{Data: c.json}.Size() }
 // put writes the files of checkpoints, which become durable together. One that is there
 // stays as it is. It is a *store.WriteError that one can't be written.
 func (d checkpointDir) put(checkpoints ...newCheckpoint) error {
-	blobs, err := d.missing(checkpoints)
+	names, err := d.names(checkpoints...)
 	if err != nil {
 		return err
 	}
-	return d.blobs().Put(blobs...)
+	return store.Write(d.fs, names...)
 }
 
-// names returns what put writes.
+// names returns the files that put writes, and makes their directory.
 func (d checkpointDir) names(checkpoints ...newCheckpoint) ([]store.Name, error) {
-	blobs, err := d.missing(checkpoints)
-	if err != nil {
+	names, err := d.missing(checkpoints)
+	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	return d.blobs().Names(blobs...)
+	if err := store.MkdirAll(d.fs, d.dir); err != nil {
+		return nil, &store.WriteError{Path: names[0].Path, Err: err}
+	}
+	return names, nil
 }
 
-// missing returns the files that are not there, and makes durable that others are.
-func (d checkpointDir) missing(checkpoints []newCheckpoint) ([]store.Blob, error) {
-	var blobs []store.Blob
+// missing returns the files that do not exist yet. It syncs the directory if
+// others do, so that their names are durable.
+func (d checkpointDir) missing(checkpoints []newCheckpoint) ([]store.Name, error) {
+	var names []store.Name
 	there := ""
 	for _, c := range checkpoints {
 		paths, err := d.paths(c.id)
@@ -161,21 +204,25 @@ func (d checkpointDir) missing(checkpoints []newCheckpoint) ([]store.Blob, error
 			continue
 		}
 		name := d.newName(c.id)
-		if c.size() > maxCheckpoint { // nobody would unpack it
+		if c.size() > maxCheckpoint { // too long to be unpacked again
 			name = fileNames(c.id)[0]
+		}
+		path, err := d.file(name)
+		if err != nil {
+			return nil, err
 		}
 		data, err := d.encode(name, c.json...)
 		if err != nil {
-			return nil, &store.WriteError{Path: filepath.Join(d.dir, name), Err: err}
+			return nil, &store.WriteError{Path: path, Err: err}
 		}
-		blobs = append(blobs, store.Blob{Name: name, Data: data})
+		names = append(names, store.Name{Path: path, Data: data, New: true})
 	}
 	if there != "" {
 		if err := d.fs.SyncDir(d.dir); err != nil {
 			return nil, &store.WriteError{Path: there, Err: err}
 		}
 	}
-	return blobs, nil
+	return names, nil
 }
 
 // newName is the name that a checkpoint's file is given now.
@@ -207,7 +254,7 @@ func (d checkpointDir) replace(c *storedCheckpoint, json ...[]byte) error {
 // remove removes the file of a checkpoint. One that is not there is no error.
 func (d checkpointDir) remove(id string) error {
 	for _, name := range fileNames(id) {
-		if err := d.blobs().Delete(name); err != nil {
+		if err := d.removeFile(name); err != nil {
 			return err
 		}
 	}
@@ -224,7 +271,7 @@ func (d checkpointDir) remover(many int) (func(id string) error, error) {
 	if many < removeMany {
 		return d.remove, nil
 	}
-	names, err := d.blobs().List("")
+	names, err := d.list()
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +280,7 @@ func (d checkpointDir) remover(many int) (func(id string) error, error) {
 			if _, there := slices.BinarySearch(names, name); !there {
 				continue
 			}
-			if err := d.blobs().Delete(name); err != nil {
+			if err := d.removeFile(name); err != nil {
 				return err
 			}
 		}
@@ -274,7 +321,7 @@ func (d checkpointDir) path(id string) string {
 
 // ids returns the checkpoints that have a file, sorted.
 func (d checkpointDir) ids() ([]string, error) {
-	names, err := d.blobs().List("")
+	names, err := d.list()
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +338,7 @@ func (d checkpointDir) ids() ([]string, error) {
 // settle removes the second file of each checkpoint that has two. Where none of
 // them is valid, both stay, for people and for rebuilding.
 func (d checkpointDir) settle() error {
-	names, err := d.blobs().List("")
+	names, err := d.list()
 	if err != nil {
 		return err
 	}
@@ -312,7 +359,7 @@ func (d checkpointDir) settle() error {
 		if filepath.Base(valid.path) == plain {
 			other = packed
 		}
-		if err := d.blobs().Delete(other); err != nil {
+		if err := d.removeFile(other); err != nil {
 			return err
 		}
 	}

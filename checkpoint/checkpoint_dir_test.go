@@ -399,6 +399,17 @@ func TestCheckpointFileNames(t *testing.T) {
 	if _, err := d.read("CP-a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one that is not there: %v", err)
 	}
+	for _, id := range []string{"", ".hidden", "../up", "a/b", `a\b`} {
+		if _, err := d.read(id); id != "" && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+			t.Errorf("read %q: %v", id, err)
+		}
+		if err := d.put(newCheckpoint{id, [][]byte{[]byte("{}")}}); err == nil {
+			t.Errorf("put %q", id)
+		}
+		if err := d.remove(id); err == nil {
+			t.Errorf("removed %q", id)
+		}
+	}
 }
 
 // TestRemover: many files go as few do, whatever their names, and what is not
@@ -409,14 +420,15 @@ func TestRemover(t *testing.T) {
 		d := checkpointDir{fs: store.NewMemory(), dir: "/checkpoints"}
 		plain, packed, both := "CP-a-20250101T000000Z-aaaaaaaa", "CP-b-20250101T000000Z-bbbbbbbb", "CP-c-20250101T000000Z-cccccccc"
 		for _, name := range []string{fileNames(plain)[0], fileNames(packed)[1], fileNames(both)[0], fileNames(both)[1]} {
-			must(t, d.blobs().Put(store.Blob{Name: name, Data: [][]byte{[]byte("{}")}}))
+			must(t, store.MkdirAll(d.fs, d.dir))
+			must(t, store.WriteFile(d.fs, filepath.Join(d.dir, name), []byte("{}")))
 		}
 		remove, err := d.remover(many)
 		must(t, err)
 		for _, id := range []string{plain, packed, both, "CP-d-20250101T000000Z-dddddddd"} {
 			must(t, remove(id))
 		}
-		if left, err := d.blobs().List(""); err != nil || len(left) > 0 {
+		if left, err := d.list(); err != nil || len(left) > 0 {
 			t.Errorf("of %d: %v are left: %v", many, left, err)
 		}
 	}

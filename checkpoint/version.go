@@ -87,7 +87,7 @@ func (s *Store) refuseNewer(prd string) error {
 
 // refuseNewer is a *VersionError if the file of a checkpoint is of a newer version.
 func (d checkpointDir) refuseNewer() error {
-	names, err := d.blobs().List("")
+	names, err := d.list()
 	if err != nil {
 		return fmt.Errorf("look for checkpoints: %w", err)
 	}

@@ -1,13 +1,24 @@
-// Package store is what everything durable is built on: three seams, each with
-// an implementation for the operating system and one in memory.
+// Package store holds the operations that everything durable is built on.
 //
-//   - FS is the few file-system operations that are used at all. Faults are
-//     injected here, by wrapping it.
-//   - Log is an append log of records, one fsync each.
-//   - Blobs are named bytes that are put once, if nothing has the name yet.
+// There are two interfaces, each with one implementation on the operating
+// system and one in memory:
 //
-// The helpers WriteFile, ReadFile and MkdirAll are built on FS. The contract
-// of each seam is written as a test suite in package storetest.
+//   - FS is the set of file-system operations that Runner uses. Tests inject
+//     faults by wrapping it.
+//   - Log is an append log of records. Each append ends with one fsync.
+//
+// The functions WriteFile, Write, ReadFile and MkdirAll do on an FS what takes
+// several operations: write a temporary file, sync it, rename it, sync the
+// directory. Memory is the FS in memory. It can tell which files could be there
+// after a power cut.
+//
+// Package storetest holds the contract of both interfaces as tests. To add an
+// implementation, such as one over a network, implement FS and run storetest
+// over it in TestContracts. A store of buckets, which have neither directories
+// nor rename, does not belong behind FS; it needs an interface of its own.
+//
+// Read store.go for the interfaces, write.go for the functions, log.go for the
+// log, and memory.go for the file system in memory.
 package store
 
 import (

@@ -36,10 +36,6 @@ func TestContracts(t *testing.T) {
 					return store.OpenLog(p.FS, filepath.Join(p.Dir, name))
 				})
 			})
-			t.Run("blobs", func(t *testing.T) {
-				p := fresh(t)
-				storetest.TestBlobs(t, store.NewBlobs(p.FS, filepath.Join(p.Dir, "blobs")))
-			})
 		})
 	}
 }
@@ -49,17 +45,20 @@ type linkless struct{ store.FS }
 
 func (linkless) Link(string, string) error { return errors.ErrUnsupported }
 
-func TestBlobsWithoutHardLinks(t *testing.T) {
+func TestNewNameWithoutHardLinks(t *testing.T) {
 	t.Parallel()
-	b := store.NewBlobs(linkless{store.NewMemory()}, "/blobs")
-	if err := b.Put(store.Blob{Name: "a", Data: [][]byte{[]byte("one")}}); err != nil {
+	fsys := linkless{store.NewMemory()}
+	put := func(data string) error {
+		return store.Write(fsys, store.Name{Path: "/a", Data: [][]byte{[]byte(data)}, New: true})
+	}
+	if err := put("one"); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Put(store.Blob{Name: "a", Data: [][]byte{[]byte("two")}}); !errors.Is(err, fs.ErrExist) {
+	if err := put("two"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("put twice: %v", err)
 	}
-	if data, err := b.Get("a"); err != nil || string(data) != "one" {
-		t.Errorf("got %q, %v", data, err)
+	if data, err := store.ReadFile(fsys, "/a"); err != nil || string(data) != "one" {
+		t.Errorf("read %q, %v", data, err)
 	}
 }
 
@@ -160,13 +159,13 @@ func TestHelpersAreDurable(t *testing.T) {
 	do(store.MkdirAll(m, "/a/c"))
 	do(store.WriteFile(m, "/a/b/file", []byte("file")))
 	do(store.Write(m, store.Name{Path: "/a/c/link", Target: "file"}))
-	do(store.NewBlobs(m, "/a/blobs").Put(store.Blob{Name: "blob", Data: [][]byte{[]byte("blob")}}))
+	do(store.Write(m, store.Name{Path: "/a/c/new", Data: [][]byte{[]byte("new")}, New: true}))
 	log := store.OpenLog(m, "/a/log")
 	do(log.Append([]byte("one\n")))
 	replaced := store.OpenLog(m, "/a/replaced")
 	do(replaced.Replace(log.Records()))
 	for name, want := range map[string]string{
-		"/a/b/file": "file", "/a/blobs/blob": "blob", "/a/log": "one\n", "/a/replaced": "one\n",
+		"/a/b/file": "file", "/a/c/new": "new", "/a/log": "one\n", "/a/replaced": "one\n",
 	} {
 		if data, err := store.ReadFile(m.Crash(), name); err != nil || string(data) != want {
 			t.Errorf("%s: %q, %v", name, data, err)

@@ -45,6 +45,7 @@ func TestFS(t *testing.T, fresh func(t *testing.T) Place) {
 	t.Run("locks", func(t *testing.T) { testLocks(t, fresh(t)) })
 	t.Run("dir", func(t *testing.T) { testDir(t, fresh(t)) })
 	t.Run("helpers", func(t *testing.T) { testHelpers(t, fresh(t)) })
+	t.Run("new", func(t *testing.T) { testNew(t, fresh(t)) })
 }
 
 func testFiles(t *testing.T, p Place) {
@@ -358,35 +359,61 @@ func records(t *testing.T, l store.Log) []string {
 	return all
 }
 
-// TestBlobs tests blobs that are empty at first.
-func TestBlobs(t *testing.T, b store.Blobs) {
-	if names, err := b.List(""); err != nil || len(names) != 0 {
-		t.Errorf("listed %q, %v", names, err)
+// testNew puts files at names that must be new, one and several at once.
+func testNew(t *testing.T, p Place) {
+	put := func(files ...store.Name) error { return store.Write(p.FS, files...) }
+	file := func(name, data string) store.Name {
+		return store.Name{Path: filepath.Join(p.Dir, name), Data: [][]byte{[]byte(data)}, New: true}
 	}
-	_, err := b.Get("CP-a.json")
-	expect(t, "get what is missing", err, fs.ErrNotExist)
-	must(t, b.Put(blob("CP-b.json", "b")))
-	must(t, b.Put(blob("CP-a.json", "a")))
-	must(t, b.Put(blob("other", "")))
-	expect(t, "put twice", b.Put(blob("CP-a.json", "x")), fs.ErrExist)
-	if data, err := b.Get("CP-a.json"); err != nil || string(data) != "a" {
-		t.Errorf("got %q, %v", data, err)
-	}
-	if names, err := b.List("CP-"); err != nil || !slices.Equal(names, []string{"CP-a.json", "CP-b.json"}) {
-		t.Errorf("listed %q, %v", names, err)
-	}
-	must(t, b.Delete("CP-a.json"))
-	must(t, b.Delete("CP-a.json"))
-	must(t, b.Put(blob("CP-a.json", "again")))
-	testManyBlobs(t, b)
-	for _, name := range []string{"", ".hidden", "../up", "a/b", `a\b`} {
-		if b.Put(blob(name, "")) == nil {
-			t.Errorf("put %q", name)
+	read := func(name, want string) {
+		t.Helper()
+		if data, err := store.ReadFile(p.FS, filepath.Join(p.Dir, name)); err != nil || string(data) != want {
+			t.Errorf("%s: %q, %v, want %q", name, data, err, want)
 		}
 	}
+	entries := func() int {
+		t.Helper()
+		entries, err := p.FS.ReadDir(p.Dir)
+		must(t, err)
+		return len(entries)
+	}
+	must(t, put())
+	must(t, put(file("a", "a")))
+	expect(t, "put a name that is taken", put(file("a", "x")), fs.ErrExist)
+	read("a", "a")
+
+	// The files after the taken name are not written, and nothing is left behind.
+	taken := put(file("b", "b"), file("a", "changed"), file("c", "c"))
+	expect(t, "put names of which one is taken", taken, fs.ErrExist)
+	var failed *store.WriteError
+	if !errors.As(taken, &failed) || filepath.Base(failed.Path) != "a" {
+		t.Errorf("the error does not name the taken path: %v", taken)
+	}
+	read("a", "a")
+	read("b", "b")
+	if n := entries(); n != 2 {
+		t.Errorf("%d files, want a and b", n)
+	}
+
+	var many []store.Name // more than are written at once
+	for i := range 100 {
+		f := file(fmt.Sprintf("many-%02d", i), "number ")
+		f.Data = append(f.Data, []byte(strconv.Itoa(i)))
+		many = append(many, f)
+	}
+	must(t, put(many...))
+	if n := entries(); n != 2+len(many) {
+		t.Errorf("%d files, want %d", n, 2+len(many))
+	}
+	read("many-42", "number 42")
+	testNewRace(t, put, file)
+}
+
+// testNewRace has several goroutines put the same name: one of them succeeds.
+func testNewRace(t *testing.T, put func(...store.Name) error, file func(name, data string) store.Name) {
 	done := make(chan error)
 	for i := range 8 {
-		go func() { done <- b.Put(blob("race", strconv.Itoa(i))) }()
+		go func() { done <- put(file("race", strconv.Itoa(i))) }()
 	}
 	won := 0
 	for range 8 {
@@ -400,35 +427,3 @@ func TestBlobs(t *testing.T, b store.Blobs) {
 		t.Errorf("%d of 8 put the same name", won)
 	}
 }
-
-// testManyBlobs puts several at once: what follows a name that is taken is not stored,
-// and so are more than are written side by side.
-func testManyBlobs(t *testing.T, b store.Blobs) {
-	must(t, b.Put())
-	taken := b.Put(blob("many-0", "new"), blob("other", "changed"), blob("many-2", "new"))
-	expect(t, "put a name that is taken", taken, fs.ErrExist)
-	var failed *store.WriteError
-	if !errors.As(taken, &failed) || filepath.Base(failed.Path) != "other" {
-		t.Errorf("what could not be put is not named: %v", taken)
-	}
-	if data, err := b.Get("other"); err != nil || len(data) > 0 {
-		t.Errorf("got %q, %v", data, err)
-	}
-	if names, err := b.List("many-"); err != nil || !slices.Equal(names, []string{"many-0"}) {
-		t.Errorf("listed %q, %v", names, err)
-	}
-	must(t, b.Delete("many-0"))
-	var many []store.Blob
-	for i := range 100 {
-		many = append(many, store.Blob{Name: fmt.Sprintf("many-%02d", i), Data: [][]byte{[]byte("number "), []byte(strconv.Itoa(i))}})
-	}
-	must(t, b.Put(many...))
-	if names, err := b.List("many-"); err != nil || len(names) != len(many) {
-		t.Errorf("listed %q, %v", names, err)
-	}
-	if data, err := b.Get("many-42"); err != nil || string(data) != "number 42" {
-		t.Errorf("got %q, %v", data, err)
-	}
-}
-
-func blob(name, data string) store.Blob { return store.Blob{Name: name, Data: [][]byte{[]byte(data)}} }
