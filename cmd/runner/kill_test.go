@@ -304,20 +304,6 @@ func (k *killer) noProcesses() {
 	}
 }
 
-// buildBinary builds the command as a user would, or with tags.
-func buildBinary(t *testing.T, tags ...string) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "runner")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	out, err := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", binary, ".").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build the command: %v\n%s", err, out)
-	}
-	return binary
-}
-
 // copyExample copies an example, without what its runs left behind.
 func copyExample(t *testing.T, name string) string {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"runner": main, "leak": leak, "peak": peak})
+	testscript.Main(suite{m}, map[string]func(){"runner": main, "leak": leak, "peak": peak})
 }
 
 // TestScripts runs testdata/script/<command>_<case>.txtar: each is one
