@@ -308,7 +308,7 @@ func (d *desk) explainedByEvents(planned shownPlan, want redone) {
 		all = map[string]string{}
 	}
 	for name, reason := range want.planned {
-		if !strings.HasPrefix(reason, "on what") {
+		if !strings.HasPrefix(reason, "on the result of") {
 			all[name] = reason
 		}
 	}
