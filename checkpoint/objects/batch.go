@@ -13,101 +13,100 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// flushes bounds how many files of a batch are synced at once. File systems
-// join flushes that wait together, so that many cost little more than one.
-const flushes = 32
+// maxSyncs bounds how many files of a batch are synced at once. File systems combine fsyncs
+// that are waiting, so that 32 cost little more than one.
+const maxSyncs = 32
 
-// tempBase is the name that temporary files are made for.
+// tempBase is the base name of temporary files (see store.CreateTemp).
 const tempBase = "object"
 
 // errEnded says that a batch was committed or abandoned.
 var errEnded = errors.New("the batch has ended")
 
-// Batch writes objects that become durable together. It is safe for
-// concurrent use, but for Commit and Abandon, of which the last call must be
-// one.
+// Batch writes objects that become durable together. Every method is safe for concurrent
+// use, except that Commit or Abandon must be the last call.
 //
-// What is added is written to temporary files at once, and synced beside the
-// caller; Commit waits for that and gives the names. An object that is there is
-// not written again: it is read, and replaced where it is damaged. When a sync
-// fails, nobody knows what is on disk: the batch takes nothing more, and Commit
-// fails. Another error of Put or Copy concerns only what was to be added.
+// Put and Copy write a temporary file and sync it in the background. Commit waits for the
+// syncs and renames the files to their final names. A stored object is not written again:
+// the batch reads it once, and replaces it if it is damaged. After a failed fsync the state
+// of the disk is unknown, so that the batch refuses further writes and Commit fails. Any
+// other error of Put or Copy concerns only the object of that call.
 type Batch struct {
 	s       *Store
-	prepare func() error
+	makeDir func() error
 
 	slots chan struct{}
 	syncs sync.WaitGroup
 
-	mu    sync.Mutex
-	added map[name]pending
-	whole map[name]bool   // objects that were there, and read to their end
-	dirs  map[string]bool // subdirectories to be synced
-	temps map[string]bool
-	err   error // is final
+	mu       sync.Mutex
+	added    map[name]pending
+	verified map[name]bool   // objects that were there, and read to their end
+	dirs     map[string]bool // subdirectories to be synced
+	temps    map[string]bool
+	err      error // is final
 }
 
-// pending is an object that has no name yet.
+// pending is an object that Commit has not renamed yet.
 type pending struct {
-	ref   Ref
-	temp  string
-	path  string
-	wrong string // a file that is not the object, though it has its name
+	ref     Ref
+	temp    string
+	path    string
+	invalid string // a file that is not the object, though it has its name
 }
 
 // Begin starts a batch.
 func (s *Store) Begin() *Batch {
 	return &Batch{
-		s: s, prepare: sync.OnceValue(s.prepare),
-		slots: make(chan struct{}, flushes),
-		added: map[name]pending{}, whole: map[name]bool{}, dirs: map[string]bool{}, temps: map[string]bool{},
+		s: s, makeDir: sync.OnceValue(s.makeDir),
+		slots: make(chan struct{}, maxSyncs),
+		added: map[name]pending{}, verified: map[name]bool{}, dirs: map[string]bool{}, temps: map[string]bool{},
 	}
 }
 
-// prepare makes the directory. That it is there does not mean that its name is
-// durable: who made it may not have come to that.
-func (s *Store) prepare() error {
+// makeDir creates the directory of the store. An existing directory is synced too, once:
+// the process that created it may have ended before its own sync.
+func (s *Store) makeDir() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	parent := filepath.Dir(s.dir)
 	_, err := s.fs.Lstat(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.anchored = false
+		s.dirDurable = false
 		if err = store.MkdirAll(s.fs, parent); err == nil {
 			err = s.fs.Mkdir(s.dir, store.DirPerm)
 		}
 	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
-		err = store.MkdirAll(s.fs, s.dir) // which is there, and may be no directory
+		err = store.MkdirAll(s.fs, s.dir) // fails if dir is not a directory
 	}
-	if err != nil || s.anchored {
+	if err != nil || s.dirDurable {
 		return err
 	}
 	if err := s.fs.SyncDir(parent); err != nil {
 		return fmt.Errorf("sync %s: %w", parent, err)
 	}
-	s.anchored = true
+	s.dirDurable = true
 	return nil
 }
 
-// Put adds bytes. They are an object when Commit has returned.
+// Put adds an object with the given bytes. It is durable when Commit has returned nil.
 func (b *Batch) Put(ctx context.Context, data []byte) (Ref, error) {
-	if err := b.ready(ctx); err != nil {
+	if err := b.prepareWrite(ctx); err != nil {
 		return Ref{}, fmt.Errorf("put an object: %w", err)
 	}
-	ref, err := b.put(ctx, data)
+	ref, err := b.putBytes(ctx, data)
 	if err != nil {
 		return Ref{}, fmt.Errorf("put an object: %w", err)
 	}
 	return ref, nil
 }
 
-// put knows the name before it writes, so that nothing is written twice.
-func (b *Batch) put(ctx context.Context, data []byte) (Ref, error) {
+// putBytes computes the name first, so that it writes no file for a stored object.
+func (b *Batch) putBytes(ctx context.Context, data []byte) (Ref, error) {
 	sum := sha256.Sum256(data)
 	n := nameOf(sum[:])
 	ref := Ref{Digest: n.digest(), Size: int64(len(data))}
-	wrong, there, err := b.holds(ctx, n, ref.Size)
+	invalid, there, err := b.isIntact(ctx, n, ref.Size)
 	if there || err != nil {
 		return ref, err
 	}
@@ -120,25 +119,25 @@ func (b *Batch) put(ctx context.Context, data []byte) (Ref, error) {
 		return Ref{}, err
 	}
 	if err := writeAll(f, stored); err != nil {
-		return Ref{}, errors.Join(err, b.drop(f, temp))
+		return Ref{}, errors.Join(err, b.discard(f, temp))
 	}
-	p := pending{ref: ref, temp: temp, path: b.s.path(n, compressed), wrong: wrong}
-	return ref, b.add(ctx, n, p, f)
+	p := pending{ref: ref, temp: temp, path: b.s.targetPath(n, compressed), invalid: invalid}
+	return ref, b.enqueue(ctx, n, p, f)
 }
 
-// Copy adds what a reader gives, hashing while it copies, in bounded memory.
+// Copy adds an object with the bytes of a reader, in bounded memory.
 func (b *Batch) Copy(ctx context.Context, r io.Reader) (Ref, error) {
-	if err := b.ready(ctx); err != nil {
+	if err := b.prepareWrite(ctx); err != nil {
 		return Ref{}, fmt.Errorf("copy an object: %w", err)
 	}
 	first := b.s.buffer()
-	ended, err := first.fill(r)
+	ended, err := first.readFrom(r)
 	var ref Ref
 	switch {
 	case err != nil:
 		b.s.buffers.Put(first)
 	case ended:
-		ref, err = b.put(ctx, first.bytes())
+		ref, err = b.putBytes(ctx, first.bytes())
 		b.s.buffers.Put(first)
 	default:
 		ref, err = b.stream(ctx, first, r)
@@ -149,7 +148,7 @@ func (b *Batch) Copy(ctx context.Context, r io.Reader) (Ref, error) {
 	return ref, nil
 }
 
-// stream adds what begins with a full chunk, which becomes its own.
+// stream adds an object that is longer than one buffer. It takes over the first buffer.
 func (b *Batch) stream(ctx context.Context, first *buffer, r io.Reader) (Ref, error) {
 	_, compressed, err := b.s.compress(first.bytes())
 	if err != nil {
@@ -160,65 +159,66 @@ func (b *Batch) stream(ctx context.Context, first *buffer, r io.Reader) (Ref, er
 		return Ref{}, err
 	}
 	pusher := store.NewPusher(f)
-	sum, size, err := b.s.pumpInto(ctx, pusher, compressed, first, r)
+	sum, size, err := b.s.copyEncoding(ctx, pusher, compressed, first, r)
 	if failed := pusher.Wait(); failed != nil {
-		b.fail(fmt.Errorf("store an object: %w", failed))
+		b.setError(fmt.Errorf("store an object: %w", failed))
 		err = failed
 	}
 	if err != nil {
-		return Ref{}, errors.Join(err, b.drop(f, temp))
+		return Ref{}, errors.Join(err, b.discard(f, temp))
 	}
 	return b.finish(ctx, sum, size, f, temp, compressed)
 }
 
-// finish adds a temporary file that is whole, or drops it where there is such an
-// object.
+// finish adds a complete temporary file, or discards it if the object is stored.
 func (b *Batch) finish(ctx context.Context, sum []byte, size int64, f store.File, temp string, compressed bool) (Ref, error) {
 	n := nameOf(sum)
 	ref := Ref{Digest: n.digest(), Size: size}
-	wrong, there, err := b.holds(ctx, n, size)
+	invalid, there, err := b.isIntact(ctx, n, size)
 	if there || err != nil {
-		return ref, errors.Join(err, b.drop(f, temp))
+		return ref, errors.Join(err, b.discard(f, temp))
 	}
-	p := pending{ref: ref, temp: temp, path: b.s.path(n, compressed), wrong: wrong}
-	return ref, b.add(ctx, n, p, f)
+	p := pending{ref: ref, temp: temp, path: b.s.targetPath(n, compressed), invalid: invalid}
+	return ref, b.enqueue(ctx, n, p, f)
 }
 
-// pumpInto is pump into a file, through an encoder or not.
-func (s *Store) pumpInto(ctx context.Context, f io.Writer, compressed bool, first *buffer, r io.Reader) ([]byte, int64, error) {
+// copyEncoding calls copyHashing, through an encoder if the object is compressed.
+func (s *Store) copyEncoding(ctx context.Context, f io.Writer, compressed bool, first *buffer, r io.Reader) ([]byte, int64, error) {
 	if !compressed {
-		return s.pump(ctx, f, first, r)
+		return s.copyHashing(ctx, f, first, r)
 	}
 	e, err := newEncoder(f, 1)
 	if err != nil {
 		return nil, 0, err
 	}
-	sum, size, err := s.pump(ctx, e, first, r)
+	sum, size, err := s.copyHashing(ctx, e, first, r)
 	if closed := e.Close(); err == nil {
 		err = closed
 	}
 	return sum, size, err
 }
 
-// ready makes the directory, and refuses what cannot be committed any more.
-func (b *Batch) ready(ctx context.Context) error {
+// prepareWrite creates the directory, and returns the error of a batch that can no longer
+// be committed.
+func (b *Batch) prepareWrite(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := b.failed(); err != nil {
+	if err := b.lastError(); err != nil {
 		return err
 	}
-	return b.prepare()
+	return b.makeDir()
 }
 
-func (b *Batch) failed() error {
+func (b *Batch) lastError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// fail is the end of the batch, whose first error is the one that counts.
-func (b *Batch) fail(err error) {
+// setError records an error, after which the batch refuses writes. Only the first one
+// counts.
+func (b *Batch) setError(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {
@@ -237,13 +237,13 @@ func (b *Batch) create() (store.File, string, error) {
 	return f, temp, nil
 }
 
-// drop closes and removes a temporary file that nobody wants.
-func (b *Batch) drop(f store.File, temp string) error {
+// discard closes and removes a temporary file.
+func (b *Batch) discard(f store.File, temp string) error {
 	err := f.Close()
-	return errors.Join(err, b.remove(temp))
+	return errors.Join(err, b.removeTemp(temp))
 }
 
-func (b *Batch) remove(temp string) error {
+func (b *Batch) removeTemp(temp string) error {
 	if err := b.s.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -253,24 +253,25 @@ func (b *Batch) remove(temp string) error {
 	return nil
 }
 
-// add has a file synced and closed beside the caller, once there is room for it.
-func (b *Batch) add(ctx context.Context, n name, p pending, f store.File) error {
+// enqueue records an object, and syncs and closes its file in a goroutine. It waits while
+// maxSyncs are running.
+func (b *Batch) enqueue(ctx context.Context, n name, p pending, f store.File) error {
 	select {
 	case b.slots <- struct{}{}:
 	case <-ctx.Done():
-		return errors.Join(ctx.Err(), b.drop(f, p.temp))
+		return errors.Join(ctx.Err(), b.discard(f, p.temp))
 	}
 	b.mu.Lock()
 	_, twice := b.added[n]
 	if !twice && b.err == nil {
 		b.added[n] = p
-		b.dirs[n.dir()] = true
+		b.dirs[n.subdirectory()] = true
 	}
 	err := b.err
 	b.mu.Unlock()
 	if twice || err != nil {
 		<-b.slots
-		return errors.Join(err, b.drop(f, p.temp))
+		return errors.Join(err, b.discard(f, p.temp))
 	}
 	b.syncs.Go(func() {
 		defer func() { <-b.slots }()
@@ -279,7 +280,7 @@ func (b *Batch) add(ctx context.Context, n name, p pending, f store.File) error 
 			err = closed
 		}
 		if err != nil {
-			b.fail(fmt.Errorf("store object %s: %w", p.ref.Digest, err))
+			b.setError(fmt.Errorf("store object %s: %w", p.ref.Digest, err))
 		}
 	})
 	return nil

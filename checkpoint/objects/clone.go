@@ -11,11 +11,12 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// CloneAbove is the length up to which a file is copied as fast as cloned.
+// CloneAbove is the length in bytes up to which copying a file is as fast as cloning it.
 const CloneAbove = 4 << 20
 
-// Clone is a file that shares the bytes of another one, and is to be an object.
-// Reading it gives these bytes, whatever becomes of the other file.
+// Clone is a temporary file that shares its blocks with another file, and becomes an object
+// with Keep. Reading it gives the bytes of the moment of cloning, even if the other file
+// changes.
 type Clone struct {
 	b    *Batch
 	in   store.File
@@ -23,15 +24,15 @@ type Clone struct {
 	temp string
 }
 
-// Clone begins an object of a file without copying it, where it is long and not
-// to be compressed and the file system can share bytes; else it reports that it
-// does not, and Copy does. Keep must be called.
+// Clone starts an object by cloning a file. It reports false for a file of at most
+// CloneAbove bytes, for a store that compresses, and on a file system that cannot share
+// blocks; then the caller uses Copy. After true, the caller must call Keep.
 func (b *Batch) Clone(ctx context.Context, from *os.File, size int64) (c *Clone, shared bool, err error) {
 	if size <= CloneAbove || b.s.o.Compress {
 		return nil, false, nil
 	}
-	if err = b.ready(ctx); err == nil {
-		c, shared, err = b.clone(from)
+	if err = b.prepareWrite(ctx); err == nil {
+		c, shared, err = b.cloneFile(from)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("clone an object: %w", err)
@@ -39,34 +40,34 @@ func (b *Batch) Clone(ctx context.Context, from *os.File, size int64) (c *Clone,
 	return c, shared, nil
 }
 
-func (b *Batch) clone(from *os.File) (*Clone, bool, error) {
+func (b *Batch) cloneFile(from *os.File) (*Clone, bool, error) {
 	f, temp, err := b.create()
 	if err != nil {
 		return nil, false, err
 	}
 	if !store.Clone(f, from) {
-		return nil, false, b.drop(f, temp)
+		return nil, false, b.discard(f, temp)
 	}
 	in, err := store.OpenRegular(b.s.fs, temp)
 	if err != nil {
-		return nil, false, errors.Join(err, b.drop(f, temp))
+		return nil, false, errors.Join(err, b.discard(f, temp))
 	}
 	return &Clone{b: b, in: in, file: f, temp: temp}, true, nil
 }
 
 func (c *Clone) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// Keep adds the clone to its batch, once a reader that gives its bytes has been
-// read to its end.
+// Keep reads r to its end and adds the clone to its batch. The caller passes a reader that
+// returns the bytes of the clone, such as the Clone itself.
 func (c *Clone) Keep(ctx context.Context, r io.Reader) (Ref, error) {
-	ref, err := c.keep(ctx, r)
+	ref, err := c.finish(ctx, r)
 	if err != nil {
 		return Ref{}, fmt.Errorf("keep a clone: %w", err)
 	}
 	return ref, nil
 }
 
-func (c *Clone) keep(ctx context.Context, r io.Reader) (Ref, error) {
+func (c *Clone) finish(ctx context.Context, r io.Reader) (Ref, error) {
 	hash, buf := sha256.New(), c.b.s.buffer()
 	size, err := io.CopyBuffer(struct{ io.Writer }{hash}, struct{ io.Reader }{r}, buf.data[:])
 	c.b.s.buffers.Put(buf)
@@ -74,7 +75,7 @@ func (c *Clone) keep(ctx context.Context, r io.Reader) (Ref, error) {
 		err = closed
 	}
 	if err != nil {
-		return Ref{}, errors.Join(err, c.b.drop(c.file, c.temp))
+		return Ref{}, errors.Join(err, c.b.discard(c.file, c.temp))
 	}
 	return c.b.finish(ctx, hash.Sum(nil), size, c.file, c.temp, false)
 }

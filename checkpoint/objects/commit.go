@@ -13,55 +13,55 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Commit makes all that was added durable, under its names. When it fails,
-// nothing of the batch counts as kept, though some of it may be there.
+// Commit makes all added objects durable under their names. If it fails, none of them
+// counts as stored, although some may be.
 func (b *Batch) Commit(ctx context.Context) error {
 	b.syncs.Wait()
 	if err := ctx.Err(); err != nil {
-		b.fail(err)
+		b.setError(err)
 	}
-	err := b.failed()
+	err := b.lastError()
 	if err == nil {
 		err = b.publish(ctx)
 	}
 	if err != nil {
 		err = fmt.Errorf("commit objects: %w", err)
-		b.fail(err)
+		b.setError(err)
 	}
-	b.fail(errEnded)
-	_ = b.clear() // what is left even so goes with the next sweep
+	b.setError(errEnded)
+	_ = b.removeTemps() // the next Sweep removes those that remain
 	return err
 }
 
-// Abandon drops what was added and not committed. After Commit it does nothing.
+// Abandon removes the temporary files of a batch. After Commit it does nothing.
 func (b *Batch) Abandon() error {
-	b.fail(errEnded)
+	b.setError(errEnded)
 	b.syncs.Wait()
-	if err := b.clear(); err != nil {
+	if err := b.removeTemps(); err != nil {
 		return fmt.Errorf("abandon objects: %w", err)
 	}
 	return nil
 }
 
-// clear removes every temporary file that it can.
-func (b *Batch) clear() error {
+// removeTemps removes all temporary files of the batch, and returns the errors.
+func (b *Batch) removeTemps() error {
 	b.mu.Lock()
 	temps := slices.Collect(maps.Keys(b.temps))
 	b.mu.Unlock()
 	var all []error
 	for _, temp := range temps {
-		all = append(all, b.remove(temp))
+		all = append(all, b.removeTemp(temp))
 	}
 	return errors.Join(all...)
 }
 
-// publish gives the files their names, and makes these durable.
+// publish renames the temporary files to their final names, and syncs the directories.
 func (b *Batch) publish(ctx context.Context) error {
 	dirs := slices.Sorted(maps.Keys(b.dirs))
 	paths := make([]string, 0, len(dirs)+1)
 	for _, dir := range dirs {
 		path := filepath.Join(b.s.dir, dir)
-		if err := b.s.mkdir(path); err != nil {
+		if err := b.s.makeSubdirectory(path); err != nil {
 			return err
 		}
 		paths = append(paths, path)
@@ -71,19 +71,19 @@ func (b *Batch) publish(ctx context.Context) error {
 			return err
 		}
 	}
-	if !b.s.areSettled(dirs) {
+	if !b.s.areDurable(dirs) {
 		paths = append(paths, b.s.dir)
 	}
 	if err := b.s.syncDirs(paths); err != nil {
 		return err
 	}
-	b.s.settle(dirs)
+	b.s.markDurable(dirs)
 	return nil
 }
 
-// mkdir makes a subdirectory, unless it is there. One that is a link leads to
-// what is not ours, and Sweep passes it over.
-func (s *Store) mkdir(path string) error {
+// makeSubdirectory creates a subdirectory, or accepts an existing one. It refuses a
+// symbolic link, because Sweep would not follow it.
+func (s *Store) makeSubdirectory(path string) error {
 	err := s.fs.Mkdir(path, store.DirPerm)
 	if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -95,31 +95,31 @@ func (s *Store) mkdir(path string) error {
 	return err
 }
 
-// rename gives a file its name. Where it cannot, another batch may have been
-// first: some systems do not replace a file that is being read.
+// rename gives a temporary file its final name. If the rename fails, but a valid object has
+// that name, another batch wrote it first: some systems do not replace a file that is open.
 func (b *Batch) rename(ctx context.Context, n name, p pending) error {
 	if err := b.s.fs.Rename(p.temp, p.path); err != nil {
 		if b.s.Verify(ctx, n.digest()) != nil {
 			return err
 		}
-		return b.remove(p.temp)
+		return b.removeTemp(p.temp)
 	}
 	b.mu.Lock()
 	delete(b.temps, p.temp)
 	b.mu.Unlock()
-	if p.wrong == "" || p.wrong == p.path {
+	if p.invalid == "" || p.invalid == p.path {
 		return nil
 	}
-	if err := b.s.fs.Remove(p.wrong); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := b.s.fs.Remove(p.invalid); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// syncDirs syncs directories, some at a time.
+// syncDirs syncs directories, at most maxSyncs at once.
 func (s *Store) syncDirs(paths []string) error {
 	errs := make([]error, len(paths))
-	slots := make(chan struct{}, flushes)
+	slots := make(chan struct{}, maxSyncs)
 	var all sync.WaitGroup
 	for i, path := range paths {
 		slots <- struct{}{}
@@ -132,17 +132,17 @@ func (s *Store) syncDirs(paths []string) error {
 	return errors.Join(errs...)
 }
 
-// areSettled reports whether the names of subdirectories are known to be durable.
-func (s *Store) areSettled(dirs []string) bool {
+// areDurable reports whether the names of all these subdirectories are known to be durable.
+func (s *Store) areDurable(dirs []string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !slices.ContainsFunc(dirs, func(dir string) bool { return !s.settled[dir] })
+	return !slices.ContainsFunc(dirs, func(dir string) bool { return !s.durable[dir] })
 }
 
-func (s *Store) settle(dirs []string) {
+func (s *Store) markDurable(dirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, dir := range dirs {
-		s.settled[dir] = true
+		s.durable[dir] = true
 	}
 }

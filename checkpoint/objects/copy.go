@@ -7,16 +7,15 @@ import (
 	"io"
 )
 
-// chunk is how much is read and written at once, and how much at most is
-// looked at as a whole before anything is written. Larger ones take more memory
-// and were not measurably faster.
+// chunk is the size of a buffer in bytes. An object that fits into one buffer is hashed
+// before it is written. Larger chunks were not measurably faster.
 const chunk = 1 << 18
 
-// lanes is how many chunks are under way: one is read or written while others
-// are hashed.
-const lanes = 4
+// maxChunks is the number of buffers per copy: one is read or written while the hasher
+// works on the others.
+const maxChunks = 4
 
-// buffer is a chunk of the bytes of an object.
+// buffer holds one chunk of an object.
 type buffer struct {
 	data [chunk]byte
 	n    int
@@ -31,11 +30,10 @@ func (s *Store) buffer() *buffer {
 	return new(buffer)
 }
 
-// fill reads until the buffer is full or the reader ends, which is no error
-// but reported. It differs from io.ReadFull in that a reader's own
-// io.ErrUnexpectedEOF stays an error: a source that was cut off is no source.
-func (b *buffer) fill(r io.Reader) (ended bool, err error) {
-	const patience = 100 // reads of nothing
+// readFrom reads until the buffer is full or r ends, and reports whether r ended. Unlike
+// io.ReadFull it keeps an io.ErrUnexpectedEOF of r as an error: the source was cut off.
+func (b *buffer) readFrom(r io.Reader) (ended bool, err error) {
+	const patience = 100 // reads of no bytes in a row
 	b.n = 0
 	for idle := 0; b.n < len(b.data); {
 		n, err := r.Read(b.data[b.n:])
@@ -56,16 +54,16 @@ func (b *buffer) fill(r io.Reader) (ended bool, err error) {
 	return false, nil
 }
 
-// hasher hashes chunks beside the one who reads and writes them.
+// hasher hashes chunks in a goroutine while the caller reads and writes others.
 type hasher struct {
-	full chan *buffer // to be hashed
-	free chan *buffer // hashed
+	full chan *buffer // waiting for the hasher
+	free chan *buffer // hashed, can be filled again
 	done chan struct{}
 	sum  []byte
 }
 
 func startHasher() *hasher {
-	h := &hasher{full: make(chan *buffer, lanes), free: make(chan *buffer, lanes), done: make(chan struct{})}
+	h := &hasher{full: make(chan *buffer, maxChunks), free: make(chan *buffer, maxChunks), done: make(chan struct{})}
 	go func() {
 		defer close(h.done)
 		hash := sha256.New()
@@ -78,7 +76,7 @@ func startHasher() *hasher {
 	return h
 }
 
-// finish ends the goroutine, and gives the buffers back.
+// finish ends the goroutine, returns the buffers to the pool, and returns the sum.
 func (h *hasher) finish(s *Store) []byte {
 	close(h.full)
 	<-h.done
@@ -88,11 +86,11 @@ func (h *hasher) finish(s *Store) []byte {
 	return h.sum
 }
 
-// pump copies a chunk and what follows it to w, and returns its sum. The chunk
-// becomes its own.
-func (s *Store) pump(ctx context.Context, w io.Writer, b *buffer, r io.Reader) (sum []byte, size int64, err error) {
+// copyHashing writes the first buffer and the rest of r to w, and returns the sum and the
+// length. It takes over the buffer.
+func (s *Store) copyHashing(ctx context.Context, w io.Writer, b *buffer, r io.Reader) (sum []byte, size int64, err error) {
 	h := startHasher()
-	for range lanes - 1 {
+	for range maxChunks - 1 {
 		h.free <- s.buffer()
 	}
 	for ended := false; err == nil; {
@@ -106,7 +104,7 @@ func (s *Store) pump(ctx context.Context, w io.Writer, b *buffer, r io.Reader) (
 		}
 		if err = ctx.Err(); err == nil {
 			b = <-h.free
-			ended, err = b.fill(r)
+			ended, err = b.readFrom(r)
 		}
 	}
 	sum = h.finish(s)

@@ -11,22 +11,22 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// All yields every object, in the order of the names.
+// All yields every object, sorted by name.
 func (s *Store) All(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		if err := s.all(ctx, yield); err != nil {
+		if err := s.yieldAll(ctx, yield); err != nil {
 			yield(Info{}, fmt.Errorf("list objects: %w", err))
 		}
 	}
 }
 
-func (s *Store) all(ctx context.Context, yield func(Info, error) bool) error {
-	root, err := s.list("")
+func (s *Store) yieldAll(ctx context.Context, yield func(Info, error) bool) error {
+	root, err := s.listDir("")
 	if err != nil {
 		return err
 	}
 	for _, dir := range root.dirs {
-		l, err := s.list(dir)
+		l, err := s.listDir(dir)
 		if err != nil {
 			return err
 		}
@@ -34,8 +34,8 @@ func (s *Store) all(ctx context.Context, yield func(Info, error) bool) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			size, err := o.size()
-			if errors.Is(err, fs.ErrNotExist) { // removed since it was listed
+			size, err := o.storedSize()
+			if errors.Is(err, fs.ErrNotExist) { // removed after the directory was listed
 				continue
 			}
 			if err != nil {
@@ -49,23 +49,24 @@ func (s *Store) all(ctx context.Context, yield func(Info, error) bool) error {
 	return nil
 }
 
-// listing is what a directory holds, sorted. It leaves out what is none of ours.
+// listing holds the entries of a directory, sorted. Entries that are neither objects nor
+// temporary files are left out.
 type listing struct {
 	dir     string
-	dirs    []string      // in the store's own directory
-	objects []object      // in a subdirectory
-	temps   []fs.DirEntry // left behind by batches
+	dirs    []string      // subdirectories, if dir is the root of the store
+	objects []object      // objects, if dir is a subdirectory
+	temps   []fs.DirEntry // temporary files of batches that did not finish
 }
 
-// object is an object as it was listed, with its one or two files.
+// object is a listed object with its one or two files.
 type object struct {
 	name  name
 	files []fs.DirEntry
 }
 
-func (o object) size() (int64, error) { return size(o.files) }
+func (o object) storedSize() (int64, error) { return totalSize(o.files) }
 
-func size(files []fs.DirEntry) (int64, error) {
+func totalSize(files []fs.DirEntry) (int64, error) {
 	var total int64
 	for _, f := range files {
 		info, err := f.Info()
@@ -77,31 +78,32 @@ func size(files []fs.DirEntry) (int64, error) {
 	return total, nil
 }
 
-// list lists a subdirectory, or the store's own directory. One that is not
-// there is empty.
-func (s *Store) list(sub string) (listing, error) {
+// listDir lists a subdirectory, or the root of the store for "". A missing directory is
+// empty.
+func (s *Store) listDir(sub string) (listing, error) {
 	l := listing{dir: filepath.Join(s.dir, sub)}
 	entries, err := s.fs.ReadDir(l.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return l, err
 	}
 	for _, e := range entries {
-		n, isObject := inDir(sub, e.Name())
+		n, isObject := nameOfFile(sub, e.Name())
 		switch {
-		case sub == "" && e.IsDir() && isDir(e.Name()):
+		case sub == "" && e.IsDir() && isSubdirectory(e.Name()):
 			l.dirs = append(l.dirs, e.Name())
 		case !e.Type().IsRegular():
 		case store.IsTemp(e.Name()):
 			l.temps = append(l.temps, e)
 		case sub != "" && isObject:
-			l.add(n, e)
+			l.addFile(n, e)
 		}
 	}
 	return l, nil
 }
 
-// add adds a file, of which the compressed form follows the other.
-func (l *listing) add(n name, e fs.DirEntry) {
+// addFile adds a file. The compressed form of an object directly follows the uncompressed
+// one.
+func (l *listing) addFile(n name, e fs.DirEntry) {
 	if last := len(l.objects) - 1; last >= 0 && l.objects[last].name == n {
 		l.objects[last].files = append(l.objects[last].files, e)
 		return

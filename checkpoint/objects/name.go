@@ -16,10 +16,10 @@ const (
 	dirLength    = 2  // of them, in the name of the subdirectory
 )
 
-// name is the 64 hex digits of an object. Nothing else becomes part of a path.
+// name is the 64 hex digits of an object. No other text becomes part of a path.
 type name string
 
-func parse(digest string) (name, error) {
+func parseDigest(digest string) (name, error) {
 	digits, ok := strings.CutPrefix(digest, digestPrefix)
 	if !ok || len(digits) != nameLength || !IsHex(digits) {
 		return "", fmt.Errorf("%q: %w", digest, ErrDigest)
@@ -29,9 +29,8 @@ func parse(digest string) (name, error) {
 
 func nameOf(sum []byte) name { return name(hex.EncodeToString(sum)) }
 
-// IsHex reports whether all of a text is hex digits, of which the letters are small. It
-// looks at eight bytes at once: every name of everything that is kept is looked at, often
-// more than once.
+// IsHex reports whether a text consists of lower-case hex digits. It checks eight bytes at
+// a time, because validate and prune call it for each name of each checkpoint.
 func IsHex[T string | []byte](text T) bool {
 	for len(text) >= 8 {
 		word := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
@@ -50,13 +49,13 @@ func IsHex[T string | []byte](text T) bool {
 }
 
 const (
-	allBytes = 0x0101010101010101 // times a byte: a word of it
+	allBytes = 0x0101010101010101 // times a byte: eight times that byte
 	highBits = 0x80 * allBytes
 )
 
-// areHex reports whether each byte of a word is a hex digit. The highest bit of a byte
-// becomes that of a sum where it is at least what was added for; what is no ASCII has it
-// before.
+// areHex reports whether each byte of a word is a lower-case hex digit. Adding 0x80-c to a
+// byte sets its highest bit if the byte is at least c. A byte that is not ASCII has that
+// bit before the addition, and is refused.
 func areHex(word uint64) bool {
 	digit := (word + (0x80-'0')*allBytes) &^ (word + (0x7f-'9')*allBytes)
 	letter := (word + (0x80-'a')*allBytes) &^ (word + (0x7f-'f')*allBytes)
@@ -65,11 +64,11 @@ func areHex(word uint64) bool {
 
 func (n name) digest() string { return digestPrefix + string(n) }
 
-// dir is the subdirectory that an object lies in.
-func (n name) dir() string { return string(n[:dirLength]) }
+// subdirectory returns the name of the subdirectory that holds the object.
+func (n name) subdirectory() string { return string(n[:dirLength]) }
 
-// Subdirectory tells the subdirectories apart in which objects lie, in their order. It
-// does not check that a digest is one.
+// Subdirectory returns a number for the subdirectory that holds an object. The numbers sort
+// as the subdirectories do. It does not check the digest.
 func Subdirectory(digest string) int {
 	if len(digest) < len(digestPrefix)+dirLength {
 		return 0
@@ -77,32 +76,33 @@ func Subdirectory(digest string) int {
 	return int(digest[len(digestPrefix)])<<8 | int(digest[len(digestPrefix)+1])
 }
 
-// isDir reports whether a subdirectory may hold objects.
-func isDir(base string) bool { return len(base) == dirLength && IsHex(base) }
+// isSubdirectory reports whether a directory with this name can hold objects.
+func isSubdirectory(base string) bool { return len(base) == dirLength && IsHex(base) }
 
-// inDir returns the object that a file of a subdirectory holds.
-func inDir(dir, base string) (n name, ok bool) {
+// nameOfFile returns the object that a file of a subdirectory holds.
+func nameOfFile(dir, base string) (n name, ok bool) {
 	digits := strings.TrimSuffix(base, zstExt)
 	return name(dir + digits), len(digits) == nameLength-dirLength && IsHex(digits)
 }
 
-// paths are the files that an object may be, in the order of reading.
-func (s *Store) paths(n name) [2]string {
-	raw := filepath.Join(s.dir, n.dir(), string(n[dirLength:]))
+// candidates returns the two paths that an object can have, in the order in which readers
+// try them.
+func (s *Store) candidates(n name) [2]string {
+	raw := filepath.Join(s.dir, n.subdirectory(), string(n[dirLength:]))
 	return [2]string{raw, raw + zstExt}
 }
 
-// file is an object as it was found.
+// file describes the file of an object.
 type file struct {
 	path       string
 	compressed bool
-	size       int64 // of the file
+	size       int64 // of the file, compressed or not
 }
 
-// find returns the file that is read for an object, fs.ErrNotExist, or
-// *DamagedError where something has its name that is no file.
-func (s *Store) find(n name) (file, error) {
-	for i, path := range s.paths(n) {
+// locate returns the file of an object. It returns fs.ErrNotExist, or *DamagedError if the
+// path is not a regular file.
+func (s *Store) locate(n name) (file, error) {
+	for i, path := range s.candidates(n) {
 		info, err := s.fs.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -119,18 +119,18 @@ func (s *Store) find(n name) (file, error) {
 	return file{}, &NotExistError{Digest: n.digest()}
 }
 
-// mayHold reports whether a file can be an object of a size, as far as can be
-// told without reading it.
-func (f file) mayHold(size int64) bool {
+// fitsSize reports whether a file can hold an object of the given size. It does not read
+// the file, so that of a compressed one it only knows that it is not empty.
+func (f file) fitsSize(size int64) bool {
 	if f.compressed {
 		return f.size > 0
 	}
 	return f.size == size
 }
 
-// path is the file that an object is written to.
-func (s *Store) path(n name, compressed bool) string {
-	paths := s.paths(n)
+// targetPath returns the path that a new object is written to.
+func (s *Store) targetPath(n name, compressed bool) string {
+	paths := s.candidates(n)
 	if compressed {
 		return paths[1]
 	}

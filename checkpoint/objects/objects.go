@@ -1,14 +1,18 @@
-// Package objects keeps the bytes of files under their own SHA-256, so that
-// the same bytes are kept once, and what is read can be verified.
+// Package objects stores the contents of files under their SHA-256. Equal contents are
+// stored once, and each read verifies the bytes.
 //
-// An object is the file ab/cdef… (the first two hex digits of its name, then
-// the rest) in the directory of the store, or ab/cdef….zst where it is
-// compressed; its name is that of the bytes before compression. Objects never
-// change. They are written by a Batch, many of which share their flushes, and
-// removed by Sweep, while nobody else writes.
+// The object abcdef… is the file ab/cdef… in the directory of the store (the first two hex
+// digits of its name are a subdirectory), or ab/cdef….zst if it is compressed. The name is
+// that of the bytes before compression. An object never changes. A Batch writes objects,
+// many of which share their fsyncs. Sweep removes objects, under a lock that keeps writers
+// away.
 //
-// Read name.go for the names, batch.go and copy.go for writing, read.go for
-// reading, sweep.go for what is there and what goes.
+// This package knows digests and bytes, but not what refers to an object: package
+// checkpoint decides which objects stay. To read or write another form of an object (such
+// as another compression), begin with name.go and compress.go.
+//
+// Read objects.go for the store, batch.go and commit.go for writing, reuse.go for what a
+// batch does not write again, read.go for reading, sweep.go for removing.
 package objects
 
 import (
@@ -27,7 +31,7 @@ import (
 
 // Options say how objects are written. Reading does not depend on them.
 type Options struct {
-	Compress bool // with zstd, where that saves something
+	Compress bool // with zstd, if that saves space
 }
 
 // Store is a directory of objects. It is safe for concurrent use.
@@ -38,23 +42,24 @@ type Store struct {
 
 	buffers  sync.Pool                     // of *buffer
 	decoders sync.Pool                     // of *zstd.Decoder
-	whole    func() (*zstd.Encoder, error) // of what is in memory
+	encoder  func() (*zstd.Encoder, error) // compresses bytes that are in memory
 
-	mu       sync.Mutex
-	anchored bool            // the name of dir is durable
-	settled  map[string]bool // subdirectories whose names are
+	mu         sync.Mutex
+	dirDurable bool            // the name of dir in its parent is durable
+	durable    map[string]bool // subdirectories whose names in dir are durable
 }
 
-// New returns the objects in a directory, which is made with the first one.
+// New returns the store of objects in a directory. The first batch that writes creates the
+// directory.
 func New(fsys store.FS, dir string, o Options) *Store {
 	return &Store{
 		fs: fsys, dir: dir, o: o,
-		whole:   sync.OnceValues(func() (*zstd.Encoder, error) { return newEncoder(nil, 0) }),
-		settled: map[string]bool{},
+		encoder: sync.OnceValues(func() (*zstd.Encoder, error) { return newEncoder(nil, 0) }),
+		durable: map[string]bool{},
 	}
 }
 
-// MaxSize is how long an object may be, in bytes.
+// MaxSize is the maximum length of an object, in bytes.
 const MaxSize = 64 << 30
 
 // Ref names an object: Digest is "sha256:" and 64 hex digits, Size the length
@@ -64,13 +69,13 @@ type Ref struct {
 	Size   int64
 }
 
-// Info is an object as it lies on disk.
+// Info describes a stored object.
 type Info struct {
 	Digest string
-	Stored int64 // bytes of its file, or of both where it is kept in both forms
+	Stored int64 // bytes on disk, of both files if there is a compressed and an uncompressed one
 }
 
-// DamagedError says that an object's bytes are not what its name says.
+// DamagedError says that the bytes of an object do not have the digest in its name.
 type DamagedError struct {
 	Path   string
 	Digest string
@@ -81,7 +86,7 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("object %s is damaged: %s: %s", e.Digest, e.Path, e.Detail)
 }
 
-// NotExistError says that there is no object of a name. It is fs.ErrNotExist.
+// NotExistError says that the store has no object of this digest. It wraps fs.ErrNotExist.
 type NotExistError struct{ Digest string }
 
 func (e *NotExistError) Error() string { return "there is no object " + e.Digest }
@@ -89,19 +94,19 @@ func (e *NotExistError) Unwrap() error { return fs.ErrNotExist }
 
 // Errors of naming and of reading an object.
 var (
-	// ErrDigest says that something is not the name of an object.
+	// ErrDigest says that a text is not the digest of an object.
 	ErrDigest = errors.New("not the name of an object")
 	// ErrTooLarge says that an object is longer than its reader allows.
 	ErrTooLarge = errors.New("the object is larger than allowed")
 )
 
-// Has reports whether there is an object of the given name. It does not read it.
+// Has reports whether the store has an object. It does not read the object.
 func (s *Store) Has(digest string) (bool, error) {
-	n, err := parse(digest)
+	n, err := parseDigest(digest)
 	if err != nil {
 		return false, err
 	}
-	_, err = s.find(n)
+	_, err = s.locate(n)
 	var damaged *DamagedError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged) {
 		return false, nil
@@ -109,18 +114,18 @@ func (s *Store) Has(digest string) (bool, error) {
 	return err == nil, err
 }
 
-// Path returns the file of an object, for people who want to read it by hand,
-// and whether it is compressed with zstd; or fs.ErrNotExist.
+// Path returns the file of an object, for a user who wants to read it with other tools, and
+// whether the file is compressed with zstd. It returns fs.ErrNotExist for a missing object.
 func (s *Store) Path(digest string) (path string, compressed bool, err error) {
-	n, err := parse(digest)
+	n, err := parseDigest(digest)
 	if err != nil {
 		return "", false, err
 	}
-	f, err := s.find(n)
+	f, err := s.locate(n)
 	return f.path, f.compressed, err
 }
 
-// Verify reads an object to its end: nil, fs.ErrNotExist, or *DamagedError.
+// Verify reads the whole object. It returns nil, fs.ErrNotExist, or *DamagedError.
 func (s *Store) Verify(ctx context.Context, digest string) error {
 	r, err := s.Open(digest)
 	if err != nil {
@@ -141,19 +146,18 @@ func (s *Store) Verify(ctx context.Context, digest string) error {
 	}
 }
 
-// Remove removes an object, such as a damaged one. One that is not there is no
-// error.
+// Remove removes an object, for example a damaged one. A missing object is no error.
 func (s *Store) Remove(digest string) error {
-	n, err := parse(digest)
+	n, err := parseDigest(digest)
 	if err != nil {
 		return err
 	}
-	for _, path := range s.paths(n) {
+	for _, path := range s.candidates(n) {
 		if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove object %s: %w", digest, err)
 		}
 	}
-	err = s.fs.SyncDir(filepath.Join(s.dir, n.dir()))
+	err = s.fs.SyncDir(filepath.Join(s.dir, n.subdirectory()))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove object %s: %w", digest, err)
 	}

@@ -16,38 +16,37 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Open returns the bytes of an object, or fs.ErrNotExist. They are verified
-// while they are read: the read that would reach their end returns a
-// *DamagedError in place of io.EOF if they are not what the name says.
+// Open returns a reader of an object, or fs.ErrNotExist. The reader verifies the bytes: in
+// place of io.EOF it returns *DamagedError if their digest is not the name of the object.
 func (s *Store) Open(digest string) (io.ReadCloser, error) {
-	n, err := parse(digest)
+	n, err := parseDigest(digest)
 	if err != nil {
 		return nil, err
 	}
-	return s.open(n)
+	return s.openObject(n)
 }
 
-func (s *Store) open(n name) (*reader, error) {
-	found, err := s.find(n)
+func (s *Store) openObject(n name) (*reader, error) {
+	found, err := s.locate(n)
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.fs.OpenFile(found.path, os.O_RDONLY, 0) // find has seen that it is a file
+	f, err := s.fs.OpenFile(found.path, os.O_RDONLY, 0) // locate found a regular file, so that opening it does not block
 	if err != nil {
 		return nil, fmt.Errorf("open object %s: %w", n.digest(), err)
 	}
 	r := &reader{store: s, name: n, found: found, hash: sha256.New(), source: source{file: f}}
 	r.in = &r.source
-	if found.size > MaxSize { // to read what nobody put there could take hours
+	if found.size > MaxSize { // no batch wrote it, and reading it could take hours
 		r.err = r.damaged(fmt.Sprintf("it is longer than %d GiB, which no object is", MaxSize>>30))
 		return r, nil
 	}
 	if !found.compressed {
 		return r, nil
 	}
-	if r.decoder, err = s.decode(&r.source); err != nil {
+	if r.decoder, err = s.decoder(&r.source); err != nil {
 		_ = f.Close()
-		return nil, r.explain(err)
+		return nil, r.readError(err)
 	}
 	r.in = r.decoder
 	if isReserved(f) {
@@ -56,15 +55,15 @@ func (s *Store) open(n name) (*reader, error) {
 	return r, nil
 }
 
-// Clone has an empty file share the bytes of an object's, where these are not
-// compressed and the file system can do that, and reports whether it does. They
-// are not verified.
+// Clone makes an empty file share the blocks of an object, and reports whether it did. It
+// cannot for a compressed object, or on a file system without shared blocks. It does not
+// verify the bytes.
 func (s *Store) Clone(to *os.File, digest string) bool {
-	n, err := parse(digest)
+	n, err := parseDigest(digest)
 	if err != nil {
 		return false
 	}
-	found, err := s.find(n)
+	found, err := s.locate(n)
 	if err != nil || found.compressed {
 		return false
 	}
@@ -76,16 +75,16 @@ func (s *Store) Clone(to *os.File, digest string) bool {
 	return store.Clone(to, f)
 }
 
-// reader reads an object and verifies it at its end.
+// reader reads an object, and verifies its digest at the end.
 type reader struct {
 	store   *Store
 	name    name
 	found   file
 	source  source
 	in      io.Reader
-	decoder *zstd.Decoder // of a compressed one
+	decoder *zstd.Decoder // nil if the object is not compressed
 	hash    hash.Hash
-	err     error // is final
+	err     error // of every further Read
 }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -96,23 +95,23 @@ func (r *reader) Read(p []byte) (int, error) {
 	_, _ = r.hash.Write(p[:n]) // a hash never fails
 	switch {
 	case errors.Is(err, io.EOF):
-		r.err = r.verdict()
+		r.err = r.verify()
 	case err != nil:
-		r.err = r.explain(err)
+		r.err = r.readError(err)
 	}
 	return n, r.err
 }
 
-func (r *reader) verdict() error {
+func (r *reader) verify() error {
 	if is := nameOf(r.hash.Sum(nil)); is != r.name {
 		return r.damaged("its bytes are " + is.digest())
 	}
 	return io.EOF
 }
 
-// explain tells a file that cannot be read from one that holds what no encoder
-// wrote.
-func (r *reader) explain(err error) error {
+// readError returns the error of the file if reading it failed. Otherwise the decoder
+// failed on its bytes, which is *DamagedError.
+func (r *reader) readError(err error) error {
 	if failed := r.source.err; failed != nil {
 		return fmt.Errorf("read object %s: %w", r.name.digest(), failed)
 	}
@@ -125,7 +124,7 @@ func (r *reader) damaged(detail string) error {
 
 func (r *reader) Close() error {
 	if r.decoder != nil {
-		r.store.release(r.decoder)
+		r.store.releaseDecoder(r.decoder)
 		r.decoder = nil
 	}
 	r.err = fmt.Errorf("read object %s: %w", r.name.digest(), fs.ErrClosed)
@@ -135,7 +134,7 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// source is the file of an object, which remembers why it could not be read.
+// source reads the file of an object, and records a read error, which the decoder wraps.
 type source struct {
 	file store.File
 	err  error
@@ -149,20 +148,19 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Get returns the bytes of an object that is at most limit bytes long,
-// verified. A longer one is ErrTooLarge.
+// Get returns the verified bytes of an object. An object of more than limit bytes is
+// ErrTooLarge.
 func (s *Store) Get(ctx context.Context, digest string, limit int64) ([]byte, error) {
 	return s.GetInto(ctx, nil, digest, limit)
 }
 
-// GetInto is Get into the memory of a buffer as far as there is room in it. What was
-// in it before is overwritten.
+// GetInto is like Get, but reuses the memory of buf if the object fits. It overwrites buf.
 func (s *Store) GetInto(ctx context.Context, buf []byte, digest string, limit int64) ([]byte, error) {
-	n, err := parse(digest)
+	n, err := parseDigest(digest)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.open(n)
+	r, err := s.openObject(n)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +173,8 @@ func (s *Store) GetInto(ctx context.Context, buf []byte, digest string, limit in
 		}
 		data.Grow(int(r.found.size) + bytes.MinRead)
 	}
-	// One byte more tells a longer object; no limit at all must not overflow.
+	// One byte beyond the limit shows that the object is longer. The max avoids an
+	// overflow.
 	_, err = data.ReadFrom(&io.LimitedReader{R: &interruptible{ctx, r}, N: max(limit, limit+1)})
 	if err != nil {
 		return nil, err
@@ -186,7 +185,7 @@ func (s *Store) GetInto(ctx context.Context, buf []byte, digest string, limit in
 	return data.Bytes(), nil
 }
 
-// interruptible reads until its context ends.
+// interruptible is a reader that fails once its context is done.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader

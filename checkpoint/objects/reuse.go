@@ -10,30 +10,30 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Check tells by its name and length whether an object can be there: nil,
-// fs.ErrNotExist, or *DamagedError. It does not read it.
+// Check checks the name and the length of an object's file, and does not read it. It
+// returns nil, fs.ErrNotExist, or *DamagedError.
 func (s *Store) Check(r Ref) error {
-	n, err := parse(r.Digest)
+	n, err := parseDigest(r.Digest)
 	if err != nil {
 		return err
 	}
-	f, err := s.find(n)
-	if err == nil && !f.mayHold(r.Size) {
+	f, err := s.locate(n)
+	if err == nil && !f.fitsSize(r.Size) {
 		err = &DamagedError{Path: f.path, Digest: r.Digest, Detail: fmt.Sprintf("its file has %d bytes", f.size)}
 	}
 	return err
 }
 
-// CheckAll is Check of many objects, and tells of each, by its index, until that is
-// an error. In the order of Subdirectory they cost least, since one after the other is
-// opened.
+// CheckAll calls Check for many objects, and tell with the index and the result of each. It
+// stops at the first error of tell. It is fastest if refs are sorted by Subdirectory,
+// because it keeps one subdirectory open.
 func (s *Store) CheckAll(refs []Ref, tell func(i int, err error) error) error {
-	look := looker{s: s}
-	defer look.close()
+	check := checker{s: s}
+	defer check.closeDir()
 	for i, r := range refs {
 		var found error
-		if !look.mayHold(r) {
-			found = s.Check(r) // says what is wrong
+		if !check.fits(r) {
+			found = s.Check(r) // returns the reason
 		}
 		if err := tell(i, found); err != nil {
 			return err
@@ -42,21 +42,20 @@ func (s *Store) CheckAll(refs []Ref, tell func(i int, err error) error) error {
 	return nil
 }
 
-// looker looks at many objects, and keeps the subdirectory of the last one open.
-type looker struct {
+// checker checks the files of many objects, and keeps the last subdirectory open.
+type checker struct {
 	s   *Store
 	sub string
-	dir *store.Dir // nil: it can't be opened
+	dir *store.Dir // nil if it cannot be opened
 }
 
-// mayHold reports whether the file of an object is there, as far as its name and
-// length tell. It does not say why not.
-func (l *looker) mayHold(r Ref) bool {
-	n, err := parse(r.Digest)
+// fits reports whether an object has a file that can hold it, by name and length.
+func (l *checker) fits(r Ref) bool {
+	n, err := parseDigest(r.Digest)
 	if err != nil {
 		return false
 	}
-	if l.enter(n.dir()); l.dir == nil {
+	if l.openSubdirectory(n.subdirectory()); l.dir == nil {
 		return false
 	}
 	base, compressed := string(n[dirLength:]), false
@@ -65,57 +64,56 @@ func (l *looker) mayHold(r Ref) bool {
 		compressed = true
 		mode, size, err = l.dir.Lstat(base + zstExt)
 	}
-	return err == nil && mode.IsRegular() && file{compressed: compressed, size: size}.mayHold(r.Size)
+	return err == nil && mode.IsRegular() && file{compressed: compressed, size: size}.fitsSize(r.Size)
 }
 
-func (l *looker) enter(sub string) {
+func (l *checker) openSubdirectory(sub string) {
 	if l.sub == sub {
 		return
 	}
-	l.close()
+	l.closeDir()
 	l.sub = sub
 	if dir, err := store.OpenDir(l.s.fs, filepath.Join(l.s.dir, sub)); err == nil {
 		l.dir = dir
 	}
 }
 
-func (l *looker) close() {
+func (l *checker) closeDir() {
 	if l.dir != nil {
-		_ = l.dir.Close() // nothing was written through it
+		_ = l.dir.Close()
 		l.dir = nil
 	}
 }
 
-// Has reports whether an object of the given name and size is there, or was
-// added, so that its bytes need not be. It does not read it. Commit makes sure
-// that its name is durable, which it need not be: whoever wrote it may have
-// been cut short.
+// Has reports whether an object of this name and size is stored or was added, so that the
+// caller need not write it. It does not read the object. Commit syncs the object's
+// directory, because the process that wrote the object may have ended before its own sync.
 func (b *Batch) Has(r Ref) (bool, error) {
-	n, err := parse(r.Digest)
+	n, err := parseDigest(r.Digest)
 	if err != nil {
 		return false, err
 	}
-	if err := b.failed(); err != nil {
+	if err := b.lastError(); err != nil {
 		return false, err
 	}
-	_, there, err := b.has(n, r.Size)
+	_, there, err := b.isStored(n, r.Size)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	if !there {
 		return false, nil
 	}
-	return true, b.prepare()
+	return true, b.makeDir()
 }
 
-// has reports whether an object need not be written: it was added before, or
-// is there, as far as can be told without reading it. That it is there does
-// not mean that its name is durable. Something else of its name is wrong.
-func (b *Batch) has(n name, size int64) (wrong string, there bool, err error) {
+// isStored reports whether an object need not be written, because it was added before or
+// its file has the right size. It records the subdirectory for Commit to sync. A file that
+// cannot be the object is returned as invalid, to be replaced.
+func (b *Batch) isStored(n name, size int64) (invalid string, there bool, err error) {
 	if b.isAdded(n) {
 		return "", true, nil
 	}
-	f, err := b.s.find(n)
+	f, err := b.s.locate(n)
 	var damaged *DamagedError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -124,24 +122,23 @@ func (b *Batch) has(n name, size int64) (wrong string, there bool, err error) {
 		return f.path, false, nil
 	case err != nil:
 		return "", false, err
-	case !f.mayHold(size):
+	case !f.fitsSize(size):
 		return f.path, false, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.dirs[n.dir()] = true
+	b.dirs[n.subdirectory()] = true
 	return "", true, nil
 }
 
-// holds is has for who has the bytes at hand: what is there is read, once. What
-// cannot be read to its end is as wrong as what is damaged, since nobody could
-// get the bytes back from it.
-func (b *Batch) holds(ctx context.Context, n name, size int64) (wrong string, there bool, err error) {
-	wrong, there, err = b.has(n, size)
-	if !there || err != nil || b.isAdded(n) || b.isWhole(n) {
-		return wrong, there, err
+// isIntact is like isStored, but also reads a stored object, once per batch. An object that
+// cannot be read is invalid, as a damaged one is: nobody could restore it.
+func (b *Batch) isIntact(ctx context.Context, n name, size int64) (invalid string, there bool, err error) {
+	invalid, there, err = b.isStored(n, size)
+	if !there || err != nil || b.isAdded(n) || b.isVerified(n) {
+		return invalid, there, err
 	}
-	f, err := b.s.find(n)
+	f, err := b.s.locate(n)
 	if err == nil {
 		err = b.s.Verify(ctx, n.digest())
 	}
@@ -153,7 +150,7 @@ func (b *Batch) holds(ctx context.Context, n name, size int64) (wrong string, th
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.whole[n] = true
+	b.verified[n] = true
 	return "", true, nil
 }
 
@@ -164,8 +161,8 @@ func (b *Batch) isAdded(n name) bool {
 	return ok
 }
 
-func (b *Batch) isWhole(n name) bool {
+func (b *Batch) isVerified(n name) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.whole[n]
+	return b.verified[n]
 }

@@ -8,21 +8,20 @@ import (
 	"path/filepath"
 )
 
-// Swept is what a Sweep removed, or would.
+// Swept counts what Sweep removed, or would remove.
 type Swept struct {
 	Objects   int
-	Leftovers int   // of batches that were cut short
-	Bytes     int64 // on disk, of both
+	Leftovers int   // temporary files of batches that did not finish
+	Bytes     int64 // on disk, of objects and leftovers
 	Kept      int
 }
 
-// Sweep removes the objects that keep does not want, and what was left behind
-// by batches that were cut short. The caller makes sure that nobody writes
-// meanwhile. With dryRun it only counts. What it returns beside an error was
-// removed nevertheless.
+// Sweep removes the objects for which keep returns false, and the temporary files of
+// batches that did not finish. The caller must hold a lock that keeps writers away. With
+// dryRun it only counts. If it returns an error, Swept counts what was removed before.
 func (s *Store) Sweep(ctx context.Context, keep func(digest string) bool, dryRun bool) (Swept, error) {
 	w := sweeper{s: s, keep: keep, dryRun: dryRun}
-	if err := w.sweep(ctx); err != nil {
+	if err := w.sweepAll(ctx); err != nil {
 		return w.swept, fmt.Errorf("sweep objects: %w", err)
 	}
 	return w.swept, nil
@@ -35,28 +34,28 @@ type sweeper struct {
 	swept  Swept
 }
 
-func (w *sweeper) sweep(ctx context.Context) error {
-	root, err := w.s.list("")
+func (w *sweeper) sweepAll(ctx context.Context) error {
+	root, err := w.s.listDir("")
 	if err != nil {
 		return err
 	}
-	if err := w.directory(ctx, root); err != nil {
+	if err := w.sweepDir(ctx, root); err != nil {
 		return err
 	}
 	for _, dir := range root.dirs {
-		l, err := w.s.list(dir)
+		l, err := w.s.listDir(dir)
 		if err != nil {
 			return err
 		}
-		if err := w.directory(ctx, l); err != nil {
+		if err := w.sweepDir(ctx, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// directory sweeps one directory, and syncs it once if anything went.
-func (w *sweeper) directory(ctx context.Context, l listing) error {
+// sweepDir sweeps one directory, and syncs it once if it removed any file.
+func (w *sweeper) sweepDir(ctx context.Context, l listing) error {
 	before := w.swept
 	for _, temp := range l.temps {
 		if err := w.remove(ctx, l.dir, []fs.DirEntry{temp}); err != nil {
@@ -85,7 +84,7 @@ func (w *sweeper) remove(ctx context.Context, dir string, files []fs.DirEntry) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	bytes, err := size(files)
+	bytes, err := totalSize(files)
 	if err != nil {
 		return err
 	}
