@@ -55,6 +55,7 @@ func TestAges(t *testing.T) {
 		{"seconds mean what they say", time.Second, []time.Duration{3 * time.Second, 2 * time.Second, time.Second}, nil, 2, 0},
 		{"recorded by a clock that was ahead", 7 * day, []time.Duration{10 * day, -3650 * day, -3649 * day}, nil, 0, 1},
 		{"recorded by a clock that was behind", 7 * day, []time.Duration{3650 * day, day}, nil, 0, 1},
+		{"confirmed for exactly the limit", 7 * day, []time.Duration{10 * day, 5 * day}, nil, 0, 1},
 		{"no limit", 0, untouched, others, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -81,10 +82,11 @@ func TestAges(t *testing.T) {
 func TestDurationsForPeople(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration][2]string{
+		48 * time.Hour:  {"48h", "2 days"},
 		168 * time.Hour: {"168h", "7 days"}, 26*time.Hour + 59*time.Second: {"26h0m59s", "26h"}, 90 * time.Minute: {"1h30m", "1h30m"},
 		10 * time.Minute: {"10m", "10m"}, 20 * time.Second: {"20s", "20s"}, 1500 * time.Millisecond: {"1.5s", "1s"}, time.Millisecond: {"1ms", "1ms"},
 	} {
-		if got := [2]string{short(d), roughly(d)}; got != want {
+		if got := [2]string{formatDuration(d), formatAge(d)}; got != want {
 			t.Errorf("%d: %q instead of %q", d, got, want)
 		}
 	}

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// deciding is a pass under way.
-type deciding struct {
+// pass is a running Decide.
+type pass struct {
 	checkpoints []Checkpoint
 	policy      Policy
 	needed      map[string]string
-	newest      int           // of those that can be gone back to; -1: there is none
-	kept        map[Group]int // how many of a group were counted, from the newest on
+	newest      int           // index of the newest usable checkpoint; -1 if there is none
+	kept        map[Group]int // number counted per group, beginning with the newest
 	ages        ageRule
 	usage       *tally
 	result      Result
 }
 
-// newestUsable returns which is the last checkpoint that can be gone back to, or -1.
+// newestUsable returns the index of the last checkpoint that a rollback can restore, or -1.
 func newestUsable(checkpoints []Checkpoint) int {
 	for i, c := range slices.Backward(checkpoints) {
 		if c.Unusable == "" {
@@ -27,8 +27,8 @@ func newestUsable(checkpoints []Checkpoint) int {
 	return -1
 }
 
-// protection returns why a checkpoint is kept whatever happens, or "".
-func (d *deciding) protection(i int) string {
+// protection returns why every policy keeps a checkpoint, or "".
+func (d *pass) protection(i int) string {
 	c := &d.checkpoints[i]
 	switch why, needed := d.needed[c.ID]; {
 	case i == d.newest:
@@ -43,8 +43,9 @@ func (d *deciding) protection(i int) string {
 	return ""
 }
 
-// judge decides about one checkpoint by count and age. Newer ones come first.
-func (d *deciding) judge(i int) Decision {
+// decide applies the rules of count and age to one checkpoint. The caller goes from the
+// newest to the oldest.
+func (d *pass) decide(i int) Decision {
 	c := &d.checkpoints[i]
 	keep := func(format string, args ...any) Decision {
 		return Decision{ID: c.ID, Keep: true, Reason: fmt.Sprintf(format, args...)}
@@ -63,7 +64,7 @@ func (d *deciding) judge(i int) Decision {
 	if counted && limited && d.kept[c.Group] > limit {
 		return remove("only the last %d of %s are kept", limit, c.Group)
 	}
-	switch age, why := d.ages.judge(c.At); {
+	switch age, why := d.ages.verdict(c.At); {
 	case age == tooOld:
 		return remove("%s", why)
 	case age == doubtful:
@@ -77,8 +78,8 @@ func (d *deciding) judge(i int) Decision {
 	return keep("the number of %s is not limited", c.Group)
 }
 
-// free accounts for a removal.
-func (d *deciding) free(decision *Decision) {
+// recordRemoval updates the sizes for a removal.
+func (d *pass) recordRemoval(decision *Decision) {
 	decision.Bytes = d.usage.release(decision.ID)
 	d.result.Freed += decision.Bytes
 }

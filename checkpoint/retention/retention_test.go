@@ -201,3 +201,13 @@ func BenchmarkDecide(b *testing.B) {
 		Decide(given, usual(), in)
 	}
 }
+
+func TestNoSizeLimit(t *testing.T) {
+	t.Parallel()
+	given := []Checkpoint{{ID: "old", Group: Group{Trigger: "pause"}}, {ID: "new", Group: Group{Trigger: "pause"}}}
+	usage := Usage{Total: 9 * Megabyte, Held: map[string]Holding{"old": {Own: 8 * Megabyte}}}
+	r := Decide(given, Policy{Counts: map[string]int{"pause": 100}}, Pass{Usage: usage})
+	if !r.Decisions[0].Keep || r.Freed != 0 || r.Over != 0 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -2,21 +2,21 @@ package retention
 
 import "time"
 
-// Session is a session that was set aside, as retention sees it.
+// Session is what retention needs to know of a session in the history or under failed/.
 type Session struct {
-	ID       string // in the decision
+	ID       string // repeated in the decision
 	PRD      string
-	Complete bool      // it lies in the history of its PRD; else under failed/
-	EndedAt  time.Time // when the last of it was recorded
-	Pinned   bool      // a checkpoint of it is pinned
-	Bytes    int64     // that its removal frees
+	Complete bool      // in the history of its PRD; else under failed/
+	EndedAt  time.Time // time of its last event
+	Pinned   bool      // a checkpoint of the session is pinned
+	Bytes    int64     // freed by its removal
 }
 
-// DecideSessions applies a policy to sessions that were set aside. Those under
-// failed/ are kept for its FailedMaxAge, complete ones for its MaxAge, except
-// for those of which a checkpoint is pinned or which are needed, and for the
-// newest complete one of each PRD: the next session measures itself against its
-// metrics. Usage is not looked at: the size of a PRD presses on its checkpoints.
+// DecideSessions applies a policy to sessions. It keeps sessions under failed/ for
+// FailedMaxAge and complete ones for MaxAge. It always keeps sessions that are needed or
+// have a pinned checkpoint, and the newest complete session of each PRD, because max_drop
+// and max_rise compare the next session with its metrics. It does not use Pass.Usage: the
+// size limit applies to checkpoints.
 func DecideSessions(sessions []Session, p Policy, in Pass) Result {
 	newest := map[string]int{}
 	ended := make([]time.Time, len(sessions))
@@ -34,7 +34,7 @@ func DecideSessions(sessions []Session, p Policy, in Pass) Result {
 		if s.Complete {
 			ages = complete
 		}
-		age, why := ages.judge(s.EndedAt)
+		age, why := ages.verdict(s.EndedAt)
 		last, known := newest[s.PRD]
 		needed, isNeeded := in.Needed[s.ID]
 		switch {

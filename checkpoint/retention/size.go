@@ -8,16 +8,17 @@ import (
 // Megabyte is the unit of Policy.MaxSizeMB.
 const Megabyte = 1 << 20
 
-// InMB rounds up, so that what is over a limit also reads like it.
+// InMB converts bytes to megabytes. It rounds up, so that a size above a limit is also
+// shown as larger.
 func InMB(bytes int64) int64 { return (bytes + Megabyte - 1) / Megabyte }
 
-// fit makes the PRD hold no more than it may, if that can be done.
-func (d *deciding) fit() {
+// removeBySize removes checkpoints until the PRD fits into its size limit, if it can.
+func (d *pass) removeBySize() {
 	limit := int64(d.policy.MaxSizeMB) * Megabyte
 	if limit <= 0 || d.usage.total <= limit {
 		return
 	}
-	removed, fits := d.tooMuch(limit)
+	removed, fits := d.planBySize(limit)
 	if !fits {
 		d.result.Over = d.usage.total - limit
 		return
@@ -26,16 +27,16 @@ func (d *deciding) fit() {
 		decision := &d.result.Decisions[i]
 		decision.Keep = false
 		decision.Reason = fmt.Sprintf("over max_size_mb: %d MB of %d MB", InMB(d.usage.total), d.policy.MaxSizeMB)
-		d.free(decision)
+		d.recordRemoval(decision)
 	}
 }
 
-// tooMuch returns which checkpoints go for a limit, the oldest first, those
-// that cannot be gone back to before all others. It reports false if the PRD is
-// over it even without all that may go: then none of them is worth it. Those
-// that turn out not to have helped, since the ones after them free enough, stay.
-func (d *deciding) tooMuch(limit int64) (removed []int, fits bool) {
-	trial := d.usage.clone()
+// planBySize returns the checkpoints to remove for a limit, the oldest first, unusable ones
+// before all others. It reports false if the PRD would exceed the limit without any of
+// them. A second loop, from the newest back, keeps those that the later removals made
+// unnecessary.
+func (d *pass) planBySize(limit int64) (removed []int, fits bool) {
+	trial := d.usage.copy()
 	for _, usable := range []bool{false, true} {
 		for i, c := range d.checkpoints {
 			if trial.total <= limit {

@@ -2,30 +2,29 @@ package retention
 
 import "slices"
 
-// Usage is how many bytes a PRD holds, and what of it goes with its
-// checkpoints. Its size is that of the references in it, and so is the cost of
-// a pass.
+// Usage is the size of a PRD, and the part of it that each checkpoint holds. The memory and
+// the time of a pass grow with the number of its references.
 type Usage struct {
-	// Total is all that counts against the policy's size, whether or not a
-	// checkpoint needs it: journal, document, logs, checkpoint files, objects.
+	// Total is everything that counts against MaxSizeMB: journal, document, logs,
+	// checkpoint files, and objects, whether a checkpoint refers to them or not.
 	Total int64
-	// Blobs are the sizes of the objects and captures that checkpoints refer
-	// to. One that something else needs as well, as the state does its own
-	// capture, has size 0: no removal frees it.
+	// Blobs holds the sizes of the objects and captures that checkpoints refer to. A blob
+	// that something else needs too, such as the capture of the current state, has size 0:
+	// no removal frees it.
 	Blobs []int64
-	// Held is what each checkpoint holds, by its id. Checkpoints that are in
-	// no pass belong here too, where they share blobs with those that are.
+	// Held is the part of each checkpoint, by its id. It includes checkpoints outside of
+	// the pass that share blobs with those in it.
 	Held map[string]Holding
 }
 
-// Holding is what a checkpoint holds.
+// Holding is the part of the usage that belongs to a checkpoint.
 type Holding struct {
-	Own   int64 // bytes of its file
-	Blobs []int // what it refers to, as indexes into Usage.Blobs
+	Own   int64 // bytes of the checkpoint's file
+	Blobs []int // indexes into Usage.Blobs
 }
 
-// Freed returns how many bytes the removal of each of these checkpoints frees,
-// after those that stand before it.
+// Freed returns how many bytes the removal of each checkpoint frees, after the removals of
+// those before it in ids.
 func (u Usage) Freed(ids []string) []int64 {
 	t := newTally(u)
 	freed := make([]int64, len(ids))
@@ -35,31 +34,31 @@ func (u Usage) Freed(ids []string) []int64 {
 	return freed
 }
 
-// tally is a Usage while checkpoints are removed from it. A blob is freed with
-// the last checkpoint that refers to it.
+// tally is a Usage while checkpoints are removed. Removing the last checkpoint that refers
+// to a blob frees the blob.
 type tally struct {
-	total int64
-	usage Usage
-	users []int // of each blob
+	total      int64
+	usage      Usage
+	references []int // of each blob
 }
 
 func newTally(u Usage) *tally {
-	t := &tally{total: u.Total, usage: u, users: make([]int, len(u.Blobs))}
+	t := &tally{total: u.Total, usage: u, references: make([]int, len(u.Blobs))}
 	for _, h := range u.Held {
 		for _, blob := range h.Blobs {
-			t.users[blob]++
+			t.references[blob]++
 		}
 	}
 	return t
 }
 
-// release removes a checkpoint and returns the bytes that this frees.
+// release removes a checkpoint and returns the number of bytes that this frees.
 func (t *tally) release(id string) int64 {
 	held := t.usage.Held[id]
 	freed := held.Own
 	for _, blob := range held.Blobs {
-		t.users[blob]--
-		if t.users[blob] == 0 {
+		t.references[blob]--
+		if t.references[blob] == 0 {
 			freed += t.usage.Blobs[blob]
 		}
 	}
@@ -67,19 +66,19 @@ func (t *tally) release(id string) int64 {
 	return freed
 }
 
-// restore takes a removal back.
+// restore undoes a release.
 func (t *tally) restore(id string) {
 	held := t.usage.Held[id]
 	t.total += held.Own
 	for _, blob := range held.Blobs {
-		if t.users[blob] == 0 {
+		if t.references[blob] == 0 {
 			t.total += t.usage.Blobs[blob]
 		}
-		t.users[blob]++
+		t.references[blob]++
 	}
 }
 
-// clone returns a tally to try removals on.
-func (t *tally) clone() *tally {
-	return &tally{total: t.total, usage: t.usage, users: slices.Clone(t.users)}
+// copy returns an independent tally, to try removals.
+func (t *tally) copy() *tally {
+	return &tally{total: t.total, usage: t.usage, references: slices.Clone(t.references)}
 }
