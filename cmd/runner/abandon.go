@@ -20,11 +20,14 @@ func newAbandonCommand(env *environment) *cobra.Command {
 	var o abandonOptions
 	cmd := &cobra.Command{
 		Use:   "abandon PRD",
-		Short: "Give an unfinished session up",
-		Long: `Abandon archives an unfinished session, whole, under failed/ in the state
-directory. Nothing is deleted; files of the workspace stay as they are, but that
-a rollback that was cut short is finished first: where files were edited since,
-it stops after that.`,
+		Short: "Give up an unfinished session",
+		Long: `Give up an unfinished session: archive it, whole, under failed/ in the state
+directory. An archived session cannot be resumed. Nothing is deleted, and files
+of the workspace are not changed.
+
+If a rollback was interrupted, abandon finishes it first, which does change
+files. If files were edited since, abandon makes a checkpoint of the edits and
+stops after the rollback, without archiving the session.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]

@@ -24,15 +24,16 @@ func newApproveCommand(env *environment) *cobra.Command {
 	var o answerOptions
 	cmd := &cobra.Command{
 		Use:   "approve PRD [GATE]",
-		Short: "Approve what a gate asks about",
-		Long: `Approve answers a gate that waits for a person, also while another process runs
-the session. The answer holds for exactly what was asked about: if that changes,
-the gate asks again. GATE may be left out where only one waits.
+		Short: "Approve a gate that waits for a person",
+		Long: `Approve a gate that waits for a person, whether or not a build is running. GATE
+can be omitted if only one gate waits.
 
-If the judged files have changed since Runner asked, the approval is refused.
-While no process runs the session, approve itself looks for such changes. It
-reads the pipeline from the file that the session ran, or from the file that -f
-names, and takes variables as ` + "`runner build`" + ` does.`,
+The approval holds for exactly what the gate judged when it asked. If that has
+changed, the command is refused; if it changes later, the gate asks again.
+
+If no build is running, this command finds such changes itself. It needs the
+pipeline for that: it reads the file that the session ran, or the one given by
+-f, and takes variables in the same way as "runner build".`,
 		Example: `  runner approve PRD-009
   runner approve PRD-009 'sign-off (services)' -m "checked on staging"`,
 		Args: arguments(1, 2),

@@ -38,27 +38,31 @@ func newBuildCommand(env *environment) *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
 		Use:   "build [PRD|FILE]",
-		Short: "Run a pipeline, or go on with it",
-		Long: `Build runs the pipeline of a PRD. Every step is recorded before it is shown as
-done; with --resume a later build goes on from exactly what is on record.
+		Short: "Run a pipeline, or resume it",
+		Long: `Run the pipeline of a PRD. Runner records every step before it shows it as done,
+so a later build with --resume continues from exactly what is recorded.
 
-Where a session is unfinished, one of --resume and --fresh is needed; on a
-terminal the choice is offered. After a complete session --resume begins a new
-one with its results, and does what is not proved for what is there now: what
-changed, and what depends on it. Where nothing is to do it exits 6.
+If the PRD has an unfinished session, use --resume or --fresh. On a terminal,
+build asks which.
 
---resume=auto is for CI: it starts, goes on, or succeeds at once if everything
-is proved. --resume=CHECKPOINT rolls back to a checkpoint first, as "checkpoint
-rollback" does. Without them, a build after a complete session does all again,
-but for what has a cache ("cache" in pipeline/SPEC.md), and for what must happen
-only once and has happened in any session of the PRD: a build pauses at it,
-whatever --fresh and --yes say. "runner resolve" says that it counts as done,
---repeat WORKSTREAM that it runs.
+After a complete session, --resume begins a new session that takes over its
+results, and runs what has changed and what depends on that. If nothing has
+changed, it exits 6. A build without --resume runs everything again, except for
+workstreams with a cached result ("cache" in pipeline/SPEC.md).
 
---only WORKSTREAM runs that one, again where it is done, and what it needs of
-the rest: the earlier phases, and what it depends on. It goes on with what there
-is as --resume=auto does, so that it can be repeated. Where that has passed it
-exits 0; the session is paused until --resume goes on with the rest.`,
+A workstream that must happen only once, and has happened in any session of the
+PRD, never runs again by itself. A build pauses there, even with --fresh and
+--yes. "runner resolve" records it as done; --repeat WORKSTREAM runs it again.
+
+--resume=auto is for CI: it starts a session, resumes one, or exits 0 if there
+is nothing to do. --resume=CHECKPOINT first rolls back to CHECKPOINT, as
+"runner checkpoint rollback" does.
+
+--only WORKSTREAM runs that workstream, even if it is done, and what it needs:
+the earlier phases and the workstreams that it depends on. It continues the
+session as --resume=auto does, so you can repeat the command. If the workstream
+passes, the command exits 0 and leaves the session paused; --resume continues
+with the rest.`,
 		Example: `  runner build PRD-009
   runner build PRD-009 --resume
   runner build PRD-009 --resume --invalidate WS2
@@ -81,13 +85,13 @@ exits 0; the session is paused until --resume goes on with the rest.`,
 	o.pipeline.addFlags(cmd)
 	o.pipeline.addStrictFlag(cmd)
 	addResumeFlag(cmd, &o.resume)
-	flags.BoolVar(&o.fresh, "fresh", false, "start over, and take no result from a cache; an unfinished session is archived under failed/")
+	flags.BoolVar(&o.fresh, "fresh", false, "start over, without cached results; an unfinished session is archived under failed/")
 	addSelectionFlags(cmd, &o.selection)
-	flags.StringVar(&o.plan, "plan", "", "do exactly what the plan in `FILE` says, or refuse if anything moved since")
+	flags.StringVar(&o.plan, "plan", "", "do exactly what the plan in `FILE` says; refuse if anything has changed since it was written")
 	addRunFlags(cmd)
-	flags.BoolVar(&o.yes, "yes", false, "go on where a person would be asked whether to; never approves a gate")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation; never approves a gate")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show the plan, and change nothing")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show starts and every checkpoint too")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "also show starts and every checkpoint")
 	cmd.MarkFlagsMutuallyExclusive("resume", "fresh")
 	return cmd
 }
@@ -148,30 +152,30 @@ func refuseBesidePlan(cmd *cobra.Command, o buildOptions) error {
 
 // addResumeFlag adds --resume, which takes no value, auto, or a checkpoint.
 func addResumeFlag(cmd *cobra.Command, resume *string) {
-	cmd.Flags().StringVar(resume, "resume", "", "go on with the session, or after a complete one with what changed; auto: start, go on, or succeed if there is nothing to do; `CHECKPOINT`: go back to it first")
+	cmd.Flags().StringVar(resume, "resume", "", "resume the session; auto: start, resume, or succeed if there is nothing to do; `CHECKPOINT`: roll back to it first")
 	cmd.Flags().Lookup("resume").NoOptDefVal = resumeNamed
 }
 
 func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
 	flags := cmd.Flags()
-	flags.StringVar(&s.From, "from", "", "run `PHASE` and everything after it again")
-	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM`, again where it is done, and what it needs of the rest; goes on with the session, if there is one; may be repeated")
-	flags.StringArrayVar(&s.Repeat, "repeat", nil, "run `WORKSTREAM`, which must happen only once, although it has happened or may have; may be repeated")
-	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM`, or one instance of it ('ws[\"key\"]'), and its dependents again; may be repeated")
+	flags.StringVar(&s.From, "from", "", "run `PHASE` and all later phases again")
+	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM`, even if it is done, and what it needs; continues the session, if there is one; may be repeated")
+	flags.StringArrayVar(&s.Repeat, "repeat", nil, "run `WORKSTREAM` again, although it must happen only once and has happened, or may have; may be repeated")
+	flags.StringArrayVar(&s.Invalidate, "invalidate", nil, "run `WORKSTREAM`, or one instance ('ws[\"key\"]'), and everything that depends on it again; may be repeated")
 }
 
 // addRunFlags adds the flags that stand for keys of the configuration, which
 // reads them: their values are not kept here.
 func addRunFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Int("parallel", 0, "most processes at once (default: the number of CPUs)")
-	flags.Bool("keep-going", false, "after a failure, go on with what does not depend on it")
-	flags.Bool("pause-at-gates", false, "stop for review after every gate")
+	flags.Int("parallel", 0, "run at most this many processes at once (default: the number of CPUs)")
+	flags.Bool("keep-going", false, "after a failure, continue with what does not depend on it")
+	flags.Bool("pause-at-gates", false, "pause for review after every gate")
 	onConflict, onStale := "", ""
 	flags.Var(newEnum(&onConflict, string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)),
-		"on-conflict", "when artifacts were edited: ask, restore, keep or fail")
+		"on-conflict", "what to do with edited artifacts: ask, restore, keep or fail")
 	flags.Var(newEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
-		"on-stale", "when the PRD document changed, or the session's git branch is gone: ask, proceed or fail")
+		"on-stale", "what to do if the PRD document changed or the session's git branch is gone: ask, proceed or fail")
 }
 
 func first(args []string) string {

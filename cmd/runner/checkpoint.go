@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // newCheckpointCommand makes the group of commands about checkpoints.
 func newCheckpointCommand(env *environment) *cobra.Command {
-	cmd := newGroupCommand("checkpoint", "Look at checkpoints, go back to them, and keep order among them",
+	cmd := newGroupCommand("checkpoint", "List, compare, restore and maintain checkpoints",
 		newCheckpointListCommand(env),
 		newCheckpointShowCommand(env),
 		newCheckpointDiffCommand(env),
@@ -21,11 +21,13 @@ func newCheckpointCommand(env *environment) *cobra.Command {
 		newCheckpointDeleteCommand(env),
 		newCheckpointArchiveCommand(env),
 	)
-	cmd.Long = `Look at checkpoints, go back to them, and keep order among them.
+	cmd.Long = `List, compare, restore and maintain checkpoints.
 
-CHECKPOINT is the id of one, the beginning of its id, latest, latest~N for the
-N-th valid one before that, or the number of a step, which stands for the moment
-when that step completed with its gates, 0 for the start. "runner checkpoint
-list" shows these names.`
+CHECKPOINT is one of:
+  - the id of a checkpoint, or the beginning of its id
+  - latest, or latest~N for the N-th valid checkpoint before it
+  - the number of a step: the moment when that step completed with its gates;
+    0 is the start
+"runner checkpoint list" shows these names.`
 	return cmd
 }

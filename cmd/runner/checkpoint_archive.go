@@ -28,13 +28,16 @@ func newCheckpointArchiveCommand(env *environment) *cobra.Command {
 	var o checkpointArchiveOptions
 	cmd := &cobra.Command{
 		Use:   "archive PRD",
-		Short: "Set a session aside, whole",
-		Long: `Archive moves the session of a PRD aside, with its journal, document, logs and
-checkpoints: a complete one into its history, any other under failed/, where it
-cannot be resumed any more. ` + "`build --resume`" + ` still begins from a complete one:
-where nothing has changed, there is nothing to do. Nothing is deleted; files of
-the workspace stay as they are, but that a rollback that was cut short is
-finished first: where files were edited since, it stops after that.`,
+		Short: "Archive the current session",
+		Long: `Archive the current session of a PRD with its journal, document, logs and
+checkpoints. A complete session goes to history/ in the directory of the PRD, and
+"runner build --resume" still takes over its results. Any other session goes to
+failed/ and cannot be resumed. Nothing is deleted, and files of the workspace are
+not changed.
+
+If a rollback was interrupted, archive finishes it first, which does change
+files. If files were edited since, archive makes a checkpoint of the edits and
+stops after the rollback, without archiving the session.`,
 		Example: `  runner checkpoint archive PRD-009 --reason "begun anew elsewhere"`,
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

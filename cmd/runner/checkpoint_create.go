@@ -36,9 +36,9 @@ func newCheckpointCreateCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create PRD",
 		Short: "Make a checkpoint now",
-		Long: `Create makes a checkpoint of a session and of the files of the workspace as they
-are now. While a run owns the session the run makes it, with the files that were
-captured last, since files are captured only while nothing runs.`,
+		Long: `Make a checkpoint of a session and of the files of the workspace as they are now.
+Files are captured only while nothing runs: during a build, the checkpoint has
+the files of the last capture.`,
 		Example: `  runner checkpoint create PRD-009 --reason "before the schema change"`,
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

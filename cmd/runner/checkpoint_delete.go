@@ -41,11 +41,13 @@ func newCheckpointDeleteCommand(env *environment) *cobra.Command {
 	var o checkpointDeleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete PRD [CHECKPOINT]...",
-		Short: "Delete checkpoints, or a whole session",
-		Long: `Delete removes checkpoints, and the objects that only they needed. Pinned ones
-are refused, and the newest valid one without --force; the session can be
-resumed without it, from its journal. With --session it deletes the current
-session: journal, document, logs and checkpoints. Its history stays.`,
+		Short: "Delete checkpoints or the whole session",
+		Long: `Delete checkpoints, and the objects that nothing else needs. Pinned checkpoints
+are not deleted, and the newest valid one only with --force. The session can be
+resumed without its checkpoints, from its journal.
+
+With --session, delete the current session: its journal, document, logs and
+checkpoints. Archived sessions stay.`,
 		Example: `  runner checkpoint delete PRD-009 CP-services-20261003T1845
   runner checkpoint delete PRD-009 --session`,
 		Args: arguments(1, math.MaxInt),
@@ -59,8 +61,8 @@ session: journal, document, logs and checkpoints. Its history stays.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.session, "session", false, "delete the session, with all that belongs to it")
-	flags.BoolVar(&o.force, "force", false, "delete the newest valid checkpoint too")
+	flags.BoolVar(&o.session, "session", false, "delete the current session and everything that belongs to it")
+	flags.BoolVar(&o.force, "force", false, "delete even the newest valid checkpoint")
 	flags.StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be deleted, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")

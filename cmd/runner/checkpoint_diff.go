@@ -37,10 +37,10 @@ func newCheckpointDiffCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff PRD FROM [TO] [-- PATH...]",
 		Short: "Compare two checkpoints",
-		Long: `Diff shows what leads from one checkpoint to another, or to where the session
-stands now: state, steps, metrics, outputs, files, commits. In place of a
-checkpoint, workspace stands for the files as they are at this moment. With
---files it shows what changed in them; paths behind -- choose some of them.`,
+		Long: `Show the differences between two checkpoints, or between a checkpoint and the
+current state of the session: state, steps, metrics, outputs, files, commits.
+TO can be "workspace", which means the files as they are at this moment. --files
+shows the changes in the files; paths after -- limit it to these.`,
 		Example: `  runner checkpoint diff PRD-009 latest~1
   runner checkpoint diff PRD-009 latest workspace --files -- gen/`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -56,22 +56,24 @@ func newCheckpointExportCommand(env *environment) *cobra.Command {
 	var o checkpointExportOptions
 	cmd := &cobra.Command{
 		Use:   "export PRD",
-		Short: "Write one file from which a session can be resumed elsewhere",
-		Long: `Export writes an archive of the session: its journal, its checkpoints, and the
-bytes of all files that these captured, also of those that git keeps. A machine
-that has nothing else goes on from it with "checkpoint import". The same state
-gives the same bytes. Files that look sensitive are not in it unless git tracks
-them, and values of sensitive variables never are; logs are in it with --logs
-only. Bytes that are lost or damaged where they were kept are taken from a file
-of the workspace that has the same; where there is none, nothing is written,
-unless --force leaves them out.
+		Short: "Export a session to a file",
+		Long: `Export the current session to a file, so that another machine can resume it with
+"runner checkpoint import". The file is an archive of the journal, the
+checkpoints, and the bytes of all captured files, including those that git
+stores. The same state gives the same bytes.
 
---session exports an archived session, which "checkpoint list --all" shows: import
---replace makes it the current one again, and archives the one that is.
+Files that look sensitive are not exported, unless git tracks them. Values of
+sensitive variables are never exported, and logs only with --logs. If stored
+bytes are lost or damaged, they are taken from a file of the workspace with the
+same content. If there is none, nothing is exported; --force exports the rest.
 
-Without -o the archive is put into exports/ in the directory of the PRD. The
-name after -o says how it is compressed: .tar.gz, .tgz, .tar.zst or .tar. A file
-that exists is replaced only if it is such an archive, and no artifact.`,
+Without -o, the archive is written to exports/ in the directory of the PRD. With
+-o, the name decides the compression: .tar.gz, .tgz, .tar.zst or .tar. An existing
+file is replaced only if it is an export archive and not an artifact.
+
+--session exports an archived session; "runner checkpoint list --all" shows them.
+To make it the current session again, import it with --replace, which archives
+the session that is current now.`,
 		Example: `  runner checkpoint export PRD-009
   runner checkpoint export PRD-009 -o cashier.tar.zst
   runner checkpoint export PRD-009 -o - | ssh build-2 runner -C cashier checkpoint import -`,
@@ -86,7 +88,7 @@ that exists is replaced only if it is such an archive, and no artifact.`,
 	flags.StringVarP(&o.out, "out", "o", "", "write the archive to `FILE`; - is standard output")
 	flags.StringVar(&o.session, "session", "", "export the archived session with this `ID`")
 	flags.BoolVar(&o.logs, "logs", false, "export the logs too")
-	flags.BoolVar(&o.force, "force", false, "leave out what can be had from nowhere, and name it")
+	flags.BoolVar(&o.force, "force", false, "export although bytes are lost, and list what is missing")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }

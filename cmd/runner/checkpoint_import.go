@@ -32,21 +32,22 @@ func newCheckpointImportCommand(env *environment) *cobra.Command {
 	var o checkpointImportOptions
 	cmd := &cobra.Command{
 		Use:   "import [FILE]",
-		Short: "Take over a session that was exported elsewhere",
-		Long: `Import makes a session from an archive of "checkpoint export" the current one of
-its PRD, and writes the files that it captured into the workspace, as far as
-they are not there. Everything in the archive is verified first; what is not as
-it should be is refused, and nothing is changed. FILE may be -, for standard
-input.
+		Short: "Import a session from a file",
+		Long: `Import a session from an archive that "runner checkpoint export" wrote, make it the
+current session of its PRD, and restore the captured files that the workspace
+lacks. FILE can be - for standard input. The whole archive is verified first; if
+anything in it is wrong, nothing is changed.
 
-A session that the archive's one goes on from is brought forward. Any other is
-refused; --replace archives it. Files that differ are left alone, and named;
---overwrite replaces them, after a checkpoint of what was there.
+If the archive continues the current session, that session is brought up to date.
+If the current session is another one, the import is refused; --replace archives
+the current session. Files that differ are kept and listed; --overwrite makes a
+checkpoint of them and replaces them.
 
---adopt takes over a session that git tracks in the state directory, in place of
-one in a file: nothing runs past such a session, which may have come with the
-repository. Its approvals are asked for again, its gates are judged again, and
-its files are taken out of git's index. Nothing else in the index is changed.`,
+--adopt takes over a session whose state git tracks, instead of one in a file.
+Runner does not trust such a session, since it may have come with the repository,
+and runs nothing until it is adopted. Its approvals are asked for again, its gates
+are judged again, and its files are removed from git's index. Nothing else in the
+index is changed.`,
 		Example: `  runner checkpoint import PRD-009-5b2f168a-41.tar.gz
   runner -C elsewhere checkpoint import --dry-run cashier.tar.zst
   runner checkpoint import --adopt PRD-009`,
@@ -65,10 +66,10 @@ its files are taken out of git's index. Nothing else in the index is changed.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.adopt, "adopt", "", "take over the session of `PRD` that git tracks, instead of one in a file")
-	flags.BoolVar(&o.replace, "replace", false, "archive the session that is here, if the archive's one does not continue it")
-	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are")
-	flags.BoolVar(&o.overwrite, "overwrite", false, "replace files that differ")
+	flags.StringVar(&o.adopt, "adopt", "", "take over the session of `PRD` whose state git tracks")
+	flags.BoolVar(&o.replace, "replace", false, "archive the current session if the imported one does not continue it")
+	flags.BoolVar(&o.stateOnly, "state-only", false, "import the state only, and restore no files")
+	flags.BoolVar(&o.overwrite, "overwrite", false, "replace files that differ, after a checkpoint of them")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")

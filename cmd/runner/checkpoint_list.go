@@ -58,16 +58,19 @@ func newCheckpointListCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [PRD]",
 		Short: "List the checkpoints of a session",
-		Long: `List shows the checkpoints of a session, oldest first, and marks the one at which
-the session stands, those that a rollback discarded, and damaged and pinned ones.
-"files 2 behind" says that two workstreams did their work after the files were
-captured: unless recorded artifacts are all that they left, a rollback takes the
-state back to before them, too, and "checkpoint show" tells whether it does.
-PRD may be left out where there is only one. NAME is what other commands take in
-place of the id, as they take the beginning of one; latest~0 is latest. In
-archived sessions there are no names: other commands take their checkpoints once
-"checkpoint export --session" and "checkpoint import --replace" have made one the
-current session again.`,
+		Long: `List the checkpoints of a session, oldest first. STATUS marks the current
+checkpoint, and those that are pinned, damaged or discarded by a rollback. PRD can
+be omitted if there is only one.
+
+NAME is what other commands accept in place of the id; they also accept the
+beginning of the id. latest~0 is the same as latest. Checkpoints of archived
+sessions have no names: to use one, export the session with "runner checkpoint
+export --session" and import it with "runner checkpoint import --replace".
+
+"files 2 behind" means that two workstreams completed after the files were last
+captured. A rollback to such a checkpoint takes the state back to that capture,
+unless the recorded artifacts are all that these workstreams changed. "runner
+checkpoint show" tells which.`,
 		Example: `  runner checkpoint list PRD-009 --all
   runner checkpoint list --type implement`,
 		Args: arguments(0, 1),
@@ -78,8 +81,8 @@ current session again.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.all, "all", false, "archived sessions too; without a PRD, those of every PRD")
-	flags.StringVar(&o.label, "type", "", "only sessions of pipelines whose type is `LABEL`")
+	flags.BoolVar(&o.all, "all", false, "also list archived sessions; without a PRD, those of every PRD")
+	flags.StringVar(&o.label, "type", "", "list only sessions of pipelines whose type is `LABEL`")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }

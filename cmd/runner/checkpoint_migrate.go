@@ -39,12 +39,12 @@ func newCheckpointMigrateCommand(env *environment) *cobra.Command {
 	var o checkpointMigrateOptions
 	cmd := &cobra.Command{
 		Use:   "migrate [PRD]",
-		Short: "Bring sessions of an older format version to the current one",
-		Long: `Migrate writes the state of a session, or of all current ones, in the current
-format version. What was there stays beside it: the journal as
-journal.FIRST-LAST.jsonl, other files in backup-VERSION/. Nothing needs it to be
-readable; an older runner refuses what was migrated. A session of a newer
-version is refused, and not touched.`,
+		Short: "Convert sessions to the current format version",
+		Long: `Convert the state of a session, or of all current sessions, to the current format
+version. The old files are kept: the journal as journal.FIRST-LAST.jsonl, other
+files in backup-VERSION/. You need not migrate: Runner reads the older versions.
+An older Runner cannot read a migrated session. A session of a newer version is
+refused and not changed.`,
 		Example: `  runner checkpoint migrate PRD-009 --dry-run`,
 		Args:    arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,7 +30,7 @@ func newCheckpointPinCommand(env *environment) *cobra.Command {
 	o := checkpointPinOptions{pinned: true}
 	cmd := &cobra.Command{
 		Use:     "pin PRD CHECKPOINT",
-		Short:   "Keep a checkpoint whatever the retention says",
+		Short:   "Protect a checkpoint from pruning",
 		Example: `  runner checkpoint pin PRD-009 latest --reason "before the schema change"`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ func newCheckpointUnpinCommand(env *environment) *cobra.Command {
 	var o checkpointPinOptions
 	cmd := &cobra.Command{
 		Use:     "unpin PRD CHECKPOINT",
-		Short:   "Let retention decide about a pinned checkpoint again",
+		Short:   "Remove the pin of a checkpoint",
 		Example: `  runner checkpoint unpin PRD-009 CP-services-20261003T1845`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

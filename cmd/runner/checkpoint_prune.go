@@ -31,15 +31,15 @@ func newCheckpointPruneCommand(env *environment) *cobra.Command {
 	var o checkpointPruneOptions
 	cmd := &cobra.Command{
 		Use:   "prune [PRD]",
-		Short: "Remove what the retention no longer keeps",
-		Long: `Prune removes the checkpoints that the retention no longer keeps, sessions that
-were archived long ago, and the objects that nothing needs any more. Without
-PRD, of all of them. The newest valid checkpoint, pinned ones, and what
-something kept still needs always stay.
+		Short: "Remove checkpoints and sessions that are no longer kept",
+		Long: `Remove the checkpoints that the retention settings no longer keep, sessions that
+were archived long ago, and objects that nothing needs any more; without PRD, of
+all PRDs. Pinned checkpoints, the newest valid checkpoint, and whatever a kept
+checkpoint or session needs are never removed.
 
-Captures in git of other state directories of the repository stay: nothing tells
-whether these still exist. With --dry-run they are named; --refs-of removes those
-of one that is gone.`,
+Captures in git that another state directory made are not removed, because Runner
+cannot know whether that directory still exists. --dry-run lists the IDs of such
+directories; if one is gone, --refs-of ID removes its captures.`,
 		Example: `  runner checkpoint prune --dry-run
   runner checkpoint prune PRD-009 --older-than 24h --yes`,
 		Args: arguments(0, 1),
@@ -53,8 +53,8 @@ of one that is gone.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.DurationVar(&o.olderThan, "older-than", 0, "remove what is older than `AGE`, such as 72h, in place of the ages of the configuration")
-	flags.StringVar(&o.refsOf, "refs-of", "", "remove from git the captures of another state directory, which is gone: its `ID`")
+	flags.DurationVar(&o.olderThan, "older-than", 0, "remove what is older than `AGE`, such as 72h, instead of the ages in the configuration")
+	flags.StringVar(&o.refsOf, "refs-of", "", "remove from git the captures of the state directory with this `ID`, which no longer exists")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be removed and why, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")

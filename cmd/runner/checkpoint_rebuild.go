@@ -57,15 +57,15 @@ func newCheckpointRebuildCommand(env *environment) *cobra.Command {
 	var o checkpointRebuildOptions
 	cmd := &cobra.Command{
 		Use:   "rebuild PRD [CHECKPOINT]...",
-		Short: "Mend damaged checkpoints, or a damaged journal",
-		Long: `Rebuild makes the files of damaged checkpoints again from the journal, and puts
-back bytes that are lost from git or from files of the workspace that are still
-the same. Damaged files are kept beside the journal.
+		Short: "Repair damaged checkpoints or a damaged journal",
+		Long: `Repair damaged checkpoints: write their files again from the journal, and restore
+lost objects from git or from files of the workspace with the same content. The
+damaged files are kept next to the journal.
 
-With --journal it begins a damaged journal anew, with the newest state that is
-proved: that of a checkpoint file, or of the commits before the damage. What
-came after is lost; it is named as far as it can be read. The damaged journal
-is kept.`,
+With --journal, repair a damaged journal: start a new one from the newest state
+that is intact, in a checkpoint file or in the journal before the damage.
+Everything recorded after that state is lost, and is listed as far as it can be
+read. The damaged journal is kept.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.journal {
 				return arguments(1, 1)(cmd, args)
@@ -82,7 +82,7 @@ is kept.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.journal, "journal", false, "begin a damaged journal anew")
+	flags.BoolVar(&o.journal, "journal", false, "repair a damaged journal; everything after its newest intact state is lost")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")

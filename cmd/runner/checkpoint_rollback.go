@@ -34,15 +34,18 @@ func newCheckpointRollbackCommand(env *environment) *cobra.Command {
 	var o checkpointRollbackOptions
 	cmd := &cobra.Command{
 		Use:   "rollback PRD CHECKPOINT",
-		Short: "Go back to a checkpoint, state and files",
-		Long: `Rollback takes the state of a session and the files of the workspace back to a
-checkpoint. It shows what would be discarded, asks, and records what is there
-first, as a pre_rollback checkpoint: rolling back to that one undoes it. Where
-workstreams did their work after the files of the checkpoint were captured, and
-that is not known to come back whole, the state goes to the moment of the capture
-and they run again: the preview names them. Files
-that look sensitive, unless git tracks them, and what the checkpoint would not have
-captured had it been there, stay as they are.`,
+		Short: "Go back to a checkpoint",
+		Long: `Take the state of a session and the files of the workspace back to a checkpoint.
+Rollback shows what would be discarded, asks, and first makes a pre_rollback
+checkpoint of the current state and files. To undo the rollback, roll back to that
+checkpoint.
+
+If workstreams completed after the checkpoint's files were captured, and Runner
+cannot restore everything that they changed, the state goes back to the capture
+and these workstreams run again. The preview lists them.
+
+Files that look sensitive are not changed, unless git tracks them, and neither
+are files that a capture at the checkpoint would not have included.`,
 		Example: `  runner checkpoint rollback PRD-009 latest~1 --dry-run
   runner checkpoint rollback PRD-009 CP-services-20261003T1845 --reason "wrong schema"`,
 		Args: arguments(2, 2),
@@ -54,12 +57,12 @@ captured had it been there, stay as they are.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.stateOnly, "state-only", false, "leave the files as they are, and take the state as it was at the checkpoint")
-	flags.BoolVar(&o.filesOnly, "files-only", false, "leave the state as it is")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, change nothing, and exit as the command would where it is refused")
+	flags.BoolVar(&o.stateOnly, "state-only", false, "restore only the state, exactly as it was at the checkpoint")
+	flags.BoolVar(&o.filesOnly, "files-only", false, "restore only the files")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing; if the rollback would be refused, exit with its exit code")
 	flags.StringVarP(&o.reason, "reason", "m", "", "record `TEXT` as the reason")
-	flags.BoolVar(&o.force, "force", false, "go past what can't be restored, and past commits that were pushed")
-	flags.BoolVar(&o.manual, "manual", false, "print the commands that restore the files by hand, and change nothing")
+	flags.BoolVar(&o.force, "force", false, "roll back although some files cannot be restored, or although commits were pushed")
+	flags.BoolVar(&o.manual, "manual", false, "print shell commands that restore the files, and change nothing")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("state-only", "files-only")

@@ -50,11 +50,10 @@ func newCheckpointShowCommand(env *environment) *cobra.Command {
 	o := checkpointShowOptions{reference: "latest"}
 	cmd := &cobra.Command{
 		Use:   "show PRD [CHECKPOINT]",
-		Short: "Show what a checkpoint holds",
-		Long: `Show prints what a checkpoint holds, and whether it is whole: the latest one, or
-the one that is named by its id, the beginning of its id, latest, latest~N, or
-the number of a step. If it is damaged, what the journal has of it is shown, and
-the exit code is 5.`,
+		Short: "Show the contents of a checkpoint",
+		Long: `Show what a checkpoint contains, and whether it is intact. Without CHECKPOINT, show
+the latest one. If the checkpoint is damaged, show what the journal has of it, and
+exit 5. "runner checkpoint --help" says how to name a checkpoint.`,
 		Example: `  runner checkpoint show PRD-009 latest~1`,
 		Args:    arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -80,11 +80,12 @@ func newCheckpointValidateCommand(env *environment) *cobra.Command {
 	var o checkpointValidateOptions
 	cmd := &cobra.Command{
 		Use:   "validate [PRD] [CHECKPOINT]...",
-		Short: "Look whether checkpoints are whole",
-		Long: `Validate looks whether checkpoints can be gone back to: their files, checksums and
-states, the objects that they refer to, and the commits in git; those of every
-session of a PRD, or of all PRDs, and at the journal, document and manifest of
-each. It changes nothing, and exits 5 if anything is wrong. --mark records what it found.`,
+		Short: "Check that checkpoints are intact",
+		Long: `Check that checkpoints can be restored: their files, checksums and states, the
+objects that they need, and their commits in git. Without CHECKPOINT, check every
+session of the PRD, including its journal, document and manifest; without PRD, of
+all PRDs. Nothing is changed, unless --mark is given. Exit 5 if anything is
+damaged.`,
 		Example: `  runner checkpoint validate PRD-009 --deep`,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -96,8 +97,8 @@ each. It changes nothing, and exits 5 if anything is wrong. --mark records what 
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.deep, "deep", false, "read every object, instead of looking whether it is there")
-	flags.BoolVar(&o.mark, "mark", false, "record which checkpoints are damaged; with --deep also which no longer are")
+	flags.BoolVar(&o.deep, "deep", false, "read every object, instead of only checking that it exists")
+	flags.BoolVar(&o.mark, "mark", false, "record which checkpoints are damaged; with --deep, also which are intact again")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }

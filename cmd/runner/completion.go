@@ -21,9 +21,9 @@ func newCompletionCommand(env *environment) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print a script that completes commands, PRD ids and names",
-		Long: `Print a script that completes commands, flags, PRD ids and the names of phases
-and workstreams. Load it like this:
+		Short: "Print a completion script for a shell",
+		Long: `Print a script that completes commands, flags, PRD ids, and the names of phases
+and workstreams. To load it:
 
   bash        source <(runner completion bash)
   zsh         source <(runner completion zsh)

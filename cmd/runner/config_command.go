@@ -25,18 +25,21 @@ func newConfigCommand(env *environment) *cobra.Command {
 	o := configOptions{env: env, stdout: env.stdout}
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show every setting, its value and where that came from",
-		Long: `Show every setting, its value and where that came from.
+		Short: "Show every setting, its value and its source",
+		Long: `Show every setting, its value and where the value comes from.
 
-A value is taken from the first of these that has it: a flag; a variable of the
-environment (PRDRUNNER_PARALLEL for parallel, PRDRUNNER_CHECKPOINT_RETENTION_MANUAL
-for checkpoint.retention.manual); runner.yaml, runner.toml or runner.json in the
-workspace, or the file that --config names; config.yaml, .toml or .json in the
-directory "runner" of the user's configuration directory; the default.`,
+Runner takes each setting from the first of these that has it:
+  1. a flag
+  2. an environment variable, such as PRDRUNNER_PARALLEL for parallel or
+     PRDRUNNER_CHECKPOINT_RETENTION_MANUAL for checkpoint.retention.manual
+  3. runner.yaml, runner.toml or runner.json in the workspace, or the file that
+     --config names
+  4. runner/config.yaml, .toml or .json in the user's configuration directory
+  5. the default`,
 		Args: arguments(0, 0),
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&o.defaults, "defaults", false, "show the defaults, with what each is for, and read nothing")
+	cmd.Flags().BoolVar(&o.defaults, "defaults", false, "show every key with its default and its purpose; read no configuration")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runConfig(cmd.Context(), o) }
 	return cmd
 }

@@ -45,29 +45,29 @@ type configKey struct {
 func configKeys() []configKey {
 	keys := []configKey{
 		{name: "checkpoint.enabled", kind: boolean, fallback: true, help: "write checkpoint files; the journal is always written"},
-		{name: "checkpoint.auto_checkpoint", kind: boolean, fallback: true, help: "make checkpoints by themselves, besides those that are always made"},
+		{name: "checkpoint.auto_checkpoint", kind: boolean, fallback: true, help: "make the checkpoints that checkpoint.triggers names; some are always made"},
 	}
 	keys = append(keys, triggerKeys()...)
 	keys = append(keys, retentionKeys()...)
 	return append(keys,
-		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "age from which pruning takes checkpoints and complete sessions; 0s: none"},
-		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "age from which pruning takes failed and abandoned sessions; 0s: none"},
-		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete), string(checkpoint.ArchiveOnComplete)}, fallback: string(checkpoint.KeepOnComplete), help: "what becomes of the checkpoints of a complete session"},
-		configKey{name: "checkpoint.storage.location", kind: anyText, fallback: defaultLocation, refuse: refuseLocation, help: "directory of all state, relative to the workspace; may hold {prd}"},
-		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files with zstd, and objects where that saves something"},
-		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, help: "size from which pruning takes checkpoints of a PRD; 0: none"},
+		configKey{name: "checkpoint.retention.max_age", kind: duration, fallback: 168 * time.Hour, help: "prune checkpoints and complete sessions older than this; 0s: no limit"},
+		configKey{name: "checkpoint.retention.failed_max_age", kind: duration, fallback: 720 * time.Hour, help: "prune failed and abandoned sessions older than this; 0s: no limit"},
+		configKey{name: "checkpoint.retention.on_complete", kind: word, words: []string{string(checkpoint.KeepOnComplete), string(checkpoint.DeleteOnComplete), string(checkpoint.ArchiveOnComplete)}, fallback: string(checkpoint.KeepOnComplete), help: "what to do with the checkpoints of a complete session"},
+		configKey{name: "checkpoint.storage.location", kind: anyText, fallback: defaultLocation, refuse: refuseLocation, help: "state directory, relative to the workspace; may contain {prd}"},
+		configKey{name: "checkpoint.storage.compress", kind: boolean, fallback: false, help: "compress checkpoint files with zstd, and objects if that makes them smaller"},
+		configKey{name: "checkpoint.storage.max_size_mb", kind: count, fallback: 50, help: "prune checkpoints of a PRD that uses more than this; 0: no limit"},
 		configKey{name: "checkpoint.storage.url", kind: anyText, fallback: "", refuse: refuseURL, help: "bucket to keep a copy in (not in this version)"},
-		configKey{name: "checkpoint.capture", kind: word, words: []string{string(runner.CaptureBoundary), string(runner.CapturePhase), string(runner.CaptureOff)}, fallback: string(runner.CaptureBoundary), help: "when a run captures files: also whenever a workstream is complete and nothing else runs, only at phases, or never by itself"},
-		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", help: "how files are captured in git: on refs of their own, as commits on the branch, or not at all"},
-		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "outside git: globs to capture besides artifacts"},
-		configKey{name: "on_checkpoint_error", kind: word, words: []string{string(runner.CheckpointErrorPause), string(runner.CheckpointErrorRetry), string(runner.CheckpointErrorSkip)}, fallback: string(runner.CheckpointErrorPause), help: "when a checkpoint cannot be written"},
-		configKey{name: "on_conflict", kind: word, flag: true, words: []string{string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)}, fallback: string(runner.ConflictAsk), help: "when artifacts were edited; ask fails where there is no terminal; where nothing sets it, edits after a gate failed are judged"},
-		configKey{name: "on_stale", kind: word, flag: true, words: []string{string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)}, fallback: string(runner.StaleAsk), help: "when the PRD document changed, or the session's git branch is gone; ask fails where there is no terminal"},
-		configKey{name: "pipelines", kind: anyText, fallback: "pipelines", help: "directory to look for pipelines in, besides the workspace and pipelines/"},
-		configKey{name: "id_pattern", kind: anyText, fallback: defaultIDPattern, help: "regular expression that a PRD id matches as a whole"},
-		configKey{name: "parallel", kind: count, flag: true, fallback: 0, help: "most processes at once; 0 is the number of CPUs"},
-		configKey{name: "keep_going", kind: boolean, flag: true, fallback: false, help: "after a failure, go on with what does not depend on it"},
-		configKey{name: "pause_at_gates", kind: boolean, flag: true, fallback: false, help: "stop for review after every gate"},
+		configKey{name: "checkpoint.capture", kind: word, words: []string{string(runner.CaptureBoundary), string(runner.CapturePhase), string(runner.CaptureOff)}, fallback: string(runner.CaptureBoundary), help: "when a run captures files: boundary (also after a workstream while no other one runs), phase (only between phases and when a run ends), or off (only what would be lost otherwise)"},
+		configKey{name: "checkpoint.git.mode", kind: word, words: []string{"ref", "commit", "off"}, fallback: "ref", help: "how files are captured in a git work tree: as commits on no branch (ref), as commits on the branch (commit), or without git (off)"},
+		configKey{name: "workspace.include", kind: list, fallback: []string{}, refuse: refuseInclude, help: "globs of files to capture besides those that the pipeline declares; outside git nothing else is captured"},
+		configKey{name: "on_checkpoint_error", kind: word, words: []string{string(runner.CheckpointErrorPause), string(runner.CheckpointErrorRetry), string(runner.CheckpointErrorSkip)}, fallback: string(runner.CheckpointErrorPause), help: "what to do if a checkpoint cannot be written"},
+		configKey{name: "on_conflict", kind: word, flag: true, words: []string{string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)}, fallback: string(runner.ConflictAsk), help: "what to do with edited artifacts; ask fails without a terminal; if this is not set, the gate judges edits that follow its failure"},
+		configKey{name: "on_stale", kind: word, flag: true, words: []string{string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)}, fallback: string(runner.StaleAsk), help: "what to do if the PRD document changed or the session's git branch is gone; ask fails without a terminal"},
+		configKey{name: "pipelines", kind: anyText, fallback: "pipelines", help: "another directory to look for pipelines in, besides the workspace and pipelines/"},
+		configKey{name: "id_pattern", kind: anyText, fallback: defaultIDPattern, help: "regular expression that a whole PRD id must match"},
+		configKey{name: "parallel", kind: count, flag: true, fallback: 0, help: "how many processes may run at once; 0 is the number of CPUs"},
+		configKey{name: "keep_going", kind: boolean, flag: true, fallback: false, help: "after a failure, continue with what does not depend on it"},
+		configKey{name: "pause_at_gates", kind: boolean, flag: true, fallback: false, help: "pause for review after every gate"},
 		configKey{name: "grace", kind: duration, flag: true, fallback: 10 * time.Second, help: "time between SIGTERM and SIGKILL"},
 	)
 }
@@ -83,7 +83,7 @@ func triggerKeys() []configKey {
 		string(checkpoint.TriggerWorkstreamComplete), string(checkpoint.TriggerGatePassed),
 		conflictEvents, string(checkpoint.TriggerPause), string(checkpoint.TriggerComplete),
 	} {
-		keys = append(keys, configKey{name: "checkpoint.triggers." + name, kind: boolean, fallback: true, help: "make a checkpoint then"})
+		keys = append(keys, configKey{name: "checkpoint.triggers." + name, kind: boolean, fallback: true, help: "make a checkpoint at this boundary"})
 	}
 	return keys
 }

@@ -35,15 +35,15 @@ type exitCodeMeaning struct {
 
 func exitCodeTable() []exitCodeMeaning {
 	return []exitCodeMeaning{
-		{exitComplete, "complete, or what was asked for is done, as with --only"},
+		{exitComplete, "success: the session is complete, or the command has done what was asked"},
 		{exitFailed, "a workstream or gate failed"},
-		{exitUsage, "usage, configuration or pipeline invalid, reference not found, declined"},
-		{exitPaused, "paused: something waits for a person"},
+		{exitUsage, "usage, configuration or pipeline is invalid, a name is not found, or you declined"},
+		{exitPaused, "paused: waiting for a person"},
 		{exitLocked, "locked by another runner"},
-		{exitDamaged, "checkpoint damaged, the session cannot be resumed without a decision, or what is needed cannot be read or written"},
-		{exitAlreadyComplete, "already complete, and nothing to do (with --resume only)"},
+		{exitDamaged, "state is damaged or cannot be read or written, or resuming needs a decision"},
+		{exitAlreadyComplete, "already complete, nothing to do (only with --resume)"},
 		{exitInterrupted, "interrupted (Ctrl+C)"},
-		{exitQuit, "ended at once (Ctrl+\\)"},
+		{exitQuit, "stopped at once (Ctrl+\\)"},
 		{exitTerminated, "terminated (SIGTERM, or SIGHUP when its terminal goes away)"},
 	}
 }

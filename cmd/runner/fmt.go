@@ -30,11 +30,11 @@ func newFmtCommand(env *environment) *cobra.Command {
 	o := fmtOptions{env: env, stdout: env.stdout}
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR|-]...",
-		Short: "Give pipeline files their canonical layout",
-		Long: `Give pipeline files their canonical layout, and print the names of those that
-changed. A directory stands for the .hcl files in it; without arguments these are
-the directories in which pipelines are looked for. "-" reads standard input and
-writes standard output.`,
+		Short: "Format pipeline files",
+		Long: `Format pipeline files in place, and print the names of those that changed. A
+directory means the .hcl files in it. Without arguments, format the pipelines in
+the directories where Runner looks for them. "-" reads standard input and writes
+standard output.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			return runFmt(cmd.Context(), o)

@@ -20,9 +20,9 @@ func newGraphCommand(env *environment) *cobra.Command {
 	o := graphOptions{env: env, stdout: env.stdout, format: "text"}
 	cmd := &cobra.Command{
 		Use:   "graph [PRD|FILE]",
-		Short: "Draw a pipeline: phases, workstreams, what they wait for, gates",
-		Long: `Draw a pipeline. Variables need no values: a for_each that depends on one that has
-none is drawn as a single instance, NAME[…].`,
+		Short: "Draw the phases, workstreams and gates of a pipeline",
+		Long: `Draw a pipeline. Variables need no values: if a for_each depends on a variable
+without a value, one instance is drawn, as NAME[…].`,
 		Example: `  runner graph PRD-009
   runner graph PRD-009 --format dot | dot -Tsvg > PRD-009.svg`,
 		Args: arguments(0, 1),

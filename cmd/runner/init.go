@@ -34,10 +34,10 @@ func newInitCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "init [PRD]",
 		Annotations: map[string]string{worksHere: "true"},
-		Short:       "Write a pipeline to begin with, and a runner.yaml",
-		Long: `Write a pipeline to begin with, which runs as it is and explains itself, and a
-runner.yaml with the defaults, unless the workspace has one. No file is ever
-overwritten.`,
+		Short:       "Write a first pipeline and a runner.yaml",
+		Long: `Write a first pipeline, with comments that explain it, and a runner.yaml with the
+default settings. The pipeline can be run as it is. Existing files are never
+overwritten; an existing configuration is kept.`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = "PRD-001"
@@ -47,7 +47,7 @@ overwritten.`,
 			return runInit(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.title, "title", "", "call the pipeline `TEXT` (default: the PRD id)")
+	cmd.Flags().StringVar(&o.title, "title", "", "title of the pipeline: `TEXT` (default: the PRD id)")
 	return cmd
 }
 

@@ -32,11 +32,11 @@ func newLogsCommand(env *environment) *cobra.Command {
 	var o logsOptions
 	cmd := &cobra.Command{
 		Use:   "logs PRD [WORKSTREAM]",
-		Short: "Print what workstreams and gates have printed",
-		Long: `Logs prints what the last attempt at a workstream, or at a gate, has printed;
-without one named, all of them in the order of the pipeline. Of an attempt that
-took the result of an earlier run it prints the log of that run. On a terminal
-control characters are made harmless, unless --raw is given.`,
+		Short: "Print the output of workstreams and gates",
+		Long: `Print the output of the last attempt of a workstream or gate; without a name, of all
+of them in the order of the pipeline. If an attempt took the result of an earlier
+run from the cache, print the output of that run. On a terminal, control
+characters are made harmless, unless --raw is given.`,
 		Example: `  runner logs PRD-009 WS3 --attempt 1
   runner logs PRD-009 'lint (WS3)'
   runner logs PRD-009 -f`,
@@ -49,8 +49,8 @@ control characters are made harmless, unless --raw is given.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntVar(&o.attempt, "attempt", 0, "print attempt `N` instead of the last one")
-	flags.BoolVarP(&o.follow, "follow", "f", false, "go on printing until the session stops running")
-	flags.BoolVar(&o.raw, "raw", false, "print every byte as it is, on a terminal too")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "keep printing new output until the session stops running")
+	flags.BoolVar(&o.raw, "raw", false, "print every byte unchanged, even on a terminal")
 	return cmd
 }
 

@@ -19,8 +19,9 @@ func newPauseCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause PRD",
 		Short: "Ask a running session to pause",
-		Long: `Pause asks the process that runs a session to stop at the next boundary: what
-runs may finish, nothing new starts. It returns when the request is on record.`,
+		Long: `Ask the build that is running a session to pause at the next boundary: running
+workstreams may finish, and nothing new starts. The command returns as soon as
+the request is recorded.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = args[0]

@@ -42,14 +42,14 @@ func (r *pipelineRef) addFlags(cmd *cobra.Command) {
 }
 
 func (r *pipelineRef) addVariableFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&r.vars, "var", nil, "set a variable, as `NAME=VALUE`; wins over --var-file and PRDRUNNER_VAR_NAME")
-	cmd.Flags().StringArrayVar(&r.varFiles, "var-file", nil, "set variables from `FILE`; wins over PRDRUNNER_VAR_NAME")
+	cmd.Flags().StringArrayVar(&r.vars, "var", nil, "set a variable of the pipeline, as `NAME=VALUE`; overrides --var-file and PRDRUNNER_VAR_NAME")
+	cmd.Flags().StringArrayVar(&r.varFiles, "var-file", nil, "set variables from `FILE`; overrides PRDRUNNER_VAR_NAME")
 }
 
 // addStrictFlag adds --strict, for commands that warn of inputs that match nothing.
 func (r *pipelineRef) addStrictFlag(cmd *cobra.Command) {
 	r.looks = true
-	cmd.Flags().BoolVar(&r.strict, "strict", false, "take warnings about the pipeline for errors, such as inputs that match nothing")
+	cmd.Flags().BoolVar(&r.strict, "strict", false, "treat warnings about the pipeline as errors, such as inputs that match nothing")
 }
 
 // name takes in an argument that stands for a pipeline: a PRD id, or a file.

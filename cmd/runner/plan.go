@@ -33,8 +33,8 @@ func newPlanCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [PRD|FILE]",
 		Short: "Show what a build would do, and why",
-		Long: `Plan shows for every workstream and gate what a build would do with it, and
-why. It changes nothing and takes no lock.`,
+		Long: `Show what a build would do with every workstream and gate, and why. Plan changes
+nothing and takes no lock.`,
 		Example: `  runner plan PRD-009 --resume
   runner plan PRD-009 --resume -o plan.json && runner build PRD-009 --plan plan.json`,
 		Args: resumeArguments(&o.resume),

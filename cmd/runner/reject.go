@@ -10,9 +10,9 @@ func newRejectCommand(env *environment) *cobra.Command {
 	var o answerOptions
 	cmd := &cobra.Command{
 		Use:   "reject PRD [GATE]",
-		Short: "Reject what a gate asks about",
-		Long: `Reject answers a gate that waits for a person with no. What the gate judged runs
-again when the session goes on. GATE may be left out where only one waits.`,
+		Short: "Reject a gate that waits for a person",
+		Long: `Reject a gate that waits for a person. The workstreams that the gate judges run
+again when the session is resumed. GATE can be omitted if only one gate waits.`,
 		Example: `  runner reject PRD-009 -m "the totals are wrong"`,
 		Args:    arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

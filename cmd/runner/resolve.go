@@ -26,21 +26,24 @@ func newResolveCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve PRD WORKSTREAM {--done|--rerun}",
 		Short: "Say whether an uncertain workstream happened",
-		Long: `Resolve decides a workstream with effect = "once" whose end nobody knows, or that
-has happened in an earlier session: it is never run again by itself. Look for
-yourself whether it happened, or is to happen again, then say so.
+		Long: `Decide about a workstream with effect = "once" that is uncertain: Runner does not
+know whether it happened, or knows that it happened in an earlier session. Runner
+never runs such a workstream again by itself. Find out whether it happened, or
+whether it should happen again, then use --done or --rerun.
 
-With --done it counts as made from what there is now: its declaration, its
-inputs, its variables and the results that it uses. When these change it is
-asked about again. Where it had completed and a rollback took that back, or where
-it completed under another name, its artifacts, outputs and metrics come back as
-they were; else the artifacts that it declares must be there, and outputs that
-something needs must be given: --output takes what the workstream would have
-written to RUNNER_OUTPUT, NAME=TEXT or metric.NAME=VALUE. So its pipeline is
-read, from the file that the session ran or that -f names, and takes its variables
-as ` + "`runner build`" + ` does. Where the pipeline is gone or lacks a value, and
-neither -f nor a variable is named here, it counts as made from what its last
-attempt was started from.`,
+With --done, Runner records the workstream as done with its current definition,
+inputs, variables and upstream results. If these change, it asks again.
+
+If the workstream had completed, and a rollback or a new name hid that, Runner
+restores its artifacts, outputs and metrics. Otherwise its declared artifacts
+must exist, and --output must give each output that another step needs, as
+NAME=TEXT or metric.NAME=VALUE: what the workstream would have written to
+RUNNER_OUTPUT.
+
+Resolve reads the pipeline from the file that the session ran, or the one given
+by -f, and takes variables in the same way as "runner build". If the file is gone
+or a variable has no value, and neither -f nor a variable is given, Runner records
+the workstream with what its last attempt was started from.`,
 		Example: `  runner resolve PRD-009 WS3 --done -m "the mail went out"`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,9 +53,9 @@ attempt was started from.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&o.done, "done", false, "it happened: go on after it")
-	flags.BoolVar(&o.rerun, "rerun", false, "it did not happen, or is to happen again: run it")
-	flags.StringArrayVar(&o.outputs, "output", nil, "with --done: an output that it set, as `NAME=TEXT`; may be repeated")
+	flags.BoolVar(&o.done, "done", false, "it happened: record it as done")
+	flags.BoolVar(&o.rerun, "rerun", false, "it did not happen, or should happen again: run it")
+	flags.StringArrayVar(&o.outputs, "output", nil, "with --done: an output of the workstream, as `NAME=TEXT`; may be repeated")
 	flags.StringVarP(&o.message, "message", "m", "", "record `TEXT` with the decision")
 	o.pipeline.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("done", "rerun")

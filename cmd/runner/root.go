@@ -13,19 +13,20 @@ import (
 func newRootCommand(env *environment) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runner",
-		Short: "Run a pipeline whose every step is durable",
-		Long: `Runner executes a pipeline declared in HCL and makes every step of it durable:
-kill it anywhere, run it again with --resume, and it goes on from exactly what
-was proved done.
+		Short: "Run a pipeline and record every step durably",
+		Long: `Runner executes a pipeline declared in HCL and records every step durably. Kill
+it at any moment: "runner build --resume" continues from exactly what is
+recorded as done.
 
-  runner init PRD-001             write a pipeline to begin with
+  runner init PRD-001             write a first pipeline
   runner build PRD-001            run it
-  runner build PRD-001 --resume   go on after a failure, a pause, a kill
+  runner build PRD-001 --resume   resume it after a failure, a pause or a kill
 
-The workspace is the nearest directory, from the current one upwards, that holds
-a .runner, a runner.yaml (or .toml, .json) or a pipeline, at most up to the root
-of the git work tree; where there is none, the current one. -C names another.
-init works in the current directory.
+The workspace is the nearest directory that holds a .runner, a runner.yaml (or
+.toml, .json) or a pipeline. Runner looks in the current directory and upwards, as
+far as the root of the git work tree. If it finds none, it takes the current
+directory. -C names another one. init and checkpoint import work in the current
+directory.
 
 ` + exitCodeHelp(),
 		Args:          unknownCommand,
@@ -80,10 +81,10 @@ func addCommands(root *cobra.Command, env *environment) {
 			{"build", newBuildCommand}, {"plan", newPlanCommand}, {"status", newStatusCommand}, {"logs", newLogsCommand},
 			{"pause", newPauseCommand}, {"abandon", newAbandonCommand},
 		}},
-		{"decide", "Decide what waits for a person:", []entry{
+		{"decide", "Answer what waits for a person:", []entry{
 			{"approve", newApproveCommand}, {"reject", newRejectCommand}, {"resolve", newResolveCommand},
 		}},
-		{"state", "Look at what is kept:", []entry{
+		{"state", "Work with checkpoints:", []entry{
 			{"checkpoint", newCheckpointCommand},
 		}},
 		{"write", "Write pipelines:", []entry{
@@ -122,16 +123,16 @@ func addCommands(root *cobra.Command, env *environment) {
 func addGlobalFlags(root *cobra.Command, o *globalOptions) {
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
-	flags.StringVarP(&o.dir, "directory", "C", "", "work in `DIR`: the workspace, to which all paths are relative (default: here, or the nearest workspace above)")
+	flags.StringVarP(&o.dir, "directory", "C", "", "use `DIR` as the workspace; all paths are relative to it (default: the nearest workspace; the help of runner says how it is found)")
 	flags.StringVar(&o.config, "config", "", "read `FILE` instead of the workspace's runner.yaml, .toml or .json")
 	o.output, o.logLevel, o.logFormat = "auto", "warn", "text"
 	words := func(value *string, name, usage string, allowed ...string) {
 		flags.Var(newEnum(value, allowed...), name, usage+": "+oneOf(allowed))
 	}
-	words(&o.output, "output", "how a run is shown", "auto", "plain", "json", "quiet")
+	words(&o.output, "output", "how to show a run", "auto", "plain", "json", "quiet")
 	words(&o.logLevel, "log-level", "log to standard error from this level", "trace", "debug", "info", "warn", "error", "off")
-	words(&o.logFormat, "log-format", "form of the log", "text", "json")
-	flags.BoolVar(&o.noColor, "no-color", false, "no colours, as NO_COLOR in the environment says too")
+	words(&o.logFormat, "log-format", "format of the log", "text", "json")
+	flags.BoolVar(&o.noColor, "no-color", false, "print no colours; the variable NO_COLOR does the same")
 }
 
 // markRunning notes when a command's own code begins, which tells mistakes in

@@ -27,10 +27,10 @@ func newStatusCommand(env *environment) *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [PRD]",
-		Short: "Show where a session stands, and what to do next",
-		Long: `Status shows where the session of a PRD stands and what to do next, also while
-another process runs it; without a PRD, every session there is. It takes no
-lock and changes nothing.`,
+		Short: "Show the state of a session and what to do next",
+		Long: `Show the state of the session of a PRD and what to do next, whether or not a build
+is running. Without a PRD, list all sessions. Status changes nothing and takes no
+lock.`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prd = first(args)

@@ -27,16 +27,16 @@ func newValidateCommand(env *environment) *cobra.Command {
 	o := validateOptions{env: env, stdout: env.stdout}
 	cmd := &cobra.Command{
 		Use:   "validate [PRD|FILE]...",
-		Short: "Check pipelines and show every mistake",
-		Long: `Check pipelines and show every mistake. Without arguments every pipeline that can
-be found is checked. Nothing is run and nothing is written. Variables need no
-values: what depends on one that has none is checked as far as it can be.`,
+		Short: "Check pipelines and report every mistake",
+		Long: `Check pipelines and report every mistake. Without arguments, check all pipelines
+that Runner finds. Nothing is run or written. Variables need no values: what
+depends on a missing value is checked as far as possible.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.prds = args
 			return runValidate(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "check the pipeline in `FILE`; may be given again")
+	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "check the pipeline in `FILE`; may be repeated")
 	o.ref.addVariableFlags(cmd)
 	o.ref.addStrictFlag(cmd)
 	o.ref.open = true

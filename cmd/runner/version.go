@@ -37,7 +37,7 @@ func newVersionCommand(env *environment) *cobra.Command {
 	o := versionOptions{stdout: env.stdout}
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Show the version and the formats it reads and writes",
+		Short: "Show the version and the supported format versions",
 		Args:  arguments(0, 0),
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
