@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -70,23 +72,6 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 	return a, nil
 }
 
-// origin is what a workstream counts as run from that is said to be done.
-func (pl *planner) origin(ws *pipeline.Workstream) *checkpoint.Digest {
-	d, diags := pl.digest(ws)
-	if diags.HasErrors() {
-		return lastOrigin(pl.st.Workstream(ws.Name))
-	}
-	return &d
-}
-
-func lastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
-	if rec == nil || rec.Digest.Definition == "" {
-		return nil
-	}
-	last := rec.Digest // the record will be another one
-	return &last
-}
-
 // bringBack restores those artifacts of work, nil for none, that are not there.
 // Where one is neither there nor kept they don't count as recorded: what is
 // there is recorded anew.
@@ -112,4 +97,54 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *che
 		missing = append(missing, a)
 	}
 	return putBack(ctx, w, id, missing, func(string, string) bool { return false })
+}
+
+// withGiven adds to what is on record of a workstream, nil for nothing, what a person says.
+func withGiven(work *checkpoint.Work, rec *checkpoint.Workstream, given []string) (*checkpoint.Work, error) {
+	if len(given) == 0 {
+		return work, nil
+	}
+	out, err := parseGiven(given)
+	if err != nil {
+		return nil, err
+	}
+	if work == nil {
+		work = &checkpoint.Work{}
+		if rec != nil {
+			work.Attempt = rec.Attempts
+		}
+	}
+	if work.Outputs == nil {
+		work.Outputs = make(map[string]checkpoint.Text, len(out.values))
+	}
+	for name, value := range out.values {
+		work.Outputs[name] = checkpoint.Text(value)
+	}
+	if work.Metrics == nil {
+		work.Metrics = make(map[string]any, len(out.metrics))
+	}
+	for name, value := range out.metrics {
+		work.Metrics[name] = value
+	}
+	return work, nil
+}
+
+// CheckGiven refuses what Adopt can't take for outputs.
+func CheckGiven(given []string) error {
+	_, err := parseGiven(given)
+	return err
+}
+
+func parseGiven(given []string) (outputs, error) {
+	var out outputs
+	for _, text := range given {
+		name, value, found := strings.Cut(text, "=")
+		if !found {
+			return out, fmt.Errorf("%q is not NAME=TEXT", text)
+		}
+		if err := out.set(name, value); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }

@@ -3,10 +3,8 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"prdrunner/checkpoint"
-	"prdrunner/pipeline"
 )
 
 // StillAsked reports whether what an approval asked about is still what it was
@@ -44,25 +42,4 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 	same := v.Definition == gate.Definition || o.Pipeline.Digest == st.Pipeline.Digest
 	unmoved, _ := facts.unmoved(g)
 	return same && v.Judged == gate.Judged && (declares(g) || unmoved), nil
-}
-
-// gateOf is the gate of a label; nil where the pipeline has none.
-func gateOf(p *pipeline.Pipeline, label string) *pipeline.Gate {
-	of := func(gates []*pipeline.Gate) *pipeline.Gate {
-		if i := slices.IndexFunc(gates, func(g *pipeline.Gate) bool { return g.Label() == label }); i >= 0 {
-			return gates[i]
-		}
-		return nil
-	}
-	for _, phase := range p.Phases {
-		if g := of(phase.Gates); g != nil {
-			return g
-		}
-		for _, ws := range phase.Workstreams {
-			if g := of(ws.Gates); g != nil {
-				return g
-			}
-		}
-	}
-	return nil
 }

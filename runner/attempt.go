@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +33,7 @@ func (l *loop) attemptNext(n *node) {
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.links.extend(n.ws.ArtifactPatterns)) {
+	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.links.Extend(n.ws.ArtifactPatterns)) {
 		// What must happen once must not have happened without a record, and what
 		// overwrites artifacts on record, also of others, must not look like an edit.
 		l.drain()
@@ -50,7 +49,7 @@ func (l *loop) attemptNext(n *node) {
 	}
 	if n.step.Decision != Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
 		owners = l.sv.owners(l.x.State())
-		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.extend(n.ws.ArtifactPatterns))
+		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.Extend(n.ws.ArtifactPatterns))
 	}
 	id, recorded := restoreID(l.x.State(), n.ws.Name), rec.Artifacts
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
@@ -237,7 +236,7 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.conflicts, n.ws.Name)
-	l.standing.make(n.ws, l.sv.links.extend(n.ws.ArtifactPatterns), work.Artifacts)
+	l.standing.make(n.ws, l.sv.links.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
@@ -270,7 +269,7 @@ func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
 	t.Env["RUNNER_OUTPUT"] = l.o.Store.OutputPath(l.p.ID, n.ws.Name, n.attempt)
-	t.Env["RUNNER_IDEMPOTENCY_KEY"] = idempotencyKey(l.x.State().Session, n)
+	t.Env["RUNNER_IDEMPOTENCY_KEY"] = idempotencyKey(l.x.State().Session, n.ws, n.digest)
 	return t
 }
 
@@ -293,16 +292,6 @@ func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 
 		Declared: placeOf(inv.Range),
 	}
-}
-
-// idempotencyKey is the same for all attempts at a workstream from the same digest.
-func idempotencyKey(session string, n *node) string {
-	d := n.digest
-	parts := []string{session, n.ws.Name, d.Definition, d.Inputs, d.Upstream}
-	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
-		parts = append(parts, name, d.Variables[name])
-	}
-	return hex.EncodeToString([]byte(digestOf(parts...)[len("sha256:"):][:16]))
 }
 
 // began is a Sink that remembers whether there was a process.

@@ -36,11 +36,9 @@ func (l *loop) begin(plan *Plan) error {
 		}
 	}
 	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
-	l.pl.st = l.x.State()
+	l.pl.begin(l.x.State(), plan, previous != nil)
 	l.captures.count(l.x.State())
 	l.carryOver(plan)
-	l.pl.choose.leave(l.p, plan)
-	l.pl.run = pipeline.RunInfo{Session: l.x.State().Session, Resumed: previous != nil}
 	beginning := Beginning{
 		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || predecessor != nil || l.o.Imported != nil, Plan: plan, Parallel: l.o.Parallel,
 	}
@@ -48,7 +46,7 @@ func (l *loop) begin(plan *Plan) error {
 	if err != nil {
 		return fmt.Errorf("begin the session: %w", err)
 	}
-	l.pl.runSeq = l.x.State().Seq
+	l.pl.beganWith(l.x.State().Seq)
 	for _, v := range l.o.Views {
 		v.Begin(beginning)
 	}
@@ -408,4 +406,16 @@ func (l *loop) takeBack(s Step) {
 
 func (l *loop) pipelineRef() checkpoint.FileRef {
 	return checkpoint.FileRef{Path: checkpoint.Text(findings.Relative(l.p.Source, l.o.Workspace, "")), Digest: l.p.Digest}
+}
+
+// recordRepeats puts on record what --repeat names, before anything starts: the choice is not there any more
+// when the run is killed.
+func (l *loop) recordRepeats(plan *Plan) {
+	for _, phase := range plan.Phases {
+		for _, s := range phase.Steps {
+			if s.Kind == WorkstreamStep && s.repeats {
+				l.x.Add(checkpoint.WorkstreamResolved{Workstream: s.Name, Resolution: checkpoint.ResolvedRerun, By: l.o.By, Reason: repeatReason})
+			}
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,47 +40,6 @@ func (o Options) results(w *workspace.Workspace) func() map[string][]checkpoint.
 		}
 		return all
 	})
-}
-
-// resultsOf returns the results of earlier runs of a workstream.
-func (f *Facts) resultsOf(ws *pipeline.Workstream) []checkpoint.Result {
-	if f.results == nil || !ws.Cache {
-		return nil
-	}
-	return f.results()[ws.Name]
-}
-
-// cached finds the result of an earlier run from the digest that a workstream would be run from now.
-// It finds none where the last attempt on record is from this digest too: then there is another
-// reason to run the workstream again.
-func (pl *planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Result {
-	now, diags := pl.digest(ws)
-	if diags.HasErrors() || rec != nil && rec.Attempts > 0 && rec.Digest.Equal(now) {
-		return nil
-	}
-	results := pl.facts.resultsOf(ws)
-	i := slices.IndexFunc(results, func(r checkpoint.Result) bool { return r.Work.Digest.Equal(now) })
-	if i < 0 {
-		return nil
-	}
-	return &results[i]
-}
-
-// orCached takes the result of an earlier run in place of a run, or says that it may. What
-// was chosen to run again runs.
-func (s subject) orCached(step Step) Step {
-	if s.cache == nil || s.forced != "" || step.Decision != Run && step.Decision != Rerun {
-		return step
-	}
-	switch result, perhaps := s.cache(); {
-	case result != nil:
-		origin := cmp.Or(result.Work.Cached, &checkpoint.Cached{Session: result.Session, Attempt: result.Work.Attempt, At: result.At})
-		step.Decision, step.result, step.Cached = Cached, result, origin
-	case perhaps:
-		step.On = s.rerun
-		return step.with(Depends, "on the result of %s", list(s.rerun))
-	}
-	return step
 }
 
 // takeCached puts the artifacts of an earlier run in place, and returns what that run gave. It

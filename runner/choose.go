@@ -235,3 +235,11 @@ func recordOf(st *checkpoint.State, name string) *checkpoint.Workstream {
 	}
 	return st.Workstream(name)
 }
+
+// Selection chooses what to run again or only.
+type Selection struct {
+	From       string   `json:"from,omitempty"`       // phase: it and everything after it runs again
+	Only       []string `json:"only,omitempty"`       // workstreams: nothing but these, and what they need
+	Invalidate []string `json:"invalidate,omitempty"` // workstreams: run again, with their dependents
+	Repeat     []string `json:"repeat,omitempty"`     // workstreams that must happen only once: run although they have happened
+}

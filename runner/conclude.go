@@ -162,7 +162,7 @@ const noHook pipeline.HookEvent = ""
 // chosenDone reports whether everything that --only chose, and what it needs, has
 // passed or was skipped.
 func (l *loop) chosenDone() bool {
-	for name := range l.pl.choose.allowed {
+	for name := range l.pl.allowed() {
 		w := l.x.State().Workstream(name)
 		if w == nil || w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped || !allPassed(w.Gates) {
 			return false

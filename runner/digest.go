@@ -1,7 +1,10 @@
 package runner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"hash"
 	"maps"
 	"slices"
 	"strconv"
@@ -172,4 +175,68 @@ func union(a, b map[string]string) map[string]string {
 	}
 	maps.Copy(m, b)
 	return m
+}
+
+// idempotencyKey is the same for all attempts at a workstream from the same digest.
+func idempotencyKey(session string, ws *pipeline.Workstream, d checkpoint.Digest) string {
+	parts := []string{session, ws.Name, d.Definition, d.Inputs, d.Upstream}
+	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
+		parts = append(parts, name, d.Variables[name])
+	}
+	return hex.EncodeToString([]byte(digestOf(parts...)[len("sha256:"):][:16]))
+}
+
+// digestOf is the digest of a list of parts; no two different lists have the same.
+func digestOf(parts ...string) string {
+	var d digester
+	for _, p := range parts {
+		d.add(p)
+	}
+	return d.sum()
+}
+
+// digester is digestOf for who has the parts one after the other.
+type digester struct {
+	hash hash.Hash
+	buf  []byte // of parts that are not in the hash yet
+}
+
+func (d *digester) add(part string) {
+	d.buf = strconv.AppendInt(d.buf, int64(len(part)), 10)
+	d.buf = append(d.buf, ':')
+	d.buf = append(d.buf, part...)
+	const enough = 8 << 10
+	if len(d.buf) >= enough {
+		d.flush()
+	}
+}
+
+func (d *digester) flush() {
+	if d.hash == nil {
+		d.hash = sha256.New()
+	}
+	_, _ = d.hash.Write(d.buf) // a hash takes everything
+	d.buf = d.buf[:0]
+}
+
+func (d *digester) sum() string {
+	d.flush()
+	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
+}
+
+// origin is what a workstream counts as run from that is said to be done.
+func (pl *planner) origin(ws *pipeline.Workstream) *checkpoint.Digest {
+	d, diags := pl.digest(ws)
+	if diags.HasErrors() {
+		return lastOrigin(pl.st.Workstream(ws.Name))
+	}
+	return &d
+}
+
+func lastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
+	if rec == nil || rec.Digest.Definition == "" {
+		return nil
+	}
+	last := rec.Digest // the record will be another one
+	return &last
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,59 +19,6 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 )
-
-// Facts is what was found outside the state: files as they are now. They are
-// gathered first; deciding only reads them.
-type Facts struct {
-	Document *checkpoint.FileRef // nil without a document
-	Git      *checkpoint.Git
-
-	acts    []checkpoint.Act                      // what has happened only once, or may have, so far
-	results func() map[string][]checkpoint.Result // of earlier runs of workstreams with a cache, by name; nil: none has one
-
-	BranchGone bool // the git branch of the session's last run does not exist any more
-
-	inputs    map[string]fileSet               // of a workstream, by its name
-	makers    map[string][]string              // workstreams before it among whose artifacts these inputs are, likewise
-	conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
-	current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
-	partial   map[string][]partialArtifact     // recorded artifacts that a stopped workstream wrote over, likewise
-	sharers   map[string][]string              // workstreams that have the same artifact on record, by its path, where there are several
-	judging   map[string]fileSet               // the files that a gate judges, by its label; empty where nothing is declared
-	judgedOf  map[string][]string              // workstreams that have run by then among whose artifacts they are, likewise
-
-	under      map[string]fileSet             // files under the artifact patterns of a workstream, by its name, where others rely on some
-	earlier    []byte                         // the file of the pipeline as it was in the last run; nil where it is the same, or not known
-	before     pipeline.Files                 // the files that moved as they were in the last run
-	mask       func(string) string            // of what is shown
-	seq        uint64                         // of the state when they are gathered
-	stopped    partialWork                    // what workstreams that were stopped left
-	linksOut   []string                       // links that declared patterns meet and that lead out of the workspace, with where they lead
-	links      *links                         // that declared patterns meet
-	unread     error                          // why the last capture can't be read; nil where it can, or is not known any more
-	uncaptured string                         // why no capture proves the workspace unchanged since the last run; "" where one does
-	moved      []workspace.Change             // what is not as it was captured, or recorded, since
-	restored   map[string]checkpoint.Artifact // what of it is put back before anything starts
-	objects    *objects.Store                 // from which
-	moving     map[string]string              // what changed in the last run after a gate that declares nothing passed, by its label
-}
-
-// merge takes in what was found for one workstream.
-func (f *Facts) merge(found *Facts) {
-	for name, files := range found.inputs {
-		f.inputs[name] = files
-		f.makers[name] = found.makers[name]
-		f.conflicts[name] = found.conflicts[name]
-		f.current[name] = found.current[name]
-		f.partial[name] = found.partial[name]
-		f.under[name] = found.under[name]
-	}
-}
-
-// look takes in what was found of what a gate judges.
-func (f *Facts) look(g *pipeline.Gate, found *Facts) {
-	f.judging[g.Label()] = found.judging[g.Label()]
-}
 
 // surveyor gathers facts.
 type surveyor struct {
@@ -101,26 +49,6 @@ func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
 	return &surveyor{files: w, objects: o.Store.Objects(), p: o.Pipeline, own: newOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
 }
 
-// newFacts begins to gather facts for a state.
-func newFacts(st *checkpoint.State) *Facts {
-	var seq uint64
-	if st != nil {
-		seq = st.Seq
-	}
-	return &Facts{
-		seq:       seq,
-		inputs:    make(map[string]fileSet),
-		makers:    make(map[string][]string),
-		conflicts: make(map[string][]Conflict),
-		current:   make(map[string][]checkpoint.Artifact),
-		partial:   make(map[string][]partialArtifact),
-		judging:   make(map[string]fileSet),
-		judgedOf:  make(map[string][]string),
-		moving:    make(map[string]string),
-		under:     make(map[string]fileSet),
-	}
-}
-
 // session gathers what concerns the session as a whole, but where git stands.
 func (s *surveyor) session(ctx context.Context, f *Facts) (err error) {
 	if err := s.meetLinks(ctx); err != nil {
@@ -136,9 +64,9 @@ func (s *surveyor) session(ctx context.Context, f *Facts) (err error) {
 	return nil
 }
 
-// head reads where git stands, and whether the branch of the session's last run
+// readHead reads where git stands, and whether the branch of the session's last run
 // still exists. On a detached HEAD, as in most CI checkouts, branches prove nothing.
-func (f *Facts) head(ctx context.Context, git Git, st *checkpoint.State) (err error) {
+func readHead(ctx context.Context, f *Facts, git Git, st *checkpoint.State) (err error) {
 	if git == nil {
 		return nil
 	}
@@ -345,33 +273,6 @@ func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
 	return nil
 }
 
-// judgedFiles are the patterns of the files that a gate judges.
-func judgedFiles(g *pipeline.Gate) []string {
-	patterns := g.InputPatterns
-	if len(patterns) == 0 {
-		for _, ws := range judgedBy(g) {
-			patterns = append(append(patterns, ws.InputPatterns...), ws.ArtifactPatterns...)
-		}
-	}
-	return patterns
-}
-
-// declares reports whether the files that a gate judges are declared: by
-// itself, or by each of the workstreams that it judges.
-func declares(g *pipeline.Gate) bool {
-	return len(g.Inputs) > 0 || !slices.ContainsFunc(judgedBy(g), func(ws *pipeline.Workstream) bool {
-		return len(ws.Inputs)+len(ws.Artifacts) == 0
-	})
-}
-
-// judgedBy are the workstreams that a gate judges.
-func judgedBy(g *pipeline.Gate) []*pipeline.Workstream {
-	if g.Workstream != nil {
-		return []*pipeline.Workstream{g.Workstream}
-	}
-	return g.Phase.Workstreams
-}
-
 // everything gathers the facts of all that is done, whose files must prove
 // it; thorough also those of what has yet to run.
 func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, choice OnConflict, thorough bool) error {
@@ -381,9 +282,8 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if st != nil && st.RunCapture != nil {
 		defer s.files.Ahead(ctx)()
 	}
-	f.objects = s.objects
 	var head, compared errgroup.Group
-	head.Go(func() error { return f.head(ctx, git, st) })
+	head.Go(func() error { return readHead(ctx, f, git, st) })
 	defer func() { _ = head.Wait() }()
 	if err := s.session(ctx, f); err != nil {
 		return err
@@ -405,13 +305,13 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}
-	f.restored = make(map[string]checkpoint.Artifact, len(s.restores))
+	f.restored = make(pipeline.Files, len(s.restores))
 	for path, a := range s.restores {
-		f.restored[path] = a
-		if a.Mode == workspace.ModeSymlink {
-			if err := s.restoresLink(ctx, a); err != nil {
-				return err
-			}
+		f.restored[path] = nil
+		if a.Mode != workspace.ModeSymlink {
+			f.restored[path] = func() (io.ReadCloser, error) { return s.objects.Open(a.Digest) }
+		} else if err := s.restoresLink(ctx, a); err != nil {
+			return err
 		}
 	}
 	if err := s.allInputs(ctx, f, st, thorough); err != nil {
@@ -500,10 +400,6 @@ func (s *surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
 	return false
 }
 
-func isDone(rec *checkpoint.Workstream) bool {
-	return rec != nil && (rec.Status == checkpoint.Completed || rec.Status == checkpoint.Succeeded)
-}
-
 // describeAll looks at the files that match, without those that leaveOut names, as
 // they will be once artifacts are put back. It returns the patterns extended by what
 // links stand for.
@@ -568,4 +464,25 @@ func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, ga
 		}
 	}
 	return nil
+}
+
+// see looks at the files of a view, as they will be once artifacts are put back.
+// Their names are masked: they are recorded, and only compared.
+func (s *surveyor) see(ctx context.Context, v view, seq uint64) (fileSet, error) {
+	leaveOut := func(path string) bool { return v.own != nil && s.own.makes(v, path) }
+	found, patterns, err := s.describeAll(ctx, v.patterns, leaveOut)
+	if err != nil {
+		return fileSet{}, err
+	}
+	set := fileSet{files: found, patterns: patterns, seq: seq}
+	for i := range set.files {
+		a := &set.files[i]
+		shared, before := s.own.shared(v, string(a.Path))
+		a.Path = checkpoint.Text(s.mask(string(a.Path)))
+		if shared {
+			set.shared = append(set.shared, sharedFile{*a, before})
+		}
+	}
+	set.sum = digestFiles(set.files)
+	return set, nil
 }

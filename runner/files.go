@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"maps"
 	"slices"
-	"strconv"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
@@ -179,42 +177,4 @@ func replace(ctx context.Context, w *workspace.Workspace, id string, had, record
 		return nil, fmt.Errorf("restore artifacts: %w", err)
 	}
 	return removed, nil
-}
-
-// digestOf is the digest of a list of parts; no two different lists have the same.
-func digestOf(parts ...string) string {
-	var d digester
-	for _, p := range parts {
-		d.add(p)
-	}
-	return d.sum()
-}
-
-// digester is digestOf for who has the parts one after the other.
-type digester struct {
-	hash hash.Hash
-	buf  []byte // of parts that are not in the hash yet
-}
-
-func (d *digester) add(part string) {
-	d.buf = strconv.AppendInt(d.buf, int64(len(part)), 10)
-	d.buf = append(d.buf, ':')
-	d.buf = append(d.buf, part...)
-	const enough = 8 << 10
-	if len(d.buf) >= enough {
-		d.flush()
-	}
-}
-
-func (d *digester) flush() {
-	if d.hash == nil {
-		d.hash = sha256.New()
-	}
-	_, _ = d.hash.Write(d.buf) // a hash takes everything
-	d.buf = d.buf[:0]
-}
-
-func (d *digester) sum() string {
-	d.flush()
-	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }

@@ -117,7 +117,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	if step.Decision == Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // a reason that the plan could not know yet
 		l.add(nil, checkpoint.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
-	if g.Workstream != nil && l.pl.choose.excluded(g.Workstream) != "" { // as the plan would have said, had it known
+	if g.Workstream != nil && l.pl.excluded(g.Workstream) != "" { // as the plan would have said, had it known
 		l.cause.excluded = true
 		then(false)
 		return
@@ -161,7 +161,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 				l.failGate(g, v, nil, took, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
 			case !res.Succeeded():
 				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
-			case l.stillJudged(g, v, after):
+			case l.pl.stillJudged(g, v, after):
 				l.passGate(g, v, nil, took, then)
 			case !again:
 				l.facts.look(g, after)
@@ -173,13 +173,6 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 			}
 		}
 	})
-}
-
-// stillJudged reports whether what a gate judged was the same before and after,
-// but for what workstreams have changed meanwhile.
-func (l *loop) stillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
-	before := l.facts.judging[g.Label()].digest()
-	return l.pl.asSeen(l.pl.own.viewOfGate(g), after.judging[g.Label()], v.Seen).digest() == before
 }
 
 func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {

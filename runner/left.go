@@ -35,7 +35,7 @@ func (l *loop) leave(n *node, r performed) {
 // shared returns the artifacts of other workstreams that one may write, as these have
 // them on record.
 func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
-	patterns := l.sv.links.extend(ws.ArtifactPatterns)
+	patterns := l.sv.links.Extend(ws.ArtifactPatterns)
 	if len(patterns) == 0 {
 		return nil
 	}

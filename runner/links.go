@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 
 // links are the symbolic links that declared patterns met, as far as files were
 // looked for. A pattern stands for what is behind them, too, so that paths are compared
-// with the patterns that extended returns. It is safe for concurrent use.
+// with the patterns that Extend returns. It is safe for concurrent use.
 type links struct {
 	files *workspace.Workspace
 
@@ -22,7 +21,7 @@ type links struct {
 	within   workspace.Links // that lead on within the workspace
 	out      workspace.Links // that lead out of it
 	extended map[string][]string
-	changes  int // how often what extend returns may have changed
+	changes  int // how often what Extend returns may have changed
 }
 
 func newLinks(w *workspace.Workspace) *links {
@@ -57,8 +56,8 @@ func (l *links) learn(within, out workspace.Links) {
 	maps.Copy(l.out, out)
 }
 
-// extend returns patterns with those that say the same without links.
-func (l *links) extend(patterns []string) []string {
+// Extend returns patterns with those that say the same without links.
+func (l *links) Extend(patterns []string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.within) == 0 || len(patterns) == 0 {
@@ -73,9 +72,9 @@ func (l *links) extend(patterns []string) []string {
 	return all
 }
 
-// state returns how often what extend returns may have changed, and whether it
+// State returns how often what Extend returns may have changed, and whether it
 // returns more than it is given.
-func (l *links) state() (changes int, any bool) {
+func (l *links) State() (changes int, adds bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changes, len(l.within) > 0
@@ -97,19 +96,6 @@ func (l *links) leadingOut(told map[string]bool) []string {
 }
 
 func leadsTo(link, text string) string { return link + " (to " + text + ")" }
-
-// leadsOut says what becomes of links that lead out of the workspace.
-func leadsOut(links []string) string {
-	if len(links) == 1 {
-		return links[0] + " is a link that leads out of the workspace: what is behind it counts as not there"
-	}
-	const named = 10
-	more := ""
-	if len(links) > named {
-		links, more = links[:named], fmt.Sprintf(" and %d more", len(links)-named)
-	}
-	return strings.Join(links, ", ") + more + " are links that lead out of the workspace: what is behind them counts as not there"
-}
 
 // tellLinks warns of links that lead out of the workspace, of each once.
 func (l *loop) tellLinks() {

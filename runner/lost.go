@@ -16,7 +16,7 @@ import (
 type Lost struct {
 	Name string // as RUNNER_OUTPUT takes it: "id", "metric.coverage"
 	By   string // what needs it: a workstream, a gate, a phase, a hook
-	At   Place
+	At   hcl.Range
 }
 
 // LostError says that work can't count as done, since something needs what is not on
@@ -29,7 +29,7 @@ type LostError struct {
 func (e *LostError) Error() string {
 	texts := make([]string, len(e.Lost))
 	for i, l := range e.Lost {
-		texts[i] = fmt.Sprintf("%s, which %s needs (%s:%d)", described(l.Name), l.By, l.At.File, l.At.Line)
+		texts[i] = fmt.Sprintf("%s, which %s needs (%s:%d)", described(l.Name), l.By, l.At.Filename, l.At.Start.Line)
 	}
 	if len(texts) == 1 {
 		return "its " + texts[0] + ", is not on record"
@@ -42,56 +42,6 @@ func described(name string) string {
 		return "metric " + metric
 	}
 	return "output " + name
-}
-
-// withGiven adds to what is on record of a workstream, nil for nothing, what a person says.
-func withGiven(work *checkpoint.Work, rec *checkpoint.Workstream, given []string) (*checkpoint.Work, error) {
-	if len(given) == 0 {
-		return work, nil
-	}
-	out, err := parseGiven(given)
-	if err != nil {
-		return nil, err
-	}
-	if work == nil {
-		work = &checkpoint.Work{}
-		if rec != nil {
-			work.Attempt = rec.Attempts
-		}
-	}
-	if work.Outputs == nil {
-		work.Outputs = make(map[string]checkpoint.Text, len(out.values))
-	}
-	for name, value := range out.values {
-		work.Outputs[name] = checkpoint.Text(value)
-	}
-	if work.Metrics == nil {
-		work.Metrics = make(map[string]any, len(out.metrics))
-	}
-	for name, value := range out.metrics {
-		work.Metrics[name] = value
-	}
-	return work, nil
-}
-
-// CheckGiven refuses what Adopt can't take for outputs.
-func CheckGiven(given []string) error {
-	_, err := parseGiven(given)
-	return err
-}
-
-func parseGiven(given []string) (outputs, error) {
-	var out outputs
-	for _, text := range given {
-		name, value, found := strings.Cut(text, "=")
-		if !found {
-			return out, fmt.Errorf("%q is not NAME=TEXT", text)
-		}
-		if err := out.set(name, value); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
 }
 
 // lost lists what the pipeline needs of a workstream that counts as done with what is on
@@ -118,7 +68,7 @@ func (pl *planner) lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 	eachNeed(pl.p, r, func(by string, diags hcl.Diagnostics) {
 		for _, d := range diags {
 			if missing, ok := d.Extra.(pipeline.MissingOutput); ok && missing.Workstream == ws.Name && d.Subject != nil {
-				add(Lost{Name: missing.Output, By: by, At: placeOf(*d.Subject)})
+				add(Lost{Name: missing.Output, By: by, At: *d.Subject})
 			}
 		}
 	})
@@ -129,7 +79,7 @@ func (pl *planner) lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 		}
 		_, given := work.Metrics[g.Metric.Name]
 		if set, known := pl.st.Metrics[g.Metric.Name]; !given && (!known || set.Workstream == ws.Name) {
-			add(Lost{Name: "metric." + g.Metric.Name, By: g.Label(), At: placeOf(g.Range)})
+			add(Lost{Name: "metric." + g.Metric.Name, By: g.Label(), At: g.Range})
 		}
 	}
 	return lost

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -40,7 +39,7 @@ type node struct {
 // unchanged since the plan was made is decided at once; anything else takes a
 // slot, since its files must be looked at.
 func (l *loop) ready(n *node) {
-	if step, ok := l.pl.steps[n.ws.Name]; ok && !l.dirty && step.Decision == Reuse && len(step.Restores) == 0 {
+	if step, ok := l.pl.step(n.ws.Name); ok && !l.dirty && step.Decision == Reuse && len(step.Restores) == 0 {
 		l.member(n.ws, false)
 		l.end(n, true)
 		return
@@ -81,14 +80,14 @@ func (n *node) skipped() bool { return n.step != nil && n.step.Decision == Skipp
 
 // block gives up a workstream for now, and all that depends on it.
 func (l *loop) block(n *node, on string) {
-	l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Blocked, On: []string{on}}
+	l.pl.set(Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Blocked, On: []string{on}})
 	l.end(n, false)
 }
 
 // consider looks at the files that concern a workstream, and decides it.
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := l.standing.under(l.sv.links.extend(n.ws.ArtifactPatterns))
+	overwrites := l.standing.under(l.sv.links.Extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) && !overwrites {
 		l.decided(n)
 		return
@@ -158,7 +157,7 @@ func (l *loop) decided(n *node) {
 		}
 		l.uncertain(n)
 	case Blocked, Depends:
-		l.cause.excluded = l.cause.excluded || l.pl.choose.excluded(n.ws) != ""
+		l.cause.excluded = l.cause.excluded || l.pl.excluded(n.ws) != ""
 		l.end(n, false)
 	}
 }
@@ -171,7 +170,7 @@ func (l *loop) unevaluated(n *node, diags hcl.Diagnostics) {
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch {
 	case n.step.Decision == Blocked: // it was not chosen
-		l.cause.excluded = l.cause.excluded || l.pl.choose.excluded(n.ws) != ""
+		l.cause.excluded = l.cause.excluded || l.pl.excluded(n.ws) != ""
 		l.end(n, false)
 	case rec.Status == checkpoint.Uncertain:
 		l.warn(n.ws.Name + ": " + string(f.Message))
@@ -243,14 +242,9 @@ func (l *loop) takeEdits(n *node, changed []Conflict) {
 
 // recordEdited puts artifacts on record as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
-	l.standing.make(ws, l.sv.links.extend(ws.ArtifactPatterns), artifacts)
+	l.standing.make(ws, l.sv.links.Extend(ws.ArtifactPatterns), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.conflicts, ws.Name)
-}
-
-func sortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {
-	slices.SortFunc(all, func(a, b checkpoint.Artifact) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	return all
 }
 
 // adopt records the artifacts of work whose end nobody saw.
@@ -274,14 +268,14 @@ func (l *loop) adopt(n *node) {
 
 // judgeWorkstream judges the gates of work that is done, and completes it.
 func (l *loop) judgeWorkstream(n *node) {
-	l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Judge}
+	l.pl.mark(n.ws.Name, Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
 		if !passed {
 			l.end(n, false)
 			return
 		}
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == checkpoint.Completed {
-			l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Reuse}
+			l.pl.mark(n.ws.Name, Reuse)
 			l.member(n.ws, false)
 			l.add(func() { l.end(n, true) }) // with the verdicts
 			return
@@ -293,7 +287,7 @@ func (l *loop) judgeWorkstream(n *node) {
 
 // complete records a completion, with the checkpoints that are due at it.
 func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
-	l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Reuse}
+	l.pl.mark(n.ws.Name, Reuse)
 	l.add(nil, e)
 	l.captureBoundary(func() {
 		l.checkpoint(checkpoint.TriggerWorkstreamComplete, "")

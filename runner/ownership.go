@@ -11,12 +11,22 @@ import (
 	"prdrunner/pipeline"
 )
 
+// Links are the symbolic links that declared patterns meet. Both methods are safe for
+// concurrent use.
+type Links interface {
+	// Extend returns patterns with those that say the same without links.
+	Extend(patterns []string) []string
+	// State returns how often what Extend returns may have changed, and whether it
+	// adds patterns at all.
+	State() (changes int, adds bool)
+}
+
 // ownership tells whose artifact a path is, by the declared patterns.
 // It is safe for concurrent use.
 type ownership struct {
 	p      *pipeline.Pipeline
 	byRoot map[string][]claim // by the first element of the pattern; "" where that is a wildcard
-	links  *links             // that patterns stand for more behind; nil: none
+	links  Links              // nil: there are none
 
 	mu      sync.Mutex
 	before  map[*pipeline.Workstream]map[string]bool // what runs before each, filled on demand
@@ -29,7 +39,7 @@ type claim struct {
 	pattern string
 }
 
-func newOwnership(p *pipeline.Pipeline, met *links) *ownership {
+func newOwnership(p *pipeline.Pipeline, met Links) *ownership {
 	o := &ownership{p: p, links: met, byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -97,7 +107,7 @@ func (o *ownership) behindLinks() []claim {
 	if o.links == nil {
 		return nil
 	}
-	changes, any := o.links.state()
+	changes, adds := o.links.State()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if changes == o.changes {
@@ -106,10 +116,10 @@ func (o *ownership) behindLinks() []claim {
 	o.behind, o.changes = nil, changes
 	for _, phase := range o.p.Phases {
 		for _, ws := range phase.Workstreams {
-			if !any || len(ws.Artifacts) == 0 {
+			if !adds || len(ws.Artifacts) == 0 {
 				continue
 			}
-			for _, pattern := range o.links.extend(ws.ArtifactPatterns)[len(ws.ArtifactPatterns):] {
+			for _, pattern := range o.links.Extend(ws.ArtifactPatterns)[len(ws.ArtifactPatterns):] {
 				o.behind = append(o.behind, claim{ws: ws, pattern: pattern})
 			}
 		}

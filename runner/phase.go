@@ -29,7 +29,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	l.phase = &phaseRun{phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
 	enabled, diags := phase.Enabled(l.pl.results(true, 0))
 	if diags.HasErrors() {
-		chosen := func(ws *pipeline.Workstream) bool { return l.pl.choose.excluded(ws) == "" }
+		chosen := func(ws *pipeline.Workstream) bool { return l.pl.excluded(ws) == "" }
 		if slices.ContainsFunc(phase.Workstreams, chosen) {
 			l.fail(l.diagnosed(phase.Name, "", diags))
 		} else {
@@ -38,7 +38,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 		return false
 	}
 	switch {
-	case !enabled && l.pl.choose.leaves(phase):
+	case !enabled && l.pl.leaves(phase):
 		l.cause.excluded = true
 		return false
 	case !enabled:
@@ -108,7 +108,7 @@ func settled(nodes []*node) bool {
 
 func (l *loop) skipPhase(phase *pipeline.Phase) {
 	for _, ws := range phase.Workstreams {
-		l.pl.steps[ws.Name] = Step{Kind: WorkstreamStep, Name: ws.Name, Decision: Skipped}
+		l.pl.mark(ws.Name, Skipped)
 	}
 	l.recordSkipped(phase, "its when is false")
 }

@@ -154,25 +154,15 @@ func (p *Plan) Count(d Decision) int {
 	return n
 }
 
-// PlanDiffersError says that a build was asked to do something else than its saved plan is of:
-// that is an ErrPlanMoved of which the difference is known. Nothing was done.
-type PlanDiffersError struct {
-	What    string
-	Resumes bool // the build goes on with a session, or begins from one
-}
+// OnConflict decides artifacts that someone edited (design §6), also of work that
+// has yet to be judged. Where nobody has chosen, it is as ConflictAsk, but edits
+// after a gate of the work failed are kept: so people mend what a gate found.
+type OnConflict string
 
-func (e *PlanDiffersError) Error() string { return e.What }
-
-// Unwrap makes it an ErrPlanMoved.
-func (e *PlanDiffersError) Unwrap() error { return ErrPlanMoved }
-
-// moved says why a saved plan is not the one that there is now.
-func moved(saved, now *Plan) error {
-	switch {
-	case saved.Pipeline != now.Pipeline:
-		return &PlanDiffersError{What: "the plan is of another pipeline: its file was edited, or -f names another one", Resumes: now.Session != ""}
-	case saved.Session == "" && now.Session != "":
-		return &PlanDiffersError{What: "the plan is of a new session from the beginning, and with --resume a build takes over what is done", Resumes: true}
-	}
-	return ErrPlanMoved
-}
+// The decisions about edited artifacts.
+const (
+	ConflictAsk     OnConflict = "ask"
+	ConflictRestore OnConflict = "restore"
+	ConflictKeep    OnConflict = "keep"
+	ConflictFail    OnConflict = "fail"
+)

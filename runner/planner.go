@@ -50,6 +50,42 @@ func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnC
 	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: newOwnership(p, f.links), steps: make(map[string]Step, workstreams)}
 }
 
+// begin has the planner decide for a run under way, from the state of its session,
+// which changes with the run. It keeps to what the plan says of workstreams that were
+// not chosen.
+func (pl *planner) begin(st *checkpoint.State, plan *Plan, resumed bool) {
+	pl.st, pl.run = st, pipeline.RunInfo{Session: st.Session, Resumed: resumed}
+	pl.choose.repeat = nil // it is on record by now
+	pl.choose.leave(pl.p, plan)
+}
+
+// beganWith notes the commit that began the run under way.
+func (pl *planner) beganWith(seq uint64) { pl.runSeq = seq }
+
+// step returns what was decided last of a workstream.
+func (pl *planner) step(name string) (Step, bool) {
+	s, ok := pl.steps[name]
+	return s, ok
+}
+
+// set replaces what was decided of a workstream.
+func (pl *planner) set(s Step) { pl.steps[s.Name] = s }
+
+// mark is set for a decision that needs no reason.
+func (pl *planner) mark(workstream string, d Decision) {
+	pl.set(Step{Kind: WorkstreamStep, Name: workstream, Decision: d})
+}
+
+// excluded says why a workstream was chosen not to run, "" when it was not.
+func (pl *planner) excluded(ws *pipeline.Workstream) string { return pl.choose.excluded(ws) }
+
+// leaves reports whether the run leaves a workstream of a phase as it is, since the plan
+// says that it is blocked for not being chosen.
+func (pl *planner) leaves(phase *pipeline.Phase) bool { return pl.choose.leaves(phase) }
+
+// allowed returns the names of the workstreams that --only lets run; none: there is no --only.
+func (pl *planner) allowed() iter.Seq[string] { return maps.Keys(pl.choose.allowed) }
+
 // workstream decides one workstream. Everything upstream of it in the same
 // phase must have been decided before.
 func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Diagnostics) {

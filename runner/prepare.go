@@ -62,7 +62,7 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 		l.facts.results() // before this run writes to the journal
 	}
 	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
-		return nil, moved(l.o.Saved, plan)
+		return nil, differs(l.o.Saved, plan)
 	}
 	if err := l.acceptStale(ctx, plan); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func (e *ConflictError) Error() string {
 // Unwrap makes it an ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
-// conflictError names first what can't be kept.
-func (p *Plan) conflictError() *ConflictError {
+// undecidedConflicts is the error of a plan that nobody can be asked about. It names first what can't be kept.
+func undecidedConflicts(p *Plan) *ConflictError {
 	anew := make(map[string]bool)
 	for _, phase := range p.Phases {
 		for _, s := range phase.Steps {
@@ -180,14 +180,14 @@ func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, plan 
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}
 	if l.o.OnConflict == ConflictFail || l.o.Asker == nil {
-		return plan.conflictError()
+		return undecidedConflicts(plan)
 	}
 	choice, err := l.o.Asker.Resolve(ctx, conflicts)
 	if err != nil {
 		return fmt.Errorf("ask about edited artifacts: %w", err)
 	}
 	if choice != ConflictKeep && choice != ConflictRestore {
-		return plan.conflictError()
+		return undecidedConflicts(plan)
 	}
 	l.o.OnConflict = choice
 	return nil
@@ -227,4 +227,27 @@ func (l *loop) acceptStale(ctx context.Context, plan *Plan) error {
 		return fmt.Errorf("%w: %s", ErrStale, s.Path)
 	}
 	return nil
+}
+
+// PlanDiffersError says that a build was asked to do something else than its saved plan is of:
+// that is an ErrPlanMoved of which the difference is known. Nothing was done.
+type PlanDiffersError struct {
+	What    string
+	Resumes bool // the build goes on with a session, or begins from one
+}
+
+func (e *PlanDiffersError) Error() string { return e.What }
+
+// Unwrap makes it an ErrPlanMoved.
+func (e *PlanDiffersError) Unwrap() error { return ErrPlanMoved }
+
+// differs says why a saved plan is not the one that there is now.
+func differs(saved, now *Plan) error {
+	switch {
+	case saved.Pipeline != now.Pipeline:
+		return &PlanDiffersError{What: "the plan is of another pipeline: its file was edited, or -f names another one", Resumes: now.Session != ""}
+	case saved.Session == "" && now.Session != "":
+		return &PlanDiffersError{What: "the plan is of a new session from the beginning, and with --resume a build takes over what is done", Resumes: true}
+	}
+	return ErrPlanMoved
 }

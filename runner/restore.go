@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -27,7 +26,7 @@ func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
 			wanted, events = append(wanted, found...), append(events, event)
 			l.restored(s.Name, found)
 			s.Restores = nil
-			l.pl.steps[s.Name] = *s
+			l.pl.set(*s)
 		}
 	}
 	l.sv.restores, l.sv.restoredLinks = nil, nil
@@ -74,26 +73,6 @@ func (l *loop) restoreThen(n *node, then func()) {
 func isChanged(err error) bool {
 	var changed *workspace.ChangedError
 	return errors.As(err, &changed)
-}
-
-// restores reports whether a file is put back before anything starts.
-func (f *Facts) restores(path string) bool {
-	_, ok := f.restored[path]
-	return ok
-}
-
-// openers open what is put back before anything starts, by its path.
-func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
-	if len(f.restored) == 0 {
-		return nil
-	}
-	open := make(map[string]func() (io.ReadCloser, error), len(f.restored))
-	for path, a := range f.restored {
-		if a.Mode != workspace.ModeSymlink {
-			open[path] = func() (io.ReadCloser, error) { return f.objects.Open(a.Digest) }
-		}
-	}
-	return open
 }
 
 // recorded are the artifacts that a step restores, as they are on record.
@@ -143,10 +122,6 @@ func (s *surveyor) overwritten(st *checkpoint.State, owners map[string]string, n
 		}
 	}
 	return all
-}
-
-func matchesAny(patterns []string, path string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return workspace.Matches(pattern, path) })
 }
 
 // takeBackPartial restores those of the artifacts that are partial work and

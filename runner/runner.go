@@ -86,14 +86,6 @@ type Options struct {
 	Interrupts <-chan string
 }
 
-// Selection chooses what to run again or only.
-type Selection struct {
-	From       string   `json:"from,omitempty"`       // phase: it and everything after it runs again
-	Only       []string `json:"only,omitempty"`       // workstreams: nothing but these, and what they need
-	Invalidate []string `json:"invalidate,omitempty"` // workstreams: run again, with their dependents
-	Repeat     []string `json:"repeat,omitempty"`     // workstreams that must happen only once: run although they have happened
-}
-
 // Git reads where the work tree stands.
 type Git interface {
 	// Head returns nil outside a work tree.

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -80,27 +79,6 @@ func (s fileSet) digest() string {
 		return digestFiles(s.files)
 	}
 	return s.sum
-}
-
-// see looks at the files of a view, as they will be once artifacts are put back.
-// Their names are masked: they are recorded, and only compared.
-func (s *surveyor) see(ctx context.Context, v view, seq uint64) (fileSet, error) {
-	leaveOut := func(path string) bool { return v.own != nil && s.own.makes(v, path) }
-	found, patterns, err := s.describeAll(ctx, v.patterns, leaveOut)
-	if err != nil {
-		return fileSet{}, err
-	}
-	set := fileSet{files: found, patterns: patterns, seq: seq}
-	for i := range set.files {
-		a := &set.files[i]
-		shared, before := s.own.shared(v, string(a.Path))
-		a.Path = checkpoint.Text(s.mask(string(a.Path)))
-		if shared {
-			set.shared = append(set.shared, sharedFile{*a, before})
-		}
-	}
-	set.sum = digestFiles(set.files)
-	return set, nil
 }
 
 // seen is what goes on record of the set beside its digest.

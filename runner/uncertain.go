@@ -17,7 +17,7 @@ func (l *loop) uncertain(n *node) {
 	if diags.HasErrors() {
 		l.warn(string(l.diagnosed(n.ws.Name, "", diags).Message))
 	}
-	if !has || diags.HasErrors() || l.cut() || l.pl.choose.excluded(n.ws) != "" {
+	if !has || diags.HasErrors() || l.cut() || l.pl.excluded(n.ws) != "" {
 		l.leaveUncertain(n)
 		return
 	}
@@ -101,7 +101,7 @@ func (l *loop) verifiedWithout(n *node, lost []Lost) {
 // of it is lost: what runs may finish.
 func (l *loop) leaveUncertain(n *node) {
 	l.cause.uncertain = append(l.cause.uncertain, n.ws.Name)
-	l.pl.steps[n.ws.Name] = Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Uncertain}
+	l.pl.mark(n.ws.Name, Uncertain)
 	if !l.o.KeepGoing {
 		l.halt(stopPause)
 	}

@@ -81,6 +81,13 @@ func (pl *planner) judgedSince(g *pipeline.Gate, seen *checkpoint.Seen) fileSet 
 	return pl.asSeen(pl.own.viewOfGate(g), pl.facts.judging[g.Label()], seen)
 }
 
+// stillJudged reports whether what a gate judged was the same before and after, but for
+// what workstreams have changed meanwhile.
+func (pl *planner) stillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
+	now := pl.asSeen(pl.own.viewOfGate(g), after.judging[g.Label()], v.Seen)
+	return now.digest() == pl.facts.judging[g.Label()].digest()
+}
+
 func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files fileSet) (checkpoint.Verdict, hcl.Diagnostics) {
 	definition, diags := g.Definition(r)
 	if diags.HasErrors() {
@@ -101,4 +108,25 @@ func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files fileSet
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
 	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...), Seen: seen}, diags
+}
+
+// gateOf is the gate of a label; nil where the pipeline has none.
+func gateOf(p *pipeline.Pipeline, label string) *pipeline.Gate {
+	of := func(gates []*pipeline.Gate) *pipeline.Gate {
+		if i := slices.IndexFunc(gates, func(g *pipeline.Gate) bool { return g.Label() == label }); i >= 0 {
+			return gates[i]
+		}
+		return nil
+	}
+	for _, phase := range p.Phases {
+		if g := of(phase.Gates); g != nil {
+			return g
+		}
+		for _, ws := range phase.Workstreams {
+			if g := of(ws.Gates); g != nil {
+				return g
+			}
+		}
+	}
+	return nil
 }

@@ -92,19 +92,6 @@ type Answer struct {
 	To checkpoint.Verdict
 }
 
-// OnConflict decides artifacts that someone edited (design §6), also of work that
-// has yet to be judged. Where nobody has chosen, it is as ConflictAsk, but edits
-// after a gate of the work failed are kept: so people mend what a gate found.
-type OnConflict string
-
-// The decisions about edited artifacts.
-const (
-	ConflictAsk     OnConflict = "ask"
-	ConflictRestore OnConflict = "restore"
-	ConflictKeep    OnConflict = "keep"
-	ConflictFail    OnConflict = "fail"
-)
-
 // OnStale decides whether to go on although the PRD document changed.
 type OnStale string
 

@@ -1,0 +1,65 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+)
+
+// maxSource bounds the file that is read from a capture.
+const maxSource = 16 << 20
+
+// earlierSource is the file of the pipeline in the last run; nil where it is the same,
+// or can't be read from the capture. It is for people, so that what can't be read is no
+// error.
+func (s *surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []byte {
+	if st == nil || s.ended == nil || st.Pipeline.Digest == s.p.Digest {
+		return nil
+	}
+	i := slices.IndexFunc(s.ended.Entries, func(e workspace.Entry) bool { return e.Path == string(st.Pipeline.Path) })
+	if i < 0 {
+		return nil
+	}
+	source, err := s.readEntry(ctx, s.ended.Entries[i])
+	if sum := sha256.Sum256(source); err != nil || "sha256:"+hex.EncodeToString(sum[:]) != st.Pipeline.Digest {
+		return nil
+	}
+	return source
+}
+
+// earlierFiles are the files that moved since the last run, as captures hold them.
+func (s *surveyor) earlierFiles(ctx context.Context, f *Facts) pipeline.Files {
+	if len(f.moved) == 0 {
+		return nil
+	}
+	files := make(pipeline.Files, len(f.moved))
+	for _, c := range f.moved {
+		files[c.Path] = nil
+		if c.From != nil {
+			files[c.Path] = func() (io.ReadCloser, error) { return s.files.Open(ctx, *c.From) }
+		}
+	}
+	return files
+}
+
+func (s *surveyor) readEntry(ctx context.Context, e workspace.Entry) ([]byte, error) {
+	r, err := s.files.Open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxSource))
+	if closeErr := r.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s as it was: %w", e.Path, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,137 @@
+package runner
+
+import (
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/state"
+	"prdrunner/pipeline"
+)
+
+func newestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
+	var newest *checkpoint.Act
+	for i := range acts {
+		if a := &acts[i]; a.Workstream == workstream && (newest == nil || a.At.After(newest.At)) {
+			newest = a
+		}
+	}
+	return newest
+}
+
+// happened finds what is known of a workstream that must happen only once: that it has happened before,
+// or may have. It is nil where nothing is known, where that is decided, and where the record tells neither
+// when nor in which session.
+func (pl *planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
+	switch {
+	case asksAgain(ws, rec) || ws.Effect == pipeline.Once && askedAlready(rec):
+		return newestAct(pl.facts.acts, ws.Name)
+	case ws.Effect == pipeline.Once && isDone(rec) && !rec.Imported:
+		a := pl.st.ActOf(rec)
+		return &a
+	}
+	return nil
+}
+
+// askedAlready reports whether a workstream that has happened waits on record for a person.
+func askedAlready(rec *checkpoint.Workstream) bool {
+	return rec.Status == checkpoint.Uncertain && rec.Error != nil && rec.Error.Outcome == checkpoint.OutcomeHappened
+}
+
+// asksAgain reports whether a workstream that has happened before waits for a person.
+func asksAgain(ws *pipeline.Workstream, rec *checkpoint.Workstream) bool {
+	return ws.Effect == pipeline.Once && (rec == nil || !rec.Repeat && (rec.Status == checkpoint.Pending || rec.Status == checkpoint.Skipped))
+}
+
+// happenedAs finds what has happened under the name of a workstream that has left the pipeline and was
+// declared as this one is now.
+func (pl *planner) happenedAs(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
+	if !asksAgain(ws, rec) || rec != nil && rec.Attempts > 0 {
+		return nil
+	}
+	definition := ""
+	for i := range pl.facts.acts {
+		a := &pl.facts.acts[i]
+		if a.Digest.Definition == "" || pl.p.Workstream(a.Workstream) != nil {
+			continue
+		}
+		if definition == "" {
+			inv, diags := ws.Invocation(pl.results(ws.NeedsResults(), 0))
+			if diags.HasErrors() {
+				return nil
+			}
+			definition = inv.Definition
+		}
+		if a.Digest.Definition == definition {
+			return a
+		}
+	}
+	return nil
+}
+
+// decideHappened decides a workstream that must happen only once and that has happened before: a person
+// says whether that counts.
+func decideHappened(s subject, step Step) Step {
+	a := s.happened
+	step.Happened = a
+	switch {
+	case a.Unread != "":
+		return step.with(Uncertain, "nobody knows whether it happened in the session under %s, which can't be read", a.Unread)
+	case a.Workstream != s.ws.Name:
+		return step.with(Uncertain, "%s, which is no longer declared, %s; is %s the same?", a.Workstream, describeAct(a), s.ws.Name)
+	case !s.known && s.definition == "":
+		return step.with(Uncertain, "it %s", describeAct(a))
+	case !s.known && s.definition == a.Digest.Definition:
+		return step.with(Uncertain, "it %s, with the same definition", describeAct(a))
+	case !s.known:
+		return step.with(Uncertain, "it %s; definition changed since", describeAct(a))
+	}
+	if step.Changes = changes(a.Digest, s.now, nil); len(step.Changes) > 0 {
+		return step.with(Uncertain, "it %s; %s since", describeAct(a), describeChanges(step.Changes))
+	}
+	return step.with(Uncertain, "it %s, with the same definition, from the same inputs", describeAct(a))
+}
+
+// tellHappened adds to a step that depends on others when and where it happened: a build pauses at it where
+// they give something else.
+func (s subject) tellHappened(step Step) Step {
+	if s.happened == nil || s.happened.Unread != "" || step.Decision != Depends {
+		return step
+	}
+	step.Happened = s.happened
+	return step.with(Depends, "%s; it %s, and must not run twice", step.Reason, describeAct(s.happened))
+}
+
+// describeAct says when and where something happened.
+func describeAct(a *checkpoint.Act) string {
+	text := "has happened already, on "
+	switch {
+	case a.Uncertain:
+		text = "may have happened already, on "
+	case a.Adopted != "":
+		text = "counts as having happened already, since "
+	}
+	text += a.At.UTC().Format("2006-01-02 15:04 UTC") + " in session " + state.ShortSession(a.Session)
+	if a.Host != "" {
+		text += fmt.Sprintf(" (%s)", a.Host)
+	}
+	return text
+}
+
+// repeats reports whether --repeat names a workstream of which something is on record that it repeats.
+func (pl *planner) repeats(ws *pipeline.Workstream) bool {
+	rec := pl.st.Workstream(ws.Name)
+	return pl.choose.repeat[ws.Name] && pl.choose.excluded(ws) == "" &&
+		(newestAct(pl.facts.acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.happenedAs(ws, rec) != nil)
+}
+
+// repeated is the record of a workstream once --repeat is on record.
+func repeated(rec *checkpoint.Workstream) *checkpoint.Workstream {
+	w := checkpoint.Workstream{}
+	if rec != nil {
+		w = *rec
+	}
+	w.Status, w.Repeat, w.Error, w.Reason, w.Rejected = checkpoint.Pending, true, nil, repeatReason, ""
+	return &w
+}
+
+const repeatReason = "it was chosen by --repeat"
