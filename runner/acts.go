@@ -3,6 +3,7 @@ package runner
 import (
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // acts gathers what has happened only once, or may have, in the sessions of the PRD. The session that is
@@ -24,7 +25,7 @@ func (o Options) acts(st *checkpoint.State) ([]checkpoint.Act, error) {
 		return nil, err
 	}
 	for _, name := range asked {
-		if len(unread) > 0 && newestAct(acts, name) == nil {
+		if len(unread) > 0 && plan.NewestAct(acts, name) == nil {
 			acts = append(acts, checkpoint.Act{Workstream: name, Uncertain: true, Unread: checkpoint.Text(unread[0])})
 		}
 	}

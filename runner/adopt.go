@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // AbsentError says that work can't count as done, since a file is not there
@@ -46,17 +47,17 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 		ws = o.Pipeline.Workstream(workstream)
 	}
 	if ws == nil {
-		a.Digest = lastOrigin(st.Workstream(workstream))
+		a.Digest = plan.LastOrigin(st.Workstream(workstream))
 		return a, nil
 	}
-	o.Select = Selection{}
+	o.Select = plan.Selection{}
 	pl, err := look(ctx, o.withDefaults(), st)
 	if err != nil {
 		return a, err
 	}
-	a.Digest = pl.origin(ws)
-	if lost := pl.lost(ws, a.Work); len(lost) > 0 {
-		return a, &LostError{Workstream: ws.Name, Lost: lost}
+	a.Digest = pl.Origin(ws)
+	if lost := pl.Lost(ws, a.Work); len(lost) > 0 {
+		return a, &plan.LostError{Workstream: ws.Name, Lost: lost}
 	}
 	files, done, err := o.files()
 	if err != nil {

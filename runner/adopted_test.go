@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // adopting has a step that must happen only once, and that fails. Its verify
@@ -52,13 +53,13 @@ func TestAdoptedWorkIsBoundToWhatItWasAdoptedUnder(t *testing.T) {
 	changes := []struct {
 		name string
 		do   func(b *bench)
-		want runner.Decision
+		want plan.Decision
 	}{
-		{"nothing", func(*bench) {}, runner.Reuse},
-		{"an input", func(b *bench) { b.write("in.txt", "changed") }, runner.Uncertain},
-		{"its declaration", func(b *bench) { b.rewrite(strings.ReplaceAll(adopting, "echo pay", "echo  pay")) }, runner.Uncertain},
-		{"a variable", func(b *bench) { b.vars["amount"] = "2" }, runner.Uncertain},
-		{"its gate", func(b *bench) { b.rewrite(strings.ReplaceAll(adopting, `"-e", "in.txt"`, `"-s", "in.txt"`)) }, runner.Judge},
+		{"nothing", func(*bench) {}, plan.Reuse},
+		{"an input", func(b *bench) { b.write("in.txt", "changed") }, plan.Uncertain},
+		{"its declaration", func(b *bench) { b.rewrite(strings.ReplaceAll(adopting, "echo pay", "echo  pay")) }, plan.Uncertain},
+		{"a variable", func(b *bench) { b.vars["amount"] = "2" }, plan.Uncertain},
+		{"its gate", func(b *bench) { b.rewrite(strings.ReplaceAll(adopting, `"-e", "in.txt"`, `"-s", "in.txt"`)) }, plan.Judge},
 	}
 	for how, adopt := range adoptions {
 		for _, c := range changes {

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // question is an approval, or a review, that waits for a person.
@@ -35,7 +36,7 @@ func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	rec := l.x.State().Gate(g.Label())
 	now := l.o.Now()
 	q := &question{gate: g, verdict: v, then: then}
-	asked, diags := l.pl.verdictSince(g, rec.Seen)
+	asked, diags := l.pl.VerdictSince(g, rec.Seen)
 	if rec.Status == checkpoint.Waiting && !diags.HasErrors() && rec.Verdict().Same(asked) && (rec.ExpiresAt == nil || rec.ExpiresAt.After(now)) {
 		q.verdict = rec.Verdict()
 		l.wait(q, rec.ExpiresAt)
@@ -150,7 +151,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 		reply(fmt.Errorf("what %s asked about has changed meanwhile, and it asks again: look at it, and answer that", label))
 		return
 	case !q.review && len(q.gate.Approval.Approvers) > 0 && !slices.Contains(q.gate.Approval.Approvers, answer.By.User):
-		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, list(q.gate.Approval.Approvers), answer.By.User))
+		reply(fmt.Errorf("%s may be answered by %s, not by %s", label, plan.List(q.gate.Approval.Approvers), answer.By.User))
 		return
 	case answer.Verdict == Reject:
 		l.rejected(q, answer, reply)
@@ -164,7 +165,7 @@ func (l *loop) answer(label string, answer Answer, reply func(refusal error)) {
 	q.checked = true
 	l.survey(q.gate, func(err error) {
 		q.checked = false
-		v, diags := l.pl.verdictSince(q.gate, q.verdict.Seen)
+		v, diags := l.pl.VerdictSince(q.gate, q.verdict.Seen)
 		switch {
 		case l.cut():
 			reply(fmt.Errorf("%s: the run is ending; answer again", label))
@@ -191,7 +192,7 @@ func (l *loop) shown(q *question) checkpoint.Verdict {
 func (l *loop) approved(q *question, answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	l.closeQuestion(label)
-	l.standing.pass(label, l.facts.judging[label].files)
+	l.standing.pass(label, l.facts.Judging[label].Files)
 	l.add(nil, checkpoint.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
 	l.checkpoint(checkpoint.TriggerGatePassed, label)
 	l.add(func() { reply(nil); q.then(true) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // StillAsked reports whether what an approval asked about is still what it was
@@ -13,7 +14,7 @@ import (
 // variables: then only the files count.
 func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *checkpoint.Gate) (bool, error) {
 	o = o.withDefaults()
-	g := gateOf(o.Pipeline, gate.Label)
+	g := plan.GateOf(o.Pipeline, gate.Label)
 	if g == nil {
 		return false, nil
 	}
@@ -22,24 +23,24 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 		return false, err
 	}
 	defer done()
-	facts, sv := newFacts(st), newSurveyor(o, w)
+	facts, sv := plan.NewFacts(st), newSurveyor(o, w)
 	if err := sv.meetLinks(ctx); err != nil {
 		return false, err
 	}
-	facts.links = sv.links
+	facts.Links = sv.links
 	if err := sv.gate(ctx, facts, g); err != nil {
 		return false, err
 	}
-	if !declares(g) {
+	if !plan.Declares(g) {
 		if err := sv.moved(ctx, facts, st); err != nil {
 			return false, err
 		}
 	}
-	v, diags := newPlanner(o.Pipeline, st, facts, o.OnConflict, &chosen{}).verdictSince(g, gate.Seen)
+	v, diags := plan.New(o.Pipeline, st, facts, o.OnConflict, &plan.Chosen{}).VerdictSince(g, gate.Seen)
 	if diags.HasErrors() {
 		return false, fmt.Errorf("find out what %s asks about: %w", gate.Label, diags)
 	}
 	same := v.Definition == gate.Definition || o.Pipeline.Digest == st.Pipeline.Digest
-	unmoved, _ := facts.unmoved(g)
-	return same && v.Judged == gate.Judged && (declares(g) || unmoved), nil
+	unmoved, _ := facts.Unmoved(g)
+	return same && v.Judged == gate.Judged && (plan.Declares(g) || unmoved), nil
 }

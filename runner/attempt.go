@@ -14,22 +14,23 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // attemptNext starts the next attempt at a workstream.
 func (l *loop) attemptNext(n *node) {
 	n.attempt = l.x.State().Workstream(n.ws.Name).Attempts + 1
-	inv, diags := n.ws.Invocation(l.pl.results(n.ws.NeedsResults(), n.attempt))
+	inv, diags := n.ws.Invocation(l.pl.Results(n.ws.NeedsResults(), n.attempt))
 	if diags.HasErrors() {
 		l.failWorkstream(n, l.diagnosed(n.ws.Name, "", diags))
 		return
 	}
-	n.digest = digest(n.ws, inv, l.x.State(), l.p, l.facts.inputs[n.ws.Name])
+	n.digest = plan.DigestOf(n.ws, inv, l.x.State(), l.p, l.facts.Inputs[n.ws.Name])
 	task := l.workstreamTask(n, inv)
 	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := isDone(rec) && len(rec.Artifacts) > 0
+	overwrites := plan.Done(rec) && len(rec.Artifacts) > 0
 	start := []checkpoint.Event{checkpoint.WorkstreamStarted{Workstream: n.ws.Name, Attempt: n.attempt, Digest: n.digest}}
-	if isDone(rec) { // a reason that the plan could not know yet is on record as others are
+	if plan.Done(rec) { // a reason that the plan could not know yet is on record as others are
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
@@ -44,10 +45,10 @@ func (l *loop) attemptNext(n *node) {
 	}
 	var partial []checkpoint.Artifact
 	var owners map[string]string
-	if n.step.Decision == Cached {
+	if n.step.Decision == plan.Cached {
 		owners = l.sv.owners(l.x.State())
 	}
-	if n.step.Decision != Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
+	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
 		owners = l.sv.owners(l.x.State())
 		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.Extend(n.ws.ArtifactPatterns))
 	}
@@ -56,7 +57,7 @@ func (l *loop) attemptNext(n *node) {
 		back, err := takeBackPartial(within, l.sv.files, id, partial, l.takesBack)
 		var r performed
 		taken := false
-		if err == nil && n.step.Decision == Cached {
+		if err == nil && n.step.Decision == plan.Cached {
 			r, taken = l.takeCached(within, n, id, recorded, owners)
 		}
 		switch note := r.note; {
@@ -235,7 +236,7 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 	for _, path := range leftOut {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
-	delete(l.facts.conflicts, n.ws.Name)
+	delete(l.facts.Conflicts, n.ws.Name)
 	l.standing.make(n.ws, l.sv.links.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
@@ -269,7 +270,7 @@ func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
 	t.Env["RUNNER_OUTPUT"] = l.o.Store.OutputPath(l.p.ID, n.ws.Name, n.attempt)
-	t.Env["RUNNER_IDEMPOTENCY_KEY"] = idempotencyKey(l.x.State().Session, n.ws, n.digest)
+	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.x.State().Session, n.ws, n.digest)
 	return t
 }
 

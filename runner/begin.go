@@ -13,46 +13,47 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
+	"prdrunner/runner/plan"
 )
 
 // begin starts or resumes the session, and tells the views once that is durable.
-func (l *loop) begin(plan *Plan) error {
+func (l *loop) begin(planned *plan.Plan) error {
 	previous, predecessor := l.previous(), l.o.predecessor(l.x.State())
-	uncaptured := previous != nil && unwrittenThen(previous)
-	unseen := endedUnseen(previous)
+	uncaptured := previous != nil && plan.OwesCheckpoint(previous)
+	unseen := plan.EndedUncaptured(previous)
 	var before []checkpoint.Commit
 	if previous == nil {
 		if err := l.start(predecessor); err != nil {
 			return err
 		}
-		l.recordRepeats(plan)
+		l.recordRepeats(planned)
 		if predecessor != nil {
-			l.takeBackPlanned(plan)
+			l.takeBackPlanned(planned)
 		}
 	} else {
 		var err error
-		if before, err = l.goOn(plan, unseen); err != nil {
+		if before, err = l.goOn(planned, unseen); err != nil {
 			return l.refused(fmt.Errorf("go on with the session: %w", err))
 		}
 	}
 	l.reportEnded("", l.x.Orphans()) // in the new session, where one begins
-	l.pl.begin(l.x.State(), plan, previous != nil)
+	l.pl.Begin(l.x.State(), planned, previous != nil)
 	l.captures.count(l.x.State())
-	l.carryOver(plan)
+	l.carryOver(planned)
 	beginning := Beginning{
-		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || predecessor != nil || l.o.Imported != nil, Plan: plan, Parallel: l.o.Parallel,
+		PRD: l.p.ID, Title: l.p.Title, Session: l.x.State().Session, Resumed: previous != nil || predecessor != nil || l.o.Imported != nil, Plan: planned, Parallel: l.o.Parallel,
 	}
 	commits, err := l.x.Drain(l.ctx)
 	if err != nil {
 		return fmt.Errorf("begin the session: %w", err)
 	}
-	l.pl.beganWith(l.x.State().Seq)
+	l.pl.BeganWith(l.x.State().Seq)
 	for _, v := range l.o.Views {
 		v.Begin(beginning)
 	}
 	l.tellLinks()
-	if l.facts.unread != nil {
-		l.warn(l.facts.unread.Error())
+	if l.facts.Unread != nil {
+		l.warn(l.facts.Unread.Error())
 	}
 	l.tellOverwritten()
 	for _, c := range slices.Concat(before, commits) {
@@ -66,7 +67,7 @@ func (l *loop) begin(plan *Plan) error {
 		}
 		l.checkpoint(checkpoint.TriggerStart, "")
 		if predecessor != nil {
-			return l.restoreCarried(plan)
+			return l.restoreCarried(planned)
 		}
 	case l.conflictEnded():
 		l.endConflict()
@@ -80,7 +81,7 @@ func (l *loop) begin(plan *Plan) error {
 // goOn resumes the session: what is overwritten is kept first. What may refuse to
 // go on does so before the session is on record as running again, where it is not
 // yet. It returns what is durable, for views that have begun.
-func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
+func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]checkpoint.Commit, error) {
 	before, err := l.checkpointLastStep()
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (l *loop) goOn(plan *Plan, unseen bool) ([]checkpoint.Commit, error) {
 
 // restoreCarried restores artifacts in a session that has begun from a complete
 // one. The checkpoint of its start holds the files as they were found.
-func (l *loop) restoreCarried(plan *Plan) error {
+func (l *loop) restoreCarried(plan *plan.Plan) error {
 	l.settle()
 	if l.fatal != nil || l.status != running {
 		return l.fatal
@@ -235,7 +236,7 @@ func (l *loop) refused(err error) error {
 		err = &InterruptedError{Signal: l.cause.signal}
 	}
 	switch {
-	case !killed(l.x.State()) || l.ran.IsZero():
+	case !plan.WasKilled(l.x.State()) || l.ran.IsZero():
 		return err
 	case givenUp:
 		l.x.Add(interrupted(l.cause.signal, true))
@@ -253,8 +254,8 @@ func (l *loop) refused(err error) error {
 func (l *loop) start(predecessor *checkpoint.State) error {
 	e := checkpoint.SessionStarted{
 		FormatVersion: checkpoint.FormatVersion, Session: uuid.NewString(), PRD: l.p.ID, Title: l.p.Title, Type: l.p.Type,
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: shapeOf(l.p), Sensitive: sensitive(l.p), Variables: l.given(),
-		Acts: l.facts.acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Shape: plan.ShapeOf(l.p), Sensitive: plan.SecretVariables(l.p), Variables: l.given(),
+		Acts: l.facts.Acts, Imported: l.o.Imported, By: l.o.By, Version: l.o.Version,
 	}
 	baseline, err := l.baseline()
 	if err != nil {
@@ -313,7 +314,7 @@ func (e *ImportError) Unwrap() error { return e.Err }
 // goes on from a document written by hand. A document that breaks a rule of its
 // format, or that does not fit the pipeline, is an *ImportError with all that is wrong.
 func FromDocument(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time) (*checkpoint.State, error) {
-	shape := shapeOf(p)
+	shape := plan.ShapeOf(p)
 	if err := doc.CheckWritten(p.ID, &shape); err != nil {
 		return nil, &ImportError{Err: err}
 	}
@@ -327,30 +328,30 @@ func FromDocument(p *pipeline.Pipeline, doc *checkpoint.Document, now time.Time)
 	return st, nil
 }
 
-func (l *loop) resume(plan *Plan) {
+func (l *loop) resume(planned *plan.Plan) {
 	st := l.x.State()
 	e := checkpoint.SessionResumed{
-		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: sensitive(l.p), Variables: l.given(), By: l.o.By, Version: l.o.Version,
+		Pipeline: l.pipelineRef(), Document: l.facts.Document, Git: l.git, Sensitive: plan.SecretVariables(l.p), Variables: l.given(), By: l.o.By, Version: l.o.Version,
 	}
 	if st.Title != l.p.Title {
 		e.Title = l.p.Title
 	}
-	if !sameShape(st, l.p) {
-		shape := shapeOf(l.p)
+	if !plan.SameShape(st, l.p) {
+		shape := plan.ShapeOf(l.p)
 		e.Shape = &shape
 	}
 	l.ran = l.o.Now()
 	l.x.Add(e)
-	if acts := st.UnknownActs(l.facts.acts); len(acts) > 0 {
+	if acts := st.UnknownActs(l.facts.Acts); len(acts) > 0 {
 		l.x.Add(checkpoint.ActsRemembered{Acts: acts})
 	}
 	l.endKilled()
-	l.recordRepeats(plan)
-	l.takeBackPlanned(plan)
+	l.recordRepeats(planned)
+	l.takeBackPlanned(planned)
 }
 
 // takeBackPlanned records what the plan takes back.
-func (l *loop) takeBackPlanned(plan *Plan) {
+func (l *loop) takeBackPlanned(plan *plan.Plan) {
 	for _, phase := range plan.Phases {
 		for _, s := range phase.Steps {
 			l.takeBack(s)
@@ -391,13 +392,13 @@ func (l *loop) endKilled() {
 
 // takeBack records at once what the plan takes back, since a reason such as
 // --invalidate is not there any more when the run is killed.
-func (l *loop) takeBack(s Step) {
+func (l *loop) takeBack(s plan.Step) {
 	switch {
-	case s.Kind == WorkstreamStep && (s.Decision == Rerun || s.Decision == Cached):
+	case s.Kind == plan.WorkstreamStep && (s.Decision == plan.Rerun || s.Decision == plan.Cached):
 		if w := l.x.State().Workstream(s.Name); w != nil && w.Status != checkpoint.Pending {
 			l.x.Add(checkpoint.WorkstreamInvalidated{Workstream: s.Name, Reason: s.Reason})
 		}
-	case s.Kind == GateStep && s.Decision == Judge:
+	case s.Kind == plan.GateStep && s.Decision == plan.Judge:
 		if g := l.x.State().Gate(s.Name); g != nil && g.Status == checkpoint.Passed {
 			l.x.Add(checkpoint.GateVoided{Gate: s.Name, Reason: s.Reason})
 		}
@@ -410,11 +411,11 @@ func (l *loop) pipelineRef() checkpoint.FileRef {
 
 // recordRepeats puts on record what --repeat names, before anything starts: the choice is not there any more
 // when the run is killed.
-func (l *loop) recordRepeats(plan *Plan) {
-	for _, phase := range plan.Phases {
+func (l *loop) recordRepeats(planned *plan.Plan) {
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
-			if s.Kind == WorkstreamStep && s.repeats {
-				l.x.Add(checkpoint.WorkstreamResolved{Workstream: s.Name, Resolution: checkpoint.ResolvedRerun, By: l.o.By, Reason: repeatReason})
+			if s.Kind == plan.WorkstreamStep && s.Repeats {
+				l.x.Add(checkpoint.WorkstreamResolved{Workstream: s.Name, Resolution: checkpoint.ResolvedRerun, By: l.o.By, Reason: plan.RepeatReason})
 			}
 		}
 	}

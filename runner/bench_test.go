@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/store"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
 )
 
@@ -39,7 +40,7 @@ type bench struct {
 	commits []checkpoint.Commit
 	warned  []string
 	mend    func() // called with the first warning
-	plan    *runner.Plan
+	plan    *plan.Plan
 }
 
 // newBench makes a workspace. The source is what stands inside the pipeline
@@ -203,7 +204,7 @@ func (b *bench) state() *checkpoint.State {
 }
 
 // decision is what the plan of the last build did with a step.
-func (b *bench) decision(name string) runner.Decision {
+func (b *bench) decision(name string) plan.Decision {
 	b.t.Helper()
 	for _, p := range b.plan.Phases {
 		for _, s := range p.Steps {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // gatesOnOthers are gates of work that does not depend on a, bound to what a
@@ -100,16 +100,16 @@ phase "last" {
 					b.write("in", "1")
 					b.write("in.txt", "")
 					b.must(checkpoint.StatusFailed)
-					if s := b.preview()[label]; s.Decision != runner.Reuse {
+					if s := b.preview()[label]; s.Decision != plan.Reuse {
 						t.Errorf("with nothing changed %s is to %s (%s)", label, s.Decision, s.Reason)
 					}
 					before := *b.state().Gate(label)
 					b.write("in", to)
 					steps := b.preview()
-					if s := steps[label]; s.Decision != runner.Depends || !slices.Equal(s.On, []string{"a"}) {
+					if s := steps[label]; s.Decision != plan.Depends || !slices.Equal(s.On, []string{"a"}) {
 						t.Errorf("%s is to %s on %q (%s), want depends on a", label, s.Decision, s.On, s.Reason)
 					}
-					if s := steps["c"]; strings.HasSuffix(label, "(c)") != (s.Decision == runner.Judge) {
+					if s := steps["c"]; strings.HasSuffix(label, "(c)") != (s.Decision == plan.Judge) {
 						t.Errorf("c is to %s (%s)", s.Decision, s.Reason)
 					}
 					b.must(checkpoint.StatusFailed)

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 const chain = `
@@ -48,7 +49,7 @@ func TestResumeRunsExactlyTheRest(t *testing.T) {
 	b.remove("broken")
 	b.must(checkpoint.StatusComplete)
 	b.wantRan("B", "C")
-	if d := b.decision("A"); d != runner.Reuse {
+	if d := b.decision("A"); d != plan.Reuse {
 		t.Errorf("A: %s", d)
 	}
 	if got := b.state().Workstream("B").Attempts; got != 3 {
@@ -279,7 +280,7 @@ phase "two" {
 	b.write("a.txt", "2")
 	b.must(checkpoint.StatusFailed, one)
 	b.wantRanSet("A", "B", "D")
-	if d := b.decision("B"); d != runner.Depends {
+	if d := b.decision("B"); d != plan.Depends {
 		t.Errorf("B: %s", d)
 	}
 	b.write("c.txt", "2")
@@ -292,7 +293,7 @@ phase "two" {
 		t.Fatalf("error %v, want a conflict about a.out", err)
 	}
 	b.wantRan()
-	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 	b.wantRanSet("D") // what A made is put back
 	b.wantFile("a.out", "2")
 	b.remove("a.out")
@@ -300,7 +301,7 @@ phase "two" {
 	b.wantRanSet("D")
 	b.wantFile("a.out", "2")
 	b.write("a.out", "edited")
-	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+	b.must(checkpoint.StatusFailed, one, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 	b.wantRanSet("B", "D")
 	b.must(checkpoint.StatusFailed, one)
 	b.wantRan("D")
@@ -322,7 +323,7 @@ phase "three" {
 	b.must(checkpoint.StatusPaused, func(o *runner.Options) { o.Select.Only = []string{"A"} })
 	b.wantRan("A")
 	_, err := b.build(func(o *runner.Options) { o.Select.From = "four" })
-	var sel *runner.SelectionError
+	var sel *plan.SelectionError
 	if !errors.As(err, &sel) {
 		t.Errorf("error %v", err)
 	}

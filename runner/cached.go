@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // results returns what finds the results of earlier runs, by workstream, of those with a cache: nil
@@ -48,8 +49,8 @@ func (o Options) results(w *workspace.Workspace) func() map[string][]checkpoint.
 // artifacts: only a run tells what it makes of that. An edit of what is recorded in this session
 // may be overwritten: whether it may was decided before.
 func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []checkpoint.Artifact, owners map[string]string) (performed, bool) {
-	work, at, had := n.step.result.Work, l.o.Now(), slices.Clone(recorded)
-	for _, r := range l.facts.resultsOf(n.ws) {
+	work, at, had := n.step.Result.Work, l.o.Now(), slices.Clone(recorded)
+	for _, r := range l.facts.EarlierRunsOf(n.ws) {
 		had = append(had, r.Work.Artifacts...)
 	}
 	had = slices.DeleteFunc(had, func(a checkpoint.Artifact) bool { // another one made it last
@@ -82,7 +83,7 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []ch
 	}
 	r := performed{cached: n.step.Cached, artifacts: there, result: Result{Outcome: Exited, Started: at, Ended: l.o.Now()}}
 	if len(removed) > 0 {
-		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, list(removed))
+		r.note = fmt.Sprintf("%s made %s before, and its result now does not have it: it is removed", n.ws.Name, plan.List(removed))
 	}
 	r.outputs = outputs{metrics: work.Metrics, summary: string(work.Summary), location: string(work.Location)}
 	for name, value := range work.Outputs {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // captures says how much of a session's time went into captures.
@@ -94,7 +95,7 @@ func (l *loop) checkpointLastStep() ([]checkpoint.Commit, error) {
 	st := l.x.State()
 	last := st.LastStep
 	made := func(ref *checkpoint.CheckpointRef) bool { return ref.StepSeq == last.Seq }
-	if !killed(st) || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
+	if !plan.WasKilled(st) || last.Step == 0 || last.Later || slices.ContainsFunc(st.Checkpoints, made) {
 		return nil, nil
 	}
 	git := st.Git

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // TestAStepWhoseCaptureWasKilled: a runner that is killed while it captures the files of
@@ -31,7 +32,7 @@ func TestAStepWhoseCaptureWasKilled(t *testing.T) {
 		},
 		"its artifact edited, and put back": {
 			edit: func(b *bench) { b.write("a", "edited") },
-			with: func(o *runner.Options) { o.OnConflict = runner.ConflictRestore },
+			with: func(o *runner.Options) { o.OnConflict = plan.ConflictRestore },
 			a:    "A\n", note: "as it was", again: []string{"B"},
 		},
 		"invalidated by the run that goes on": {

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // ending collects why the run ends.
@@ -86,7 +87,7 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		e.Steps = l.cause.uncertain
 		return e, checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.meanwhile) > 0:
-		message := "artifacts of " + list(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
+		message := "artifacts of " + plan.List(l.cause.meanwhile) + " were edited while the run was under way, and are not overwritten; going on decides about them"
 		return paused(checkpoint.PauseRequested, message, nil), checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.edits) > 0:
 		return paused(checkpoint.PauseRequested, l.describeEdits(), nil), checkpoint.TriggerPause, pipeline.HookPaused
@@ -97,9 +98,9 @@ func (l *loop) verdictOfRun() (checkpoint.Event, checkpoint.Trigger, pipeline.Ho
 		return l.pausedForCheckpoint()
 	case len(l.asked) > 0:
 		labels := slices.Sorted(maps.Keys(l.asked))
-		return paused(checkpoint.PauseApproval, "waiting for an approval of "+list(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(checkpoint.PauseApproval, "waiting for an approval of "+plan.List(labels), labels), checkpoint.TriggerPause, pipeline.HookPaused
 	case len(l.cause.reviews) > 0:
-		return paused(checkpoint.PauseReview, "stopped for review after "+list(l.cause.reviews), l.cause.reviews), checkpoint.TriggerPause, pipeline.HookPaused
+		return paused(checkpoint.PauseReview, "stopped for review after "+plan.List(l.cause.reviews), l.cause.reviews), checkpoint.TriggerPause, pipeline.HookPaused
 	case l.cause.excluded && !l.cause.requested && l.chosenDone(): // also where it is on record as complete, from what is not there any more
 		return paused(checkpoint.PauseChosen, "only some workstreams were chosen", nil), checkpoint.TriggerPause, noHook
 	case !l.cause.excluded && l.everythingDone():
@@ -162,7 +163,7 @@ const noHook pipeline.HookEvent = ""
 // chosenDone reports whether everything that --only chose, and what it needs, has
 // passed or was skipped.
 func (l *loop) chosenDone() bool {
-	for name := range l.pl.allowed() {
+	for name := range l.pl.Allowed() {
 		w := l.x.State().Workstream(name)
 		if w == nil || w.Status != checkpoint.Completed && w.Status != checkpoint.Skipped || !allPassed(w.Gates) {
 			return false

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 const (
@@ -173,17 +174,17 @@ func (l *loop) tellLeftOut(c workspace.Captured) {
 	unstable := slices.DeleteFunc(slices.Clone(c.Unstable), func(path string) bool { return slices.Contains(l.toldUnstable, path) })
 	if len(unstable) > 0 {
 		l.toldUnstable = append(l.toldUnstable, unstable...)
-		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + list(unstable))
+		l.warn("left out of a capture, since they kept changing while they were read, so that no checkpoint of it holds them: " + plan.List(unstable))
 	}
 	if l.toldLeftOut || len(c.LeftOut)+len(c.Special) == 0 {
 		return
 	}
 	l.toldLeftOut = true
 	if len(c.LeftOut) > 0 {
-		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + list(c.LeftOut))
+		l.warn("left out of captures, since they look sensitive or hold a sensitive value: " + plan.List(c.LeftOut))
 	}
 	if len(c.Special) > 0 {
-		l.warn("left out of captures, since they may not be read, are no files, or are other repositories: " + list(c.Special))
+		l.warn("left out of captures, since they may not be read, are no files, or are other repositories: " + plan.List(c.Special))
 	}
 }
 
@@ -328,7 +329,7 @@ func (l *loop) skipUnwritten(u unwritten, first bool, err error) {
 // LeftUnwritten says of checkpoints that were not skipped though they could not be
 // written why that is, and when they are.
 func LeftUnwritten(ids []string) string {
-	return list(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
+	return plan.List(ids) + " is needed, and stays on record without its file, which the next command that changes the session writes"
 }
 
 // pauseFor waits, unless the run is cut short meanwhile. What goroutines report

@@ -5,6 +5,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/plan"
 )
 
 // mostDifferences is of how many edited artifacts the difference is shown.
@@ -12,7 +13,7 @@ const mostDifferences = 20
 
 // differences adds to conflicts what was edited, as far as what was recorded
 // is kept. It is shown to people, so that what can't be read is no error.
-func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, conflicts []Conflict) {
+func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, conflicts []plan.Conflict) {
 	for i := range conflicts {
 		c := &conflicts[i]
 		if i == mostDifferences {
@@ -40,7 +41,7 @@ func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, confli
 }
 
 func recordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
-	rec := recordOf(st, workstream)
+	rec := plan.RecordOf(st, workstream)
 	if rec == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // maxSource bounds the file that is read from a capture.
@@ -35,12 +36,12 @@ func (s *surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []by
 }
 
 // earlierFiles are the files that moved since the last run, as captures hold them.
-func (s *surveyor) earlierFiles(ctx context.Context, f *Facts) pipeline.Files {
-	if len(f.moved) == 0 {
+func (s *surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Files {
+	if len(f.Moved) == 0 {
 		return nil
 	}
-	files := make(pipeline.Files, len(f.moved))
-	for _, c := range f.moved {
+	files := make(pipeline.Files, len(f.Moved))
+	for _, c := range f.Moved {
 		files[c.Path] = nil
 		if c.From != nil {
 			files[c.Path] = func() (io.ReadCloser, error) { return s.files.Open(ctx, *c.From) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // overwriting is what a run is about to overwrite although somebody may have worked
@@ -22,7 +23,7 @@ type overwriting struct {
 // somebody may have worked on it. Nothing runs yet: an edit that is made later is in no
 // checkpoint, and is not overwritten. It returns what is durable, for views that have
 // begun.
-func (l *loop) keepOverwritten(plan *Plan) ([]checkpoint.Commit, error) {
+func (l *loop) keepOverwritten(plan *plan.Plan) ([]checkpoint.Commit, error) {
 	over := &l.overwriting
 	over.edits, over.partial = l.toBeOverwritten(), l.toBeTakenBack()
 	paths := over.edits
@@ -76,7 +77,7 @@ func (l *loop) keepOverwritten(plan *Plan) ([]checkpoint.Commit, error) {
 func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 	over := &l.overwriting
 	keep := unwritten{
-		what: list(paths) + " could not be kept before it is overwritten",
+		what: plan.List(paths) + " could not be kept before it is overwritten",
 		try: func() error {
 			return l.untilSignal(func(ctx context.Context) (err error) {
 				over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.sv.files, l.scope(), paths)
@@ -95,7 +96,7 @@ func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", list(paths), err)
+		return nil, fmt.Errorf("keep %s, before it is overwritten: %w", plan.List(paths), err)
 	}
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return over.kept[path] != "" }), nil
 }
@@ -103,12 +104,12 @@ func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 // toBeOverwritten are the artifacts that were edited, sorted, where it was decided
 // that they are put back or made again.
 func (l *loop) toBeOverwritten() []string {
-	if l.o.OnConflict != ConflictRestore {
+	if l.o.OnConflict != plan.ConflictRestore {
 		return nil
 	}
 	var paths []string
-	for _, conflicts := range l.facts.conflicts {
-		for _, c := range edited(conflicts) {
+	for _, conflicts := range l.facts.Conflicts {
+		for _, c := range plan.Edited(conflicts) {
 			paths = append(paths, string(c.Path))
 		}
 	}
@@ -124,12 +125,12 @@ func (l *loop) tellOverwritten() {
 	}
 	if len(over.edits) > 0 {
 		l.warn(fmt.Sprintf("the edit of %s is in a checkpoint before it is overwritten; `%s` brings it back, with the files as they were then",
-			list(over.edits), back()))
+			plan.List(over.edits), back()))
 	}
 	if len(over.partial) == 0 {
 		return
 	}
-	what := list(over.partial) + " is taken for partial work of what did not complete"
+	what := plan.List(over.partial) + " is taken for partial work of what did not complete"
 	if over.in == "" {
 		l.warn(what + "; how it was found is in no checkpoint, since they are switched off")
 		return
@@ -142,7 +143,7 @@ func (l *loop) tellOverwritten() {
 type UnkeptError struct{ Paths []string }
 
 func (e *UnkeptError) Error() string {
-	return list(e.Paths) + " was or may have been edited, and can't be kept in a checkpoint, so that overwriting it could not be undone"
+	return plan.List(e.Paths) + " was or may have been edited, and can't be kept in a checkpoint, so that overwriting it could not be undone"
 }
 
 // Unwrap makes it an ErrConflict.
@@ -154,8 +155,8 @@ func (l *loop) isKept(path, digest string) bool {
 }
 
 // unkept are the edits that nothing would bring back if they were overwritten.
-func (l *loop) unkept(conflicts []Conflict) []Conflict {
-	return filter(conflicts, func(c Conflict) bool {
+func (l *loop) unkept(conflicts []plan.Conflict) []plan.Conflict {
+	return plan.FilterConflicts(conflicts, func(c plan.Conflict) bool {
 		return !l.isKept(string(c.Path), c.Found) && !l.isMade(string(c.Path), c.Found)
 	})
 }
@@ -170,8 +171,8 @@ func (l *loop) isMade(path, digest string) bool {
 // conflictEnded reports whether artifacts that were edited were put back, and none is
 // left that is to be made again.
 func (l *loop) conflictEnded() bool {
-	for _, conflicts := range l.facts.conflicts {
-		if len(edited(conflicts)) > 0 {
+	for _, conflicts := range l.facts.Conflicts {
+		if len(plan.Edited(conflicts)) > 0 {
 			return false
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // surveyor gathers facts.
@@ -25,13 +26,13 @@ type surveyor struct {
 	files   *workspace.Workspace
 	objects *objects.Store
 	p       *pipeline.Pipeline
-	own     *ownership
+	own     *plan.Ownership
 	plan    string              // the file of the plan, which is nothing that moved
 	mask    func(string) string // of names, which are recorded
 
 	latest  map[string]string              // path → the completed workstream that recorded it last
 	left    map[string]checkpoint.Artifact // what attempts that failed left of these artifacts, by path
-	partial partialWork
+	partial plan.PartialWork
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
@@ -46,15 +47,15 @@ type surveyor struct {
 
 func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
 	met := newLinks(w)
-	return &surveyor{files: w, objects: o.Store.Objects(), p: o.Pipeline, own: newOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
+	return &surveyor{files: w, objects: o.Store.Objects(), p: o.Pipeline, own: plan.NewOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
 }
 
 // session gathers what concerns the session as a whole, but where git stands.
-func (s *surveyor) session(ctx context.Context, f *Facts) (err error) {
+func (s *surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
 	}
-	if f.links = s.links; s.p.Document != "" {
+	if f.Links = s.links; s.p.Document != "" {
 		a, err := describe(ctx, s.files, s.files.Target(filepath.ToSlash(s.p.Document)))
 		if err != nil && !workspace.IsAbsent(err) {
 			return fmt.Errorf("read the PRD document: %w", err)
@@ -66,7 +67,7 @@ func (s *surveyor) session(ctx context.Context, f *Facts) (err error) {
 
 // readHead reads where git stands, and whether the branch of the session's last run
 // still exists. On a detached HEAD, as in most CI checkouts, branches prove nothing.
-func readHead(ctx context.Context, f *Facts, git Git, st *checkpoint.State) (err error) {
+func readHead(ctx context.Context, f *plan.Facts, git Git, st *checkpoint.State) (err error) {
 	if git == nil {
 		return nil
 	}
@@ -85,11 +86,11 @@ func readHead(ctx context.Context, f *Facts, git Git, st *checkpoint.State) (err
 
 // workstream gathers a workstream's input files, and how its recorded
 // artifacts are now.
-func (s *surveyor) workstream(ctx context.Context, f *Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
+func (s *surveyor) workstream(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
 	if err := s.gatherInputs(ctx, f, ws); err != nil {
 		return err
 	}
-	if !isDone(rec) || len(rec.Artifacts) == 0 {
+	if !plan.Done(rec) || len(rec.Artifacts) == 0 {
 		return nil
 	}
 	return s.verify(ctx, f, rec)
@@ -97,23 +98,23 @@ func (s *surveyor) workstream(ctx context.Context, f *Facts, ws *pipeline.Workst
 
 // gatherInputs gathers the files that match, without the workstream's own
 // artifacts.
-func (s *surveyor) gatherInputs(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
-	f.inputs[ws.Name], f.makers[ws.Name] = fileSet{}, nil
+func (s *surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
+	f.Inputs[ws.Name], f.Makers[ws.Name] = plan.FileSet{}, nil
 	if len(ws.Inputs) == 0 {
 		return nil
 	}
-	v := s.own.viewOf(ws)
-	inputs, err := s.see(ctx, v, f.seq)
+	v := s.own.ScopeOf(ws)
+	inputs, err := s.see(ctx, v, f.Seq)
 	if err != nil {
 		return fmt.Errorf("gather the inputs of %s: %w", ws.Name, err)
 	}
-	f.inputs[ws.Name] = inputs
-	f.makers[ws.Name] = s.own.makersAmong(v.ended, s.goneAmong(inputs.patterns), inputs.files)
+	f.Inputs[ws.Name] = inputs
+	f.Makers[ws.Name] = s.own.MakersAmong(v.Ended, s.goneAmong(inputs.Patterns), inputs.Files)
 	return nil
 }
 
 // gatherUnder gathers the files that lie where the workstream writes.
-func (s *surveyor) gatherUnder(ctx context.Context, f *Facts, ws *pipeline.Workstream) error {
+func (s *surveyor) gatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
 	found, patterns, err := s.describeAll(ctx, ws.ArtifactPatterns, func(string) bool { return false })
 	if err != nil {
 		return fmt.Errorf("look at what %s is about to write over: %w", ws.Name, err)
@@ -121,25 +122,25 @@ func (s *surveyor) gatherUnder(ctx context.Context, f *Facts, ws *pipeline.Works
 	for i := range found {
 		found[i].Path = checkpoint.Text(s.mask(string(found[i].Path)))
 	}
-	f.under[ws.Name] = fileSet{files: found, patterns: patterns}
+	f.Under[ws.Name] = plan.FileSet{Files: found, Patterns: patterns}
 	return nil
 }
 
 // goneAmong are the artifacts among what matches that are made again: whether
 // they change is known then.
 func (s *surveyor) goneAmong(patterns []string) []checkpoint.Artifact {
-	return slices.DeleteFunc(slices.Clone(s.gone), func(a checkpoint.Artifact) bool { return !matchesAny(patterns, string(a.Path)) })
+	return slices.DeleteFunc(slices.Clone(s.gone), func(a checkpoint.Artifact) bool { return !plan.MatchesAny(patterns, string(a.Path)) })
 }
 
 // verify compares recorded artifacts with the files that are there.
-func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstream) error {
-	var conflicts []Conflict
+func (s *surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Workstream) error {
+	var conflicts []plan.Conflict
 	conflict := func(a checkpoint.Artifact, found string) error {
 		kept, err := s.files.Kept(a.Digest)
-		conflicts = append(conflicts, Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
+		conflicts = append(conflicts, plan.Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
 		return err
 	}
-	var partial []partialArtifact
+	var partial []plan.PartialArtifact
 	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
 	for _, a := range rec.Artifacts {
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
@@ -149,8 +150,8 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 		now, err := describe(ctx, s.files, string(a.Path))
 		if isLeft && left.Digest == "" { // it was gone
 			switch {
-			case err == nil && s.partial.accounts(string(a.Path), now.Digest):
-				partial = append(partial, partialArtifact{a, now.Digest})
+			case err == nil && s.partial.Accounts(string(a.Path), now.Digest):
+				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
 			case err == nil: // it is new, and on record no more
 			case !workspace.IsAbsent(err):
 				return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
@@ -162,8 +163,8 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 		}
 		now.LeftOut = a.LeftOut
 		switch {
-		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.accounts(string(a.Path), now.Digest):
-			partial, err = append(partial, partialArtifact{a, now.Digest}), nil
+		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.Accounts(string(a.Path), now.Digest):
+			partial, err = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest}), nil
 		case workspace.IsAbsent(err):
 			err = conflict(a, "")
 		case errors.Is(err, workspace.ErrNotRegular):
@@ -178,7 +179,7 @@ func (s *surveyor) verify(ctx context.Context, f *Facts, rec *checkpoint.Workstr
 			return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
 		}
 	}
-	f.conflicts[rec.Name], f.current[rec.Name], f.partial[rec.Name] = conflicts, current, partial
+	f.Conflicts[rec.Name], f.Current[rec.Name], f.Partial[rec.Name] = conflicts, current, partial
 	return nil
 }
 
@@ -202,14 +203,14 @@ func (s *surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]str
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			rec := recordOf(st, ws.Name)
-			if !isDone(rec) {
+			rec := plan.RecordOf(st, ws.Name)
+			if !plan.Done(rec) {
 				continue
 			}
 			for _, a := range rec.Artifacts {
 				path := string(a.Path)
 				if other := owners[path]; other != "" {
-					sharers[path] = join(sharers[path], []string{other, rec.Name})
+					sharers[path] = plan.Join(sharers[path], []string{other, rec.Name})
 				}
 				if rec.WorkSeq >= newest[path] {
 					owners[path], newest[path] = rec.Name, rec.WorkSeq
@@ -227,7 +228,7 @@ func (s *surveyor) leftBehind(st *checkpoint.State, owners map[string]string) ma
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			rec := recordOf(st, ws.Name)
+			rec := plan.RecordOf(st, ws.Name)
 			if rec == nil || rec.Left == nil {
 				continue
 			}
@@ -258,24 +259,24 @@ func (s *surveyor) recorded(st *checkpoint.State, workstream string, path checkp
 // gate gathers the digest of what a gate judges: its inputs; else the inputs
 // and artifacts of its workstream, or of its phase's workstreams. Where these
 // declare none there is nothing to bind a verdict to.
-func (s *surveyor) gate(ctx context.Context, f *Facts, g *pipeline.Gate) error {
-	v := s.own.viewOfGate(g)
-	if len(v.patterns) == 0 {
-		f.judging[g.Label()] = fileSet{}
+func (s *surveyor) gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) error {
+	v := s.own.ScopeOfGate(g)
+	if len(v.Patterns) == 0 {
+		f.Judging[g.Label()] = plan.FileSet{}
 		return nil
 	}
-	files, err := s.see(ctx, v, f.seq)
+	files, err := s.see(ctx, v, f.Seq)
 	if err != nil {
 		return fmt.Errorf("gather what %s judges: %w", g.Label(), err)
 	}
-	f.judging[g.Label()] = files
-	f.judgedOf[g.Label()] = s.own.makersAmong(v.ended, s.goneAmong(files.patterns), files.files)
+	f.Judging[g.Label()] = files
+	f.JudgedOf[g.Label()] = s.own.MakersAmong(v.Ended, s.goneAmong(files.Patterns), files.Files)
 	return nil
 }
 
 // everything gathers the facts of all that is done, whose files must prove
 // it; thorough also those of what has yet to run.
-func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.State, git Git, choice OnConflict, thorough bool) error {
+func (s *surveyor) everything(ctx context.Context, f *plan.Facts, st *checkpoint.State, git Git, choice plan.OnConflict, thorough bool) error {
 	files := s.files
 	s.files = files.Still() // nothing runs meanwhile
 	defer func() { s.files = files }()
@@ -294,22 +295,22 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	}
 	compared.Go(func() error { return s.compare(ctx, f, e) })
 	defer func() { _ = compared.Wait() }()
-	f.sharers = s.claims(st)
-	if s.begun(st); len(s.partial.patterns) > 0 {
+	f.Sharers = s.claims(st)
+	if s.begun(st); len(s.partial.Patterns) > 0 {
 		if err := compared.Wait(); err != nil {
 			return err
 		}
-		s.partial.since(s.captured)
+		s.partial.Since(s.captured)
 	}
-	f.stopped = s.partial
+	f.Stopped = s.partial
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}
-	f.restored = make(pipeline.Files, len(s.restores))
+	f.Restored = make(pipeline.Files, len(s.restores))
 	for path, a := range s.restores {
-		f.restored[path] = nil
+		f.Restored[path] = nil
 		if a.Mode != workspace.ModeSymlink {
-			f.restored[path] = func() (io.ReadCloser, error) { return s.objects.Open(a.Digest) }
+			f.Restored[path] = func() (io.ReadCloser, error) { return s.objects.Open(a.Digest) }
 		} else if err := s.restoresLink(ctx, a); err != nil {
 			return err
 		}
@@ -320,21 +321,21 @@ func (s *surveyor) everything(ctx context.Context, f *Facts, st *checkpoint.Stat
 	if err := compared.Wait(); err != nil {
 		return err
 	}
-	f.mask, f.earlier, f.before = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
+	f.Mask, f.Earlier, f.Before = s.mask, s.earlierSource(ctx, st), s.earlierFiles(ctx, f)
 	err = s.allGates(ctx, f, st)
-	f.linksOut = nil
+	f.LinksOut = nil
 	for _, link := range s.links.leadingOut(make(map[string]bool)) {
-		f.linksOut = append(f.linksOut, s.mask(link))
+		f.LinksOut = append(f.LinksOut, s.mask(link))
 	}
 	return err
 }
 
 // allInputs gathers the inputs of what is done, and of what may have been made before; thorough
 // also those of all else that has yet to run.
-func (s *surveyor) allInputs(ctx context.Context, f *Facts, st *checkpoint.State, thorough bool) error {
+func (s *surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			if len(ws.Inputs) > 0 && (thorough || ws.Cache || isDone(recordOf(st, ws.Name))) {
+			if len(ws.Inputs) > 0 && (thorough || ws.Cache || plan.Done(plan.RecordOf(st, ws.Name))) {
 				if err := s.gatherInputs(ctx, f, ws); err != nil {
 					return err
 				}
@@ -345,7 +346,7 @@ func (s *surveyor) allInputs(ctx context.Context, f *Facts, st *checkpoint.State
 }
 
 // allGates gathers what all gates judge that have a verdict.
-func (s *surveyor) allGates(ctx context.Context, f *Facts, st *checkpoint.State) error {
+func (s *surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
@@ -362,23 +363,23 @@ func (s *surveyor) allGates(ctx context.Context, f *Facts, st *checkpoint.State)
 // verifyAll verifies the artifacts of all that is done, and notes which of them
 // will be put back before anything starts: what reads them finds them as they
 // are on record.
-func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State, choice OnConflict) error {
+func (s *surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
 	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(workspace.Links), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			rec := recordOf(st, ws.Name)
-			if !isDone(rec) || len(rec.Artifacts) == 0 {
+			rec := plan.RecordOf(st, ws.Name)
+			if !plan.Done(rec) || len(rec.Artifacts) == 0 {
 				continue
 			}
 			if err := s.verify(ctx, f, rec); err != nil {
 				return err
 			}
-			if len(f.conflicts[ws.Name]) == 0 || s.off(ws, st) {
+			if len(f.Conflicts[ws.Name]) == 0 || s.off(ws, st) {
 				continue
 			}
-			for _, c := range f.conflicts[ws.Name] {
+			for _, c := range f.Conflicts[ws.Name] {
 				switch {
-				case c.Kept && (c.Found == "" || choice == ConflictRestore):
+				case c.Kept && (c.Found == "" || choice == plan.ConflictRestore):
 					s.restores[string(c.Path)] = *s.recorded(st, ws.Name, c.Path)
 				case c.Found == "":
 					s.gone = append(s.gone, *s.recorded(st, ws.Name, c.Path))
@@ -391,7 +392,7 @@ func (s *surveyor) verifyAll(ctx context.Context, f *Facts, st *checkpoint.State
 
 // off reports whether a workstream is not enabled, as far as what is on record tells.
 func (s *surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
-	r := results(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
+	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
 		if enabled, diags := when(r); !enabled && !diags.HasErrors() {
 			return true
@@ -437,7 +438,7 @@ func (s *surveyor) withRestored(found []checkpoint.Artifact, patterns []string, 
 		return restored
 	})
 	for path, a := range s.restores {
-		if matchesAny(patterns, path) && !leaveOut(path) {
+		if plan.MatchesAny(patterns, path) && !leaveOut(path) {
 			found = append(found, a)
 		}
 	}
@@ -446,7 +447,7 @@ func (s *surveyor) withRestored(found []checkpoint.Artifact, patterns []string, 
 }
 
 // gates gathers what the gates judge that have a verdict.
-func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
+func (s *surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
 	for _, g := range gates {
 		if st == nil {
 			return nil
@@ -457,7 +458,7 @@ func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, ga
 		if err := s.gate(ctx, f, g); err != nil {
 			return err
 		}
-		if !declares(g) {
+		if !plan.Declares(g) {
 			if err := s.movedAfter(ctx, f, st, g); err != nil {
 				return err
 			}
@@ -468,21 +469,21 @@ func (s *surveyor) gates(ctx context.Context, f *Facts, st *checkpoint.State, ga
 
 // see looks at the files of a view, as they will be once artifacts are put back.
 // Their names are masked: they are recorded, and only compared.
-func (s *surveyor) see(ctx context.Context, v view, seq uint64) (fileSet, error) {
-	leaveOut := func(path string) bool { return v.own != nil && s.own.makes(v, path) }
-	found, patterns, err := s.describeAll(ctx, v.patterns, leaveOut)
+func (s *surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.FileSet, error) {
+	leaveOut := func(path string) bool { return v.Self != nil && s.own.Makes(v, path) }
+	found, patterns, err := s.describeAll(ctx, v.Patterns, leaveOut)
 	if err != nil {
-		return fileSet{}, err
+		return plan.FileSet{}, err
 	}
-	set := fileSet{files: found, patterns: patterns, seq: seq}
-	for i := range set.files {
-		a := &set.files[i]
-		shared, before := s.own.shared(v, string(a.Path))
+	set := plan.FileSet{Files: found, Patterns: patterns, Seq: seq}
+	for i := range set.Files {
+		a := &set.Files[i]
+		shared, before := s.own.Shared(v, string(a.Path))
 		a.Path = checkpoint.Text(s.mask(string(a.Path)))
 		if shared {
-			set.shared = append(set.shared, sharedFile{*a, before})
+			set.Shared = append(set.Shared, plan.SharedFile{Artifact: *a, Before: before})
 		}
 	}
-	set.sum = digestFiles(set.files)
+	set.Sum = plan.DigestFiles(set.Files)
 	return set, nil
 }

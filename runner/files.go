@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // describe looks at one file: workspace.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
@@ -80,7 +81,7 @@ func allThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstre
 			return unmade(pattern, "is a directory without a file that counts")
 		}
 		if out := slices.Sorted(maps.Keys(m.Out)); len(out) > 0 {
-			return unmade(pattern, "does not exist: %s", leadsOut([]string{leadsTo(out[0], m.Out[out[0]])}))
+			return unmade(pattern, "does not exist: %s", plan.LeadsOut([]string{leadsTo(out[0], m.Out[out[0]])}))
 		}
 		if met := slices.Sorted(maps.Keys(m.Links)); len(met) > 0 {
 			return unmade(pattern, "does not exist: the link %s leads to %s, and no file matches there", met[0], m.Links[met[0]])

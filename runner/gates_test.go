@@ -11,6 +11,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 func readFile(t *testing.T, name string) string {
@@ -89,7 +90,7 @@ func TestGateOfChangedDefinitionIsJudgedAgain(t *testing.T) {
 	b.wantRan("A", "check", "B")
 	b.rewrite(strings.Replace(gated, "grep -q good", "grep -q better", 1))
 	b.must(checkpoint.StatusFailed)
-	if d := b.decision("A"); d != runner.Judge {
+	if d := b.decision("A"); d != plan.Judge {
 		t.Errorf("A: %s", d)
 	}
 	got := b.ran()
@@ -337,7 +338,7 @@ func TestSavedPlanKeepsItsSelection(t *testing.T) {
 	b.write("broken", "")
 	b.must(checkpoint.StatusFailed)
 	b.wantRan("A", "B")
-	o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir, Select: runner.Selection{Invalidate: []string{"A"}}}
+	o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir, Select: plan.Selection{Invalidate: []string{"A"}}}
 	plan, err := runner.Preview(context.Background(), o, b.state())
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // TestGoneWorkIsJudgedLikeAnyOtherWhenItIsBack: work that left the pipeline for
@@ -52,13 +52,13 @@ phase "one" {
 	away(func() { b.remove("out/a.txt") })
 	b.wantRan()
 	b.wantFile("out/a.txt", "one")
-	if got := b.decision("A"); got != runner.Reuse {
+	if got := b.decision("A"); got != plan.Reuse {
 		t.Errorf("A, of which nothing changed, was to %s", got)
 	}
 	away(func() { b.write("in.txt", "two") })
 	b.wantRan("A", "check")
 	b.wantFile("out/a.txt", "two")
-	if got := b.decision("A"); got != runner.Rerun {
+	if got := b.decision("A"); got != plan.Rerun {
 		t.Errorf("A, whose input changed, was to %s", got)
 	}
 	if got := b.state().Workstream("A").Attempts; got != 2 {

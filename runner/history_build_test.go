@@ -13,6 +13,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // A build beside the model.
@@ -66,10 +67,10 @@ func (p *play) build(a act) error {
 
 // leftOut are the workstreams that a plan has blocked for not being chosen: a
 // build leaves them and what judges them alone, whatever it finds.
-func (m *model) leftOut(want map[string]runner.Decision) map[string]bool {
+func (m *model) leftOut(want map[string]plan.Decision) map[string]bool {
 	left := map[string]bool{}
 	for _, w := range m.h.works() {
-		left[w.Name] = m.run.allowed != nil && !m.run.allowed[w.Name] && want[w.Name] == runner.Blocked
+		left[w.Name] = m.run.allowed != nil && !m.run.allowed[w.Name] && want[w.Name] == plan.Blocked
 	}
 	return left
 }
@@ -144,12 +145,12 @@ func (m *model) allow(name string) {
 var errSelection = errors.New("an uncertain workstream was chosen")
 
 func isSelection(err, want error) bool {
-	var s *runner.SelectionError
+	var s *plan.SelectionError
 	return errors.Is(want, errSelection) && errors.As(err, &s)
 }
 
 // refusal is why a build must not begin.
-func (m *model) refusal(a act, want map[string]runner.Decision) error {
+func (m *model) refusal(a act, want map[string]plan.Decision) error {
 	for _, name := range slices.Concat(a.Select.Only, a.Select.Invalidate) {
 		if m.works[name].status == checkpoint.Uncertain {
 			return errSelection
@@ -162,14 +163,14 @@ func (m *model) refusal(a act, want map[string]runner.Decision) error {
 }
 
 // expect notes what a plan takes back at once.
-func (m *model) expect(want map[string]runner.Decision) {
+func (m *model) expect(want map[string]plan.Decision) {
 	for name, w := range m.works {
-		if want[name] == runner.Rerun && w.status != checkpoint.Pending {
+		if want[name] == plan.Rerun && w.status != checkpoint.Pending {
 			m.run.takes[name] = true
 		}
 	}
 	for label, g := range m.gates {
-		if want[label] == runner.Judge && g.status == checkpoint.Passed {
+		if want[label] == plan.Judge && g.status == checkpoint.Passed {
 			m.run.takes[label] = true
 		}
 	}

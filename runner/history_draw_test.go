@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // How histories are drawn.
@@ -129,7 +129,7 @@ func drawBuild(t *rapid.T, h *history) act {
 	a := act{Do: "build", Fails: map[string]int{}, Verify: map[string]int{}}
 	a.KeepGoing = rapid.IntRange(0, 3).Draw(t, "keep going") == 0
 	a.Fresh = rapid.IntRange(0, 15).Draw(t, "fresh") == 0
-	a.Conflict = rapid.SampledFrom([]runner.OnConflict{runner.ConflictKeep, runner.ConflictRestore, runner.ConflictFail, ""}).Draw(t, "conflict")
+	a.Conflict = rapid.SampledFrom([]plan.OnConflict{plan.ConflictKeep, plan.ConflictRestore, plan.ConflictFail, ""}).Draw(t, "conflict")
 	if rapid.Bool().Draw(t, "somebody is there") {
 		a.Answers = map[string]string{}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // What events may happen, and what they make true.
@@ -136,7 +136,7 @@ func (m *model) explained(name, why string) error {
 func (m *model) restored(e checkpoint.ArtifactsRestored) error {
 	w := m.works[e.Workstream]
 	missing, edited := m.touched(e.Workstream)
-	if m.run.act.Conflict == runner.ConflictRestore {
+	if m.run.act.Conflict == plan.ConflictRestore {
 		missing = append(missing, edited...)
 	}
 	var paths []string

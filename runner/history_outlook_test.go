@@ -8,14 +8,14 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // What a plan must say.
 
 // outlook is what a plan must say of every workstream and gate. It is made of
 // the files as they will be once artifacts are put back, and without what is skipped.
-func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
+func (m *model) outlook(choice plan.OnConflict) map[string]plan.Decision {
 	was, known := m.tree, m.known
 	m.tree, m.known = maps.Clone(was), known.clone()
 	for name, w := range m.works {
@@ -25,14 +25,14 @@ func (m *model) outlook(choice runner.OnConflict) map[string]runner.Decision {
 	}
 	for name, w := range m.works {
 		missing, edited := m.touched(name)
-		if choice != runner.ConflictRestore {
+		if choice != plan.ConflictRestore {
 			edited = nil
 		}
 		for _, path := range append(missing, edited...) {
 			m.tree[path] = w.made[path]
 		}
 	}
-	all := map[string]runner.Decision{}
+	all := map[string]plan.Decision{}
 	for i, p := range m.h.Phases {
 		for _, w := range p.Works {
 			all[w.Name] = m.outlookOf(w.Name, choice, was, all)
@@ -52,7 +52,7 @@ type reason struct{ on, changes []string }
 
 // check compares it with that of a step. That the variable is named beside the
 // definition that it is in, and what of the definition is another, is for people.
-func (r reason) check(s runner.Step) error {
+func (r reason) check(s plan.Step) error {
 	var changes []string
 	for _, c := range s.Changes {
 		switch c.Component {
@@ -63,153 +63,153 @@ func (r reason) check(s runner.Step) error {
 		}
 		changes = append(changes, c.Component+" "+string(c.Name))
 	}
-	if s.Decision == runner.Depends || s.Decision == runner.Blocked && len(r.on) > 0 {
+	if s.Decision == plan.Depends || s.Decision == plan.Blocked && len(r.on) > 0 {
 		if !slices.Equal(slices.Sorted(slices.Values(s.On)), slices.Sorted(slices.Values(r.on))) {
 			return fmt.Errorf("%s waits for %v, and the plan names %v", s.Name, r.on, s.On)
 		}
 	}
 	changes = slices.Compact(changes)
-	if (s.Decision == runner.Rerun || s.Decision == runner.Uncertain) && len(r.changes) > 0 && !slices.Equal(changes, r.changes) {
+	if (s.Decision == plan.Rerun || s.Decision == plan.Uncertain) && len(r.changes) > 0 && !slices.Equal(changes, r.changes) {
 		return fmt.Errorf("of %s has changed %v, and the plan names %v", s.Name, r.changes, changes)
 	}
 	return nil
 }
 
-func (m *model) outlookOf(name string, choice runner.OnConflict, now map[string]string, all map[string]runner.Decision) runner.Decision {
+func (m *model) outlookOf(name string, choice plan.OnConflict, now map[string]string, all map[string]plan.Decision) plan.Decision {
 	d := m.outlookAlone(name, choice, now, all)
 	status := m.works[name].status
-	unknown := d == runner.Uncertain && (status == checkpoint.Uncertain || status == checkpoint.Running)
-	if m.run.allowed != nil && !m.run.allowed[name] && d != runner.Reuse && d != runner.Skipped && !unknown {
-		return runner.Blocked
+	unknown := d == plan.Uncertain && (status == checkpoint.Uncertain || status == checkpoint.Running)
+	if m.run.allowed != nil && !m.run.allowed[name] && d != plan.Reuse && d != plan.Skipped && !unknown {
+		return plan.Blocked
 	}
 	return d
 }
 
-func (m *model) outlookAlone(name string, choice runner.OnConflict, now map[string]string, all map[string]runner.Decision) runner.Decision {
+func (m *model) outlookAlone(name string, choice plan.OnConflict, now map[string]string, all map[string]plan.Decision) plan.Decision {
 	w := m.works[name]
-	again := runner.Rerun
+	again := plan.Rerun
 	if m.work(name).Effect == "once" {
-		again = runner.Uncertain
+		again = plan.Uncertain
 	}
 	switch {
 	case m.v.off[name]:
-		return runner.Skipped
+		return plan.Skipped
 	case w.status == checkpoint.Uncertain:
-		return runner.Uncertain
+		return plan.Uncertain
 	}
 	var on, asked, blocked []string
 	for _, up := range m.work(name).On {
 		switch all[up] {
-		case runner.Uncertain:
+		case plan.Uncertain:
 			if m.asksFirst(up, all) {
 				asked = append(asked, up)
 			} else {
 				blocked = append(blocked, up)
 			}
-		case runner.Blocked:
+		case plan.Blocked:
 			blocked = append(blocked, up)
-		case runner.Run, runner.Rerun, runner.Cached, runner.Depends:
+		case plan.Run, plan.Rerun, plan.Cached, plan.Depends:
 			on = append(on, up)
-		case runner.Judge:
+		case plan.Judge:
 			if m.differs(up) {
 				on = append(on, up)
 			}
-		case runner.Reuse, runner.Skipped:
+		case plan.Reuse, plan.Skipped:
 		}
 	}
 	if len(blocked) > 0 {
 		m.run.why[name] = reason{on: blocked}
-		return runner.Blocked
+		return plan.Blocked
 	}
 	switch {
-	case w.status == checkpoint.Running && again == runner.Uncertain: // it was killed
-		return runner.Uncertain
-	case len(asked) > 0 && w.done() && m.forced(name) && again == runner.Rerun:
+	case w.status == checkpoint.Running && again == plan.Uncertain: // it was killed
+		return plan.Uncertain
+	case len(asked) > 0 && w.done() && m.forced(name) && again == plan.Rerun:
 		return again
 	case len(asked) > 0:
 		m.run.why[name] = reason{on: asked}
-		return runner.Depends
+		return plan.Depends
 	case m.asks(name):
-		return runner.Uncertain
+		return plan.Uncertain
 	case !w.done():
-		return runner.Run
+		return plan.Run
 	case m.forced(name):
 		return again
 	case len(on) > 0:
 		m.run.why[name] = reason{on: on}
-		return runner.Depends
+		return plan.Depends
 	case len(m.reasons(name)) > 0:
 		m.run.why[name] = reason{changes: m.changes(name)}
 		return again
-	case m.unsatisfied(name) != "", choice == runner.ConflictKeep && m.edited(name, now):
-		return runner.Judge
+	case m.unsatisfied(name) != "", choice == plan.ConflictKeep && m.edited(name, now):
+		return plan.Judge
 	case w.status == checkpoint.Succeeded: // a formality is left
-		return runner.Judge
+		return plan.Judge
 	}
-	return runner.Reuse
+	return plan.Reuse
 }
 
 // outlookOfGates takes in the gates of a workstream, with what they make of its
 // own step: where it was not chosen nothing of it is judged.
-func (m *model) outlookOfGates(w *histWork, all map[string]runner.Decision) {
-	kept, chosen := all[w.Name] == runner.Reuse, m.run.allowed == nil || m.run.allowed[w.Name]
+func (m *model) outlookOfGates(w *histWork, all map[string]plan.Decision) {
+	kept, chosen := all[w.Name] == plan.Reuse, m.run.allowed == nil || m.run.allowed[w.Name]
 	for _, g := range w.Gates {
 		label := g.label(w.Name)
 		all[label] = m.outlookOfGate(g, w.Name, all)
-		judged := all[label] != runner.Reuse && all[label] != runner.Skipped
+		judged := all[label] != plan.Reuse && all[label] != plan.Skipped
 		switch {
 		case kept && judged && !chosen:
-			all[w.Name] = runner.Blocked
+			all[w.Name] = plan.Blocked
 			m.outlookOfGates(w, all)
 			return
 		case kept && (judged || m.reviewDue(label)):
-			all[w.Name] = runner.Judge
+			all[w.Name] = plan.Judge
 		}
 	}
 }
 
-func (m *model) outlookOfGate(g histGate, owner string, all map[string]runner.Decision) runner.Decision {
+func (m *model) outlookOfGate(g histGate, owner string, all map[string]plan.Decision) plan.Decision {
 	var on, blocked []string
 	for _, name := range m.judges(owner) {
 		switch all[name] {
-		case runner.Uncertain:
+		case plan.Uncertain:
 			if m.asksFirst(name, all) {
 				on = append(on, name)
 			} else {
 				blocked = append(blocked, name)
 			}
-		case runner.Blocked:
+		case plan.Blocked:
 			blocked = append(blocked, name)
-		case runner.Run, runner.Rerun, runner.Cached, runner.Depends:
+		case plan.Run, plan.Rerun, plan.Cached, plan.Depends:
 			on = append(on, name)
-		case runner.Reuse, runner.Judge, runner.Skipped:
+		case plan.Reuse, plan.Judge, plan.Skipped:
 		}
 	}
 	if len(blocked) > 0 {
 		m.run.why[g.label(owner)] = reason{on: blocked}
-		return runner.Blocked
+		return plan.Blocked
 	}
 	switch is := m.gates[g.label(owner)]; {
 	case m.allOff(owner):
-		return runner.Skipped
+		return plan.Skipped
 	case len(on) > 0:
 		m.run.why[g.label(owner)] = reason{on: on}
-		return runner.Depends
+		return plan.Depends
 	case is.status == checkpoint.Skipped:
-		return runner.Run
+		return plan.Run
 	case m.holds(g, owner):
-		return runner.Reuse
+		return plan.Reuse
 	case is.status == checkpoint.Pending && !is.touched:
-		return runner.Run
+		return plan.Run
 	}
-	return runner.Judge
+	return plan.Judge
 }
 
 // asksFirst reports whether of what is uncertain a verify command is asked when
 // its turn comes, so that what depends on it may go on.
-func (m *model) asksFirst(name string, all map[string]runner.Decision) bool {
+func (m *model) asksFirst(name string, all map[string]plan.Decision) bool {
 	return m.verifies(name) && !slices.ContainsFunc(m.work(name).On, func(up string) bool {
-		return all[up] == runner.Blocked || all[up] == runner.Uncertain && !m.asksFirst(up, all)
+		return all[up] == plan.Blocked || all[up] == plan.Uncertain && !m.asksFirst(up, all)
 	})
 }
 
@@ -221,17 +221,17 @@ func (m *model) reviewDue(label string) bool {
 
 // refuses reports whether a build must not begin, since artifacts were edited
 // and that is not decided, or can't be as it was.
-func (m *model) refuses(choice runner.OnConflict, all map[string]runner.Decision) bool {
-	return choice != runner.ConflictRestore && slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
+func (m *model) refuses(choice plan.OnConflict, all map[string]plan.Decision) bool {
+	return choice != plan.ConflictRestore && slices.ContainsFunc(m.h.works(), func(w *histWork) bool {
 		if !m.edited(w.Name, m.tree) {
 			return false
 		}
 		switch all[w.Name] {
-		case runner.Rerun, runner.Cached:
+		case plan.Rerun, plan.Cached:
 			return true
-		case runner.Reuse, runner.Judge, runner.Depends, runner.Blocked:
+		case plan.Reuse, plan.Judge, plan.Depends, plan.Blocked:
 			return !m.keeps(w.Name, choice)
-		case runner.Run, runner.Uncertain, runner.Skipped:
+		case plan.Run, plan.Uncertain, plan.Skipped:
 		}
 		return false
 	})
@@ -239,15 +239,15 @@ func (m *model) refuses(choice runner.OnConflict, all map[string]runner.Decision
 
 // keeps reports whether an edit of what a workstream made is taken: where that was
 // chosen, or where nothing was and a gate of it has failed, since so people mend it.
-func (m *model) keeps(name string, choice runner.OnConflict) bool {
-	return choice == runner.ConflictKeep || choice == "" && slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool {
+func (m *model) keeps(name string, choice plan.OnConflict) bool {
+	return choice == plan.ConflictKeep || choice == "" && slices.ContainsFunc(m.work(name).Gates, func(g histGate) bool {
 		return m.gates[g.label(name)].status == checkpoint.Failed
 	})
 }
 
 // samePlan compares the decisions.
-func (p *play) samePlan(want map[string]runner.Decision) error {
-	got, why := map[string]runner.Decision{}, map[string]string{}
+func (p *play) samePlan(want map[string]plan.Decision) error {
+	got, why := map[string]plan.Decision{}, map[string]string{}
 	for _, phase := range p.plan.Phases {
 		for _, s := range phase.Steps {
 			got[s.Name], why[s.Name] = s.Decision, string(s.Reason)
@@ -264,13 +264,13 @@ func (p *play) samePlan(want map[string]runner.Decision) error {
 	for name, d := range want {
 		is := got[name]
 		switch gate := p.m.isGate(name); {
-		case gate && d == runner.Run: // whether it was ever judged is not of interest
-			d = runner.Judge
-		case !gate && d == runner.Run && is == runner.Rerun && !p.m.works[name].done(): // it was taken back
-			is = runner.Run
+		case gate && d == plan.Run: // whether it was ever judged is not of interest
+			d = plan.Judge
+		case !gate && d == plan.Run && is == plan.Rerun && !p.m.works[name].done(): // it was taken back
+			is = plan.Run
 		}
-		if p.m.isGate(name) && is == runner.Run {
-			is = runner.Judge
+		if p.m.isGate(name) && is == plan.Run {
+			is = plan.Judge
 		}
 		if is != d {
 			return fmt.Errorf("the plan has %s for %s (%s), and it must be %s", is, name, why[name], d)

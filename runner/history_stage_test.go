@@ -17,6 +17,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // Where a history is played: the engine over a disk in memory.
@@ -40,7 +41,7 @@ type stage struct {
 	failed map[string]int
 	log    map[string]deed // by name and attempt
 	signal chan string
-	plan   *runner.Plan
+	plan   *plan.Plan
 	shown  uint64            // the last commit that was shown
 	killed map[string]string // the files at the moment of death; nil: it lives
 }

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // A history is data: a pipeline, and what happens to it.
@@ -63,8 +63,8 @@ type act struct {
 	// Of a build:
 	KeepGoing bool              `json:"keep_going,omitempty"`
 	Fresh     bool              `json:"fresh,omitempty"`
-	Conflict  runner.OnConflict `json:"conflict,omitempty"`
-	Select    runner.Selection  `json:"select,omitzero"`
+	Conflict  plan.OnConflict   `json:"conflict,omitempty"`
+	Select    plan.Selection    `json:"select,omitzero"`
 	Fails     map[string]int    `json:"fails,omitempty"`     // how often a workstream fails before it succeeds
 	Hangs     []string          `json:"hangs,omitempty"`     // workstreams that fail because their time is over
 	Verify    map[string]int    `json:"verify,omitempty"`    // exit codes of the commands that tell whether it happened; else 2

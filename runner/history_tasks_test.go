@@ -16,6 +16,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // What the tasks of a history do, what a person answers, and what is shown.
@@ -195,8 +196,8 @@ func (s *stage) Approve(_ context.Context, q runner.Question) (runner.Answer, er
 }
 
 // Resolve implements runner.Asker.
-func (s *stage) Resolve(context.Context, []runner.Conflict) (runner.OnConflict, error) {
-	return runner.ConflictFail, nil
+func (s *stage) Resolve(context.Context, []plan.Conflict) (plan.OnConflict, error) {
+	return plan.ConflictFail, nil
 }
 
 // Unwritten implements runner.Asker.

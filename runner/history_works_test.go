@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // When a workstream may start, and what may become of it.
@@ -63,7 +64,7 @@ func (m *model) started(e checkpoint.WorkstreamStarted) error {
 	err = errors.Join(err,
 		m.mustBe(e.Attempt == w.attempts+1, "after attempt %d", w.attempts),
 		m.mustBe(r.tries[name] < m.tries(name), "it has %d attempts", m.tries(name)))
-	if _, edited := m.touched(name); len(edited) > 0 && r.act.Conflict != runner.ConflictRestore {
+	if _, edited := m.touched(name); len(edited) > 0 && r.act.Conflict != plan.ConflictRestore {
 		err = errors.Join(err, fmt.Errorf("it would overwrite the edit of %v", edited))
 	}
 	r.tries[name]++
@@ -125,7 +126,7 @@ func (m *model) failed(e checkpoint.WorkstreamFailed) (err error) {
 		err = m.mustBe(r.tries[name] > 0 && w.status == checkpoint.Pending, "it is %s", w.status)
 	case e.Error.Outcome == "conflict":
 		_, edited := m.touched(name)
-		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != runner.ConflictRestore, "nothing was edited")
+		err = m.mustBe(len(edited) > 0 && len(m.reasons(name)) > 0 && r.act.Conflict != plan.ConflictRestore, "nothing was edited")
 	default:
 		d, unknown := m.deedOf(name)
 		err = errors.Join(unknown, m.mustBe(!d.ok && !d.cancelled, "it did not fail"), d.outcome(e.Error),

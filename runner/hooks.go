@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // hookTimeout is how long a hook may take that names no timeout of its own:
@@ -28,7 +29,7 @@ func RunHooks(ctx context.Context, o Options) error {
 	l.ctx, l.stop = context.WithoutCancel(ctx), ctx.Done()
 	l.grace, l.hurry = context.WithCancel(l.ctx)
 	defer l.hurry()
-	l.pl = newPlanner(l.p, l.x.State(), l.facts, "", &chosen{})
+	l.pl = plan.New(l.p, l.x.State(), l.facts, "", &plan.Chosen{})
 	l.over = true
 	l.reportEnded("", l.x.Orphans())
 	l.runHooks()
@@ -89,7 +90,7 @@ func (l *loop) runHooks() {
 
 // runHook runs a hook, the nth for its event, and returns what went wrong.
 func (l *loop) runHook(h *pipeline.Hook, n int) (problem string) {
-	inv, diags := h.Invocation(l.pl.results(true, 0))
+	inv, diags := h.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {
 		return string(l.diagnosed("", "", diags).Message)
 	}

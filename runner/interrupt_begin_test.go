@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/store"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // told is a file system that tells, once it is asked to, when the first part of a
@@ -65,13 +66,13 @@ func TestSignalGivesUpWhatComesFirst(t *testing.T) {
 	made := strings.Repeat("\x00", 32<<20)
 	for name, tt := range map[string]struct {
 		prepare func(b *bench)
-		choice  runner.OnConflict
+		choice  plan.OnConflict
 		found   string // of the artifact when the signal comes; "": it is gone
 	}{
 		"keeping an edit": {func(b *bench) {
 			b.must(checkpoint.StatusFailed)
 			b.write("made", edit)
-		}, runner.ConflictRestore, edit},
+		}, plan.ConflictRestore, edit},
 		"keeping partial work": {func(b *bench) {
 			b.write("partly", "")
 			signals := make(chan string, 2)

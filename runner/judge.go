@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
+	"prdrunner/runner/plan"
 )
 
 // judgeAll judges gates in their order, and tells whether all of them passed.
@@ -70,12 +71,12 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 			then(nil)
 			return
 		}
-		found := newFacts(l.x.State())
+		found := plan.NewFacts(l.x.State())
 		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
 			err := l.sv.gate(within, found, g)
 			return func() {
 				if err == nil {
-					l.facts.look(g, found)
+					l.facts.TakeJudged(g, found)
 				}
 				then(err)
 			}
@@ -86,38 +87,38 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 // surveyed decides a gate whose files have been looked at, and judges it if
 // its verdict can't be carried over.
 func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
-	step, diags := l.pl.gate(g)
+	step, diags := l.pl.Gate(g)
 	if diags.HasErrors() {
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
 		return
 	}
 	switch step.Decision {
-	case Reuse:
-		l.standing.pass(g.Label(), l.facts.judging[g.Label()].files)
+	case plan.Reuse:
+		l.standing.pass(g.Label(), l.facts.Judging[g.Label()].Files)
 		l.reviewOr(g, then)
 		return
-	case Skipped:
+	case plan.Skipped:
 		l.add(func() { then(true) }, checkpoint.GateSkipped{Gate: g.Label(), Reason: step.Reason})
 		return
-	case Run, Rerun, Cached, Judge:
+	case plan.Run, plan.Rerun, plan.Cached, plan.Judge:
 		if !l.asLeft(g) {
 			then(false)
 			return
 		}
-	case Depends, Blocked, Uncertain:
+	case plan.Depends, plan.Blocked, plan.Uncertain:
 		then(false)
 		return
 	}
-	v, diags := l.pl.verdict(g)
+	v, diags := l.pl.Verdict(g)
 	if diags.HasErrors() {
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
 		return
 	}
 	l.enter()
-	if step.Decision == Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // a reason that the plan could not know yet
+	if step.Decision == plan.Judge && l.x.State().Gate(g.Label()).Status == checkpoint.Passed { // a reason that the plan could not know yet
 		l.add(nil, checkpoint.GateVoided{Gate: g.Label(), Reason: step.Reason})
 	}
-	if g.Workstream != nil && l.pl.excluded(g.Workstream) != "" { // as the plan would have said, had it known
+	if g.Workstream != nil && l.pl.Excluded(g.Workstream) != "" { // as the plan would have said, had it known
 		l.cause.excluded = true
 		then(false)
 		return
@@ -137,7 +138,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 // judgeByCommand runs the gate's process, and makes sure that what it judged
 // is still what it was when it has ended.
 func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool, then func(bool)) {
-	inv, diags := g.Invocation(l.pl.results(true, 0))
+	inv, diags := g.Invocation(l.pl.Results(true, 0))
 	if diags.HasErrors() {
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
 		return
@@ -145,7 +146,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 	attempt := l.x.State().Gate(g.Label()).Attempts + 1
 	task := l.gateTask(g, attempt, inv)
 	l.add(nil, checkpoint.GateStarted{Gate: g.Label(), Attempt: attempt})
-	after := newFacts(l.x.State())
+	after := plan.NewFacts(l.x.State())
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
@@ -161,10 +162,10 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 				l.failGate(g, v, nil, took, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
 			case !res.Succeeded():
 				l.failGate(g, v, nil, took, *l.describe("", "", task, res), then)
-			case l.pl.stillJudged(g, v, after):
+			case l.pl.StillJudged(g, v, after):
 				l.passGate(g, v, nil, took, then)
 			case !again:
-				l.facts.look(g, after)
+				l.facts.TakeJudged(g, after)
 				l.takeMended(g, func(err error) { l.judged(g, err, true, then) })
 			default:
 				l.failGate(g, v, nil, took, checkpoint.Failure{
@@ -177,7 +178,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 
 func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 	began := l.o.Now()
-	ok, message, diags := g.Condition(l.pl.results(true, 0))
+	ok, message, diags := g.Condition(l.pl.Results(true, 0))
 	switch {
 	case diags.HasErrors():
 		l.unjudgeable(g, l.diagnosed("", "", diags), then)
@@ -189,13 +190,13 @@ func (l *loop) judgeByCondition(g *pipeline.Gate, v checkpoint.Verdict, then fun
 }
 
 func (l *loop) judgeByMetric(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
-	m, ok := metric(l.x.State(), l.p, g.Metric.Name)
+	m, ok := plan.MetricOf(l.x.State(), l.p, g.Metric.Name)
 	if !ok {
 		l.failGate(g, v, nil, 0, l.inPipeline(g, "metric", fmt.Sprintf("no workstream reported the metric %s", g.Metric.Name)), then)
 		return
 	}
 	base, hasBase := l.x.State().Baseline[g.Metric.Name]
-	if problem := checkMetric(*g.Metric, m.Value, base.Value, hasBase); problem != "" {
+	if problem := plan.CheckMetric(*g.Metric, m.Value, base.Value, hasBase); problem != "" {
 		l.failGate(g, v, m.Value, 0, l.inPipeline(g, "metric", problem), then)
 		return
 	}
@@ -212,7 +213,7 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.
 
 // passGate records that a gate has passed, and stops for review where that is asked for.
 func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
-	l.standing.pass(g.Label(), l.facts.judging[g.Label()].files)
+	l.standing.pass(g.Label(), l.facts.Judging[g.Label()].Files)
 	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
 	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
 	l.reviewOr(g, then)

@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // leave ends an attempt that failed. What it left of the artifacts of other workstreams
@@ -42,14 +43,14 @@ func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
 	st := l.x.State()
 	var all []checkpoint.Artifact
 	for path, owner := range l.sv.owners(st) {
-		if owner == ws.Name || !matchesAny(patterns, path) {
+		if owner == ws.Name || !plan.MatchesAny(patterns, path) {
 			continue
 		}
 		if a := recordedArtifact(st, owner, checkpoint.Text(path)); a != nil {
 			all = append(all, *a)
 		}
 	}
-	return sortedByPath(all)
+	return plan.SortedByPath(all)
 }
 
 // keepLeft returns those artifacts that are not as on record, as they are now, and keeps
@@ -76,7 +77,7 @@ func (s *surveyor) keepLeft(ctx context.Context, shared []checkpoint.Artifact) (
 		a.LeftOut = slices.Contains(leftOut, string(a.Path))
 		left = append(left, a)
 	}
-	return sortedByPath(left), nil
+	return plan.SortedByPath(left), nil
 }
 
 // recordableLeft is what goes on record of what an attempt left. Where that is not known,

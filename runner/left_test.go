@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // looping is a session whose workstream fix failed after its two attempts, each of which
@@ -77,9 +78,9 @@ func TestAnAttemptStartsFromWhatTheLastOneLeft(t *testing.T) {
 // the attempt left it.
 func TestAnEditOfWhatAnAttemptLeft(t *testing.T) {
 	t.Parallel()
-	for choice, want := range map[runner.OnConflict]string{
-		runner.ConflictKeep:    "by hand\nfixed\nfixed\nfixed",
-		runner.ConflictRestore: "made\nfixed\nfixed\nfixed",
+	for choice, want := range map[plan.OnConflict]string{
+		plan.ConflictKeep:    "by hand\nfixed\nfixed\nfixed",
+		plan.ConflictRestore: "made\nfixed\nfixed\nfixed",
 	} {
 		t.Run(string(choice), func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +112,7 @@ func TestAKeptEditTakesThePlaceOfWhatWasLeft(t *testing.T) {
 	b := looping(t)
 	b.rewrite(loopOf("test -e enough"))
 	b.write("f", "by hand\n")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 	b.wantFile("f", "by hand\nfixed\nfixed")
 	b.cutShort()
 	b.write("enough", "")

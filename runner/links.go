@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/plan"
 )
 
 // links are the symbolic links that declared patterns met, as far as files were
@@ -100,7 +101,7 @@ func leadsTo(link, text string) string { return link + " (to " + text + ")" }
 // tellLinks warns of links that lead out of the workspace, of each once.
 func (l *loop) tellLinks() {
 	if found := l.sv.links.leadingOut(l.toldLinks); len(found) > 0 {
-		l.warn(leadsOut(found))
+		l.warn(plan.LeadsOut(found))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
+	"prdrunner/runner/plan"
 )
 
 const (
@@ -37,8 +38,8 @@ type loop struct {
 	p     *pipeline.Pipeline
 	x     *checkpoint.Session
 	sv    *surveyor
-	facts *Facts
-	pl    *planner
+	facts *plan.Facts
+	pl    *plan.Planner
 	began time.Time
 	ran   time.Time // when the session was started or resumed
 	git   *checkpoint.Git

@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // A process may judge any file. The verdict of a gate that declares none holds
@@ -19,7 +20,7 @@ import (
 
 // moved compares the files with those that the last run captured. What
 // workstreams have recorded since is no change.
-func (s *surveyor) moved(ctx context.Context, f *Facts, st *checkpoint.State) error {
+func (s *surveyor) moved(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
 	e, err := s.listed(ctx, f, st)
 	if err != nil {
 		return err
@@ -37,8 +38,8 @@ type end struct {
 
 // listed lists the files that are there, of what the last run captured; nil: that is
 // not known.
-func (s *surveyor) listed(ctx context.Context, f *Facts, st *checkpoint.State) (*end, error) {
-	f.unread, f.uncaptured, f.moved = nil, "no capture of the whole workspace could prove it unchanged", nil
+func (s *surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.State) (*end, error) {
+	f.Unread, f.Uncaptured, f.Moved = nil, "no capture of the whole workspace could prove it unchanged", nil
 	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
 		return nil, nil
@@ -47,7 +48,7 @@ func (s *surveyor) listed(ctx context.Context, f *Facts, st *checkpoint.State) (
 	then.Capture = st.RunCapture
 	outline, err := checkpoint.OutlineOf(ctx, s.files, &then)
 	if err != nil {
-		f.unread, err = lost(ctx, err)
+		f.Unread, err = lost(ctx, err)
 		return nil, err
 	}
 	e := &end{st: &then, outline: outline, files: s.files.As(st.RunCapture.InGit())}
@@ -63,13 +64,13 @@ func (s *surveyor) listed(ctx context.Context, f *Facts, st *checkpoint.State) (
 }
 
 // compare is moved for what is listed.
-func (s *surveyor) compare(ctx context.Context, f *Facts, e *end) error {
+func (s *surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 	if e == nil {
 		return nil
 	}
 	was, captured, err := checkpoint.FilesBeside(ctx, e.outline, e.st, e.is)
 	if err != nil {
-		f.unread, err = lost(ctx, err)
+		f.Unread, err = lost(ctx, err)
 		return err
 	}
 	changes, err := s.files.NotGone(ctx, workspace.Diff(was, e.is))
@@ -78,7 +79,7 @@ func (s *surveyor) compare(ctx context.Context, f *Facts, e *end) error {
 	}
 	var unknown []string
 	s.captured, s.ended = captured, was
-	f.moved = slices.DeleteFunc(changes, func(c workspace.Change) bool {
+	f.Moved = slices.DeleteFunc(changes, func(c workspace.Change) bool {
 		if c.Path == s.plan {
 			return true
 		}
@@ -92,21 +93,21 @@ func (s *surveyor) compare(ctx context.Context, f *Facts, e *end) error {
 		return nil
 	}
 	if len(unknown) > 0 {
-		f.uncaptured = "captures leave out " + list(unknown)
+		f.Uncaptured = "captures leave out " + plan.List(unknown)
 		return nil
 	}
 	blind, err := e.blind(ctx, s.plan, was)
 	if err != nil {
 		return err
 	}
-	f.uncaptured = blind
+	f.Uncaptured = blind
 	return nil
 }
 
 // judgesAnything reports whether there is a gate whose verdict is bound to all of
 // the workspace, so that it matters what no capture takes in.
 func (s *surveyor) judgesAnything() bool {
-	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !declares(g) }
+	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !plan.Declares(g) }
 	return slices.ContainsFunc(s.p.Phases, func(phase *pipeline.Phase) bool {
 		return slices.ContainsFunc(phase.Gates, bound) || slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool {
 			return slices.ContainsFunc(ws.Gates, bound)
@@ -115,7 +116,7 @@ func (s *surveyor) judgesAnything() bool {
 }
 
 // blind names what a capture of the whole workspace leaves out all the same.
-func (e *end) blind(ctx context.Context, plan string, was *workspace.Listing) (string, error) {
+func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing) (string, error) {
 	is := e.is
 	if e.st.RunCapture.InGit() && e.files.Git() == nil {
 		return "captures leave out what nothing declares, since they are made without git now", nil
@@ -124,21 +125,21 @@ func (e *end) blind(ctx context.Context, plan string, was *workspace.Listing) (s
 		return otherSparse, nil
 	}
 	if len(is.LeftOut) > 0 {
-		return "captures leave out " + list(is.LeftOut), nil
+		return "captures leave out " + plan.List(is.LeftOut), nil
 	}
 	if len(is.Unstable) > 0 {
-		return list(is.Unstable) + " keeps changing while it is read", nil
+		return plan.List(is.Unstable) + " keeps changing while it is read", nil
 	}
 	if len(is.Special) > 0 {
-		return "captures cannot take in " + list(is.Special), nil
+		return "captures cannot take in " + plan.List(is.Special), nil
 	}
 	ignored, err := e.files.Ignored(ctx, is)
 	if err != nil {
 		return "", fmt.Errorf("look at the workspace: %w", err)
 	}
-	ignored = slices.DeleteFunc(ignored, func(path string) bool { return path == plan })
+	ignored = slices.DeleteFunc(ignored, func(path string) bool { return path == planned })
 	if len(ignored) > 0 {
-		return "captures leave out " + list(ignored) + ", which git ignores", nil
+		return "captures leave out " + plan.List(ignored) + ", which git ignores", nil
 	}
 	return "", nil
 }
@@ -174,18 +175,18 @@ func lost(ctx context.Context, failed error) (unread, err error) {
 
 // movedAfter finds out what changed between the last capture before a gate's
 // verdict and the end of the last run: the verdict may be older than that.
-func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.State, g *pipeline.Gate) error {
-	f.moving[g.Label()] = ""
+func (s *surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
+	f.Moving[g.Label()] = ""
 	if s.ended == nil || g.Kind != pipeline.GateCommand {
 		return nil
 	}
 	before := captureBefore(st, st.Gate(g.Label()))
 	if before == nil {
-		f.moving[g.Label()] = "nothing was captured before it was judged"
+		f.Moving[g.Label()] = "nothing was captured before it was judged"
 		return nil
 	}
 	if before.Unstable+before.Special > 0 {
-		f.moving[g.Label()] = "not every file could be captured before it was judged"
+		f.Moving[g.Label()] = "not every file could be captured before it was judged"
 		return nil
 	}
 	if before.Listing == st.RunCapture.Listing {
@@ -198,13 +199,13 @@ func (s *surveyor) movedAfter(ctx context.Context, f *Facts, st *checkpoint.Stat
 			return err
 		}
 		if was == nil {
-			f.moving[g.Label()] = "what was captured before it was judged is lost"
+			f.Moving[g.Label()] = "what was captured before it was judged is lost"
 			return nil
 		}
 		moving = movedBetween(was, s.ended, before.Scope(was.Patterns), st.RunCapture.Scope(s.ended.Patterns))
 		s.since[before.Listing] = moving
 	}
-	f.moving[g.Label()] = moving
+	f.Moving[g.Label()] = moving
 	return nil
 }
 

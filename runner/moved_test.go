@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // A capture does not see what git ignores, so that it proves nothing to a gate
@@ -120,7 +120,7 @@ phase "one" {
 	b.write("main.go", "edited")
 	b.must(checkpoint.StatusPaused, git)
 	b.wantRan()
-	if got := b.decision("review (A)"); got != runner.Judge {
+	if got := b.decision("review (A)"); got != plan.Judge {
 		t.Errorf("the approval is %s, want it judged again", got)
 	}
 }

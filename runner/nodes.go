@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // node is a workstream of the current phase while it is dealt with. It ends
@@ -19,8 +20,8 @@ type node struct {
 	waiting    int     // how many upstream workstreams of the phase are not settled
 	dependents []*node // of the same phase
 
-	ready   time.Time // when its upstream was settled
-	step    *Step     // what was decided; once it ended, only of one that was skipped
+	ready   time.Time  // when its upstream was settled
+	step    *plan.Step // what was decided; once it ended, only of one that was skipped
 	attempt int
 	digest  checkpoint.Digest
 
@@ -39,7 +40,7 @@ type node struct {
 // unchanged since the plan was made is decided at once; anything else takes a
 // slot, since its files must be looked at.
 func (l *loop) ready(n *node) {
-	if step, ok := l.pl.step(n.ws.Name); ok && !l.dirty && step.Decision == Reuse && len(step.Restores) == 0 {
+	if step, ok := l.pl.Step(n.ws.Name); ok && !l.dirty && step.Decision == plan.Reuse && len(step.Restores) == 0 {
 		l.member(n.ws, false)
 		l.end(n, true)
 		return
@@ -76,11 +77,11 @@ func (n *node) forget() {
 	n.digest, n.pauses, n.last = checkpoint.Digest{}, nil, nil
 }
 
-func (n *node) skipped() bool { return n.step != nil && n.step.Decision == Skipped }
+func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }
 
 // block gives up a workstream for now, and all that depends on it.
 func (l *loop) block(n *node, on string) {
-	l.pl.set(Step{Kind: WorkstreamStep, Name: n.ws.Name, Decision: Blocked, On: []string{on}})
+	l.pl.Set(plan.Step{Kind: plan.WorkstreamStep, Name: n.ws.Name, Decision: plan.Blocked, On: []string{on}})
 	l.end(n, false)
 }
 
@@ -93,7 +94,7 @@ func (l *loop) consider(n *node) {
 		return
 	}
 	snapshot := *rec
-	found := newFacts(l.x.State())
+	found := plan.NewFacts(l.x.State())
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := l.sv.workstream(within, found, n.ws, &snapshot)
 		if err == nil && overwrites {
@@ -106,7 +107,7 @@ func (l *loop) consider(n *node) {
 			case err != nil:
 				l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "error", Message: checkpoint.Text(err.Error())})
 			default:
-				l.facts.merge(found)
+				l.facts.Merge(found)
 				l.decided(n)
 			}
 		}
@@ -115,22 +116,22 @@ func (l *loop) consider(n *node) {
 
 // decided does with a workstream what the deciding function says.
 func (l *loop) decided(n *node) {
-	enabled, diags := n.ws.Enabled(l.pl.results(n.ws.NeedsResults(), 0))
-	var e enabling
-	e.judge("its when", enabled, diags)
-	step, diags := l.pl.workstream(n.ws, e)
+	enabled, diags := n.ws.Enabled(l.pl.Results(n.ws.NeedsResults(), 0))
+	var e plan.When
+	e.Judge("its when", enabled, diags)
+	step, diags := l.pl.Workstream(n.ws, e)
 	n.step = &step
-	if diags = append(e.diags, diags...); diags.HasErrors() {
+	if diags = append(e.Diags, diags...); diags.HasErrors() {
 		l.unevaluated(n, diags)
 		return
 	}
 	switch n.step.Decision {
-	case Skipped:
+	case plan.Skipped:
 		l.skipWorkstream(n)
-	case Reuse, Judge:
+	case plan.Reuse, plan.Judge:
 		l.keep(n)
-	case Run, Rerun, Cached:
-		if lost := slices.Concat(l.unkept(edited(l.facts.conflicts[n.ws.Name])), l.unkeptPartial(n.ws.Name)); len(lost) > 0 {
+	case plan.Run, plan.Rerun, plan.Cached:
+		if lost := slices.Concat(l.unkept(plan.Edited(l.facts.Conflicts[n.ws.Name])), l.unkeptPartial(n.ws.Name)); len(lost) > 0 {
 			err := &ConflictError{Conflicts: lost, Rerun: true}
 			l.failWorkstream(n, checkpoint.Failure{Workstream: n.ws.Name, Outcome: "conflict", Message: checkpoint.Text(err.Error())})
 			return
@@ -141,23 +142,23 @@ func (l *loop) decided(n *node) {
 		}
 		l.enter()
 		l.attemptNext(n)
-	case Uncertain:
+	case plan.Uncertain:
 		l.enter()
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status != checkpoint.Uncertain {
 			e := checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: checkpoint.Failure{
 				Workstream: n.ws.Name, Outcome: "unknown", Message: n.step.Reason,
 			}}
-			if n.step.Happened != nil || isDone(rec) {
+			if n.step.Happened != nil || plan.Done(rec) {
 				e.Error.Outcome = checkpoint.OutcomeHappened
 			}
-			if of := l.pl.formerly(n.ws, rec); of != nil {
+			if of := l.pl.Formerly(n.ws, rec); of != nil {
 				e.SameAs = of.Name
 			}
 			l.add(nil, e)
 		}
 		l.uncertain(n)
-	case Blocked, Depends:
-		l.cause.excluded = l.cause.excluded || l.pl.excluded(n.ws) != ""
+	case plan.Blocked, plan.Depends:
+		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
 		l.end(n, false)
 	}
 }
@@ -169,13 +170,13 @@ func (l *loop) unevaluated(n *node, diags hcl.Diagnostics) {
 	f := l.diagnosed(n.ws.Name, "", diags)
 	rec := l.x.State().Workstream(n.ws.Name)
 	switch {
-	case n.step.Decision == Blocked: // it was not chosen
-		l.cause.excluded = l.cause.excluded || l.pl.excluded(n.ws) != ""
+	case n.step.Decision == plan.Blocked: // it was not chosen
+		l.cause.excluded = l.cause.excluded || l.pl.Excluded(n.ws) != ""
 		l.end(n, false)
 	case rec.Status == checkpoint.Uncertain:
 		l.warn(n.ws.Name + ": " + string(f.Message))
 		l.leaveUncertain(n)
-	case n.step.Decision == Run && isDone(rec):
+	case n.step.Decision == plan.Run && plan.Done(rec):
 		l.fail(f)
 		l.end(n, false)
 	default:
@@ -197,12 +198,12 @@ func (l *loop) skipWorkstream(n *node) {
 // where they must be.
 func (l *loop) keep(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
-	switch changed := l.facts.conflicts[n.ws.Name]; {
+	switch changed := l.facts.Conflicts[n.ws.Name]; {
 	case len(n.step.Restores) > 0:
 		l.restoreThen(n, func() { l.keep(n) })
 		return
-	case len(l.pl.undecided(*n.step)) > 0: // nobody could decide: it was made since the plan was
-		l.stopFor(conflicting(n.ws.Name, edited(changed)))
+	case len(l.pl.Undecided(*n.step)) > 0: // nobody could decide: it was made since the plan was
+		l.stopFor(conflicting(n.ws.Name, plan.Edited(changed)))
 		l.end(n, false)
 		return
 	case len(changed) > 0:
@@ -216,8 +217,8 @@ func (l *loop) keep(n *node) {
 }
 
 // takeEdits keeps artifacts as somebody has edited them.
-func (l *loop) takeEdits(n *node, changed []Conflict) {
-	current, partial := l.facts.current[n.ws.Name], recordedOf(l.facts.partial[n.ws.Name])
+func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
+	current, partial := l.facts.Current[n.ws.Name], plan.RecordedOf(l.facts.Partial[n.ws.Name])
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
 		err := hold(within, l.sv.files, current)
 		return func() {
@@ -234,7 +235,7 @@ func (l *loop) takeEdits(n *node, changed []Conflict) {
 				paths[i] = checkpoint.Text(c.Path)
 			}
 			l.enter()
-			l.recordEdited(n.ws, sortedByPath(slices.Concat(current, partial)), paths)
+			l.recordEdited(n.ws, plan.SortedByPath(slices.Concat(current, partial)), paths)
 			l.judgeWorkstream(n)
 		}
 	})
@@ -244,7 +245,7 @@ func (l *loop) takeEdits(n *node, changed []Conflict) {
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
 	l.standing.make(ws, l.sv.links.Extend(ws.ArtifactPatterns), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
-	delete(l.facts.conflicts, ws.Name)
+	delete(l.facts.Conflicts, ws.Name)
 }
 
 // adopt records the artifacts of work whose end nobody saw.
@@ -268,14 +269,14 @@ func (l *loop) adopt(n *node) {
 
 // judgeWorkstream judges the gates of work that is done, and completes it.
 func (l *loop) judgeWorkstream(n *node) {
-	l.pl.mark(n.ws.Name, Judge)
+	l.pl.Mark(n.ws.Name, plan.Judge)
 	l.judgeAll(n.ws.Gates, func(passed bool) {
 		if !passed {
 			l.end(n, false)
 			return
 		}
 		if rec := l.x.State().Workstream(n.ws.Name); rec.Status == checkpoint.Completed {
-			l.pl.mark(n.ws.Name, Reuse)
+			l.pl.Mark(n.ws.Name, plan.Reuse)
 			l.member(n.ws, false)
 			l.add(func() { l.end(n, true) }) // with the verdicts
 			return
@@ -287,7 +288,7 @@ func (l *loop) judgeWorkstream(n *node) {
 
 // complete records a completion, with the checkpoints that are due at it.
 func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
-	l.pl.mark(n.ws.Name, Reuse)
+	l.pl.Mark(n.ws.Name, plan.Reuse)
 	l.add(nil, e)
 	l.captureBoundary(func() {
 		l.checkpoint(checkpoint.TriggerWorkstreamComplete, "")
@@ -301,7 +302,7 @@ func (l *loop) complete(n *node, e checkpoint.WorkstreamCompleted) {
 // person, too.
 func (l *loop) failWorkstream(n *node, f checkpoint.Failure) {
 	l.enter()
-	if n.ws.Effect == pipeline.Once && isDone(l.x.State().Workstream(n.ws.Name)) {
+	if n.ws.Effect == pipeline.Once && plan.Done(l.x.State().Workstream(n.ws.Name)) {
 		l.add(nil, checkpoint.WorkstreamUncertain{Workstream: n.ws.Name, Error: f})
 		l.leaveUncertain(n)
 		return

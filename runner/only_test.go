@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // aloneThen is a pipeline in which nothing depends on what a does but on what it
@@ -49,11 +50,11 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 	}
 	const output = `workstream.a.outputs.o == "1"`
 	const same = "gate \"same\" {\n condition = workstream.a.outputs.o != \"3\"\n error_message = \"It is 3.\"\n}"
-	onlyA := runner.Selection{Only: []string{"a"}}
+	onlyA := plan.Selection{Only: []string{"a"}}
 	for name, test := range map[string]struct {
 		with    []string // for the letters of aloneThen
 		given   string   // by a, when it runs again
-		choice  runner.Selection
+		choice  plan.Selection
 		blocked []string
 	}{
 		"a gate of the phase":                    {[]string{"P", command("check")}, "o=1", onlyA, []string{"b", "check (one)"}},
@@ -65,11 +66,11 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 		"the when of a phase that stays true":    {[]string{"W", "when = " + output, "B", "when = false", "Q", command("last")}, "o=1", onlyA, []string{"w", "last (two)"}},
 		"a gate of what was not chosen":          {[]string{"G", same, "B", "when = false"}, "o=1", onlyA, []string{"w", "same (w)"}},
 		"such a gate, where it is another":       {[]string{"G", same, "B", "when = false"}, "o=2", onlyA, []string{"w", "same (w)"}},
-		"and all runs again from its phase on":   {[]string{"P", command("check")}, "o=1", runner.Selection{Only: []string{"a"}, From: "one"}, []string{"b", "check (one)", "w"}},
-		"and all runs again from another phase":  {[]string{"P", command("check"), "Q", asks}, "o=1", runner.Selection{Only: []string{"a"}, From: "two"}, []string{"b", "check (one)", "w", "ok (two)"}},
-		"and it is invalidated":                  {[]string{"P", command("check")}, "o=1", runner.Selection{Only: []string{"a"}, Invalidate: []string{"a"}}, []string{"b", "check (one)"}},
-		"and another is invalidated":             {[]string{"P", command("check")}, "o=1", runner.Selection{Only: []string{"a"}, Invalidate: []string{"b"}}, []string{"b", "check (one)"}},
-		"and one of another phase is, which has": {[]string{"Q", asks, "B", "when = false"}, "o=1", runner.Selection{Only: []string{"a"}, Invalidate: []string{"w"}}, []string{"w", "ok (two)"}},
+		"and all runs again from its phase on":   {[]string{"P", command("check")}, "o=1", plan.Selection{Only: []string{"a"}, From: "one"}, []string{"b", "check (one)", "w"}},
+		"and all runs again from another phase":  {[]string{"P", command("check"), "Q", asks}, "o=1", plan.Selection{Only: []string{"a"}, From: "two"}, []string{"b", "check (one)", "w", "ok (two)"}},
+		"and it is invalidated":                  {[]string{"P", command("check")}, "o=1", plan.Selection{Only: []string{"a"}, Invalidate: []string{"a"}}, []string{"b", "check (one)"}},
+		"and another is invalidated":             {[]string{"P", command("check")}, "o=1", plan.Selection{Only: []string{"a"}, Invalidate: []string{"b"}}, []string{"b", "check (one)"}},
+		"and one of another phase is, which has": {[]string{"Q", asks, "B", "when = false"}, "o=1", plan.Selection{Only: []string{"a"}, Invalidate: []string{"w"}}, []string{"w", "ok (two)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,9 +109,9 @@ func TestOnlyLeavesWhatThePlanSaysIsBlocked(t *testing.T) {
 }
 
 // blockedIn are the steps of a plan that are blocked.
-func blockedIn(steps map[string]runner.Step) (names []string) {
+func blockedIn(steps map[string]plan.Step) (names []string) {
 	for name, s := range steps {
-		if s.Decision == runner.Blocked {
+		if s.Decision == plan.Blocked {
 			names = append(names, name)
 		}
 	}

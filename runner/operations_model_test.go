@@ -32,6 +32,7 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
 )
 
@@ -292,7 +293,7 @@ func (w *world) read(name string) string {
 
 // watching is the view of a build.
 type watching struct {
-	plan    func(*runner.Plan)
+	plan    func(*plan.Plan)
 	durable func(checkpoint.Commit)
 }
 
@@ -302,7 +303,7 @@ func (v watching) Warn(string)                {}
 func (v watching) End(runner.Ending)          {}
 
 // run builds, and returns how that ended.
-func (w *world) run(conflict runner.OnConflict, plan func(*runner.Plan), durable func(checkpoint.Commit)) (ending runner.Ending) {
+func (w *world) run(conflict plan.OnConflict, planned func(*plan.Plan), durable func(checkpoint.Commit)) (ending runner.Ending) {
 	file, diags := pipeline.Parse([]byte(w.source), filepath.Join(w.dir, "PRD-001.hcl"))
 	if diags.HasErrors() {
 		w.t.Fatal(diags)
@@ -314,15 +315,15 @@ func (w *world) run(conflict runner.OnConflict, plan func(*runner.Plan), durable
 	build := func(x *checkpoint.Session) (err error) {
 		ending, err = runner.Build(w.ctx, runner.Options{
 			Pipeline: p, Store: w.store, Session: x, Executor: scribe{w}, Workspace: w.dir, Files: w.files,
-			Parallel: 1, Views: []runner.View{watching{plan, durable}}, OnConflict: conflict, Now: func() time.Time { return w.now },
+			Parallel: 1, Views: []runner.View{watching{planned, durable}}, OnConflict: conflict, Now: func() time.Time { return w.now },
 		})
 		return err
 	}
 	w.locked(func(x *checkpoint.Session) error {
 		err := build(x)
 		var edited *runner.ConflictError
-		if errors.As(err, &edited) && edited.Rerun && conflict == runner.ConflictKeep && len(w.ran) == 0 {
-			conflict = runner.ConflictRestore // what is made again can't be kept
+		if errors.As(err, &edited) && edited.Rerun && conflict == plan.ConflictKeep && len(w.ran) == 0 {
+			conflict = plan.ConflictRestore // what is made again can't be kept
 			return build(x)
 		}
 		return err
@@ -491,7 +492,7 @@ func (w *world) artifactsOf(st *checkpoint.State) {
 
 // judgeBuild checks that what was done did not run again without a reason, that
 // nothing was left out, and that nothing ran twice that must not.
-func (w *world) judgeBuild(was, is *checkpoint.State, plan *runner.Plan, ending runner.Ending) {
+func (w *world) judgeBuild(was, is *checkpoint.State, plan *plan.Plan, ending runner.Ending) {
 	t := w.t
 	again := map[string]bool{}
 	for _, s := range w.steps {
@@ -540,9 +541,9 @@ func resultOf(rec *checkpoint.Workstream) string {
 
 // hasReason reports whether a completed workstream had to run again: its input
 // is another than it ran with, or something that it depends on is another.
-func (w *world) hasReason(s step, was, is *checkpoint.State, again map[string]bool, plan *runner.Plan) bool {
+func (w *world) hasReason(s step, was, is *checkpoint.State, again map[string]bool, planned *plan.Plan) bool {
 	before := was.Workstream(s.name)
-	if d := decided(plan, s.name); d != runner.Rerun && d != runner.Depends {
+	if d := decided(planned, s.name); d != plan.Rerun && d != plan.Depends {
 		return false
 	}
 	for _, a := range before.Artifacts { // what it had made tells what it was made of
@@ -567,7 +568,7 @@ func (w *world) madeOf(name, digest, input string) bool {
 	})
 }
 
-func decided(plan *runner.Plan, name string) runner.Decision {
+func decided(plan *plan.Plan, name string) plan.Decision {
 	for _, p := range plan.Phases {
 		for _, s := range p.Steps {
 			if s.Name == name {

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // TestOperations does to sessions whatever comes to mind, in any order: builds
@@ -57,12 +57,12 @@ func (w *world) build() {
 	if was != nil && was.Status == checkpoint.StatusComplete {
 		w.points, w.valid, w.last = map[string]*point{}, map[string]bool{}, nil // a new session begins with its records
 	}
-	conflict := rapid.SampledFrom([]runner.OnConflict{runner.ConflictKeep, runner.ConflictRestore}).Draw(rt, "on conflict")
+	conflict := rapid.SampledFrom([]plan.OnConflict{plan.ConflictKeep, plan.ConflictRestore}).Draw(rt, "on conflict")
 	atStart := w.tree()
 	w.ran = nil
 	var transitions []transition
-	var plan *runner.Plan
-	ending := w.run(conflict, func(p *runner.Plan) { plan = p }, func(c checkpoint.Commit) {
+	var planned *plan.Plan
+	ending := w.run(conflict, func(p *plan.Plan) { planned = p }, func(c checkpoint.Commit) {
 		for _, e := range c.Events {
 			rt.Logf("%d %s %+v", c.Seq, e.Kind(), e)
 			if made, ok := e.(checkpoint.CheckpointCreated); ok && made.Trigger == checkpoint.TriggerPhaseTransition {
@@ -71,7 +71,7 @@ func (w *world) build() {
 		}
 	})
 	is := w.state()
-	w.judgeBuild(was, is, plan, ending)
+	w.judgeBuild(was, is, planned, ending)
 	for _, made := range transitions {
 		w.remember(made.id, made.tree)
 	}

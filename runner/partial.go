@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // begun finds out which artifacts may be partial work.
 func (s *surveyor) begun(st *checkpoint.State) {
-	s.partial = partialWork{left: s.left}
+	s.partial = plan.PartialWork{Left: s.left}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			s.partial.add(s.links.Extend(ws.ArtifactPatterns), recordOf(st, ws.Name), endedUnseen(st))
+			s.partial.Add(s.links.Extend(ws.ArtifactPatterns), plan.RecordOf(st, ws.Name), plan.EndedUncaptured(st))
 		}
 	}
 }
@@ -21,17 +22,17 @@ func (s *surveyor) begun(st *checkpoint.State) {
 // "" for none. It must be what is on record as left, or in the checkpoint that the run
 // made before anything started: an edit that came later is in none.
 func (l *loop) takesBack(path, digest string) bool {
-	kept := digest == "" || l.sv.partial.isLeft(path, digest) || l.isKept(path, digest) || !l.o.Store.Captures()
-	return kept && l.sv.partial.accounts(path, digest)
+	kept := digest == "" || l.sv.partial.IsLeft(path, digest) || l.isKept(path, digest) || !l.o.Store.Captures()
+	return kept && l.sv.partial.Accounts(path, digest)
 }
 
 // toBeTakenBack is what is there of what may be taken back, or made again, sorted:
 // nobody can tell for sure whether somebody edited it.
 func (l *loop) toBeTakenBack() []string {
 	var paths []string
-	for _, all := range l.facts.partial {
+	for _, all := range l.facts.Partial {
 		for _, a := range all {
-			if a.found != "" {
+			if a.Found != "" {
 				paths = append(paths, string(a.Path))
 			}
 		}
@@ -42,11 +43,11 @@ func (l *loop) toBeTakenBack() []string {
 
 // unkeptPartial is partial work in place of a workstream's artifacts that nothing would
 // bring back if they were made again, since it is not what a checkpoint holds.
-func (l *loop) unkeptPartial(name string) []Conflict {
-	var unkept []Conflict
-	for _, a := range l.facts.partial[name] {
-		if !l.takesBack(string(a.Path), a.found) && !l.isMade(string(a.Path), a.found) {
-			unkept = append(unkept, Conflict{Path: a.Path, Workstream: name, Recorded: a.Digest, Found: a.found})
+func (l *loop) unkeptPartial(name string) []plan.Conflict {
+	var unkept []plan.Conflict
+	for _, a := range l.facts.Partial[name] {
+		if !l.takesBack(string(a.Path), a.Found) && !l.isMade(string(a.Path), a.Found) {
+			unkept = append(unkept, plan.Conflict{Path: a.Path, Workstream: name, Recorded: a.Digest, Found: a.Found})
 		}
 	}
 	return unkept
@@ -54,19 +55,19 @@ func (l *loop) unkeptPartial(name string) []Conflict {
 
 // overwrites reports whether the plan has partial work overwritten: by taking it back,
 // for which the bytes on record must be kept, or by running its workstream again.
-func (l *loop) overwrites(plan *Plan, path string) (bool, error) {
+func (l *loop) overwrites(planned *plan.Plan, path string) (bool, error) {
 	runs := make(map[string]bool)
 	var patterns []string
-	for _, phase := range plan.Phases {
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			ws := l.p.Workstream(s.Name)
-			if s.Kind == WorkstreamStep && ws != nil && l.pl.excluded(ws) == "" && s.Decision != Reuse && s.Decision != Skipped {
+			if s.Kind == plan.WorkstreamStep && ws != nil && l.pl.Excluded(ws) == "" && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
 				runs[ws.Name], patterns = true, append(patterns, l.sv.links.Extend(ws.ArtifactPatterns)...)
 			}
 		}
 	}
-	for owner, all := range l.facts.partial {
-		i := slices.IndexFunc(all, func(a partialArtifact) bool { return string(a.Path) == path })
+	for owner, all := range l.facts.Partial {
+		i := slices.IndexFunc(all, func(a plan.PartialArtifact) bool { return string(a.Path) == path })
 		if i < 0 {
 			continue
 		}
@@ -74,7 +75,7 @@ func (l *loop) overwrites(plan *Plan, path string) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("look for the bytes of %s: %w", path, err)
 		}
-		if runs[owner] || kept && matchesAny(patterns, path) {
+		if runs[owner] || kept && plan.MatchesAny(patterns, path) {
 			return true, nil
 		}
 	}

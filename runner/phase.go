@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // phaseRun is the phase that is being run.
@@ -27,9 +28,9 @@ func (p *phaseRun) free() bool { return p.phase.MaxParallel == 0 || p.busy < p.p
 func (l *loop) runPhase(phase *pipeline.Phase) bool {
 	began := l.o.Now()
 	l.phase = &phaseRun{phase: phase, left: make(map[int]int), ran: make(map[int]bool)}
-	enabled, diags := phase.Enabled(l.pl.results(true, 0))
+	enabled, diags := phase.Enabled(l.pl.Results(true, 0))
 	if diags.HasErrors() {
-		chosen := func(ws *pipeline.Workstream) bool { return l.pl.excluded(ws) == "" }
+		chosen := func(ws *pipeline.Workstream) bool { return l.pl.Excluded(ws) == "" }
 		if slices.ContainsFunc(phase.Workstreams, chosen) {
 			l.fail(l.diagnosed(phase.Name, "", diags))
 		} else {
@@ -38,7 +39,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 		return false
 	}
 	switch {
-	case !enabled && l.pl.leaves(phase):
+	case !enabled && l.pl.Leaves(phase):
 		l.cause.excluded = true
 		return false
 	case !enabled:
@@ -108,7 +109,7 @@ func settled(nodes []*node) bool {
 
 func (l *loop) skipPhase(phase *pipeline.Phase) {
 	for _, ws := range phase.Workstreams {
-		l.pl.mark(ws.Name, Skipped)
+		l.pl.Mark(ws.Name, plan.Skipped)
 	}
 	l.recordSkipped(phase, "its when is false")
 }

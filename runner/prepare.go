@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // InterruptedError says that a signal came before anything was changed.
@@ -16,10 +17,10 @@ func (e *InterruptedError) Error() string {
 }
 
 // interruptible prepares the run until a signal ends that.
-func (l *loop) interruptible(ctx context.Context) (*Plan, error) {
+func (l *loop) interruptible(ctx context.Context) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var plan *Plan
+	var plan *plan.Plan
 	var err error
 	prepared := make(chan struct{})
 	go func() {
@@ -37,7 +38,7 @@ func (l *loop) interruptible(ctx context.Context) (*Plan, error) {
 }
 
 // prepare gathers the facts and decides the plan. It changes nothing.
-func (l *loop) prepare(ctx context.Context) (*Plan, error) {
+func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if l.o.Saved != nil {
 		l.o.Select, l.o.OnConflict = l.o.Saved.Selection, l.o.Saved.OnConflict
 	}
@@ -45,21 +46,21 @@ func (l *loop) prepare(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := choose(l.p, st, l.o.Select)
+	c, err := plan.Choose(l.p, st, l.o.Select)
 	if err != nil {
 		return nil, err
 	}
-	if l.facts.acts, err = l.o.acts(l.x.State()); err != nil {
+	if l.facts.Acts, err = l.o.acts(l.x.State()); err != nil {
 		return nil, err
 	}
-	l.facts.results = l.o.results(l.sv.files)
+	l.facts.EarlierRuns = l.o.results(l.sv.files)
 	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	l.git = l.facts.Git
 	plan := l.decideAll(st, c)
-	if l.facts.results != nil && !plan.Idle() {
-		l.facts.results() // before this run writes to the journal
+	if l.facts.EarlierRuns != nil && !plan.Idle() {
+		l.facts.EarlierRuns() // before this run writes to the journal
 	}
 	if l.o.Saved != nil && l.o.Saved.Facts != plan.Facts {
 		return nil, differs(l.o.Saved, plan)
@@ -130,14 +131,14 @@ func (l *loop) previous() *checkpoint.State {
 	return nil
 }
 
-func (l *loop) decideAll(st *checkpoint.State, c *chosen) *Plan {
-	l.pl = newPlanner(l.p, st, l.facts, l.o.OnConflict, c)
-	return l.pl.plan(l.o.Now())
+func (l *loop) decideAll(st *checkpoint.State, c *plan.Chosen) *plan.Plan {
+	l.pl = plan.New(l.p, st, l.facts, l.o.OnConflict, c)
+	return l.pl.Plan(l.o.Now())
 }
 
 // ConflictError lists artifacts that were edited, and that nobody decided.
 type ConflictError struct {
-	Conflicts []Conflict
+	Conflicts []plan.Conflict
 	Rerun     bool // they can't be kept: their workstreams run again and make them anew
 }
 
@@ -146,7 +147,7 @@ func (e *ConflictError) Error() string {
 	for i, c := range e.Conflicts {
 		names[i] = string(c.Path)
 	}
-	text := ErrConflict.Error() + ": " + list(names)
+	text := ErrConflict.Error() + ": " + plan.List(names)
 	if e.Rerun {
 		text += " (" + e.Conflicts[0].Workstream + " runs again, and would make it anew)"
 	}
@@ -157,37 +158,37 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // undecidedConflicts is the error of a plan that nobody can be asked about. It names first what can't be kept.
-func undecidedConflicts(p *Plan) *ConflictError {
+func undecidedConflicts(p *plan.Plan) *ConflictError {
 	anew := make(map[string]bool)
 	for _, phase := range p.Phases {
 		for _, s := range phase.Steps {
-			if s.Kind == WorkstreamStep && s.Refused != "" && (s.Decision == Rerun || s.Decision == Cached) {
+			if s.Kind == plan.WorkstreamStep && s.Refused != "" && (s.Decision == plan.Rerun || s.Decision == plan.Cached) {
 				anew[s.Name] = true
 			}
 		}
 	}
-	kept := func(c Conflict) bool { return !anew[c.Workstream] }
+	kept := func(c plan.Conflict) bool { return !anew[c.Workstream] }
 	remade := slices.DeleteFunc(slices.Clone(p.Conflicts), kept)
-	rest := filter(p.Conflicts, kept)
+	rest := plan.FilterConflicts(p.Conflicts, kept)
 	return &ConflictError{Conflicts: append(remade, rest...), Rerun: len(remade) > 0}
 }
 
 // resolveConflicts decides edited artifacts by the option, or by asking.
-func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, plan *Plan) error {
-	conflicts := plan.Conflicts
+func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, planned *plan.Plan) error {
+	conflicts := planned.Conflicts
 	l.sv.differences(ctx, st, conflicts)
-	if l.o.OnConflict == ConflictKeep {
+	if l.o.OnConflict == plan.ConflictKeep {
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}
-	if l.o.OnConflict == ConflictFail || l.o.Asker == nil {
-		return undecidedConflicts(plan)
+	if l.o.OnConflict == plan.ConflictFail || l.o.Asker == nil {
+		return undecidedConflicts(planned)
 	}
 	choice, err := l.o.Asker.Resolve(ctx, conflicts)
 	if err != nil {
 		return fmt.Errorf("ask about edited artifacts: %w", err)
 	}
-	if choice != ConflictKeep && choice != ConflictRestore {
-		return undecidedConflicts(plan)
+	if choice != plan.ConflictKeep && choice != plan.ConflictRestore {
+		return undecidedConflicts(planned)
 	}
 	l.o.OnConflict = choice
 	return nil
@@ -206,7 +207,7 @@ func (e *BranchGoneError) Error() string {
 
 // acceptStale decides by the option, or by asking, whether to go on although
 // the PRD document is another one now.
-func (l *loop) acceptStale(ctx context.Context, plan *Plan) error {
+func (l *loop) acceptStale(ctx context.Context, plan *plan.Plan) error {
 	if len(plan.Stale) == 0 || l.o.OnStale == StaleProceed {
 		return nil
 	}
@@ -242,7 +243,7 @@ func (e *PlanDiffersError) Error() string { return e.What }
 func (e *PlanDiffersError) Unwrap() error { return ErrPlanMoved }
 
 // differs says why a saved plan is not the one that there is now.
-func differs(saved, now *Plan) error {
+func differs(saved, now *plan.Plan) error {
 	switch {
 	case saved.Pipeline != now.Pipeline:
 		return &PlanDiffersError{What: "the plan is of another pipeline: its file was edited, or -f names another one", Resumes: now.Session != ""}

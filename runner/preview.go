@@ -4,21 +4,22 @@ import (
 	"context"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // Preview makes the plan of a run without running it. It reads files and
 // changes nothing. The state is nil for a first run.
-func Preview(ctx context.Context, o Options, st *checkpoint.State) (*Plan, error) {
+func Preview(ctx context.Context, o Options, st *checkpoint.State) (*plan.Plan, error) {
 	o = o.withDefaults()
 	pl, err := look(ctx, o, st)
 	if err != nil {
 		return nil, err
 	}
-	return pl.plan(o.Now()), nil
+	return pl.Plan(o.Now()), nil
 }
 
 // look gathers all that a plan is made from.
-func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error) {
+func look(ctx context.Context, o Options, st *checkpoint.State) (*plan.Planner, error) {
 	w, done, err := o.files()
 	if err != nil {
 		return nil, err
@@ -31,16 +32,16 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*planner, error
 	if st, err = o.basis(st); err != nil {
 		return nil, err
 	}
-	c, err := choose(o.Pipeline, st, o.Select)
+	c, err := plan.Choose(o.Pipeline, st, o.Select)
 	if err != nil {
 		return nil, err
 	}
-	facts := newFacts(st)
-	facts.acts = acts
-	facts.results = o.results(w)
+	facts := plan.NewFacts(st)
+	facts.Acts = acts
+	facts.EarlierRuns = o.results(w)
 	sv := newSurveyor(o, w)
 	if err := sv.everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err
 	}
-	return newPlanner(o.Pipeline, st, facts, o.OnConflict, c), nil
+	return plan.New(o.Pipeline, st, facts, o.OnConflict, c), nil
 }

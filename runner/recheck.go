@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // A verdict holds for what was judged, and a record for what was made. People
@@ -19,14 +20,14 @@ import (
 // going on judges it, or has somebody decide.
 
 // carryOver takes in what stands from the runs before.
-func (l *loop) carryOver(plan *Plan) {
+func (l *loop) carryOver(planned *plan.Plan) {
 	st := l.x.State()
-	for _, phase := range plan.Phases {
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			switch {
-			case s.Kind == GateStep && s.Decision == Reuse:
-				l.standing.pass(s.Name, l.facts.judging[s.Name].files)
-			case s.Kind == WorkstreamStep && isDone(st.Workstream(s.Name)):
+			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
+				l.standing.pass(s.Name, l.facts.Judging[s.Name].Files)
+			case s.Kind == plan.WorkstreamStep && plan.Done(st.Workstream(s.Name)):
 				l.standing.claim(s.Name, l.sv.claimed(st.Workstream(s.Name)))
 				l.standing.claim(s.Name, l.keptEdits(s.Name))
 			}
@@ -53,12 +54,12 @@ func (s *surveyor) claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
 // keptEdits are the artifacts of a workstream that were edited before the run began,
 // as they are now, where it was decided that the edits are kept.
 func (l *loop) keptEdits(name string) []checkpoint.Artifact {
-	if l.pl.choiceFor(name) != ConflictKeep {
+	if l.pl.ChoiceFor(name) != plan.ConflictKeep {
 		return nil
 	}
-	now := byPathOf(l.facts.current[name])
+	now := byPathOf(l.facts.Current[name])
 	var kept []checkpoint.Artifact
-	for _, c := range edited(l.facts.conflicts[name]) {
+	for _, c := range plan.Edited(l.facts.Conflicts[name]) {
 		if a := now[string(c.Path)]; a != nil {
 			kept = append(kept, *a)
 		}
@@ -70,11 +71,11 @@ func (l *loop) keptEdits(name string) []checkpoint.Artifact {
 // is about to write although others rely on it: nobody could tell such an edit
 // from its own work afterwards.
 func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
-	v := l.sv.own.viewOf(ws)
-	inputs := l.facts.inputs[ws.Name]
-	read := l.standing.among(inputs.patterns, inputs.files, func(path string) bool { return l.sv.own.makes(v, path) })
-	under := l.facts.under[ws.Name]
-	written := l.standing.among(under.patterns, under.files, nil)
+	v := l.sv.own.ScopeOf(ws)
+	inputs := l.facts.Inputs[ws.Name]
+	read := l.standing.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.sv.own.Makes(v, path) })
+	under := l.facts.Under[ws.Name]
+	written := l.standing.among(under.Patterns, under.Files, nil)
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == ws.Name })...)
 }
 
@@ -96,8 +97,8 @@ func (l *loop) stopFor(edits []edit) bool {
 // underWay reports whether a file is the work of a workstream that has begun and
 // is not done.
 func (l *loop) underWay(e edit) bool {
-	for maker := range l.sv.own.makers(e.path) {
-		if l.pl.leftUnfinished(l.x.State().Workstream(maker.Name), 0, e.path, e.now) {
+	for maker := range l.sv.own.Makers(e.path) {
+		if l.pl.LeftUnfinished(l.x.State().Workstream(maker.Name), 0, e.path, e.now) {
 			return true
 		}
 	}
@@ -108,8 +109,8 @@ func (l *loop) underWay(e edit) bool {
 // it. Its own verdict is what is reached anew.
 func (l *loop) asLeft(g *pipeline.Gate) bool {
 	l.standing.void(g.Label())
-	judging := l.facts.judging[g.Label()]
-	return !l.stopFor(l.standing.among(judging.patterns, judging.files, nil))
+	judging := l.facts.Judging[g.Label()]
+	return !l.stopFor(l.standing.among(judging.Patterns, judging.Files, nil))
 }
 
 // takeMended puts on record what somebody made of the artifacts of a workstream
@@ -120,7 +121,7 @@ func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
 		then(nil)
 		return
 	}
-	ws, now := g.Workstream, byPathOf(l.facts.judging[g.Label()].files)
+	ws, now := g.Workstream, byPathOf(l.facts.Judging[g.Label()].Files)
 	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
 	var mended []checkpoint.Artifact
 	for i, a := range artifacts {
@@ -167,7 +168,7 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 	}
 	ended, same := false, false
 	l.urgent = append(l.urgent, func() {
-		found := newFacts(l.x.State())
+		found := plan.NewFacts(l.x.State())
 		l.spawn("survey "+phase.Name, gateSlot, func(within context.Context) func() {
 			now, err := l.sv.again(within, found, gates, artifacts)
 			return func() {
@@ -191,7 +192,7 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
 	passed := func(all []*pipeline.Gate) {
 		for _, g := range all {
-			if _, ok := l.standing.files[g.Label()]; ok && len(judgedFiles(g)) > 0 {
+			if _, ok := l.standing.files[g.Label()]; ok && len(plan.JudgedFiles(g)) > 0 {
 				gates = append(gates, g)
 			}
 		}
@@ -211,7 +212,7 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 }
 
 // again looks at what gates judge, and at artifacts as they are now.
-func (s *surveyor) again(ctx context.Context, f *Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
+func (s *surveyor) again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
 	for _, g := range gates {
 		if err := s.gate(ctx, f, g); err != nil {
 			return nil, err
@@ -232,7 +233,7 @@ func (s *surveyor) again(ctx context.Context, f *Facts, gates []*pipeline.Gate, 
 	return now, nil
 }
 
-func (l *loop) compare(gates []*pipeline.Gate, found *Facts, artifacts []string, now map[string]*checkpoint.Artifact) []edit {
+func (l *loop) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*checkpoint.Artifact) []edit {
 	var edits []edit
 	for _, path := range artifacts {
 		if e, differs := l.standing.differs(path, now[path]); differs {
@@ -240,13 +241,13 @@ func (l *loop) compare(gates []*pipeline.Gate, found *Facts, artifacts []string,
 		}
 	}
 	for _, g := range gates {
-		edits = append(edits, l.standing.since(g.Label(), found.judging[g.Label()].files)...)
+		edits = append(edits, l.standing.since(g.Label(), found.Judging[g.Label()].Files)...)
 	}
 	return edits
 }
 
 // conflicting are conflicts as edits.
-func conflicting(workstream string, conflicts []Conflict) []edit {
+func conflicting(workstream string, conflicts []plan.Conflict) []edit {
 	edits := make([]edit, len(conflicts))
 	for i, c := range conflicts {
 		edits[i] = edit{path: string(c.Path), maker: workstream, how: "changed", now: c.Found}
@@ -273,7 +274,7 @@ func (l *loop) describeEdits() string {
 	}
 	texts := make([]string, len(after))
 	for i, what := range after {
-		texts[i] = list(files[what]) + " " + what
+		texts[i] = plan.List(files[what]) + " " + what
 	}
 	next := l.o.Command("build " + l.p.ID + " --resume")
 	text := strings.Join(texts, "; ") + ", while the run was under way; nothing more was started; "

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // onceOnRecord waits until something is on record, and then does what it is told to.
@@ -230,7 +231,7 @@ phase "two" {
 			if _, err := b.build(); !errors.Is(err, runner.ErrConflict) {
 				t.Errorf("error %v, want a decision to be asked for", err)
 			}
-			b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+			b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 			b.wantFile("published", "good")
 		})
 	}

@@ -9,24 +9,25 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/runner/plan"
 )
 
 // restorePlanned puts back, before anything starts, the artifacts that the
 // plan says are restored, and returns what is to go on record of it.
-func (l *loop) restorePlanned(plan *Plan) ([]checkpoint.Event, error) {
+func (l *loop) restorePlanned(planned *plan.Plan) ([]checkpoint.Event, error) {
 	var wanted []checkpoint.Artifact
 	var events []checkpoint.Event
-	for _, phase := range plan.Phases {
+	for _, phase := range planned.Phases {
 		for i := range phase.Steps {
 			s := &phase.Steps[i]
-			if s.Kind != WorkstreamStep || len(s.Restores) == 0 {
+			if s.Kind != plan.WorkstreamStep || len(s.Restores) == 0 {
 				continue
 			}
 			found, event := l.recorded(*s)
 			wanted, events = append(wanted, found...), append(events, event)
 			l.restored(s.Name, found)
 			s.Restores = nil
-			l.pl.set(*s)
+			l.pl.Set(*s)
 		}
 	}
 	l.sv.restores, l.sv.restoredLinks = nil, nil
@@ -76,7 +77,7 @@ func isChanged(err error) bool {
 }
 
 // recorded are the artifacts that a step restores, as they are on record.
-func (l *loop) recorded(s Step) ([]checkpoint.Artifact, checkpoint.Event) {
+func (l *loop) recorded(s plan.Step) ([]checkpoint.Artifact, checkpoint.Event) {
 	event := checkpoint.ArtifactsRestored{Workstream: s.Name, Reason: s.Reason}
 	var wanted []checkpoint.Artifact
 	for _, a := range l.x.State().Workstream(s.Name).Artifacts {
@@ -92,13 +93,13 @@ func (l *loop) recorded(s Step) ([]checkpoint.Artifact, checkpoint.Event) {
 // it is on record.
 func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 	back := byPathOf(artifacts)
-	l.facts.conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.conflicts[workstream]), func(c Conflict) bool {
+	l.facts.Conflicts[workstream] = slices.DeleteFunc(slices.Clone(l.facts.Conflicts[workstream]), func(c plan.Conflict) bool {
 		return back[string(c.Path)] != nil
 	})
-	as := slices.DeleteFunc(slices.Clone(l.facts.current[workstream]), func(a checkpoint.Artifact) bool {
+	as := slices.DeleteFunc(slices.Clone(l.facts.Current[workstream]), func(a checkpoint.Artifact) bool {
 		return back[string(a.Path)] != nil
 	})
-	l.facts.current[workstream] = append(as, artifacts...)
+	l.facts.Current[workstream] = append(as, artifacts...)
 }
 
 // overwritten are the artifacts of completed workstreams that lie under the
@@ -108,7 +109,7 @@ func (s *surveyor) overwritten(st *checkpoint.State, owners map[string]string, n
 	var all []checkpoint.Artifact
 	behind := s.leftBehind(st, owners)
 	for path, owner := range owners {
-		if owner == name || !matchesAny(patterns, path) {
+		if owner == name || !plan.MatchesAny(patterns, path) {
 			continue
 		}
 		for _, a := range st.Workstream(owner).Artifacts {

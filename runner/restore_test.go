@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
 )
 
@@ -249,7 +250,7 @@ phase "two" {
 	b.wantRan("C")
 	b.wantFile("out/a", "a")
 	b.write("out/a", "edited")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 	b.wantRan("C")
 	b.wantFile("out/a", "a")
 }
@@ -317,7 +318,7 @@ phase "one" {
 // workstream left it.
 func TestEditAfterPartialWorkIsAConflict(t *testing.T) {
 	t.Parallel()
-	for choice, want := range map[runner.OnConflict]string{"": "fixed", runner.ConflictKeep: "fixed", runner.ConflictRestore: "partial"} {
+	for choice, want := range map[plan.OnConflict]string{"": "fixed", plan.ConflictKeep: "fixed", plan.ConflictRestore: "partial"} {
 		b := newBench(t, `
 phase "one" {
   workstream "A" {
@@ -685,7 +686,7 @@ phase "three" {
 	b.must(checkpoint.StatusFailed)
 	b.write("again", "")
 	b.write("in", "other")
-	restore := func(o *runner.Options) { o.OnConflict = runner.ConflictRestore }
+	restore := func(o *runner.Options) { o.OnConflict = plan.ConflictRestore }
 	b.must(checkpoint.StatusPaused, restore)
 	b.wantFile("out/a", "meanwhile")
 	if st := b.state(); st.Workstream("A").Status != checkpoint.Completed || !strings.Contains(string(st.Pause.Message), "artifacts of A were edited") {

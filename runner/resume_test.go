@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 const gateAdded = `
@@ -61,7 +62,7 @@ phase "one" {
 	b.wantRan("a")
 	b.write("a.txt", "mine")
 	b.write("in", "2")
-	for _, choice := range []runner.OnConflict{"", runner.ConflictFail, runner.ConflictKeep} {
+	for _, choice := range []plan.OnConflict{"", plan.ConflictFail, plan.ConflictKeep} {
 		_, err := b.build(func(o *runner.Options) { o.OnConflict = choice })
 		var conflict *runner.ConflictError
 		if !errors.As(err, &conflict) || conflict.Conflicts[0].Path != "a.txt" {
@@ -72,7 +73,7 @@ phase "one" {
 	if got := readFile(t, b.path("a.txt")); got != "mine" {
 		t.Errorf("a.txt holds %q", got)
 	}
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 	b.wantRan("a")
 }
 
@@ -215,7 +216,7 @@ func (silent) Unwritten(context.Context, string) (runner.OnCheckpointError, erro
 	return runner.CheckpointErrorPause, nil
 }
 
-func (s silent) Resolve(ctx context.Context, _ []runner.Conflict) (runner.OnConflict, error) {
+func (s silent) Resolve(ctx context.Context, _ []plan.Conflict) (plan.OnConflict, error) {
 	<-ctx.Done()
 	return "", ctx.Err()
 }
@@ -264,7 +265,7 @@ phase "one" {
 		t.Errorf("the reason was %q, and is %q", was, is)
 	}
 	_, err := b.build(func(o *runner.Options) { o.Select.Invalidate = []string{"pay"} })
-	var sel *runner.SelectionError
+	var sel *plan.SelectionError
 	if !errors.As(err, &sel) || !sel.Uncertain {
 		t.Errorf("error %v, want one that sends to resolve", err)
 	}

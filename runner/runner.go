@@ -3,12 +3,12 @@
 //
 // The way of the data is
 //
-//	Pipeline + State + Facts → Plan → run loop → Events → journal → views
+//	Pipeline + State + Facts → plan.Plan → run loop → Events → journal → views
 //
-// Gathering facts (facts.go) touches files; deciding (decide.go) is one pure
-// function that plan.go and the run loop (loop.go) share. The engine knows no
-// operating system and no terminal: processes run behind Executor, people are
-// asked through Asker, and whoever watches is a View.
+// Package plan decides; gathering the facts that it decides from (facts.go) touches
+// files. The run loop (loop.go) starts what was decided and records what came of it.
+// Begin with Build. The engine knows no operating system and no terminal: processes
+// run behind Executor, people are asked through Asker, and a View shows the run.
 package runner
 
 import (
@@ -22,6 +22,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // Errors of a build that never got to run. The session is unchanged.
@@ -56,10 +57,10 @@ type Options struct {
 	Parallel          int                  // at most this many processes at once; 0: number of CPUs
 	KeepGoing         bool
 	PauseAtGates      bool // stop for review after every gate
-	Select            Selection
-	Saved             *Plan      // apply exactly this plan, or ErrPlanMoved
-	PlanFile          string     // where the plan lies in the workspace, relative with slashes: it is nothing that moved; "": nowhere
-	OnConflict        OnConflict // "": ask, but for edits after a gate failed, which are kept
+	Select            plan.Selection
+	Saved             *plan.Plan      // apply exactly this plan, or ErrPlanMoved
+	PlanFile          string          // where the plan lies in the workspace, relative with slashes: it is nothing that moved; "": nowhere
+	OnConflict        plan.OnConflict // "": ask, but for edits after a gate failed, which are kept
 	OnStale           OnStale
 	OnCheckpointError OnCheckpointError
 	Capture           CaptureAt     // "": CaptureBoundary

@@ -6,9 +6,10 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
-// sharedFile is a pipeline in which a later workstream writes a file that a
+// SharedFile is a pipeline in which a later workstream writes a file that a
 // workstream reads and its gate judges.
 const sharedFile = `
 phase "one" {
@@ -83,10 +84,10 @@ func TestAnEditOfWhatALaterWorkstreamWritesIsSeen(t *testing.T) {
 		b.must(checkpoint.StatusFailed)
 		b.wantRan("review", "check", "before", "address")
 		b.write("f", "edited\n")
-		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictRestore })
+		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictRestore })
 		b.wantRan()
 		b.write("f", "edited\n")
-		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+		b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 		b.wantRan("review", "check")
 		b.must(checkpoint.StatusFailed)
 		b.wantRan()
@@ -170,6 +171,6 @@ phase "three" {
 	b.must(checkpoint.StatusFailed)
 	b.wantRan()
 	b.write("f", "edited\n")
-	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep })
+	b.must(checkpoint.StatusFailed, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep })
 	b.wantRan("check", "review", "approved")
 }

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // TestWhatIsAddedToSkippedWorkIsSkippedToo: what joins a phase or a workstream
@@ -46,7 +47,7 @@ phase "two" {
 			b.must(checkpoint.StatusFailed)
 			b.ran()
 			b.rewrite(was.after)
-			if s := b.preview()[was.added]; s.Decision != runner.Skipped {
+			if s := b.preview()[was.added]; s.Decision != plan.Skipped {
 				t.Errorf("%s is to %s (%s), want skipped", was.added, s.Decision, s.Reason)
 			}
 			b.write("mended", "")
@@ -108,7 +109,7 @@ phase "last" {
 	b.wantRan("y", "d")
 	b.rewrite(source(y, ""))
 	steps := b.preview()
-	if y, d := steps["y"], steps["d"]; y.Decision != runner.Skipped || d.Decision != runner.Rerun {
+	if y, d := steps["y"], steps["d"]; y.Decision != plan.Skipped || d.Decision != plan.Rerun {
 		t.Errorf("y is to %s (%s), d to %s (%s), want skipped and rerun", y.Decision, y.Reason, d.Decision, d.Reason)
 	}
 	b.must(checkpoint.StatusFailed)
@@ -147,7 +148,7 @@ phase "last" {
 	b.must(checkpoint.StatusFailed)
 	b.wantRan("w")
 	b.rewrite(source(`workstream "n" { script = "true" }`, `length(workstream.n.artifacts) > 0`))
-	if s := b.preview()["w"]; s.Decision != runner.Skipped {
+	if s := b.preview()["w"]; s.Decision != plan.Skipped {
 		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
 	}
 	b.write("mended", "")
@@ -199,7 +200,7 @@ phase "two" {
 			}
 			b.rewrite(source(added))
 			for gate, s := range b.preview() {
-				if strings.HasSuffix(gate, "(one)") && s.Decision != runner.Reuse {
+				if strings.HasSuffix(gate, "(one)") && s.Decision != plan.Reuse {
 					t.Errorf("%s is to %s (%s), want reuse", gate, s.Decision, s.Reason)
 				}
 			}

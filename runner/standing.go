@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
 )
 
 // standing is what whoever builds on files may rely on, path by path: that an
@@ -101,8 +102,8 @@ type edit struct {
 
 // differs compares a file with what stands for it; nil where there is none now.
 func (s *standing) differs(p string, now *checkpoint.Artifact) (edit, bool) {
-	e := edit{path: p, how: howDiffers(now), now: digestNow(now)}
-	if j, ok := s.judged.at(p); ok && (now == nil || digestFiles([]checkpoint.Artifact{j.file}) != digestFiles([]checkpoint.Artifact{*now})) {
+	e := edit{path: p, how: howDiffers(now), now: plan.DigestNow(now)}
+	if j, ok := s.judged.at(p); ok && (now == nil || plan.DigestFiles([]checkpoint.Artifact{j.file}) != plan.DigestFiles([]checkpoint.Artifact{*now})) {
 		e.gate = j.by
 	}
 	if m, ok := s.made.at(p); ok && m.file.Digest != "" && (now == nil || now.Digest != m.file.Digest) {

@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // uncertain deals with a once step whose end nobody knows, or which something
 // asks to run twice: its verify command decides, or else a person; what was not
 // chosen stays as it is. That it is uncertain is on record already.
 func (l *loop) uncertain(n *node) {
-	inv, has, diags := n.ws.Verify(l.pl.results(true, n.attempt))
+	inv, has, diags := n.ws.Verify(l.pl.Results(true, n.attempt))
 	if diags.HasErrors() {
 		l.warn(string(l.diagnosed(n.ws.Name, "", diags).Message))
 	}
-	if !has || diags.HasErrors() || l.cut() || l.pl.excluded(n.ws) != "" {
+	if !has || diags.HasErrors() || l.cut() || l.pl.Excluded(n.ws) != "" {
 		l.leaveUncertain(n)
 		return
 	}
@@ -39,7 +40,7 @@ func (l *loop) uncertain(n *node) {
 		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)
-			lost := l.pl.lost(n.ws, had)
+			lost := l.pl.Lost(n.ws, had)
 			switch {
 			case err == nil && res.Succeeded() && len(lost) > 0:
 				l.verifiedWithout(n, lost)
@@ -65,7 +66,7 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 	last := l.x.State().Workstream(n.ws.Name).Error
 	e := checkpoint.WorkstreamResolved{Workstream: n.ws.Name, Resolution: r, By: l.o.By, Verified: true, Work: had}
 	if r == checkpoint.ResolvedDone {
-		e.Digest = l.pl.origin(n.ws)
+		e.Digest = l.pl.Origin(n.ws)
 		if n.attempt > 0 {
 			digest := n.digest // which the node forgets when it ends
 			e.Digest = &digest
@@ -74,7 +75,7 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 	l.add(nil, e)
 	switch {
 	case r == checkpoint.ResolvedDone:
-		delete(l.facts.conflicts, n.ws.Name) // they were about what an earlier run had made
+		delete(l.facts.Conflicts, n.ws.Name) // they were about what an earlier run had made
 		l.keep(n)
 	case n.attempt == 0:
 		l.queue = append(l.queue, queued{n: n, start: func() { l.attemptNext(n) }})
@@ -85,8 +86,8 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 
 // verifiedWithout leaves to a person what happened according to its verify command, since
 // something needs what is not on record of its result.
-func (l *loop) verifiedWithout(n *node, lost []Lost) {
-	err := &LostError{Workstream: n.ws.Name, Lost: lost}
+func (l *loop) verifiedWithout(n *node, lost []plan.Lost) {
+	err := &plan.LostError{Workstream: n.ws.Name, Lost: lost}
 	f := checkpoint.Failure{
 		Workstream: n.ws.Name, Outcome: checkpoint.OutcomeHappened,
 		Message: checkpoint.Text("its verify command says that it happened, but " + err.Error()),
@@ -101,7 +102,7 @@ func (l *loop) verifiedWithout(n *node, lost []Lost) {
 // of it is lost: what runs may finish.
 func (l *loop) leaveUncertain(n *node) {
 	l.cause.uncertain = append(l.cause.uncertain, n.ws.Name)
-	l.pl.mark(n.ws.Name, Uncertain)
+	l.pl.Mark(n.ws.Name, plan.Uncertain)
 	if !l.o.KeepGoing {
 		l.halt(stopPause)
 	}
@@ -119,7 +120,7 @@ func (l *loop) describeUncertain() string {
 		unknown = append(unknown, name)
 	}
 	if len(unknown) > 0 {
-		texts = append(texts, list(unknown)+" may or may not have happened")
+		texts = append(texts, plan.List(unknown)+" may or may not have happened")
 	}
 	return strings.Join(texts, "; ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // unjudged is a way in which work stands whose gate has not passed.
@@ -62,10 +63,10 @@ phase "one" {
 // deciding is an Asker whose person approves, and decides about edits.
 type deciding struct {
 	approving
-	choice runner.OnConflict
+	choice plan.OnConflict
 }
 
-func (d deciding) Resolve(context.Context, []runner.Conflict) (runner.OnConflict, error) {
+func (d deciding) Resolve(context.Context, []plan.Conflict) (plan.OnConflict, error) {
 	return d.choice, nil
 }
 
@@ -75,7 +76,7 @@ func (d deciding) Resolve(context.Context, []runner.Conflict) (runner.OnConflict
 func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
 	t.Parallel()
 	for _, u := range unjudgedWork() {
-		for _, choice := range []runner.OnConflict{"", runner.ConflictAsk, runner.ConflictFail, runner.ConflictRestore, runner.ConflictKeep} {
+		for _, choice := range []plan.OnConflict{"", plan.ConflictAsk, plan.ConflictFail, plan.ConflictRestore, plan.ConflictKeep} {
 			for _, gone := range [][]string{{"out/a.txt"}, {"out/a.txt", "out/b.txt"}} {
 				t.Run(u.name+" "+string(choice)+" "+gone[len(gone)-1], func(t *testing.T) {
 					t.Parallel()
@@ -84,7 +85,7 @@ func TestArtifactsGoneBeforeTheirGateArePutBack(t *testing.T) {
 						b.remove(path)
 					}
 					chosen := func(o *runner.Options) { o.OnConflict = choice }
-					if step := b.preview(chosen)["A"]; step.Decision != runner.Judge || len(step.Restores) != len(gone) || step.Refused != "" {
+					if step := b.preview(chosen)["A"]; step.Decision != plan.Judge || len(step.Restores) != len(gone) || step.Refused != "" {
 						t.Errorf("the plan for A is %+v", step)
 					}
 					b.must(checkpoint.StatusComplete, chosen, func(o *runner.Options) { u.pass(b, o) })
@@ -156,15 +157,15 @@ func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name           string
-		choice, answer runner.OnConflict
+		choice, answer plan.OnConflict
 		want           string // of the artifact that B sees; "": it is refused
 	}{
-		{name: "keep", choice: runner.ConflictKeep, want: "edited"},
-		{name: "restore", choice: runner.ConflictRestore, want: "a"},
-		{name: "fail", choice: runner.ConflictFail},
-		{name: "ask nobody", choice: runner.ConflictAsk},
-		{name: "ask and keep", choice: runner.ConflictAsk, answer: runner.ConflictKeep, want: "edited"},
-		{name: "ask and restore", choice: runner.ConflictAsk, answer: runner.ConflictRestore, want: "a"},
+		{name: "keep", choice: plan.ConflictKeep, want: "edited"},
+		{name: "restore", choice: plan.ConflictRestore, want: "a"},
+		{name: "fail", choice: plan.ConflictFail},
+		{name: "ask nobody", choice: plan.ConflictAsk},
+		{name: "ask and keep", choice: plan.ConflictAsk, answer: plan.ConflictKeep, want: "edited"},
+		{name: "ask and restore", choice: plan.ConflictAsk, answer: plan.ConflictRestore, want: "a"},
 		{name: "not chosen"},
 	}
 	for _, u := range unjudgedWork() {
@@ -178,7 +179,7 @@ func TestEditsBeforeTheirGateAreDecided(t *testing.T) {
 				}
 				chosen := func(o *runner.Options) { o.OnConflict = test.choice }
 				step := b.preview(chosen)["A"]
-				if refused := test.want == "" || test.answer != ""; step.Decision != runner.Judge || refused != (step.Refused != "") {
+				if refused := test.want == "" || test.answer != ""; step.Decision != plan.Judge || refused != (step.Refused != "") {
 					t.Errorf("the plan for A is %+v", step)
 				}
 				asked := func(o *runner.Options) {
@@ -219,7 +220,7 @@ func TestEditIsKeptBesideWhatIsPutBack(t *testing.T) {
 		b := u.bench(t)
 		b.remove("out/b.txt")
 		b.write("out/a.txt", "edited\n")
-		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = runner.ConflictKeep }, func(o *runner.Options) { u.pass(b, o) })
+		b.must(checkpoint.StatusComplete, func(o *runner.Options) { o.OnConflict = plan.ConflictKeep }, func(o *runner.Options) { u.pass(b, o) })
 		b.wantFile("seen", "edited\nb")
 		if a := b.state().Workstream("A"); len(a.Artifacts) != 2 {
 			t.Errorf("%s: on record are %+v", u.name, a.Artifacts)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/runner/plan"
 )
 
 // View shows a run to somebody. It is called by one goroutine at a time, in order,
@@ -26,7 +27,7 @@ type Beginning struct {
 	Title    string
 	Session  string
 	Resumed  bool
-	Plan     *Plan
+	Plan     *plan.Plan
 	Parallel int
 }
 
@@ -58,7 +59,7 @@ type Asker interface {
 	// ctx ends, since somebody else may answer from beside.
 	Approve(ctx context.Context, q Question) (Answer, error)
 	// Resolve asks what to do with artifacts that someone edited.
-	Resolve(ctx context.Context, conflicts []Conflict) (OnConflict, error)
+	Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error)
 	// Unwritten asks what to do about a checkpoint that can't be written.
 	Unwritten(ctx context.Context, problem string) (OnCheckpointError, error)
 	// Confirm asks a question whose no changes nothing.

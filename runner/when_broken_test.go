@@ -6,6 +6,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // whenOfSkipped is a pipeline with a `when` of a phase, W, or of a workstream in
@@ -51,10 +52,10 @@ func TestPlanSaysThatAWhenWillFail(t *testing.T) {
 			b.wantRan("a", "w", "check")
 			b.vars["on"] = "false"
 			steps := b.preview()
-			if s := steps["w"]; s.Decision != runner.Run || string(s.Reason) != test.reason {
+			if s := steps["w"]; s.Decision != plan.Run || string(s.Reason) != test.reason {
 				t.Errorf("w is to %s (%s), want run (%s)", s.Decision, s.Reason, test.reason)
 			}
-			if s := steps["check (w)"]; s.Decision != runner.Depends {
+			if s := steps["check (w)"]; s.Decision != plan.Depends {
 				t.Errorf("check is to %s (%s), want depends", s.Decision, s.Reason)
 			}
 			e := b.must(checkpoint.StatusFailed)
@@ -76,7 +77,7 @@ func TestWhenCanCatchWhatIsSkipped(t *testing.T) {
 	const output = `workstream.a.outputs.o == "1"`
 	b := newBench(t, strings.NewReplacer("W\n", "when = try("+output+", true)\n", "V\n", "\n").Replace(whenOfSkipped))
 	b.vars["on"] = "false"
-	if s := b.preview()["w"]; s.Decision != runner.Run || s.Reason != "not run yet" {
+	if s := b.preview()["w"]; s.Decision != plan.Run || s.Reason != "not run yet" {
 		t.Errorf("w is to %s (%s), want run", s.Decision, s.Reason)
 	}
 	b.must(checkpoint.StatusFailed)
@@ -114,13 +115,13 @@ phase "last" {
 	b := newBench(t, source(`"a"`, "try("+all+", false)"))
 	b.must(checkpoint.StatusFailed)
 	b.rewrite(source(`"c", "d"`, "try("+all+", false)"))
-	if s := b.preview()["w"]; s.Decision != runner.Skipped {
+	if s := b.preview()["w"]; s.Decision != plan.Skipped {
 		t.Errorf("w is to %s (%s), want skipped", s.Decision, s.Reason)
 	}
 	b.must(checkpoint.StatusFailed)
 	b.wantRan()
 	b.rewrite(source(`"e"`, all))
-	if s := b.preview()["w"]; s.Decision != runner.Run || !strings.HasPrefix(string(s.Reason), "the when of its phase can't be evaluated") {
+	if s := b.preview()["w"]; s.Decision != plan.Run || !strings.HasPrefix(string(s.Reason), "the when of its phase can't be evaluated") {
 		t.Errorf("w is to %s (%s), want run, since its when can't be evaluated", s.Decision, s.Reason)
 	}
 	b.must(checkpoint.StatusFailed)
@@ -145,7 +146,7 @@ func TestWhatMayHaveHappenedStaysUncertainWhereNothingCanBeEvaluated(t *testing.
 			b.wantRan("once")
 			b.rewrite(source(broken))
 			for range 2 {
-				if s := b.preview()["A"]; s.Decision != runner.Uncertain {
+				if s := b.preview()["A"]; s.Decision != plan.Uncertain {
 					t.Errorf("A is to %s (%s), want uncertain", s.Decision, s.Reason)
 				}
 				e := b.must(checkpoint.StatusPaused)
@@ -170,7 +171,7 @@ func TestAWhenOfWhatWasNotChosenFailsNothing(t *testing.T) {
 			b := newBench(t, strings.NewReplacer("W\n", broken[0]+"\n", "V\n", broken[1]+"\n").Replace(whenOfSkipped))
 			b.vars["on"] = "false"
 			only := func(o *runner.Options) { o.Select.Only = []string{"a"} }
-			if s := b.preview(only)["w"]; s.Decision != runner.Blocked {
+			if s := b.preview(only)["w"]; s.Decision != plan.Blocked {
 				t.Errorf("w is to %s (%s), want blocked", s.Decision, s.Reason)
 			}
 			if e := b.must(checkpoint.StatusPaused, only); e.Pause.Message != "only some workstreams were chosen" {

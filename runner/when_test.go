@@ -8,10 +8,11 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // preview is the plan of going on.
-func (b *bench) preview(with ...func(*runner.Options)) map[string]runner.Step {
+func (b *bench) preview(with ...func(*runner.Options)) map[string]plan.Step {
 	b.t.Helper()
 	o := runner.Options{Pipeline: b.pipeline(), Store: b.store, Workspace: b.dir}
 	for _, f := range with {
@@ -21,12 +22,12 @@ func (b *bench) preview(with ...func(*runner.Options)) map[string]runner.Step {
 	if snap, err := b.store.Load("PRD-001"); err == nil {
 		st = snap.State
 	}
-	plan, err := runner.Preview(context.Background(), o, st)
+	planned, err := runner.Preview(context.Background(), o, st)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	steps := make(map[string]runner.Step)
-	for _, phase := range plan.Phases {
+	steps := make(map[string]plan.Step)
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			steps[s.Name] = s
 		}
@@ -102,7 +103,7 @@ phase "last" {
 					t.Helper()
 					steps := b.preview()
 					for step, on := range map[string]string{"b": "a", "check (b)": "b"} {
-						if s := steps[step]; s.Decision != runner.Depends || !slices.Equal(s.On, []string{on}) {
+						if s := steps[step]; s.Decision != plan.Depends || !slices.Equal(s.On, []string{on}) {
 							t.Errorf("%s, %s is to %s on %q (%s), want depends on %s", when, step, s.Decision, s.On, s.Reason, on)
 						}
 					}
@@ -111,7 +112,7 @@ phase "last" {
 				wantDepends("at first")
 				b.must(checkpoint.StatusFailed)
 				b.wantRan(ran[was]...)
-				if got, want := b.preview()["b"].Decision, map[string]runner.Decision{"1": runner.Reuse, "2": runner.Skipped}[was]; got != want {
+				if got, want := b.preview()["b"].Decision, map[string]plan.Decision{"1": plan.Reuse, "2": plan.Skipped}[was]; got != want {
 					t.Errorf("with nothing changed b is to %s, want %s", got, want)
 				}
 				now := map[string]string{"1": "2", "2": "1"}[was]
@@ -141,7 +142,7 @@ phase "one" {
   workstream "b" { script = "exit 1" }
 }
 `)
-	for _, want := range []runner.Decision{runner.Skipped, runner.Run, runner.Reuse} {
+	for _, want := range []plan.Decision{plan.Skipped, plan.Run, plan.Reuse} {
 		if got := b.preview()["a"]; got.Decision != want {
 			t.Errorf("a is to %s (%s), want %s", got.Decision, got.Reason, want)
 		}
@@ -207,7 +208,7 @@ phase "last" {
 	b := newBench(t, source("true"))
 	b.must(checkpoint.StatusFailed)
 	b.rewrite(source("true  "))
-	if s := b.preview()["b"]; s.Decision != runner.Reuse {
+	if s := b.preview()["b"]; s.Decision != plan.Reuse {
 		t.Errorf("b is to %s (%s)", s.Decision, s.Reason)
 	}
 }

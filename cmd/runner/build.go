@@ -19,13 +19,14 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner"
 	"prdrunner/runner/mask"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/process"
 	"prdrunner/runner/view"
 )
 
 type buildOptions struct {
 	pipeline  pipelineRef
-	selection runner.Selection
+	selection plan.Selection
 	resume    string
 	fresh     bool
 	plan      string
@@ -112,7 +113,7 @@ func resumeArguments(resume *string) cobra.PositionalArgs {
 
 // goOnForOnly has a command with --only go on with what there is, as --resume=auto
 // does, where nothing else was said: what was chosen can be run again and again.
-func goOnForOnly(resume *string, s runner.Selection) {
+func goOnForOnly(resume *string, s plan.Selection) {
 	if len(s.Only) > 0 && *resume == "" {
 		*resume = resumeAuto
 	}
@@ -156,7 +157,7 @@ func addResumeFlag(cmd *cobra.Command, resume *string) {
 	cmd.Flags().Lookup("resume").NoOptDefVal = resumeNamed
 }
 
-func addSelectionFlags(cmd *cobra.Command, s *runner.Selection) {
+func addSelectionFlags(cmd *cobra.Command, s *plan.Selection) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.From, "from", "", "run `PHASE` and all later phases again")
 	flags.StringArrayVar(&s.Only, "only", nil, "run only `WORKSTREAM`, even if it is done, and what it needs; continues the session, if there is one; may be repeated")
@@ -172,7 +173,7 @@ func addRunFlags(cmd *cobra.Command) {
 	flags.Bool("keep-going", false, "after a failure, continue with what does not depend on it")
 	flags.Bool("pause-at-gates", false, "pause for review after every gate")
 	onConflict, onStale := "", ""
-	flags.Var(newEnum(&onConflict, string(runner.ConflictAsk), string(runner.ConflictRestore), string(runner.ConflictKeep), string(runner.ConflictFail)),
+	flags.Var(newEnum(&onConflict, string(plan.ConflictAsk), string(plan.ConflictRestore), string(plan.ConflictKeep), string(plan.ConflictFail)),
 		"on-conflict", "what to do with edited artifacts: ask, restore, keep or fail")
 	flags.Var(newEnum(&onStale, string(runner.StaleAsk), string(runner.StaleProceed), string(runner.StaleFail)),
 		"on-stale", "what to do if the PRD document changed or the session's git branch is gone: ask, proceed or fail")
@@ -354,7 +355,7 @@ type build struct {
 	command  func(flags string) string // that is typed, with more flags
 	person   *view.Terminal
 	start    start
-	saved    *runner.Plan
+	saved    *plan.Plan
 	options  buildOptions
 }
 
@@ -479,7 +480,7 @@ func decideConflict(resume, choice string) string {
 func buildError(env *environment, st *checkpoint.State, prd string, command func(flags string) string, err error) error {
 	var missing *workspace.MissingError
 	var diags hcl.Diagnostics
-	var selection *runner.SelectionError
+	var selection *plan.SelectionError
 	var conflict *runner.ConflictError
 	var gone *runner.BranchGoneError
 	var differs *runner.PlanDiffersError

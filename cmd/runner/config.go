@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // config is what the user has configured: flags over PRDRUNNER_* over the
@@ -29,7 +30,7 @@ type config struct {
 	Parallel          int                      `mapstructure:"parallel"`  // 0: number of CPUs
 	KeepGoing         bool                     `mapstructure:"keep_going"`
 	PauseAtGates      bool                     `mapstructure:"pause_at_gates"`
-	OnConflict        runner.OnConflict        `mapstructure:"on_conflict"` // "": nobody has chosen
+	OnConflict        plan.OnConflict          `mapstructure:"on_conflict"` // "": nobody has chosen
 	OnStale           runner.OnStale           `mapstructure:"on_stale"`
 	OnCheckpointError runner.OnCheckpointError `mapstructure:"on_checkpoint_error"`
 	Grace             time.Duration            `mapstructure:"grace"`

@@ -16,12 +16,13 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 )
 
 type planOptions struct {
 	pipeline  pipelineRef
-	selection runner.Selection
+	selection plan.Selection
 	resume    string
 	noCache   bool // of a build with --fresh
 	out       string
@@ -153,11 +154,11 @@ func orResume(resume string) string {
 }
 
 // tellHappened says how to decide about what must happen only once, and has happened before.
-func tellHappened(env *environment, st *checkpoint.State, plan *runner.Plan, build string) {
+func tellHappened(env *environment, st *checkpoint.State, planned *plan.Plan, build string) {
 	var choices []suggestion
-	for _, phase := range plan.Phases {
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
-			if s.Decision != runner.Uncertain || s.Happened == nil {
+			if s.Decision != plan.Uncertain || s.Happened == nil {
 				continue
 			}
 			name := text.ShellWord(s.Name)
@@ -168,7 +169,7 @@ func tellHappened(env *environment, st *checkpoint.State, plan *runner.Plan, bui
 				}
 			}
 			choices = append(choices, suggestion{build + " --repeat " + name, "runs it again"},
-				suggestion{"resolve " + plan.PRD + " " + name + " --done", counts})
+				suggestion{"resolve " + planned.PRD + " " + name + " --done", counts})
 		}
 	}
 	if len(choices) == 0 {
@@ -180,11 +181,11 @@ func tellHappened(env *environment, st *checkpoint.State, plan *runner.Plan, bui
 }
 
 // tellChoices says how to decide about edits on which a build does not begin.
-func tellChoices(env *environment, plan *runner.Plan, resume string) {
+func tellChoices(env *environment, planned *plan.Plan, resume string) {
 	anew := false
-	for _, phase := range plan.Phases {
-		anew = anew || slices.ContainsFunc(phase.Steps, func(s runner.Step) bool {
-			return s.Refused != "" && (s.Decision == runner.Rerun || s.Decision == runner.Cached)
+	for _, phase := range planned.Phases {
+		anew = anew || slices.ContainsFunc(phase.Steps, func(s plan.Step) bool {
+			return s.Refused != "" && (s.Decision == plan.Rerun || s.Decision == plan.Cached)
 		})
 	}
 	choices := []suggestion{{resume + " --on-conflict restore", "puts them back as they were"}}
@@ -269,7 +270,7 @@ func refusePlanFile(env *environment, on *setup, name string) error {
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
-	if of := runner.Claims(on.pipeline, filepath.ToSlash(rel)); of != "" {
+	if of := plan.RoleOf(on.pipeline, filepath.ToSlash(rel)); of != "" {
 		return withHint(usageErrorf("%s is %s, so that a plan in it would change what it is a plan of", name, of), hint)
 	}
 	return nil
@@ -299,7 +300,7 @@ func refuseReplacing(env *environment, name string) error {
 }
 
 // writePlan writes a plan so that there is never half of one.
-func writePlan(path string, plan *runner.Plan) (err error) {
+func writePlan(path string, plan *plan.Plan) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
 	if err != nil {
 		return fmt.Errorf("write plan: %w", err)
@@ -332,7 +333,7 @@ func holdsPlan(data []byte) bool {
 }
 
 // readPlan reads the plan that --plan names, nil without one.
-func readPlan(env *environment, name, prd string) (*runner.Plan, error) {
+func readPlan(env *environment, name, prd string) (*plan.Plan, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -347,12 +348,12 @@ func readPlan(env *environment, name, prd string) (*runner.Plan, error) {
 	switch {
 	case head.FormatVersion == "":
 		return nil, withHint(usageErrorf("%s is no plan", name), "`runner plan -o FILE` writes one")
-	case head.FormatVersion != runner.PlanFormat:
+	case head.FormatVersion != plan.FormatVersion:
 		return nil, &checkpoint.VersionError{Path: name, Version: "plan format " + head.FormatVersion}
 	case head.PRD != prd:
 		return nil, usageErrorf("%s is a plan of %s, not of %s", name, head.PRD, prd)
 	}
-	var plan runner.Plan
+	var plan plan.Plan
 	if err := json.Unmarshal(data, &plan); err != nil {
 		return nil, usageErrorf("%s is no plan: %w", name, err)
 	}

@@ -11,22 +11,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // FuzzPlanFile reads any bytes as a plan that was saved: it is refused by name,
 // or stays the same when it is written and read again.
 func FuzzPlanFile(f *testing.F) {
-	seed, err := json.Marshal(&runner.Plan{
-		FormatVersion: runner.PlanFormat, PRD: "PRD-001", MadeAt: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
-		Phases: []runner.PlanPhase{{Name: "a"}}, Conflicts: []runner.Conflict{{Path: "x"}},
+	seed, err := json.Marshal(&plan.Plan{
+		FormatVersion: plan.FormatVersion, PRD: "PRD-001", MadeAt: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
+		Phases: []plan.Phase{{Name: "a"}}, Conflicts: []plan.Conflict{{Path: "x"}},
 	})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(seed)
 	f.Add([]byte(`{"format_version":"99.0"}`))
-	f.Add([]byte(`{"format_version":"` + runner.PlanFormat + `","prd":"PRD-001","phases":[{"steps":null}],"seq":-1}`))
+	f.Add([]byte(`{"format_version":"` + plan.FormatVersion + `","prd":"PRD-001","phases":[{"steps":null}],"seq":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
 		env := &environment{workdir: dir}
@@ -34,18 +34,18 @@ func FuzzPlanFile(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		plan, err := readPlan(env, "plan.json", "PRD-001")
+		planned, err := readPlan(env, "plan.json", "PRD-001")
 		if err != nil {
 			if !strings.Contains(err.Error(), "plan.json") {
 				t.Fatalf("it does not name the file: %v", err)
 			}
 			return
 		}
-		if err := writePlan(path, plan); err != nil {
+		if err := writePlan(path, planned); err != nil {
 			t.Fatal(err)
 		}
 		again, err := readPlan(env, "plan.json", "PRD-001")
-		if diff := cmp.Diff(plan, again, cmpopts.IgnoreUnexported(runner.Plan{})); err != nil || diff != "" {
+		if diff := cmp.Diff(planned, again, cmpopts.IgnoreUnexported(plan.Plan{})); err != nil || diff != "" {
 			t.Fatalf("%v, (-read +written and read):\n%s", err, diff)
 		}
 	})

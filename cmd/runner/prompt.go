@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 )
 
@@ -65,7 +66,7 @@ const (
 
 // askResume is the prompt that an unfinished session leads to. plan is that of going
 // on with it, nil where none can be made.
-func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State, plan *runner.Plan, now time.Time) (resumeChoice, error) {
+func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State, plan *plan.Plan, now time.Time) (resumeChoice, error) {
 	person.Say(resumePrompt(st, plan, now))
 	key, err := person.Choose(ctx, "Choice [r/s/v/d/p]: ", []view.Choice{
 		{Key: string(choiceResume), Word: "resume"},
@@ -80,7 +81,7 @@ func askResume(ctx context.Context, person *view.Terminal, st *checkpoint.State,
 	return resumeChoice(key), err
 }
 
-func resumePrompt(st *checkpoint.State, plan *runner.Plan, now time.Time) string {
+func resumePrompt(st *checkpoint.State, plan *plan.Plan, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Found existing checkpoint for %q\n", view.OneLine(titleOf(st.PRD, st.Title)))
 	fmt.Fprintf(&b, "Created: %s (%s)\n", st.CreatedAt.UTC().Format(time.DateTime), view.Ago(now, st.CreatedAt))
@@ -121,7 +122,7 @@ func progress(st *checkpoint.State) string {
 
 // continueFrom names the step that going on begins with. That may be before the
 // phase that was reached: what changed since then is done again.
-func continueFrom(plan *runner.Plan) string {
+func continueFrom(plan *plan.Plan) string {
 	if plan == nil {
 		return "Continue"
 	}

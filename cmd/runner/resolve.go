@@ -10,6 +10,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 type resolveOptions struct {
@@ -160,7 +161,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 			return withHint(usageErrorf("it can't count as done: %w", err),
 				fmt.Sprintf("make the file, or `runner resolve %s %s --rerun` if it did not happen", st.PRD, text.ShellWord(e.Workstream)))
 		}
-		var lost *runner.LostError
+		var lost *plan.LostError
 		if errors.As(err, &lost) {
 			return withHint(usageErrorf("it can't count as done: %w", err), r.giveHint(st, lost))
 		}
@@ -177,7 +178,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 }
 
 // giveHint is the command that gives what is not on record.
-func (r *resolving) giveHint(st *checkpoint.State, lost *runner.LostError) string {
+func (r *resolving) giveHint(st *checkpoint.State, lost *plan.LostError) string {
 	give := fmt.Sprintf("runner resolve %s %s --done%s", st.PRD, text.ShellWord(lost.Workstream), r.pipeline.given(st.Sensitive))
 	if r.pipeline.file != "" {
 		give += " --file " + text.ShellWord(r.pipeline.file)

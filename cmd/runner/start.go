@@ -14,6 +14,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 )
 
@@ -47,8 +48,8 @@ type starter struct {
 	yes    bool
 
 	looking   func() runner.Options // of an engine that only looks
-	saved     *runner.Plan          // of --plan, nil without it
-	selection runner.Selection
+	saved     *plan.Plan            // of --plan, nil without it
+	selection plan.Selection
 	given     string                    // flags that give the pipeline its variables
 	command   func(flags string) string // that is typed, with more flags
 	finished  *finished                 // before anything was decided
@@ -88,7 +89,7 @@ func (s *starter) settle(ctx context.Context, snap *checkpoint.Snapshot) (_ *che
 
 // refuseUnfinished refuses, before a rollback that was cut short is finished,
 // what would be refused after it.
-func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *runner.Plan, snap *checkpoint.Snapshot) error {
+func (s *starter) refuseUnfinished(p *pipeline.Pipeline, saved *plan.Plan, snap *checkpoint.Snapshot) error {
 	if snap.Owner != nil || !rollingBack(snap) {
 		return nil
 	}
@@ -288,7 +289,7 @@ func alreadyComplete(prd, start string) error {
 }
 
 // chosen reports whether something was chosen to run again, or only.
-func chosen(s runner.Selection) bool {
+func chosen(s plan.Selection) bool {
 	return s.From != "" || len(s.Only)+len(s.Invalidate)+len(s.Repeat) > 0
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // version is set by a release build: -ldflags "-X main.version=1.2.3".
@@ -72,7 +72,7 @@ func readBuildInfo() buildInfo {
 		Version:       version,
 		Go:            runtime.Version(),
 		Platform:      runtime.GOOS + "/" + runtime.GOARCH,
-		Formats:       map[string]string{"state": checkpoint.FormatVersion, "plan": runner.PlanFormat, "output": outputFormat},
+		Formats:       map[string]string{"state": checkpoint.FormatVersion, "plan": plan.FormatVersion, "output": outputFormat},
 	}
 	build, ok := debug.ReadBuildInfo()
 	if ok {

@@ -4,14 +4,14 @@ import (
 	"io"
 	"strings"
 
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // mostLines is how much of a difference is shown at once.
 const mostLines = 40
 
 // WriteConflicts shows edited artifacts, each with its difference.
-func WriteConflicts(w io.Writer, conflicts []runner.Conflict, color bool) error {
+func WriteConflicts(w io.Writer, conflicts []plan.Conflict, color bool) error {
 	p := page{color: color}
 	for i, c := range conflicts {
 		if i == listed {

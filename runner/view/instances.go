@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // instanceKey is the key in the name of an instance, or in that of its gate.
@@ -13,7 +13,7 @@ var instanceKey = regexp.MustCompile(`\["(?:[^"\\]|\\.)*"\]`)
 
 // saidAlike is what steps have in common of which the same is said: instances of one
 // block, or their gates, for which the same changed; "" of any other step.
-func saidAlike(s runner.Step) string {
+func saidAlike(s plan.Step) string {
 	block := instanceKey.ReplaceAllString(s.Name, "[]")
 	if block == s.Name || len(s.Changes) == 0 {
 		return ""
@@ -32,7 +32,7 @@ func saidAlike(s runner.Step) string {
 type alike map[string]string
 
 // as is the name of the first step of which the same was said, "" where there is none.
-func (a alike) as(s runner.Step) string {
+func (a alike) as(s plan.Step) string {
 	key := saidAlike(s)
 	if first := a[key]; key == "" || first != "" {
 		return first

@@ -8,6 +8,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // StreamFormat is the version of the lines that the JSON view prints.
@@ -33,12 +34,12 @@ type head struct {
 
 type beginLine struct {
 	head
-	PRD      string       `json:"prd"`
-	Title    string       `json:"title"`
-	Session  string       `json:"session"`
-	Resumed  bool         `json:"resumed"`
-	Parallel int          `json:"parallel"`
-	Plan     *runner.Plan `json:"plan,omitempty"`
+	PRD      string     `json:"prd"`
+	Title    string     `json:"title"`
+	Session  string     `json:"session"`
+	Resumed  bool       `json:"resumed"`
+	Parallel int        `json:"parallel"`
+	Plan     *plan.Plan `json:"plan,omitempty"`
 }
 
 type warningLine struct {

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // eraseLine goes to the beginning of the line and erases it.
@@ -28,7 +29,7 @@ func newLive(o Options) *live { return &live{plain: newPlain(o), width: o.Width}
 // Begin implements runner.View.
 func (v *live) Begin(b runner.Beginning) {
 	if b.Plan != nil {
-		for _, d := range []runner.Decision{runner.Run, runner.Rerun, runner.Cached, runner.Depends, runner.Judge, runner.Blocked, runner.Uncertain} {
+		for _, d := range []plan.Decision{plan.Run, plan.Rerun, plan.Cached, plan.Depends, plan.Judge, plan.Blocked, plan.Uncertain} {
 			v.total += b.Plan.Count(d)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // plain prints a line for each boundary, whole commits at a time.
@@ -88,14 +89,14 @@ func (v *plain) begin(b runner.Beginning) {
 }
 
 // learn takes from the plan what events don't say: titles and numbers.
-func (v *plain) learn(p *runner.Plan, resumed bool) {
+func (v *plain) learn(p *plan.Plan, resumed bool) {
 	for _, phase := range p.Phases {
 		v.numbers[phase.Name], v.phases[phase.Name] = phase.Number, phase.Title
 		for _, s := range phase.Steps {
-			if s.Kind == runner.WorkstreamStep {
+			if s.Kind == plan.WorkstreamStep {
 				v.titles[s.Name] = s.Title
 			}
-			v.told[s.Name] = resumed && again(s) && s.Decision != runner.Depends
+			v.told[s.Name] = resumed && again(s) && s.Decision != plan.Depends
 		}
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // WritePlan prints a plan for a person: every step with its decision and
 // reason, what changed, and the counts.
-func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
+func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	p := page{color: color}
 	p.printf("%s", p.paint(bold, Named(plan.PRD, plan.Title)))
 	switch {
@@ -65,8 +65,8 @@ func WritePlan(w io.Writer, plan *runner.Plan, color bool) error {
 }
 
 // refuses says what a build does about edits that nobody has decided.
-func refuses(choice runner.OnConflict) string {
-	if choice == runner.ConflictAsk || choice == "" {
+func refuses(choice plan.OnConflict) string {
+	if choice == plan.ConflictAsk || choice == "" {
 		return "asks, or refuses"
 	}
 	return "refuses"
@@ -74,7 +74,7 @@ func refuses(choice runner.OnConflict) string {
 
 // writeMoved lists the files that changed since the last run ended, which is
 // how people mend things.
-func writeMoved(p *page, moved []runner.Moved) {
+func writeMoved(p *page, moved []plan.Moved) {
 	if len(moved) == 0 {
 		return
 	}
@@ -88,20 +88,20 @@ func writeMoved(p *page, moved []runner.Moved) {
 	}
 }
 
-func found(c runner.Conflict) string {
+func found(c plan.Conflict) string {
 	if c.Found == "" {
 		return "missing"
 	}
 	return ShortDigest(c.Found)
 }
 
-func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
+func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
 	// Colour would count as width: the decision is the word itself.
 	tw := tabwriter.NewWriter(&p.Buffer, 0, 0, 2, ' ', 0)
 	said := alike{}
 	for _, s := range steps {
 		name := Named(s.Name, s.Title)
-		if s.Kind == runner.GateStep {
+		if s.Kind == plan.GateStep {
 			name = "  " + s.Name
 		}
 		reason := string(s.Reason)
@@ -127,26 +127,26 @@ func writeSteps(p *page, steps []runner.Step, choice runner.OnConflict) error {
 
 // Beginning says in a few words where a plan begins, and what it does:
 // Phase 1: WS1 (5 workstreams: 1 reuse, 4 run).
-func Beginning(plan *runner.Plan) string {
-	for _, phase := range plan.Phases {
+func Beginning(planned *plan.Plan) string {
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
-			if s.Decision != runner.Reuse && s.Decision != runner.Skipped {
-				return OneLine(fmt.Sprintf("Phase %d: %s (%s)", phase.Number, s.Name, Counts(plan)))
+			if s.Decision != plan.Reuse && s.Decision != plan.Skipped {
+				return OneLine(fmt.Sprintf("Phase %d: %s (%s)", phase.Number, s.Name, Counts(planned)))
 			}
 		}
 	}
-	return Counts(plan)
+	return Counts(planned)
 }
 
 // Counts sums a plan up: 5 workstreams: 1 reuse, 4 run.
-func Counts(plan *runner.Plan) string {
-	decisions := []runner.Decision{
-		runner.Reuse, runner.Cached, runner.Run, runner.Rerun, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain, runner.Skipped,
+func Counts(planned *plan.Plan) string {
+	decisions := []plan.Decision{
+		plan.Reuse, plan.Cached, plan.Run, plan.Rerun, plan.Judge, plan.Depends, plan.Blocked, plan.Uncertain, plan.Skipped,
 	}
 	total := 0
 	var parts []string
 	for _, d := range decisions {
-		if n := plan.Count(d); n > 0 {
+		if n := planned.Count(d); n > 0 {
 			total += n
 			parts = append(parts, fmt.Sprintf("%d %s", n, d))
 		}

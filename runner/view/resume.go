@@ -6,7 +6,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/state"
-	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // listed is how many names of a list are printed before it is cut short.
@@ -14,21 +14,21 @@ const listed = 40
 
 // writeResume prints where a session goes on, what it keeps, what is still to
 // do, and for everything that is done again the reason.
-func writeResume(p *page, plan *runner.Plan) {
-	p.printf("%s\n", p.paint(bold, resumeTitle(plan)))
+func writeResume(p *page, planned *plan.Plan) {
+	p.printf("%s\n", p.paint(bold, resumeTitle(planned)))
 	groups := map[string][]string{}
-	for _, phase := range plan.Phases {
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
-			if s.Kind != runner.WorkstreamStep {
+			if s.Kind != plan.WorkstreamStep {
 				continue
 			}
 			group := "Pending"
 			switch s.Decision {
-			case runner.Reuse:
+			case plan.Reuse:
 				group = "Completed"
-			case runner.Skipped:
+			case plan.Skipped:
 				group = "Skipped"
-			case runner.Run, runner.Rerun, runner.Cached, runner.Judge, runner.Depends, runner.Blocked, runner.Uncertain:
+			case plan.Run, plan.Rerun, plan.Cached, plan.Judge, plan.Depends, plan.Blocked, plan.Uncertain:
 			}
 			groups[group] = append(groups[group], Named(s.Name, s.Title))
 		}
@@ -40,11 +40,11 @@ func writeResume(p *page, plan *runner.Plan) {
 		}
 		writeList(p, group, groups[group], mark)
 	}
-	writeList(p, "Again, and why", reasons(plan), "")
-	writeMoved(p, plan.Moved)
+	writeList(p, "Again, and why", reasons(planned), "")
+	writeMoved(p, planned.Moved)
 }
 
-func resumeTitle(plan *runner.Plan) string {
+func resumeTitle(plan *plan.Plan) string {
 	switch {
 	case plan.BeginsFrom != nil:
 		return fmt.Sprintf("Going on with %s in a new session, which begins from session %s of %s",
@@ -71,10 +71,10 @@ func writeList(p *page, title string, lines []string, mark string) {
 
 // reasons lists the steps that are done once more although they were done, or
 // that a person must decide, each with its reason.
-func reasons(plan *runner.Plan) []string {
+func reasons(planned *plan.Plan) []string {
 	said, more := alike{}, map[string]int{}
-	var steps []runner.Step
-	for _, phase := range plan.Phases {
+	var steps []plan.Step
+	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
 			if !again(s) {
 				continue
@@ -96,20 +96,20 @@ func reasons(plan *runner.Plan) []string {
 // again reports whether a step that was done may be done once more. Work that
 // is kept is not; its gate says why it is judged. Only work that was done
 // depends on what comes before it, while a gate may never have been judged.
-func again(s runner.Step) bool {
+func again(s plan.Step) bool {
 	switch s.Decision {
-	case runner.Rerun, runner.Cached, runner.Uncertain:
+	case plan.Rerun, plan.Cached, plan.Uncertain:
 		return true
-	case runner.Judge:
-		return s.Kind == runner.GateStep
-	case runner.Depends:
-		return s.Kind == runner.WorkstreamStep
-	case runner.Reuse, runner.Run, runner.Blocked, runner.Skipped:
+	case plan.Judge:
+		return s.Kind == plan.GateStep
+	case plan.Depends:
+		return s.Kind == plan.WorkstreamStep
+	case plan.Reuse, plan.Run, plan.Blocked, plan.Skipped:
 	}
 	return false
 }
 
-func because(s runner.Step) string {
+func because(s plan.Step) string {
 	if c := s.Cached; c != nil {
 		s.Cached = nil
 		return because(s) + "; " + resultOf(c)
@@ -131,7 +131,7 @@ func because(s runner.Step) string {
 }
 
 // Difference is a change in one line: inputs schema/a.sql 1f2e… → 9c8d….
-func Difference(c runner.Change) string {
+func Difference(c plan.Change) string {
 	s := c.Component
 	if c.Name != "" {
 		s += " " + string(c.Name)

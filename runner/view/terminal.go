@@ -11,6 +11,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 )
 
 // ErrNoAnswer says that the input ended before a question was answered. It is
@@ -147,7 +148,7 @@ func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answ
 
 // Resolve implements runner.Asker. Without an answer the run fails, which
 // leaves every file as it is.
-func (t *Terminal) Resolve(ctx context.Context, conflicts []runner.Conflict) (runner.OnConflict, error) {
+func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error) {
 	p := page{color: t.color}
 	p.printf("\n%s These artifacts were edited since they were made:\n", p.paint(yellow, "?"))
 	for i, c := range conflicts {
@@ -165,15 +166,15 @@ func (t *Terminal) Resolve(ctx context.Context, conflicts []runner.Conflict) (ru
 	key, err := t.Choose(ctx, "Choice [r/k/f]: ", []Choice{{"r", "restore"}, {"k", "keep"}, {"f", "fail"}})
 	switch {
 	case errors.Is(err, ErrNoAnswer):
-		return runner.ConflictFail, nil
+		return plan.ConflictFail, nil
 	case err != nil:
-		return runner.ConflictFail, err
+		return plan.ConflictFail, err
 	case key == "r":
-		return runner.ConflictRestore, nil
+		return plan.ConflictRestore, nil
 	case key == "k":
-		return runner.ConflictKeep, nil
+		return plan.ConflictKeep, nil
 	}
-	return runner.ConflictFail, nil
+	return plan.ConflictFail, nil
 }
 
 // Unwritten implements runner.Asker. Without an answer the run pauses.

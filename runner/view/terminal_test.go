@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 )
 
@@ -70,9 +71,9 @@ func TestConfirm(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	conflicts := []runner.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:11111111111111", Found: ""}}
-	for in, want := range map[string]runner.OnConflict{
-		"r\n": runner.ConflictRestore, "keep\n": runner.ConflictKeep, "f\n": runner.ConflictFail, "": runner.ConflictFail, "x\nk\n": runner.ConflictKeep,
+	conflicts := []plan.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:11111111111111", Found: ""}}
+	for in, want := range map[string]plan.OnConflict{
+		"r\n": plan.ConflictRestore, "keep\n": plan.ConflictKeep, "f\n": plan.ConflictFail, "": plan.ConflictFail, "x\nk\n": plan.ConflictKeep,
 	} {
 		var out bytes.Buffer
 		got, err := terminal(strings.NewReader(in), &out).Resolve(t.Context(), conflicts)

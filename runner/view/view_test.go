@@ -15,6 +15,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/runner"
+	"prdrunner/runner/plan"
 	"prdrunner/runner/view"
 )
 
@@ -32,40 +33,40 @@ type scenario struct {
 	color   bool
 }
 
-func cashier(resumed bool) *runner.Plan {
-	step := func(name, title string) runner.Step {
-		return runner.Step{Kind: runner.WorkstreamStep, Name: name, Title: title, Decision: runner.Run, Reason: "never completed"}
+func cashier(resumed bool) *plan.Plan {
+	step := func(name, title string) plan.Step {
+		return plan.Step{Kind: plan.WorkstreamStep, Name: name, Title: title, Decision: plan.Run, Reason: "never completed"}
 	}
-	gate := func(label string) runner.Step {
-		return runner.Step{Kind: runner.GateStep, Name: label, Decision: runner.Run, Reason: "never judged"}
+	gate := func(label string) plan.Step {
+		return plan.Step{Kind: plan.GateStep, Name: label, Decision: plan.Run, Reason: "never judged"}
 	}
-	plan := &runner.Plan{
+	planned := &plan.Plan{
 		FormatVersion: "1.0", PRD: "PRD-009", Title: "Cashier Workflows", MadeAt: start(), Pipeline: "sha256:00",
-		Phases: []runner.PlanPhase{
-			{Name: "database", Title: "database", Number: 1, Steps: []runner.Step{
+		Phases: []plan.Phase{
+			{Name: "database", Title: "database", Number: 1, Steps: []plan.Step{
 				step("WS1", "Database Layer"), gate("schema-validation (WS1)"),
 			}},
-			{Name: "services", Title: "Services", Number: 2, Steps: []runner.Step{
+			{Name: "services", Title: "Services", Number: 2, Steps: []plan.Step{
 				step("WS2", "Service Layer"), step("WS3", "Route Handlers"), gate("lint (WS3)"), gate("sign-off (services)"),
 			}},
 		},
-		Warnings: []checkpoint.Text{}, Stale: []runner.Stale{}, Conflicts: []runner.Conflict{}, Moved: []runner.Moved{},
+		Warnings: []checkpoint.Text{}, Stale: []plan.Stale{}, Conflicts: []plan.Conflict{}, Moved: []plan.Moved{},
 	}
 	if resumed {
-		plan.Session, plan.Seq, plan.ResumeFrom = "s-1", 14, 2
-		plan.Phases[0].Steps[0].Decision, plan.Phases[0].Steps[0].Reason = runner.Reuse, "unchanged"
-		plan.Phases[0].Steps[1].Decision, plan.Phases[0].Steps[1].Reason = runner.Reuse, "unchanged"
-		ws2 := &plan.Phases[1].Steps[0]
-		ws2.Decision, ws2.Reason = runner.Rerun, "inputs changed"
-		ws2.Changes = []runner.Change{
+		planned.Session, planned.Seq, planned.ResumeFrom = "s-1", 14, 2
+		planned.Phases[0].Steps[0].Decision, planned.Phases[0].Steps[0].Reason = plan.Reuse, "unchanged"
+		planned.Phases[0].Steps[1].Decision, planned.Phases[0].Steps[1].Reason = plan.Reuse, "unchanged"
+		ws2 := &planned.Phases[1].Steps[0]
+		ws2.Decision, ws2.Reason = plan.Rerun, "inputs changed"
+		ws2.Changes = []plan.Change{
 			{Component: "inputs", Name: "schema/a.sql", Old: "sha256:1111111111111111", New: "sha256:2222222222222222"},
 			{Component: "inputs", Name: "schema/b.sql", New: "sha256:3333333333333333"},
 		}
-		plan.Phases[1].Steps[1].Decision, plan.Phases[1].Steps[1].Reason = runner.Depends, "waits"
-		plan.Phases[1].Steps[1].On = []string{"WS2"}
-		plan.Phases[1].Steps[2].Decision, plan.Phases[1].Steps[2].Reason = runner.Judge, "failed before"
+		planned.Phases[1].Steps[1].Decision, planned.Phases[1].Steps[1].Reason = plan.Depends, "waits"
+		planned.Phases[1].Steps[1].On = []string{"WS2"}
+		planned.Phases[1].Steps[2].Decision, planned.Phases[1].Steps[2].Reason = plan.Judge, "failed before"
 	}
-	return plan
+	return planned
 }
 
 // story numbers commits, one second apart.
@@ -246,12 +247,12 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 
 func TestPlanForPeople(t *testing.T) {
 	t.Parallel()
-	plan := cashier(true)
-	plan.Conflicts = []runner.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:aaaaaaaaaaaaaaaa"}}
-	plan.Stale = []runner.Stale{{What: "the PRD document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
-	plan.Warnings = []checkpoint.Text{"the workspace is no git work tree"}
+	planned := cashier(true)
+	planned.Conflicts = []plan.Conflict{{Path: "gen/a.go", Workstream: "WS1", Recorded: "sha256:aaaaaaaaaaaaaaaa"}}
+	planned.Stale = []plan.Stale{{What: "the PRD document", Path: "docs/PRD-009.md", Old: "sha256:aaaaaaaaaaaaaaaa", New: "sha256:bbbbbbbbbbbbbbbb"}}
+	planned.Warnings = []checkpoint.Text{"the workspace is no git work tree"}
 	var out bytes.Buffer
-	if err := view.WritePlan(&out, plan, false); err != nil {
+	if err := view.WritePlan(&out, planned, false); err != nil {
 		t.Fatal(err)
 	}
 	compare(t, filepath.Join("testdata", "plan.txt"), out.Bytes())

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"strings"
@@ -31,7 +31,7 @@ func TestDecide(t *testing.T) {
 	}
 	hasNot := func() (*checkpoint.Result, bool) { return nil, false }
 	perhaps := func() (*checkpoint.Result, bool) { return nil, true }
-	open := enabling{open: []string{"Z"}}
+	open := When{open: []string{"Z"}}
 	tests := []struct {
 		name   string
 		s      subject
@@ -39,7 +39,7 @@ func TestDecide(t *testing.T) {
 		reason string
 	}{
 		{"unknown to the state", subject{known: true}, Run, "not run yet"},
-		{"not enabled", subject{enabled: enabling{skip: "its when is false"}}, Skipped, "its when is false"},
+		{"not enabled", subject{enabled: When{skip: "its when is false"}}, Skipped, "its when is false"},
 		{"whether it is enabled depends on what runs", subject{enabled: open, record: completed(nil), now: same, known: true}, Depends, "whether it runs depends on the result of Z"},
 		{"likewise, never run", subject{enabled: open, known: true}, Depends, "whether it runs depends on the result of Z"},
 		{"likewise, skipped before", subject{enabled: open, record: &checkpoint.Workstream{Status: checkpoint.Skipped}, known: true}, Depends, "whether it runs depends on the result of Z"},
@@ -102,7 +102,7 @@ func TestDecide(t *testing.T) {
 			if got.Decision != tt.want || !strings.Contains(string(got.Reason), tt.reason) {
 				t.Errorf("got %s (%s), want %s (…%s…)", got.Decision, got.Reason, tt.want, tt.reason)
 			}
-			if (got.Decision == Cached) != (got.Cached != nil) || (got.Cached == nil) != (got.result == nil) {
+			if (got.Decision == Cached) != (got.Cached != nil) || (got.Cached == nil) != (got.Result == nil) {
 				t.Errorf("%s, and the result of %+v", got.Decision, got.Cached)
 			}
 		})

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// gate decides one gate, after all that it judges.
-func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
+// Gate decides one gate, after all that it judges.
+func (pl *Planner) Gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 	s := gateSubject{gate: g, record: pl.st.Gate(g.Label())}
 	for _, ws := range judgedBy(g) {
 		s.owner = append(s.owner, pl.steps[ws.Name])
@@ -25,11 +25,11 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 		if v, diags = pl.foreseen(g, &s); len(s.open)+len(s.stuck) > 0 {
 			diags = nil // it is evaluated when what it uses is there
 		}
-		s.definition, s.judged, s.declared = v.Definition, v.Judged, declares(g)
+		s.definition, s.judged, s.declared = v.Definition, v.Judged, Declares(g)
 		s.review = pl.reviewDue(s.record)
-		s.unmoved, s.moved = pl.facts.unmoved(g)
-		if view, files := pl.own.viewOfGate(g), pl.facts.judging[g.Label()]; s.record.Judged != s.judged {
-			s.touched = pl.facts.movedAmong("judged", files.patterns, func(p string) bool { return pl.unchanged(view, files, s.record.Seen, p) })
+		s.unmoved, s.moved = pl.facts.Unmoved(g)
+		if view, files := pl.own.ScopeOfGate(g), pl.facts.Judging[g.Label()]; s.record.Judged != s.judged {
+			s.touched = pl.facts.movedAmong("judged", files.Patterns, func(p string) bool { return pl.unchanged(view, files, s.record.Seen, p) })
 		}
 	}
 	return decideGate(s), diags
@@ -38,64 +38,64 @@ func (pl *planner) gate(g *pipeline.Gate) (Step, hcl.Diagnostics) {
 // reviewDue reports whether a gate that has passed is still to be reviewed: the
 // run in which it passed ended for another reason, or is to come again. Going
 // on after a run has stopped for that is the review.
-func (pl *planner) reviewDue(g *checkpoint.Gate) bool {
+func (pl *Planner) reviewDue(g *checkpoint.Gate) bool {
 	stopped := pl.st.Pause != nil && pl.st.Pause.Reason == checkpoint.PauseReview && slices.Contains(pl.st.Pause.Gates, g.Label)
 	return g.Review && !stopped
 }
 
 // foreseen is the verdict of a gate as far as it is known, with what it is bound
 // to and will be made anew. When the loop has come to the gate, all of it is there.
-func (pl *planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdict, hcl.Diagnostics) {
+func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdict, hcl.Diagnostics) {
 	if pl.began == nil {
-		return pl.verdictSince(g, s.record.Seen)
+		return pl.VerdictSince(g, s.record.Seen)
 	}
 	uses := func(name string) {
 		if pl.steps[name].anew() { // an edit that is kept changes no output
-			s.open = join(s.open, []string{name})
+			s.open = Join(s.open, []string{name})
 		}
 		if pl.steps[name].stuck() {
-			s.stuck = join(s.stuck, []string{name})
+			s.stuck = Join(s.stuck, []string{name})
 		}
 	}
-	for _, name := range pl.facts.judgedOf[g.Label()] {
+	for _, name := range pl.facts.JudgedOf[g.Label()] {
 		uses(name)
 	}
 	return pl.verdictOn(g, pl.watched(true, g.Metrics(), uses), pl.judgedSince(g, s.record.Seen))
 }
 
-// verdict is what a judgement of the gate would be bound to now: its
+// Verdict is what a judgement of the gate would be bound to now: its
 // definition, the files it judges, the runs that made them, and metrics.
-func (pl *planner) verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
-	return pl.verdictOn(g, pl.results(true, 0), pl.facts.judging[g.Label()])
+func (pl *Planner) Verdict(g *pipeline.Gate) (checkpoint.Verdict, hcl.Diagnostics) {
+	return pl.verdictOn(g, pl.Results(true, 0), pl.facts.Judging[g.Label()])
 }
 
-// verdictSince is verdict without what workstreams have changed of the files since
+// VerdictSince is verdict without what workstreams have changed of the files since
 // the gate looked at them, so that it can be compared with the one on record.
-func (pl *planner) verdictSince(g *pipeline.Gate, seen *checkpoint.Seen) (checkpoint.Verdict, hcl.Diagnostics) {
-	return pl.verdictOn(g, pl.results(true, 0), pl.judgedSince(g, seen))
+func (pl *Planner) VerdictSince(g *pipeline.Gate, seen *checkpoint.Seen) (checkpoint.Verdict, hcl.Diagnostics) {
+	return pl.verdictOn(g, pl.Results(true, 0), pl.judgedSince(g, seen))
 }
 
 // judgedSince is the files that a gate judges as it would see them, had no
 // workstream changed them since it looked.
-func (pl *planner) judgedSince(g *pipeline.Gate, seen *checkpoint.Seen) fileSet {
-	return pl.asSeen(pl.own.viewOfGate(g), pl.facts.judging[g.Label()], seen)
+func (pl *Planner) judgedSince(g *pipeline.Gate, seen *checkpoint.Seen) FileSet {
+	return pl.asSeen(pl.own.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
 }
 
-// stillJudged reports whether what a gate judged was the same before and after, but for
+// StillJudged reports whether what a gate judged was the same before and after, but for
 // what workstreams have changed meanwhile.
-func (pl *planner) stillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
-	now := pl.asSeen(pl.own.viewOfGate(g), after.judging[g.Label()], v.Seen)
-	return now.digest() == pl.facts.judging[g.Label()].digest()
+func (pl *Planner) StillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
+	now := pl.asSeen(pl.own.ScopeOfGate(g), after.Judging[g.Label()], v.Seen)
+	return now.digest() == pl.facts.Judging[g.Label()].digest()
 }
 
-func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files fileSet) (checkpoint.Verdict, hcl.Diagnostics) {
+func (pl *Planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files FileSet) (checkpoint.Verdict, hcl.Diagnostics) {
 	definition, diags := g.Definition(r)
 	if diags.HasErrors() {
 		return checkpoint.Verdict{}, diags
 	}
 	parts := []string{""}
 	var seen *checkpoint.Seen
-	if len(judgedFiles(g)) > 0 {
+	if len(JudgedFiles(g)) > 0 {
 		parts[0], seen = files.digest(), files.seen()
 	}
 	for _, ws := range judgedBy(g) {
@@ -104,14 +104,14 @@ func (pl *planner) verdictOn(g *pipeline.Gate, r pipeline.Results, files fileSet
 		}
 	}
 	if g.Metric != nil { // what a condition refers to is part of its definition
-		m, _ := metric(pl.st, pl.p, g.Metric.Name)
+		m, _ := MetricOf(pl.st, pl.p, g.Metric.Name)
 		parts = append(parts, fmt.Sprintf("%v", m.Value))
 	}
-	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: digestOf(parts...), Seen: seen}, diags
+	return checkpoint.Verdict{Gate: g.Label(), Definition: definition, Judged: sumOf(parts...), Seen: seen}, diags
 }
 
-// gateOf is the gate of a label; nil where the pipeline has none.
-func gateOf(p *pipeline.Pipeline, label string) *pipeline.Gate {
+// GateOf is the gate of a label; nil where the pipeline has none.
+func GateOf(p *pipeline.Pipeline, label string) *pipeline.Gate {
 	of := func(gates []*pipeline.Gate) *pipeline.Gate {
 		if i := slices.IndexFunc(gates, func(g *pipeline.Gate) bool { return g.Label() == label }); i >= 0 {
 			return gates[i]

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"crypto/sha256"
@@ -13,9 +13,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// metric is a metric on record. One of a workstream that has left the pipeline
+// MetricOf is a metric on record. One of a workstream that has left the pipeline
 // counts for nothing: it would satisfy gates with a number that nothing gives.
-func metric(st *checkpoint.State, p *pipeline.Pipeline, name string) (checkpoint.Metric, bool) {
+func MetricOf(st *checkpoint.State, p *pipeline.Pipeline, name string) (checkpoint.Metric, bool) {
 	m, ok := st.Metrics[name]
 	if !ok || p.Workstream(m.Workstream) == nil {
 		return checkpoint.Metric{}, false
@@ -23,11 +23,11 @@ func metric(st *checkpoint.State, p *pipeline.Pipeline, name string) (checkpoint
 	return m, true
 }
 
-// results gives expressions what the state knows of workstreams that completed or were skipped.
-func results(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
+// ResultsOf gives expressions what the state knows of workstreams that completed or were skipped.
+func ResultsOf(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) pipeline.Results {
 	metrics := make(map[string]any, len(st.Metrics))
 	for name := range st.Metrics {
-		if m, ok := metric(st, p, name); ok {
+		if m, ok := MetricOf(st, p, name); ok {
 			metrics[name] = m.Value
 		}
 	}
@@ -51,14 +51,14 @@ func results(st *checkpoint.State, p *pipeline.Pipeline, run pipeline.RunInfo) p
 	}
 }
 
-// digest is what a workstream would be run from now: pure, given its
+// DigestOf is what a workstream would be run from now: pure, given its
 // evaluated invocation, the state of what it depends on, and its input files.
-func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs fileSet) checkpoint.Digest {
+func DigestOf(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.State, p *pipeline.Pipeline, inputs FileSet) checkpoint.Digest {
 	d := checkpoint.Digest{Definition: inv.Definition, Variables: ws.Variables()}
 	if len(ws.Inputs) > 0 {
 		d.Inputs, d.Seen = inputs.digest(), inputs.seen()
-		if len(inputs.files) <= checkpoint.MaxInline {
-			for _, a := range inputs.files {
+		if len(inputs.Files) <= checkpoint.MaxInline {
+			for _, a := range inputs.Files {
 				d.Files = append(d.Files, checkpoint.FileRef{Path: a.Path, Digest: a.Digest})
 			}
 		}
@@ -76,7 +76,7 @@ func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.Sta
 				d.Results[name] = result
 			}
 		}
-		d.Upstream = digestOf(parts...)
+		d.Upstream = sumOf(parts...)
 	}
 	return d
 }
@@ -84,8 +84,8 @@ func digest(ws *pipeline.Workstream, inv pipeline.Invocation, st *checkpoint.Sta
 // digestedMode is what of a file's mode its digest takes in.
 func digestedMode(a checkpoint.Artifact) uint32 { return a.Mode &^ 0o066 }
 
-// digestFiles is the digest of a list of files: paths, modes and contents.
-func digestFiles(files []checkpoint.Artifact) string {
+// DigestFiles is the digest of a list of files: paths, modes and contents.
+func DigestFiles(files []checkpoint.Artifact) string {
 	var d digester
 	for _, a := range files {
 		d.add(string(a.Path))
@@ -101,14 +101,14 @@ func resultOf(w *checkpoint.Workstream, ws *pipeline.Workstream) string {
 	if w == nil || w.Status == checkpoint.Skipped {
 		return "skipped"
 	}
-	parts := []string{digestFiles(w.Artifacts)}
+	parts := []string{DigestFiles(w.Artifacts)}
 	for _, name := range slices.Sorted(maps.Keys(w.Outputs)) {
 		parts = append(parts, name, string(w.Outputs[name]))
 	}
 	if ws == nil || ws.Effect != pipeline.Pure {
 		parts = append(parts, fmt.Sprintf("run %d", w.WorkSeq))
 	}
-	return digestOf(parts...)
+	return sumOf(parts...)
 }
 
 // changes lists what differs between two digests, component by component. The
@@ -158,7 +158,7 @@ func changed(component, was, is string, old, now map[string]string) []Change {
 // filesOf are the digests of inputs by their paths, nil where there are too many
 // to list.
 func filesOf(d checkpoint.Digest) map[string]string {
-	if len(d.Files) == 0 && d.Inputs != digestFiles(nil) {
+	if len(d.Files) == 0 && d.Inputs != DigestFiles(nil) {
 		return nil
 	}
 	m := make(map[string]string, len(d.Files))
@@ -177,17 +177,17 @@ func union(a, b map[string]string) map[string]string {
 	return m
 }
 
-// idempotencyKey is the same for all attempts at a workstream from the same digest.
-func idempotencyKey(session string, ws *pipeline.Workstream, d checkpoint.Digest) string {
+// IdempotencyKey is the same for all attempts at a workstream from the same digest.
+func IdempotencyKey(session string, ws *pipeline.Workstream, d checkpoint.Digest) string {
 	parts := []string{session, ws.Name, d.Definition, d.Inputs, d.Upstream}
 	for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
 		parts = append(parts, name, d.Variables[name])
 	}
-	return hex.EncodeToString([]byte(digestOf(parts...)[len("sha256:"):][:16]))
+	return hex.EncodeToString([]byte(sumOf(parts...)[len("sha256:"):][:16]))
 }
 
-// digestOf is the digest of a list of parts; no two different lists have the same.
-func digestOf(parts ...string) string {
+// sumOf is the digest of a list of parts; no two different lists have the same.
+func sumOf(parts ...string) string {
 	var d digester
 	for _, p := range parts {
 		d.add(p)
@@ -195,7 +195,7 @@ func digestOf(parts ...string) string {
 	return d.sum()
 }
 
-// digester is digestOf for who has the parts one after the other.
+// digester is sumOf for who has the parts one after the other.
 type digester struct {
 	hash hash.Hash
 	buf  []byte // of parts that are not in the hash yet
@@ -224,16 +224,16 @@ func (d *digester) sum() string {
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
 }
 
-// origin is what a workstream counts as run from that is said to be done.
-func (pl *planner) origin(ws *pipeline.Workstream) *checkpoint.Digest {
+// Origin is what a workstream counts as run from that is said to be done.
+func (pl *Planner) Origin(ws *pipeline.Workstream) *checkpoint.Digest {
 	d, diags := pl.digest(ws)
 	if diags.HasErrors() {
-		return lastOrigin(pl.st.Workstream(ws.Name))
+		return LastOrigin(pl.st.Workstream(ws.Name))
 	}
 	return &d
 }
 
-func lastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
+func LastOrigin(rec *checkpoint.Workstream) *checkpoint.Digest {
 	if rec == nil || rec.Digest.Definition == "" {
 		return nil
 	}

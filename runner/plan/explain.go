@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ const maxVersions = 16
 
 // explain says of the steps of a plan what changed in a definition or a variable, as
 // far as the file of the last run tells.
-func (pl *planner) explain(plan *Plan) {
+func (pl *Planner) explain(plan *Plan) {
 	for i := range plan.Phases {
 		for j := range plan.Phases[i].Steps {
 			if s := &plan.Phases[i].Steps[j]; len(s.Changes) > 0 {
@@ -30,7 +30,7 @@ func (pl *planner) explain(plan *Plan) {
 
 // earlier is the pipeline as it was when a workstream ran, as far as that is known: for
 // the variables that changed it has the values that are on record, else their defaults.
-func (pl *planner) earlier(s *Step) *pipeline.Pipeline {
+func (pl *Planner) earlier(s *Step) *pipeline.Pipeline {
 	before := make(map[string]string)
 	for _, c := range s.Changes {
 		if c.Component == "variables" {
@@ -43,8 +43,8 @@ func (pl *planner) earlier(s *Step) *pipeline.Pipeline {
 // version is the pipeline with the file and the files of the last run, and some
 // variables with other values than now; nil where it is the one of now, or can't be
 // evaluated.
-func (pl *planner) version(variables map[string]string) *pipeline.Pipeline {
-	if pl.facts.earlier == nil && len(pl.facts.before) == 0 && len(variables) == 0 {
+func (pl *Planner) version(variables map[string]string) *pipeline.Pipeline {
+	if pl.facts.Earlier == nil && len(pl.facts.Before) == 0 && len(variables) == 0 {
 		return nil
 	}
 	key := fmt.Sprintf("%q", variables)
@@ -53,13 +53,13 @@ func (pl *planner) version(variables map[string]string) *pipeline.Pipeline {
 		if pl.versions == nil {
 			pl.versions = make(map[string]*pipeline.Pipeline)
 		}
-		p = pl.p.Earlier(pl.facts.earlier, variables, pl.facts.before)
+		p = pl.p.Earlier(pl.facts.Earlier, variables, pl.facts.Before)
 		pl.versions[key] = p
 	}
 	return p
 }
 
-func (pl *planner) explained(s *Step) []Change {
+func (pl *Planner) explained(s *Step) []Change {
 	var all []Change
 	for _, c := range s.Changes {
 		switch c.Component {
@@ -74,7 +74,7 @@ func (pl *planner) explained(s *Step) []Change {
 	return all
 }
 
-func (pl *planner) explainedVariable(s *Step, c Change) Change {
+func (pl *Planner) explainedVariable(s *Step, c Change) Change {
 	name := string(c.Name)
 	text, sum := pl.p.ValueOf(name)
 	if c.New != "" && sum != c.New || pl.p.Hides(name) {
@@ -95,7 +95,7 @@ func (pl *planner) explainedVariable(s *Step, c Change) Change {
 
 // explainedDefinition is the change of a definition, one for each thing in it that
 // changed, where the earlier one can be had.
-func (pl *planner) explainedDefinition(s *Step, c Change) []Change {
+func (pl *Planner) explainedDefinition(s *Step, c Change) []Change {
 	found := pl.differences(s, c.Old)
 	if len(found) == 0 {
 		if over := slices.DeleteFunc(pl.over(s), changedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // one of these changed
@@ -119,8 +119,8 @@ func changedVariable(s *Step) func(name string) bool {
 }
 
 // over lists what the definition of a step refers to and reads.
-func (pl *planner) over(s *Step) []string {
-	if g := gateOf(pl.p, s.Name); s.Kind == GateStep && g != nil {
+func (pl *Planner) over(s *Step) []string {
+	if g := GateOf(pl.p, s.Name); s.Kind == GateStep && g != nil {
 		return g.Over()
 	}
 	if ws := pl.p.Workstream(s.Name); s.Kind == WorkstreamStep && ws != nil {
@@ -131,7 +131,7 @@ func (pl *planner) over(s *Step) []string {
 
 // differences are those from the definition that has a digest; none where it can't be
 // had.
-func (pl *planner) differences(s *Step, definition string) []pipeline.Difference {
+func (pl *Planner) differences(s *Step, definition string) []pipeline.Difference {
 	if s.Kind == GateStep {
 		return pl.gateDifferences(s.Name, definition)
 	}
@@ -143,7 +143,7 @@ func (pl *planner) differences(s *Step, definition string) []pipeline.Difference
 	if before == nil || now == nil {
 		return nil
 	}
-	r := pl.results(before.NeedsResults() || now.NeedsResults(), 0)
+	r := pl.Results(before.NeedsResults() || now.NeedsResults(), 0)
 	if inv, diags := before.Invocation(r); diags.HasErrors() || inv.Definition != definition {
 		return nil
 	}
@@ -152,8 +152,8 @@ func (pl *planner) differences(s *Step, definition string) []pipeline.Difference
 
 // gateDifferences looks for the values that variables had when a gate was judged:
 // which these were is not on record of a gate.
-func (pl *planner) gateDifferences(label, definition string) []pipeline.Difference {
-	now, r := gateOf(pl.p, label), pl.results(true, 0)
+func (pl *Planner) gateDifferences(label, definition string) []pipeline.Difference {
+	now, r := GateOf(pl.p, label), pl.Results(true, 0)
 	for n := range checkpoint.MaxGivenValues + 1 {
 		variables := pl.st.Variables.Ago(n)
 		for name := range pl.p.Given() {
@@ -165,7 +165,7 @@ func (pl *planner) gateDifferences(label, definition string) []pipeline.Differen
 		if was == nil {
 			continue
 		}
-		before := gateOf(was, label)
+		before := GateOf(was, label)
 		if before == nil || now == nil {
 			return nil
 		}
@@ -177,9 +177,9 @@ func (pl *planner) gateDifferences(label, definition string) []pipeline.Differen
 }
 
 // shown is a text that is put into a plan: without values that must not be shown.
-func (pl *planner) shown(text string) checkpoint.Text {
-	if pl.facts.mask != nil {
-		text = pl.facts.mask(text)
+func (pl *Planner) shown(text string) checkpoint.Text {
+	if pl.facts.Mask != nil {
+		text = pl.facts.Mask(text)
 	}
 	return checkpoint.Text(text)
 }

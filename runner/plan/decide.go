@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ type subject struct {
 	cache    func() (result *checkpoint.Result, perhaps bool)
 	happened *checkpoint.Act // that it has happened, or may have; nil: that is not known
 
-	enabled  enabling // what its when, and that of its phase, say
+	enabled  When     // what its when, and that of its phase, say
 	forced   string   // why it was chosen to run again, or what it gave was rejected; "" when neither
 	excluded string   // why it was chosen not to run, "" when it was not
 	left     bool     // whether the plan says that it is blocked for that
@@ -53,7 +53,7 @@ func decide(s subject) Step {
 	case (step.Decision == Reuse || step.Decision == Skipped) && !s.left:
 		return step
 	}
-	step.Cached, step.result = nil, nil
+	step.Cached, step.Result = nil, nil
 	return step.with(Blocked, "%s", s.excluded)
 }
 
@@ -73,7 +73,7 @@ func decideAlone(s subject) Step {
 		return decideUncertain(s, step)
 	case len(s.blocked) > 0:
 		step.On = s.blocked
-		return step.with(Blocked, "needs %s", list(s.blocked))
+		return step.with(Blocked, "needs %s", List(s.blocked))
 	case len(s.asked) > 0 && !s.cut():
 		return decideAsked(s, step, done)
 	case s.open():
@@ -90,7 +90,7 @@ func decideAlone(s subject) Step {
 		return again(s, step, "%s", s.forced)
 	case !s.known:
 		step.On = s.rerun
-		return step.with(Depends, "on the result of %s", list(s.rerun))
+		return step.with(Depends, "on the result of %s", List(s.rerun))
 	}
 	return s.orCached(decideDone(s, step))
 }
@@ -110,9 +110,9 @@ func decideUncertain(s subject, step Step) Step {
 func decideAsked(s subject, step Step, done bool) Step {
 	step.On = s.asked
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
-		return step.with(Rerun, "%s, after %s, whose verify command is asked first", s.forced, list(s.asked))
+		return step.with(Rerun, "%s, after %s, whose verify command is asked first", s.forced, List(s.asked))
 	}
-	return step.with(Depends, "on %s, whose verify command is asked first", list(s.asked))
+	return step.with(Depends, "on %s, whose verify command is asked first", List(s.asked))
 }
 
 // decidePending decides what has not been completed.
@@ -149,7 +149,7 @@ func decidePending(s subject, step Step) Step {
 
 // happened says what is known of a step that must happen only once.
 func happened(w *checkpoint.Workstream) string {
-	if isDone(w) {
+	if Done(w) {
 		return "completed"
 	}
 	return "may have happened"
@@ -225,12 +225,12 @@ func howDone(w *checkpoint.Workstream) string {
 // decideConflicts decides what was completed and proved done, but for some of
 // its artifacts, which are missing and can be put back, or were edited.
 func decideConflicts(s subject, step Step) Step {
-	changed := edited(s.conflicts)
+	changed := Edited(s.conflicts)
 	step.Changes = asChanges(s.conflicts)
 	step.Restores = restorable(s)
 	switch {
 	case len(changed) == 0:
-		return step.with(Reuse, "%s is missing, and is restored", list(step.Restores))
+		return step.with(Reuse, "%s is missing, and is restored", List(step.Restores))
 	case s.choice == ConflictKeep:
 		return decideKept(s, step, changed[0].Path)
 	case s.choice == ConflictRestore && allKept(changed):
@@ -340,10 +340,10 @@ func decideGate(s gateSubject) Step {
 		return step.with(Skipped, "what it judges is skipped")
 	case len(waits) > 0:
 		step.On = waits
-		return step.with(Blocked, "needs %s", list(waits))
+		return step.with(Blocked, "needs %s", List(waits))
 	case len(running) > 0:
 		step.On = running
-		return step.with(Depends, "on the result of %s", list(running))
+		return step.with(Depends, "on the result of %s", List(running))
 	case s.record == nil || s.record.Status == checkpoint.Pending && s.record.Attempts == 0 && s.record.Reason == "":
 		return step.with(Run, "not judged yet")
 	}
@@ -377,10 +377,10 @@ func decidePassed(s gateSubject, step Step) Step {
 		return step.with(Reuse, "passed according to the PRD document")
 	case len(s.stuck) > 0:
 		step.On = s.stuck
-		return step.with(Blocked, "needs %s", list(s.stuck))
+		return step.with(Blocked, "needs %s", List(s.stuck))
 	case len(s.open) > 0:
 		step.On = s.open
-		return step.with(Depends, "whether its verdict holds depends on the result of %s", list(s.open))
+		return step.with(Depends, "whether its verdict holds depends on the result of %s", List(s.open))
 	case s.record.Definition != s.definition:
 		step.Changes = []Change{{Component: "definition", Old: s.record.Definition, New: s.definition}}
 		return step.with(Judge, "its definition changed")
@@ -422,15 +422,15 @@ func (s Step) with(d Decision, format string, args ...any) Step {
 
 // missing are the artifacts that are not there any more.
 func missing(conflicts []Conflict) []Conflict {
-	return filter(conflicts, func(c Conflict) bool { return c.Found == "" })
+	return FilterConflicts(conflicts, func(c Conflict) bool { return c.Found == "" })
 }
 
-// edited are the artifacts that somebody changed.
-func edited(conflicts []Conflict) []Conflict {
-	return filter(conflicts, func(c Conflict) bool { return c.Found != "" })
+// Edited are the artifacts that somebody changed.
+func Edited(conflicts []Conflict) []Conflict {
+	return FilterConflicts(conflicts, func(c Conflict) bool { return c.Found != "" })
 }
 
-func filter(conflicts []Conflict, keep func(Conflict) bool) []Conflict {
+func FilterConflicts(conflicts []Conflict, keep func(Conflict) bool) []Conflict {
 	return slices.DeleteFunc(slices.Clone(conflicts), func(c Conflict) bool { return !keep(c) })
 }
 
@@ -471,8 +471,8 @@ func messageOf(f *checkpoint.Failure) string {
 	return string(f.Message)
 }
 
-// list names a few things, and counts the rest.
-func list[S ~string](names []S) string {
+// List names a few things, and counts the rest.
+func List[S ~string](names []S) string {
 	switch n := len(names); {
 	case n == 0:
 		return "nothing"

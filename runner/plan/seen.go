@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"slices"
@@ -15,40 +15,40 @@ import (
 // ended by then has changed it since. Only what that workstream has on record,
 // or its partial work, counts as its change; anything else is an edit.
 
-// view is which files a step looks at, and which workstreams have always ended
+// Scope is which files a step looks at, and which workstreams have always ended
 // by then.
-type view struct {
-	patterns []string
-	own      *pipeline.Workstream // whose artifacts are not its inputs; nil for a gate
-	ended    func(*pipeline.Workstream) bool
+type Scope struct {
+	Patterns []string
+	Self     *pipeline.Workstream // whose artifacts are not its inputs; nil for a gate
+	Ended    func(*pipeline.Workstream) bool
 }
 
-// viewOf is the view of a workstream: its inputs.
-func (o *ownership) viewOf(ws *pipeline.Workstream) view {
-	return view{patterns: ws.InputPatterns, own: ws, ended: func(maker *pipeline.Workstream) bool { return o.precedes(maker, ws) }}
+// ScopeOf is the view of a workstream: its inputs.
+func (o *Ownership) ScopeOf(ws *pipeline.Workstream) Scope {
+	return Scope{Patterns: ws.InputPatterns, Self: ws, Ended: func(maker *pipeline.Workstream) bool { return o.precedes(maker, ws) }}
 }
 
-// viewOfGate is the view of a gate: what it judges.
-func (o *ownership) viewOfGate(g *pipeline.Gate) view {
-	return view{patterns: judgedFiles(g), ended: func(maker *pipeline.Workstream) bool { return o.judgeable(maker, g) }}
+// ScopeOfGate is the view of a gate: what it judges.
+func (o *Ownership) ScopeOfGate(g *pipeline.Gate) Scope {
+	return Scope{Patterns: JudgedFiles(g), Ended: func(maker *pipeline.Workstream) bool { return o.judgeable(maker, g) }}
 }
 
-// makes reports whether a path is an artifact of the workstream itself, which is
+// Makes reports whether a path is an artifact of the workstream itself, which is
 // none of its inputs.
-func (o *ownership) makes(v view, path string) bool {
-	for maker := range o.makers(path) {
-		if maker == v.own {
+func (o *Ownership) Makes(v Scope, path string) bool {
+	for maker := range o.Makers(path) {
+		if maker == v.Self {
 			return true
 		}
 	}
 	return false
 }
 
-// shared reports whether a workstream may write the path that need not have
+// Shared reports whether a workstream may write the path that need not have
 // ended when the step looks, and whether one may that has.
-func (o *ownership) shared(v view, path string) (shared, before bool) {
-	for maker := range o.makers(path) {
-		if v.ended(maker) {
+func (o *Ownership) Shared(v Scope, path string) (shared, before bool) {
+	for maker := range o.Makers(path) {
+		if v.Ended(maker) {
 			before = true
 		} else {
 			shared = true
@@ -57,35 +57,35 @@ func (o *ownership) shared(v view, path string) (shared, before bool) {
 	return shared, before
 }
 
-// fileSet is the files that a step sees, with their digest, which may take long
+// FileSet is the files that a step sees, with their digest, which may take long
 // to find out.
-type fileSet struct {
-	files    []checkpoint.Artifact
-	patterns []string     // that they match, extended by what links stand for
-	sum      string       // "": it was not found out yet
-	seq      uint64       // of the state when the files were looked at
-	shared   []sharedFile // those of the files that a workstream may write which need not have ended
+type FileSet struct {
+	Files    []checkpoint.Artifact
+	Patterns []string     // that they match, extended by what links stand for
+	Sum      string       // "": it was not found out yet
+	Seq      uint64       // of the state when the files were looked at
+	Shared   []SharedFile // those of the files that a workstream may write which need not have ended
 }
 
-// sharedFile is a file that a workstream may write which need not have ended
+// SharedFile is a file that a workstream may write which need not have ended
 // when a step looks at it.
-type sharedFile struct {
+type SharedFile struct {
 	checkpoint.Artifact
-	before bool // a workstream may write it, too, that has ended by then
+	Before bool // a workstream may write it, too, that has ended by then
 }
 
-func (s fileSet) digest() string {
-	if s.sum == "" {
-		return digestFiles(s.files)
+func (s FileSet) digest() string {
+	if s.Sum == "" {
+		return DigestFiles(s.Files)
 	}
-	return s.sum
+	return s.Sum
 }
 
 // seen is what goes on record of the set beside its digest.
-func (s fileSet) seen() *checkpoint.Seen {
-	seen := &checkpoint.Seen{Seq: s.seq}
-	if len(s.shared) <= checkpoint.MaxSeen {
-		for _, f := range s.shared {
+func (s FileSet) seen() *checkpoint.Seen {
+	seen := &checkpoint.Seen{Seq: s.Seq}
+	if len(s.Shared) <= checkpoint.MaxSeen {
+		for _, f := range s.Shared {
 			seen.Files = append(seen.Files, checkpoint.SeenFile{Path: f.Path, Mode: f.Mode, Digest: f.Digest})
 		}
 	}
@@ -95,13 +95,13 @@ func (s fileSet) seen() *checkpoint.Seen {
 // asSeen is the files that are there now as a step would see them, had no
 // workstream changed them since it looked. The digest of that is the one on
 // record as long as nobody else has changed them either.
-func (pl *planner) asSeen(v view, now fileSet, seen *checkpoint.Seen) fileSet {
+func (pl *Planner) asSeen(v Scope, now FileSet, seen *checkpoint.Seen) FileSet {
 	if seen == nil {
 		return now.asOnceRecorded()
 	}
-	is := make(map[checkpoint.Text]*checkpoint.Artifact, len(now.shared))
-	for i := range now.shared {
-		is[now.shared[i].Path] = &now.shared[i].Artifact
+	is := make(map[checkpoint.Text]*checkpoint.Artifact, len(now.Shared))
+	for i := range now.Shared {
+		is[now.Shared[i].Path] = &now.Shared[i].Artifact
 	}
 	then := make(map[checkpoint.Text]*checkpoint.Artifact)
 	for _, f := range seen.Files {
@@ -121,14 +121,14 @@ func (pl *planner) asSeen(v view, now fileSet, seen *checkpoint.Seen) fileSet {
 
 // unchanged reports whether a file is as a step saw it, or as a workstream has
 // left it since.
-func (pl *planner) unchanged(v view, now fileSet, seen *checkpoint.Seen, path string) bool {
+func (pl *Planner) unchanged(v Scope, now FileSet, seen *checkpoint.Seen, path string) bool {
 	if seen == nil {
-		shared, before := pl.own.shared(v, path)
+		shared, before := pl.own.Shared(v, path)
 		return shared && !before
 	}
 	var was, is *checkpoint.Artifact
-	if i, ok := slices.BinarySearchFunc(now.shared, path, func(f sharedFile, path string) int { return strings.Compare(string(f.Path), path) }); ok {
-		is = &now.shared[i].Artifact
+	if i, ok := slices.BinarySearchFunc(now.Shared, path, func(f SharedFile, path string) int { return strings.Compare(string(f.Path), path) }); ok {
+		is = &now.Shared[i].Artifact
 	}
 	if i, ok := slices.BinarySearchFunc(seen.Files, path, func(f checkpoint.SeenFile, path string) int { return strings.Compare(string(f.Path), path) }); ok {
 		was = &checkpoint.Artifact{Mode: seen.Files[i].Mode, Digest: seen.Files[i].Digest}
@@ -137,11 +137,11 @@ func (pl *planner) unchanged(v view, now fileSet, seen *checkpoint.Seen, path st
 }
 
 // with is the set with other files in the place of some: nil for none.
-func (s fileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) fileSet {
+func (s FileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) FileSet {
 	if len(others) == 0 {
 		return s
 	}
-	files := slices.DeleteFunc(slices.Clone(s.files), func(a checkpoint.Artifact) bool {
+	files := slices.DeleteFunc(slices.Clone(s.Files), func(a checkpoint.Artifact) bool {
 		_, other := others[a.Path]
 		return other
 	})
@@ -150,15 +150,15 @@ func (s fileSet) with(others map[checkpoint.Text]*checkpoint.Artifact) fileSet {
 			files = append(files, *other)
 		}
 	}
-	return fileSet{files: sortedByPath(files), patterns: s.patterns, seq: s.seq, shared: s.shared}
+	return FileSet{Files: SortedByPath(files), Patterns: s.Patterns, Seq: s.Seq, Shared: s.Shared}
 }
 
 // asOnceRecorded is the set for records that have no Seen: files that only
 // workstreams make which need not have ended were left out of them.
-func (s fileSet) asOnceRecorded() fileSet {
+func (s FileSet) asOnceRecorded() FileSet {
 	out := make(map[checkpoint.Text]*checkpoint.Artifact)
-	for _, f := range s.shared {
-		if !f.before {
+	for _, f := range s.Shared {
+		if !f.Before {
 			out[f.Path] = nil
 		}
 	}
@@ -168,19 +168,19 @@ func (s fileSet) asOnceRecorded() fileSet {
 // writtenSince reports whether a file, nil where there is none, is as a workstream
 // left it that had not ended when a step looked, at a commit of the session: as it
 // is on record, or as its partial work accounts for.
-func (pl *planner) writtenSince(v view, seq uint64, path string, now *checkpoint.Artifact) bool {
+func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoint.Artifact) bool {
 	var last *checkpoint.Workstream
 	ended := false
-	for maker := range pl.own.makers(path) {
+	for maker := range pl.own.Makers(path) {
 		rec := pl.st.Workstream(maker.Name)
 		switch {
-		case maker == v.own || rec == nil || rec.Status == checkpoint.Skipped:
+		case maker == v.Self || rec == nil || rec.Status == checkpoint.Skipped:
 			continue
-		case !v.ended(maker) && pl.leftUnfinished(rec, seq, path, digestNow(now)):
+		case !v.Ended(maker) && pl.LeftUnfinished(rec, seq, path, DigestNow(now)):
 			return true
 		}
 		if rec.FilesSeq > 0 && (last == nil || rec.FilesSeq > last.FilesSeq) {
-			last, ended = rec, v.ended(maker)
+			last, ended = rec, v.Ended(maker)
 		}
 	}
 	if last == nil || ended || last.FilesSeq < seq || slices.Contains(last.Edited, checkpoint.Text(path)) {
@@ -193,22 +193,22 @@ func (pl *planner) writtenSince(v view, seq uint64, path string, now *checkpoint
 	return sameFile(&last.Artifacts[i], now)
 }
 
-// leftUnfinished reports whether a file with a digest, "" where it is gone, may be the partial work of a workstream
+// LeftUnfinished reports whether a file with a digest, "" where it is gone, may be the partial work of a workstream
 // that was under way at a commit of the session, or later, and is not done.
-func (pl *planner) leftUnfinished(rec *checkpoint.Workstream, seq uint64, path, digest string) bool {
+func (pl *Planner) LeftUnfinished(rec *checkpoint.Workstream, seq uint64, path, digest string) bool {
 	switch rec.Status {
 	case checkpoint.Running:
-		return pl.runSeq > 0 || pl.facts.stopped.accounts(path, digest)
+		return pl.runSeq > 0 || pl.facts.Stopped.Accounts(path, digest)
 	case checkpoint.Failed, checkpoint.Interrupted, checkpoint.Uncertain:
 		inThisRun := pl.runSeq > 0 && rec.EndedSeq > pl.runSeq
-		return rec.EndedSeq >= seq && (inThisRun || pl.facts.stopped.accounts(path, digest))
+		return rec.EndedSeq >= seq && (inThisRun || pl.facts.Stopped.Accounts(path, digest))
 	case checkpoint.Pending, checkpoint.Succeeded, checkpoint.Completed, checkpoint.Passed, checkpoint.Rejected, checkpoint.Waiting, checkpoint.Skipped:
 	}
 	return false
 }
 
-// digestNow is the digest of a file, "" where there is none.
-func digestNow(a *checkpoint.Artifact) string {
+// DigestNow is the digest of a file, "" where there is none.
+func DigestNow(a *checkpoint.Artifact) string {
 	if a == nil {
 		return ""
 	}

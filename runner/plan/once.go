@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"prdrunner/pipeline"
 )
 
-func newestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
+func NewestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
 	var newest *checkpoint.Act
 	for i := range acts {
 		if a := &acts[i]; a.Workstream == workstream && (newest == nil || a.At.After(newest.At)) {
@@ -21,11 +21,11 @@ func newestAct(acts []checkpoint.Act, workstream string) *checkpoint.Act {
 // happened finds what is known of a workstream that must happen only once: that it has happened before,
 // or may have. It is nil where nothing is known, where that is decided, and where the record tells neither
 // when nor in which session.
-func (pl *planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
+func (pl *Planner) happened(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
 	switch {
 	case asksAgain(ws, rec) || ws.Effect == pipeline.Once && askedAlready(rec):
-		return newestAct(pl.facts.acts, ws.Name)
-	case ws.Effect == pipeline.Once && isDone(rec) && !rec.Imported:
+		return NewestAct(pl.facts.Acts, ws.Name)
+	case ws.Effect == pipeline.Once && Done(rec) && !rec.Imported:
 		a := pl.st.ActOf(rec)
 		return &a
 	}
@@ -44,18 +44,18 @@ func asksAgain(ws *pipeline.Workstream, rec *checkpoint.Workstream) bool {
 
 // happenedAs finds what has happened under the name of a workstream that has left the pipeline and was
 // declared as this one is now.
-func (pl *planner) happenedAs(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
+func (pl *Planner) happenedAs(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Act {
 	if !asksAgain(ws, rec) || rec != nil && rec.Attempts > 0 {
 		return nil
 	}
 	definition := ""
-	for i := range pl.facts.acts {
-		a := &pl.facts.acts[i]
+	for i := range pl.facts.Acts {
+		a := &pl.facts.Acts[i]
 		if a.Digest.Definition == "" || pl.p.Workstream(a.Workstream) != nil {
 			continue
 		}
 		if definition == "" {
-			inv, diags := ws.Invocation(pl.results(ws.NeedsResults(), 0))
+			inv, diags := ws.Invocation(pl.Results(ws.NeedsResults(), 0))
 			if diags.HasErrors() {
 				return nil
 			}
@@ -118,10 +118,10 @@ func describeAct(a *checkpoint.Act) string {
 }
 
 // repeats reports whether --repeat names a workstream of which something is on record that it repeats.
-func (pl *planner) repeats(ws *pipeline.Workstream) bool {
+func (pl *Planner) repeats(ws *pipeline.Workstream) bool {
 	rec := pl.st.Workstream(ws.Name)
 	return pl.choose.repeat[ws.Name] && pl.choose.excluded(ws) == "" &&
-		(newestAct(pl.facts.acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.happenedAs(ws, rec) != nil)
+		(NewestAct(pl.facts.Acts, ws.Name) != nil || rec != nil && rec.Attempts > 0 || pl.happenedAs(ws, rec) != nil)
 }
 
 // repeated is the record of a workstream once --repeat is on record.
@@ -130,8 +130,8 @@ func repeated(rec *checkpoint.Workstream) *checkpoint.Workstream {
 	if rec != nil {
 		w = *rec
 	}
-	w.Status, w.Repeat, w.Error, w.Reason, w.Rejected = checkpoint.Pending, true, nil, repeatReason, ""
+	w.Status, w.Repeat, w.Error, w.Reason, w.Rejected = checkpoint.Pending, true, nil, RepeatReason, ""
 	return &w
 }
 
-const repeatReason = "it was chosen by --repeat"
+const RepeatReason = "it was chosen by --repeat"

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"fmt"
@@ -44,10 +44,10 @@ func described(name string) string {
 	return "output " + name
 }
 
-// lost lists what the pipeline needs of a workstream that counts as done with what is on
+// Lost lists what the pipeline needs of a workstream that counts as done with what is on
 // record of it, nil for nothing: the outputs that an expression uses outside of try, and
 // the metrics of its own gates, once nothing that comes before it can set them.
-func (pl *planner) lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
+func (pl *Planner) Lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 	if work == nil {
 		work = &checkpoint.Work{}
 	}
@@ -55,7 +55,7 @@ func (pl *planner) lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 	for name, value := range work.Outputs {
 		had.Outputs[name] = string(value)
 	}
-	r := pl.results(true, 0)
+	r := pl.Results(true, 0)
 	r.Open = true
 	r.Workstream = func(name string) (pipeline.Result, bool) { return had, name == ws.Name }
 
@@ -72,7 +72,7 @@ func (pl *planner) lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 			}
 		}
 	})
-	before := func(name string) bool { return isDone(pl.st.Workstream(name)) }
+	before := func(name string) bool { return Done(pl.st.Workstream(name)) }
 	for _, g := range ws.Gates {
 		if g.Kind != pipeline.GateMetric || slices.ContainsFunc(ws.Upstream, func(name string) bool { return !before(name) }) {
 			continue

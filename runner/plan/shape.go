@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// shapeOf is what the state must know of a pipeline.
-func shapeOf(p *pipeline.Pipeline) checkpoint.Shape {
+// ShapeOf is what the state must know of a pipeline.
+func ShapeOf(p *pipeline.Pipeline) checkpoint.Shape {
 	shape := checkpoint.Shape{Phases: make([]checkpoint.PhaseShape, len(p.Phases))}
 	for i, phase := range p.Phases {
 		ps := checkpoint.PhaseShape{
@@ -25,8 +25,8 @@ func shapeOf(p *pipeline.Pipeline) checkpoint.Shape {
 	return shape
 }
 
-// sameShape reports whether the state already has the shape of the pipeline.
-func sameShape(st *checkpoint.State, p *pipeline.Pipeline) bool {
+// SameShape reports whether the state already has the shape of the pipeline.
+func SameShape(st *checkpoint.State, p *pipeline.Pipeline) bool {
 	if len(st.Phases) != len(p.Phases) {
 		return false
 	}
@@ -73,9 +73,9 @@ func unlessEqual(title, name string) string {
 	return title
 }
 
-// sensitive names the variables that have a value which must stay secret, once
+// SecretVariables names the variables that have a value which must stay secret, once
 // each.
-func sensitive(p *pipeline.Pipeline) []string {
+func SecretVariables(p *pipeline.Pipeline) []string {
 	var names []string
 	for _, s := range p.Secrets {
 		if !slices.Contains(names, s.Variable) {

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"crypto/sha256"
@@ -17,17 +17,17 @@ import (
 	"prdrunner/pipeline"
 )
 
-// planner decides the steps of a pipeline in the order in which they run.
+// Planner decides the steps of a pipeline in the order in which they run.
 // The plan and the run loop use the same one: the plan asks it about
 // everything at once, the loop about each workstream when its turn has come.
-type planner struct {
+type Planner struct {
 	p      *pipeline.Pipeline
 	st     *checkpoint.State // nil before the first run
 	facts  *Facts
 	choice OnConflict
-	choose *chosen
+	choose *Chosen
 	run    pipeline.RunInfo
-	own    *ownership
+	own    *Ownership
 	runSeq uint64 // of the commit that began the run under way; 0: none is
 
 	steps map[string]Step   // decided workstreams, by name
@@ -38,7 +38,7 @@ type planner struct {
 	running  []string // those of a plan that run, in the order in which they were decided
 }
 
-func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *chosen) *planner {
+func New(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnConflict, c *Chosen) *Planner {
 	if st == nil {
 		st = &checkpoint.State{}
 	}
@@ -47,55 +47,55 @@ func newPlanner(p *pipeline.Pipeline, st *checkpoint.State, f *Facts, choice OnC
 		workstreams += len(phase.Workstreams)
 	}
 	run := pipeline.RunInfo{Session: st.Session, Resumed: st.Session != ""}
-	return &planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: newOwnership(p, f.links), steps: make(map[string]Step, workstreams)}
+	return &Planner{p: p, st: st, facts: f, choice: choice, choose: c, run: run, own: NewOwnership(p, f.Links), steps: make(map[string]Step, workstreams)}
 }
 
-// begin has the planner decide for a run under way, from the state of its session,
+// Begin has the planner decide for a run under way, from the state of its session,
 // which changes with the run. It keeps to what the plan says of workstreams that were
 // not chosen.
-func (pl *planner) begin(st *checkpoint.State, plan *Plan, resumed bool) {
+func (pl *Planner) Begin(st *checkpoint.State, plan *Plan, resumed bool) {
 	pl.st, pl.run = st, pipeline.RunInfo{Session: st.Session, Resumed: resumed}
 	pl.choose.repeat = nil // it is on record by now
 	pl.choose.leave(pl.p, plan)
 }
 
-// beganWith notes the commit that began the run under way.
-func (pl *planner) beganWith(seq uint64) { pl.runSeq = seq }
+// BeganWith notes the commit that began the run under way.
+func (pl *Planner) BeganWith(seq uint64) { pl.runSeq = seq }
 
-// step returns what was decided last of a workstream.
-func (pl *planner) step(name string) (Step, bool) {
+// Step returns what was decided last of a workstream.
+func (pl *Planner) Step(name string) (Step, bool) {
 	s, ok := pl.steps[name]
 	return s, ok
 }
 
-// set replaces what was decided of a workstream.
-func (pl *planner) set(s Step) { pl.steps[s.Name] = s }
+// Set replaces what was decided of a workstream.
+func (pl *Planner) Set(s Step) { pl.steps[s.Name] = s }
 
-// mark is set for a decision that needs no reason.
-func (pl *planner) mark(workstream string, d Decision) {
-	pl.set(Step{Kind: WorkstreamStep, Name: workstream, Decision: d})
+// Mark is set for a decision that needs no reason.
+func (pl *Planner) Mark(workstream string, d Decision) {
+	pl.Set(Step{Kind: WorkstreamStep, Name: workstream, Decision: d})
 }
 
-// excluded says why a workstream was chosen not to run, "" when it was not.
-func (pl *planner) excluded(ws *pipeline.Workstream) string { return pl.choose.excluded(ws) }
+// Excluded says why a workstream was chosen not to run, "" when it was not.
+func (pl *Planner) Excluded(ws *pipeline.Workstream) string { return pl.choose.excluded(ws) }
 
-// leaves reports whether the run leaves a workstream of a phase as it is, since the plan
+// Leaves reports whether the run leaves a workstream of a phase as it is, since the plan
 // says that it is blocked for not being chosen.
-func (pl *planner) leaves(phase *pipeline.Phase) bool { return pl.choose.leaves(phase) }
+func (pl *Planner) Leaves(phase *pipeline.Phase) bool { return pl.choose.leaves(phase) }
 
-// allowed returns the names of the workstreams that --only lets run; none: there is no --only.
-func (pl *planner) allowed() iter.Seq[string] { return maps.Keys(pl.choose.allowed) }
+// Allowed returns the names of the workstreams that --only lets run; none: there is no --only.
+func (pl *Planner) Allowed() iter.Seq[string] { return maps.Keys(pl.choose.allowed) }
 
-// workstream decides one workstream. Everything upstream of it in the same
+// Workstream decides one workstream. Everything upstream of it in the same
 // phase must have been decided before.
-func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Diagnostics) {
+func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagnostics) {
 	s := subject{
-		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.conflicts[ws.Name], choice: pl.choiceFor(ws.Name),
+		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.Conflicts[ws.Name], choice: pl.ChoiceFor(ws.Name),
 		enabled: e, forced: pl.choose.forced[ws.Name], excluded: pl.choose.excluded(ws), left: pl.choose.left[ws.Name],
 		moved: func() []Change {
-			v := pl.own.viewOf(ws)
-			return pl.facts.movedAmong("inputs", pl.facts.inputs[ws.Name].patterns, func(p string) bool {
-				return pl.own.makes(v, p) || pl.unchanged(v, pl.facts.inputs[ws.Name], pl.st.Workstream(ws.Name).Digest.Seen, p)
+			v := pl.own.ScopeOf(ws)
+			return pl.facts.movedAmong("inputs", pl.facts.Inputs[ws.Name].Patterns, func(p string) bool {
+				return pl.own.Makes(v, p) || pl.unchanged(v, pl.facts.Inputs[ws.Name], pl.st.Workstream(ws.Name).Digest.Seen, p)
 			})
 		},
 	}
@@ -104,7 +104,7 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 		s.record = repeated(s.record)
 	}
 	s.rerun, s.asked, s.blocked = pl.before(ws)
-	s.blocked = join(s.blocked, e.blocked)
+	s.blocked = Join(s.blocked, e.blocked)
 	s.known = len(s.rerun) == 0 && len(s.blocked) == 0
 	var diags hcl.Diagnostics
 	if s.known && e.skip == "" && e.broken == "" {
@@ -117,43 +117,43 @@ func (pl *planner) workstream(ws *pipeline.Workstream, e enabling) (Step, hcl.Di
 			if known {
 				return pl.cached(ws, record), false
 			}
-			return nil, len(pl.facts.resultsOf(ws)) > 0
+			return nil, len(pl.facts.EarlierRunsOf(ws)) > 0
 		}
 	}
 	s.remade = pl.remade(ws, s.record)
 	s.happened = pl.happened(ws, s.record)
 	if len(s.blocked) == 0 && (len(s.rerun) == 0 || !ws.NeedsResults()) { // else it is decided when its turn has come
-		if s.formerly = pl.formerly(ws, s.record); s.happened == nil {
+		if s.formerly = pl.Formerly(ws, s.record); s.happened == nil {
 			s.happened = pl.happenedAs(ws, s.record)
 		}
 	}
 	if s.happened != nil && !s.known && !ws.NeedsResults() {
-		if inv, diags := ws.Invocation(pl.results(false, 0)); !diags.HasErrors() {
+		if inv, diags := ws.Invocation(pl.Results(false, 0)); !diags.HasErrors() {
 			s.definition = inv.Definition
 		}
 	}
 	step := decide(s)
-	step.repeats = repeats
+	step.Repeats = repeats
 	pl.steps[ws.Name] = step
 	return step, diags
 }
 
-// formerly finds the record of a step that must happen only once, that has left
+// Formerly finds the record of a step that must happen only once, that has left
 // the pipeline and may have happened, and that was declared as one is now of
 // which nothing is on record: that may be the same under another name. It is
 // asked about only once. Nil: there is none.
-func (pl *planner) formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Workstream {
+func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Workstream {
 	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != checkpoint.Pending || rec.SameAs != "") {
 		return nil
 	}
 	definition := ""
 	for w := range pl.st.Records() {
-		maybe := isDone(w) || w.Status == checkpoint.Uncertain || w.Status == checkpoint.Running
+		maybe := Done(w) || w.Status == checkpoint.Uncertain || w.Status == checkpoint.Running
 		if !w.Once || !maybe || w.Digest.Definition == "" || pl.p.Workstream(w.Name) != nil {
 			continue
 		}
 		if definition == "" {
-			inv, diags := ws.Invocation(pl.results(ws.NeedsResults(), 0))
+			inv, diags := ws.Invocation(pl.Results(ws.NeedsResults(), 0))
 			if diags.HasErrors() {
 				return nil
 			}
@@ -169,7 +169,7 @@ func (pl *planner) formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream)
 // before sorts what a workstream depends on, or reads the artifacts of, into
 // what runs before it, with those among it that only a verify command may know
 // of, and what can't complete.
-func (pl *planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
+func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
 	for _, name := range ws.Upstream {
 		runs, stuck := pl.upstream(name)
 		if stuck {
@@ -182,14 +182,14 @@ func (pl *planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 			asked = append(asked, name)
 		}
 	}
-	for _, name := range pl.facts.makers[ws.Name] {
+	for _, name := range pl.facts.Makers[ws.Name] {
 		if pl.steps[name].anew() { // an edit that is kept shows in the inputs
-			rerun = join(rerun, []string{name})
+			rerun = Join(rerun, []string{name})
 		}
 	}
 	for other := range pl.sharing(ws, pl.st.Workstream(ws.Name)) {
 		if pl.steps[other.Name].anew() {
-			rerun = join(rerun, []string{other.Name})
+			rerun = Join(rerun, []string{other.Name})
 		}
 	}
 	return rerun, asked, blocked
@@ -198,13 +198,13 @@ func (pl *planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 // sharing yields the workstreams that have always ended before this one starts, and that have an
 // artifact on record that this one has, too: it changed in place what they made. The artifact
 // is as this one recorded it.
-func (pl *planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) iter.Seq2[*pipeline.Workstream, checkpoint.Artifact] {
+func (pl *Planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) iter.Seq2[*pipeline.Workstream, checkpoint.Artifact] {
 	return func(yield func(*pipeline.Workstream, checkpoint.Artifact) bool) {
-		if !isDone(rec) || len(pl.facts.sharers) == 0 {
+		if !Done(rec) || len(pl.facts.Sharers) == 0 {
 			return
 		}
 		for _, a := range rec.Artifacts {
-			for _, name := range pl.facts.sharers[string(a.Path)] {
+			for _, name := range pl.facts.Sharers[string(a.Path)] {
 				if other := pl.p.Workstream(name); other != nil && pl.own.precedes(other, ws) && !yield(other, a) {
 					return
 				}
@@ -215,10 +215,10 @@ func (pl *planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) 
 
 // remade says which artifact of a workstream that was changed in place has been made anew since,
 // so that nothing is left of the change; "" for none.
-func (pl *planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) string {
+func (pl *Planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) string {
 	for other, a := range pl.sharing(ws, rec) {
 		made := pl.st.Workstream(other.Name)
-		if !isDone(made) || made.WorkSeq <= rec.WorkSeq {
+		if !Done(made) || made.WorkSeq <= rec.WorkSeq {
 			continue
 		}
 		same := func(b checkpoint.Artifact) bool { return b.Path == a.Path && b.Digest == a.Digest }
@@ -241,58 +241,58 @@ func (s Step) stuck() bool {
 
 // upstream says of a workstream that was decided whether its result will be
 // another one, or can't be had.
-func (pl *planner) upstream(name string) (runs, blocked bool) {
+func (pl *Planner) upstream(name string) (runs, blocked bool) {
 	up := pl.steps[name]
-	kept := up.Decision == Judge && len(pl.facts.conflicts[name]) > len(up.Restores) // an edit: its result is another one
+	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit: its result is another one
 	return up.anew() || kept, up.stuck()
 }
 
 // digest is what a workstream would be run from now.
-func (pl *planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
-	return pl.digestOf(ws, pl.facts.inputs[ws.Name])
+func (pl *Planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
+	return pl.sumOf(ws, pl.facts.Inputs[ws.Name])
 }
 
 // digestSince is digest without what workstreams have changed of its inputs since
 // it ran, so that it can be compared with the one on record.
-func (pl *planner) digestSince(ws *pipeline.Workstream, rec *checkpoint.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
-	if !isDone(rec) {
+func (pl *Planner) digestSince(ws *pipeline.Workstream, rec *checkpoint.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
+	if !Done(rec) {
 		return pl.digest(ws)
 	}
-	return pl.digestOf(ws, pl.asSeen(pl.own.viewOf(ws), pl.facts.inputs[ws.Name], rec.Digest.Seen))
+	return pl.sumOf(ws, pl.asSeen(pl.own.ScopeOf(ws), pl.facts.Inputs[ws.Name], rec.Digest.Seen))
 }
 
-func (pl *planner) digestOf(ws *pipeline.Workstream, inputs fileSet) (checkpoint.Digest, hcl.Diagnostics) {
-	inv, diags := ws.Invocation(pl.results(ws.NeedsResults(), 0))
+func (pl *Planner) sumOf(ws *pipeline.Workstream, inputs FileSet) (checkpoint.Digest, hcl.Diagnostics) {
+	inv, diags := ws.Invocation(pl.Results(ws.NeedsResults(), 0))
 	if diags.HasErrors() {
 		return checkpoint.Digest{}, diags
 	}
-	return digest(ws, inv, pl.st, pl.p, inputs), diags
+	return DigestOf(ws, inv, pl.st, pl.p, inputs), diags
 }
 
-// results is what expressions may refer to. Building it costs something, so
+// Results is what expressions may refer to. Building it costs something, so
 // that it is left out where nothing refers to it.
-func (pl *planner) results(needed bool, attempt int) pipeline.Results {
+func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 	run := pl.run
 	run.Attempt = attempt
 	if !needed {
 		return pipeline.Results{Run: run}
 	}
-	r := results(pl.st, pl.p, run)
+	r := ResultsOf(pl.st, pl.p, run)
 	if pl.began != nil { // a plan is of what there will be
 		r.Restored = pl.facts.openers()
 	}
 	return r
 }
 
-// plan decides everything.
-func (pl *planner) plan(now time.Time) *Plan {
+// Plan decides everything.
+func (pl *Planner) Plan(now time.Time) *Plan {
 	pl.began = pl.st
 	defer func() { pl.st, pl.began = pl.began, nil }()
-	if !sameShape(pl.st, pl.p) { // what is new is on record by the time anything is decided in a run
-		pl.st = pl.st.Reshaped(shapeOf(pl.p))
+	if !SameShape(pl.st, pl.p) { // what is new is on record by the time anything is decided in a run
+		pl.st = pl.st.Reshaped(ShapeOf(pl.p))
 	}
 	plan := &Plan{
-		FormatVersion: PlanFormat, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
+		FormatVersion: FormatVersion, PRD: pl.p.ID, Title: pl.p.Title, Session: pl.st.Session, Seq: pl.st.Seq,
 		Status: string(pl.st.Status), MadeAt: now, Pipeline: pl.p.Digest,
 		Warnings: []checkpoint.Text{}, Stale: []Stale{}, Conflicts: []Conflict{}, Moved: []Moved{},
 		Selection: pl.choose.selection, OnConflict: pl.choice,
@@ -301,14 +301,14 @@ func (pl *planner) plan(now time.Time) *Plan {
 		plan.BeginsFrom = &checkpoint.Predecessor{Session: pl.st.Session, Seq: pl.st.Seq, At: pl.st.UpdatedAt}
 	}
 	for _, phase := range pl.p.Phases {
-		pp := PlanPhase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
+		pp := Phase{Name: phase.Name, Title: phase.Title, Number: phase.Number}
 		enabled := pl.enabledPhase(phase)
-		plan.warn(enabled.diags)
+		plan.warn(enabled.Diags)
 		byWorkstream := make(map[string][]Step, len(phase.Workstreams))
 		for _, ws := range inBatches(phase.Workstreams) {
 			own, steps, d := pl.withGates(ws, enabled)
 			plan.warn(d)
-			conflicts := pl.undecided(own)
+			conflicts := pl.Undecided(own)
 			steps[0].Refused = pl.refused(conflicts)
 			if own.Decision == Skipped {
 				pl.skip(own)
@@ -321,7 +321,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 			pp.Steps = append(pp.Steps, byWorkstream[ws.Name]...)
 		}
 		for _, g := range phase.Gates {
-			step, d := pl.gate(g)
+			step, d := pl.Gate(g)
 			plan.warn(d)
 			pp.Steps = append(pp.Steps, step)
 		}
@@ -334,13 +334,13 @@ func (pl *planner) plan(now time.Time) *Plan {
 	pl.branchGone(plan)
 	plan.idle = pl.idle(plan)
 	plan.Refused = pl.refused(plan.Conflicts)
-	if len(pl.facts.linksOut) > 0 {
-		plan.Warnings = append(plan.Warnings, checkpoint.Text(leadsOut(pl.facts.linksOut)))
+	if len(pl.facts.LinksOut) > 0 {
+		plan.Warnings = append(plan.Warnings, checkpoint.Text(LeadsOut(pl.facts.LinksOut)))
 	}
-	if pl.facts.unread != nil {
-		plan.Warnings = append(plan.Warnings, checkpoint.Text(pl.facts.unread.Error()))
+	if pl.facts.Unread != nil {
+		plan.Warnings = append(plan.Warnings, checkpoint.Text(pl.facts.Unread.Error()))
 	}
-	for _, c := range pl.facts.moved {
+	for _, c := range pl.facts.Moved {
 		plan.Moved = append(plan.Moved, Moved{Path: checkpoint.Text(c.Path), Kind: c.Kind})
 	}
 	plan.Facts = plan.digest(pl.facts)
@@ -350,7 +350,7 @@ func (pl *planner) plan(now time.Time) *Plan {
 
 // skip has what comes later decided from what the state will be by then: who
 // is skipped gives others nothing, and its phase is judged without it.
-func (pl *planner) skip(own Step) {
+func (pl *Planner) skip(own Step) {
 	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == checkpoint.Skipped {
 		return
 	}
@@ -382,12 +382,12 @@ func firstError(diags hcl.Diagnostics) string {
 // withGates decides a workstream and its gates. Work that is kept, but judged
 // again, is shown as such; own is what was decided of the work alone: that an
 // edit is judged does not decide whether it is kept.
-func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, steps []Step, diags hcl.Diagnostics) {
+func (pl *Planner) withGates(ws *pipeline.Workstream, e When) (own Step, steps []Step, diags hcl.Diagnostics) {
 	if e.skip == "" && e.broken == "" {
 		e = e.and(pl.enabled(ws))
-		diags = e.diags
+		diags = e.Diags
 	}
-	own, d := pl.workstream(ws, e)
+	own, d := pl.Workstream(ws, e)
 	diags = append(diags, d...)
 	if own.Decision == Uncertain && ws.Verifies() && pl.choose.excluded(ws) == "" && !pl.waits(ws, e) {
 		own = own.with(Uncertain, "%s; its verify command is asked first", own.Reason)
@@ -409,18 +409,18 @@ func (pl *planner) withGates(ws *pipeline.Workstream, e enabling) (own Step, ste
 
 // waits reports whether the turn of a workstream does not come, since what it
 // waits for can't complete.
-func (pl *planner) waits(ws *pipeline.Workstream, e enabling) bool {
+func (pl *Planner) waits(ws *pipeline.Workstream, e When) bool {
 	_, _, blocked := pl.before(ws)
 	return len(blocked)+len(e.blocked) > 0
 }
 
 // gates decides the gates of a workstream, and what they make of its own step.
-func (pl *planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
+func (pl *Planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags hcl.Diagnostics) {
 	steps = []Step{own}
 	for _, g := range ws.Gates {
-		step, d := pl.gate(g)
+		step, d := pl.Gate(g)
 		diags = append(diags, d...)
-		if steps[0].Decision == Reuse && step.active() && len(pl.undecided(own)) == 0 {
+		if steps[0].Decision == Reuse && step.active() && len(pl.Undecided(own)) == 0 {
 			steps[0] = steps[0].with(Judge, "the work is kept; %s", judging(step))
 			pl.steps[ws.Name] = steps[0]
 		}
@@ -431,7 +431,7 @@ func (pl *planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags
 
 // unjudged reports whether a gate of work that is kept would be judged, had the
 // work been chosen.
-func (pl *planner) unjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
+func (pl *Planner) unjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
 	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
 	return own.Decision == Reuse && pl.choose.excluded(ws) != "" && slices.ContainsFunc(steps, judged)
 }
@@ -442,27 +442,27 @@ func judging(gate Step) string {
 	case Reuse:
 		return gate.Name + " is still to be reviewed"
 	case Depends:
-		return fmt.Sprintf("%s may be judged, which depends on the result of %s", gate.Name, list(gate.On))
+		return fmt.Sprintf("%s may be judged, which depends on the result of %s", gate.Name, List(gate.On))
 	case Blocked:
-		return fmt.Sprintf("%s needs %s", gate.Name, list(gate.On))
+		return fmt.Sprintf("%s needs %s", gate.Name, List(gate.On))
 	case Run, Rerun, Cached, Judge, Uncertain, Skipped:
 	}
 	return gate.Name + " is judged"
 }
 
-// choiceFor is what is done with edits of a workstream's artifacts. Where nobody
+// ChoiceFor is what is done with edits of a workstream's artifacts. Where nobody
 // has chosen, and a gate of it has failed, they are how people mend what it found.
-func (pl *planner) choiceFor(workstream string) OnConflict {
+func (pl *Planner) ChoiceFor(workstream string) OnConflict {
 	if pl.choice == "" && failed(pl.st.Workstream(workstream)) != "" {
 		return ConflictKeep
 	}
 	return pl.choice
 }
 
-// undecided are the edits that nobody has decided. An edit can be kept only
+// Undecided are the edits that nobody has decided. An edit can be kept only
 // where its workstream does not run again: what runs makes its files anew.
-func (pl *planner) undecided(s Step) []Conflict {
-	found, choice := edited(pl.facts.conflicts[s.Name]), pl.choiceFor(s.Name)
+func (pl *Planner) Undecided(s Step) []Conflict {
+	found, choice := Edited(pl.facts.Conflicts[s.Name]), pl.ChoiceFor(s.Name)
 	switch s.Decision {
 	case Rerun, Cached:
 		if choice != ConflictRestore {
@@ -479,7 +479,7 @@ func (pl *planner) undecided(s Step) []Conflict {
 
 // refused says why a build does not begin with edits that nobody has decided,
 // "" where there are none.
-func (pl *planner) refused(conflicts []Conflict) checkpoint.Text {
+func (pl *Planner) refused(conflicts []Conflict) checkpoint.Text {
 	if len(conflicts) == 0 {
 		return ""
 	}
@@ -487,15 +487,15 @@ func (pl *planner) refused(conflicts []Conflict) checkpoint.Text {
 	for i, c := range conflicts {
 		edits[i] = c.Path
 	}
-	why := "nobody has decided about the edit of " + list(edits)
+	why := "nobody has decided about the edit of " + List(edits)
 	if pl.choice == ConflictKeep {
-		why = "the edit of " + list(edits) + " can't be kept where it is made anew"
+		why = "the edit of " + List(edits) + " can't be kept where it is made anew"
 	}
 	return checkpoint.Text(why)
 }
 
 // stale compares what the session is about with what is there now.
-func (pl *planner) stale(plan *Plan) {
+func (pl *Planner) stale(plan *Plan) {
 	was, is := pl.st.Document, pl.facts.Document
 	if pl.st.Session == "" || was == nil || is == nil || was.Path == is.Path && was.Digest == is.Digest {
 		return
@@ -504,14 +504,14 @@ func (pl *planner) stale(plan *Plan) {
 }
 
 // branchGone adds the branch of the session's last run where that was deleted.
-func (pl *planner) branchGone(plan *Plan) {
+func (pl *Planner) branchGone(plan *Plan) {
 	if pl.facts.BranchGone && plan.BeginsFrom == nil { // a new session records the branch that there is now
 		plan.Stale = append(plan.Stale, Stale{What: "git branch", Path: pl.st.Git.Branch, Old: pl.st.Git.Commit, Gone: true})
 	}
 }
 
 // idle reports whether a run of the plan would find nothing to do.
-func (pl *planner) idle(plan *Plan) bool {
+func (pl *Planner) idle(plan *Plan) bool {
 	if len(plan.Stale)+len(plan.Conflicts) > 0 {
 		return false
 	}
@@ -526,7 +526,7 @@ func (pl *planner) idle(plan *Plan) bool {
 }
 
 // skippedBefore reports whether a step is on record as skipped.
-func (pl *planner) skippedBefore(s *Step) bool {
+func (pl *Planner) skippedBefore(s *Step) bool {
 	if s.Kind == GateStep {
 		g := pl.began.Gate(s.Name)
 		return g != nil && g.Status == checkpoint.Skipped
@@ -555,8 +555,8 @@ func (p *Plan) digest(f *Facts) string {
 			err = errors.Join(err, lines.Encode(&steps[i]))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.inputs)) {
-		if set := f.inputs[name]; len(set.files) > 0 {
+	for _, name := range slices.Sorted(maps.Keys(f.Inputs)) {
+		if set := f.Inputs[name]; len(set.Files) > 0 {
 			err = errors.Join(err, lines.Encode([]string{name, set.digest()}))
 		}
 	}

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// chosen is a Selection, worked out: which workstreams run again although
+// Chosen is a Selection, worked out: which workstreams run again although
 // nothing changed, and which do not run at all.
-type chosen struct {
+type Chosen struct {
 	forced  map[string]string // workstream → reason
 	repeat  map[string]bool   // workstreams that run although they must happen only once and have happened
 	phases  map[string]string // phase whose own gates are judged again → reason
@@ -41,18 +41,18 @@ func (e *SelectionError) Error() string {
 	if e.Option == "--from" {
 		kind = "phase"
 	}
-	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, list(e.Known))
+	return fmt.Sprintf("%s: the pipeline has no %s %q (it has %s)", e.Option, kind, e.Name, List(e.Known))
 }
 
 // Check refuses, as a *SelectionError, what a pipeline does not have.
 func (s Selection) Check(p *pipeline.Pipeline) error {
-	_, err := choose(p, nil, s)
+	_, err := Choose(p, nil, s)
 	return err
 }
 
-// choose works out a selection.
-func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, error) {
-	c := &chosen{forced: make(map[string]string), phases: make(map[string]string), selection: s}
+// Choose works out a selection.
+func Choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*Chosen, error) {
+	c := &Chosen{forced: make(map[string]string), phases: make(map[string]string), selection: s}
 	if s.From != "" {
 		if err := c.from(p, s.From); err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, e
 	}
 	c.allowed = make(map[string]bool)
 	for _, name := range only {
-		if rec := recordOf(st, name); rec != nil && rec.Status == checkpoint.Completed {
+		if rec := RecordOf(st, name); rec != nil && rec.Status == checkpoint.Completed {
 			c.forced[name] = "it was chosen by --only"
 		}
 		c.allow(p, name)
@@ -93,7 +93,7 @@ func choose(p *pipeline.Pipeline, st *checkpoint.State, s Selection) (*chosen, e
 }
 
 // repeats takes in --repeat.
-func (c *chosen) repeats(p *pipeline.Pipeline, names []string) error {
+func (c *Chosen) repeats(p *pipeline.Pipeline, names []string) error {
 	repeat, err := resolveNames(p, "--repeat", names)
 	if err != nil {
 		return err
@@ -108,16 +108,16 @@ func (c *chosen) repeats(p *pipeline.Pipeline, names []string) error {
 	return nil
 }
 
-func (c *chosen) refuseUncertain(st *checkpoint.State, option string, names []string) error {
+func (c *Chosen) refuseUncertain(st *checkpoint.State, option string, names []string) error {
 	for _, name := range names {
-		if rec := recordOf(st, name); rec != nil && rec.Status == checkpoint.Uncertain && !c.repeat[name] {
+		if rec := RecordOf(st, name); rec != nil && rec.Status == checkpoint.Uncertain && !c.repeat[name] {
 			return &SelectionError{Option: option, Name: name, Uncertain: true}
 		}
 	}
 	return nil
 }
 
-func (c *chosen) from(p *pipeline.Pipeline, name string) error {
+func (c *Chosen) from(p *pipeline.Pipeline, name string) error {
 	i := slices.IndexFunc(p.Phases, func(ph *pipeline.Phase) bool { return ph.Name == name })
 	if i < 0 {
 		known := make([]string, len(p.Phases))
@@ -138,7 +138,7 @@ func (c *chosen) from(p *pipeline.Pipeline, name string) error {
 
 // follow makes all that depends on a workstream run again: also through one that
 // is skipped, which does not itself.
-func (c *chosen) follow(dependents map[string][]*pipeline.Workstream, name, reason string) {
+func (c *Chosen) follow(dependents map[string][]*pipeline.Workstream, name, reason string) {
 	for _, ws := range dependents[name] {
 		if _, ok := c.forced[ws.Name]; !ok {
 			c.forced[ws.Name] = reason
@@ -149,7 +149,7 @@ func (c *chosen) follow(dependents map[string][]*pipeline.Workstream, name, reas
 
 // allow lets a workstream run, with what it needs: all earlier phases, and what
 // it depends on in its own.
-func (c *chosen) allow(p *pipeline.Pipeline, name string) {
+func (c *Chosen) allow(p *pipeline.Pipeline, name string) {
 	c.allowed[name] = true
 	ws := p.Workstream(name)
 	for _, phase := range p.Phases[:ws.Phase.Number-1] {
@@ -165,7 +165,7 @@ func (c *chosen) allow(p *pipeline.Pipeline, name string) {
 }
 
 // excluded says why a workstream was chosen not to run.
-func (c *chosen) excluded(ws *pipeline.Workstream) string {
+func (c *Chosen) excluded(ws *pipeline.Workstream) string {
 	if c.allowed == nil || c.allowed[ws.Name] {
 		return ""
 	}
@@ -175,7 +175,7 @@ func (c *chosen) excluded(ws *pipeline.Workstream) string {
 // leave has a run leave alone what its plan says is blocked for not being chosen,
 // also where it turns out that there is nothing to do, or that it is not enabled:
 // what it stands on would be judged, asked about and completed.
-func (c *chosen) leave(p *pipeline.Pipeline, plan *Plan) {
+func (c *Chosen) leave(p *pipeline.Pipeline, plan *Plan) {
 	if c.allowed == nil {
 		return
 	}
@@ -190,7 +190,7 @@ func (c *chosen) leave(p *pipeline.Pipeline, plan *Plan) {
 }
 
 // leaves reports whether a run leaves alone a workstream of a phase.
-func (c *chosen) leaves(phase *pipeline.Phase) bool {
+func (c *Chosen) leaves(phase *pipeline.Phase) bool {
 	return slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool { return c.left[ws.Name] })
 }
 
@@ -229,7 +229,7 @@ func dependentsOf(p *pipeline.Pipeline) map[string][]*pipeline.Workstream {
 	return d
 }
 
-func recordOf(st *checkpoint.State, name string) *checkpoint.Workstream {
+func RecordOf(st *checkpoint.State, name string) *checkpoint.Workstream {
 	if st == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"encoding/json"
@@ -9,10 +9,10 @@ import (
 	"prdrunner/pipeline"
 )
 
-// checkMetric says what is wrong with a metric's value, or "". The baseline
+// CheckMetric says what is wrong with a metric's value, or "". The baseline
 // is its value in the last complete session; without one there is nothing
 // that it could have dropped or risen from. Numbers are compared exactly.
-func checkMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool) string {
+func CheckMetric(rule pipeline.MetricRule, value, baseline any, hasBaseline bool) string {
 	if rule.Equals != nil && !sameMetric(value, rule.Equals) {
 		return fmt.Sprintf("%s is %s, and must be %s", rule.Name, show(value), show(rule.Equals))
 	}

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"cmp"
@@ -8,23 +8,23 @@ import (
 	"prdrunner/pipeline"
 )
 
-// resultsOf returns the results of earlier runs of a workstream.
-func (f *Facts) resultsOf(ws *pipeline.Workstream) []checkpoint.Result {
-	if f.results == nil || !ws.Cache {
+// EarlierRunsOf returns the results of earlier runs of a workstream.
+func (f *Facts) EarlierRunsOf(ws *pipeline.Workstream) []checkpoint.Result {
+	if f.EarlierRuns == nil || !ws.Cache {
 		return nil
 	}
-	return f.results()[ws.Name]
+	return f.EarlierRuns()[ws.Name]
 }
 
 // cached finds the result of an earlier run from the digest that a workstream would be run from now.
 // It finds none where the last attempt on record is from this digest too: then there is another
 // reason to run the workstream again.
-func (pl *planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Result {
+func (pl *Planner) cached(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Result {
 	now, diags := pl.digest(ws)
 	if diags.HasErrors() || rec != nil && rec.Attempts > 0 && rec.Digest.Equal(now) {
 		return nil
 	}
-	results := pl.facts.resultsOf(ws)
+	results := pl.facts.EarlierRunsOf(ws)
 	i := slices.IndexFunc(results, func(r checkpoint.Result) bool { return r.Work.Digest.Equal(now) })
 	if i < 0 {
 		return nil
@@ -41,10 +41,10 @@ func (s subject) orCached(step Step) Step {
 	switch result, perhaps := s.cache(); {
 	case result != nil:
 		origin := cmp.Or(result.Work.Cached, &checkpoint.Cached{Session: result.Session, Attempt: result.Work.Attempt, At: result.At})
-		step.Decision, step.result, step.Cached = Cached, result, origin
+		step.Decision, step.Result, step.Cached = Cached, result, origin
 	case perhaps:
 		step.On = s.rerun
-		return step.with(Depends, "on the result of %s", list(s.rerun))
+		return step.with(Depends, "on the result of %s", List(s.rerun))
 	}
 	return step
 }

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"iter"
@@ -21,9 +21,9 @@ type Links interface {
 	State() (changes int, adds bool)
 }
 
-// ownership tells whose artifact a path is, by the declared patterns.
+// Ownership tells whose artifact a path is, by the declared patterns.
 // It is safe for concurrent use.
-type ownership struct {
+type Ownership struct {
 	p      *pipeline.Pipeline
 	byRoot map[string][]claim // by the first element of the pattern; "" where that is a wildcard
 	links  Links              // nil: there are none
@@ -39,8 +39,8 @@ type claim struct {
 	pattern string
 }
 
-func newOwnership(p *pipeline.Pipeline, met Links) *ownership {
-	o := &ownership{p: p, links: met, byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
+func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
+	o := &Ownership{p: p, links: met, byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			for _, pattern := range ws.ArtifactPatterns {
@@ -55,13 +55,13 @@ func newOwnership(p *pipeline.Pipeline, met Links) *ownership {
 	return o
 }
 
-// makersAmong names the workstreams that have run by then, and among whose
+// MakersAmong names the workstreams that have run by then, and among whose
 // artifacts the files are: what these hold is known when those have run.
-func (o *ownership) makersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]checkpoint.Artifact) []string {
+func (o *Ownership) MakersAmong(hasRun func(maker *pipeline.Workstream) bool, lists ...[]checkpoint.Artifact) []string {
 	var names []string
 	for _, files := range lists {
 		for i := range files {
-			for maker := range o.makers(string(files[i].Path)) {
+			for maker := range o.Makers(string(files[i].Path)) {
 				if !slices.Contains(names, maker.Name) && hasRun(maker) {
 					names = append(names, maker.Name)
 				}
@@ -72,15 +72,15 @@ func (o *ownership) makersAmong(hasRun func(maker *pipeline.Workstream) bool, li
 }
 
 // judgeable reports whether a workstream has always ended when the gate is judged.
-func (o *ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool {
+func (o *Ownership) judgeable(maker *pipeline.Workstream, g *pipeline.Gate) bool {
 	if g.Workstream == nil {
 		return maker.Phase.Number <= g.Phase.Number
 	}
 	return maker == g.Workstream || o.precedes(maker, g.Workstream)
 }
 
-// makers yields the workstreams among whose artifacts the path is.
-func (o *ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
+// Makers yields the workstreams among whose artifacts the path is.
+func (o *Ownership) Makers(file string) iter.Seq[*pipeline.Workstream] {
 	return func(yield func(*pipeline.Workstream) bool) {
 		if len(o.byRoot) == 0 {
 			return
@@ -103,7 +103,7 @@ func (o *ownership) makers(file string) iter.Seq[*pipeline.Workstream] {
 func (c claim) holds(file string) bool { return workspace.Matches(c.pattern, file) }
 
 // behindLinks are the claims to what the links that are known now lead to.
-func (o *ownership) behindLinks() []claim {
+func (o *Ownership) behindLinks() []claim {
 	if o.links == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (o *ownership) behindLinks() []claim {
 }
 
 // precedes reports whether a has always ended when b starts.
-func (o *ownership) precedes(a, b *pipeline.Workstream) bool {
+func (o *Ownership) precedes(a, b *pipeline.Workstream) bool {
 	if a == b || a.Phase.Number > b.Phase.Number {
 		return false
 	}

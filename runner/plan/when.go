@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"slices"
@@ -9,56 +9,56 @@ import (
 	"prdrunner/pipeline"
 )
 
-// enabling is what a `when` says of a workstream or a phase before its turn has
+// When is what a `when` says of a workstream or a phase before its turn has
 // come. Nothing is known of one that uses what will be made anew.
-type enabling struct {
+type When struct {
 	skip    string          // why it is not enabled, "" when it is, or when that is not known
 	broken  string          // why that can't be evaluated, whatever will be made; "" when it can
-	diags   hcl.Diagnostics // likewise
+	Diags   hcl.Diagnostics // likewise
 	open    []string        // workstreams that will give what the `when` uses
 	blocked []string        // those of them that cannot complete
 }
 
 // and is what two conditions say of what both of them must enable.
-func (e enabling) and(o enabling) enabling {
+func (e When) and(o When) When {
 	if e.skip == "" && e.broken == "" {
-		e.skip, e.broken, e.diags = o.skip, o.broken, o.diags
+		e.skip, e.broken, e.Diags = o.skip, o.broken, o.Diags
 	}
-	e.open, e.blocked = join(e.open, o.open), join(e.blocked, o.blocked)
+	e.open, e.blocked = Join(e.open, o.open), Join(e.blocked, o.blocked)
 	return e
 }
 
 // enabledPhase is what the `when` of a phase says.
-func (pl *planner) enabledPhase(phase *pipeline.Phase) enabling {
+func (pl *Planner) enabledPhase(phase *pipeline.Phase) When {
 	return pl.enabling(phase.Enabled, true, phase.WhenMetrics(), "the when of its phase")
 }
 
 // enabled is what the `when` of a workstream says.
-func (pl *planner) enabled(ws *pipeline.Workstream) enabling {
+func (pl *Planner) enabled(ws *pipeline.Workstream) When {
 	return pl.enabling(ws.Enabled, ws.NeedsResults(), ws.WhenMetrics(), "its when")
 }
 
 // enabling evaluates a `when`, and looks at whose results it uses. One that
 // can't be evaluated fails the run when its turn comes, unless what will be made
 // until then helps.
-func (pl *planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, what string) (e enabling) {
+func (pl *Planner) enabling(when func(pipeline.Results) (bool, hcl.Diagnostics), needsResults bool, metrics []string, what string) (e When) {
 	enabled, diags := when(pl.watched(needsResults, metrics, func(name string) { e.uses(pl, name) }))
 	certain := len(e.open)+len(e.blocked) == 0
 	for _, name := range metrics {
-		if _, set := metric(pl.st, pl.p, name); !set && len(pl.running) == 0 && pl.stuck {
+		if _, set := MetricOf(pl.st, pl.p, name); !set && len(pl.running) == 0 && pl.stuck {
 			certain = false
 		}
 	}
 	if certain {
-		e.judge(what, enabled, diags)
+		e.Judge(what, enabled, diags)
 	}
 	return e
 }
 
 // watched are results that tell whose of them an expression uses, in the
 // moment in which it does; of the metrics that it refers to they do so at once.
-func (pl *planner) watched(needed bool, metrics []string, uses func(workstream string)) pipeline.Results {
-	r := pl.results(needed, 0)
+func (pl *Planner) watched(needed bool, metrics []string, uses func(workstream string)) pipeline.Results {
+	r := pl.Results(needed, 0)
 	if known := r.Workstream; known != nil {
 		r.Workstream = func(name string) (pipeline.Result, bool) {
 			uses(name)
@@ -66,7 +66,7 @@ func (pl *planner) watched(needed bool, metrics []string, uses func(workstream s
 		}
 	}
 	for _, name := range metrics {
-		if m, set := metric(pl.st, pl.p, name); set {
+		if m, set := MetricOf(pl.st, pl.p, name); set {
 			uses(m.Workstream)
 		} else if len(pl.running) > 0 { // whichever sets it; one of them tells enough
 			uses(pl.running[0])
@@ -75,28 +75,28 @@ func (pl *planner) watched(needed bool, metrics []string, uses func(workstream s
 	return r
 }
 
-// judge takes in what a `when` comes to for certain.
-func (e *enabling) judge(what string, enabled bool, diags hcl.Diagnostics) {
+// Judge takes in what a `when` comes to for certain.
+func (e *When) Judge(what string, enabled bool, diags hcl.Diagnostics) {
 	switch {
 	case diags.HasErrors():
-		e.broken, e.diags = what+" can't be evaluated: "+firstError(diags), diags
+		e.broken, e.Diags = what+" can't be evaluated: "+firstError(diags), diags
 	case !enabled:
 		e.skip = what + " is false"
 	}
 }
 
 // uses notes that a `when` uses a result of a workstream.
-func (e *enabling) uses(pl *planner, name string) {
+func (e *When) uses(pl *Planner, name string) {
 	switch runs, blocked := pl.upstream(name); {
 	case blocked:
-		e.blocked = join(e.blocked, []string{name})
+		e.blocked = Join(e.blocked, []string{name})
 	case runs:
-		e.open = join(e.open, []string{name})
+		e.open = Join(e.open, []string{name})
 	}
 }
 
-// join adds to a list what it does not have.
-func join(list, more []string) []string {
+// Join adds to a list what it does not have.
+func Join(list, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(list, name) {
 			list = append(slices.Clip(list), name)
@@ -110,9 +110,9 @@ func join(list, more []string) []string {
 func decideOpen(s subject, step Step, done bool) Step {
 	step.On = s.enabled.open
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
-		return step.with(Rerun, "%s, if it is enabled, which depends on the result of %s", s.forced, list(s.enabled.open))
+		return step.with(Rerun, "%s, if it is enabled, which depends on the result of %s", s.forced, List(s.enabled.open))
 	}
-	return step.with(Depends, "whether it runs depends on the result of %s", list(s.enabled.open))
+	return step.with(Depends, "whether it runs depends on the result of %s", List(s.enabled.open))
 }
 
 // decideBroken decides a workstream whose `when` can't be evaluated: that fails

@@ -1,4 +1,16 @@
-package runner
+// Package plan decides what a run does with each workstream and gate, and why.
+//
+// It holds every decision of the engine as a function of plain values: the pipeline,
+// the state of the session, and Facts, which are the files, documents and git as they
+// were found. It reads no file, no clock and no environment, so a decision can be tested
+// with a table and is the same in `runner plan` and in a run.
+//
+// Begin with Planner in planner.go. Planner.Plan decides all steps at once; the run loop
+// asks Planner.Workstream and Planner.Gate again when it comes to a step, since it knows
+// more by then. Below them, decide.go and gates.go hold one deciding function each.
+// When a workstream runs again is decided in decide.go, what its digest covers in digest.go.
+// Gathering facts, running tasks and recording what happened belong elsewhere.
+package plan
 
 import (
 	"time"
@@ -32,8 +44,8 @@ const (
 	GateStep       StepKind = "gate"
 )
 
-// PlanFormat is the version of a plan's JSON form.
-const PlanFormat = "1.0"
+// FormatVersion is the version of a plan's JSON form.
+const FormatVersion = "1.0"
 
 // Plan is what a run would do, and why. It is made by a pure function of
 // pipeline, state and facts, and is plain data.
@@ -56,7 +68,7 @@ type Plan struct {
 	MadeAt     time.Time         `json:"made_at"`
 	Pipeline   string            `json:"pipeline_digest"`
 	ResumeFrom int               `json:"resume_from,omitempty"` // number of the first phase with something to do
-	Phases     []PlanPhase       `json:"phases"`
+	Phases     []Phase           `json:"phases"`
 	Warnings   []checkpoint.Text `json:"warnings"`
 	Stale      []Stale           `json:"stale"`              // what the session was about has changed
 	Conflicts  []Conflict        `json:"conflicts"`          // artifacts that someone edited
@@ -73,8 +85,8 @@ type Plan struct {
 // there now, or is skipped and on record as that.
 func (p *Plan) Idle() bool { return p.idle }
 
-// PlanPhase is a phase of a plan.
-type PlanPhase struct {
+// Phase is a phase of a plan.
+type Phase struct {
 	Name   string `json:"name"`
 	Title  string `json:"title"`
 	Number int    `json:"number"`
@@ -98,8 +110,8 @@ type Step struct {
 	Cached *checkpoint.Cached `json:"cached,omitempty"`
 	Verify bool               `json:"verify,omitempty"` // of an uncertain step the verify command is asked before a person is
 
-	result  *checkpoint.Result // of a cached step
-	repeats bool               // --repeat takes back what is on record of it
+	Result  *checkpoint.Result `json:"-"` // of a cached step
+	Repeats bool               `json:"-"` // --repeat takes back what is on record of it
 }
 
 // Change is one difference that makes a step run again.

@@ -1,4 +1,4 @@
-package runner
+package plan
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func TestCheckMetric(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.rule.Name = "m"
-			if got := checkMetric(tt.rule, tt.value, tt.baseline, tt.has); got != tt.want {
+			if got := CheckMetric(tt.rule, tt.value, tt.baseline, tt.has); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
