@@ -12,14 +12,14 @@
 //
 // It removes others in this order:
 //
-//   - by count: those beyond the last n of their trigger. If Group names a phase, they
-//     are counted per trigger and phase, as package checkpoint does for batch_complete
-//     and workstream_complete. Pinned and unusable checkpoints do not count.
+//   - by count: those beyond the last n of their trigger. If Group names a phase, they are
+//     counted per trigger and phase, as package checkpoint does for batch_complete and
+//     workstream_complete. Pinned and unusable checkpoints do not count.
 //   - by age: those older than the policy's maximum age, or than Pass.OlderThan, which
 //     replaces it (see Clock).
-//   - by size: while the PRD holds more than MaxSizeMB, the oldest, unusable ones first.
-//     It removes none if the PRD would exceed the limit without any of them, and none
-//     that would fit.
+//   - by size: while the PRD holds more than MaxSizeMB, the oldest, unusable ones first. It
+//     removes none if the PRD would exceed the limit without any of them, and none that
+//     would fit.
 //
 // A trigger that keeps all is exempt from all three rules. A trigger without a count is
 // removed by age only.

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Clone has an empty file share the bytes of another one, where the file system
-// can do that, and reports whether it does. It is no error that it does not:
-// bytes can be copied everywhere.
+// Clone makes an empty file share the blocks of another file, and reports whether it did.
+// On a file system without shared blocks, or for files of another FS, the caller copies the
+// bytes.
 func Clone(to, from File) bool {
 	target, ok := to.(*os.File)
 	source, alike := from.(*os.File)

@@ -2,5 +2,5 @@
 
 package store
 
-// Clone does nothing here: bytes are copied.
+// Clone is not supported here: the caller copies the bytes.
 func Clone(_, _ File) bool { return false }

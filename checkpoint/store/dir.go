@@ -6,20 +6,19 @@ import (
 	"path/filepath"
 )
 
-// Dir looks at many files of one directory. In one of the operating system that
-// costs the system calls that it must and nothing else. It belongs to one goroutine,
-// and is to be closed.
+// Dir reads metadata of many files in one directory. On Linux and macOS it avoids the work
+// that package os does per file. It belongs to one goroutine, and must be closed.
 type Dir struct {
 	fs   FS
 	path string
-	open *openDir // nil: names are looked at by their paths
+	open *openDir // nil if this FS or system offers no faster way than the path
 }
 
-// OpenDir opens a directory to look at names in it. One that is not there may
-// show only when that is done.
+// OpenDir opens a directory. Where files are found by their paths, a missing directory
+// shows only with the first call of Lstat or Begin.
 func OpenDir(fsys FS, path string) (*Dir, error) {
 	d := &Dir{fs: fsys, path: path}
-	if _, ok := fsys.(osFS); !ok { // whatever stands before the system is to be asked
+	if _, ok := fsys.(osFS); !ok { // a wrapper of the system's FS must see each operation
 		return d, nil
 	}
 	var err error
@@ -27,7 +26,7 @@ func OpenDir(fsys FS, path string) (*Dir, error) {
 	return d, err
 }
 
-// Lstat returns the mode and the size of what has a name in the directory.
+// Lstat returns the mode and the size of a file.
 func (d *Dir) Lstat(name string) (mode fs.FileMode, size int64, err error) {
 	if d.open != nil {
 		return d.open.lstat(name)
@@ -39,11 +38,11 @@ func (d *Dir) Lstat(name string) (mode fs.FileMode, size int64, err error) {
 	return info.Mode(), info.Size(), nil
 }
 
-// Begin fills a buffer with the beginning of a regular file. One that is shorter
-// is an io.ErrUnexpectedEOF or io.EOF, and what is no file an ErrNotRegular.
+// Begin fills buf with the first bytes of a regular file. It returns io.ErrUnexpectedEOF or
+// io.EOF for a shorter file, and ErrNotRegular for anything but a file.
 func (d *Dir) Begin(name string, buf []byte) error {
 	if d.open != nil {
-		return d.open.begin(name, buf)
+		return d.open.readStart(name, buf)
 	}
 	f, err := OpenRegular(d.fs, filepath.Join(d.path, name))
 	if err != nil {

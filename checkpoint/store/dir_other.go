@@ -4,13 +4,13 @@ package store
 
 import "io/fs"
 
-// openDir is not there: names are looked at by their paths.
+// openDir does not exist here: Dir uses paths.
 type openDir struct{}
 
 func newOpenDir(string) (*openDir, error) { return nil, nil }
 
 func (*openDir) lstat(string) (fs.FileMode, int64, error) { return 0, 0, fs.ErrInvalid }
 
-func (*openDir) begin(string, []byte) error { return fs.ErrInvalid }
+func (*openDir) readStart(string, []byte) error { return fs.ErrInvalid }
 
 func (*openDir) close() error { return nil }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openDir is a directory of the operating system.
+// openDir is an open directory of the operating system.
 type openDir struct {
 	fd   int
 	path string
@@ -29,7 +29,7 @@ func newOpenDir(path string) (*openDir, error) {
 	return &openDir{fd, path}, nil
 }
 
-// uninterrupted calls a function of the system until no signal cuts it short.
+// uninterrupted repeats a system call that a signal interrupted.
 func uninterrupted(do func() error) error {
 	for {
 		if err := do(); !errors.Is(err, unix.EINTR) {
@@ -61,8 +61,8 @@ func (d *openDir) lstat(name string) (fs.FileMode, int64, error) {
 	return mode, st.Size, nil
 }
 
-// begin waits for no other end of a pipe.
-func (d *openDir) begin(name string, buf []byte) (err error) {
+// readStart opens with O_NONBLOCK, so that a named pipe does not block it.
+func (d *openDir) readStart(name string, buf []byte) (err error) {
 	var fd int
 	err = uninterrupted(func() (err error) {
 		fd, err = unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -71,7 +71,7 @@ func (d *openDir) begin(name string, buf []byte) (err error) {
 	if err != nil {
 		return d.failed("open", name, err)
 	}
-	defer func() { _ = unix.Close(fd) }() // it was only read
+	defer func() { _ = unix.Close(fd) }() // a close after reading loses nothing
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return d.failed("stat", name, err)
@@ -85,7 +85,7 @@ func (d *openDir) begin(name string, buf []byte) (err error) {
 	return nil
 }
 
-// descriptor reads an open file, past nothing that package os does for one.
+// descriptor reads from a file descriptor without an os.File.
 type descriptor int
 
 func (d descriptor) Read(p []byte) (n int, err error) {

@@ -11,34 +11,31 @@ import (
 	"path/filepath"
 )
 
-// MaxRecord bounds the length of a record that is read, newline included.
+// MaxRecord is the maximum length of a record that can be read, with its newline.
 const MaxRecord = 64 << 20
 
-// ErrClosed says that a log can take no more records: it was closed, or an
-// earlier append failed.
+// ErrClosed says that a log accepts no more records: it was closed, or an append failed.
 var ErrClosed = errors.New("the log takes no more records")
 
-// ErrLogChanged says that a log is not as it was left: what is appended to it
-// would be lost with its name, or stand behind what somebody else wrote.
+// ErrLogChanged says that the file of a log changed since the last append. A record that is
+// appended now would be lost with a deleted file, or follow another process's record.
 var ErrLogChanged = errors.New("the file was moved, deleted, replaced or written to by somebody else")
 
-// Log is an append log of records; a record is a line.
+// Log is an append log of records. A record is a line.
 //
-// What Append has returned nil for is there after a power cut, and so is all
-// that was appended before it. After a failed write or sync nobody knows what
-// is on disk, so that a Log must take nothing more: every later Append gives
-// an error that is ErrClosed.
+// When Append has returned nil, this record and all before it survive a power cut. After a
+// failed write or fsync the state of the disk is unknown, so that the log accepts nothing
+// more: every further Append returns an error that is ErrClosed.
 type Log interface {
-	// Append adds one record, whose last byte must be its only newline. It is
-	// ErrLogChanged where the log has lost its name, or is longer or shorter
-	// than it was left, before the record is in it or by the time it is.
+	// Append adds one record, whose last byte must be its only newline. It returns
+	// ErrLogChanged if, before or after writing, the file is not at its path or has an
+	// unexpected length.
 	Append(record []byte) error
-	// Records yields what is in the log, from its beginning. Only the last one
-	// can be without its newline. A log that does not exist is empty. The
-	// record is valid until the next one.
+	// Records yields the records from the beginning. Only the last one can be without a
+	// newline. A missing log is empty. A record is valid until the next one is yielded.
 	Records() iter.Seq2[Record, error]
-	// Replace puts a log of the given records in place of this one, whole or
-	// not at all, and goes on behind it. A record without newline gets none.
+	// Replace atomically replaces the log by the given records, and continues behind them.
+	// It adds no newline to a record without one.
 	Replace(records iter.Seq2[Record, error]) error
 	Close() error
 }
@@ -46,32 +43,32 @@ type Log interface {
 // Record is a line of a log.
 type Record struct {
 	Line   int   // from 1
-	Offset int64 // of its first byte
+	Offset int64 // of its first byte in the file
 	Data   []byte
-	Torn   bool // without a newline at its end, or longer than MaxRecord
+	Torn   bool // without a newline, or longer than MaxRecord
 }
 
-// OpenLog returns the log in the file of the given path. The file is opened,
-// and made, with the first Append.
+// OpenLog returns the log in the file at path. The first Append opens the file, or creates
+// it.
 func OpenLog(fsys FS, path string) Log { return &fileLog{fs: fsys, path: path} }
 
 type fileLog struct {
-	fs   FS
-	path string
-	file File
-	held fs.FileInfo // of the open file, and so of no other
-	size int64       // that it has, once it is open or was replaced
-	made fs.FileInfo // what it was replaced with; nil if it was not
-	bare bool        // its name may not be durable
-	bad  error
+	fs           FS
+	path         string
+	file         File
+	info         fs.FileInfo // of the open file
+	size         int64       // expected length; valid once file or replacement is set
+	replacement  fs.FileInfo // the file that Replace wrote, or nil
+	nameUnsynced bool        // the name in the directory may not be durable
+	failed       error
 }
 
 func (l *fileLog) Append(record []byte) error {
-	if l.bad != nil {
-		return l.bad
+	if l.failed != nil {
+		return l.failed
 	}
 	if err := l.append(record); err != nil {
-		l.fail(err)
+		l.closeFailed(err)
 		return fmt.Errorf("append to %s: %w", l.path, err)
 	}
 	return nil
@@ -79,11 +76,11 @@ func (l *fileLog) Append(record []byte) error {
 
 func (l *fileLog) append(record []byte) error {
 	if l.file == nil {
-		if err := l.open(); err != nil {
+		if err := l.openFile(); err != nil {
 			return err
 		}
 	}
-	if err := l.check(); err != nil {
+	if err := l.checkUnchanged(); err != nil {
 		return err
 	}
 	if n, err := l.file.Write(record); err != nil {
@@ -92,58 +89,58 @@ func (l *fileLog) append(record []byte) error {
 		return io.ErrShortWrite
 	}
 	l.size += int64(len(record))
-	if err := l.sync(); err != nil {
+	if err := l.syncFile(); err != nil {
 		return err
 	}
-	return l.check()
+	return l.checkUnchanged()
 }
 
-// sync makes durable what was written and, where that is not known to be, the name.
-func (l *fileLog) sync() error {
-	if !l.bare {
+// syncFile makes the content durable and, if needed, the name.
+func (l *fileLog) syncFile() error {
+	if !l.nameUnsynced {
 		return l.file.Sync()
 	}
 	both := []func() error{l.file.Sync, func() error { return l.fs.SyncDir(filepath.Dir(l.path)) }}
-	_, err := sideBySide(len(both), func(i int) error { return both[i]() })
-	l.bare = err != nil
+	_, err := concurrently(len(both), func(i int) error { return both[i]() })
+	l.nameUnsynced = err != nil
 	return err
 }
 
-func (l *fileLog) open() error {
+func (l *fileLog) openFile() error {
 	f, err := l.fs.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, FilePerm)
 	if err != nil {
 		return err
 	}
 	l.file = f
-	l.held, err = f.Stat()
+	l.info, err = f.Stat()
 	switch {
 	case err != nil:
 		return err
-	case l.made == nil:
-		l.size = l.held.Size()
-	case !Same(l.made, l.held):
+	case l.replacement == nil:
+		l.size = l.info.Size()
+	case !Same(l.replacement, l.info):
 		return ErrLogChanged
-	default: // the name was made durable with it
+	default: // Replace made the name durable
 		return nil
 	}
-	l.bare = true
+	l.nameUnsynced = true
 	return nil
 }
 
-// check is ErrLogChanged once the open file is not what was left under the
-// name. It costs one look at the file's description.
-func (l *fileLog) check() error {
+// checkUnchanged returns ErrLogChanged if the path does not lead to the open file, or its
+// length is not the expected one. It costs one Lstat.
+func (l *fileLog) checkUnchanged() error {
 	named, err := l.fs.Lstat(l.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!Same(l.held, named) || named.Size() != l.size) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!Same(l.info, named) || named.Size() != l.size) {
 		return ErrLogChanged
 	}
 	return err
 }
 
-// fail closes the log for good. The descriptor is closed without another sync,
-// and what closing it says adds nothing.
-func (l *fileLog) fail(cause error) {
-	l.bad = fmt.Errorf("%w: %w", ErrClosed, cause)
+// closeFailed closes the log after an error, without another sync. The error of Close adds
+// nothing.
+func (l *fileLog) closeFailed(cause error) {
+	l.failed = fmt.Errorf("%w: %w", ErrClosed, cause)
 	if l.file != nil {
 		_ = l.file.Close()
 		l.file = nil
@@ -160,7 +157,7 @@ func (l *fileLog) Records() iter.Seq2[Record, error] {
 			yield(Record{}, err)
 			return
 		}
-		defer func() { _ = f.Close() }() // only read from
+		defer func() { _ = f.Close() }()
 		lines := NewLines(f)
 		for {
 			r, err := lines.Next()
@@ -179,11 +176,11 @@ func (l *fileLog) Records() iter.Seq2[Record, error] {
 }
 
 func (l *fileLog) Replace(records iter.Seq2[Record, error]) error {
-	if l.bad != nil {
-		return l.bad
+	if l.failed != nil {
+		return l.failed
 	}
 	if err := l.replace(records); err != nil {
-		l.fail(err)
+		l.closeFailed(err)
 		return fmt.Errorf("replace %s: %w", l.path, err)
 	}
 	return nil
@@ -219,7 +216,7 @@ func (l *fileLog) replace(records iter.Seq2[Record, error]) error {
 	if err := l.fs.Rename(temp, l.path); err != nil {
 		return err
 	}
-	l.made, l.size = made, made.Size()
+	l.replacement, l.size = made, made.Size()
 	return l.fs.SyncDir(filepath.Dir(l.path))
 }
 
@@ -237,8 +234,8 @@ func copyRecords(w io.Writer, records iter.Seq2[Record, error]) error {
 }
 
 func (l *fileLog) Close() error {
-	if l.bad == nil {
-		l.bad = ErrClosed
+	if l.failed == nil {
+		l.failed = ErrClosed
 	}
 	if l.file == nil {
 		return nil

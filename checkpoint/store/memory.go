@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// Memory is a file system in memory. It has two planes: what the running
-// programs see, and what is there after a power cut whatever happens. Sync moves
-// the content of a file to the second plane, SyncDir the names in a directory;
-// nothing else does. What lies between the two may survive a power cut or not:
-// CrashStates yields all that could be there. It is safe for concurrent use.
+// Memory is a file system in memory. It holds two states: the live one, which programs see,
+// and the durable one, which a power cut leaves in any case. Sync moves the content of a
+// file to the durable state, SyncDir the names in a directory; nothing else does. A power
+// cut may keep or lose any difference: CrashStates yields the possible results. Memory is
+// safe for concurrent use.
 type Memory struct {
 	mu      sync.Mutex
 	root    *node
-	tick    int64    // counts changes, and stands for the time of each
-	pending []change // of names, which no sync has covered
+	tick    int64    // counts changes, and serves as their time
+	pending []change // changes of names that no SyncDir made durable
 }
 
 // node is a file, directory or symbolic link.
 type node struct {
-	mode    fs.FileMode
-	data    []byte // of a file; the target of a link
-	synced  []byte
-	dirty   int              // from where on data may differ from synced
-	cut     bool             // to nothing, since it was synced
-	lent    bool             // data and synced are also those of another Memory's node
-	names   map[string]*node // of a directory
-	durable map[string]*node
-	changed int64
-	number  int64 // of its own, which no other has
+	mode       fs.FileMode
+	data       []byte // content of a file, or target of a link
+	synced     []byte
+	dirty      int              // offset from which data may differ from synced
+	truncated  bool             // it was truncated to nothing after the last Sync
+	dataShared bool             // another Memory's node has the same data and synced
+	names      map[string]*node // entries of a directory
+	durable    map[string]*node
+	changed    int64
+	number     int64 // unique in this Memory
 
 	locked bool // exclusively
 	shared int
@@ -45,10 +45,10 @@ func newDir(mode fs.FileMode) *node {
 	return &node{mode: mode, names: map[string]*node{}, durable: map[string]*node{}}
 }
 
-// lookup finds a node; the caller holds the mutex.
+// lookup finds a node. The caller holds the mutex.
 func (m *Memory) lookup(name string) (*node, error) {
 	n := m.root
-	for _, part := range split(name) {
+	for _, part := range splitPath(name) {
 		if !n.mode.IsDir() {
 			return nil, syscall.ENOTDIR
 		}
@@ -59,7 +59,7 @@ func (m *Memory) lookup(name string) (*node, error) {
 	return n, nil
 }
 
-// parent finds the directory that a name lies in.
+// parent returns the directory of a path, and the last element.
 func (m *Memory) parent(name string) (*node, string, error) {
 	dir, err := m.lookup(filepath.Dir(name))
 	if err != nil {
@@ -71,7 +71,7 @@ func (m *Memory) parent(name string) (*node, string, error) {
 	return dir, filepath.Base(name), nil
 }
 
-func split(name string) []string {
+func splitPath(name string) []string {
 	clean := strings.Trim(filepath.ToSlash(filepath.Clean(name)), "/")
 	if clean == "" || clean == "." {
 		return nil
@@ -84,7 +84,7 @@ func (m *Memory) touch(n *node) {
 	n.changed = m.tick
 }
 
-// memoryInfo describes a node as it was.
+// memoryInfo describes a node at one moment.
 type memoryInfo struct {
 	name    string
 	size    int64

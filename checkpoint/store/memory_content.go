@@ -2,17 +2,17 @@ package store
 
 import "slices"
 
-// sector is what a disk writes whole or not at all.
+// sector is the number of bytes that a disk writes atomically.
 const sector = 512
 
-// unsynced reports whether the content of a file may be other than the synced one.
+// unsynced reports whether the content of a file may differ from the synced content.
 func (n *node) unsynced() bool {
-	return n.mode.IsRegular() && (n.dirty < len(n.data) || len(n.data) != len(n.synced) || n.cut)
+	return n.mode.IsRegular() && (n.dirty < len(n.data) || len(n.data) != len(n.synced) || n.truncated)
 }
 
-// contents lists what may be in a file that is not synced: what was synced first,
-// what the running programs see last. CrashStates says why. Of many places at
-// which the end may be cut off, it takes the first and the last of each kind.
+// contents lists the possible contents of a file after a power cut: the synced one first,
+// the live one last. CrashStates gives the rules. Of the many offsets at which a write can
+// be cut off, it takes the first and the last of each kind.
 func (n *node) contents() [][]byte {
 	all := [][]byte{n.synced}
 	add := func(data []byte) {
@@ -20,17 +20,17 @@ func (n *node) contents() [][]byte {
 			all = append(all, data)
 		}
 	}
-	kept := n.synced // what lies there where nothing new does
-	if n.cut {
+	kept := n.synced // old bytes, where the new ones are lost
+	if n.truncated {
 		kept = nil
 		add(nil)
 	}
-	begin := max(n.dirty, len(kept)) // from here on the file grew
+	begin := max(n.dirty, len(kept)) // bytes from here on are appended
 	for _, at := range []int{n.dirty/sector*sector + sector, (len(n.data) - 1) / sector * sector} {
 		if at > n.dirty && at < len(n.data) {
-			add(mixed(n.data, kept, at))
+			add(splice(n.data, kept, at))
 			if at < len(kept) {
-				add(mixed(kept, n.data, at))
+				add(splice(kept, n.data, at))
 			}
 		}
 	}
@@ -39,23 +39,23 @@ func (n *node) contents() [][]byte {
 		for _, at := range []int{begin, begin + grown/2, len(n.data) - 1} {
 			add(n.data[:at])
 		}
-		add(zeroed(n.data, begin, len(n.data)))
+		add(withZeros(n.data, begin, len(n.data)))
 		if end := begin/sector*sector + sector; end < len(n.data) {
-			add(zeroed(n.data, begin, end))
+			add(withZeros(n.data, begin, end))
 		}
 	}
 	return append(all, n.data)
 }
 
-// mixed is the one content up to a place, and from there on the other.
-func mixed(before, behind []byte, at int) []byte {
+// splice returns before up to an offset, and behind from there on.
+func splice(before, behind []byte, at int) []byte {
 	if at >= len(behind) {
 		return before[:min(at, len(before))]
 	}
 	return slices.Concat(before[:at], behind[at:])
 }
 
-func zeroed(data []byte, from, to int) []byte {
+func withZeros(data []byte, from, to int) []byte {
 	data = slices.Clone(data)
 	clear(data[from:to])
 	return data

@@ -10,83 +10,79 @@ import (
 	"slices"
 )
 
-// allBelow is how many states there may be at most for all of them to be tried.
-const allBelow = 256
+// maxAllStates is the number of states up to which CrashStates yields all.
+const maxAllStates = 256
 
-// Crash returns what would be there after a power cut now, if nothing survived
-// but what was synced: of the names only those, and of each file only that
-// content. The receiver is left as it is.
+// Crash returns the durable state: after a power cut that loses everything that is not
+// synced. It does not change m.
 func (m *Memory) Crash() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	points := m.points()
-	return m.after(points, make(fate, len(points)))
+	return m.crashed(points, make(fate, len(points)))
 }
 
-// CrashStates yields what could be there after a power cut now: what was synced,
-// and of what was not, anything. Where that comes to more than some hundred
-// states, it yields those in which at most depth operations and files fared
-// otherwise than all the others, which are lost, or are all there. The first is
-// that of Crash, and what the running programs see is among them. Some may be
-// equal: Sum tells. The receiver is left as it is, and waits while they are looked at.
+// CrashStates yields the possible states after a power cut: the synced state, with any
+// subset of the unsynced changes. If there are more than maxAllStates, it yields those in
+// which at most depth operations and files differ from all the others, which are all lost
+// or all kept. The first state is that of Crash, and the live state is included. Some
+// states may be equal, as Sum tells. CrashStates does not change m, which is locked during
+// the iteration.
 //
-// POSIX promises nothing but fsync, and file systems differ in what they give
-// beyond it, so that a state is legal here if some disk in use could leave it:
+// POSIX promises only fsync, and file systems differ beyond that. A state is possible here
+// if some file system in use can leave it:
 //
-//   - What Sync and SyncDir have returned from is there.
-//   - An operation on names is there whole or not at all (one transaction), and
-//     not without those before it on the same names, nor before the directory
-//     that it happens in. Otherwise each survives by itself: btrfs, and ext2
-//     and FAT all the more, bring a later one to disk before an earlier one.
-//   - The name of a file says nothing of its content. With delayed allocation a
-//     rename is on disk before the bytes of the file (ext4 with noauto_da_alloc,
-//     XFS), which has none then, or a part of them. That ext4 avoids it where a
-//     file replaces another is a courtesy to programs that don't sync.
-//   - What was appended is there up to any byte: programs' writes are split into
-//     pages, and the length of a file is counted in bytes. Or the length is
-//     there, and zeros in place of the bytes, all or the first sector of them
-//     (ext4 with data=writeback, XFS after a resize; data=ordered has it not).
-//   - What was overwritten is there sector by sector, 512 bytes of each that is
-//     written whole or not at all.
-//   - A file that was opened with O_TRUNC may be empty, with nothing of either.
+//   - Everything that Sync and SyncDir have returned from is there.
+//   - An operation on names is atomic (one transaction). It requires the earlier operations
+//     on the same names and the creation of its directory. Otherwise each survives
+//     independently: btrfs, ext2 and FAT may write a later operation before an earlier one.
+//   - The name of a file does not imply its content. With delayed allocation a rename can
+//     be on disk before the bytes of the file (ext4 with noauto_da_alloc, XFS), so that the
+//     file is empty or partial. ext4 prevents this for a file that replaces another, which
+//     helps programs that do not sync; nothing here relies on it.
+//   - An append survives up to any byte: writes are split into pages, and the length counts
+//     bytes. Or the length survives, with zeros in place of all bytes or of the first
+//     sector (ext4 with data=writeback, XFS after a resize; not data=ordered).
+//   - An overwrite survives sector by sector, each of 512 bytes and atomic.
+//   - A file that was opened with O_TRUNC may be empty, without its old or new bytes.
 func (m *Memory) CrashStates(depth int) iter.Seq[*Memory] {
 	return func(yield func(*Memory) bool) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		points := m.points()
 		seen := map[string]bool{}
-		for f := range fates(points, depth) {
+		for f := range crashFates(points, depth) {
 			if f = m.consistent(f, points); seen[string(f)] {
 				continue
 			}
 			seen[string(f)] = true
-			if !yield(m.after(points, f)) {
+			if !yield(m.crashed(points, f)) {
 				return
 			}
 		}
 	}
 }
 
-// point is something that is not on disk for certain: an operation on names, or
-// the content of a file.
+// point is one change that may be on disk or not: an operation on names, or the content of
+// a file.
 type point struct {
-	stands   []int // of an operation: those before it that it is not there without
+	requires []int // indexes of the earlier operations that this one needs
 	file     *node
-	contents [][]byte // what it may be: the synced one first, the live one last
+	contents [][]byte // possible contents: the synced one first, the live one last
 }
 
-// fates returns how many states a point has; 0 is lost, the last is kept.
-func (p point) fates() int {
+// outcomes returns the number of states of a point. 0 is lost, the last one is kept.
+func (p point) outcomes() int {
 	if p.file != nil {
 		return len(p.contents)
 	}
 	return 2
 }
 
-// fate is what becomes of each point.
+// fate is the outcome of each point.
 type fate []byte
 
-// points lists the operations that are not synced, and behind them the files.
+// points lists the unsynced operations, followed by the unsynced files.
 func (m *Memory) points() []point {
 	var points []point
 	files := map[*node]bool{}
@@ -112,7 +108,7 @@ func (m *Memory) points() []point {
 				stands = append(stands, j)
 			}
 		}
-		points = append(points, point{stands: stands})
+		points = append(points, point{requires: stands})
 	}
 	walk(m.root)
 	for _, c := range m.pending {
@@ -123,47 +119,46 @@ func (m *Memory) points() []point {
 	return points
 }
 
-// consistent is a fate in which nothing is kept without what it stands on. What
-// was changed by losing one thing goes with it.
+// consistent drops from a fate each operation that requires a lost one.
 func (m *Memory) consistent(f fate, points []point) fate {
 	f = slices.Clone(f)
 	for i := range m.pending {
-		if slices.ContainsFunc(points[i].stands, func(on int) bool { return f[on] == 0 }) {
+		if slices.ContainsFunc(points[i].requires, func(on int) bool { return f[on] == 0 }) {
 			f[i] = 0
 		}
 	}
 	return f
 }
 
-// fates yields the fates of all points that are to be tried.
-func fates(points []point, depth int) iter.Seq[fate] {
+// crashFates yields the fates that CrashStates tries.
+func crashFates(points []point, depth int) iter.Seq[fate] {
 	all := 1
 	for _, p := range points {
-		if all = all * p.fates(); all > allBelow {
+		if all = all * p.outcomes(); all > maxAllStates {
 			break
 		}
 	}
 	return func(yield func(fate) bool) {
 		lost, kept := make(fate, len(points)), make(fate, len(points))
 		for i, p := range points {
-			kept[i] = byte(p.fates() - 1)
+			kept[i] = byte(p.outcomes() - 1)
 		}
-		if all <= allBelow {
-			otherwise(lost, points, 0, len(points), yield)
+		if all <= maxAllStates {
+			variations(lost, points, 0, len(points), yield)
 			return
 		}
-		// Losing what others stand on loses them too, and keeping one keeps what
-		// it stands on, or it would be lost again.
-		ok := otherwise(lost, points, 0, depth, func(f fate) bool { return yield(bringing(f, points)) })
-		_ = ok && otherwise(kept, points, 0, depth, yield)
+		// A fate that loses an operation also loses those that require it. A fate that
+		// keeps one must keep those that it requires, or consistent would drop it.
+		ok := variations(lost, points, 0, depth, func(f fate) bool { return yield(withRequired(f, points)) })
+		_ = ok && variations(kept, points, 0, depth, yield)
 	}
 }
 
-// bringing is a fate in which what is kept brings with it what it stands on.
-func bringing(f fate, points []point) fate {
+// withRequired adds to a fate each operation that a kept one requires.
+func withRequired(f fate, points []point) fate {
 	f = slices.Clone(f)
 	for i := range slices.Backward(points) {
-		for _, on := range points[i].stands {
+		for _, on := range points[i].requires {
 			if f[i] != 0 {
 				f[on] = 1
 			}
@@ -172,32 +167,32 @@ func bringing(f fate, points []point) fate {
 	return f
 }
 
-// otherwise yields a fate, and all that differ from it at no more than a number
-// of points from the given one on. It reports whether to go on.
-func otherwise(base fate, points []point, from, most int, yield func(fate) bool) bool {
+// variations yields base, and all fates that differ from it at no more than most points, at
+// index from or later. It reports whether to go on.
+func variations(base fate, points []point, from, most int, yield func(fate) bool) bool {
 	if from == len(points) || most == 0 {
 		return yield(base)
 	}
-	if !otherwise(base, points, from+1, most, yield) {
+	if !variations(base, points, from+1, most, yield) {
 		return false
 	}
 	was := base[from]
 	defer func() { base[from] = was }()
-	for v := range byte(points[from].fates()) {
+	for v := range byte(points[from].outcomes()) {
 		if v == was {
 			continue
 		}
 		base[from] = v
-		if !otherwise(base, points, from+1, most-1, yield) {
+		if !variations(base, points, from+1, most-1, yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// after is what is there after a power cut with the given fate.
-func (m *Memory) after(points []point, f fate) *Memory {
-	c := crash{names: map[*node]map[string]*node{}, contents: map[*node][]byte{}, seen: map[*node]*node{}}
+// crashed returns the file system after a power cut with the given fate.
+func (m *Memory) crashed(points []point, f fate) *Memory {
+	c := crash{names: map[*node]map[string]*node{}, contents: map[*node][]byte{}, copies: map[*node]*node{}}
 	for i, p := range points {
 		if p.file != nil {
 			c.contents[p.file] = p.contents[f[i]]
@@ -210,28 +205,28 @@ func (m *Memory) after(points []point, f fate) *Memory {
 			if c.names[e.dir] == nil {
 				c.names[e.dir] = maps.Clone(e.dir.durable)
 			}
-			e.put(c.names[e.dir])
+			e.applyTo(c.names[e.dir])
 		}
 	}
-	return &Memory{root: c.copy(m.root), tick: m.tick}
+	return &Memory{root: c.copyNode(m.root), tick: m.tick}
 }
 
-// crash is what is there of directories and files where it is not what was
-// synced.
+// crash holds the entries of directories and the contents of files that differ from the
+// durable ones.
 type crash struct {
 	names    map[*node]map[string]*node
 	contents map[*node][]byte
-	seen     map[*node]*node
+	copies   map[*node]*node
 }
 
-// copy copies what is there of a node. Its bytes are shared, not copied: both
-// sides append to them, and copy them before they overwrite any.
-func (c *crash) copy(n *node) *node {
-	if to := c.seen[n]; to != nil {
+// copyNode copies a node. Both copies share their bytes: appending is safe, and overwriting
+// copies them first.
+func (c *crash) copyNode(n *node) *node {
+	if to := c.copies[n]; to != nil {
 		return to
 	}
 	to := &node{mode: n.mode, changed: n.changed, number: n.number}
-	c.seen[n] = to
+	c.copies[n] = to
 	switch {
 	case n.mode.IsDir():
 		names, ok := c.names[n]
@@ -240,7 +235,7 @@ func (c *crash) copy(n *node) *node {
 		}
 		to.names = make(map[string]*node, len(names))
 		for name, child := range names {
-			to.names[name] = c.copy(child)
+			to.names[name] = c.copyNode(child)
 		}
 		to.durable = maps.Clone(to.names)
 	case n.mode.IsRegular():
@@ -248,7 +243,7 @@ func (c *crash) copy(n *node) *node {
 		if !ok {
 			data = n.synced
 		}
-		n.lent, to.lent = true, true
+		n.dataShared, to.dataShared = true, true
 		to.data, to.synced = slices.Clip(data), slices.Clip(data)
 		to.dirty = len(data)
 	default:
@@ -257,21 +252,20 @@ func (c *crash) copy(n *node) *node {
 	return to
 }
 
-// Sum names what a program can read here: two file systems with the same names,
-// modes and contents have the same sum.
+// Sum is a checksum of all names, modes and contents.
 func (m *Memory) Sum() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h := sha256.New()
-	m.root.sum(h)
+	m.root.hashInto(h)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (n *node) sum(h hash.Hash) {
+func (n *node) hashInto(h hash.Hash) {
 	_, _ = fmt.Fprintf(h, "%o %d %d\n", n.mode, len(n.data), len(n.names)) // a hash takes everything
 	_, _ = h.Write(n.data)
 	for _, name := range slices.Sorted(maps.Keys(n.names)) {
 		_, _ = fmt.Fprintf(h, "%d %s\n", len(name), name)
-		n.names[name].sum(h)
+		n.names[name].hashInto(h)
 	}
 }

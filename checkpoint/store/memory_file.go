@@ -31,7 +31,7 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	if f.closed || f.flag&os.O_WRONLY != 0 {
-		return 0, f.fail("read", fs.ErrInvalid)
+		return 0, f.pathError("read", fs.ErrInvalid)
 	}
 	if off >= int64(len(f.node.data)) {
 		return 0, io.EOF
@@ -45,33 +45,33 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *memoryFile) Write(p []byte) (int, error) {
 	if f.flag&os.O_APPEND != 0 {
-		return f.write(p, -1)
+		return f.writeAt(p, -1)
 	}
-	n, err := f.write(p, f.offset)
+	n, err := f.writeAt(p, f.offset)
 	f.offset += int64(n)
 	return n, err
 }
 
 func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 	if f.flag&os.O_APPEND != 0 {
-		return 0, f.fail("write", fs.ErrInvalid)
+		return 0, f.pathError("write", fs.ErrInvalid)
 	}
-	return f.write(p, off)
+	return f.writeAt(p, off)
 }
 
-// write puts p at an offset, or at the end if that is negative.
-func (f *memoryFile) write(p []byte, off int64) (int, error) {
+// writeAt writes p at an offset, or appends it if off is negative.
+func (f *memoryFile) writeAt(p []byte, off int64) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	if f.closed || f.flag&(os.O_WRONLY|os.O_RDWR) == 0 {
-		return 0, f.fail("write", fs.ErrInvalid)
+		return 0, f.pathError("write", fs.ErrInvalid)
 	}
 	n := f.node
 	if off < 0 {
 		off = int64(len(n.data))
 	}
-	if n.lent && int(off) < len(n.data) {
-		n.data, n.synced, n.lent = slices.Clone(n.data), slices.Clone(n.synced), false
+	if n.dataShared && int(off) < len(n.data) {
+		n.data, n.synced, n.dataShared = slices.Clone(n.data), slices.Clone(n.synced), false
 	}
 	if grow := off + int64(len(p)) - int64(len(n.data)); grow > 0 {
 		n.data = append(n.data, make([]byte, grow)...)
@@ -92,15 +92,15 @@ func (f *memoryFile) Sync() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	if f.closed {
-		return f.fail("sync", fs.ErrClosed)
+		return f.pathError("sync", fs.ErrClosed)
 	}
-	// Appending is what happens most, so that only what is new is copied.
+	// Most writes append, so that Sync copies only the bytes from dirty on.
 	n := f.node
-	if n.lent && n.dirty < len(n.synced) {
+	if n.dataShared && n.dirty < len(n.synced) {
 		n.synced = slices.Clone(n.synced)
 	}
 	n.synced = append(n.synced[:n.dirty], n.data[n.dirty:]...)
-	n.dirty, n.cut = len(n.data), false
+	n.dirty, n.truncated = len(n.data), false
 	return nil
 }
 
@@ -108,22 +108,22 @@ func (f *memoryFile) Close() error {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
 	if f.closed {
-		return f.fail("close", fs.ErrClosed)
+		return f.pathError("close", fs.ErrClosed)
 	}
 	f.closed = true
 	return nil
 }
 
-func (f *memoryFile) fail(op string, err error) error {
+func (f *memoryFile) pathError(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.name, Err: err}
 }
 
-// TryLock implements FS. As with flock, the lock belongs to the file, not to
-// its name, and ends with the process, which is a Crash here.
+// TryLock implements FS. As with flock, the lock belongs to the file and not to its name.
+// It ends with the process, which Crash stands for.
 func (m *Memory) TryLock(name string, shared bool) (Lock, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, err := m.open(name, os.O_RDONLY|os.O_CREATE, FilePerm)
+	n, err := m.openNode(name, os.O_RDONLY|os.O_CREATE, FilePerm)
 	if err == nil && (n.locked || !shared && n.shared > 0) {
 		err = ErrLocked
 	}

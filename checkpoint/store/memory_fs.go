@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// OpenFile implements FS. A symbolic link is followed once.
+// OpenFile implements FS. It follows a symbolic link once.
 func (m *Memory) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, err := m.open(name, flag, perm)
+	n, err := m.openNode(name, flag, perm)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	return &memoryFile{fs: m, node: n, name: filepath.Base(name), flag: flag}, nil
 }
 
-func (m *Memory) open(name string, flag int, perm fs.FileMode) (*node, error) {
+func (m *Memory) openNode(name string, flag int, perm fs.FileMode) (*node, error) {
 	dir, base, err := m.parent(name)
 	if err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func (m *Memory) open(name string, flag int, perm fs.FileMode) (*node, error) {
 		return nil, fs.ErrNotExist
 	case n == nil:
 		n = &node{mode: perm.Perm()}
-		m.alter(change{sets: []entry{{dir, base, n}}})
+		m.apply(change{sets: []entry{{dir, base, n}}})
 		n.number = m.tick
 	case n.mode.IsDir() && flag&(os.O_WRONLY|os.O_RDWR) != 0:
 		return nil, syscall.EISDIR
 	case flag&os.O_TRUNC != 0:
-		n.data, n.dirty, n.cut = nil, 0, true
+		n.data, n.dirty, n.truncated = nil, 0, true
 		m.touch(n)
 	}
 	return n, nil
@@ -52,12 +52,12 @@ func (m *Memory) open(name string, flag int, perm fs.FileMode) (*node, error) {
 
 // Mkdir implements FS.
 func (m *Memory) Mkdir(name string, perm fs.FileMode) error {
-	return m.add("mkdir", name, newDir(fs.ModeDir|perm.Perm()))
+	return m.addNode("mkdir", name, newDir(fs.ModeDir|perm.Perm()))
 }
 
 // Symlink implements FS.
 func (m *Memory) Symlink(target, name string) error {
-	return m.add("symlink", name, &node{mode: fs.ModeSymlink | 0o777, data: []byte(target)})
+	return m.addNode("symlink", name, &node{mode: fs.ModeSymlink | 0o777, data: []byte(target)})
 }
 
 // Link implements FS.
@@ -68,10 +68,10 @@ func (m *Memory) Link(from, to string) error {
 	if err != nil {
 		return &os.LinkError{Op: "link", Old: from, New: to, Err: err}
 	}
-	return m.add("link", to, n)
+	return m.addNode("link", to, n)
 }
 
-func (m *Memory) add(op, name string, n *node) error {
+func (m *Memory) addNode(op, name string, n *node) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	dir, base, err := m.parent(name)
@@ -81,7 +81,7 @@ func (m *Memory) add(op, name string, n *node) error {
 	if err != nil {
 		return &fs.PathError{Op: op, Path: name, Err: err}
 	}
-	m.alter(change{sets: []entry{{dir, base, n}}})
+	m.apply(change{sets: []entry{{dir, base, n}}})
 	if n.number == 0 { // not a second name
 		n.number = m.tick
 	}
@@ -135,14 +135,14 @@ func (m *Memory) rename(from, to string) error {
 	if n.mode.IsDir() && slices.Contains(ancestors(m, to), n) {
 		return fs.ErrInvalid
 	}
-	m.alter(change{sets: []entry{{source, old, nil}, {target, name, n}}, gone: gone})
+	m.apply(change{sets: []entry{{source, old, nil}, {target, name, n}}, gone: gone})
 	return nil
 }
 
 func ancestors(m *Memory, name string) []*node {
 	found := []*node{m.root}
 	n := m.root
-	for _, part := range split(name) {
+	for _, part := range splitPath(name) {
 		if n = n.names[part]; n == nil {
 			break
 		}
@@ -168,7 +168,7 @@ func (m *Memory) Remove(name string) error {
 	if err != nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: err}
 	}
-	m.alter(change{sets: []entry{{dir, base, nil}}, gone: n})
+	m.apply(change{sets: []entry{{dir, base, nil}}, gone: n})
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (m *Memory) SyncDir(name string) error {
 	if err != nil {
 		return &fs.PathError{Op: "sync", Path: name, Err: err}
 	}
-	m.settle(n)
+	m.syncNames(n)
 	return nil
 }
 

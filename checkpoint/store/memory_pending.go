@@ -2,36 +2,33 @@ package store
 
 import "slices"
 
-// change is one operation on names that is not known to be on disk: all of its
-// entries are, or none.
+// change is one operation on names that is not known to be durable. All of its entries
+// become durable together.
 //
-// That an operation is atomic, a rename between two directories too, is what
-// journaling file systems give (ext4, XFS, btrfs: one transaction), and what
-// every durable write rests on.
+// Journaling file systems (ext4, XFS, btrfs) give that in one transaction, also for a
+// rename between two directories. Every durable write relies on it.
 type change struct {
 	sets []entry
-	gone *node // a directory that lost its last name by it
+	gone *node // a directory that the operation removed or replaced
 }
 
-// entry is a name in a directory, and what it stands for from then on; nil: for
-// nothing.
+// entry sets a name in a directory to a node, or removes the name if the node is nil.
 type entry struct {
 	dir  *node
 	name string
 	to   *node
 }
 
-// alter carries out an operation on names in the live plane, and takes it down
-// as one that the other plane does not have.
-func (m *Memory) alter(c change) {
+// apply performs an operation in the live state, and records it as pending.
+func (m *Memory) apply(c change) {
 	for _, e := range c.sets {
-		e.put(e.dir.names)
+		e.applyTo(e.dir.names)
 		m.touch(e.dir)
 	}
 	m.pending = append(m.pending, c)
 }
 
-func (e entry) put(names map[string]*node) {
+func (e entry) applyTo(names map[string]*node) {
 	if e.to == nil {
 		delete(names, e.name)
 	} else {
@@ -39,9 +36,9 @@ func (e entry) put(names map[string]*node) {
 	}
 }
 
-// settle makes the names in a directory durable, and with them the operations
-// that led to them.
-func (m *Memory) settle(dir *node) {
+// syncNames makes the names in a directory durable, and with them the operations that those
+// require.
+func (m *Memory) syncNames(dir *node) {
 	if len(m.pending) == 0 {
 		return
 	}
@@ -61,16 +58,16 @@ func (m *Memory) settle(dir *node) {
 			continue
 		}
 		for _, e := range c.sets {
-			e.put(e.dir.durable)
+			e.applyTo(e.dir.durable)
 		}
 	}
 	clear(m.pending[len(left):])
 	m.pending = left
 }
 
-// follows reports whether an operation cannot be on disk without an earlier one:
-// both are about one name, which lies in one place, or it removes a directory
-// that the earlier one emptied.
+// follows reports whether an operation requires an earlier one: both are about the same
+// name in the same directory, or this one removes the directory that the earlier one
+// emptied.
 func (c change) follows(earlier change) bool {
 	return slices.ContainsFunc(earlier.sets, func(was entry) bool {
 		return c.gone == was.dir || slices.ContainsFunc(c.sets, func(e entry) bool {
@@ -79,8 +76,7 @@ func (c change) follows(earlier change) bool {
 	})
 }
 
-// within reports whether an operation is in a directory that an earlier one made:
-// a file system has no entries without the directory that holds them.
+// within reports whether an operation is in a directory that an earlier one created.
 func (c change) within(earlier change) bool {
 	return slices.ContainsFunc(earlier.sets, func(made entry) bool {
 		return made.to != nil && slices.ContainsFunc(c.sets, func(e entry) bool { return e.dir == made.to })

@@ -9,12 +9,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// osFS is the file system of the operating system.
+// osFS is the FS of the operating system.
 type osFS struct{}
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	f, err := openFile(name, flag, perm)
-	if err != nil { // a nil *os.File must not become a File
+	if err != nil { // a nil *os.File in a File would not equal nil
 		return nil, err
 	}
 	return f, nil
@@ -38,16 +38,16 @@ func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(name
 
 func (osFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
-// relocks bounds how often TryLock starts again because the file was replaced
-// between opening and locking it.
-const relocks = 16
+// maxRelocks bounds how often TryLock starts again because the file was replaced between
+// opening and locking.
+const maxRelocks = 16
 
-// TryLock compares the locked file with the one that has the name now: a lock
-// on a file that was deleted and made anew meanwhile would exclude nobody.
+// TryLock compares the locked file with the file that has the name now. A lock on a file
+// that was deleted and created again in between would exclude no other process.
 func (osFS) TryLock(name string, shared bool) (Lock, error) {
-	for range relocks {
+	for range maxRelocks {
 		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("lock %s: %w (%s)", name, ErrNotRegular, info.Mode().Type()) // to open a pipe would wait for its other end
+			return nil, fmt.Errorf("lock %s: %w (%s)", name, ErrNotRegular, info.Mode().Type()) // opening a named pipe would block
 		}
 		lock := flock.New(name, flock.SetPermissions(FilePerm))
 		try := lock.TryLock
@@ -78,7 +78,7 @@ func (osFS) TryLock(name string, shared bool) (Lock, error) {
 type osLock struct {
 	*flock.Flock
 	name string
-	file fs.FileInfo // that is locked; open, so that no other can be taken for it
+	file fs.FileInfo // the locked file; it is open, so that its number is not used again
 }
 
 func (l osLock) Check() error {

@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/failpoint"
 )
 
-// OS returns the file system of the operating system, with a failpoint before
-// each operation.
+// OS returns the file system of the operating system, with a failpoint before each
+// operation.
 func OS() FS { return failFS{osFS{}} }
 
 type failFS struct{ os osFS }
@@ -31,48 +31,48 @@ func (f failFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 }
 
 func (f failFS) Mkdir(name string, perm fs.FileMode) error {
-	return f.do(failpoint.Mkdir, name, func() error { return f.os.Mkdir(name, perm) })
+	return f.run(failpoint.Mkdir, name, func() error { return f.os.Mkdir(name, perm) })
 }
 
 func (f failFS) Rename(from, to string) error {
-	return f.do(failpoint.Rename, to, func() error { return f.os.Rename(from, to) })
+	return f.run(failpoint.Rename, to, func() error { return f.os.Rename(from, to) })
 }
 
 func (f failFS) Link(from, to string) error {
-	return f.do(failpoint.Link, to, func() error { return f.os.Link(from, to) })
+	return f.run(failpoint.Link, to, func() error { return f.os.Link(from, to) })
 }
 
 func (f failFS) Symlink(target, name string) error {
-	return f.do(failpoint.Symlink, name, func() error { return f.os.Symlink(target, name) })
+	return f.run(failpoint.Symlink, name, func() error { return f.os.Symlink(target, name) })
 }
 
 func (f failFS) Readlink(name string) (string, error) { return f.os.Readlink(name) }
 
 func (f failFS) Remove(name string) error {
-	return f.do(failpoint.Remove, name, func() error { return f.os.Remove(name) })
+	return f.run(failpoint.Remove, name, func() error { return f.os.Remove(name) })
 }
 
 func (f failFS) SyncDir(name string) error {
-	return f.do(failpoint.SyncDir, name, func() error { return f.os.SyncDir(name) })
+	return f.run(failpoint.SyncDir, name, func() error { return f.os.SyncDir(name) })
 }
 
 func (f failFS) ReadDir(name string) (entries []fs.DirEntry, err error) {
-	err = f.do(failpoint.ReadDir, name, func() error { entries, err = f.os.ReadDir(name); return err })
+	err = f.run(failpoint.ReadDir, name, func() error { entries, err = f.os.ReadDir(name); return err })
 	return entries, err
 }
 
 func (f failFS) Lstat(name string) (info fs.FileInfo, err error) {
-	err = f.do(failpoint.Lstat, name, func() error { info, err = f.os.Lstat(name); return err })
+	err = f.run(failpoint.Lstat, name, func() error { info, err = f.os.Lstat(name); return err })
 	return info, err
 }
 
 func (f failFS) TryLock(name string, shared bool) (lock Lock, err error) {
-	err = f.do(failpoint.Lock, name, func() error { lock, err = f.os.TryLock(name, shared); return err })
+	err = f.run(failpoint.Lock, name, func() error { lock, err = f.os.TryLock(name, shared); return err })
 	return lock, err
 }
 
-// do does an operation unless its failpoint fails.
-func (failFS) do(op failpoint.Op, name string, do func() error) error {
+// run performs an operation unless its failpoint fails.
+func (failFS) run(op failpoint.Op, name string, do func() error) error {
 	if err := failpoint.Before(op, name); err != nil {
 		return &fs.PathError{Op: string(op), Path: name, Err: err}
 	}
@@ -101,14 +101,14 @@ func (f *failFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *failFile) Write(p []byte) (int, error) {
-	return f.write(p, f.File.Write)
+	return f.writeWith(p, f.File.Write)
 }
 
 func (f *failFile) WriteAt(p []byte, off int64) (int, error) {
-	return f.write(p, func(p []byte) (int, error) { return f.File.WriteAt(p, off) })
+	return f.writeWith(p, func(p []byte) (int, error) { return f.File.WriteAt(p, off) })
 }
 
-func (f *failFile) write(p []byte, write func([]byte) (int, error)) (n int, err error) {
+func (f *failFile) writeWith(p []byte, write func([]byte) (int, error)) (n int, err error) {
 	failed := failpoint.BeforeWrite(f.name, func() { n, err = write(p[:len(p)/2]) })
 	switch {
 	case err != nil:
@@ -126,7 +126,7 @@ func (f *failFile) Sync() error {
 	return f.File.Sync()
 }
 
-// Close closes the file in any case, as the system does.
+// Close closes the file even if its failpoint fails, as the system does.
 func (f *failFile) Close() error {
 	if !f.writes {
 		return f.File.Close()

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// openFile is os.OpenFile for what is never waited for: package os would ask the system to
-// tell when there is something to read, which takes four more calls, and files refuse.
+// openFile is os.OpenFile for regular files. Package os would try to register the file with
+// the poller, which costs four more system calls and fails for regular files.
 func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	for {
 		fd, err := syscall.Open(name, flag|syscall.O_CLOEXEC, uint32(perm.Perm()))
@@ -23,7 +23,7 @@ func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	}
 }
 
-// remove is os.Remove, which tries twice before it says that there is nothing.
+// remove is os.Remove, which makes two system calls for a missing file.
 func remove(name string) error {
 	if err := syscall.Unlink(name); err == nil {
 		return nil
@@ -39,7 +39,7 @@ func syncDir(name string) error {
 		return err
 	}
 	if err := d.Sync(); err != nil {
-		_ = d.Close() // the sync's error is the one that matters
+		_ = d.Close() // the error of Sync matters
 		return err
 	}
 	return d.Close()

@@ -11,6 +11,6 @@ func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 
 func remove(name string) error { return os.Remove(name) }
 
-// syncDir does nothing: Windows has no way to flush a directory, and makes
-// renames durable by the journal of NTFS.
+// syncDir does nothing: Windows cannot flush a directory, and the journal of NTFS makes
+// renames durable.
 func syncDir(string) error { return nil }

@@ -2,21 +2,21 @@ package store
 
 import "io"
 
-// pushAfter is how much is written before the disk is made to begin with it.
-const pushAfter = 32 << 20
+// syncAfter is the number of bytes after which a Pusher starts a sync.
+const syncAfter = 32 << 20
 
-// Pusher writes to a file, and has the disk take in what is long while the rest
-// of it is written: else all of that is left to the sync at the end, and the disk
-// has nothing to do before. It belongs to one goroutine.
+// Pusher writes to a file, and syncs it in the background every 32 MiB. Without it, the
+// disk would be idle while a long file is written, and the sync at the end would take long.
+// It belongs to one goroutine.
 //
-// Wait must be called when no more is written, also after an error. What was
-// written is durable when the file is synced after that, and Wait returned nil:
-// the system tells of a sync that failed only once.
+// The caller must call Wait after the last write, also after an error. The bytes are
+// durable if Wait returned nil and the file is synced after that: the system reports a
+// failed sync only once.
 type Pusher struct {
-	file  writeSyncer
-	since int        // bytes that were written since the last sync began
-	busy  chan error // has the result of that one; nil: none is under way
-	err   error      // of a sync, is final
+	file     writeSyncer
+	unsynced int        // bytes written since the last sync began
+	running  chan error // receives the result of the running sync; nil if there is none
+	err      error      // of the first failed sync
 }
 
 type writeSyncer interface {
@@ -32,26 +32,26 @@ func (p *Pusher) Write(data []byte) (int, error) {
 		return 0, p.err
 	}
 	n, err := p.file.Write(data)
-	if p.since += n; p.since < pushAfter || err != nil {
+	if p.unsynced += n; p.unsynced < syncAfter || err != nil {
 		return n, err
 	}
 	select {
-	case p.err = <-p.busy:
-		p.busy = nil
+	case p.err = <-p.running:
+		p.running = nil
 	default:
 	}
-	if p.busy == nil && p.err == nil {
+	if p.running == nil && p.err == nil {
 		done := make(chan error, 1)
-		p.since, p.busy = 0, done
+		p.unsynced, p.running = 0, done
 		go func() { done <- p.file.Sync() }()
 	}
 	return n, p.err
 }
 
-// Wait waits for the sync that is under way, and returns the error of any.
+// Wait waits for the running sync, and returns the error of the first sync that failed.
 func (p *Pusher) Wait() error {
-	if p.busy != nil {
-		p.err, p.busy = <-p.busy, nil
+	if p.running != nil {
+		p.err, p.running = <-p.running, nil
 	}
 	return p.err
 }

@@ -29,7 +29,7 @@ func (f *pushed) Sync() error {
 func TestPusher(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("input/output error")
-	piece := make([]byte, pushAfter/4)
+	piece := make([]byte, syncAfter/4)
 	for _, tt := range []struct {
 		name   string
 		pieces int

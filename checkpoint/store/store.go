@@ -28,38 +28,37 @@ import (
 	"os"
 )
 
-// ErrLocked says that somebody else holds a lock.
+// ErrLocked says that another process holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
-// ErrLockLost says that a lock keeps nobody out any more: its file, or a
-// directory on the way to it, was moved, deleted or replaced.
+// ErrLockLost says that a lock protects nothing any more, because its file, or a directory
+// above it, was moved, deleted or replaced.
 var ErrLockLost = errors.New("the lock file was moved, deleted or replaced, so that another process may have taken the lock")
 
-// ErrNotRegular says that something else is in the place of a file.
+// ErrNotRegular says that a path is not a regular file.
 var ErrNotRegular = errors.New("not a regular file")
 
-// ErrTooLong says that a file is longer than one that is read whole can be.
+// ErrTooLong says that a file is too long to be read into memory.
 var ErrTooLong = errors.New("longer than 512 MiB, which no such file is")
 
-// FilePerm and DirPerm are the modes of everything that is created: state may
-// hold what is nobody else's business.
+// FilePerm and DirPerm are the modes of everything that Runner creates: other users may not
+// read the state.
 const (
 	FilePerm fs.FileMode = 0o600
 	DirPerm  fs.FileMode = 0o700
 )
 
-// FS is the file-system operations under everything durable. Names are paths
-// of the operating system; errors satisfy errors.Is with fs.ErrNotExist and
-// fs.ErrExist. It has more methods than an interface should, because a fault
-// must be injectable at each of them.
+// FS is the set of file-system operations that Runner uses. Names are paths of the
+// operating system. Errors satisfy errors.Is with fs.ErrNotExist and fs.ErrExist. It has
+// many methods, because tests must be able to inject a fault at each operation.
 type FS interface {
 	// OpenFile opens a file with the flags of package os.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Mkdir(name string, perm fs.FileMode) error
-	// Rename replaces a file of the new name. It is atomic, and durable once
-	// the directories are synced.
+	// Rename moves a file, and replaces a file at the new path. It is atomic, and durable
+	// once the directories of both paths are synced.
 	Rename(from, to string) error
-	// Link gives a file a second name, and fails if that name is taken.
+	// Link gives a file a second name. It returns fs.ErrExist if the name exists.
 	Link(from, to string) error
 	Symlink(target, name string) error
 	Readlink(name string) (string, error)
@@ -70,8 +69,8 @@ type FS interface {
 	// ReadDir lists a directory, sorted by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
 	Lstat(name string) (fs.FileInfo, error)
-	// TryLock locks the file of the given name, which is made if it does not
-	// exist and must never be removed. It does not wait: ErrLocked.
+	// TryLock locks a file, which it creates if needed and which must never be removed. It
+	// does not wait: ErrLocked.
 	TryLock(name string, shared bool) (Lock, error)
 }
 
@@ -87,10 +86,10 @@ type File interface {
 	Sync() error
 }
 
-// Lock is a lock that is held.
+// Lock is a lock that this process holds.
 type Lock interface {
-	// Check is ErrLockLost once another file has the name of the one that is
-	// locked, or none. It costs one look at the file's description.
+	// Check returns ErrLockLost if the locked file no longer has its name. It costs one
+	// Lstat.
 	Check() error
 	Unlock() error
 }

@@ -1,5 +1,5 @@
-// Package storetest is the contract of the seams of package store, as tests
-// that every implementation must pass.
+// Package storetest tests the contract of the interfaces of package store. Every
+// implementation must pass it.
 package storetest
 
 import (
@@ -37,7 +37,7 @@ func expect(t *testing.T, what string, err, want error) {
 	}
 }
 
-// TestFS tests a file system. New must return a place of its own at each call.
+// TestFS tests a file system. Each call of fresh must return an independent place.
 func TestFS(t *testing.T, fresh func(t *testing.T) Place) {
 	t.Run("files", func(t *testing.T) { testFiles(t, fresh(t)) })
 	t.Run("names", func(t *testing.T) { testNames(t, fresh(t)) })
@@ -128,8 +128,8 @@ func testNames(t *testing.T, p Place) {
 	expect(t, "describe what is missing", err, fs.ErrNotExist)
 }
 
-// testIdentity moves a directory there and back: it stays what it is, and one
-// that has its name meanwhile is another.
+// testIdentity renames a directory and renames it back. Its identity stays the same, and a
+// directory that has its name in between has another one.
 func testIdentity(t *testing.T, p Place, dir string) {
 	identity := func(name string) store.Identity {
 		info, err := p.FS.Lstat(name)
@@ -195,8 +195,8 @@ func testLocks(t *testing.T, p Place) {
 		_, err = p.FS.TryLock(path, shared)
 		expect(t, "beside exclusive", err, store.ErrLocked)
 	}
-	// A lock on a file that lost its name excludes nobody who locks the name,
-	// and whoever holds it can tell.
+	// A lock on a file that lost its name does not exclude a lock on the new file. Its
+	// holder can detect that.
 	must(t, alone.Check())
 	must(t, p.FS.Remove(path))
 	expect(t, "check of a lock whose file was deleted", alone.Check(), store.ErrLockLost)
@@ -263,8 +263,8 @@ func testHelpers(t *testing.T, p Place) {
 	}
 }
 
-// TestLog tests a log; open returns the log of a name, again with what was
-// appended to it before.
+// TestLog tests a log. Called again with a name, open returns a log with the records that
+// were appended before.
 func TestLog(t *testing.T, open func(t *testing.T, name string) store.Log) {
 	t.Run("append", func(t *testing.T) {
 		for n := range 3 {
