@@ -8,7 +8,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/store"
 )
@@ -116,20 +117,14 @@ func (b *Batch) rename(ctx context.Context, n name, p pending) error {
 	return nil
 }
 
-// syncDirs syncs directories, at most maxSyncs at once.
+// syncDirs syncs directories, at most maxSyncs at once. It returns the first error.
 func (s *Store) syncDirs(paths []string) error {
-	errs := make([]error, len(paths))
-	slots := make(chan struct{}, maxSyncs)
-	var all sync.WaitGroup
-	for i, path := range paths {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = s.fs.SyncDir(path)
-		})
+	var all errgroup.Group
+	all.SetLimit(maxSyncs)
+	for _, path := range paths {
+		all.Go(func() error { return s.fs.SyncDir(path) })
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return all.Wait()
 }
 
 // areDurable reports whether the names of all these subdirectories are known to be durable.

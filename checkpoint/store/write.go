@@ -11,39 +11,39 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// tempPrefix begins the name of every file that is not yet what it will be.
+// tempPrefix begins the name of every temporary file.
 const tempPrefix = ".tmp-"
 
-// IsTemp reports whether a file of the given name is a temporary one, left by
-// a write that was cut short. It may be removed by whoever holds the lock.
+// IsTemp reports whether a file name is that of a temporary file of this package. After an
+// interrupted write, the holder of the lock may remove the file.
 func IsTemp(name string) bool { return strings.HasPrefix(filepath.Base(name), tempPrefix) }
 
-// IsTempOf reports whether a file of the given name is a temporary one that
-// was to become the file base.
+// IsTempOf reports whether a file name is that of a temporary file for base.
 func IsTempOf(name, base string) bool {
 	return strings.HasPrefix(filepath.Base(name), tempPrefix+base+"-")
 }
 
-// IsLeftover reports whether a name can be nothing but that of a temporary file of
-// WriteFile or CreateTemp: what lies in the workspace may be called .tmp- too.
+// IsLeftover reports whether a name is certainly one that CreateTemp chose. It is stricter
+// than IsTemp, because files of the user may begin with .tmp- too.
 func IsLeftover(name string) bool {
 	at := strings.LastIndexByte(name, '-')
-	return IsTemp(name) && at >= len(tempPrefix) && isRandom(name[at+1:])
+	return IsTemp(name) && at >= len(tempPrefix) && isRandomSuffix(name[at+1:])
 }
 
-// isRandom reports whether a text could be one of rand.Text.
-func isRandom(s string) bool {
+// isRandomSuffix reports whether rand.Text can return a text.
+func isRandomSuffix(s string) bool {
 	return len(s) == len(rand.Text()) && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// RemoveTempsOf removes the temporary files that were to become path and that
-// nobody has written to since a moment. No lock tells that nobody will: whoever
-// is that slow fails when the file gets its name.
+// RemoveTempsOf removes the temporary files for path that were not written to since a
+// moment. No lock shows that their writers have ended. A writer that was paused for so long
+// fails at its rename.
 func RemoveTempsOf(fsys FS, path string, since time.Time) error {
 	dir, base := filepath.Split(path)
 	entries, err := fsys.ReadDir(filepath.Clean(dir))
@@ -51,14 +51,14 @@ func RemoveTempsOf(fsys FS, path string, since time.Time) error {
 		return fmt.Errorf("look for what was cut short: %w", err)
 	}
 	for _, e := range entries {
-		// What was to become another file may begin alike.
+		// The base of another file can begin with this base.
 		random := strings.TrimPrefix(e.Name(), tempPrefix+base+"-")
 		if !IsTempOf(e.Name(), base) || len(random) != len(rand.Text()) || strings.Contains(random, "-") || !e.Type().IsRegular() {
 			continue
 		}
 		info, err := e.Info()
 		if err != nil || !info.ModTime().Before(since) {
-			continue // it is gone, or somebody may be at work
+			continue // it was removed, or its writer may still run
 		}
 		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove what was cut short: %w", err)
@@ -67,8 +67,8 @@ func RemoveTempsOf(fsys FS, path string, since time.Time) error {
 	return nil
 }
 
-// CreateTemp creates a new file for writing that is to become path. It lies in
-// the same directory, since a rename does not cross file systems.
+// CreateTemp creates a new file that is to be renamed to path. It is in the same directory,
+// because a rename cannot cross file systems.
 func CreateTemp(fsys FS, path string) (File, string, error) {
 	name := tempName(path)
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, FilePerm)
@@ -78,47 +78,46 @@ func CreateTemp(fsys FS, path string) (File, string, error) {
 	return f, name, nil
 }
 
-// WriteFile puts a file of the given content at a path, whole or not at all:
-// written beside it, synced, renamed, and the directory synced. The content is
-// given in parts that follow one another.
+// WriteFile atomically writes a file: it writes a temporary file, syncs and renames it, and
+// syncs the directory. The content is the concatenation of data.
 func WriteFile(fsys FS, path string, data ...[]byte) error {
 	return Write(fsys, Name{Path: path, Data: data})
 }
 
-// Name is what stands under a name once it was written: a file of the given
-// content or, where it has a target, a symbolic link to that. On a file system
-// that has no symbolic links, a link is left out.
+// Name is a file or a symbolic link to be written at a path. A link is left out on a file
+// system without symbolic links.
 type Name struct {
 	Path   string
-	Data   [][]byte // in parts that follow one another
+	Data   [][]byte // content of a file, as the concatenation of the parts
 	Target string
-	New    bool // nothing that has the name is replaced: fs.ErrExist
+	New    bool // fail with fs.ErrExist if the path exists, instead of replacing it
 }
 
-// Write puts files and links at their paths, replacing what has the name: each
-// whole or not at all, in their order, and each directory synced once, at the end, which
-// makes names in several directories durable in no order. All of the content is durable
-// before the first of them has its name. It is a *WriteError that one of them could not
-// be put there; those before it may have their names, which are not known to be durable.
+// Write writes files and links at their paths and replaces existing ones, each atomically,
+// in order. It syncs the content of all before it renames the first, and each directory
+// once at the end. So names in several directories become durable in no fixed order.
+//
+// It returns a *WriteError with the path that failed. Those before it may have their names,
+// which may not be durable.
 func Write(fsys FS, names ...Name) error {
 	if len(names) == 0 {
 		return nil
 	}
 	temps := make([]string, len(names))
-	i, err := sideBySide(len(names), func(i int) (err error) {
-		temps[i], err = names[i].prepare(fsys)
+	i, err := concurrently(len(names), func(i int) (err error) {
+		temps[i], err = names[i].createTemp(fsys)
 		return err
 	})
 	if err != nil {
-		return withdraw(fsys, temps, &WriteError{names[i].Path, err})
+		return removeTemps(fsys, temps, &WriteError{names[i].Path, err})
 	}
 	var dirs, last []string
 	for i, n := range names {
 		if temps[i] == "" {
-			continue // a link, on a file system without links
+			continue // a link on a file system without links
 		}
-		if err := n.give(fsys, temps[i]); err != nil {
-			return withdraw(fsys, temps[i:], &WriteError{n.Path, err})
+		if err := n.rename(fsys, temps[i]); err != nil {
+			return removeTemps(fsys, temps[i:], &WriteError{n.Path, err})
 		}
 		if dir := filepath.Dir(n.Path); !slices.Contains(dirs, dir) {
 			dirs, last = append(dirs, dir), append(last, n.Path)
@@ -126,13 +125,13 @@ func Write(fsys FS, names ...Name) error {
 			last[slices.Index(dirs, dir)] = n.Path
 		}
 	}
-	if i, err := sideBySide(len(dirs), func(i int) error { return fsys.SyncDir(dirs[i]) }); err != nil {
+	if i, err := concurrently(len(dirs), func(i int) error { return fsys.SyncDir(dirs[i]) }); err != nil {
 		return &WriteError{last[i], err}
 	}
 	return nil
 }
 
-// Size is how many bytes the content has.
+// Size returns the length of the content in bytes.
 func (n Name) Size() int {
 	size := 0
 	for _, part := range n.Data {
@@ -141,7 +140,7 @@ func (n Name) Size() int {
 	return size
 }
 
-// WriteError says which path something could not be put at.
+// WriteError says which path Write failed on.
 type WriteError struct {
 	Path string
 	Err  error
@@ -149,18 +148,18 @@ type WriteError struct {
 
 func (e *WriteError) Error() string { return fmt.Sprintf("write %s: %v", e.Path, e.Err) }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// prepare makes what the name is given to, with its content durable. It makes
-// nothing, and returns "", for a link on a file system without links.
-func (n Name) prepare(fsys FS) (temp string, err error) {
+// createTemp creates the temporary file or link, with durable content. It returns "" for a
+// link on a file system without links.
+func (n Name) createTemp(fsys FS) (temp string, err error) {
 	if n.Target == "" {
 		return writeTemp(fsys, n.Path, n.Data...)
 	}
 	temp = tempName(n.Path)
 	err = fsys.Symlink(n.Target, temp)
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) { // the latter is what FAT answers
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) { // FAT returns EPERM
 		return "", nil
 	}
 	if err != nil {
@@ -169,8 +168,8 @@ func (n Name) prepare(fsys FS) (temp string, err error) {
 	return temp, nil
 }
 
-// give gives the name to what was made for it.
-func (n Name) give(fsys FS, temp string) error {
+// rename renames the temporary file to its path, or links it there if the path must be new.
+func (n Name) rename(fsys FS, temp string) error {
 	if !n.New {
 		return fsys.Rename(temp, n.Path)
 	}
@@ -178,15 +177,15 @@ func (n Name) give(fsys FS, temp string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		err = renameNew(fsys, temp, n.Path)
 	}
-	// After a successful rename there is nothing left to remove.
+	// After a successful renameNew there is no temporary file to remove.
 	if removed := fsys.Remove(temp); err == nil && !errors.Is(removed, fs.ErrNotExist) {
 		err = removed
 	}
 	return err
 }
 
-// renameNew is for file systems without hard links. Between its two steps
-// another process could take the name; there, the lock must keep it away.
+// renameNew is for file systems without hard links. Another process could create the path
+// between the two steps; callers hold a lock against that.
 func renameNew(fsys FS, from, to string) error {
 	if _, err := fsys.Lstat(to); err == nil {
 		return fs.ErrExist
@@ -194,43 +193,39 @@ func renameNew(fsys FS, from, to string) error {
 	return fsys.Rename(from, to)
 }
 
-// withdraw removes what is given no name, because of an error, which it returns.
-func withdraw(fsys FS, temps []string, because error) error {
+// removeTemps removes temporary files after an error, and returns the error.
+func removeTemps(fsys FS, temps []string, because error) error {
 	for _, temp := range temps {
 		if temp != "" {
-			_ = fsys.Remove(temp) // a leftover is removed under the next lock
+			_ = fsys.Remove(temp) // the next holder of the lock removes leftovers
 		}
 	}
 	return because
 }
 
-// mostAtOnce bounds how many things are done side by side.
-const mostAtOnce = 32
+// maxAtOnce bounds how many operations run concurrently.
+const maxAtOnce = 32
 
-// sideBySide calls do for each index below n, at once: the disk makes durable
-// together what waits for it together. It returns the first index with an error.
-func sideBySide(n int, do func(i int) error) (int, error) {
+// concurrently calls do for each index below n, because a disk combines waiting fsyncs. It
+// returns the first index with an error.
+func concurrently(n int, do func(i int) error) (int, error) {
 	errs := make([]error, n)
-	var others sync.WaitGroup
-	slots := make(chan struct{}, mostAtOnce-1)
-	for i := 1; i < n; i++ {
-		slots <- struct{}{}
-		others.Go(func() {
-			defer func() { <-slots }()
+	var all errgroup.Group
+	all.SetLimit(maxAtOnce)
+	for i := range n {
+		all.Go(func() error {
 			errs[i] = do(i)
+			return errs[i]
 		})
 	}
-	errs[0] = do(0)
-	others.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return i, err
-		}
+	if all.Wait() == nil {
+		return 0, nil
 	}
-	return 0, nil
+	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	return i, errs[i]
 }
 
-// syncDirs syncs directories, for something that was done to a path.
+// syncDirs syncs directories. The error names the operation and the path that it was for.
 func syncDirs(fsys FS, dirs []string, what, path string) error {
 	for _, dir := range dirs {
 		if err := fsys.SyncDir(dir); err != nil {
@@ -268,13 +263,11 @@ func writeTemp(fsys FS, path string, data ...[]byte) (string, error) {
 	return name, nil
 }
 
-// maxRead bounds what ReadFile reads: far more than any file that is read whole
-// holds, and less than would take a machine's memory.
+// maxRead bounds the length of a file that ReadFile reads. State files are far shorter.
 const maxRead = 512 << 20
 
-// ReadFile reads a regular file. Anything else under the name, such as a pipe
-// that would never end, is an error, and so is a file of more than 512 MiB:
-// ErrTooLong.
+// ReadFile reads a regular file of at most 512 MiB; a longer one is ErrTooLong. It returns
+// an error for anything else, such as a named pipe, which could block or never end.
 func ReadFile(fsys FS, path string) ([]byte, error) {
 	f, err := OpenRegular(fsys, path)
 	if err != nil {
@@ -301,7 +294,7 @@ func readBounded(f File) ([]byte, error) {
 	var data bytes.Buffer
 	data.Grow(int(info.Size()) + bytes.MinRead)
 	_, err = data.ReadFrom(io.LimitReader(f, maxRead+1))
-	if err == nil && data.Len() > maxRead { // it grew
+	if err == nil && data.Len() > maxRead { // it grew while it was read
 		err = ErrTooLong
 	}
 	return data.Bytes(), err
@@ -323,19 +316,19 @@ func OpenRegular(fsys FS, path string) (File, error) {
 	return f, nil
 }
 
-// MkdirAll makes directories and those above them that are missing, all durable:
-// each directory in which some were made is synced once, the outermost first.
+// MkdirAll creates directories and their missing parents, durably. It syncs each directory
+// in which it created some once, the outermost first.
 func MkdirAll(fsys FS, dirs ...string) (err error) {
 	var parents []string
 	for _, dir := range dirs {
 		if parents, err = mkdirAll(fsys, dir, parents); err != nil {
-			break // who tries again finds those that were made
+			break // the created ones are synced below
 		}
 	}
 	return errors.Join(err, syncDirs(fsys, parents, "make directory", dirs[len(dirs)-1]))
 }
 
-// mkdirAll makes a directory, and adds those that are to be synced for it.
+// mkdirAll creates a directory, and appends the directories to be synced for it to parents.
 func mkdirAll(fsys FS, dir string, parents []string) ([]string, error) {
 	info, err := fsys.Lstat(dir)
 	if err == nil {
