@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -127,11 +128,11 @@ func (s *Store) keepActs(prd string) error {
 // keepUnread writes what is known of a session that can't be read and is about to be removed: the acts
 // as far as its journal tells, and that there may have been others.
 func (s *Store) keepUnread(prd, dir string) error {
-	f, path := newFold(), filepath.Join(dir, journalName)
-	_, _ = replay(prd, path, store.OpenLog(s.fs, path), f.apply) // it is damaged, as said
+	f, path := journal.NewFold(), filepath.Join(dir, journalName)
+	_, _ = journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply) // it is damaged, as said
 	var acts []state.Act
-	if f.state != nil {
-		acts = f.state.KnownActs()
+	if f.State != nil {
+		acts = f.State.KnownActs()
 	}
 	return s.addActs(prd, acts, []state.Text{state.Text(s.within(dir))})
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -142,11 +143,11 @@ func (s *Store) returnKept(prd, from string) error {
 // did not complete.
 func (s *Store) resting(prd, from string) (string, error) {
 	path := filepath.Join(from, journalName)
-	f := newFold()
-	_, err := replay(prd, path, store.OpenLog(s.fs, path), f.apply)
+	f := journal.NewFold()
+	_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply)
 	dir, name := filepath.Join(s.dir, failedDir), encodeName(prd)+"-"+s.now().Format(stampFormat)
-	if err == nil && f.state != nil && f.state.Status == state.StatusComplete && !f.state.Abandoned {
-		dir, name = s.historyPath(prd), encodeName(f.state.Session)
+	if err == nil && f.State != nil && f.State.Status == state.StatusComplete && !f.State.Abandoned {
+		dir, name = s.historyPath(prd), encodeName(f.State.Session)
 	}
 	if err := store.MkdirAll(s.fs, dir); err != nil {
 		return "", err

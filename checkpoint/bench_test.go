@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -21,7 +22,7 @@ func wide(n int) state.Shape {
 // boundary are the events of one workstream without artifacts.
 func boundary(i int) []state.Event {
 	name := fmt.Sprintf("w%d", i)
-	digest := state.Digest{Definition: "sha256:" + genesis, Inputs: "sha256:" + genesis, Upstream: "sha256:" + genesis}
+	digest := state.Digest{Definition: "sha256:" + journal.Genesis, Inputs: "sha256:" + journal.Genesis, Upstream: "sha256:" + journal.Genesis}
 	return []state.Event{
 		state.WorkstreamStarted{Workstream: name, Attempt: 1, Digest: digest},
 		state.WorkstreamCompleted{Workstream: name, Work: &state.Work{Attempt: 1, DurationMS: 3, Digest: digest}},
@@ -40,11 +41,11 @@ func complete(b *testing.B, x *Session, n int) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	e := newEncoder()
-	c := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{state.PhaseStarted{Phase: "database"}}, Prev: genesis}
+	e := journal.NewEncoder()
+	c := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{state.PhaseStarted{Phase: "database"}}, Prev: journal.Genesis}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := e.line(&c); err != nil {
+		if _, err := e.Line(&c); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -120,8 +121,8 @@ func BenchmarkFold(b *testing.B) {
 	b.SetBytes(int64(len(f.read("PRD-009/journal.jsonl"))))
 	b.ReportAllocs()
 	for b.Loop() {
-		fold := newFold()
-		if _, err := replay(x.prd, path, store.OpenLog(f.fs, path), fold.apply); err != nil {
+		fold := journal.NewFold()
+		if _, err := journal.Replay(x.prd, path, store.OpenLog(f.fs, path), fold.Apply); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -108,7 +109,7 @@ func TestRollbackFromFile(t *testing.T) {
 		must(t, err)
 		snap, err := f.open().Load("PRD-009")
 		must(t, err)
-		line, err := newEncoder().line(&state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: genesis})
+		line, err := journal.NewEncoder().Line(&state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: journal.Genesis})
 		must(t, err)
 		f.write("PRD-009/journal.jsonl", line)
 		x := f.lock()

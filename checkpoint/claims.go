@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -104,11 +105,11 @@ func (s *Store) checkpointClaims(dir string, ids []string, known *state.State) (
 	return found, nil
 }
 
-// verify compares the end of a journal with what was derived from it.
-func (t *tail) verify(prd, path string, state *state.State, claims []claim) error {
+// verifyClaims compares the end of a journal with what was derived from it.
+func verifyClaims(t *journal.Tail, prd, path string, state *state.State, claims []claim) error {
 	for _, c := range claims {
-		if c.seq > t.seq && (state == nil || c.session == state.Session) {
-			return damagedLine(prd, path, t.lines+1, fmt.Sprintf("it ends with commit %d, but %s names commit %d", t.seq, c.path, c.seq))
+		if c.seq > t.Seq && (state == nil || c.session == state.Session) {
+			return journal.DamagedLine(prd, path, t.Lines+1, fmt.Sprintf("it ends with commit %d, but %s names commit %d", t.Seq, c.path, c.seq))
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
@@ -194,10 +195,10 @@ func (s *Store) addDiscarded(sessions map[string]bool) error {
 	}
 	for _, name := range names {
 		path := filepath.Join(s.trashPath(), name, journalName)
-		f := newFold()
-		_, err := replay("", path, store.OpenLog(s.fs, path), f.apply)
-		if err == nil && f.state != nil {
-			sessions[sessionRefs(f.state)] = true
+		f := journal.NewFold()
+		_, err := journal.Replay("", path, store.OpenLog(s.fs, path), f.Apply)
+		if err == nil && f.State != nil {
+			sessions[sessionRefs(f.State)] = true
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -131,12 +132,12 @@ func (b boundaries) add(t testing.TB, s *Store, prd string) {
 	for _, at := range sessions {
 		must(t, at.Err)
 		path := filepath.Join(at.Dir, journalName)
-		f := newFold()
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
-			if err := f.apply(c); err != nil {
+		f := journal.NewFold()
+		_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
+			if err := f.Apply(c); err != nil {
 				return err
 			}
-			b[seqOf(f.state)] = f.state.Clone()
+			b[seqOf(f.State)] = f.State.Clone()
 			return nil
 		})
 		must(t, err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -312,9 +313,9 @@ func (p *project) compacted() error {
 	if err != nil {
 		return errors.Join(err, l.release())
 	}
-	c := &state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
-	line, err := newEncoder().line(c)
-	if err == nil && r.tail.lines > 1 {
+	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
+	line, err := journal.NewEncoder().Line(c)
+	if err == nil && r.tail.Lines > 1 {
 		err = s.beginAnew("PRD-009", log, r, c, line)
 	}
 	if err != nil {

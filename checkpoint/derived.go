@@ -44,7 +44,7 @@ func (d *derived) begin(s *state.State) { d.base = s.Clone() }
 
 // recover finds out which files are missing, and which are nobody's.
 func (d *derived) recover(x *Session) error {
-	d.begin(x.live.state)
+	d.begin(x.live.State)
 	if err := x.checkpoints().settle(); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (d *derived) recover(x *Session) error {
 	if err != nil {
 		return err
 	}
-	for _, ref := range x.live.state.Checkpoints {
+	for _, ref := range x.live.State.Checkpoints {
 		d.lost[ref.ID] = true
 	}
 	for _, id := range ids {
@@ -194,7 +194,7 @@ func (x *Session) checkpoints() checkpointDir { return x.store.checkpointsIn(x.s
 // overwritten, or a person or a rollback needs them. The states of all can still be
 // read from the journal.
 func (x *Session) SkipDerived() (skipped, left []string) {
-	d, s := &x.derived, x.live.state
+	d, s := &x.derived, x.live.State
 	needed := s.Irreplaceable()
 	for _, id := range slices.Concat(slices.Sorted(maps.Keys(d.due)), slices.Sorted(maps.Keys(d.lost))) {
 		if ref := s.Checkpoint(id); ref != nil && (needed[id] != "" || deletable(s, ref, true) != nil) {
@@ -216,5 +216,5 @@ func (x *Session) SkipDerived() (skipped, left []string) {
 // Written reports whether a checkpoint is on record and its file is written.
 func (x *Session) Written(id string) bool {
 	d := &x.derived
-	return x.live != nil && x.live.state.Checkpoint(id) != nil && !d.due[id] && !d.lost[id] && !d.left[id]
+	return x.live != nil && x.live.State.Checkpoint(id) != nil && !d.due[id] && !d.lost[id] && !d.left[id]
 }

@@ -73,12 +73,12 @@ func (x *Session) index(before []store.Name) (names []store.Name, latest string,
 	if d.index == x.acked {
 		return nil, "", nil
 	}
-	if len(x.live.state.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written one
+	if len(x.live.State.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written one
 		if there, err := x.store.exists(x.store.manifestPath(x.prd)); err != nil || !there {
 			return nil, "", err
 		}
 	}
-	m := newManifest(x.live.state)
+	m := newManifest(x.live.State)
 	data, err := m.encode()
 	if err != nil {
 		return nil, "", err
@@ -101,7 +101,7 @@ func (x *Session) latestTarget(before []store.Name) (string, error) {
 	if runtime.GOOS == "windows" { // where links need a privilege
 		return "", nil
 	}
-	for _, ref := range slices.Backward(x.live.state.Checkpoints) {
+	for _, ref := range slices.Backward(x.live.State.Checkpoints) {
 		for _, n := range before {
 			name := filepath.Base(n.Path)
 			if of, _ := checkpointOf(name); of == ref.ID {
@@ -124,7 +124,7 @@ func (x *Session) writeDocument(before ...store.Name) error {
 	d := &x.derived
 	names, size, all, began := before, 0, 0, x.store.o.Now()
 	if d.written != x.acked {
-		data, err := state.NewDocument(x.live.state).Encode()
+		data, err := state.NewDocument(x.live.State).Encode()
 		if err != nil {
 			return err
 		}

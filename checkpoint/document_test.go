@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
 
@@ -207,16 +208,16 @@ func (m *machine) shape() state.Shape {
 }
 
 func (m *machine) apply(e state.Event) {
-	c := state.Commit{Seq: m.s.Seq + 1, Time: m.at(), Events: []state.Event{e}, Prev: genesis}
-	line, err := newEncoder().line(&c)
+	c := state.Commit{Seq: m.s.Seq + 1, Time: m.at(), Events: []state.Event{e}, Prev: journal.Genesis}
+	line, err := journal.NewEncoder().Line(&c)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	f, err := parseFrame(line[:len(line)-1], "")
+	f, err := journal.ParseFrame(line[:len(line)-1], "")
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if c, err = f.commit(); err != nil {
+	if c, err = f.Commit(); err != nil {
 		m.t.Fatal(err)
 	}
 	before, err := json.Marshal(m.s)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -34,7 +35,7 @@ type segment struct {
 	file  store.File
 	size  int64
 	began state.Commit // where its first line stands
-	end   tail
+	end   journal.Tail
 }
 
 // gatherSegments adds what the journal was compacted from, as far back as one
@@ -47,7 +48,7 @@ func (x *exporting) gatherSegments(began state.Commit) error {
 	for {
 		var before *segment
 		for i, s := range all {
-			if s.end.seq <= began.Seq && s.end.sum == began.Prev && (before == nil || s.began.Seq < before.began.Seq) {
+			if s.end.Seq <= began.Seq && s.end.Sum == began.Prev && (before == nil || s.began.Seq < before.began.Seq) {
 				before = &all[i]
 			}
 		}
@@ -77,7 +78,7 @@ func (x *exporting) segments(begin uint64) ([]segment, error) {
 			return nil, err
 		}
 		x.files = append(x.files, s.file)
-		s.end, err = replayRecords(x.prd, s.name, recordsOf(section(s.file)), func(c state.Commit) error {
+		s.end, err = journal.ReplayRecords(x.prd, s.name, recordsOf(section(s.file)), func(c state.Commit) error {
 			if s.began.Seq == 0 {
 				s.began = state.Commit{Seq: c.Seq, Prev: c.Prev}
 			}
@@ -87,8 +88,8 @@ func (x *exporting) segments(begin uint64) ([]segment, error) {
 		switch {
 		case err != nil && !errors.As(err, &damaged):
 			return nil, err
-		case err == nil && len(s.end.torn) == 0 && s.end.first == first && s.end.seq == last:
-			s.size = s.end.size
+		case err == nil && len(s.end.Torn) == 0 && s.end.First == first && s.end.Seq == last:
+			s.size = s.end.Size
 			all = append(all, s)
 		}
 	}

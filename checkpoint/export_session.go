@@ -13,6 +13,7 @@ import (
 	"regexp"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -92,27 +93,27 @@ func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error
 		return began, err
 	}
 	x.files = append(x.files, x.journal)
-	f := newFold()
-	t, err := replayRecords(x.prd, path, recordsOf(section(x.journal)), func(c state.Commit) error {
+	f := journal.NewFold()
+	t, err := journal.ReplayRecords(x.prd, path, recordsOf(section(x.journal)), func(c state.Commit) error {
 		if began.Seq == 0 {
 			began = state.Commit{Seq: c.Seq, Prev: c.Prev}
 		}
-		return f.apply(c)
+		return f.Apply(c)
 	})
 	if err != nil {
 		return began, err
 	}
-	if f.state == nil {
+	if f.State == nil {
 		return began, ErrNoSession
 	}
-	if err := t.verify(x.prd, path, f.state, claims); err != nil {
+	if err := verifyClaims(&t, x.prd, path, f.State, claims); err != nil {
 		return began, err
 	}
-	x.state = f.state
-	x.done.ExportHeader = ExportHeader{FormatVersion: state.FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.seq, Sum: t.sum}
+	x.state = f.State
+	x.done.ExportHeader = ExportHeader{FormatVersion: state.FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.Seq, Sum: t.Sum}
 	x.done.Rollbacks = len(x.state.Rollbacks)
-	x.size = t.size + int64(len(t.torn))
-	x.addFile(journalName, x.journal, t.size)
+	x.size = t.Size + int64(len(t.Torn))
+	x.addFile(journalName, x.journal, t.Size)
 	return began, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -344,8 +345,8 @@ func beginAgain(t *testing.T, s *Store) {
 	must(t, err)
 	r, log, err := s.prepare("PRD-009", newHolder(by, s.now()))
 	must(t, err)
-	c := &state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
-	line, err := newEncoder().line(c)
+	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
+	line, err := journal.NewEncoder().Line(c)
 	must(t, err)
 	must(t, s.beginAnew("PRD-009", log, r, c, line))
 	x, err := newSession(s, "PRD-009", newHolder(by, s.now()), r, log)

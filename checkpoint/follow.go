@@ -9,6 +9,7 @@ import (
 	"iter"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -27,7 +28,7 @@ const followInterval = 25 * time.Millisecond
 // write and its sync a commit can be seen that a power cut would still undo.
 func (s *Store) Follow(ctx context.Context, prd string, from uint64) iter.Seq2[state.Commit, error] {
 	return func(yield func(state.Commit, error) bool) {
-		f := &follower{store: s, prd: prd, from: from, tail: tail{sum: genesis}}
+		f := &follower{store: s, prd: prd, from: from, tail: journal.Tail{Sum: journal.Genesis}}
 		err := f.run(ctx, func(c state.Commit) bool { return yield(c, nil) })
 		if closed := f.close(); err == nil {
 			err = closed
@@ -45,7 +46,7 @@ type follower struct {
 	session string // the one that is followed
 	file    store.File
 	lines   *store.Lines
-	tail    tail
+	tail    journal.Tail
 	stopped bool // yield wants no more
 }
 
@@ -109,7 +110,7 @@ func (f *follower) open() error {
 	if err != nil {
 		return err
 	}
-	f.file, f.lines, f.tail = file, store.NewLines(file), tail{sum: genesis}
+	f.file, f.lines, f.tail = file, store.NewLines(file), journal.Tail{Sum: journal.Genesis}
 	return nil
 }
 
@@ -122,17 +123,17 @@ func (f *follower) drain(yield func(state.Commit) bool) error {
 		if err != nil {
 			return fmt.Errorf("follow %s: %w", f.prd, err)
 		}
-		c, err := f.tail.next(r)
-		if errors.Is(err, errIncomplete) {
+		c, err := f.tail.Next(r)
+		if errors.Is(err, journal.ErrIncomplete) {
 			if r.Torn && len(r.Data) <= store.MaxRecord {
 				return nil // the rest is still being written
 			}
-			return damagedLine(f.prd, f.store.journalPath(f.prd), r.Line, err.Error())
+			return journal.DamagedLine(f.prd, f.store.journalPath(f.prd), r.Line, err.Error())
 		}
 		if err != nil {
-			return explain(f.prd, f.store.journalPath(f.prd), r.Line, err)
+			return journal.Explain(f.prd, f.store.journalPath(f.prd), r.Line, err)
 		}
-		f.tail.accept(c, len(r.Data))
+		f.tail.Accept(c, len(r.Data))
 		f.enter(c)
 		if c.Seq < f.from {
 			continue
@@ -148,7 +149,7 @@ func (f *follower) drain(yield func(state.Commit) bool) error {
 // enter looks at the first line of a journal: after another session than the
 // one that was followed, everything is new.
 func (f *follower) enter(c state.Commit) {
-	if f.tail.lines > 1 {
+	if f.tail.Lines > 1 {
 		return
 	}
 	session := ""

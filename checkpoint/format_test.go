@@ -139,7 +139,7 @@ func alike(s *state.State) *state.State {
 	return c
 }
 
-// Readable makes sure that every checkpoint can be read, and that the session
+// readable makes sure that every checkpoint can be read, and that the session
 // stands where it stood.
 func (k *kept) readable(t *testing.T, s *Store) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -19,11 +20,11 @@ func FuzzJournal(f *testing.F) {
 	f.Add(fix.read("PRD-009/journal.jsonl"), []byte(`{"kind":"phase.started","phase":"phase-1"}`))
 	f.Add([]byte("{}\n"), []byte(`{"kind":"session.resumed","after_ms":3,"shape":{"phases":[{"name":"x","workstreams":null}]}}`))
 	f.Add([]byte{}, []byte(`{"kind":"workstream.completed","workstream":"WS1","work":{"metrics":{"m":1}}},{"kind":"gate.asked","gate":"lint (WS3)"}`))
-	f.Fuzz(func(t *testing.T, journal, events []byte) {
-		read(t, journal)
+	f.Fuzz(func(t *testing.T, lines, events []byte) {
+		read(t, lines)
 
-		first := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{started("S1", cashier())}, Prev: genesis}
-		line, err := newEncoder().line(&first)
+		first := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{started("S1", cashier())}, Prev: journal.Genesis}
+		line, err := journal.NewEncoder().Line(&first)
 		must(t, err)
 		head := `{"seq":2,"time":"2025-12-11T10:00:00Z",`
 		tail := `,"prev":"` + first.Sum + `"`
@@ -32,22 +33,22 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-func read(t *testing.T, journal []byte) {
+func read(t *testing.T, lines []byte) {
 	t.Helper()
 	fsys := store.NewMemory()
-	must(t, store.WriteFile(fsys, "/journal", journal))
-	fold := newFold()
-	end, err := replay("PRD-009", "/journal", store.OpenLog(fsys, "/journal"), fold.apply)
+	must(t, store.WriteFile(fsys, "/journal", lines))
+	fold := journal.NewFold()
+	end, err := journal.Replay("PRD-009", "/journal", store.OpenLog(fsys, "/journal"), fold.Apply)
 	var damaged *state.DamagedError
 	var version *state.VersionError
 	if err != nil && !errors.As(err, &damaged) && !errors.As(err, &version) {
 		t.Fatalf("neither damaged nor newer: %v", err)
 	}
-	if err == nil && fold.state != nil {
-		state.NewDocument(fold.state)
-		recovery(fold.state, &state.CheckpointRef{})
-		if end.size+int64(len(end.torn)) != int64(len(journal)) {
-			t.Fatalf("%d bytes valid, %d torn, of %d", end.size, len(end.torn), len(journal))
+	if err == nil && fold.State != nil {
+		state.NewDocument(fold.State)
+		recovery(fold.State, &state.CheckpointRef{})
+		if end.Size+int64(len(end.Torn)) != int64(len(lines)) {
+			t.Fatalf("%d bytes valid, %d torn, of %d", end.Size, len(end.Torn), len(lines))
 		}
 	}
 }

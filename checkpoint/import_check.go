@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
 
@@ -23,7 +24,7 @@ type checking struct {
 	needed   *needed
 }
 
-// CheckStructure makes sure that the members of an archive are what they should be, and
+// check makes sure that the members of an archive are what they should be, and
 // belong together.
 func (i *Import) check(ctx context.Context, path string) error {
 	if err := i.readHeader(path); err != nil {
@@ -125,14 +126,14 @@ func (k *checking) journals() error {
 			return err
 		}
 		switch {
-		case f.state == nil || f.state.Session != k.Session:
+		case f.State == nil || f.State.Session != k.Session:
 			return wrong(m.Name, "it is of another session")
-		case t.first != first || t.seq != last:
+		case t.First != first || t.Seq != last:
 			return wrong(m.Name, "it holds other commits than its name says")
 		case before != "" && began.Prev != before:
 			return wrong(m.Name, "it does not continue the one before it")
 		}
-		before = t.sum
+		before = t.Sum
 	}
 	t, f, began, err := k.replay(journalName)
 	switch {
@@ -140,37 +141,37 @@ func (k *checking) journals() error {
 		return wrong(journalName, "it is missing")
 	case err != nil:
 		return err
-	case f.state == nil:
+	case f.State == nil:
 		return wrong(journalName, "it holds nothing")
-	case f.state.Session != k.Session || f.state.PRD != k.PRD || t.seq != k.Seq || t.sum != k.Sum:
+	case f.State.Session != k.Session || f.State.PRD != k.PRD || t.Seq != k.Seq || t.Sum != k.Sum:
 		return wrong(journalName, "it is of another session, or another moment, than the header says")
 	case before != "" && began.Prev != before:
 		return wrong(journalName, "it does not continue %s", k.segments[len(k.segments)-1].Name)
 	}
-	k.State, k.lineage.session, k.lineage.seq = f.state, f.state.Session, t.seq
+	k.State, k.lineage.session, k.lineage.seq = f.State, f.State.Session, t.Seq
 	return nil
 }
 
-// replay folds a journal of the archive, all of whose lines must be whole.
-func (k *checking) replay(name string) (t tail, f *fold, began state.Commit, err error) {
+// Replay folds a journal of the archive, all of whose lines must be whole.
+func (k *checking) replay(name string) (t journal.Tail, f *journal.Fold, began state.Commit, err error) {
 	r, err := k.staged.Open(name)
 	if err != nil {
 		return t, nil, began, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	f = newFold()
-	t, err = replayRecords(k.PRD, name, recordsOf(r), func(c state.Commit) error {
+	f = journal.NewFold()
+	t, err = journal.ReplayRecords(k.PRD, name, recordsOf(r), func(c state.Commit) error {
 		if began.Seq == 0 {
 			began = state.Commit{Seq: c.Seq, Prev: c.Prev}
 		}
 		k.lineage.add(c)
-		return f.apply(c)
+		return f.Apply(c)
 	})
 	var damaged *state.DamagedError
 	switch {
 	case errors.As(err, &damaged):
 		err = wrong(name, "line %d: %s", damaged.Line, damaged.Detail)
-	case err == nil && len(t.torn) > 0:
+	case err == nil && len(t.Torn) > 0:
 		err = wrong(name, "its last line is not whole")
 	}
 	return t, f, began, err

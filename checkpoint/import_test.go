@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -164,23 +165,23 @@ func (a *archived) one(t *testing.T, dir string) string {
 // tell makes an archive of a journal of some events, all of it consistent.
 func (a *archived) tell(t *testing.T, events ...state.Event) {
 	t.Helper()
-	var journal []byte
-	prev, f := genesis, newFold()
+	var lines []byte
+	prev, f := journal.Genesis, journal.NewFold()
 	for i, e := range append([]state.Event{startedOf("PRD-009", a.header.Session, 1)}, events...) {
 		c := state.Commit{Seq: uint64(i + 1), Time: clock()(), Events: []state.Event{e}, Prev: prev}
-		line, err := newEncoder().line(&c)
+		line, err := journal.NewEncoder().Line(&c)
 		must(t, err)
-		journal, prev = append(journal, line...), c.Sum
-		must(t, f.apply(c))
+		lines, prev = append(lines, line...), c.Sum
+		must(t, f.Apply(c))
 	}
-	a.members = map[string][]byte{journalName: journal}
-	a.header.Seq, a.header.Sum = f.state.Seq, prev
+	a.members = map[string][]byte{journalName: lines}
+	a.header.Seq, a.header.Sum = f.State.Seq, prev
 	var err error
-	a.members[exportDocument], err = state.NewDocument(f.state).Encode()
+	a.members[exportDocument], err = state.NewDocument(f.State).Encode()
 	must(t, err)
-	a.members[manifestName], err = newManifest(f.state).encode()
+	a.members[manifestName], err = newManifest(f.State).encode()
 	must(t, err)
-	for _, ref := range f.state.Checkpoints {
+	for _, ref := range f.State.Checkpoints {
 		a.header.LostFiles = append(a.header.LostFiles, ref.ID)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -142,9 +143,9 @@ func (i *Import) addKnown(dir string, events []state.WorkstreamUncertain, acts [
 	if len(acts) > 0 {
 		c.Events = append(c.Events, state.ActsRemembered{Acts: acts})
 	}
-	line, err := newEncoder().line(&c)
+	line, err := journal.NewEncoder().Line(&c)
 	if err == nil {
-		err = fits(&c, line)
+		err = journal.CheckSize(&c, line)
 	}
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -30,18 +31,18 @@ func closed(f *fixture) (journal []byte, states []*state.State) {
 }
 
 // fold1 returns the state after each line; the first is nil.
-func fold1(t testing.TB, journal []byte) []*state.State {
+func fold1(t testing.TB, lines []byte) []*state.State {
 	t.Helper()
-	f := newFold()
+	f := journal.NewFold()
 	states := []*state.State{nil}
 	path := "/journal"
 	fsys := store.NewMemory()
-	must(t, store.WriteFile(fsys, path, journal))
-	_, err := replay("PRD-009", path, store.OpenLog(fsys, path), func(c state.Commit) error {
-		if err := f.apply(c); err != nil {
+	must(t, store.WriteFile(fsys, path, lines))
+	_, err := journal.Replay("PRD-009", path, store.OpenLog(fsys, path), func(c state.Commit) error {
+		if err := f.Apply(c); err != nil {
 			return err
 		}
-		states = append(states, f.state.Clone())
+		states = append(states, f.State.Clone())
 		return nil
 	})
 	must(t, err)
@@ -213,7 +214,7 @@ func TestOversizedEvent(t *testing.T) {
 	x.Add(state.PauseAsked{Reason: state.Text(strings.Repeat("\x01", store.MaxRecord/6))})
 	_, err := x.Drain(context.Background())
 	var poisoned *PoisonedError
-	var large *TooLargeError
+	var large *journal.TooLargeError
 	if !errors.As(err, &poisoned) || !errors.As(err, &large) || poisoned.Rescue != "" {
 		t.Errorf("drain: %v", err)
 	}
@@ -231,11 +232,11 @@ func TestOversizedEvent(t *testing.T) {
 func TestNewerVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := inMemory(t)
-	c := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{started("S1", cashier())}, Prev: genesis}
-	line, err := newEncoder().line(&c)
+	c := state.Commit{Seq: 1, Time: clock()(), Events: []state.Event{started("S1", cashier())}, Prev: journal.Genesis}
+	line, err := journal.NewEncoder().Line(&c)
 	must(t, err)
 	newer := bytes.Replace(line, []byte(`"kind":"session.started"`), []byte(`"kind":"session.dreamed"`), 1)
-	body := newer[:bytes.LastIndex(newer, []byte(sumField))]
+	body := newer[:bytes.LastIndex(newer, []byte(journal.SumField))]
 	g := withJournal(f, signed(body), false, false)
 	_, err = g.open().Load("PRD-009")
 	var version *state.VersionError
@@ -246,7 +247,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	started := started("S1", cashier())
 	started.FormatVersion = "2.0"
 	c.Events = []state.Event{started}
-	line, err = newEncoder().line(&c)
+	line, err = journal.NewEncoder().Line(&c)
 	must(t, err)
 	g = withJournal(f, line, false, false)
 	if _, err := g.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &version) || version.Version != "format version 2.0" {
@@ -353,7 +354,7 @@ func TestCompaction(t *testing.T) {
 // signed makes a line of everything before its sum.
 func signed(body []byte) []byte {
 	sum := fmt.Sprintf("%x", sha256.Sum256(body))
-	return []byte(string(body) + sumField + sum + "\"}\n")
+	return []byte(string(body) + journal.SumField + sum + "\"}\n")
 }
 
 // TestCommitsAreSplitAtTheLimit: however much becomes ready together, no line is

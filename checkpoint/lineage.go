@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -100,17 +101,17 @@ func (s *Store) lineageIn(prd, dir string) (*lineage, *state.State, error) {
 		return nil, nil, err
 	}
 	l := newLineage()
-	f := newFold()
-	t, err := replay(prd, paths[0], store.OpenLog(s.fs, paths[0]), func(c state.Commit) error {
+	f := journal.NewFold()
+	t, err := journal.Replay(prd, paths[0], store.OpenLog(s.fs, paths[0]), func(c state.Commit) error {
 		l.add(c)
-		return f.apply(c)
+		return f.Apply(c)
 	})
-	if err != nil || f.state == nil {
+	if err != nil || f.State == nil {
 		return nil, nil, err
 	}
-	l.session, l.seq = f.state.Session, t.seq
+	l.session, l.seq = f.State.Session, t.Seq
 	for _, path := range paths[1:] {
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
+		_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
 			l.add(c)
 			return nil
 		})
@@ -119,5 +120,5 @@ func (s *Store) lineageIn(prd, dir string) (*lineage, *state.State, error) {
 			return nil, nil, err
 		}
 	}
-	return l, f.state, nil
+	return l, f.State, nil
 }

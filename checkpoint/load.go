@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -90,23 +91,23 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFold()
-	t, err := s.replay(prd, f.apply)
+	f := journal.NewFold()
+	t, err := s.replay(prd, f.Apply)
 	if err != nil {
 		return nil, err
 	}
-	if t.lines == 0 && len(t.torn) == 0 {
+	if t.Lines == 0 && len(t.Torn) == 0 {
 		return s.loadDocument(prd, d, claims, damaged)
 	}
-	if err := t.verify(prd, s.journalPath(prd), f.state, claims); err != nil {
+	if err := verifyClaims(&t, prd, s.journalPath(prd), f.State, claims); err != nil {
 		return nil, err
 	}
-	snap := &Snapshot{Document: d, TornBytes: len(t.torn)}
-	if f.state == nil {
+	snap := &Snapshot{Document: d, TornBytes: len(t.Torn)}
+	if f.State == nil {
 		return nil, fmt.Errorf("load %s: %w: its journal holds nothing whole", prd, ErrNoSession)
 	}
-	snap.RescuePath, err = s.rescued(prd, f.state.Session, &t, f.apply)
-	snap.State = f.state
+	snap.RescuePath, err = s.rescued(prd, f.State.Session, &t, f.Apply)
+	snap.State = f.State
 	return snap, err
 }
 
@@ -140,10 +141,10 @@ func (s *Store) journalMissing(prd string, d *state.Document, claims []claim) er
 	damage := &state.DamagedError{
 		Path:   s.journalPath(prd),
 		Detail: fmt.Sprintf("it is missing or empty, but %s names commit %d of it", claims[0].path, claims[0].seq),
-		Remedy: abandonRemedy(prd),
+		Remedy: state.AbandonRemedy(prd),
 	}
 	if damage.Lost = s.nothingLeft(prd); damage.Lost {
-		damage.Remedy = lostRemedy(prd)
+		damage.Remedy = state.LostRemedy(prd)
 	}
 	return damage
 }
@@ -160,9 +161,9 @@ func (s *Store) nothingLeft(prd string) bool {
 	return unlisted == nil && unread == nil && len(ids) == 0 && len(journals) == 1
 }
 
-func (s *Store) replay(prd string, visit func(state.Commit) error) (tail, error) {
+func (s *Store) replay(prd string, visit func(state.Commit) error) (journal.Tail, error) {
 	path := s.journalPath(prd)
-	return replay(prd, path, store.OpenLog(s.fs, path), visit)
+	return journal.Replay(prd, path, store.OpenLog(s.fs, path), visit)
 }
 
 func (s *Store) checkID(prd string) error {
@@ -177,12 +178,12 @@ func (s *Store) checkID(prd string) error {
 // history that can't be read are passed over, and returned with the reason: no
 // new session may depend on what was set aside.
 func (s *Store) LastComplete(prd string) (last *state.State, unread []StoredSession, err error) {
-	f := newFold()
-	if _, err := s.replay(prd, f.apply); err != nil {
+	f := journal.NewFold()
+	if _, err := s.replay(prd, f.Apply); err != nil {
 		return nil, nil, err
 	}
-	if f.state != nil && f.state.Status == state.StatusComplete {
-		return f.state, nil, nil
+	if f.State != nil && f.State.Status == state.StatusComplete {
+		return f.State, nil, nil
 	}
 	archived, err := s.archived(prd, PlaceHistory)
 	if err != nil {

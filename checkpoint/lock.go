@@ -96,7 +96,7 @@ func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
 	return own, err
 }
 
-// CheckStructure is store.ErrLockLost once somebody else may have taken one of the locks.
+// check is store.ErrLockLost once somebody else may have taken one of the locks.
 func (l *locks) check() error {
 	if l.shared != nil {
 		if err := l.shared.Check(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 )
@@ -42,7 +43,7 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 			}
 		}
 		g.records = append(g.records, r)
-		err := x.store.glanceAt(ctx, g, r, x.live.spans)
+		err := x.store.glanceAt(ctx, g, r, x.live.Spans)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -55,11 +56,11 @@ func (x *Session) look(ctx context.Context) (*glance, error) {
 
 // glanceAt notes all that a session ever recorded, and, of the current one,
 // what was dropped of it.
-func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, owned *spans) error {
+func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, owned *journal.Spans) error {
 	ever, needed := newReferences(s.Objects()), newReferences(s.Objects())
 	ever.shallow, needed.shallow = true, true
-	if r.kind == PlaceCurrent && !owned.behind {
-		owned.names(r.state.Checkpoints, ever, needed)
+	if r.kind == PlaceCurrent && !owned.Behind {
+		addSpans(owned, r.state.Checkpoints, ever, needed)
 	} else if err := s.visitRecorded(ctx, r, ever, needed); err != nil {
 		return err
 	}
@@ -78,6 +79,17 @@ func (s *Store) glanceAt(ctx context.Context, g *glance, r *recordedSession, own
 		}
 	}
 	return s.findDropped(ctx, g, r, ever, needed)
+}
+
+// addSpans adds to ever what a session ever recorded, and to needed what the states at
+// the kept checkpoints need of that.
+func addSpans(t *journal.Spans, kept []*state.CheckpointRef, ever, needed *references) {
+	t.Each(kept, func(digest string, size int64, isNeeded bool) {
+		ever.add(digest, size)
+		if isNeeded {
+			needed.add(digest, size)
+		}
+	})
 }
 
 // visitRecorded reads the journals of a session for all that it ever recorded,

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -109,13 +110,13 @@ func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error
 	if err != nil {
 		return nil, err
 	}
-	if r.fold.state == nil {
+	if r.fold.State == nil {
 		return nil, errors.Join(ErrNoSession, log.Close())
 	}
 	if err := s.keepOld(prd, m); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
-	if r.fold.state.FormatVersion != state.FormatVersion {
+	if r.fold.State.FormatVersion != state.FormatVersion {
 		if err := s.migrateJournal(prd, log, r, m); err != nil {
 			return nil, errors.Join(err, log.Close())
 		}
@@ -131,28 +132,28 @@ func (s *Store) migrate(prd string, holder Holder, m *Migrated) (*Session, error
 // migrateJournal begins the journal anew with a state of the current version,
 // and makes sure that it is the same one.
 func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migrated) error {
-	r.fold.state.FormatVersion = state.FormatVersion
-	c := &state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
-	line, err := newEncoder().line(c)
+	r.fold.State.FormatVersion = state.FormatVersion
+	c := &state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
+	line, err := journal.NewEncoder().Line(c)
 	if err == nil {
-		err = fits(c, line)
+		err = journal.CheckSize(c, line)
 	}
 	if err != nil {
 		return err
 	}
 	m.Kept = append(m.Kept, segmentName(r.tail))
-	want, err := state.EncodeJSON(r.fold.state)
+	want, err := state.EncodeJSON(r.fold.State)
 	if err != nil {
 		return err
 	}
 	if err := s.beginAnew(prd, log, r, c, slices.Clone(line)); err != nil {
 		return err
 	}
-	again := newFold()
-	if _, err := s.replay(prd, again.apply); err != nil {
+	again := journal.NewFold()
+	if _, err := s.replay(prd, again.Apply); err != nil {
 		return fmt.Errorf("verify what was written: %w", err)
 	}
-	got, err := state.EncodeJSON(again.state)
+	got, err := state.EncodeJSON(again.State)
 	if err == nil && string(got) != string(want) {
 		err = errors.New("verify what was written: it folds into another state")
 	}

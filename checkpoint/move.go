@@ -156,7 +156,7 @@ func (s *Store) readMove(prd string) (*moveNote, error) {
 	return &note, nil
 }
 
-// CheckStructure refuses what is not within the state of a PRD: what is named is removed.
+// check refuses what is not within the state of a PRD: what is named is removed.
 func (n moveNote) check(prd string) error {
 	local := filepath.IsLocal(n.From) && filepath.IsLocal(n.To) && filepath.Clean(n.From) == n.From && filepath.Clean(n.To) == n.To
 	first, _, _ := strings.Cut(filepath.ToSlash(n.To), "/")

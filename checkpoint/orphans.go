@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
 
@@ -36,12 +37,12 @@ func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
 	if err != nil {
 		return err
 	}
-	f := newFold()
-	_, damage := s.replay(prd, f.apply)
-	if f.state != nil && f.state.Session == "" { // a newer version began it
-		f.state = nil
+	f := journal.NewFold()
+	_, damage := s.replay(prd, f.Apply)
+	if f.State != nil && f.State.Session == "" { // a newer version began it
+		f.State = nil
 	}
-	_, err = s.endOrphans(ctx, f.state, note != nil || damage != nil)
+	_, err = s.endOrphans(ctx, f.State, note != nil || damage != nil)
 	return err
 }
 

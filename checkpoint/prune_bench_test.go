@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -80,7 +81,7 @@ func BenchmarkTidy(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("%d, replay", n), func(b *testing.B) {
 			for b.Loop() {
-				_, err := f.open().replay("PRD-009", newFold().apply)
+				_, err := f.open().replay("PRD-009", journal.NewFold().Apply)
 				must(b, err)
 			}
 		})

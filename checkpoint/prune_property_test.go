@@ -70,7 +70,7 @@ func (h *history) closeAll() {
 	}
 }
 
-// Remember notes what the current session of a PRD needs: its head, and its
+// remember notes what the current session of a PRD needs: its head, and its
 // checkpoints as anybody reads them.
 func (h *history) remember(prd string) {
 	s := h.store()
@@ -252,7 +252,7 @@ func (h *history) neededBy(s *Store, which func(place) bool) map[string]bool {
 	return all
 }
 
-// CheckStructure is the invariant: whatever is kept has all that it needs.
+// check is the invariant: whatever is kept has all that it needs.
 func (h *history) check(*rapid.T) {
 	s := h.store()
 	for _, prd := range []string{"PRD-009", "PRD-010"} {

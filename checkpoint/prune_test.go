@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -204,8 +205,8 @@ func TestNotCollected(t *testing.T) {
 
 func newerJournal(t testing.TB) []byte {
 	t.Helper()
-	c := state.Commit{Seq: 1, Time: time.Now(), Prev: genesis, Events: []state.Event{state.SessionStarted{FormatVersion: "9.0", Session: "N", PRD: "PRD-011"}}}
-	line, err := newEncoder().line(&c)
+	c := state.Commit{Seq: 1, Time: time.Now(), Prev: journal.Genesis, Events: []state.Event{state.SessionStarted{FormatVersion: "9.0", Session: "N", PRD: "PRD-011"}}}
+	line, err := journal.NewEncoder().Line(&c)
 	must(t, err)
 	return line
 }
@@ -216,8 +217,8 @@ func (c *scene) loseCheckpoint(content string) {
 	c.t.Helper()
 	snap, err := c.open().Load("PRD-010")
 	must(c.t, err)
-	commit := state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: genesis}
-	line, err := newEncoder().line(&commit)
+	commit := state.Commit{Seq: snap.State.Seq, Time: snap.State.UpdatedAt, State: snap.State, Prev: journal.Genesis}
+	line, err := journal.NewEncoder().Line(&commit)
 	must(c.t, err)
 	c.write("PRD-010/journal.jsonl", line)
 	name := "PRD-010/" + checkpointMember(snap.State.Checkpoints[0].ID)

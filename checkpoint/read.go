@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -133,10 +134,10 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(Checkp
 			return found, err
 		}
 		for _, path := range paths {
-			k := collector{fold: newFold(), ids: ids, found: found, made: made}
-			t, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit)
-			if err == nil && path == s.journalPath(prd) && k.fold.state != nil {
-				_, err = s.rescued(prd, k.fold.state.Session, &t, k.visit)
+			k := collector{fold: journal.NewFold(), ids: ids, found: found, made: made}
+			t, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), k.visit)
+			if err == nil && path == s.journalPath(prd) && k.fold.State != nil {
+				_, err = s.rescued(prd, k.fold.State.Session, &t, k.visit)
 			}
 			if err != nil || len(found) == len(ids) {
 				return found, err
@@ -148,14 +149,14 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(Checkp
 
 // collector folds commits, and hands over checkpoints as they are reached.
 type collector struct {
-	fold  *fold
+	fold  *journal.Fold
 	ids   map[string]bool
 	found map[string]bool
 	made  func(CheckpointFile) error
 }
 
 func (k *collector) visit(c state.Commit) error {
-	if err := k.fold.apply(c); err != nil {
+	if err := k.fold.Apply(c); err != nil {
 		return err
 	}
 	for _, e := range c.Events {
@@ -163,11 +164,11 @@ func (k *collector) visit(c state.Commit) error {
 		if !ok || !k.ids[created.ID] || k.found[created.ID] {
 			continue
 		}
-		ref := k.fold.state.Checkpoint(created.ID)
+		ref := k.fold.State.Checkpoint(created.ID)
 		if ref == nil {
 			continue
 		}
-		if err := k.made(newCheckpointFile(k.fold.state, ref)); err != nil {
+		if err := k.made(newCheckpointFile(k.fold.State, ref)); err != nil {
 			return err
 		}
 		k.found[created.ID] = true
@@ -190,18 +191,18 @@ func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*state.State, error) 
 		return nil, err
 	}
 	for _, path := range paths {
-		f := newFold()
-		_, err := replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
+		f := journal.NewFold()
+		_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
 			if c.Seq > seq {
 				return nil
 			}
-			return f.apply(c)
+			return f.Apply(c)
 		})
 		if err != nil {
 			return nil, err
 		}
-		if f.state != nil && f.state.Seq == seq {
-			return f.state, nil
+		if f.State != nil && f.State.Seq == seq {
+			return f.State, nil
 		}
 	}
 	return nil, fmt.Errorf("read the state at commit %d: %w", seq, errCommitGone)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -32,19 +33,19 @@ func (s *Store) record(p place) (*recordedSession, error) {
 		return nil, err
 	}
 	path := filepath.Join(p.dir, journalName)
-	f := newFold()
-	t, err := replay(p.prd, path, store.OpenLog(s.fs, path), f.apply)
+	f := journal.NewFold()
+	t, err := journal.Replay(p.prd, path, store.OpenLog(s.fs, path), f.Apply)
 	if err != nil {
 		return nil, err
 	}
-	if r.state = f.state; f.state == nil {
-		return r, s.nothingRecorded(p, len(t.torn) > 0, found)
+	if r.state = f.State; f.State == nil {
+		return r, s.nothingRecorded(p, len(t.Torn) > 0, found)
 	}
-	more, err := s.checkpointClaims(p.dir, found.checkpoints, f.state)
+	more, err := s.checkpointClaims(p.dir, found.checkpoints, f.State)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.verify(p.prd, path, f.state, append(found.claims, more...)); err != nil || p.kind != PlaceCurrent {
+	if err := verifyClaims(&t, p.prd, path, f.State, append(found.claims, more...)); err != nil || p.kind != PlaceCurrent {
 		return r, err
 	}
 	return r, s.adoptRescue(r, f, t)
@@ -93,16 +94,16 @@ func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
 }
 
 // adoptRescue folds the commits of a rescue copy on top of the head.
-func (s *Store) adoptRescue(r *recordedSession, f *fold, t tail) error {
-	path, lines, err := s.findRescue(r.prd, f.state.Session, t)
+func (s *Store) adoptRescue(r *recordedSession, f *journal.Fold, t journal.Tail) error {
+	path, lines, err := s.findRescue(r.prd, f.State.Session, t)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	r.state = f.state.Clone()
-	if err := adopt(r.prd, path, &t, lines, f.apply); err != nil {
+	r.state = f.State.Clone()
+	if err := adopt(r.prd, path, &t, lines, f.Apply); err != nil {
 		return err
 	}
-	r.rescued, r.then = lines, f.state
+	r.rescued, r.then = lines, f.State
 	return nil
 }
 
@@ -151,14 +152,14 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 		if v.commit == nil && len(v.wanted) == 0 {
 			return nil
 		}
-		f := newFold()
+		f := journal.NewFold()
 		fold := func(c state.Commit) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			return v.fold(f, c)
 		}
-		t, err := replay(r.prd, path, store.OpenLog(s.fs, path), fold)
+		t, err := journal.Replay(r.prd, path, store.OpenLog(s.fs, path), fold)
 		if err == nil && i == 0 {
 			err = adopt(r.prd, path, &t, r.rescued, fold)
 		}
@@ -175,8 +176,8 @@ func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error 
 }
 
 // fold folds one commit, and hands over the checkpoints that were made in it.
-func (v visitor) fold(f *fold, c state.Commit) error {
-	if err := f.apply(c); err != nil {
+func (v visitor) fold(f *journal.Fold, c state.Commit) error {
+	if err := f.Apply(c); err != nil {
 		return err
 	}
 	if v.commit != nil {
@@ -186,10 +187,10 @@ func (v visitor) fold(f *fold, c state.Commit) error {
 	}
 	for _, e := range c.Events {
 		created, ok := e.(state.CheckpointCreated)
-		if !ok || !v.wanted[created.ID] || f.state.Checkpoint(created.ID) == nil {
+		if !ok || !v.wanted[created.ID] || f.State.Checkpoint(created.ID) == nil {
 			continue
 		}
-		if err := v.state(created.ID, f.state); err != nil {
+		if err := v.state(created.ID, f.State); err != nil {
 			return err
 		}
 		delete(v.wanted, created.ID)

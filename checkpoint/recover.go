@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path/filepath"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -21,8 +22,8 @@ const (
 
 // recovered is what a journal is found to be, before anything is changed.
 type recovered struct {
-	fold    *fold
-	tail    tail
+	fold    *journal.Fold
+	tail    journal.Tail
 	unclean bool // the last owner did not let go of the lock
 	rescue  string
 	lines   [][]byte // of the rescue copy
@@ -78,13 +79,13 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recovered{fold: newOwnersFold(), unclean: note != nil}
+	r := &recovered{fold: journal.NewOwnerFold(), unclean: note != nil}
 	d, err := s.readDocument(prd)
 	var damaged *state.DamagedError
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	if r.tail, err = s.replay(prd, r.fold.apply); err != nil {
+	if r.tail, err = s.replay(prd, r.fold.Apply); err != nil {
 		return nil, err
 	}
 	claims, err := s.claims(prd, s.prdDir(prd), d)
@@ -94,28 +95,28 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if err := s.refuseNewer(prd); err != nil {
 		return nil, err
 	}
-	if r.fold.state == nil && len(r.tail.torn) == 0 {
+	if r.fold.State == nil && len(r.tail.Torn) == 0 {
 		if damaged != nil {
 			return nil, damaged
 		}
 		return r, s.journalMissing(prd, d, claims)
 	}
-	if r.unclean || len(r.tail.torn) > 0 {
+	if r.unclean || len(r.tail.Torn) > 0 {
 		ids, err := s.checkpointsIn(s.prdDir(prd)).ids()
 		if err != nil {
 			return nil, fmt.Errorf("look for checkpoints: %w", err)
 		}
-		more, err := s.checkpointClaims(s.prdDir(prd), ids, r.fold.state)
+		more, err := s.checkpointClaims(s.prdDir(prd), ids, r.fold.State)
 		if err != nil {
 			return nil, err
 		}
 		claims = append(claims, more...)
 	}
-	if err := r.tail.verify(prd, s.journalPath(prd), r.fold.state, claims); err != nil {
+	if err := verifyClaims(&r.tail, prd, s.journalPath(prd), r.fold.State, claims); err != nil {
 		return nil, err
 	}
-	if r.fold.state != nil {
-		r.rescue, r.lines, err = s.findRescue(prd, r.fold.state.Session, r.tail)
+	if r.fold.State != nil {
+		r.rescue, r.lines, err = s.findRescue(prd, r.fold.State.Session, r.tail)
 	}
 	return r, err
 }
@@ -126,20 +127,20 @@ func (s *Store) examine(prd string) (*recovered, error) {
 func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 	path := s.journalPath(prd)
 	log := store.OpenLog(s.fs, path)
-	if len(r.tail.torn) > 0 {
-		if err := s.saveTorn(prd, r.tail.torn); err != nil {
+	if len(r.tail.Torn) > 0 {
+		if err := s.saveTorn(prd, r.tail.Torn); err != nil {
 			return nil, err
 		}
 	}
-	if r.fold.state == nil { // a first line that was cut short is no session
-		if len(r.tail.torn) == 0 {
+	if r.fold.State == nil { // a first line that was cut short is no session
+		if len(r.tail.Torn) == 0 {
 			return log, nil
 		}
 		return log, s.removeDurably(path)
 	}
 	// A run without an end and without a note had its lock file taken away. Its
 	// runner may be alive for a moment yet, with the old file open.
-	if r.unclean || r.fold.state.RunningAt != nil || len(r.tail.torn) > 0 || r.rescue != "" {
+	if r.unclean || r.fold.State.RunningAt != nil || len(r.tail.Torn) > 0 || r.rescue != "" {
 		if err := s.rewrite(prd, log, r); err != nil {
 			return nil, err
 		}
@@ -149,14 +150,14 @@ func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
 
 // rewrite puts the valid lines into a new journal, and the rescued ones behind.
 func (s *Store) rewrite(prd string, log store.Log, r *recovered) error {
-	valid := take(log.Records(), r.tail.lines)
+	valid := journal.Take(log.Records(), r.tail.Lines)
 	if err := log.Replace(join(valid, r.lines)); err != nil {
 		return err
 	}
 	if r.rescue == "" {
 		return nil
 	}
-	if err := adopt(prd, r.rescue, &r.tail, r.lines, r.fold.apply); err != nil {
+	if err := adopt(prd, r.rescue, &r.tail, r.lines, r.fold.Apply); err != nil {
 		return err
 	}
 	return s.removeDurably(r.rescue)
@@ -202,15 +203,15 @@ func (s *Store) removeDurably(path string) error {
 // compact begins a journal that has grown far beyond its state anew with that
 // state. The old one stays beside it, for the checkpoints that are in it.
 func (s *Store) compact(prd string, log store.Log, r *recovered) error {
-	if r.tail.size <= compactAbove || r.tail.lines < 2 {
+	if r.tail.Size <= compactAbove || r.tail.Lines < 2 {
 		return nil
 	}
-	c := state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
-	line, err := newEncoder().line(&c)
+	c := state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
+	line, err := journal.NewEncoder().Line(&c)
 	if err != nil {
 		return err
 	}
-	if r.tail.size <= compactRatio*int64(len(line)) || len(line) > store.MaxRecord {
+	if r.tail.Size <= compactRatio*int64(len(line)) || len(line) > store.MaxRecord {
 		return nil
 	}
 	return s.beginAnew(prd, log, r, &c, line)
@@ -225,19 +226,19 @@ func (s *Store) beginAnew(prd string, log store.Log, r *recovered, c *state.Comm
 	if err := log.Replace(join(noRecords, [][]byte{line})); err != nil {
 		return err
 	}
-	r.tail = tail{first: c.Seq, seq: c.Seq, sum: c.Sum, lines: 1, size: int64(len(line))}
+	r.tail = journal.Tail{First: c.Seq, Seq: c.Seq, Sum: c.Sum, Lines: 1, Size: int64(len(line))}
 	return nil
 }
 
 func noRecords(func(store.Record, error) bool) {}
 
 // segmentName names what a journal was compacted from.
-func segmentName(t tail) string { return fmt.Sprintf("journal.%d-%d.jsonl", t.first, t.seq) }
+func segmentName(t journal.Tail) string { return fmt.Sprintf("journal.%d-%d.jsonl", t.First, t.Seq) }
 
 // keepSegment gives the journal a second name, under which it stays. That is
 // durable before the first one is taken from it: a disk may keep the later
 // change of names without the earlier one, and the journal would be gone.
-func (s *Store) keepSegment(prd string, t tail) error {
+func (s *Store) keepSegment(prd string, t journal.Tail) error {
 	to := filepath.Join(s.prdDir(prd), segmentName(t))
 	err := s.fs.Link(s.journalPath(prd), to)
 	if err != nil && !errors.Is(err, fs.ErrExist) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -77,11 +78,11 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 // firstLine is the line that the new journal begins with.
 func (r *JournalRebuild) firstLine() ([]byte, error) {
 	c := state.Commit{Seq: r.Seq, Time: r.state.UpdatedAt, State: r.state, Prev: r.prev}
-	line, err := newEncoder().line(&c)
+	line, err := journal.NewEncoder().Line(&c)
 	if err != nil {
 		return nil, err
 	}
-	return line, fits(&c, line)
+	return line, journal.CheckSize(&c, line)
 }
 
 // keepJournal keeps what is damaged, and puts the checkpoint files in order.

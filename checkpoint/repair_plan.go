@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -27,7 +28,7 @@ type JournalRebuild struct {
 	// Lost are commits that can be read and are lost all the same, because
 	// something before them is not there any more.
 	Lost       []LostCommit
-	Unreadable int            // lines of which nothing can be read
+	Unreadable int            // Lines of which nothing can be read
 	Untold     int            // lost commits of which nothing is known but that they were, which is proved
 	More       bool           // there may have been others
 	Rollbacks  []MetRollback  // that the state was in the middle of, or whose beginning is lost
@@ -39,7 +40,7 @@ type JournalRebuild struct {
 	state *state.State
 	prev  string
 	ended uint64            // the commit after FromSeq that ended the state's rollback, 0: none did
-	made  map[string][]byte // files of checkpoints that only the damaged journal still holds
+	made  map[string][]byte // Files of checkpoints that only the damaged journal still holds
 	stray []string          // checkpoints whose file is damaged, or of a lost commit
 }
 
@@ -92,10 +93,10 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 
 // salvaged is what can still be read of a damaged journal.
 type salvaged struct {
-	valid *fold // of the lines before the damage; its state is nil where there are none
-	lines int   // how many
+	valid *journal.Fold // of the lines before the damage; its state is nil where there are none
+	lines int           // how many
 	after []state.Commit
-	lost  int // lines that can't be read
+	lost  int // Lines that can't be read
 	gaps  []gap
 	sums  map[uint64]string // of commits, as their own line says, or the next one
 	last  uint64            // the highest number that anything names
@@ -111,8 +112,8 @@ type gap struct {
 // salvage reads what can be read, line by line.
 func (s *Store) salvage(prd string) (*salvaged, error) {
 	log := store.OpenLog(s.fs, s.journalPath(prd))
-	old := &salvaged{valid: newFold(), sums: map[uint64]string{}}
-	t, f, whole := tail{sum: genesis}, newFold(), true
+	old := &salvaged{valid: journal.NewFold(), sums: map[uint64]string{}}
+	t, f, whole := journal.Tail{Sum: journal.Genesis}, journal.NewFold(), true
 	hole := gap{}
 	for r, err := range log.Records() {
 		if err != nil {
@@ -129,7 +130,7 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 			continue
 		}
 		hole = old.close(hole, c.Seq)
-		if whole && f.apply(c) != nil {
+		if whole && f.Apply(c) != nil {
 			whole = false
 		}
 		old.sums[c.Seq], old.sums[c.Seq-1] = c.Sum, c.Prev
@@ -138,16 +139,16 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 			old.after = append(old.after, c)
 			continue
 		}
-		t.accept(c, len(r.Data))
+		t.Accept(c, len(r.Data))
 		old.lines++
 	}
 	old.close(hole, 0)
 	// An error would have left the state unusable: it is folded once more.
-	for r, err := range take(log.Records(), old.lines) {
+	for r, err := range journal.Take(log.Records(), old.lines) {
 		if err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
-		if err := eachCommit(r, old.valid.apply); err != nil {
+		if err := eachCommit(r, old.valid.Apply); err != nil {
 			return nil, fmt.Errorf("read the journal: %w", err)
 		}
 	}
@@ -163,11 +164,11 @@ func (old *salvaged) close(hole gap, before uint64) gap {
 	return gap{from: before}
 }
 
-// ValidTrail reads one line: as the next of the chain while that is whole, and then
+// line reads one line: as the next of the chain while that is whole, and then
 // for its own sake.
-func (old *salvaged) line(t *tail, r store.Record, whole *bool) (state.Commit, error) {
+func (old *salvaged) line(t *journal.Tail, r store.Record, whole *bool) (state.Commit, error) {
 	if *whole {
-		c, err := t.next(r)
+		c, err := t.Next(r)
 		if err == nil {
 			return c, nil
 		}
@@ -187,11 +188,11 @@ func eachCommit(r store.Record, visit func(state.Commit) error) error {
 
 // anyLine decodes a line whose own sum is right, wherever it stands.
 func anyLine(r store.Record) (state.Commit, error) {
-	f, err := parseFrame(bytes.TrimSuffix(r.Data, []byte("\n")), "")
+	f, err := journal.ParseFrame(bytes.TrimSuffix(r.Data, []byte("\n")), "")
 	if err != nil {
 		return state.Commit{}, err
 	}
-	return f.commit()
+	return f.Commit()
 }
 
 // namedElsewhere takes in the highest number that derived files name.
@@ -217,8 +218,8 @@ func (s *Store) wholeClaims(prd string) ([]claim, error) {
 // the damage, of a journal that was compacted away, or of a checkpoint file.
 func (s *Store) chooseState(prd string, r *JournalRebuild, old *salvaged) error {
 	var from []candidate
-	if old.valid.state != nil {
-		from = append(from, candidate{state: old.valid.state, seq: old.valid.state.Seq})
+	if old.valid.State != nil {
+		from = append(from, candidate{state: old.valid.State, seq: old.valid.State.Seq})
 	}
 	segments, err := s.segmentStates(prd, old)
 	if err != nil {
@@ -244,7 +245,7 @@ func (s *Store) chooseState(prd string, r *JournalRebuild, old *salvaged) error 
 	}
 	r.state, r.From, r.FromSeq, r.Step = best.state.Clone(), best.id, best.seq, best.state.CurrentStep()
 	if r.prev = old.sums[best.seq]; r.prev == "" {
-		r.prev = genesis
+		r.prev = journal.Genesis
 	}
 	return nil
 }
@@ -263,11 +264,11 @@ func (s *Store) segmentStates(prd string, old *salvaged) ([]candidate, error) {
 	}
 	var found []candidate
 	for _, path := range paths[1:] {
-		f := newFold()
-		t, err := replay(prd, path, store.OpenLog(s.fs, path), f.apply)
-		if err == nil && f.state != nil {
-			found = append(found, candidate{state: f.state, seq: t.seq})
-			old.sums[t.seq] = t.sum
+		f := journal.NewFold()
+		t, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply)
+		if err == nil && f.State != nil {
+			found = append(found, candidate{state: f.State, seq: t.Seq})
+			old.sums[t.Seq] = t.Sum
 		}
 	}
 	return found, nil
@@ -364,7 +365,7 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 		r.made[f.ID] = bytes.Join(parts, nil)
 		return err
 	}
-	k := collector{fold: newFold(), ids: without, found: map[string]bool{}, made: keep}
+	k := collector{fold: journal.NewFold(), ids: without, found: map[string]bool{}, made: keep}
 	if err := s.collectLines(prd, k, old); err != nil {
 		return err
 	}
@@ -385,9 +386,9 @@ func (s *Store) collectSegments(prd string, k collector) error {
 		return err
 	}
 	for _, path := range paths[1:] {
-		k.fold = newFold()
+		k.fold = journal.NewFold()
 		var damaged *state.DamagedError
-		if _, err := replay(prd, path, store.OpenLog(s.fs, path), k.visit); err != nil && !errors.As(err, &damaged) {
+		if _, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), k.visit); err != nil && !errors.As(err, &damaged) {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -163,7 +164,7 @@ func (s *Store) stateAt(prd, session string, begun state.RollbackStarted, old *s
 	}
 	id := begun.To
 	var found *state.State
-	k := collector{fold: newFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
+	k := collector{fold: journal.NewFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
 		found = f.State.Clone()
 		return nil
 	}}
@@ -212,7 +213,7 @@ func (old *salvaged) untold(seq uint64) (lines int, more bool) {
 		case g.before > from+1:
 			lines += min(g.lines, int(g.before-from-1))
 		case g.before > g.from: // of before seq
-		case g.before > 0: // lines that were moved
+		case g.before > 0: // Lines that were moved
 			lines += g.lines
 		default:
 			more = true
@@ -228,7 +229,7 @@ func (old *salvaged) untold(seq uint64) (lines int, more bool) {
 // collectLines hands the checkpoints to a collector that what is left of the
 // journals gives.
 func (s *Store) collectLines(prd string, k collector, old *salvaged) error {
-	for line, err := range take(store.OpenLog(s.fs, s.journalPath(prd)).Records(), old.lines) {
+	for line, err := range journal.Take(store.OpenLog(s.fs, s.journalPath(prd)).Records(), old.lines) {
 		if err == nil {
 			err = eachCommit(line, k.visit)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -197,7 +198,7 @@ func testRebuildJournal(t *testing.T, f *fixture) {
 			if !bytes.Equal(f.read("PRD-009/"+filepath.Base(r.Kept)+"/journal.jsonl"), tt.journal) {
 				t.Error("the damaged journal was not kept")
 			}
-			if (r.prev == genesis) != tt.genesis {
+			if (r.prev == journal.Genesis) != tt.genesis {
 				t.Errorf("prev is %s", r.prev)
 			}
 			snap, err := f.open().Load("PRD-009")

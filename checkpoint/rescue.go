@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -41,12 +42,12 @@ func (s *Store) writeRescue(prd, session, own string, commits []*state.Commit) (
 		}
 	}
 	var data []byte
-	e := newEncoder()
+	e := journal.NewEncoder()
 	for i, c := range commits {
 		if i > 0 {
 			c.Prev = commits[i-1].Sum
 		}
-		line, err := e.line(c)
+		line, err := e.Line(c)
 		if err != nil {
 			return "", err
 		}
@@ -61,7 +62,7 @@ func (s *Store) writeRescue(prd, session, own string, commits []*state.Commit) (
 // findRescue looks for a rescue copy that continues a journal, and returns the
 // lines of it that the journal does not have: none where the failing write
 // brought all of them to disk nevertheless. It reads only files that are ours.
-func (s *Store) findRescue(prd, session string, t tail) (path string, lines [][]byte, err error) {
+func (s *Store) findRescue(prd, session string, t journal.Tail) (path string, lines [][]byte, err error) {
 	had := ""
 	for n := range maxRescues {
 		path := s.rescuePath(prd, session, n)
@@ -96,9 +97,9 @@ func (s *Store) findRescue(prd, session string, t tail) (path string, lines [][]
 // continuing returns the lines from the one that follows the end of the
 // journal, if the chain fits; what the failing write still brought to disk is
 // in the journal already. A line that no journal may hold continues nothing. had reports that the journal ends with the last one.
-func continuing(data []byte, t tail) (lines [][]byte, had bool) {
+func continuing(data []byte, t journal.Tail) (lines [][]byte, had bool) {
 	for line := range bytes.Lines(data) {
-		next, err := t.next(store.Record{Data: line, Torn: len(line) > store.MaxRecord || !bytes.HasSuffix(line, []byte("\n"))})
+		next, err := t.Next(store.Record{Data: line, Torn: len(line) > store.MaxRecord || !bytes.HasSuffix(line, []byte("\n"))})
 		if err != nil {
 			if len(lines) > 0 {
 				return nil, false
@@ -106,7 +107,7 @@ func continuing(data []byte, t tail) (lines [][]byte, had bool) {
 			had = endsWith(line, t)
 			continue
 		}
-		t.accept(next, len(line))
+		t.Accept(next, len(line))
 		lines = append(lines, line)
 	}
 	return lines, had
@@ -115,7 +116,7 @@ func continuing(data []byte, t tail) (lines [][]byte, had bool) {
 // rescued visits the commits of a rescue copy that the next owner adds to the
 // journal of a session, which ends with t. It returns the copy's path, "" where
 // there is none.
-func (s *Store) rescued(prd, session string, t *tail, visit func(state.Commit) error) (string, error) {
+func (s *Store) rescued(prd, session string, t *journal.Tail, visit func(state.Commit) error) (string, error) {
 	path, lines, err := s.findRescue(prd, session, *t)
 	if err != nil || len(lines) == 0 {
 		return "", err
@@ -124,22 +125,22 @@ func (s *Store) rescued(prd, session string, t *tail, visit func(state.Commit) e
 }
 
 // adopt visits the lines of the rescue copy at path, which follow the tail.
-func adopt(prd, path string, t *tail, lines [][]byte, visit func(state.Commit) error) error {
+func adopt(prd, path string, t *journal.Tail, lines [][]byte, visit func(state.Commit) error) error {
 	for _, line := range lines {
-		c, err := t.next(store.Record{Data: line})
+		c, err := t.Next(store.Record{Data: line})
 		if err == nil {
 			err = visit(c)
 		}
 		if err != nil {
-			return explain(prd, path, 0, err)
+			return journal.Explain(prd, path, 0, err)
 		}
-		t.accept(c, len(line))
+		t.Accept(c, len(line))
 	}
 	return nil
 }
 
 // endsWith reports whether a line is the last one of a journal.
-func endsWith(line []byte, t tail) bool {
-	f, err := parseFrame(bytes.TrimSuffix(line, []byte("\n")), "")
-	return err == nil && f.seq == t.seq && f.sum == t.sum
+func endsWith(line []byte, t journal.Tail) bool {
+	f, err := journal.ParseFrame(bytes.TrimSuffix(line, []byte("\n")), "")
+	return err == nil && f.Seq == t.Seq && f.Sum == t.Sum
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -31,9 +32,9 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 			continue
 		}
 		found := resultsByDigest{}
-		c := resultCollector{fold: newFold(), of: workstreams, found: found}
+		c := resultCollector{fold: journal.NewFold(), of: workstreams, found: found}
 		path := filepath.Join(p.dir, journalName)
-		if _, err := replay(p.prd, path, store.OpenLog(s.fs, path), c.visit); err != nil {
+		if _, err := journal.Replay(p.prd, path, store.OpenLog(s.fs, path), c.visit); err != nil {
 			continue
 		}
 		for name, results := range found {
@@ -73,22 +74,22 @@ func (all resultsByDigest) taken() map[string][]Result {
 
 // resultCollector folds a journal, and records what each attempt came to.
 type resultCollector struct {
-	fold  *fold
+	fold  *journal.Fold
 	of    map[string]bool
 	found resultsByDigest
 }
 
 func (c resultCollector) visit(commit state.Commit) error {
 	if commit.State != nil {
-		err := c.fold.apply(commit)
+		err := c.fold.Apply(commit)
 		c.noteAll(commit.Time)
 		return err
 	}
-	if c.fold.state == nil {
-		c.fold.state = &state.State{}
+	if c.fold.State == nil {
+		c.fold.State = &state.State{}
 	}
 	for i, e := range commit.Events {
-		if err := c.fold.applyEvent(commit.Seq, &commit, i, e); err != nil {
+		if err := c.fold.ApplyEvent(commit.Seq, &commit, i, e); err != nil {
 			return err
 		}
 		switch e := e.(type) {
@@ -109,13 +110,13 @@ func (c resultCollector) visit(commit state.Commit) error {
 
 // note records the result of a workstream, or that its attempt has none, as the state has it now.
 func (c resultCollector) note(workstream string, at time.Time) {
-	w := c.fold.state.Workstream(workstream)
+	w := c.fold.State.Workstream(workstream)
 	if w == nil || !c.of[workstream] || w.Attempts == 0 {
 		return
 	}
 	r := Result{At: at, Work: state.Work{Digest: w.Digest}}
 	if w.Status == state.Completed && w.Worked() && len(w.Edited) == 0 && w.Rejected == "" && w.Adopted == "" {
-		r.Session, r.Work = c.fold.state.Session, *c.fold.state.WorkOf(w)
+		r.Session, r.Work = c.fold.State.Session, *c.fold.State.WorkOf(w)
 		if w.Session != "" {
 			r.Session = w.Session
 		}
@@ -128,7 +129,7 @@ func (c resultCollector) note(workstream string, at time.Time) {
 
 // noteAll records the results of all workstreams that have completed.
 func (c resultCollector) noteAll(at time.Time) {
-	for w := range c.fold.state.Records() {
+	for w := range c.fold.State.Records() {
 		if w.Status == state.Completed {
 			c.note(w.Name, at)
 		}
@@ -136,7 +137,7 @@ func (c resultCollector) noteAll(at time.Time) {
 }
 
 func (c resultCollector) noteRejected(at time.Time) {
-	for w := range c.fold.state.Records() {
+	for w := range c.fold.State.Records() {
 		if w.Rejected != "" {
 			c.note(w.Name, at)
 		}

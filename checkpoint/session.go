@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -31,14 +32,14 @@ type Session struct {
 	locks  *locks
 
 	writer  *writer
-	encoder *encoder
-	live    *fold
+	encoder *journal.Encoder
+	live    *journal.Fold
 	acked   uint64          // Seq of the last line that is durable, 0 before Start
 	sum     string          // of the last line handed to the writer
 	handed  uint64          // Seq of the last line handed to the writer
 	pending state.Commit    // what is added and not handed over
 	size    int             // of its events
-	room    int             // for the events of a commit: maxEvents
+	room    int             // for the events of a commit: MaxEvents
 	full    []*state.Commit // before it: what is not handed over either, and takes no more
 	flight  *state.Commit   // what the writer has
 	wanted  bool            // Flush was called while the writer was busy
@@ -66,13 +67,13 @@ type Ack struct {
 }
 
 func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log) (*Session, error) {
-	x := &Session{store: s, prd: prd, holder: holder, encoder: newEncoder(), room: maxEvents, unclean: r.unclean}
+	x := &Session{store: s, prd: prd, holder: holder, encoder: journal.NewEncoder(), room: journal.MaxEvents, unclean: r.unclean}
 	x.derived.reset()
 	x.writer = newWriter(log)
-	if r.fold.state == nil {
+	if r.fold.State == nil {
 		return x, nil
 	}
-	x.begin(r.fold, r.tail.seq, r.tail.sum)
+	x.begin(r.fold, r.tail.Seq, r.tail.Sum)
 	if err := x.derived.recover(x); err != nil {
 		return nil, errors.Join(err, x.writer.close())
 	}
@@ -80,11 +81,11 @@ func newSession(s *Store, prd string, holder Holder, r *recovered, log store.Log
 }
 
 // begin makes a fold the session's state, all of it durable.
-func (x *Session) begin(f *fold, seq uint64, sum string) {
+func (x *Session) begin(f *journal.Fold, seq uint64, sum string) {
 	x.live, x.acked, x.handed, x.sum = f, seq, seq, sum
 	x.pending, x.size, x.full = state.Commit{}, 0, nil
 	x.groups = map[retention.Group][]string{}
-	for _, ref := range f.state.Checkpoints {
+	for _, ref := range f.State.Checkpoints {
 		g := groupOf(ref.Trigger, ref.Phase)
 		if _, limited := x.store.o.Policy.Retention.Limit(g.Trigger); limited {
 			x.groups[g] = append(x.groups[g], ref.ID)
@@ -98,7 +99,7 @@ func (x *Session) State() *state.State {
 	if x.live == nil {
 		return nil
 	}
-	return x.live.state
+	return x.live.State
 }
 
 // Unclean reports whether the last owner did not let go of the lock properly.
@@ -122,14 +123,14 @@ func (x *Session) Start(e state.SessionStarted) error {
 	if e.From != nil {
 		e.From = e.From.WithoutHistory()
 	}
-	c := state.Commit{Seq: e.FirstSeq(), Time: x.store.now(), Events: []state.Event{e}, Prev: genesis}
-	f := newOwnersFold()
-	if err := f.apply(c); err != nil {
+	c := state.Commit{Seq: e.FirstSeq(), Time: x.store.now(), Events: []state.Event{e}, Prev: journal.Genesis}
+	f := journal.NewOwnerFold()
+	if err := f.Apply(c); err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
 	}
-	line, err := x.encoder.line(&c)
+	line, err := x.encoder.Line(&c)
 	if err == nil {
-		err = fits(&c, line)
+		err = journal.CheckSize(&c, line)
 	}
 	if err != nil {
 		return fmt.Errorf("start a session of %s: %w", x.prd, err)
@@ -140,7 +141,7 @@ func (x *Session) Start(e state.SessionStarted) error {
 	x.begin(f, c.Seq, c.Sum)
 	x.runs = true
 	x.derived.reset()
-	x.derived.begin(x.live.state)
+	x.derived.begin(x.live.State)
 	return nil
 }
 

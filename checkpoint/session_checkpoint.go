@@ -19,7 +19,7 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 	if x.bad != nil || x.live == nil || !x.store.o.Policy.wants(t) {
 		return "", false
 	}
-	s := x.live.state
+	s := x.live.State
 	at, _ := x.at()
 	e := state.CheckpointCreated{
 		Trigger:  t,
@@ -44,7 +44,7 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 // newCheckpointID names the checkpoint that is added next. The place in the commit tells
 // apart two of one trigger in one commit.
 func (x *Session) newCheckpointID(t state.Trigger, at time.Time, seq uint64) string {
-	s := x.live.state
+	s := x.live.State
 	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, seq, t, len(x.pending.Events))
 	return newCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
 }
@@ -58,14 +58,14 @@ func (x *Session) retain(id string, t state.Trigger, phase string) []string {
 	}
 	together := make([]retention.Checkpoint, 0, len(x.groups[g])+1)
 	for _, old := range x.groups[g] {
-		if ref := x.live.state.Checkpoint(old); ref != nil {
+		if ref := x.live.State.Checkpoint(old); ref != nil {
 			together = append(together, forRetention(ref))
 		}
 	}
 	together = append(together, retention.Checkpoint{ID: id, Group: g})
 	needed := x.needed
 	if t == state.TriggerPreRollback {
-		needed = x.live.state.Undoers()
+		needed = x.live.State.Undoers()
 		maps.Copy(needed, x.needed)
 	}
 	var kept, removed []string

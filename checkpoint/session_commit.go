@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -38,7 +39,7 @@ func (x *Session) marked(events []state.Event) []state.Event {
 	}
 	m := make([]state.Event, len(events))
 	for i, e := range events {
-		m[i] = x.live.files.mark(x.live.state, e)
+		m[i] = x.live.Files.Mark(x.live.State, e)
 	}
 	return m
 }
@@ -49,11 +50,11 @@ func (x *Session) encode(events []state.Event) (fields [][]byte, total int) {
 	fields = make([][]byte, len(events))
 	for i, e := range events {
 		var err error
-		if fields[i], err = fieldsOf(e); err != nil {
+		if fields[i], err = journal.EncodeFields(e); err != nil {
 			x.poison(err)
 			return nil, 0
 		}
-		total += len(fields[i]) + eventRoom
+		total += len(fields[i]) + journal.EventRoom
 	}
 	return fields, total
 }
@@ -64,7 +65,7 @@ func (x *Session) add(e state.Event, fields []byte) {
 		return
 	}
 	x.captured, x.missed = x.captured && leavesFiles(e), x.missed && leavesFiles(e)
-	size := len(fields) + eventRoom
+	size := len(fields) + journal.EventRoom
 	if x.size+size > x.room {
 		x.fill()
 	}
@@ -81,7 +82,7 @@ func (x *Session) add(e state.Event, fields []byte) {
 	if e.Kind() == state.KindSessionResumed {
 		x.runs = true
 	}
-	if err := x.live.applyEvent(c.Seq, c, len(c.Events)-1, e); err != nil {
+	if err := x.live.ApplyEvent(c.Seq, c, len(c.Events)-1, e); err != nil {
 		c.Events, c.Fields = c.Events[:len(c.Events)-1], c.Fields[:len(c.Fields)-1]
 		x.poison(err)
 	}
@@ -128,9 +129,9 @@ func (x *Session) Flush() {
 	}
 	c := x.full[0]
 	c.Prev = x.sum
-	line, err := x.encoder.line(c)
+	line, err := x.encoder.Line(c)
 	if err == nil {
-		err = fits(c, line)
+		err = journal.CheckSize(c, line)
 	}
 	if err != nil {
 		x.poison(err)
@@ -227,7 +228,7 @@ func (x *Session) poison(cause error) {
 	}
 	x.bad = &PoisonedError{Err: cause}
 	if unsaved := x.unsaved(); len(unsaved) > 0 {
-		path, err := x.store.writeRescue(x.prd, x.live.state.Session, "", unsaved)
+		path, err := x.store.writeRescue(x.prd, x.live.State.Session, "", unsaved)
 		if err != nil {
 			x.bad.Err = errors.Join(cause, err)
 		} else {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
 
@@ -16,12 +17,12 @@ import (
 func sameSpans(t *testing.T, x *Session) {
 	t.Helper()
 	ctx := context.Background()
-	if x.live.spans.behind {
+	if x.live.Spans.Behind {
 		return
 	}
 	_, err := x.Drain(ctx)
 	must(t, err)
-	r := &recordedSession{place: place{dir: x.store.prdDir(x.prd), prd: x.prd, kind: PlaceCurrent}, state: x.live.state}
+	r := &recordedSession{place: place{dir: x.store.prdDir(x.prd), prd: x.prd, kind: PlaceCurrent}, state: x.live.State}
 	told := func(recorded func(ever, needed *references) error) (ever map[objectName]int64, dropped map[objectName]bool) {
 		all, needed := newReferences(x.store.Objects()), newReferences(x.store.Objects())
 		all.shallow, needed.shallow = true, true
@@ -39,7 +40,7 @@ func sameSpans(t *testing.T, x *Session) {
 		return all.names, dropped
 	}
 	ever, dropped := told(func(ever, needed *references) error {
-		x.live.spans.names(r.state.Checkpoints, ever, needed)
+		addSpans(x.live.Spans, r.state.Checkpoints, ever, needed)
 		return nil
 	})
 	wantEver, wantDropped := told(func(ever, needed *references) error {
@@ -64,8 +65,8 @@ func TestTidyAfterCompaction(t *testing.T) {
 	must(t, x.Close())
 	r, log, err := f.open().prepare("PRD-009", newHolder(by, f.o.Now()))
 	must(t, err)
-	c := state.Commit{Seq: r.tail.seq, Time: r.fold.state.UpdatedAt, State: r.fold.state, Prev: r.tail.sum}
-	line, err := newEncoder().line(&c)
+	c := state.Commit{Seq: r.tail.Seq, Time: r.fold.State.UpdatedAt, State: r.fold.State, Prev: r.tail.Sum}
+	line, err := journal.NewEncoder().Line(&c)
 	must(t, err)
 	must(t, f.open().beginAnew("PRD-009", log, r, &c, line))
 	must(t, log.Close())

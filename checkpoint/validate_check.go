@@ -95,7 +95,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 	return nil
 }
 
-// CheckStructure looks at one checkpoint of a session whose journal is whole.
+// check looks at one checkpoint of a session whose journal is whole.
 func (k *checker) check(ctx context.Context, at StoredSession, ref *state.CheckpointRef) (*CheckpointCheck, error) {
 	c := &CheckpointCheck{Ref: ref}
 	state, err := k.file(c, at)

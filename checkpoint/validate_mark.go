@@ -20,7 +20,7 @@ func (s *Store) lostRemedy(prd, dir, id string) string {
 	case current && id != "":
 		return fmt.Sprintf("put back a copy, or give it up: `runner checkpoint delete %s %s`", prd, id)
 	case current:
-		return abandonRemedy(prd)
+		return state.AbandonRemedy(prd)
 	}
 	return "put back a copy, or, if nothing in it is needed, remove the archived session: rm -r " + text.ShellWord(dir)
 }

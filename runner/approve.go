@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -47,7 +48,7 @@ func (l *loop) ask(g *pipeline.Gate, v checkpoint.Verdict, then func(bool)) {
 		at := now.Add(g.Approval.Timeout)
 		e.ExpiresAt = &at
 	}
-	if err := checkpoint.Recordable(e); err != nil {
+	if err := journal.Recordable(e); err != nil {
 		l.unjudgeable(g, checkpoint.Failure{Outcome: "error", Message: checkpoint.Text(err.Error())}, then)
 		return
 	}

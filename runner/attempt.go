@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -221,7 +222,7 @@ func (l *loop) unrecordable(n *node, work checkpoint.Work) *checkpoint.Failure {
 	if len(work.Outputs)+len(work.Metrics)+len(work.Artifacts)+len(work.Summary)+len(work.Location) == 0 {
 		return nil // it says nothing
 	}
-	err := checkpoint.Recordable(checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
+	err := journal.Recordable(checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 	if err == nil {
 		return nil
 	}

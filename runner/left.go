@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
@@ -84,7 +85,7 @@ func (s *surveyor) keepLeft(ctx context.Context, shared []checkpoint.Artifact) (
 // or is more than a line of the journal holds, it is what the attempt before it left.
 func (l *loop) recordableLeft(n *node, left []checkpoint.Artifact, err error) []checkpoint.Artifact {
 	if err == nil {
-		err = checkpoint.Recordable(checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
+		err = journal.Recordable(checkpoint.WorkstreamFailed{Workstream: n.ws.Name, Left: left})
 	}
 	if err == nil {
 		return left

@@ -411,7 +411,7 @@ func (w *world) tree() files {
 	return all
 }
 
-// Remember takes down what a checkpoint must bring back.
+// remember takes down what a checkpoint must bring back.
 func (w *world) remember(id string, tree files) {
 	file, err := w.store.ReadCheckpoint("PRD-001", id)
 	if err != nil {
@@ -579,7 +579,7 @@ func decided(plan *plan.Plan, name string) plan.Decision {
 	return ""
 }
 
-// CheckStructure is what must hold after every step.
+// check is what must hold after every step.
 func (w *world) check(after string) {
 	t, st := w.t, w.state()
 	for _, ref := range st.Checkpoints {

@@ -100,7 +100,7 @@ func (x *indexing) note(path string) {
 	}
 }
 
-// ValidTrail is that of the token that was read last.
+// line is that of the token that was read last.
 func (x *indexing) line() int { return lineAt(x.data, x.decoder.InputOffset()) }
 
 // lineAt is the number of the line that holds the byte before an offset.

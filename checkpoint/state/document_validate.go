@@ -140,7 +140,7 @@ func newViolations(d Document) *violations {
 	return v
 }
 
-// CheckStructure notes a violation at the line of a field, unless the rule holds or the field
+// check notes a violation at the line of a field, unless the rule holds or the field
 // has no value that could be decoded.
 func (v *violations) check(ok bool, field, format string, args ...any) {
 	if !ok && !v.unread[field] {

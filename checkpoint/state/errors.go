@@ -47,3 +47,13 @@ type VersionError struct {
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("read %s: it was written by a newer version (%s is unknown here); upgrade runner", e.Path, e.Version)
 }
+
+// AbandonRemedy says what a user can do about a damaged journal.
+func AbandonRemedy(prd string) string {
+	return fmt.Sprintf("nothing was changed; `runner checkpoint rebuild %[1]s --journal` begins it anew from what is proved, `runner abandon %[1]s` sets all of it aside under failed/", prd)
+}
+
+// LostRemedy is AbandonRemedy for a session of which nothing is left to rebuild it from.
+func LostRemedy(prd string) string {
+	return fmt.Sprintf("nothing was changed; nothing is left either that it could be begun anew from: put back a copy of its directory, or `runner abandon %[1]s` sets what is left aside under failed/, and `runner build %[1]s` starts a new session", prd)
+}

@@ -196,18 +196,18 @@ func TestResumePrompt(t *testing.T) {
 	t.Run("end of input", func(t *testing.T) {
 		t.Parallel()
 		dir := unfinished(t)
-		before := journal(t, dir)
+		before := journalOf(t, dir)
 		s := atTerminal(t, dir, "build", "PRD-001")
 		s.expect("Choice [r/s/v/d/p]: ")
 		s.send(ctrlD)
 		s.exits(2)
-		if after := journal(t, dir); after != before {
+		if after := journalOf(t, dir); after != before {
 			t.Error("the session was changed although nobody decided")
 		}
 	})
 }
 
-func journal(t *testing.T, dir string) string {
+func journalOf(t *testing.T, dir string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, ".runner", "PRD-001", "journal.jsonl"))
 	if err != nil {

@@ -72,7 +72,7 @@ func TestReadersDuringAWriteStorm(t *testing.T) {
 		if last {
 			break
 		}
-		last = strings.Contains(journal(t, dir), `"workstream":"WS2"`)
+		last = strings.Contains(journalOf(t, dir), `"workstream":"WS2"`)
 	}
 	t.Logf("%d rounds of %d readers", rounds, len(readers))
 	write(t, dir, "go")
@@ -102,7 +102,7 @@ type boundary struct {
 func boundaryAt(t *testing.T, dir string, seq uint64) boundary {
 	t.Helper()
 	var kept strings.Builder
-	for line := range strings.Lines(journal(t, dir)) {
+	for line := range strings.Lines(journalOf(t, dir)) {
 		var c struct{ Seq uint64 }
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/text"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
@@ -169,7 +170,7 @@ func (r *resolving) record(ctx context.Context, session *checkpoint.Session) err
 			return err
 		}
 		e.Digest, e.Work, r.back = adopted.Digest, adopted.Work, adopted.Back
-		if err := checkpoint.Recordable(e); err != nil {
+		if err := journal.Recordable(e); err != nil {
 			return usageErrorf("record the outputs: %w", err)
 		}
 	}

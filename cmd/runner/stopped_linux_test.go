@@ -45,7 +45,7 @@ func TestEndWithoutARecordIsUnknown(t *testing.T) {
 			awaitZombie(t, child)
 			l.signal(syscall.SIGKILL)
 			l.exits(-1)
-			if strings.Contains(journal(t, dir), "workstream.completed") {
+			if strings.Contains(journalOf(t, dir), "workstream.completed") {
 				t.Fatal("its end is on record, and the test proves nothing")
 			}
 			run(t, dir, tt.code, "build", "PRD-001", "--resume")
@@ -70,7 +70,7 @@ func stoppedInTime(t *testing.T, timeout time.Duration) (dir string, l *launched
 		l = launch(t, dir, "build", "PRD-001")
 		child = awaitPID(t, dir, "pid")
 		over = time.Now().Add(timeout)
-		await(t, "its start is on record", func() bool { return strings.Contains(journal(t, dir), "workstream.started") })
+		await(t, "its start is on record", func() bool { return strings.Contains(journalOf(t, dir), "workstream.started") })
 		l.signal(syscall.SIGSTOP)
 		await(t, "it has stopped", func() bool { return processState(t, l.cmd.Process.Pid) == "T" })
 		if time.Since(began) < timeout {

@@ -79,7 +79,7 @@ func (s *storm) events() map[string]int {
 	s.t.Helper()
 	run(s.t, s.dir, 0, "checkpoint", "validate", "PRD-001", "--deep")
 	counts := map[string]int{}
-	for line := range strings.Lines(journal(s.t, s.dir)) {
+	for line := range strings.Lines(journalOf(s.t, s.dir)) {
 		var c struct{ Events []struct{ Kind string } }
 		if err := json.Unmarshal([]byte(line), &c); err != nil {
 			s.t.Fatal(err)

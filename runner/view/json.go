@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/journal"
 	"prdrunner/runner"
 	"prdrunner/runner/plan"
 )
@@ -109,7 +110,7 @@ func (v *jsonView) End(e runner.Ending) {
 
 // event puts the head of a line before the event's own fields.
 func (v *jsonView) event(c checkpoint.Commit, e checkpoint.Event) error {
-	body, err := checkpoint.MarshalEvent(e)
+	body, err := journal.MarshalEvent(e)
 	if err != nil {
 		return fmt.Errorf("print event %s: %w", e.Kind(), err)
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package journal
 
 import (
 	"bytes"
@@ -16,20 +16,21 @@ import (
 // ErrLine says that a line of a journal is not what was written.
 var ErrLine = errors.New("not a valid journal line")
 
-// genesis is the sum before the first line.
-const genesis = "0000000000000000000000000000000000000000000000000000000000000000"
+// Genesis is the sum before the first line.
+const Genesis = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// encoder turns commits into lines. It keeps one buffer.
-type encoder struct {
+// Encoder turns commits into lines. It keeps one buffer.
+type Encoder struct {
 	buf bytes.Buffer
 }
 
-func newEncoder() *encoder { return &encoder{} }
+// NewEncoder returns an encoder.
+func NewEncoder() *Encoder { return &Encoder{} }
 
-// ValidTrail returns the commit as a line with its newline, and sets its Sum. The
+// Line returns the commit as a line with its newline, and sets its Sum. The
 // bytes are valid until the next call. The line may be longer than a reader
-// takes: fits tells.
-func (e *encoder) line(c *state.Commit) ([]byte, error) {
+// takes; see CheckSize.
+func (e *Encoder) Line(c *state.Commit) ([]byte, error) {
 	e.buf.Reset()
 	e.buf.WriteString(`{"seq":`)
 	e.buf.Write(strconv.AppendUint(e.buf.AvailableBuffer(), c.Seq, 10))
@@ -50,21 +51,21 @@ func (e *encoder) line(c *state.Commit) ([]byte, error) {
 	return e.buf.Bytes(), nil
 }
 
-// fits refuses a line that could not be read back.
-func fits(c *state.Commit, line []byte) error {
+// CheckSize refuses a line that could not be read back.
+func CheckSize(c *state.Commit, line []byte) error {
 	if len(line) > store.MaxRecord {
 		return fmt.Errorf("commit %d has %d bytes; a line of the journal has at most %d", c.Seq, len(line), store.MaxRecord)
 	}
 	return nil
 }
 
-// maxEvents is how many bytes the events of one commit may have: what a line
+// MaxEvents is how many bytes the events of one commit may have: what a line
 // holds besides has a few hundred.
-const maxEvents = store.MaxRecord - 1<<10
+const MaxEvents = store.MaxRecord - 1<<10
 
-// eventRoom is what an event takes at most besides its own fields: its kind, when it
+// EventRoom is what an event takes at most besides its own fields: its kind, when it
 // happened, and what stands between two events.
-const eventRoom = 128
+const EventRoom = 128
 
 // TooLargeError says that something can't be recorded, since no line of a journal
 // holds it.
@@ -74,29 +75,29 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("%s has %d bytes as it is recorded; at most %d are possible", e.Kind, e.Bytes, maxEvents)
+	return fmt.Sprintf("%s has %d bytes as it is recorded; at most %d are possible", e.Kind, e.Bytes, MaxEvents)
 }
 
 // Recordable returns a *TooLargeError of an event that no journal can hold.
 func Recordable(event state.Event) error {
-	_, err := fieldsOf(event)
+	_, err := EncodeFields(event)
 	return err
 }
 
-// fieldsOf returns the fields of an event as a JSON object, or a *TooLargeError. With
-// eventRoom, that is what it takes of a commit.
-func fieldsOf(event state.Event) ([]byte, error) {
+// EncodeFields returns the fields of an event as a JSON object, or a *TooLargeError. With
+// EventRoom, that is what it takes of a commit.
+func EncodeFields(event state.Event) ([]byte, error) {
 	fields, err := state.EncodeJSON(event)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", event.Kind(), err)
 	}
-	if size := len(fields) + eventRoom; size > maxEvents {
+	if size := len(fields) + EventRoom; size > MaxEvents {
 		return nil, &TooLargeError{Kind: event.Kind(), Bytes: size}
 	}
 	return fields, nil
 }
 
-func (e *encoder) body(c *state.Commit) error {
+func (e *Encoder) body(c *state.Commit) error {
 	if c.State != nil {
 		e.buf.WriteString(`,"state":`)
 		return state.Encode(&e.buf, c.State)
@@ -126,7 +127,7 @@ func (e *encoder) body(c *state.Commit) error {
 }
 
 // event writes an event with its kind, and when it happened, in front of its fields.
-func (e *encoder) event(kind state.Kind, after int64, fields []byte) {
+func (e *Encoder) event(kind state.Kind, after int64, fields []byte) {
 	e.buf.WriteString(`{"kind":"`)
 	e.buf.WriteString(string(kind))
 	e.buf.WriteByte('"')
@@ -146,7 +147,7 @@ func MarshalEvent(event state.Event) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", event.Kind(), err)
 	}
-	e := newEncoder()
+	e := NewEncoder()
 	e.event(event.Kind(), 0, fields)
 	return e.buf.Bytes(), nil
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package journal
 
 import (
 	"slices"
@@ -6,32 +6,32 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// spans are from which commit to which other one a session had lists of
-// artifacts and captures on record. With them the end of a run finds what no
-// checkpoint needs any more without reading the journal again.
-type spans struct {
-	behind  bool                // there are checkpoints of before the journal's first line
-	open    map[string]openSpan // by the workstream
-	left    map[string]openSpan // likewise, what attempts that failed left
+// Spans records, per list of artifacts and per capture, the range of commits in which
+// it was current. With it the end of a run finds the objects that no checkpoint needs
+// without reading the journal again.
+type Spans struct {
+	Behind  bool                // checkpoints exist from before the journal's first line
+	open    map[string]openSpan // by workstream: its artifacts
+	left    map[string]openSpan // by workstream: the artifacts that failed attempts changed
 	capture openCapture
 	run     openCapture
 	closed  []span
 }
 
-// openSpan is what a workstream has on record, and since which commit.
+// openSpan is a list of artifacts that is still current, and the commit that recorded it.
 type openSpan struct {
 	list []state.Artifact
 	from uint64
 }
 
-// openCapture is likewise a capture.
+// openCapture is the capture that is still current, and the commit that recorded it.
 type openCapture struct {
 	*state.Capture
 	from uint64
 }
 
-// span is what was on record in the states from one commit up to, and without,
-// another. A span that is not closed has no end.
+// span names the objects that were on record in the states from commit `from` up to,
+// but not including, commit `to`. An open span has to = 0.
 type span struct {
 	names    []recordedName
 	from, to uint64
@@ -42,17 +42,17 @@ type recordedName struct {
 	size   int64
 }
 
-func newSpans() *spans { return &spans{open: map[string]openSpan{}, left: map[string]openSpan{}} }
+func newSpans() *Spans { return &Spans{open: map[string]openSpan{}, left: map[string]openSpan{}} }
 
 // adopt starts from a state of which no events are known.
-func (t *spans) adopt(s *state.State) {
-	t.behind = len(s.Checkpoints) > 0
+func (t *Spans) adopt(s *state.State) {
+	t.Behind = len(s.Checkpoints) > 0
 	t.compare(s, s.Seq)
 	t.capture, t.run = openCapture{s.Capture, s.Seq}, openCapture{s.RunCapture, s.Seq}
 }
 
 // observe takes in what an event of a commit made of the state.
-func (t *spans) observe(s *state.State, seq uint64, e state.Event) {
+func (t *Spans) observe(s *state.State, seq uint64, e state.Event) {
 	switch e := e.(type) {
 	case state.SessionStarted, state.SessionResumed, state.PhaseSkipped, state.RollbackCompleted:
 		t.compare(s, seq)
@@ -69,9 +69,8 @@ func (t *spans) observe(s *state.State, seq uint64, e state.Event) {
 	t.run = t.replaceCapture(t.run, s.RunCapture, seq)
 }
 
-// compare looks at every workstream, those of which nothing is on record any
-// more included.
-func (t *spans) compare(s *state.State, seq uint64) {
+// compare updates every workstream, also those that no longer have a record.
+func (t *Spans) compare(s *state.State, seq uint64) {
 	for name := range t.open {
 		t.take(s, name, seq)
 	}
@@ -80,8 +79,8 @@ func (t *spans) compare(s *state.State, seq uint64) {
 	}
 }
 
-// take looks at one workstream.
-func (t *spans) take(s *state.State, name string, seq uint64) {
+// Take updates one workstream.
+func (t *Spans) take(s *state.State, name string, seq uint64) {
 	var left []state.Artifact
 	if w := s.Workstream(name); w != nil {
 		left = w.LeftFiles()
@@ -90,7 +89,7 @@ func (t *spans) take(s *state.State, name string, seq uint64) {
 	t.replace(t.left, name, left, seq)
 }
 
-func (t *spans) replace(open map[string]openSpan, name string, list []state.Artifact, seq uint64) {
+func (t *Spans) replace(open map[string]openSpan, name string, list []state.Artifact, seq uint64) {
 	had := open[name]
 	if len(had.list) == len(list) && (len(list) == 0 || &had.list[0] == &list[0]) {
 		return
@@ -111,7 +110,7 @@ func (o openSpan) until(to uint64) span {
 	return span{names, o.from, to}
 }
 
-func (t *spans) replaceCapture(had openCapture, now *state.Capture, seq uint64) openCapture {
+func (t *Spans) replaceCapture(had openCapture, now *state.Capture, seq uint64) openCapture {
 	if had.Capture == now {
 		return had
 	}
@@ -126,8 +125,9 @@ func (o openCapture) until(to uint64) []span {
 	return []span{{[]recordedName{{o.Listing, o.ShallowSize()}}, o.from, to}}
 }
 
-// names adds to one side all that was ever on record, and to the other what the states at the kept checkpoints need of that.
-func (t *spans) names(kept []*state.CheckpointRef, ever, needed *references) {
+// Each names every digest that was ever on record, with its size, and says whether a
+// state at one of the kept checkpoints needs it.
+func (t *Spans) Each(kept []*state.CheckpointRef, visit func(digest string, size int64, needed bool)) {
 	seqs := make([]uint64, len(kept))
 	for i, ref := range kept {
 		seqs[i] = ref.Seq
@@ -135,12 +135,9 @@ func (t *spans) names(kept []*state.CheckpointRef, ever, needed *references) {
 	slices.Sort(seqs)
 	add := func(s span) {
 		i, _ := slices.BinarySearch(seqs, s.from)
-		covered := i < len(seqs) && (s.to == 0 || seqs[i] < s.to)
+		needed := i < len(seqs) && (s.to == 0 || seqs[i] < s.to)
 		for _, n := range s.names {
-			ever.add(n.digest, n.size)
-			if covered {
-				needed.add(n.digest, n.size)
-			}
+			visit(n.digest, n.size, needed)
 		}
 	}
 	for _, s := range t.closed {

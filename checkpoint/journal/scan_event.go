@@ -1,4 +1,4 @@
-package checkpoint
+package journal
 
 import (
 	"bytes"
@@ -153,7 +153,7 @@ type eventScanner struct {
 	off   bool
 }
 
-// take goes past a byte, which must come next.
+// Take goes past a byte, which must come next.
 func (s *eventScanner) take(c byte) {
 	if s.off = s.off || len(s.rest) == 0 || s.rest[0] != c; !s.off {
 		s.rest = s.rest[1:]

@@ -1,4 +1,4 @@
-package checkpoint
+package journal
 
 import (
 	"testing"
@@ -12,14 +12,14 @@ import (
 // without encoding/json.
 func scanned() []state.Event {
 	digest := state.Digest{
-		Definition: "sha256:" + genesis, Inputs: "sha256:" + genesis, Upstream: "sha256:" + genesis,
-		Variables: map[string]string{"a": "sha256:" + genesis, `b "c"`: "sensitive"},
-		Files:     []state.FileRef{{Path: "größe.sql", Digest: "sha256:" + genesis}, {Path: `a\b`}},
-		Results:   map[string]string{`service["player"]`: "sha256:" + genesis},
+		Definition: "sha256:" + Genesis, Inputs: "sha256:" + Genesis, Upstream: "sha256:" + Genesis,
+		Variables: map[string]string{"a": "sha256:" + Genesis, `b "c"`: "sensitive"},
+		Files:     []state.FileRef{{Path: "größe.sql", Digest: "sha256:" + Genesis}, {Path: `a\b`}},
+		Results:   map[string]string{`service["player"]`: "sha256:" + Genesis},
 	}
 	work := state.Work{
 		Attempt: 2, DurationMS: 3, Digest: digest, Outputs: map[string]state.Text{"a": "", "b": "x"},
-		Artifacts: []state.Artifact{{Path: "gen/a.go", Size: 1 << 40, Mode: 0o644, Digest: "sha256:" + genesis}, {Path: "gen/b"}},
+		Artifacts: []state.Artifact{{Path: "gen/a.go", Size: 1 << 40, Mode: 0o644, Digest: "sha256:" + Genesis}, {Path: "gen/b"}},
 		Summary:   "made", Location: "https://example.com/?a=b",
 	}
 	return []state.Event{
@@ -29,7 +29,7 @@ func scanned() []state.Event {
 		state.WorkstreamCompleted{Workstream: "WS1", Work: &work},
 		state.WorkstreamCompleted{Workstream: "WS1"},
 		state.GateStarted{Gate: "lint (WS1)", Attempt: 7},
-		state.GatePassed{Verdict: state.Verdict{Gate: "lint (WS1)", Definition: "sha256:" + genesis, Judged: "sha256:" + genesis}, DurationMS: 12},
+		state.GatePassed{Verdict: state.Verdict{Gate: "lint (WS1)", Definition: "sha256:" + Genesis, Judged: "sha256:" + Genesis}, DurationMS: 12},
 		state.CheckpointCreated{ID: "CP-1", Trigger: state.TriggerStart},
 		state.CheckpointCreated{
 			ID: "CP-2", Trigger: state.TriggerWorkstreamComplete, Phase: "all", Step: 4, StepName: "WS1", Reason: "why", Created: 1, Modified: 2,
@@ -67,7 +67,9 @@ func TestUsualEventsAreScanned(t *testing.T) {
 	t.Parallel()
 	for _, want := range scanned() {
 		data, err := MarshalEvent(want)
-		must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		event, _, size := scanEvent(append(data, ",{}"...))
 		if size != len(data) {
 			t.Errorf("%d of %d bytes of %s", size, len(data), data)
@@ -87,7 +89,9 @@ func TestUsualEventsAreScanned(t *testing.T) {
 func FuzzScanEvent(f *testing.F) {
 	for _, event := range scanned() {
 		data, err := MarshalEvent(event)
-		must(f, err)
+		if err != nil {
+			f.Fatal(err)
+		}
 		f.Add(data)
 	}
 	for _, data := range unscanned() {
@@ -102,7 +106,9 @@ func FuzzScanEvent(f *testing.F) {
 			t.Fatalf("%d bytes scanned, of %d", size, objectLen(data))
 		}
 		want, wantAfter, err := decodeEvent(data[:size])
-		must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if diff := cmp.Diff(want, event); diff != "" || after != wantAfter {
 			t.Fatalf("after %d, not %d: %s", after, wantAfter, diff)
 		}

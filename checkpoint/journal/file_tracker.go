@@ -1,18 +1,18 @@
-package checkpoint
+package journal
 
 import "prdrunner/checkpoint/state"
 
-// tracker knows which files are on record, so that a workstream's artifacts can
+// FileTracker knows which files are on record, so that a workstream's artifacts can
 // be compared with those before. It looks only at the workstreams that something
 // happens to: a boundary costs what changed, not what exists.
-type tracker struct {
+type FileTracker struct {
 	known map[state.Text]string // digest of each artifact, as of the last completion of a workstream that has it; "": not known
 }
 
-func newTracker() *tracker { return &tracker{known: map[state.Text]string{}} }
+func newFileTracker() *FileTracker { return &FileTracker{known: map[state.Text]string{}} }
 
 // adopt starts from a state of which no events are known.
-func (t *tracker) adopt(s *state.State) {
+func (t *FileTracker) adopt(s *state.State) {
 	clear(t.known)
 	newest := map[state.Text]uint64{}
 	for w := range s.Records() {
@@ -34,8 +34,8 @@ func (t *tracker) adopt(s *state.State) {
 	}
 }
 
-// mark returns an event about work with what that did to each of its artifacts.
-func (t *tracker) mark(s *state.State, e state.Event) state.Event {
+// Mark returns an event about work with what that did to each of its artifacts.
+func (t *FileTracker) Mark(s *state.State, e state.Event) state.Event {
 	switch e := e.(type) {
 	case state.WorkstreamSucceeded:
 		e.Work.Artifacts = t.compare(e.Work.Artifacts)
@@ -64,7 +64,7 @@ func (t *tracker) mark(s *state.State, e state.Event) state.Event {
 }
 
 // compare marks artifacts by what is known.
-func (t *tracker) compare(list []state.Artifact) []state.Artifact {
+func (t *FileTracker) compare(list []state.Artifact) []state.Artifact {
 	return marked(list, func(a state.Artifact) state.FileChange {
 		switch digest, had := t.known[a.Path]; {
 		case !had:
@@ -90,7 +90,7 @@ func marked(list []state.Artifact, change func(state.Artifact) state.FileChange)
 }
 
 // observe takes in an event that is folded into the state.
-func (t *tracker) observe(s *state.State, e state.Event) {
+func (t *FileTracker) observe(s *state.State, e state.Event) {
 	switch e := e.(type) {
 	case state.SessionStarted:
 		t.adopt(s)
@@ -107,7 +107,7 @@ func (t *tracker) observe(s *state.State, e state.Event) {
 	}
 }
 
-func (t *tracker) learn(w *state.Workstream) {
+func (t *FileTracker) learn(w *state.Workstream) {
 	for _, a := range w.Artifacts {
 		t.known[a.Path] = a.Digest
 	}

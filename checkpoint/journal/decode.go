@@ -1,4 +1,4 @@
-package checkpoint
+package journal
 
 import (
 	"bytes"
@@ -11,56 +11,56 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// sumField and prevField are how a line ends, kindField is how an event begins.
+// SumField and prevField are how a line ends, kindField is how an event begins.
 // A line is written in one way only, so that it can be taken apart without
 // parsing it as JSON first.
 const (
 	kindField = `{"kind":"`
-	sumField  = `,"sum":"`
+	SumField  = `,"sum":"`
 	prevField = `,"prev":"`
 	hexLen    = 2 * sha256.Size
-	tailLen   = len(prevField) + hexLen + len(`"`) + len(sumField) + hexLen + len(`"}`)
+	tailLen   = len(prevField) + hexLen + len(`"`) + len(SumField) + hexLen + len(`"}`)
 )
 
-// errIncomplete says that a line is not whole: it was cut off, or its sum is
+// ErrIncomplete says that a line is not whole: it was cut off, or its sum is
 // not that of its bytes. A write that was cut short leaves such a line.
-var errIncomplete = fmt.Errorf("%w: incomplete", ErrLine)
+var ErrIncomplete = fmt.Errorf("%w: incomplete", ErrLine)
 
-// frame is a line taken apart, its sum verified and its content not looked at.
-type frame struct {
-	seq   uint64
+// Frame is a line taken apart, its sum verified and its content not looked at.
+type Frame struct {
+	Seq   uint64
 	time  []byte
 	state bool // whether body is a state, not the inside of the list of events
 	body  []byte
 	prev  string
-	sum   string
+	Sum   string
 }
 
-// parseFrame verifies a line, given without its newline, and takes it apart. Where
+// ParseFrame verifies a line, given without its newline, and takes it apart. Where
 // it continues the line whose sum is before, they share that.
-func parseFrame(line []byte, before string) (frame, error) {
-	var f frame
+func ParseFrame(line []byte, before string) (Frame, error) {
+	var f Frame
 	if len(line) < tailLen {
-		return f, fmt.Errorf("%w, too short", errIncomplete)
+		return f, fmt.Errorf("%w, too short", ErrIncomplete)
 	}
 	head, tail := line[:len(line)-tailLen], line[len(line)-tailLen:]
 	prev, ok := bytes.CutPrefix(tail, []byte(prevField))
-	if !ok || !bytes.HasPrefix(prev[hexLen:], []byte(`"`+sumField)) || !bytes.HasSuffix(prev, []byte(`"}`)) {
-		return f, fmt.Errorf("%w, it does not end with prev and sum", errIncomplete)
+	if !ok || !bytes.HasPrefix(prev[hexLen:], []byte(`"`+SumField)) || !bytes.HasSuffix(prev, []byte(`"}`)) {
+		return f, fmt.Errorf("%w, it does not end with prev and sum", ErrIncomplete)
 	}
 	if f.prev = before; string(prev[:hexLen]) != before {
 		f.prev = string(prev[:hexLen])
 	}
-	f.sum = string(prev[len(prev)-hexLen-len(`"}`) : len(prev)-len(`"}`)])
-	sum := sha256.Sum256(line[:len(line)-len(sumField)-hexLen-len(`"}`)])
+	f.Sum = string(prev[len(prev)-hexLen-len(`"}`) : len(prev)-len(`"}`)])
+	sum := sha256.Sum256(line[:len(line)-len(SumField)-hexLen-len(`"}`)])
 	var want [hexLen]byte
-	if hex.Encode(want[:], sum[:]); string(want[:]) != f.sum {
-		return f, fmt.Errorf("%w, its sum is wrong", errIncomplete)
+	if hex.Encode(want[:], sum[:]); string(want[:]) != f.Sum {
+		return f, fmt.Errorf("%w, its sum is wrong", ErrIncomplete)
 	}
 	return f, f.parseHead(head)
 }
 
-func (f *frame) parseHead(head []byte) error {
+func (f *Frame) parseHead(head []byte) error {
 	rest, ok := bytes.CutPrefix(head, []byte(`{"seq":`))
 	digits, rest, ok2 := bytes.Cut(rest, []byte(`,"time":"`))
 	stamp, rest, ok3 := bytes.Cut(rest, []byte(`",`))
@@ -71,7 +71,7 @@ func (f *frame) parseHead(head []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: seq: %w", ErrLine, err)
 	}
-	f.seq, f.time = seq, stamp
+	f.Seq, f.time = seq, stamp
 	if body, ok := bytes.CutPrefix(rest, []byte(`"state":`)); ok {
 		f.state, f.body = true, body
 		return nil
@@ -84,9 +84,9 @@ func (f *frame) parseHead(head []byte) error {
 	return nil
 }
 
-// commit decodes the content. The result shares nothing with the line.
-func (f *frame) commit() (state.Commit, error) {
-	c := state.Commit{Seq: f.seq, Prev: f.prev, Sum: f.sum}
+// Commit decodes the content. The result shares nothing with the line.
+func (f *Frame) Commit() (state.Commit, error) {
+	c := state.Commit{Seq: f.Seq, Prev: f.prev, Sum: f.Sum}
 	at, err := time.Parse(time.RFC3339Nano, string(f.time))
 	if err != nil {
 		return c, fmt.Errorf("%w: time: %w", ErrLine, err)
@@ -108,7 +108,7 @@ func (f *frame) commit() (state.Commit, error) {
 	return c, f.events(&c)
 }
 
-func (f *frame) events(c *state.Commit) error {
+func (f *Frame) events(c *state.Commit) error {
 	c.Events = make([]state.Event, 0, bytes.Count(f.body, []byte(kindField)))
 	for rest := f.body; len(rest) > 0; {
 		event, after, n, err := nextEvent(rest)
