@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // errDetour says that a path leads through a symbolic link.
@@ -34,13 +33,11 @@ func IsAbsent(err error) bool { return absent(err) }
 // the last one that was not there it does not look for again. It belongs to one goroutine,
 // and to one pass over the workspace.
 type cursor struct {
-	base   *os.Root
-	open   []level  // from below the base on
-	looks  bool     // only looks at names, until something is to be opened
-	looked []sight  // directories that are looked at: from the base on, if it only looks, else the last
-	file   *os.File // the directory that is open, as a file; nil: not yet
-	near   int      // where the cache has the last file, as far as it was asked
-	gone   absence  // what was last looked for and not there
+	base *os.Root
+	open []level  // from below the base on
+	file *os.File // the directory that is open, as a file; nil: not yet
+	near int      // where the cache has the last file, as far as it was asked
+	gone absence  // what was last looked for and not there
 }
 
 // absence is a directory that is not there.
@@ -55,12 +52,6 @@ type level struct {
 	root *os.Root
 }
 
-// sight is one that is open to look at names in it, which costs less.
-type sight struct {
-	path string
-	handle
-}
-
 // at returns the directory that a path lies in, and its name there. The
 // directory is valid until the next call.
 func (c *cursor) at(path string) (*os.Root, string, error) {
@@ -73,66 +64,6 @@ func (c *cursor) at(path string) (*os.Root, string, error) {
 func (c *cursor) place(path string) place {
 	i := strings.LastIndexByte(path, '/')
 	return place{in: path[:max(i, 0)], name: native(path[i+1:]), from: c}
-}
-
-// look returns a directory, "" for the base, to look at names in it. It is valid until
-// the next call. Who does not only look gets the directory that enter returns.
-func (c *cursor) look(dir string) (handle, error) {
-	if n := len(c.looked); n > 0 && c.looked[n-1].path == dir {
-		return c.looked[n-1].handle, nil
-	}
-	if !c.looks {
-		root, err := c.enter(dir)
-		if err != nil {
-			return handle{}, err
-		}
-		c.blink()
-		return c.see(dir, func() (handle, error) { return openHandle(root) })
-	}
-	if err := c.notThere(dir); err != nil {
-		return handle{}, err
-	}
-	for len(c.looked) > 0 && !leadsTo(c.looked[len(c.looked)-1].path, dir) {
-		last := len(c.looked) - 1
-		c.looked[last].close()
-		c.looked = c.looked[:last]
-	}
-	if len(c.looked) == 0 {
-		if _, err := c.see("", func() (handle, error) { return openHandle(c.base) }); err != nil {
-			return handle{}, err
-		}
-	}
-	for {
-		last := c.looked[len(c.looked)-1]
-		if last.path == dir {
-			return last.handle, nil
-		}
-		path, name := below(last.path, dir)
-		err := checkName(name)
-		if err == nil {
-			_, err = c.see(path, func() (handle, error) { return last.below(name) })
-		}
-		if err != nil {
-			return handle{}, c.missed(path, err)
-		}
-	}
-}
-
-// see adds a directory to those that are looked at.
-func (c *cursor) see(path string, open func() (handle, error)) (handle, error) {
-	h, err := open()
-	if err == nil {
-		c.looked = append(c.looked, sight{path, h})
-	}
-	return h, err
-}
-
-// blink closes what is looked at.
-func (c *cursor) blink() {
-	for _, s := range c.looked {
-		s.close()
-	}
-	c.looked = nil
 }
 
 // notThere is why a directory was not there when it was last looked for, or nil.
@@ -161,10 +92,6 @@ func below(above, dir string) (path, name string) {
 
 // enter returns a directory, "" for the base.
 func (c *cursor) enter(dir string) (*os.Root, error) {
-	if c.looks {
-		c.looks = false
-		c.blink()
-	}
 	if c.reached() == dir {
 		return c.current(), nil
 	}
@@ -215,7 +142,6 @@ func (c *cursor) down(to level) {
 
 // moved closes what was opened of the directory that was open.
 func (c *cursor) moved() {
-	c.blink()
 	if c.file != nil {
 		_ = c.file.Close() // nothing was written through it
 		c.file = nil
@@ -279,47 +205,31 @@ func (w *Workspace) at(path string, do func(dir *os.Root, name string) error) er
 // workers is how many files are worked on at once.
 func workers() int { return min(4, runtime.NumCPU()) }
 
-// each calls do for every index below n, several at once, in chunks that are
-// in order. It ends with the first error; none is started after it.
-func (w *Workspace) each(ctx context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
-	return eachFrom(ctx, cursor{base: w.root}, n, chunk, do)
-}
-
-// eachLooking is each for what only looks at names.
-func (w *Workspace) eachLooking(ctx context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
-	return eachFrom(ctx, cursor{base: w.root, looks: true}, n, chunk, do)
-}
-
-func eachFrom(outer context.Context, from cursor, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
-	ctx, cancel := context.WithCancelCause(outer)
-	defer cancel(nil)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(workers(), (n+chunk-1)/chunk) {
-		group.Go(func() {
-			c := from
+// each calls do for every index below n, several at once, in chunks that are in order.
+// Each chunk has a cursor. The first error ends all calls, and none starts after it.
+func (w *Workspace) each(outer context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
+	group, ctx := errgroup.WithContext(outer)
+	group.SetLimit(workers())
+	for begin := 0; begin < n && ctx.Err() == nil; begin += chunk {
+		group.Go(func() error {
+			c := cursor{base: w.root}
 			defer c.close()
-			for {
-				from := int(next.Add(int64(chunk))) - chunk
-				if from >= n {
-					return
+			for i := begin; i < min(begin+chunk, n); i++ {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
 				}
-				for i := from; i < min(from+chunk, n); i++ {
-					err := cmp.Or(outer.Err(), ctx.Err())
-					if err == nil {
-						err = do(ctx, &c, i)
-					}
-					if err != nil {
-						cancel(err)
-						return
-					}
+				if err := do(ctx, &c, i); err != nil {
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if outer.Err() != nil {
+		return context.Cause(outer)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 )
 
@@ -19,4 +20,12 @@ func readDir(root *os.Root, dir string) ([]dirEntry, error) {
 	}
 	entries, err := entriesOf(f)
 	return entries, errors.Join(err, f.Close())
+}
+
+func plainEntries(found []fs.DirEntry) []dirEntry {
+	entries := make([]dirEntry, len(found))
+	for i, e := range found {
+		entries[i] = dirEntry{e.Name(), e.IsDir(), e.Type()&fs.ModeSymlink != 0}
+	}
+	return entries
 }

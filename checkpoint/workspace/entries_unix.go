@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix
 
 package workspace
 
@@ -10,17 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entriesOf lists an open directory, in no order. Package os looks at every name
-// of one that was opened in a Root; a copy of its descriptor is only a directory.
-func entriesOf(dir *os.File) ([]dirEntry, error) { return entriesAt(int(dir.Fd()), dir.Name()) }
-
-// entriesAt is entriesOf a descriptor.
-func entriesAt(fd int, path string) ([]dirEntry, error) {
-	copied, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+// entriesOf lists an open directory, in no order. Package os calls lstat for every name
+// in a directory that was opened in a Root; a copy of the descriptor spares that.
+func entriesOf(dir *os.File) ([]dirEntry, error) {
+	copied, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, &fs.PathError{Op: "dup", Path: path, Err: err}
+		return nil, &fs.PathError{Op: "dup", Path: dir.Name(), Err: err}
 	}
-	f := os.NewFile(uintptr(copied), path)
+	f := os.NewFile(uintptr(copied), dir.Name())
 	entries, err := f.ReadDir(-1)
 	return plainEntries(entries), errors.Join(err, f.Close())
 }

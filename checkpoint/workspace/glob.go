@@ -51,7 +51,7 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 		g.memo = cmp.Or(g.w.memo, newMemo())
 	}
 	byBase := map[string][]state{}
-	c := cursor{base: g.w.root, looks: true}
+	c := cursor{base: g.w.root}
 	defer c.close()
 	for _, p := range patterns {
 		reached, err := g.reaches(&c, p)
@@ -97,7 +97,7 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	}
 	files := 0
 	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
-		err := g.w.eachLooking(ctx, len(level), 1, func(_ context.Context, c *cursor, i int) error {
+		err := g.w.each(ctx, len(level), 1, func(_ context.Context, c *cursor, i int) error {
 			level[i].below, _ = g.list(c, level[i].dir)
 			return nil
 		})
@@ -132,11 +132,11 @@ func (g *walk) reaches(c *cursor, p pattern) (bool, error) {
 	if len(p.elements) == 0 { // a link at the very path is what it names
 		dir = parent(dir)
 	}
-	if _, err := c.look(dir); err == nil {
+	if _, err := c.enter(dir); err == nil {
 		return true, nil
 	}
 	for _, dir := range above(dir) {
-		_, err := c.look(dir)
+		_, err := c.enter(dir)
 		switch {
 		case err == nil:
 			continue
@@ -223,7 +223,7 @@ func (g *walk) inStateDir(path string) bool {
 
 // children lists a directory, "" for the workspace itself.
 func (g *walk) children(dir string) ([]string, error) {
-	c := cursor{base: g.w.root, looks: true}
+	c := cursor{base: g.w.root}
 	defer c.close()
 	return g.list(&c, dir)
 }
@@ -237,11 +237,11 @@ func (g *walk) list(c *cursor, dir string) ([]string, error) {
 	if children, ok := g.memo.children(dir); ok {
 		return children, nil
 	}
-	h, err := c.look(dir)
+	root, err := c.enter(dir)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := h.entries(dir)
+	entries, err := readDir(root, ".")
 	if err != nil {
 		return nil, err
 	}

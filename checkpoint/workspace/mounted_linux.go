@@ -2,10 +2,17 @@ package workspace
 
 import "golang.org/x/sys/unix"
 
-// isMountPoint reports whether something is mounted on a name in it: on that neither
-// another file can be renamed, nor can it be removed. A kernel before 5.8 does not tell.
-func (h handle) isMountPoint(name string) bool {
+// isMountPoint reports whether something is mounted on a path: no other file can be
+// renamed to it, and it cannot be removed. A kernel before 5.8 does not tell.
+func (c *cursor) isMountPoint(path string) bool {
+	if _, err := c.enter(parent(path)); err != nil {
+		return false
+	}
+	dir, err := c.directory()
+	if err != nil {
+		return false
+	}
 	var st unix.Statx_t
-	err := unix.Statx(h.fd, name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &st)
+	err = unix.Statx(int(dir.Fd()), base(path), unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &st)
 	return err == nil && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }

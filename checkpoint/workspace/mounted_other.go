@@ -2,6 +2,6 @@
 
 package workspace
 
-// isMountPoint reports whether something is mounted on a name in it, which is not
-// told here. Only Linux mounts anything on a file.
-func (h handle) isMountPoint(string) bool { return false }
+// isMountPoint reports whether something is mounted on a path. Only Linux mounts
+// anything on a file, and elsewhere nothing tells.
+func (c *cursor) isMountPoint(string) bool { return false }

@@ -262,9 +262,7 @@ func (c *cursor) staysMounted(i *item, now *Entry) bool {
 	case i.isDir && (i.To == nil || i.To.isDir()):
 		return false
 	}
-	at := c.place(i.Path)
-	dir, err := c.look(at.in)
-	return err == nil && dir.isMountPoint(at.name)
+	return c.isMountPoint(i.Path)
 }
 
 // oddity says of an error what is at a path that no capture has: "" for others.

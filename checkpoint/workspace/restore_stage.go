@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"prdrunner/checkpoint/failpoint"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
@@ -24,17 +26,13 @@ const flushes = 64
 // system's journal has that of many in each sync, and the later ones find it there.
 const together = 256
 
-// flusher syncs and closes files beside those who write them.
+// flusher syncs and closes files while the caller goes on writing others.
 type flusher struct {
-	slots chan struct{}
-	group sync.WaitGroup
+	group errgroup.Group
 
-	adding sync.Mutex // held until what is due is started: no more files are open than these and a few
-	begun  []written  // that the disk has begun with, and that are not synced yet
-	most   int        // of these
-
-	mu  sync.Mutex
-	err error
+	adding sync.Mutex // held until the files that are due are started, so that few more than these are open
+	begun  []written  // files that the disk has begun with, and that are not synced yet
+	most   int        // how many of these there may be
 }
 
 // written is a file that is to be synced and closed. done is called then with what
@@ -46,7 +44,9 @@ type written struct {
 
 // newFlusher leaves most of the files that the process may have open to others.
 func newFlusher() *flusher {
-	return &flusher{slots: make(chan struct{}, flushes), most: max(1, min(together, mostOpen()/8))}
+	l := &flusher{most: max(1, min(together, mostOpen()/8))}
+	l.group.SetLimit(flushes)
+	return l
 }
 
 // add takes a file over, which is synced when wait returns.
@@ -69,18 +69,13 @@ func (l *flusher) startBegun() {
 	l.begun = l.begun[:0]
 }
 
-// start syncs a file beside the caller, once there is room for it.
+// start syncs a file in the background. It waits while too many syncs are in flight.
 func (l *flusher) start(f written) {
-	l.slots <- struct{}{}
-	l.group.Go(func() {
-		defer func() { <-l.slots }()
+	l.group.Go(func() error {
 		if err := f.flush(); err != nil {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if l.err == nil {
-				l.err = fmt.Errorf("write a restored file to the disk: %w", err)
-			}
+			return fmt.Errorf("write a restored file to the disk: %w", err)
 		}
+		return nil
 	})
 }
 
@@ -112,8 +107,7 @@ func (s staged) Sync() error {
 // wait syncs what was added, once no more is.
 func (l *flusher) wait() error {
 	l.startBegun()
-	l.group.Wait()
-	return l.err
+	return l.group.Wait()
 }
 
 // stage writes the bytes of items to their temporary files, durable when it

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/failpoint"
 )
@@ -50,30 +51,20 @@ func (w *Workspace) settleFile(path string) error {
 	return syncNamed(w.root, native(path), failpoint.Sync)
 }
 
-// eachSettled calls do for all names, several at once. None is begun after an
-// error.
-func eachSettled(ctx context.Context, names []string, do func(name string) error) error {
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	var failures []error
-	slots := make(chan struct{}, settling)
+// eachSettled calls do for all names, several at once. None is begun after an error.
+func eachSettled(outer context.Context, names []string, do func(name string) error) error {
+	group, ctx := errgroup.WithContext(outer)
+	group.SetLimit(settling)
 	for _, name := range names {
-		slots <- struct{}{}
-		mu.Lock()
-		stop := len(failures) > 0 || ctx.Err() != nil
-		mu.Unlock()
-		if stop {
+		if ctx.Err() != nil {
 			break
 		}
-		all.Go(func() {
-			defer func() { <-slots }()
+		group.Go(func() error {
 			if err := do(name); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failures = append(failures, failed(name, err))
+				return failed(name, err)
 			}
+			return nil
 		})
 	}
-	all.Wait()
-	return errors.Join(append(failures, ctx.Err())...)
+	return errors.Join(group.Wait(), outer.Err())
 }

@@ -14,20 +14,19 @@ type status struct {
 
 func statusOf(info fs.FileInfo) status { return status{mode: info.Mode(), stat: statOf(info)} }
 
-// status looks at what is at a place. Many places in one directory cost one system
-// call each, and nothing else.
+// status describes what is at a place. For many places in one directory it makes one
+// system call each.
 func (p place) status() (status, error) {
 	if p.from != nil {
 		if err := checkName(p.name); err != nil {
 			return status{}, err
 		}
-		dir, err := p.from.look(p.in)
-		if err != nil {
-			return status{}, err
-		}
-		return dir.status(p.name)
 	}
-	info, err := p.dir.Lstat(p.name)
+	dir, err := p.root()
+	if err != nil {
+		return status{}, err
+	}
+	info, err := dir.Lstat(p.name)
 	if err != nil {
 		return status{}, err
 	}
@@ -45,14 +44,11 @@ func checkName(name string) error {
 
 // readlink is where the link at a place leads.
 func (p place) readlink() (string, error) {
-	if p.from == nil {
-		return p.dir.Readlink(p.name)
-	}
-	dir, err := p.from.look(p.in)
+	dir, err := p.root()
 	if err != nil {
 		return "", err
 	}
-	return dir.readlink(p.name)
+	return dir.Readlink(p.name)
 }
 
 // root is the directory of a place, for what is to be opened in it.

@@ -16,11 +16,6 @@ func statOf(info fs.FileInfo) fileStat {
 	return s
 }
 
-// statFrom is statOf of what the system says.
-func statFrom(st *unix.Stat_t) fileStat {
-	return fileStat{size: st.Size, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), inode: st.Ino, device: uint64(st.Dev)}
-}
-
 // bootID identifies the running kernel, "" where it has no name.
 func bootID() string {
 	id, err := unix.Sysctl("kern.bootsessionuuid")

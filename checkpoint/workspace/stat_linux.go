@@ -5,8 +5,6 @@ import (
 	"os"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // statOf returns what tells one content of a file from another.
@@ -16,11 +14,6 @@ func statOf(info fs.FileInfo) fileStat {
 		s.ctime, s.inode, s.device = sys.Ctim.Nano(), sys.Ino, uint64(sys.Dev)
 	}
 	return s
-}
-
-// statFrom is statOf of what the system says.
-func statFrom(st *unix.Stat_t) fileStat {
-	return fileStat{size: st.Size, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), inode: st.Ino, device: uint64(st.Dev)}
 }
 
 // bootID identifies the running kernel, "" where it has no name.

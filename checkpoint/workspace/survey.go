@@ -158,7 +158,7 @@ func (s *survey) add(paths []string) {
 // that are directories now.
 func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
-	err = s.w.eachLooking(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *cursor, i int) (err error) {
+	err = s.w.each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *cursor, i int) (err error) {
 		path := s.files[i].entry.Path
 		at := c.place(path)
 		s.files[i].found, err = s.w.look(at, path, s.files[i].wantsBlob(s.w))

@@ -1,15 +1,13 @@
+//go:build unix
+
 package workspace
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestEntriesOf: all names are listed, also where they take several reads, and
@@ -47,29 +45,5 @@ func TestEntriesOf(t *testing.T) {
 	}
 	if len(entries) != len(want) || len(got) != len(want) {
 		t.Errorf("%d names, %d of them different, want %d", len(entries), len(got), len(want))
-	}
-}
-
-// TestEntriesOfUnknownKind: where the file system does not say what a name is, it is
-// looked at, and what is gone meanwhile is not there.
-func TestEntriesOfUnknownKind(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	put(t, dir, "dir/file", "")
-	f, err := os.Open(dir)
-	must(t, err)
-	defer func() { _ = f.Close() }()
-	var records []byte
-	for _, name := range []string{".", "dir", "gone"} {
-		record := make([]byte, 32)
-		binary.NativeEndian.PutUint16(record[direntLength:], uint16(len(record)))
-		record[direntKind] = unix.DT_UNKNOWN
-		copy(record[direntName:], name)
-		records = append(records, record...)
-	}
-	got, err := parseEntries([]string{string(records)}, nil, handle{int(f.Fd())})
-	must(t, err)
-	if want := []dirEntry{{"dir", true, false}}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }
