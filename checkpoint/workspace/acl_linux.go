@@ -43,8 +43,8 @@ func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
 	return shown &^ (group << 3), nil
 }
 
-// maskOnly is that of a directory. Of one that may not be read, the mode counts.
-func (p place) maskOnly(perm fs.FileMode) (uint32, error) {
+// maskOnlyAt is maskOnly of a directory. For one that may not be read, the mode counts.
+func maskOnlyAt(p place, perm fs.FileMode) (uint32, error) {
 	if perm&0o070 == 0 {
 		return 0, nil
 	}
@@ -52,7 +52,7 @@ func (p place) maskOnly(perm fs.FileMode) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := dir.OpenFile(p.name, os.O_RDONLY|openNonblock, 0)
+	f, err := dir.OpenFile(p.name, os.O_RDONLY|NonBlock, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return 0, nil
 	}

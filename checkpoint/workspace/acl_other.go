@@ -11,7 +11,7 @@ import (
 // that the group does not have: a mode has none here.
 func maskOnly(*os.File, fs.FileMode) (uint32, error) { return 0, nil }
 
-func (place) maskOnly(fs.FileMode) (uint32, error) { return 0, nil }
+func maskOnlyAt(place, fs.FileMode) (uint32, error) { return 0, nil }
 
 // setMode gives a file or directory a mode.
 func setMode(f *os.File, mode fs.FileMode) error { return f.Chmod(mode) }

@@ -62,7 +62,7 @@ func BenchmarkCapture(b *testing.B) {
 	places(b, func(b *testing.B, w *Workspace, dir string, o CaptureOptions) {
 		for b.Loop() {
 			b.StopTimer()
-			w.cache = newCache(Options{Dir: dir})
+			w.cache = newCache(nil, "", dir)
 			must(b, os.RemoveAll(filepath.Join(dir, ".state", "objects")))
 			b.StartTimer()
 			_, err := w.Capture(b.Context(), o)
@@ -158,23 +158,6 @@ func BenchmarkRestore(b *testing.B) {
 			must(b, err)
 		}
 	})
-}
-
-// BenchmarkCacheLoad loads what is known of 50,000 files.
-func BenchmarkCacheLoad(b *testing.B) {
-	c := newCache(Options{Dir: "/w"})
-	for i := range 50_000 {
-		stat := fileStat{size: 1000, mtime: int64(i), ctime: int64(i), inode: uint64(i), device: 1}
-		c.put(fmt.Sprintf("some/directory/of/a/project/d%d/file%d.go", i%100, i), stat, sums{digest: shaOf("some"), blob: "0123456789012345678901234567890123456789"}, time.Unix(1e9, 0))
-	}
-	data := c.encode()
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := c.decode(data); !ok {
-			b.Fatal("not trusted")
-		}
-	}
 }
 
 // BenchmarkLookAgain finds 50,000 small files as they were captured, as a plan does:

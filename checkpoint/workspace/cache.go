@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"iter"
+	"maps"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -79,19 +80,27 @@ type cache struct {
 	changed bool              // since it was loaded or saved
 }
 
-func newCache(o Options) *cache {
-	c := &cache{fs: o.FS, root: filepath.Clean(o.Dir), boot: bootID(), now: time.Now}
-	if o.FS != nil && c.boot != "" {
-		c.path = o.Cache
+// newCache returns a cache of the files below dir. It is kept in the file at path of
+// fsys; with none of the two it serves this process only.
+func newCache(fsys store.FS, path, dir string) *cache {
+	c := &cache{fs: fsys, root: filepath.Clean(dir), boot: bootID(), now: time.Now}
+	if fsys != nil && c.boot != "" {
+		c.path = path
 	}
 	return c
 }
+
+// loadOnce reads the file, unless that was done.
+func (c *cache) loadOnce() { c.once.Do(c.load) }
+
+// markSurveyed says that all files were looked up: those that were not are probably gone.
+func (c *cache) markSurveyed() { c.surveyed.Store(true) }
 
 // get returns the digests of a file, if they are known; withBlob: and git's
 // name of it is. near is where the file is probably found among those that are
 // known, and becomes where the next one in order is.
 func (c *cache) get(path string, stat fileStat, withBlob bool, near *int) (sums, bool) {
-	c.once.Do(c.load)
+	c.loadOnce()
 	if e, better := c.learned(path); better {
 		if e.sums.digest == "" || e.stat != stat || withBlob && e.sums.blob == "" {
 			return sums{}, false
@@ -128,7 +137,7 @@ func (c *cache) learned(path string) (e cached, ok bool) {
 // put remembers the digests of a file that nobody wrote to while it was read,
 // from the given moment on.
 func (c *cache) put(path string, stat fileStat, s sums, began time.Time) {
-	c.once.Do(c.load)
+	c.loadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if settled(stat, began.Add(-c.behind)) {
@@ -163,7 +172,7 @@ func (c *cache) forget(path string) {
 
 // distrust drops what is known of files.
 func (c *cache) distrust(paths []string) {
-	c.once.Do(c.load)
+	c.loadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, path := range paths {
@@ -224,4 +233,22 @@ func (c *cache) compare(f store.File) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.behind = max(0, c.now().Sub(info.ModTime()))
+}
+
+// refuse remembers what a file holds that was left out for that.
+func (c *cache) refuse(path, digest string) {
+	c.loadOnce()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if digest != "" && c.refused[path] != digest {
+		c.refused[path], c.changed = digest, true
+	}
+}
+
+// refusedFiles returns the digests of files that were refused for what they held, by path.
+func (c *cache) refusedFiles() map[string]string {
+	c.loadOnce()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.refused)
 }

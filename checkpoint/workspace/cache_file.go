@@ -2,12 +2,10 @@ package workspace
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,61 +56,61 @@ func (c *cache) adopt(content cacheContent) {
 	}
 }
 
-// SaveCache writes what was learned of files, if anything was. A failure costs
-// time later and nothing else, so that callers may ignore it. What a power cut
-// leaves of the file is not trusted, so that it is not synced.
-func (w *Workspace) SaveCache() error {
-	c := w.cache
-	if c.path == "" {
-		return nil
-	}
-	c.once.Do(c.load)
-	if !c.isChanged() {
-		return nil
-	}
-	if c.surveyed.Load() {
-		if err := w.forgetGone(); err != nil {
-			return fmt.Errorf("save the cache: %w", err)
-		}
-	}
-	if err := w.forgetHidden(); err != nil {
-		return fmt.Errorf("save the cache: %w", err)
-	}
+// save writes what was learned of files since the cache was loaded or saved. What a
+// power cut leaves of the file is not trusted, so that it is not synced.
+func (c *cache) save() error {
 	c.measure()
-	if err := c.write(c.encode()); err != nil {
-		return fmt.Errorf("save the cache: %w", err)
-	}
-	return nil
+	return c.write(c.encode())
 }
 
-func (c *cache) isChanged() bool {
+// hasNews reports whether there is anything to save.
+func (c *cache) hasNews() bool {
+	if c.path == "" {
+		return false
+	}
+	c.loadOnce()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed
 }
 
-// forgetGone drops the entries of files that are not there any more.
-func (w *Workspace) forgetGone() error {
-	c := w.cache
-	var paths []string
+// unseen returns the paths of files that may be gone, since nobody asked for them
+// while all files were looked up.
+func (c *cache) unseen() []string {
+	if !c.surveyed.Load() {
+		return nil
+	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	var paths []string
 	for i := range c.known.begins {
 		path := string(c.known.at(i).path)
 		if _, better := c.since[path]; !better && !c.used[i].Load() {
 			paths = append(paths, path)
 		}
 	}
-	paths = slices.AppendSeq(paths, maps.Keys(c.refused))
-	c.mu.Unlock()
-	return w.each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *cursor, i int) error {
-		if _, err := w.Lstat(paths[i]); absent(err) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.forget(paths[i])
-			delete(c.refused, paths[i])
-		}
-		return nil
-	})
+	return slices.AppendSeq(paths, maps.Keys(c.refused))
+}
+
+// paths returns the paths of all files that the cache names.
+func (c *cache) paths() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	paths := slices.Collect(maps.Keys(c.refused))
+	for e := range c.all() {
+		paths = append(paths, e.path)
+	}
+	return paths
+}
+
+// drop removes all that is known of files, also what they held that was refused.
+func (c *cache) drop(paths []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, path := range paths {
+		c.forget(path)
+		delete(c.refused, path)
+	}
 }
 
 // write replaces the file by a rename, without any sync.

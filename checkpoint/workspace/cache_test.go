@@ -14,86 +14,59 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
+// lookUp returns the digest of a file from the cache, which it tells what it reads.
+func lookUp(t *testing.T, c *cache, path string) string {
+	t.Helper()
+	name := filepath.Join(c.root, native(path))
+	info, err := os.Lstat(name)
+	noErr(t, err)
+	if known, ok := c.get(path, statOf(info), false, new(int)); ok {
+		return known.digest
+	}
+	began := c.now()
+	data, err := os.ReadFile(name)
+	noErr(t, err)
+	c.put(path, statOf(info), sums{digest: shaSum(string(data))}, began)
+	return shaSum(string(data))
+}
+
+// cacheAt returns a cache whose clock runs ahead, so that files that were just written
+// count as old enough to be remembered.
+func cacheAt(dir string, fsys store.FS) *cache {
+	c := newCache(fsys, "/cache", dir)
+	c.now = func() time.Time { return time.Now().Add(time.Minute) }
+	return c
+}
+
 // changeSilently overwrites a file with bytes of the same length and gives it
 // its time back.
 func changeSilently(t *testing.T, name, data string) {
 	t.Helper()
 	info, err := os.Stat(name)
-	must(t, err)
+	noErr(t, err)
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	must(t, err)
+	noErr(t, err)
 	_, err = f.WriteString(data)
-	must(t, err)
-	must(t, f.Close())
-	must(t, os.Chtimes(name, time.Time{}, info.ModTime()))
-}
-
-func describe(t *testing.T, w *Workspace, path string) Entry {
-	t.Helper()
-	e, err := w.Describe(t.Context(), path)
-	must(t, err)
-	return e
-}
-
-// TestCacheServes: what was read once is not read again. It is proved by a
-// wrong digest that the cache is made to give.
-func TestCacheServes(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	put(t, dir, "f", "one")
-	w := open(t, Options{Dir: dir})
-	describe(t, w, "f")
-	e, ok := entriesIn(w.cache)["f"]
-	if !ok {
-		t.Fatal("not remembered")
-	}
-	e.sums.digest = shaOf("another")
-	w.cache.learn(e)
-	if got := describe(t, w, "f"); got.Digest != shaOf("another") {
-		t.Errorf("read again: %s", got.Digest)
-	}
-	put(t, dir, "f", "one more")
-	if got := describe(t, w, "f"); got.Digest != shaOf("one more") {
-		t.Errorf("not read again: %s", got.Digest)
-	}
+	noErr(t, err)
+	noErr(t, f.Close())
+	noErr(t, os.Chtimes(name, time.Time{}, info.ModTime()))
 }
 
 // TestCacheNoticesSetBackTimes: the time of a file's status can't be set.
 func TestCacheNoticesSetBackTimes(t *testing.T) {
 	t.Parallel()
-	if statOf(mustStat(t, t.TempDir())).ctime == 0 {
+	dir := t.TempDir()
+	info, err := os.Stat(dir)
+	noErr(t, err)
+	if statOf(info).ctime == 0 {
 		t.Skip("no such time here")
 	}
-	dir := t.TempDir()
-	put(t, dir, "f", "one")
-	w := open(t, Options{Dir: dir})
-	describe(t, w, "f")
+	putFile(t, dir, "f", "one")
+	c := cacheAt(dir, nil)
+	lookUp(t, c, "f")
 	changeSilently(t, filepath.Join(dir, "f"), "two")
-	if got := describe(t, w, "f"); got.Digest != shaOf("two") {
+	if got := lookUp(t, c, "f"); got != shaSum("two") {
 		t.Error("the change was not noticed")
-	}
-}
-
-func mustStat(t *testing.T, name string) os.FileInfo {
-	t.Helper()
-	info, err := os.Lstat(name)
-	must(t, err)
-	return info
-}
-
-// TestCacheDistrustsTheYoung: a file that was read within a tick of its times
-// is read again, since a write in that tick would leave no trace.
-func TestCacheDistrustsTheYoung(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	w := open(t, Options{Dir: dir})
-	w.cache.now = time.Now
-	for i := range 500 {
-		data := string([]byte{byte('a' + i%26), byte('a' + i/26)})
-		put(t, dir, "f", data)
-		if got := describe(t, w, "f"); got.Digest != shaOf(data) {
-			t.Fatalf("write %d was not noticed", i)
-		}
 	}
 }
 
@@ -121,12 +94,6 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// cacheAt opens a workspace with a cache in a file system of its own.
-func cacheAt(t *testing.T, dir string, fsys store.FS) *Workspace {
-	t.Helper()
-	return open(t, Options{Dir: dir, FS: fsys, Cache: "/cache"})
-}
-
 // entriesIn are all entries of a cache, by path.
 func entriesIn(c *cache) map[string]cached {
 	all := map[string]cached{}
@@ -141,40 +108,42 @@ func TestCacheFile(t *testing.T) {
 	dir, fsys := t.TempDir(), store.NewMemory()
 	names := []string{"a", "new\nline", "bad\xff", "dir/deep/f"}
 	for _, name := range names {
-		put(t, dir, name, name)
+		putFile(t, dir, name, name)
 	}
-	w := cacheAt(t, dir, fsys)
-	_, err := w.Now(t.Context(), []string{"**"})
-	must(t, err)
-	must(t, w.SaveCache())
-	if _, err := fsys.Lstat("/cache"); w.cache.path == "" || err != nil {
+	first := cacheAt(dir, fsys)
+	for _, name := range names {
+		lookUp(t, first, name)
+	}
+	if !first.hasNews() {
 		t.Skip("not kept here: the running kernel has no name")
 	}
+	noErr(t, first.save())
 
-	again := cacheAt(t, dir, fsys)
-	must(t, os.Remove(filepath.Join(dir, "a")))
-	_, err = again.Now(t.Context(), []string{"**"})
-	must(t, err)
+	again := cacheAt(dir, fsys)
+	noErr(t, os.Remove(filepath.Join(dir, "a")))
 	for _, name := range names[1:] {
-		i, known := again.cache.known.find(name, 0)
-		if e := entriesIn(again.cache)[name]; !known || !again.cache.used[i].Load() || e.read != 0 || e.sums.digest != shaOf(name) {
+		lookUp(t, again, name)
+		i, known := again.known.find(name, 0)
+		if e := entriesIn(again)[name]; !known || !again.used[i].Load() || e.read != 0 || e.sums.digest != shaSum(name) {
 			t.Errorf("%q was read again: %+v", name, e)
 		}
 	}
-	put(t, dir, "b", "b")
-	describe(t, again, "b")
-	must(t, again.SaveCache())
-	third := cacheAt(t, dir, fsys)
-	describe(t, third, "b")
-	if _, ok := entriesIn(third.cache)["a"]; ok || len(third.cache.known.begins) != len(names) {
-		t.Errorf("kept %d files", len(third.cache.known.begins))
+	again.markSurveyed()
+	again.drop(again.unseen())
+	putFile(t, dir, "b", "b")
+	lookUp(t, again, "b")
+	noErr(t, again.save())
+	third := cacheAt(dir, fsys)
+	lookUp(t, third, "b")
+	if _, ok := entriesIn(third)["a"]; ok || len(third.known.begins) != len(names) {
+		t.Errorf("kept %d files", len(third.known.begins))
 	}
 
 	data, err := store.ReadFile(fsys, "/cache")
-	must(t, err)
+	noErr(t, err)
 	for name, c := range map[string]*cache{
-		"another boot":      {root: third.cache.root, boot: "another"},
-		"another directory": {root: "/elsewhere", boot: third.cache.boot},
+		"another boot":      {root: third.root, boot: "another"},
+		"another directory": {root: "/elsewhere", boot: third.boot},
 	} {
 		if content, ok := c.decode(data); ok && len(content.known.begins) > 0 {
 			t.Errorf("%s: trusted", name)
@@ -183,22 +152,22 @@ func TestCacheFile(t *testing.T) {
 	// One of another version is made anew: nothing is lost but time.
 	later := bytes.Replace(data, []byte(cacheMagic), []byte("runner stat cache 9\n"), 1)
 	sum := sha256.Sum256(later[:len(later)-sha256.Size])
-	must(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
-	anew := cacheAt(t, dir, fsys)
-	describe(t, anew, "b")
-	if n := len(entriesIn(anew.cache)); n != 1 {
+	noErr(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
+	anew := cacheAt(dir, fsys)
+	lookUp(t, anew, "b")
+	if n := len(entriesIn(anew)); n != 1 {
 		t.Errorf("%d files are known from another version", n)
 	}
-	must(t, anew.SaveCache())
+	noErr(t, anew.save())
 	if now, err := store.ReadFile(fsys, "/cache"); err != nil || !bytes.HasPrefix(now, []byte(cacheMagic)) {
 		t.Errorf("it was not made anew: %v", err)
 	}
 	for n := range data {
-		if _, ok := third.cache.decode(data[:n]); ok {
+		if _, ok := third.decode(data[:n]); ok {
 			t.Fatalf("torn after %d bytes: trusted", n)
 		}
 		data[n] ^= 1
-		if _, ok := third.cache.decode(data); ok {
+		if _, ok := third.decode(data); ok {
 			t.Fatalf("byte %d changed: trusted", n)
 		}
 		data[n] ^= 1
@@ -209,9 +178,9 @@ func TestCacheFile(t *testing.T) {
 // than they are.
 func TestCacheClock(t *testing.T) {
 	t.Parallel()
-	c := newCache(Options{Dir: "/w"})
+	c := newCache(nil, "", "/w")
 	stat := fileStat{mtime: time.Unix(100, 1).UnixNano()}
-	some := sums{digest: shaOf("some")}
+	some := sums{digest: shaSum("some")}
 	c.put("f", stat, some, time.Unix(101, 0))
 	if _, ok := c.get("f", stat, false, new(int)); !ok {
 		t.Error("not remembered")
@@ -230,8 +199,8 @@ func TestCacheClock(t *testing.T) {
 // the sum is looked at, with a sound one: what is trusted stays the same when it
 // is written and read again.
 func FuzzCacheFile(f *testing.F) {
-	seeded := &cache{root: "/ws", boot: "b", refused: map[string]string{"b": shaOf("")}, since: map[string]cached{
-		"a\xff": {path: "a\xff", stat: fileStat{size: 3, mtime: 5, inode: 7}, sums: sums{digest: shaOf(""), blob: "ab"}},
+	seeded := &cache{root: "/ws", boot: "b", refused: map[string]string{"b": shaSum("")}, since: map[string]cached{
+		"a\xff": {path: "a\xff", stat: fileStat{size: 3, mtime: 5, inode: 7}, sums: sums{digest: shaSum(""), blob: "ab"}},
 	}}
 	seed := seeded.encode()
 	f.Add(seed[:len(seed)-sha256.Size])

@@ -92,7 +92,9 @@ func (w *Workspace) surveyBehindLinks(ctx context.Context, o *CaptureOptions) (*
 	if w.memo == nil {
 		still = w.Still() // for the names: they are listed once
 	}
-	m, err := still.matchToCapture(ctx, o.Patterns)
+	// A link with a sensitive name stands only for itself: what it leads to may have
+	// a name that tells nothing.
+	m, err := still.MatchReadable(ctx, o.Patterns, w.sensitiveAt)
 	if err != nil {
 		return nil, err
 	}

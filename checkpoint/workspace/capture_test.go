@@ -309,7 +309,7 @@ func testCaptureGit(t *testing.T, sub string) {
 		target, err := w.Load(t.Context(), c.Listing)
 		must(t, err)
 		fresh := open(t, w.o)
-		fresh.cache = newCache(Options{Dir: dir})
+		fresh.cache = newCache(nil, "", dir)
 		now, err := fresh.Now(t.Context(), target.Patterns)
 		must(t, err)
 		if changes := Diff(now, target); len(changes) > 0 {

@@ -18,7 +18,7 @@ type place struct {
 	in   string  // the directory that the cursor comes to
 }
 
-func (w *Workspace) place(path string) place { return place{dir: w.root, name: native(path)} }
+func (t *Tree) place(path string) place { return place{dir: t.root, name: native(path)} }
 
 // found is a file as it was met.
 type found struct {
@@ -185,7 +185,7 @@ func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, 
 	err := w.each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *cursor, n int) error {
 		i := rest[n]
 		f, err := w.describeIn(ctx, c, paths[i])
-		if absent(err) {
+		if IsAbsent(err) {
 			return nil
 		}
 		entries[i] = f.entry

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -17,15 +16,11 @@ import (
 // errDetour says that a path leads through a symbolic link.
 var errDetour = errors.New("lies behind a symbolic link")
 
-// absent reports whether an error says that nothing is at a path: it or a
+// IsAbsent reports whether an error says that nothing is at a path: it or a
 // directory above it is missing, or there is a file or a link above it.
-func absent(err error) bool {
+func IsAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, errDetour)
 }
-
-// IsAbsent reports whether an error of Describe says that nothing is at a path,
-// also because there is a file or a link where a directory above it was.
-func IsAbsent(err error) bool { return absent(err) }
 
 // cursor opens the directories of paths. It follows no link on the way, since
 // what looks like a path below a link is somewhere else. It
@@ -113,12 +108,6 @@ func (c *cursor) enter(dir string) (*os.Root, error) {
 	return c.current(), nil
 }
 
-// leadsTo reports whether a directory is another one, or above it.
-func leadsTo(above, dir string) bool {
-	rest, ok := strings.CutPrefix(dir, above)
-	return ok && (above == "" || rest == "" || rest[0] == '/')
-}
-
 // reached is the directory that is open, "" for the base.
 func (c *cursor) reached() string {
 	if len(c.open) == 0 {
@@ -192,8 +181,8 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 }
 
 // at calls a function with the directory of one path.
-func (w *Workspace) at(path string, do func(dir *os.Root, name string) error) error {
-	c := cursor{base: w.root}
+func (t *Tree) at(path string, do func(dir *os.Root, name string) error) error {
+	c := cursor{base: t.root}
 	defer c.close()
 	dir, name, err := c.at(path)
 	if err != nil {
@@ -207,12 +196,12 @@ func workers() int { return min(4, runtime.NumCPU()) }
 
 // each calls do for every index below n, several at once, in chunks that are in order.
 // Each chunk has a cursor. The first error ends all calls, and none starts after it.
-func (w *Workspace) each(outer context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
+func (t *Tree) each(outer context.Context, n, chunk int, do func(ctx context.Context, c *cursor, i int) error) error {
 	group, ctx := errgroup.WithContext(outer)
 	group.SetLimit(workers())
 	for begin := 0; begin < n && ctx.Err() == nil; begin += chunk {
 		group.Go(func() error {
-			c := cursor{base: w.root}
+			c := cursor{base: t.root}
 			defer c.close()
 			for i := begin; i < min(begin+chunk, n); i++ {
 				if ctx.Err() != nil {
@@ -233,22 +222,3 @@ func (w *Workspace) each(outer context.Context, n, chunk int, do func(ctx contex
 	}
 	return nil
 }
-
-// beside starts a function, and returns one that waits for its result. It must
-// be called: nothing else waits.
-func beside[T any](do func() (T, error)) (wait func() (T, error)) {
-	done := make(chan struct{})
-	var result T
-	var err error
-	go func() {
-		defer close(done)
-		result, err = do()
-	}()
-	return func() (T, error) {
-		<-done
-		return result, err
-	}
-}
-
-// native is a slash-separated path as the operating system spells it.
-func native(path string) string { return filepath.FromSlash(path) }

@@ -68,7 +68,7 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 	}
 	entries, err := s.w.readDir(dir)
 	switch {
-	case absent(err):
+	case IsAbsent(err):
 		return false, nil
 	case errors.Is(err, fs.ErrPermission):
 		s.denied = append(s.denied, dir)

@@ -29,13 +29,13 @@ func TestEntriesOf(t *testing.T) {
 		default:
 			err = os.WriteFile(filepath.Join(dir, name), nil, 0o644)
 		}
-		must(t, err)
+		noErr(t, err)
 	}
 	f, err := os.Open(dir)
-	must(t, err)
+	noErr(t, err)
 	defer func() { _ = f.Close() }()
 	entries, err := entriesOf(f)
-	must(t, err)
+	noErr(t, err)
 	got := map[string]bool{}
 	for _, e := range entries {
 		got[e.name] = e.isDir

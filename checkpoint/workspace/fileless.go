@@ -86,7 +86,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir 
 	switch {
 	case err == nil && len(children) == 0 && dir != "":
 		u.emptied = append(u.emptied, dir)
-	case err == nil, absent(err):
+	case err == nil, IsAbsent(err):
 	case errors.Is(err, errStateDir):
 		u.states = append(u.states, dir)
 	case errors.Is(err, fs.ErrPermission) && dir != "":
@@ -132,28 +132,6 @@ func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *cursor, c
 		u.paths = append(u.paths, dir)
 	}
 	return nil
-}
-
-// children lists a directory that lies behind no link. A state directory is
-// errStateDir.
-func (w *Workspace) children(c *cursor, dir string) ([]string, error) {
-	if children, ok := w.memo.children(dir); ok {
-		return children, nil
-	}
-	root, err := c.enter(dir)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := readDir(root, ".")
-	if err != nil {
-		return nil, err
-	}
-	if w.isStateDir(dir, entries) {
-		return nil, errStateDir
-	}
-	children := childrenOf(dir, entries)
-	w.memo.list(dir, children)
-	return children, nil
 }
 
 func compareFile(f git.File, path string) int { return strings.Compare(f.Path, path) }

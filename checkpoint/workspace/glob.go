@@ -13,15 +13,15 @@ import (
 )
 
 // Lstat describes a path without following a link at its end.
-func (w *Workspace) Lstat(path string) (fs.FileInfo, error) {
-	info, err := w.root.Lstat(native(path))
-	return info, w.outward(path, err)
+func (t *Tree) Lstat(path string) (fs.FileInfo, error) {
+	info, err := t.root.Lstat(native(path))
+	return info, t.outward(path, err)
 }
 
 // Glob returns the files that match any of the patterns, sorted, without
 // duplicates: the Files of Match. Directories do not match.
-func (w *Workspace) Glob(ctx context.Context, patterns []string) ([]string, error) {
-	m, err := w.Match(ctx, patterns, nil)
+func (t *Tree) Glob(ctx context.Context, patterns []string) ([]string, error) {
+	m, err := t.Match(ctx, patterns, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (w *Workspace) Glob(ctx context.Context, patterns []string) ([]string, erro
 // walk finds what matches patterns. It goes through no link: one in the place of a
 // directory that a pattern begins with counts as a match.
 type walk struct {
-	w      *Workspace
+	t      *Tree
 	follow bool // collects the links that patterns name or lead through
 	pass   bool // over directories that may not be read, in place of failing
 
@@ -41,24 +41,24 @@ type walk struct {
 	denied []string
 	met    []string // links, with follow
 
-	memo *memo // what was listed, where the workspace is not still
+	listed *dirNames // by this walk, where the tree remembers nothing
 
 	stateDirs map[string]bool // whether a directory that a pattern names is a state directory
 }
 
 func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
-	if g.memo == nil {
-		g.memo = cmp.Or(g.w.memo, newMemo())
+	if g.listed == nil {
+		g.listed = cmp.Or(g.t.listed, newDirNames())
 	}
 	byBase := map[string][]state{}
-	c := cursor{base: g.w.root}
+	c := cursor{base: g.t.root}
 	defer c.close()
 	for _, p := range patterns {
 		reached, err := g.reaches(&c, p)
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
-		if !reached || g.w.excluded(p.base) || g.inStateDir(p.base) {
+		if !reached || g.t.excluded(p.base) || g.inStateDir(p.base) {
 			continue
 		}
 		if len(p.elements) > 0 {
@@ -97,7 +97,7 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	}
 	files := 0
 	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
-		err := g.w.each(ctx, len(level), 1, func(_ context.Context, c *cursor, i int) error {
+		err := g.t.each(ctx, len(level), 1, func(_ context.Context, c *cursor, i int) error {
 			level[i].below, _ = g.list(c, level[i].dir)
 			return nil
 		})
@@ -110,7 +110,7 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 				dir, is := childOf(child)
 				if is != aDirectory {
 					files++
-				} else if !g.w.excluded(dir) {
+				} else if !g.t.excluded(dir) {
 					if below := step(v.states, dir); len(below) > 0 {
 						next = append(next, visit{dir: dir, states: below})
 					}
@@ -143,12 +143,12 @@ func (g *walk) reaches(c *cursor, p pattern) (bool, error) {
 		case errors.Is(err, errDetour) && g.follow:
 			g.met = append(g.met, dir)
 		case errors.Is(err, errDetour):
-			if !g.w.excluded(dir) && !p.except.holds(dir) {
+			if !g.t.excluded(dir) && !p.except.holds(dir) {
 				g.files = append(g.files, dir)
 			}
 		case g.pass && errors.Is(err, fs.ErrPermission):
 			g.denied = append(g.denied, dir)
-		case !absent(err):
+		case !IsAbsent(err):
 			return false, err
 		}
 		return false, nil
@@ -163,7 +163,7 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 	}
 	children, err := g.children(dir)
 	switch {
-	case absent(err), errors.Is(err, errStateDir): // what vanishes meanwhile is not there
+	case IsAbsent(err), errors.Is(err, errStateDir): // what vanishes meanwhile is not there
 		return nil
 	case g.pass && errors.Is(err, fs.ErrPermission):
 		g.denied = append(g.denied, dir)
@@ -180,7 +180,7 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		}
 		counted++
 		switch {
-		case g.w.excluded(path):
+		case g.t.excluded(path):
 		case is != aDirectory:
 			matched := accepts(states, path)
 			if matched {
@@ -208,7 +208,7 @@ func (g *walk) inStateDir(path string) bool {
 	for dir := range parents(path) {
 		is, known := g.stateDirs[dir]
 		if !known {
-			is = IsStateDir(g.w.Lstat, dir)
+			is = IsStateDir(g.t.Lstat, dir)
 			if g.stateDirs == nil {
 				g.stateDirs = map[string]bool{}
 			}
@@ -223,7 +223,7 @@ func (g *walk) inStateDir(path string) bool {
 
 // children lists a directory, "" for the workspace itself.
 func (g *walk) children(dir string) ([]string, error) {
-	c := cursor{base: g.w.root}
+	c := cursor{base: g.t.root}
 	defer c.close()
 	return g.list(&c, dir)
 }
@@ -231,10 +231,19 @@ func (g *walk) children(dir string) ([]string, error) {
 // errStateDir says that a directory is a state directory, in which nothing matches.
 var errStateDir = errors.New("is a state directory")
 
-// list returns what is in a directory that lies behind no link. What was listed once
-// is not listed again.
+// list returns what is in a directory, as childrenOf lists it.
 func (g *walk) list(c *cursor, dir string) ([]string, error) {
-	if children, ok := g.memo.children(dir); ok {
+	return g.t.list(c, dir, g.listed)
+}
+
+// children lists a directory, as childrenOf does. A state directory is errStateDir.
+func (t *Tree) children(c *cursor, dir string) ([]string, error) {
+	return t.list(c, dir, t.listed)
+}
+
+// list lists a directory that no link leads to, unless it is in listed, and adds it there.
+func (t *Tree) list(c *cursor, dir string, listed *dirNames) ([]string, error) {
+	if children, ok := listed.of(dir); ok {
 		return children, nil
 	}
 	root, err := c.enter(dir)
@@ -245,11 +254,11 @@ func (g *walk) list(c *cursor, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.w.isStateDir(dir, entries) {
+	if t.isStateDir(dir, entries) {
 		return nil, errStateDir
 	}
 	children := childrenOf(dir, entries)
-	g.memo.list(dir, children)
+	listed.add(dir, children)
 	return children, nil
 }
 
@@ -304,12 +313,12 @@ func childrenOf(dir string, entries []dirEntry) []string {
 }
 
 // readDir lists a directory, "" for the workspace itself, in no order.
-func (w *Workspace) readDir(dir string) ([]dirEntry, error) {
+func (t *Tree) readDir(dir string) ([]dirEntry, error) {
 	name := "."
 	if dir != "" {
 		name = native(dir)
 	}
-	f, err := w.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	f, err := t.root.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
 		return nil, err
 	}

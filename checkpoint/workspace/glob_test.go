@@ -21,13 +21,13 @@ func TestGlob(t *testing.T) {
 		"bad\xff/f\xfe.go", ".git/config", "r/.git/config", "state/object", "states", "[odd]", "r/" + tempPrefix + "1-1", "r/.tmp-out-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 		strings.Repeat("d/", 300) + "deep.go",
 	} {
-		put(t, dir, path, path)
+		putFile(t, dir, path, path)
 	}
-	must(t, os.Symlink("r", filepath.Join(dir, "l")))
-	must(t, os.Symlink("nowhere", filepath.Join(dir, "r", "dangling")))
-	must(t, os.Symlink("/etc", filepath.Join(dir, "outside")))
+	noErr(t, os.Symlink("r", filepath.Join(dir, "l")))
+	noErr(t, os.Symlink("nowhere", filepath.Join(dir, "r", "dangling")))
+	noErr(t, os.Symlink("/etc", filepath.Join(dir, "outside")))
 	deep := strings.Repeat("d/", 300) + "deep.go"
-	w := open(t, Options{Dir: dir, Skip: []string{filepath.Join(dir, "state"), "/elsewhere"}})
+	w := plant(t, dir, filepath.Join(dir, "state"), "/elsewhere")
 	for _, test := range []struct {
 		patterns string
 		want     []string
@@ -83,7 +83,7 @@ func TestPatternsAgree(t *testing.T) {
 		"{a,c/{a,x}}", "**/{b,d.go}", "a*/**/c*", "a**/c", "**b", "?/?", "[a-c]/**/[^c]", "x/**/b/*",
 	} {
 		parsed, err := parsePatterns([]string{glob})
-		must(t, err)
+		noErr(t, err)
 		for _, path := range paths {
 			want := doublestar.MatchUnvalidated(glob, path)
 			if strings.HasSuffix(glob, "a/**") && (path == "a" || path == "c/a" && glob != "a/**") {
@@ -106,7 +106,7 @@ func TestExclusionsAgree(t *testing.T) {
 		for _, except := range globs {
 			pattern := glob + Except + except
 			parsed, err := parsePatterns([]string{pattern})
-			must(t, err)
+			noErr(t, err)
 			for _, path := range paths {
 				if got, want := matches(parsed, path), Matches(pattern, path); got != want {
 					t.Errorf("%q and %s: %v, want %v", pattern, path, got, want)

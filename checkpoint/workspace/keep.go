@@ -30,7 +30,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	batch := w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, batch.Abandon()) }()
 	kept = make([]Entry, len(paths))
-	before := w.cache.refusedFiles()
+	before := w.refusedFiles()
 	refused := make([]bool, len(paths))
 	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *cursor, i int) error {
 		if secret[paths[i]] {

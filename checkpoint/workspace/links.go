@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -42,15 +41,14 @@ func (m *Matched) HasContent() bool {
 
 // Match returns what the patterns match in the workspace. restored are links that
 // count as there with these texts, whatever is at their paths.
-func (w *Workspace) Match(ctx context.Context, patterns []string, restored Links) (*Matched, error) {
-	return w.match(ctx, patterns, matching{restored: restored})
+func (t *Tree) Match(ctx context.Context, patterns []string, restored Links) (*Matched, error) {
+	return t.match(ctx, patterns, matching{restored: restored})
 }
 
-// matchToCapture is Match for a capture, which passes over directories that may not be
-// read. A link with a sensitive name stands for itself only: what it leads to may have
-// a name that tells nothing.
-func (w *Workspace) matchToCapture(ctx context.Context, patterns []string) (*Matched, error) {
-	return w.match(ctx, patterns, matching{pass: true, skip: w.sensitiveAt})
+// MatchReadable is Match without restored links. It passes over directories that the
+// user may not read, and follows no link for which skip returns true.
+func (t *Tree) MatchReadable(ctx context.Context, patterns []string, skip func(link string) bool) (*Matched, error) {
+	return t.match(ctx, patterns, matching{pass: true, skip: skip})
 }
 
 // matching says how patterns are matched.
@@ -60,17 +58,17 @@ type matching struct {
 	skip     func(link string) bool // links that are not followed; nil: none
 }
 
-func (w *Workspace) match(ctx context.Context, patterns []string, how matching) (*Matched, error) {
+func (t *Tree) match(ctx context.Context, patterns []string, how matching) (*Matched, error) {
 	parsed, err := parsePatterns(patterns)
 	if err != nil {
 		return nil, err
 	}
-	x := newExtension(w, parsed, w.linkTexts(how.restored))
+	x := newExtension(t, parsed, t.linkTexts(how.restored))
 	x.isDir = func(link, to string) bool {
 		_, isRestored := how.restored[link]
-		return isRestored || to == "" || w.enter(to) == nil
+		return isRestored || to == "" || t.enter(to) == nil
 	}
-	g := walk{w: w, follow: true, pass: how.pass}
+	g := walk{t: t, follow: true, pass: how.pass}
 	for todo := parsed; len(todo) > 0; {
 		if err := g.patterns(ctx, todo); err != nil {
 			return nil, err
@@ -91,7 +89,7 @@ func (w *Workspace) match(ctx context.Context, patterns []string, how matching) 
 
 // Extend returns patterns with those that they stand for behind links, as far as
 // these are given. It looks at no file.
-func (w *Workspace) Extend(patterns []string, links Links) []string {
+func (t *Tree) Extend(patterns []string, links Links) []string {
 	if len(links) == 0 {
 		return patterns
 	}
@@ -99,7 +97,7 @@ func (w *Workspace) Extend(patterns []string, links Links) []string {
 	if err != nil {
 		return patterns // whoever looks for files with them is told
 	}
-	x := newExtension(w, parsed, func(path string) (string, bool) {
+	x := newExtension(t, parsed, func(path string) (string, bool) {
 		text, isLink := links[path]
 		return text, isLink
 	})
@@ -112,8 +110,8 @@ func (w *Workspace) Extend(patterns []string, links Links) []string {
 // RealPath returns the path that no link is on the way to of what is at a path,
 // which may be a link itself. Where a link on the way leads out of the workspace,
 // it returns the path unchanged.
-func (w *Workspace) RealPath(path string) string {
-	if r := w.route(parent(path), w.linkTexts(nil)); r.ends == endsInside && len(r.links) > 0 {
+func (t *Tree) RealPath(path string) string {
+	if r := t.route(parent(path), t.linkTexts(nil)); r.ends == endsInside && len(r.links) > 0 {
 		return join(r.to, base(path))
 	}
 	return path
@@ -121,29 +119,15 @@ func (w *Workspace) RealPath(path string) string {
 
 // Target returns the path without links of what a path leads to, also where
 // it is a link itself. It is the path unchanged where that is out of the workspace.
-func (w *Workspace) Target(path string) string {
-	if r := w.route(path, w.linkTexts(nil)); r.ends == endsInside {
+func (t *Tree) Target(path string) string {
+	if r := t.route(path, t.linkTexts(nil)); r.ends == endsInside {
 		return r.to
 	}
 	return path
 }
 
-// LinkText returns the text of the link that an entry records.
-func (w *Workspace) LinkText(ctx context.Context, e Entry) (string, error) {
-	var text strings.Builder
-	r, err := w.Open(ctx, e)
-	if err == nil {
-		err = w.copy(&text, r)
-		_ = r.Close() // it was only read
-	}
-	if err != nil {
-		return "", fmt.Errorf("read where the link %s leads: %w", e.Path, err)
-	}
-	return text.String(), nil
-}
-
 // linkTexts returns what tells links from other paths. It remembers what it saw.
-func (w *Workspace) linkTexts(restored Links) func(path string) (text string, isLink bool) {
+func (t *Tree) linkTexts(restored Links) func(path string) (text string, isLink bool) {
 	type seen struct {
 		text   string
 		isLink bool
@@ -155,7 +139,7 @@ func (w *Workspace) linkTexts(restored Links) func(path string) (text string, is
 		}
 		s, ok := known[path]
 		if !ok {
-			text, err := w.root.Readlink(native(path))
+			text, err := t.root.Readlink(native(path))
 			s = seen{filepath.ToSlash(text), err == nil}
 			known[path] = s
 		}
@@ -183,7 +167,7 @@ type route struct {
 const maxHops = 40
 
 // route finds out where a path leads. textOf tells links from other paths.
-func (w *Workspace) route(path string, textOf func(path string) (text string, isLink bool)) (r route) {
+func (t *Tree) route(path string, textOf func(path string) (text string, isLink bool)) (r route) {
 	for rest := strings.Split(path, "/"); len(rest) > 0; {
 		name := rest[0]
 		rest = rest[1:]
@@ -208,7 +192,7 @@ func (w *Workspace) route(path string, textOf func(path string) (text string, is
 			return r
 		}
 		if filepath.IsAbs(native(text)) {
-			local, ok := w.local(text)
+			local, ok := t.local(text)
 			if !ok {
 				r.ends = endsOutside
 				return r
@@ -217,15 +201,15 @@ func (w *Workspace) route(path string, textOf func(path string) (text string, is
 		}
 		rest = append(strings.Split(text, "/"), rest...)
 	}
-	if w.excluded(r.to) {
+	if t.excluded(r.to) {
 		r.ends = endsOutside
 	}
 	return r
 }
 
 // local returns an absolute path that begins with that of the workspace as a path in it.
-func (w *Workspace) local(path string) (string, bool) {
-	for _, dir := range w.dirs {
+func (t *Tree) local(path string) (string, bool) {
+	for _, dir := range t.dirs {
 		if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == '/') {
 			return rest, true
 		}
@@ -242,16 +226,9 @@ func namesOf(dir string) []string {
 	return slices.Compact(names)
 }
 
-func join(dir, name string) string {
-	if dir == "" {
-		return name
-	}
-	return dir + "/" + name
-}
-
 // extension is a list of patterns that grows by what they mean behind links.
 type extension struct {
-	w      *Workspace
+	t      *Tree
 	textOf func(path string) (text string, isLink bool)
 	isDir  func(link, to string) bool // nil: what a link leads to is taken for a directory
 	all    []pattern                  // first the given ones
@@ -261,9 +238,9 @@ type extension struct {
 	out    Links
 }
 
-func newExtension(w *Workspace, given []pattern, textOf func(path string) (string, bool)) *extension {
+func newExtension(t *Tree, given []pattern, textOf func(path string) (string, bool)) *extension {
 	return &extension{
-		w: w, textOf: textOf, all: slices.Clone(given), given: len(given),
+		t: t, textOf: textOf, all: slices.Clone(given), given: len(given),
 		passed: make(map[string]bool), links: make(Links), out: make(Links),
 	}
 }
@@ -284,7 +261,7 @@ func (x *extension) follow(link string) {
 	if !matched && len(below) == 0 {
 		return
 	}
-	r := x.w.route(link, x.textOf)
+	r := x.t.route(link, x.textOf)
 	switch {
 	case len(r.links) == 0: // it is gone
 		return

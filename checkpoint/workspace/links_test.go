@@ -16,7 +16,7 @@ import (
 func TestMatchLinks(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	put(t, outside, "secret", "x")
+	putFile(t, outside, "secret", "x")
 	for _, test := range []struct {
 		name     string
 		files    string // in the workspace
@@ -56,16 +56,16 @@ func TestMatchLinks(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			for _, path := range strings.Fields(test.files) {
-				put(t, dir, path, path)
+				putFile(t, dir, path, path)
 			}
 			for path, text := range test.links {
-				must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
-				must(t, os.Symlink(strings.NewReplacer("DIR", dir, "OUT", outside).Replace(text), filepath.Join(dir, path)))
+				noErr(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755))
+				noErr(t, os.Symlink(strings.NewReplacer("DIR", dir, "OUT", outside).Replace(text), filepath.Join(dir, path)))
 			}
-			w := open(t, Options{Dir: dir, Skip: []string{filepath.Join(dir, "state")}})
+			w := plant(t, dir, filepath.Join(dir, "state"))
 			patterns := strings.Fields(test.patterns)
 			m, err := w.Match(t.Context(), patterns, nil)
-			must(t, err)
+			noErr(t, err)
 			if got := strings.Join(m.Files, " "); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
@@ -73,10 +73,10 @@ func TestMatchLinks(t *testing.T) {
 				t.Errorf("out of the workspace: %v; anything but links: %v", out, m.HasContent())
 			}
 			// Without a link on the way the patterns mean the same.
-			plain := walk{w: w}
+			plain := walk{t: w}
 			parsed, err := parsePatterns(m.Patterns)
-			must(t, err)
-			must(t, plain.patterns(t.Context(), parsed))
+			noErr(t, err)
+			noErr(t, plain.patterns(t.Context(), parsed))
 			slices.Sort(plain.files)
 			got := slices.Compact(plain.files)
 			if len(test.out) == 0 && strings.Join(got, " ") != test.want {
@@ -93,48 +93,13 @@ func TestMatchLinks(t *testing.T) {
 func TestMatchRestored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, "b/1/x", "x")
-	put(t, dir, "b/2/y", "y")
-	must(t, os.Symlink("b/2", filepath.Join(dir, "out")))
-	w := open(t, Options{Dir: dir})
+	putFile(t, dir, "b/1/x", "x")
+	putFile(t, dir, "b/2/y", "y")
+	noErr(t, os.Symlink("b/2", filepath.Join(dir, "out")))
+	w := plant(t, dir)
 	m, err := w.Match(t.Context(), []string{"out/**", "gone/*"}, Links{"out": "b/1", "gone": "b/1"})
-	must(t, err)
+	noErr(t, err)
 	if want := []string{"b/1/x", "gone", "out"}; !slices.Equal(m.Files, want) {
 		t.Errorf("%q", m.Files)
-	}
-}
-
-// TestDescribeBehindLinks: what is behind links is found, also where these hold
-// whole paths.
-func TestDescribeBehindLinks(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	put(t, dir, "b/1/x", "x")
-	must(t, os.Symlink(filepath.Join(dir, "b"), filepath.Join(dir, "whole")))
-	must(t, os.Symlink("whole/1", filepath.Join(dir, "l")))
-	w := open(t, Options{Dir: dir})
-	if got := describe(t, w, "l/x"); got.Path != "l/x" || got.Digest != shaOf("x") {
-		t.Errorf("%+v", got)
-	}
-	if real, target := w.RealPath("l/x"), w.Target("l"); real != "b/1/x" || target != "b/1" {
-		t.Errorf("%s, %s", real, target)
-	}
-}
-
-// TestHiddenNameBehindLink: a name that may not be recorded is not recorded among the
-// patterns of a capture either, where a link leads to it.
-func TestHiddenNameBehindLink(t *testing.T) {
-	t.Parallel()
-	w, dir := keeper(t)
-	w = refusing(w)
-	put(t, dir, "in/a", "a")
-	put(t, dir, refusedWord+"/b", "b")
-	must(t, os.Symlink("../"+refusedWord, filepath.Join(dir, "in", "l")))
-	captured, err := w.Capture(t.Context(), CaptureOptions{Patterns: []string{"in/**"}})
-	must(t, err)
-	l, err := w.Load(t.Context(), captured.Listing)
-	must(t, err)
-	if text := strings.Join(append(l.Patterns, paths(l.Entries)...), " "); strings.Contains(text, refusedWord) {
-		t.Errorf("the listing has the name: %s", text)
 	}
 }

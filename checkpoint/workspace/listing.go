@@ -139,6 +139,36 @@ func (l *Listing) Without(paths map[string]bool) *Listing {
 	return &rest
 }
 
+// OutsideState returns the changes but those of files that lie in a state directory
+// now. Nobody but the runners that keep state there may change these.
+func (w *Workspace) OutsideState(changes []Change) []Change {
+	known := map[string]bool{}
+	return slices.DeleteFunc(changes, func(c Change) bool {
+		for dir := range parents(c.Path) {
+			is, asked := known[dir]
+			if !asked {
+				is = IsStateDir(w.Lstat, dir)
+				known[dir] = is
+			}
+			if is {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// hasStateDir reports whether a listing shows that a path lies in a state directory:
+// earlier versions captured those that git tracked.
+func (l *Listing) hasStateDir(path string) bool {
+	for dir := range parents(path) {
+		if _, there := l.at(dir + "/" + StateLock); there {
+			return true
+		}
+	}
+	return false
+}
+
 func byPath(a, b Entry) int { return cmp.Compare(a.Path, b.Path) }
 
 // lastOfEach keeps the last of the entries of each path.
@@ -150,25 +180,4 @@ func lastOfEach(sorted []Entry) []Entry {
 		}
 	}
 	return kept
-}
-
-func isBelow(path string, paths map[string]bool) bool {
-	for dir := range parents(path) {
-		if paths[dir] {
-			return true
-		}
-	}
-	return false
-}
-
-// parents yields the directories that a path lies in, the nearest first,
-// without the workspace itself.
-func parents(path string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for i := len(path) - 1; i > 0; i-- {
-			if path[i] == '/' && !yield(path[:i]) {
-				return
-			}
-		}
-	}
 }

@@ -68,7 +68,7 @@ func (o *Outline) Beside(ctx context.Context, other *Listing) (*Listing, error) 
 // loadLast loads what a capture is compared with: the cache, and the listing of
 // the capture before, if there is one.
 func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, error) {
-	w.cache.once.Do(w.cache.load)
+	w.cache.loadOnce()
 	if last == nil {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, erro
 // listing of the capture before. Whoever needs what can't be loaded is told then.
 func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
 	loaded := beside(func() (struct{}, error) {
-		w.cache.once.Do(w.cache.load)
+		w.cache.loadOnce()
 		return struct{}{}, nil
 	})
 	_, _ = w.Load(ctx, listing)

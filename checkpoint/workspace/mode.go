@@ -53,7 +53,3 @@ func (w *Workspace) Kept(digest string) (bool, error) {
 	}
 	return w.o.Objects.Has(digest)
 }
-
-// NonBlock is the flag that keeps opening a file from waiting for the writer of
-// a named pipe that took its place.
-const NonBlock = openNonblock

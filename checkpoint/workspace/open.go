@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace/git"
@@ -46,6 +47,20 @@ func (w *Workspace) OpenFile(ctx context.Context, e Entry) (io.ReadCloser, error
 		return nil, err
 	}
 	return &verifier{r: r, e: e, sha: sha256.New(), wrong: &ChangedError{Path: e.Path}}, nil
+}
+
+// LinkText returns the text of the link that an entry records.
+func (w *Workspace) LinkText(ctx context.Context, e Entry) (string, error) {
+	var text strings.Builder
+	r, err := w.Open(ctx, e)
+	if err == nil {
+		err = w.copy(&text, r)
+		_ = r.Close() // it was only read
+	}
+	if err != nil {
+		return "", fmt.Errorf("read where the link %s leads: %w", e.Path, err)
+	}
+	return text.String(), nil
 }
 
 // DamagedError says that the bytes that git has of an entry can't be read, or

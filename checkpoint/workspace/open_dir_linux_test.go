@@ -15,11 +15,11 @@ import (
 func TestOpenDirFlips(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, "victim/file", "")
-	must(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
-	must(t, os.Symlink("victim", filepath.Join(dir, "link")))
+	putFile(t, dir, "victim/file", "")
+	noErr(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
+	noErr(t, os.Symlink("victim", filepath.Join(dir, "link")))
 	root, err := os.OpenRoot(dir)
-	must(t, err)
+	noErr(t, err)
 	defer func() { _ = root.Close() }()
 	stop, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -42,12 +42,12 @@ func TestOpenDirFlips(t *testing.T) {
 			continue
 		}
 		_, there := opened.Lstat("file")
-		must(t, opened.Close())
+		noErr(t, opened.Close())
 		if there == nil {
 			t.Error("the directory that a link names was opened")
 			break
 		}
 	}
 	close(stop)
-	must(t, <-stopped)
+	noErr(t, <-stopped)
 }

@@ -13,8 +13,8 @@ import (
 	"prdrunner/checkpoint/failpoint"
 )
 
-// openNonblock is not needed where named pipes are not files.
-const openNonblock = 0
+// NonBlock is not needed where named pipes are not files.
+const NonBlock = 0
 
 // syncDir has nothing to do where directories can't be synced.
 func syncDir(*os.Root) error { return nil }

@@ -12,9 +12,9 @@ import (
 	"prdrunner/checkpoint/failpoint"
 )
 
-// openNonblock keeps an open from waiting for the writer of a named pipe that
+// NonBlock keeps an open from waiting for the writer of a named pipe that
 // took a file's place.
-const openNonblock = syscall.O_NONBLOCK
+const NonBlock = syscall.O_NONBLOCK
 
 // syncDir makes the names in a directory durable.
 func syncDir(dir *os.Root) error { return syncNamed(dir, ".", failpoint.SyncDir) }
@@ -22,7 +22,7 @@ func syncDir(dir *os.Root) error { return syncNamed(dir, ".", failpoint.SyncDir)
 // syncNamed makes durable what was written to a file, or to a directory, by
 // whomever.
 func syncNamed(dir *os.Root, name string, op failpoint.Op) error {
-	f, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	f, err := dir.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 )
 
 // A Root refuses to follow a link that leads out of it, and an absolute one wherever
@@ -15,9 +14,9 @@ import (
 
 // LinkOut returns the link on the way to a path, or at it, that leads out of the
 // workspace or in circles, and its text; "" for none.
-func (w *Workspace) LinkOut(path string) (link, text string) {
-	textOf := w.linkTexts(nil)
-	r := w.route(path, textOf)
+func (t *Tree) LinkOut(path string) (link, text string) {
+	textOf := t.linkTexts(nil)
+	r := t.route(path, textOf)
 	if r.ends == endsInside || len(r.links) == 0 {
 		return "", ""
 	}
@@ -27,26 +26,18 @@ func (w *Workspace) LinkOut(path string) (link, text string) {
 }
 
 // enter tries to open a directory, following no link.
-func (w *Workspace) enter(dir string) error {
-	return w.at(dir+"/", func(*os.Root, string) error { return nil })
-}
-
-// above returns the directories that a path lies in, the outermost first, and
-// the path itself.
-func above(path string) []string {
-	dirs := slices.Collect(parents(path))
-	slices.Reverse(dirs)
-	return append(dirs, path)
+func (t *Tree) enter(dir string) error {
+	return t.at(dir+"/", func(*os.Root, string) error { return nil })
 }
 
 // outward turns an error of what is at a path into one that says that nothing
 // is, where a link on the way leads out of the workspace.
-func (w *Workspace) outward(path string, err error) error {
+func (t *Tree) outward(path string, err error) error {
 	if !refusedByRoot(err) {
 		return err
 	}
-	if link, _ := w.LinkOut(parent(path)); link != "" {
-		return fmt.Errorf("%w: %w", errDetour, err)
+	if link, _ := t.LinkOut(parent(path)); link != "" {
+		return fmt.Errorf("%t: %t", errDetour, err)
 	}
 	return err
 }
@@ -55,5 +46,5 @@ func (w *Workspace) outward(path string, err error) error {
 // follow a link on the way.
 func refusedByRoot(err error) bool {
 	var failed *fs.PathError
-	return errors.As(err, &failed) && !absent(err) && !errors.Is(err, fs.ErrPermission)
+	return errors.As(err, &failed) && !IsAbsent(err) && !errors.Is(err, fs.ErrPermission)
 }

@@ -2,16 +2,11 @@ package workspace
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
-
-	"prdrunner/checkpoint/objects"
 )
 
 // bufferSize is how much of a file is read at once.
@@ -25,7 +20,7 @@ func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader
 	if err != nil {
 		return nil, err
 	}
-	f, err := dir.OpenFile(at.name, os.O_RDONLY|openNonblock, 0)
+	f, err := dir.OpenFile(at.name, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -99,28 +94,6 @@ func (w *Workspace) copy(to io.Writer, from io.Reader) error {
 	// Neither end may bring its own, smaller one.
 	_, err := io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, *buf)
 	return err
-}
-
-// digestPrefix begins every digest; 64 hex digits follow.
-const digestPrefix = "sha256:"
-
-func digestOf(sha []byte) string { return digestPrefix + hex.EncodeToString(sha) }
-
-// isDigest reports whether a text is a digest, in the one way there is to spell it.
-func isDigest(text string) bool {
-	digits, ok := strings.CutPrefix(text, digestPrefix)
-	return ok && len(digits) == 2*sha256.Size && objects.IsHex(digits)
-}
-
-func notDigest(text string) error { return fmt.Errorf("%q is not a digest", text) }
-
-// parseDigest returns the bytes that a digest stands for.
-func parseDigest(digest string) (sha [sha256.Size]byte, err error) {
-	if !isDigest(digest) {
-		return sha, notDigest(digest)
-	}
-	_, err = hex.Decode(sha[:], []byte(digest[len(digestPrefix):]))
-	return sha, err
 }
 
 // failed names the path in an error.

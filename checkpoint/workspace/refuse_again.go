@@ -22,7 +22,7 @@ type refusedBefore struct {
 
 // refusedBefore returns what is left out again, of what was left out.
 func (c *capture) refusedBefore(leftOut []string) *refusedBefore {
-	b := &refusedBefore{refused: c.w.cache.refusedFiles(), leftOut: map[string]bool{}}
+	b := &refusedBefore{refused: c.w.refusedFiles(), leftOut: map[string]bool{}}
 	for _, path := range leftOut {
 		b.leftOut[path] = !c.w.secret.match(path)
 	}
@@ -62,24 +62,10 @@ func (r *refused) holds(ctx context.Context, w *Workspace, at place, f *found) (
 	return r.digests[f.entry.Digest], nil
 }
 
-// refuse remembers what a file holds that was left out for that.
-func (c *cache) refuse(path, digest string) {
-	c.once.Do(c.load)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if digest != "" && c.refused[path] != digest {
-		c.refused[path], c.changed = digest, true
-	}
-}
-
-// refusedFiles returns what files held that were left out for that.
-func (c *cache) refusedFiles() refused {
-	c.once.Do(c.load)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := refused{paths: map[string]string{}, digests: map[string]bool{}}
-	for path, digest := range c.refused {
-		r.paths[path], r.digests[digest] = digest, true
+func (w *Workspace) refusedFiles() refused {
+	r := refused{paths: w.cache.refusedFiles(), digests: map[string]bool{}}
+	for _, digest := range r.paths {
+		r.digests[digest] = true
 	}
 	return r
 }

@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"io"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -85,32 +83,6 @@ func (s *survey) isHidden(dir string) (bool, error) {
 		return false, nil
 	}
 	return s.w.refusal.finds(dir)
-}
-
-// forgetHidden drops what the cache knows of files whose names may not be
-// recorded.
-func (w *Workspace) forgetHidden() error {
-	if w.refusal == nil {
-		return nil
-	}
-	c := w.cache
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	paths := slices.Collect(maps.Keys(c.refused))
-	for e := range c.all() {
-		paths = append(paths, e.path)
-	}
-	for _, path := range paths {
-		found, err := w.refusal.finds(path)
-		if err != nil {
-			return err
-		}
-		if found {
-			c.forget(path)
-			delete(c.refused, path)
-		}
-	}
-	return nil
 }
 
 // shown returns a path without the elements in which something is found, and

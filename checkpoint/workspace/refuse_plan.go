@@ -15,7 +15,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	if last != nil {
 		leftOut = slices.Concat(leftOut, last.LeftOut)
 	}
-	if len(entries) == 0 || w.refusal == nil && len(leftOut)+len(w.cache.refusedFiles().paths) == 0 {
+	if len(entries) == 0 || w.refusal == nil && len(leftOut)+len(w.cache.refusedFiles()) == 0 {
 		return nil, nil
 	}
 	c := &capture{w: w, survey: &survey{w: w}, before: last}
@@ -28,7 +28,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 			continue
 		}
 		f := surveyed{found: at(e.Path), index: index[e.Path]}
-		if f.found, err = w.describe(ctx, w.place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !absent(err) && !errors.Is(err, ErrUnstable) {
+		if f.found, err = w.describe(ctx, w.place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !IsAbsent(err) && !errors.Is(err, ErrUnstable) {
 			return nil, fmt.Errorf("look for sensitive values: %w", err)
 		}
 		if err == nil {

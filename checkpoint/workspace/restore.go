@@ -290,7 +290,7 @@ func equal(a, b *Entry) bool {
 func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, error) {
 	at := c.place(i.Path)
 	is, err := at.status()
-	if absent(err) {
+	if IsAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -303,7 +303,7 @@ func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, erro
 		if err != nil || !empty {
 			return nil, err
 		}
-		mask, err := at.maskOnly(is.mode.Perm())
+		mask, err := maskOnlyAt(at, is.mode.Perm())
 		if err != nil {
 			return nil, failed(i.Path, err)
 		}
@@ -358,7 +358,7 @@ func (r *restore) sweep(ctx context.Context) error {
 
 func (r *restore) sweepDir(ctx context.Context, c *cursor, dir, prefix string) error {
 	root, err := c.enter(dir)
-	if absent(err) {
+	if IsAbsent(err) {
 		return nil
 	}
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"prdrunner/checkpoint/failpoint"
@@ -55,11 +54,6 @@ func (s *dirSet) add(dir string) {
 	s.dirs[dir] = true
 }
 
-// parent is the directory that a path lies in, "" for the workspace itself.
-func parent(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
-
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
 // remove removes what goes, the deepest first.
 func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 	c := cursor{base: r.w.root}
@@ -86,7 +80,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 			i.done = i.To == nil
 			continue
 		}
-		if err != nil && !absent(err) {
+		if err != nil && !IsAbsent(err) {
 			return fmt.Errorf("remove %s: %w", i.Path, err)
 		}
 		if i.To == nil {
@@ -101,7 +95,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 	info, err := dir.Lstat(native(base(i.Path)))
 	switch {
-	case err != nil && !absent(err):
+	case err != nil && !IsAbsent(err):
 		return err
 	case err != nil && !i.there, err == nil && i.isDir && info.IsDir():
 		return nil
@@ -129,7 +123,7 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 		return err
 	})
 	switch {
-	case absent(err), errors.Is(err, ErrNotRegular), errors.Is(err, ErrUnstable):
+	case IsAbsent(err), errors.Is(err, ErrNotRegular), errors.Is(err, ErrUnstable):
 		return &ChangedError{Path: i.Path}
 	case err != nil:
 		return err
@@ -205,7 +199,7 @@ func (r *restore) removeDir(c *cursor, path string, touched *dirSet) (bool, erro
 		delete(touched.dirs, path)
 		touched.add(parent(path))
 		return true, nil
-	case absent(err), isNotEmpty(err), isInUse(err), errors.Is(err, fs.ErrPermission):
+	case IsAbsent(err), isNotEmpty(err), isInUse(err), errors.Is(err, fs.ErrPermission):
 		return false, nil
 	}
 	return false, fmt.Errorf("remove the directory %s: %w", path, err)
@@ -214,7 +208,7 @@ func (r *restore) removeDir(c *cursor, path string, touched *dirSet) (bool, erro
 // removeTree removes a directory in which there are only empty ones.
 func (r *restore) removeTree(c *cursor, path string) error {
 	entries, err := r.w.readDir(path)
-	if absent(err) {
+	if IsAbsent(err) {
 		return nil
 	}
 	if err != nil {
@@ -346,10 +340,10 @@ func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 
 // chmod sets the permissions of a file or directory, durable when it returns.
 func chmod(dir *os.Root, name string, mode fs.FileMode) error {
-	f, err := dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	f, err := dir.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if errors.Is(err, fs.ErrPermission) { // as it will be again, perhaps
 		if err = dir.Chmod(name, mode|0o600); err == nil {
-			f, err = dir.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+			f, err = dir.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 		}
 	}
 	if err != nil {
@@ -372,7 +366,7 @@ func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 	dirs := slices.Sorted(maps.Keys(touched.dirs))
 	return r.w.each(ctx, len(dirs), 1, func(_ context.Context, c *cursor, n int) error {
 		dir, err := c.enter(dirs[n])
-		if absent(err) {
+		if IsAbsent(err) {
 			return nil
 		}
 		if err == nil {

@@ -47,7 +47,7 @@ func TestRestoreHardLinks(t *testing.T) {
 			must(t, err)
 			for _, c := range changes {
 				now, err := w.Describe(t.Context(), c.Path)
-				if c.To == nil != absent(err) || c.To != nil && !same(now, *c.To) {
+				if c.To == nil != IsAbsent(err) || c.To != nil && !same(now, *c.To) {
 					t.Errorf("%s is %+v, %v", c.Path, now, err)
 				}
 			}

@@ -71,7 +71,7 @@ func (l *locks) restore(w *Workspace) error {
 	var all []error
 	for path, mode := range l.modes {
 		dir, err := c.enter(path)
-		if absent(err) {
+		if IsAbsent(err) {
 			continue
 		}
 		if err == nil {

@@ -93,7 +93,7 @@ func (r *restore) obstacleAbove(c *cursor, path string, known map[string]string)
 		info, err = root.Lstat(native(name))
 	}
 	switch {
-	case absent(err), err == nil && info.IsDir(), err == nil && r.goes[dir]:
+	case IsAbsent(err), err == nil && info.IsDir(), err == nil && r.goes[dir]:
 	case err != nil:
 		return "", err
 	case info.Mode()&fs.ModeSymlink != 0:

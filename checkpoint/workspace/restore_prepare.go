@@ -87,7 +87,7 @@ func (r *restore) stageAll(ctx context.Context) (err error) {
 func (r *restore) stageDir(c *cursor, path string) (string, error) {
 	for {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
-		if _, err := c.enter(path); !absent(err) {
+		if _, err := c.enter(path); !IsAbsent(err) {
 			return path, err
 		}
 	}

@@ -10,7 +10,7 @@ func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) 
 	if err != nil {
 		return nil, err
 	}
-	g := walk{w: w, pass: true}
+	g := walk{t: w.Tree, pass: true}
 	if err := g.patterns(ctx, parsed); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 			f.forget()
 			err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
 		}
-		if err != nil && !absent(err) {
+		if err != nil && !IsAbsent(err) {
 			return fmt.Errorf("keep again what was lost: %w", failed(e.Path, err))
 		}
 		if err != nil || f.entry.Digest != e.Digest {

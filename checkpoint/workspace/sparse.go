@@ -95,7 +95,7 @@ func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (p
 			continue
 		}
 		f, err := w.describe(ctx, w.place(e.Path), e.Path, func(int64) bool { return true })
-		if absent(err) {
+		if IsAbsent(err) {
 			continue
 		}
 		if err != nil {

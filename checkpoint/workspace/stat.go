@@ -59,11 +59,24 @@ func (p place) root() (*os.Root, error) {
 	return p.dir, nil
 }
 
+// tryOpen reports why a file can't be read.
+func (p place) tryOpen() error {
+	dir, err := p.root()
+	if err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(p.name, os.O_RDONLY|NonBlock, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // directory is the directory that was entered last, as a file.
 func (c *cursor) directory() (*os.File, error) {
 	if c.file == nil {
 		// What package os would do to wait for it is of no use with a directory.
-		dir, err := c.current().OpenFile(".", os.O_RDONLY|openNonblock, 0)
+		dir, err := c.current().OpenFile(".", os.O_RDONLY|NonBlock, 0)
 		if err != nil {
 			return nil, err
 		}

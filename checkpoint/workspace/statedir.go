@@ -38,43 +38,13 @@ func Hidden(dir string) func(path string) bool {
 
 // isStateDir reports whether a directory in which there are these entries is a state
 // directory. The workspace itself, "", never counts as one.
-func (w *Workspace) isStateDir(dir string, entries []dirEntry) bool {
-	return dir != "" && holdsLocks(entries) && IsStateDir(w.Lstat, dir)
+func (t *Tree) isStateDir(dir string, entries []dirEntry) bool {
+	return dir != "" && holdsLocks(entries) && IsStateDir(t.Lstat, dir)
 }
 
 // holdsLocks reports whether a directory with these entries may be a state directory.
 func holdsLocks(entries []dirEntry) bool {
 	return slices.ContainsFunc(entries, func(e dirEntry) bool { return e.isDir && e.name == path.Dir(StateLock) })
-}
-
-// OutsideState returns the changes but those of files that lie in a state directory
-// now. Nobody but the runners that keep state there may change these.
-func (w *Workspace) OutsideState(changes []Change) []Change {
-	known := map[string]bool{}
-	return slices.DeleteFunc(changes, func(c Change) bool {
-		for dir := range parents(c.Path) {
-			is, asked := known[dir]
-			if !asked {
-				is = IsStateDir(w.Lstat, dir)
-				known[dir] = is
-			}
-			if is {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// hasStateDir reports whether a listing shows that a path lies in a state directory:
-// earlier versions captured those that git tracked.
-func (l *Listing) hasStateDir(path string) bool {
-	for dir := range parents(path) {
-		if _, there := l.at(dir + "/" + StateLock); there {
-			return true
-		}
-	}
-	return false
 }
 
 // isReserved reports whether nothing of that name is part of a workspace.

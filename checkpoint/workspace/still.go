@@ -11,9 +11,8 @@ import (
 // could not be read, is looked for anew.
 type memo struct {
 	mu    sync.Mutex
-	seen  []Entry             // what Now has listed, sorted by path
-	other map[string]Entry    // what else was described
-	names map[string][]string // what is in directories that lie behind no link, as childrenOf lists it
+	seen  []Entry          // what Now has listed, sorted by path
+	other map[string]Entry // what else was described
 
 	known func() (gitKnown, error) // waits for what git was asked; nil: it was not
 }
@@ -24,11 +23,10 @@ type memo struct {
 // was run, or was put back, looks through the workspace itself or another one.
 func (w *Workspace) Still() *Workspace {
 	still := *w
-	still.memo = newMemo()
+	still.Tree = w.Tree.Still()
+	still.memo = &memo{other: map[string]Entry{}}
 	return &still
 }
-
-func newMemo() *memo { return &memo{other: map[string]Entry{}, names: map[string][]string{}} }
 
 // Ahead has git list its files for Now of a still workspace, which comes soon, while
 // something else is done. Whoever calls it calls done when nothing is to come any more.
@@ -153,24 +151,3 @@ func (m *memo) recall(paths []string, places []Entry) (rest []int) {
 }
 
 func comparePath(e Entry, path string) int { return strings.Compare(e.Path, path) }
-
-// children returns what is in a directory as it was listed, if it was.
-func (m *memo) children(dir string) ([]string, bool) {
-	if m == nil {
-		return nil, false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	names, ok := m.names[dir]
-	return names, ok
-}
-
-// list remembers what is in a directory that was reached through no link.
-func (m *memo) list(dir string, children []string) {
-	if m == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.names[dir] = children
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -56,10 +55,10 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	}
 	known := beside(func() (gitKnown, error) { return still.gitKnown(ctx) })
 	loaded := beside(func() (struct{}, error) {
-		w.cache.once.Do(w.cache.load)
+		w.cache.loadOnce()
 		return struct{}{}, nil
 	})
-	g := walk{w: still, pass: true}
+	g := walk{t: still.Tree, pass: true}
 	err = g.patterns(ctx, parsed)
 	git, gitErr := known()
 	_, _ = loaded() // without an error: what can't be read is not known
@@ -166,7 +165,7 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 			err = at.tryOpen()
 		}
 		switch {
-		case absent(err):
+		case IsAbsent(err):
 			s.files[i].entry = s.files[i].absent(path)
 		case errors.Is(err, fs.ErrPermission):
 			s.files[i].entry, odd[i] = Entry{Path: path}, true
@@ -199,19 +198,6 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	slices.Sort(s.leftOut)
 	s.leftOut = slices.Compact(s.leftOut)
 	return dirs, nil
-}
-
-// tryOpen reports why a file can't be read.
-func (p place) tryOpen() error {
-	dir, err := p.root()
-	if err != nil {
-		return err
-	}
-	f, err := dir.OpenFile(p.name, os.O_RDONLY|openNonblock, 0)
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // wantsBlob says of a file which sizes git's name is wanted for: of what it
@@ -266,10 +252,10 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 		}
 		var mask uint32
 		if err == nil && info.IsDir() {
-			mask, err = at.maskOnly(info.Mode().Perm())
+			mask, err = maskOnlyAt(at, info.Mode().Perm())
 		}
 		switch {
-		case absent(err) || err == nil && !info.IsDir():
+		case IsAbsent(err) || err == nil && !info.IsDir():
 		case err != nil:
 			return failed(path, err)
 		default:
@@ -297,7 +283,7 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 	if err != nil {
 		return fmt.Errorf("read the workspace: %w", err)
 	}
-	s.w.cache.surveyed.Store(true)
+	s.w.cache.markSurveyed()
 	return s.dropLost()
 }
 

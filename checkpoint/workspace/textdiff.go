@@ -46,7 +46,7 @@ func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 		}
 		return io.NopCloser(strings.NewReader(target)), nil
 	}
-	f, err := w.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	f, err := w.root.OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
 		return nil, failed(e.Path, err)
 	}

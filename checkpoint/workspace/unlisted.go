@@ -28,7 +28,7 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 		switch {
 		case err == nil && !is.mode.IsDir():
 			paths = append(paths, e.Path)
-		case err != nil && !absent(err):
+		case err != nil && !IsAbsent(err):
 			return nil, failed(e.Path, err)
 		}
 	}

@@ -32,7 +32,7 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 	switch path := f.entry.Path; {
 	case err == nil:
 		return nil
-	case absent(err):
+	case IsAbsent(err):
 		f.state = vanished
 	case errors.Is(err, fs.ErrPermission):
 		f.state = denied
@@ -49,12 +49,12 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 // giveUp is that of the survey, of a file that could not be kept: what is
 // missing, or may not be used, may be where it was to be kept.
 func (c *capture) giveUp(f *surveyed, err error) error {
-	if absent(err) {
+	if IsAbsent(err) {
 		there := c.w.at(f.entry.Path, func(dir *os.Root, name string) error {
 			_, err := dir.Lstat(native(name))
 			return err
 		})
-		if !absent(there) {
+		if !IsAbsent(there) {
 			return failed(f.entry.Path, err)
 		}
 	}

@@ -12,10 +12,6 @@ package workspace
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -88,10 +84,8 @@ const (
 
 // Workspace is a directory of files. It is safe for concurrent use.
 type Workspace struct {
-	root    *os.Root
+	*Tree
 	o       Options
-	dirs    []string // absolute paths that Options.Dir has, slash-separated
-	skip    []string // slash-separated directories that are never part of it
 	cache   *cache
 	secret  *sensitivity
 	refusal *refusal   // nil: nothing is refused for what it holds
@@ -102,7 +96,7 @@ type Workspace struct {
 
 // Open opens a workspace.
 func Open(o Options) (*Workspace, error) {
-	root, err := os.OpenRoot(o.Dir)
+	t, err := openTree(o.Dir, o.Skip)
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
@@ -111,69 +105,7 @@ func Open(o Options) (*Workspace, error) {
 		return &b
 	}}
 	return &Workspace{
-		root: root, o: o, dirs: namesOf(o.Dir), skip: skipped(o), cache: newCache(o), secret: newSensitivity(),
+		Tree: t, o: o, cache: newCache(o.FS, o.Cache, o.Dir), secret: newSensitivity(),
 		buffers: buffers, last: new(atomic.Pointer[loaded]),
 	}, nil
-}
-
-// Close closes it. It does not save the cache.
-func (w *Workspace) Close() error { return w.root.Close() }
-
-// skipped returns the directories of Options.Skip that lie in the workspace,
-// by the name they have there, also if one of them is named through a link.
-func skipped(o Options) []string {
-	var dirs []string
-	for _, dir := range o.Skip {
-		dirs = append(dirs, within(o.Dir, dir))
-		base, err := filepath.EvalSymlinks(o.Dir)
-		if err != nil {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dirs = append(dirs, within(base, real))
-		}
-	}
-	slices.Sort(dirs)
-	return slices.DeleteFunc(slices.Compact(dirs), func(dir string) bool { return dir == "" })
-}
-
-// within returns the slash-separated path of dir in base, or "".
-func within(base, dir string) string {
-	rel, err := filepath.Rel(base, dir)
-	if err != nil || rel == "." || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return filepath.ToSlash(rel)
-}
-
-// gitDir is the name of what is git's own: it is never part of a workspace,
-// at any depth.
-const gitDir = ".git"
-
-// tempPrefix begins the names of the files that Restore has not finished.
-const tempPrefix = ".runner-restore-"
-
-// isUnfinished reports whether a name is that of a file that a restore or an export has not
-// finished, or never will.
-func isUnfinished(name string) bool {
-	return strings.HasPrefix(name, tempPrefix) || store.IsLeftover(name)
-}
-
-// excluded reports whether a path is never part of the workspace: it is git's own, or
-// unfinished.
-func (w *Workspace) excluded(path string) bool {
-	// All of these names begin with a dot, and few others do.
-	if path != "" && path[0] == '.' || strings.Contains(path, "/.") {
-		for element := range strings.SplitSeq(path, "/") {
-			if isReserved(element) {
-				return true
-			}
-		}
-	}
-	for _, dir := range w.skip {
-		if path == dir || strings.HasPrefix(path, dir) && path[len(dir)] == '/' {
-			return true
-		}
-	}
-	return false
 }

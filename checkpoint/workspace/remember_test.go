@@ -1,0 +1,94 @@
+//go:build unix
+
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+func describe(t *testing.T, w *Workspace, path string) Entry {
+	t.Helper()
+	e, err := w.Describe(t.Context(), path)
+	must(t, err)
+	return e
+}
+
+// TestCacheServes: what was read once is not read again. It is proved by a
+// wrong digest that the cache is made to give.
+func TestCacheServes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "f", "one")
+	w := open(t, Options{Dir: dir})
+	describe(t, w, "f")
+	w.cache.put("f", statOf(mustStat(t, filepath.Join(dir, "f"))), sums{digest: shaOf("another")}, time.Now().Add(time.Minute))
+	if got := describe(t, w, "f"); got.Digest != shaOf("another") {
+		t.Errorf("read again: %s", got.Digest)
+	}
+	put(t, dir, "f", "one more")
+	if got := describe(t, w, "f"); got.Digest != shaOf("one more") {
+		t.Errorf("not read again: %s", got.Digest)
+	}
+}
+
+// TestCacheDistrustsTheYoung: a file that was read within a tick of its times
+// is read again, since a write in that tick would leave no trace.
+func TestCacheDistrustsTheYoung(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := open(t, Options{Dir: dir})
+	w.cache.now = time.Now
+	for i := range 500 {
+		data := string([]byte{byte('a' + i%26), byte('a' + i/26)})
+		put(t, dir, "f", data)
+		if got := describe(t, w, "f"); got.Digest != shaOf(data) {
+			t.Fatalf("write %d was not noticed", i)
+		}
+	}
+}
+
+func mustStat(t *testing.T, name string) os.FileInfo {
+	t.Helper()
+	info, err := os.Lstat(name)
+	must(t, err)
+	return info
+}
+
+// TestSaveCache: what was read is known to the next process, but for files that are
+// gone and files whose names are refused.
+func TestSaveCache(t *testing.T) {
+	t.Parallel()
+	dir, fsys := t.TempDir(), store.NewMemory()
+	for _, name := range []string{"a", "b", refusedWord} {
+		put(t, dir, name, name)
+	}
+	w := open(t, Options{Dir: dir, FS: fsys, Cache: "/cache"})
+	_, err := w.Now(t.Context(), []string{"**"})
+	must(t, err)
+	must(t, w.SaveCache())
+	if _, err := fsys.Lstat("/cache"); err != nil {
+		t.Skip("not kept here: the running kernel has no name")
+	}
+	known := func(w *Workspace) []string {
+		w.cache.loadOnce()
+		return slices.Sorted(slices.Values(w.cache.paths()))
+	}
+	again := refusing(open(t, Options{Dir: dir, FS: fsys, Cache: "/cache"}))
+	if got := known(again); !slices.Equal(got, []string{"a", "b", refusedWord}) {
+		t.Errorf("known: %q", got)
+	}
+	must(t, os.Remove(filepath.Join(dir, "a")))
+	put(t, dir, "c", "c")
+	_, err = again.Now(t.Context(), []string{"[abc]"})
+	must(t, err)
+	must(t, again.SaveCache())
+	if got := known(open(t, Options{Dir: dir, FS: fsys, Cache: "/cache"})); !slices.Equal(got, []string{"b", "c"}) {
+		t.Errorf("known afterwards: %q", got)
+	}
+}

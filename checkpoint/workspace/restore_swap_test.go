@@ -1,0 +1,38 @@
+//go:build unix
+
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestRestoreLooksIntoWhatItReads: a directory that takes another one's place between
+// a look at a file and its reading, and gives it back, does not have an edit pass for
+// what a rollback knows.
+func TestRestoreLooksIntoWhatItReads(t *testing.T) {
+	t.Parallel()
+	w, dir := keeper(t)
+	put(t, dir, "a/e", "")
+	put(t, dir, "a/f", "EDITED!!")
+	put(t, dir, "b/f", "as known")
+	known, err := w.Describe(t.Context(), "b/f")
+	must(t, err)
+	r := &restore{w: w}
+	c := &cursor{base: w.root}
+	defer c.close()
+	_, err = c.place("a/e").status()
+	must(t, err)
+	swap := func() {
+		must(t, os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "z")))
+		must(t, os.Rename(filepath.Join(dir, "b"), filepath.Join(dir, "a")))
+		must(t, os.Rename(filepath.Join(dir, "z"), filepath.Join(dir, "b")))
+	}
+	swap()
+	e, err := r.current(t.Context(), c, &item{Change: Change{Path: "a/f", From: &known}})
+	swap()
+	if err == nil && e.Digest == known.Digest {
+		t.Error("the edited file passes for what was known")
+	}
+}

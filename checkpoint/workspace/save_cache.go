@@ -1,0 +1,62 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// SaveCache writes what was learned of files, if anything was. A failure costs
+// time later and nothing else, so that callers may ignore it.
+func (w *Workspace) SaveCache() error {
+	if !w.cache.hasNews() {
+		return nil
+	}
+	err := w.forgetGone()
+	if err == nil {
+		err = w.forgetHidden()
+	}
+	if err == nil {
+		err = w.cache.save()
+	}
+	if err != nil {
+		return fmt.Errorf("save the cache: %w", err)
+	}
+	return nil
+}
+
+// forgetGone drops the entries of files that are not there any more.
+func (w *Workspace) forgetGone() error {
+	paths := w.cache.unseen()
+	gone := make([]bool, len(paths))
+	err := w.each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *cursor, i int) error {
+		_, err := w.Lstat(paths[i])
+		gone[i] = IsAbsent(err)
+		return nil
+	})
+	n := 0
+	w.cache.drop(slices.DeleteFunc(paths, func(string) bool {
+		n++
+		return !gone[n-1]
+	}))
+	return err
+}
+
+// forgetHidden drops the entries of files whose names may not be recorded.
+func (w *Workspace) forgetHidden() error {
+	if w.refusal == nil {
+		return nil
+	}
+	var hidden []string
+	for _, path := range w.cache.paths() {
+		found, err := w.refusal.finds(path)
+		if err != nil {
+			return err
+		}
+		if found {
+			hidden = append(hidden, path)
+		}
+	}
+	w.cache.drop(hidden)
+	return nil
+}
