@@ -35,8 +35,8 @@ func (b *builder) approval(block *approvalBlock, fr frame) *ApprovalRule {
 	}
 }
 
-// sum adds the question to a digest. How long it may stand does not change
-// what was approved.
+// sum adds the approval to a digest. The timeout does not count: it does not change what
+// people approved.
 func (a *ApprovalRule) sum(h *hasher) {
 	h.text("message", a.Message)
 	h.list("approvers", sorted(a.Approvers))

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// argument is an expression of the file with what it refers to. It is made
-// once by Parse and shared by everything that is evaluated from it.
+// argument is an expression of the file, with the references and calls in it. Parse
+// makes it once, and all instances and evaluations share it.
 type argument struct {
 	name      string
 	nameRange hcl.Range
@@ -22,7 +22,7 @@ type argument struct {
 	calls     []*hclsyntax.FunctionCallExpr
 
 	readsFiles bool     // one of the calls is of a function that reads files
-	texts      []string // of a list of literal texts, which need no evaluation; nil for all else
+	texts      []string // the texts of a list of literal texts, which need no evaluation; nil for other expressions
 
 	sumOnce sync.Once
 	sum     string // set by tokenSum
@@ -57,8 +57,8 @@ func newArgument(name string, nameRange hcl.Range, expr hclsyntax.Expression, sr
 	return a
 }
 
-// literalTexts are the elements of a list of quoted texts with nothing to evaluate
-// in them, as most commands and globs are; nil for any other expression.
+// literalTexts returns the elements of a list of quoted texts without anything to
+// evaluate, as in most commands and globs. It returns nil for any other expression.
 func literalTexts(expr hclsyntax.Expression) []string {
 	list, ok := expr.(*hclsyntax.TupleConsExpr)
 	if !ok {
@@ -82,8 +82,8 @@ func literalTexts(expr hclsyntax.Expression) []string {
 // rng is the range of the expression.
 func (a *argument) rng() hcl.Range { return a.expr.Range() }
 
-// element is the range of one of n elements of a list that is written out in the
-// file, and otherwise that of the whole expression.
+// element returns the range of element i of a list that the file writes out with n
+// elements. For any other expression it returns the range of the whole expression.
 func (a *argument) element(i, n int) hcl.Range {
 	if list, ok := withoutParentheses(a.expr).(*hclsyntax.TupleConsExpr); ok && len(list.Exprs) == n {
 		return list.Exprs[i].Range()

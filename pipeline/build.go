@@ -9,15 +9,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// defaultIDPattern is what the id of a pipeline looks like unless Inputs says
-// otherwise.
+// defaultIDPattern matches the ids of pipelines, unless Inputs has another pattern.
 const defaultIDPattern = `PRD-\d{3,}`
 
-// anchored is a pattern for the whole of an id.
+// anchored returns a pattern that must match the whole id.
 func anchored(pattern string) string { return "^(?:" + pattern + ")$" }
 
-// builder makes a Pipeline of a File. It goes on after mistakes, so that all
-// of them are reported at once.
+// builder builds a Pipeline from a File. After a mistake it continues, so that it
+// reports all mistakes at once.
 type builder struct {
 	file     *File
 	in       Inputs
@@ -25,29 +24,30 @@ type builder struct {
 	pipeline *Pipeline
 	diags    hcl.Diagnostics
 	seen     map[diagnosticKey]*report
-	current  *Workstream // whose arguments are being evaluated
+	current  *Workstream // the workstream whose arguments are being evaluated
 
-	read      map[*argument][]fileCall // what functions were called to read
+	read      map[*argument][]fileCall // the calls of functions that read files
 	early     []earlyRead
 	checked   map[*argument]bool     // whether the references of an argument are legal
-	constants map[*argument]constant // values of arguments without each
+	constants map[*argument]constant // values of the arguments that do not use each
 	lists     map[*argument][]string
 
-	patternLists map[*argument][]string // what lists of globs mean
+	patternLists map[*argument][]string // the patterns that lists of globs stand for
 	gates        map[string]*gateBlock  // shared ones
 	usedGates    map[string]bool
-	processes    map[*gateBlock]*processDef // which those that a gate belongs to share
+	processes    map[*gateBlock]*processDef // shared by the gates that a block stands for
 	phases       []*phaseDef
 	blocks       []*workstreamDef // in the order of the file
 }
 
-// diagnosticKey keeps the instances of a for_each from repeating a mistake.
+// diagnosticKey identifies a mistake, so that it is reported for one instance of a
+// for_each only.
 type diagnosticKey struct {
 	summary string
 	subject hcl.Range
 }
 
-// report is what was said about a place, and on behalf of which instance.
+// report records the details that were reported for a place, and for which instance.
 type report struct {
 	ws      *Workstream
 	details map[string]bool
@@ -58,9 +58,8 @@ type constant struct {
 	ok    bool
 }
 
-// Pipeline evaluates the file. The diagnostics hold those of Parse too, so
-// that they are all the mistakes of the file; if there are errors among them,
-// the pipeline is nil.
+// Pipeline evaluates the file. The diagnostics are all mistakes of the file, also those
+// that Parse found. The pipeline is nil if one is an error.
 func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 	if f.unread {
 		return nil, f.diags
@@ -122,7 +121,7 @@ func (b *builder) evaluateVariables() {
 	}
 }
 
-// digest is the digest of the value, or for a sensitive one the word.
+// digest returns the digest of the value, or SensitiveVariable for a sensitive variable.
 func (v *variable) digest() string {
 	switch {
 	case v.sensitive:
@@ -138,8 +137,8 @@ func (b *builder) errorf(summary string, subject hcl.Range, format string, args 
 	b.add(hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: &subject}})
 }
 
-// add adds diagnostics, but does not repeat for another instance what was
-// said for one.
+// add adds diagnostics. It leaves out a mistake that was already reported for another
+// instance of the same block.
 func (b *builder) add(diags hcl.Diagnostics) {
 	for _, diag := range diags {
 		if diag.Subject != nil {
@@ -158,8 +157,8 @@ func (b *builder) add(diags hcl.Diagnostics) {
 	}
 }
 
-// evaluate checks the references of an argument and evaluates it. Results
-// that are not there yet are unknown.
+// evaluate checks the references of an argument and evaluates it. Results of workstreams
+// that have not completed are unknown.
 func (b *builder) evaluate(a *argument, fr frame, want cty.Type) (cty.Value, bool) {
 	if !b.check(a, fr) {
 		return cty.UnknownVal(want), false
@@ -170,9 +169,9 @@ func (b *builder) evaluate(a *argument, fr frame, want cty.Type) (cty.Value, boo
 	return value, !diags.HasErrors()
 }
 
-// constant evaluates an argument that must be known before anything runs, and
-// that everyone may see. It is false where there is no value, either by a
-// mistake, which is reported, or because it is null.
+// constant evaluates an argument that must be known before anything runs and that may be
+// shown. It returns false if there is no value: the value is null, or there is a
+// mistake, which it reports.
 func (b *builder) constant(a *argument, fr frame, want cty.Type) (cty.Value, bool) {
 	if known, ok := b.constants[a]; ok {
 		return known.value, known.ok
@@ -194,7 +193,7 @@ func (b *builder) evaluateConstant(a *argument, fr frame, want cty.Type) (cty.Va
 		return value, false
 	}
 	if !value.IsKnown() || !fr.partial && !value.IsWhollyKnown() {
-		return value, false // it depends on something that was reported
+		return value, false // it depends on a value whose mistake was reported
 	}
 	if value.IsNull() && !fr.nullable {
 		return value, false

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// check reports references and function calls that can't be right, once per
-// argument. What a workstream reference means for order is checked elsewhere.
+// check reports references and calls that can't be right, once per argument. checkOrder
+// checks whether a workstream that is referred to has completed in time.
 func (b *builder) check(a *argument, fr frame) bool {
 	if len(a.refs)+len(a.calls) == 0 {
 		return true
@@ -57,16 +57,16 @@ func (b *builder) checkReference(a *argument, ref reference, fr frame) *hcl.Diag
 	return b.checkName(ref, failed)
 }
 
-// interpolates reports whether a reference is all that stands in a ${…} of a
-// text, as shells write their variables.
+// interpolates reports whether a reference is all that a ${…} of a text holds, as in a
+// variable of a shell.
 func (a *argument) interpolates(ref reference) bool {
 	start, end := ref.rng.Start.Byte-a.expr.Range().Start.Byte, ref.rng.End.Byte-a.expr.Range().Start.Byte
 	return len(ref.traversal) == 1 && start >= 0 && end <= len(a.source) &&
 		bytes.HasSuffix(a.source[:start], []byte("${")) && bytes.HasPrefix(a.source[end:], []byte("}"))
 }
 
-// shellAdvice says what to write for a variable of the shell, or of the
-// environment, in an argument.
+// shellAdvice explains what to write in an argument for a variable of the shell or of the
+// environment.
 func shellAdvice(argument, name string) string {
 	switch argument {
 	case "script":
@@ -105,7 +105,7 @@ func allowedNames(allow kinds) string {
 	return listing(slices.Values(names))
 }
 
-// checkName checks that what a reference names exists.
+// checkName checks that the file declares the name in a reference.
 func (b *builder) checkName(ref reference, failed func(string, string, ...any) *hcl.Diagnostic) *hcl.Diagnostic {
 	known := func(names iter.Seq[string]) bool {
 		for name := range names {
@@ -139,7 +139,7 @@ func (b *builder) checkName(ref reference, failed func(string, string, ...any) *
 		return fixed("session", "attempt", "resumed")
 	case kindWorkstream:
 		return b.checkWorkstreamName(ref, failed)
-	case kindMetric, kindGate, kindInvalid, kindDeferred, kindStatic: // nothing is declared that their names could be held against
+	case kindMetric, kindGate, kindInvalid, kindDeferred, kindStatic: // the file declares no such names
 	}
 	return nil
 }

@@ -10,20 +10,21 @@ import (
 )
 
 const (
-	// maxDigits bounds the digits of a metric: numbers of HCL are exact up to it.
+	// maxDigits is the largest number of digits of a metric. HCL represents numbers of
+	// this length exactly.
 	maxDigits = 150
-	// maxExponent bounds its exponent, and with that the cost of calculating with it.
+	// maxExponent is the largest exponent of a metric. It bounds the cost of arithmetic.
 	maxExponent = 1000
-	// maxPlain bounds how long a number may be that is written without an exponent.
+	// maxPlain is the largest length of a number that is written without an exponent.
 	maxPlain = 200
 )
 
-// ParseNumber reads a decimal number, such as 80, +1.50 or 1e-3, of at most 150 digits
-// and with an exponent of at most 1000. It loses nothing. Equal numbers give the same
-// text, which is plain digits, but for very long ones.
+// ParseNumber reads a decimal number, such as 80, +1.50 or 1e-3, with at most 150 digits
+// and an exponent of at most 1000. The number is exact. Equal numbers give the same
+// text. It is in plain digits, except for very long numbers.
 func ParseNumber(text string) (json.Number, bool) { return parseDecimal(text, maxDigits) }
 
-// Rat returns a number for calculating with it; false for what ParseNumber refuses.
+// Rat returns a number for arithmetic, or false if ParseNumber would refuse it.
 func Rat(n json.Number) (*big.Rat, bool) {
 	canonical, ok := parseDecimal(string(n), 3*maxDigits)
 	if !ok {
@@ -83,13 +84,13 @@ func decimalText(digits string, e int) string {
 	}
 }
 
-// decimalOf is a number of the file as exact as it says it.
+// decimalOf returns a number of the file, exactly as written.
 func decimalOf(value cty.Value) (json.Number, bool) {
 	return parseDecimal(value.AsBigFloat().Text('g', -1), 3*maxDigits)
 }
 
-// numberInDigest is a number as digests count it: as a floating-point number writes it,
-// where that is the same.
+// numberInDigest returns the text with which a number counts in a digest: the text of
+// the equal floating-point number, if there is one, else the exact number.
 func numberInDigest(n json.Number) (text string, is float64, exact bool) {
 	f, err := strconv.ParseFloat(string(n), 64)
 	if short, ok := parseDecimal(strconv.FormatFloat(f, 'g', -1, 64), maxDigits); err == nil && ok && short == n {

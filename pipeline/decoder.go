@@ -8,9 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// decoder turns HCL blocks into the block types of this package. It only
-// looks at the shape: names, labels, which arguments are there. Expressions
-// are kept as they are.
+// decoder turns HCL blocks into the block types of this package. It checks only their
+// shape: names, labels, and which arguments are given. It does not evaluate expressions.
 type decoder struct {
 	source []byte
 	diags  hcl.Diagnostics
@@ -21,9 +20,9 @@ func (d *decoder) report(summary, detail string, subject hcl.Range) {
 	d.diags = append(d.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &subject})
 }
 
-// content is what a body holds of what its schema names; the rest is reported.
-// A body that fits is returned as it is: hcl would copy each of thousands of
-// blocks into maps to find that out.
+// content returns the arguments and blocks of a body that its schema names, and reports
+// the others. A body that has no others is returned unchanged, because hcl would copy each of
+// thousands of blocks into maps.
 func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsyntax.Body {
 	if fits(body, schema) {
 		return body
@@ -41,15 +40,15 @@ func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsynt
 		blocks = append(blocks, block)
 	}
 	return &hclsyntax.Body{
-		Attributes: body.Attributes, // those that the schema does not name are not asked for
+		Attributes: body.Attributes, // callers ask only for those in the schema
 		Blocks:     blocks,
 		SrcRange:   body.SrcRange,
 		EndRange:   body.EndRange,
 	}
 }
 
-// fits reports whether a body holds nothing that its schema does not name, and
-// all that it requires.
+// fits reports whether a body holds everything that its schema requires, and nothing
+// that the schema does not name.
 func fits(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
 	known := 0
 	for i := range schema.Attributes {
@@ -64,14 +63,14 @@ func fits(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
 		!slices.ContainsFunc(body.Blocks, func(block *hclsyntax.Block) bool { return !named(block, schema) })
 }
 
-// named reports whether a schema names such a block, with as many labels.
+// named reports whether a schema names a block of this type with this number of labels.
 func named(block *hclsyntax.Block, schema *hcl.BodySchema) bool {
 	return slices.ContainsFunc(schema.Blocks, func(header hcl.BlockHeaderSchema) bool {
 		return header.Type == block.Type && len(header.LabelNames) == len(block.Labels)
 	})
 }
 
-// argument returns an argument of a block, or nil where it is not given.
+// argument returns an argument of a block, or nil if it is not given.
 func (d *decoder) argument(content *hclsyntax.Body, name string) *argument {
 	attr, ok := content.Attributes[name]
 	if !ok {
@@ -101,7 +100,8 @@ func (d *decoder) single(content *hclsyntax.Body, kind string) *hclsyntax.Block 
 	return first
 }
 
-// identifier checks the label of a block that can be referred to.
+// identifier checks that the label of a block is an identifier, so that references can
+// name the block.
 func (d *decoder) identifier(block *hclsyntax.Block) string {
 	name := block.Labels[0]
 	if !isPlainIdentifier(name) && !hclsyntax.ValidIdentifier(name) {
@@ -112,8 +112,8 @@ func (d *decoder) identifier(block *hclsyntax.Block) string {
 	return name
 }
 
-// isPlainIdentifier reports whether a name is an identifier of ASCII, as nearly all
-// are. To find that out of others too, hclsyntax starts its scanner.
+// isPlainIdentifier reports whether a name is an identifier in ASCII, as nearly all
+// names are. It saves the scanner that hclsyntax starts for a general check.
 func isPlainIdentifier(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {

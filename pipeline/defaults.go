@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// defaultsBlock is what the workstreams, gates and hooks of a pipeline inherit.
+// defaultsBlock is a defaults block: values that workstreams, gates and hooks inherit.
 type defaultsBlock struct {
 	timeout *argument
 	effect  *argument
@@ -30,7 +30,7 @@ func (d *decoder) decodeDefaults(block *hclsyntax.Block) *defaultsBlock {
 	}
 }
 
-// defaultsDef is the defaults with their values.
+// defaultsDef is an evaluated defaults block.
 type defaultsDef struct {
 	timeout time.Duration // of workstreams, and of gates that run a process
 	effect  Effect

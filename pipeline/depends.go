@@ -32,8 +32,8 @@ func (d *decoder) references(content *hclsyntax.Body, name string, kind kinds, s
 	return args
 }
 
-// isReference reports whether the whole expression is one reference of the
-// given kind, to a workstream or gate itself and not to something in it.
+// isReference reports whether the expression is a single reference of the given kind, to
+// a whole workstream or gate and not to an attribute of one.
 func (a *argument) isReference(kind kinds) bool {
 	switch a.expr.(type) {
 	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.IndexExpr:
@@ -44,8 +44,8 @@ func (a *argument) isReference(kind kinds) bool {
 		(len(a.refs) == 1 || a.refs[0].keyExpr != nil)
 }
 
-// resolveDependencies resolves depends_on of all blocks, first between blocks,
-// where cycles are found, then between instances.
+// resolveDependencies resolves the depends_on of all blocks. It begins with dependencies
+// between blocks, in which it finds cycles, and continues with those between instances.
 func (b *builder) resolveDependencies() {
 	for _, def := range b.blocks {
 		b.blockEdges(def)
@@ -59,7 +59,7 @@ func (b *builder) resolveDependencies() {
 	}
 }
 
-// blockEdges notes which blocks a block depends on.
+// blockEdges records the blocks that a block depends on.
 func (b *builder) blockEdges(def *workstreamDef) {
 	def.uniform = true
 	for _, a := range def.block.dependsOn {
@@ -122,8 +122,8 @@ func (w *cycleWalk) visit(def *workstreamDef) {
 	w.state[def] = visited
 }
 
-// instanceEdges gives every instance its dependencies. Where all instances of
-// a block have the same, they share one list.
+// instanceEdges sets the dependencies of every instance. If all instances of a block
+// have the same dependencies, they share one list.
 func (b *builder) instanceEdges(def *workstreamDef) {
 	var targets []target
 	var names []string
@@ -151,27 +151,27 @@ func (b *builder) dependencies(def *workstreamDef, ws *Workstream) []target {
 	return targets
 }
 
-// position is where an expression is evaluated, for deciding whose results
-// are there by then.
+// position is a moment of the run at which an expression is evaluated. It tells which
+// results are certain to be known then.
 type position struct {
 	phase     *Phase
-	ws        *Workstream // nil: at the start of the phase
-	inclusive bool        // after ws, or with a nil ws after the whole phase
-	what      string      // what stands there, for messages: "the workstream "
-	name      string      // and which
+	ws        *Workstream // nil: the start of the phase
+	inclusive bool        // after ws has completed; if ws is nil, after the whole phase
+	what      string      // for messages: "the workstream "
+	name      string      // of the workstream or phase, for messages
 }
 
-// position is where the workstream begins.
+// position is the start of the workstream.
 func (w *Workstream) position() position {
 	return position{phase: w.Phase, ws: w, what: "the workstream ", name: w.Name}
 }
 
-// position is where it is decided whether the phase runs.
+// position is the moment before the phase starts, when its when is evaluated.
 func (p *Phase) position() position {
 	return position{phase: p, what: "the phase ", name: p.Name}
 }
 
-// position is where the gate is judged: after what it belongs to.
+// position is the moment after the workstream or phase of the gate has completed.
 func (g *Gate) position() position {
 	pos := g.Phase.position()
 	if g.Workstream != nil {
@@ -183,8 +183,8 @@ func (g *Gate) position() position {
 
 func (pos position) text() string { return pos.what + pos.name }
 
-// checkOrder checks that every workstream that an argument refers to has
-// completed at a position, and returns them.
+// checkOrder checks that every workstream that an argument refers to is certain to have
+// completed at a position. It returns these workstreams.
 func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 	if a == nil || a.kinds&kindWorkstream == 0 && !a.readsFiles {
 		return nil
@@ -211,8 +211,8 @@ func (b *builder) checkOrder(a *argument, fr frame, pos position) []target {
 	return targets
 }
 
-// reaches explains why a target has not completed at a position for certain, ""
-// where it has.
+// reaches returns why a target is not certain to have completed at a position, or "" if
+// it is certain.
 func (pos position) reaches(t target) string {
 	failed := func(detail ...string) string { return strings.Join(detail, "") }
 	other := t.def.phase.phase
@@ -235,8 +235,8 @@ func (pos position) reaches(t target) string {
 	return failed("It is not certain that ", t.text(), " has completed before ", pos.text(), " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
 }
 
-// after reports whether depends_on, directly or through others, makes the
-// workstream wait for the target.
+// after reports whether the workstream waits for the target through depends_on, directly
+// or through other workstreams.
 func (w *Workstream) after(t target) bool {
 	satisfied := func(dep target) bool { return dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) }
 	if slices.ContainsFunc(w.deps, satisfied) {

@@ -14,7 +14,8 @@ import (
 // ReportFormat is the version of Report.
 const ReportFormat = "1.0"
 
-// Report is diagnostics for programs, in the shape of `terraform validate -json`.
+// Report is a list of diagnostics for programs, in the shape of `terraform validate
+// -json`.
 type Report struct {
 	FormatVersion string             `json:"format_version"`
 	Valid         bool               `json:"valid"`
@@ -26,7 +27,7 @@ type Report struct {
 // ReportDiagnostic is one diagnostic of a Report.
 type ReportDiagnostic struct {
 	Severity string         `json:"severity"` // error or warning
-	Code     string         `json:"code"`     // of the summary, such as invalid-duration
+	Code     string         `json:"code"`     // derived from the summary, such as invalid-duration
 	Summary  string         `json:"summary"`
 	Detail   string         `json:"detail"`
 	Range    *ReportRange   `json:"range,omitempty"`
@@ -58,13 +59,14 @@ type ReportSnippet struct {
 	Values               []ReportValue `json:"values"`
 }
 
-// ReportValue is what something in the expression was when it failed.
+// ReportValue describes the value of a reference in an expression that failed.
 type ReportValue struct {
 	Traversal string `json:"traversal"`
 	Statement string `json:"statement"`
 }
 
-// DiagnosticsJSON makes a report of diagnostics. Files are the sources by name.
+// DiagnosticsJSON returns a report of diagnostics. Files maps file names to their
+// contents.
 func DiagnosticsJSON(files map[string][]byte, diags hcl.Diagnostics) Report {
 	src := newSources(files)
 	report := Report{FormatVersion: ReportFormat, Diagnostics: []ReportDiagnostic{}}
@@ -109,8 +111,8 @@ func reportSnippet(src *sources, diag *hcl.Diagnostic) *ReportSnippet {
 	return item
 }
 
-// valuesOf describes the values that a failed expression refers to, but those
-// that are unknown or sensitive.
+// valuesOf describes the values that a failed expression refers to. It leaves out
+// unknown and sensitive values.
 func valuesOf(diag *hcl.Diagnostic) []ReportValue {
 	values := []ReportValue{}
 	if diag.Expression == nil || diag.EvalContext == nil {

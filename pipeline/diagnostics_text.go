@@ -23,10 +23,10 @@ const (
 	styleReset     = "\x1b[0m"
 )
 
-// WriteDiagnostics writes diagnostics for people: severity and summary, the
-// place with its block, the source with the mistake marked, and what to do.
-// Files are the sources by name; where one is missing, only the place is
-// shown. A width of 0 does not wrap.
+// WriteDiagnostics writes diagnostics for people: the severity, the summary, the place
+// with its block, the source with the mistake marked, and what to do. Files maps file
+// names to their contents. For a file that is missing there, only the place is shown. A
+// width of 0 does not wrap lines.
 func WriteDiagnostics(w io.Writer, files map[string][]byte, diags hcl.Diagnostics, width int, color bool) error {
 	out := bufio.NewWriter(w)
 	t := &textWriter{out: out, sources: newSources(files), width: width, color: color}
@@ -42,10 +42,9 @@ func WriteDiagnostics(w io.Writer, files map[string][]byte, diags hcl.Diagnostic
 	return nil
 }
 
-// ordered sorts diagnostics by their place: files in the order in which they
-// appear first, lines from the top, and before all of a file what has no place.
-// Repetitions of the same diagnostic, which come about where those of Parse and
-// of Pipeline are put together, are left out.
+// ordered sorts diagnostics by place: files in the order of their first diagnostic, then
+// by line. Diagnostics without a place come first. Duplicates are left out; they arise
+// when callers join the diagnostics of Parse and Pipeline.
 func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
 	seen := make(map[*hcl.Diagnostic]bool, len(diags))
 	var kept hcl.Diagnostics
@@ -66,7 +65,7 @@ func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
 		return files[diag.Subject.Filename], diag.Subject.Start.Byte
 	}
 	for _, diag := range kept {
-		place(diag) // in the order of their first appearance
+		place(diag) // numbers the files
 	}
 	slices.SortStableFunc(kept, func(a, b *hcl.Diagnostic) int {
 		fileA, offsetA := place(a)
@@ -76,8 +75,8 @@ func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
 	return kept
 }
 
-// code is the stable name of what a diagnostic says: its summary in lower case,
-// with dashes. Programs match it, and people search for it.
+// code returns the stable identifier of a diagnostic: its summary in lower case, with
+// dashes. Programs compare it, and people search for it.
 func code(diag *hcl.Diagnostic) string {
 	words := strings.FieldsFunc(strings.ToLower(diag.Summary), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
@@ -158,12 +157,13 @@ func (t *textWriter) snippet(diag *hcl.Diagnostic) {
 	}
 }
 
-// neutral replaces what could steer a terminal, and shows tabs as two spaces.
+// neutral replaces characters that could control a terminal, and shows tabs as two
+// spaces.
 func neutral(text string) string {
 	text = strings.ReplaceAll(text, "\t", "  ")
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n', r == '\u200d': // the latter joins what is one character to the eye
+		case r == '\n', r == '\u200d': // U+200D joins characters into one that is displayed, such as an emoji
 			return r
 		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			return utf8.RuneError
@@ -182,7 +182,7 @@ func newSources(files map[string][]byte) *sources {
 	return &sources{files: files, parsed: map[string]*hclsyntax.Body{}}
 }
 
-// snippet is the first line of a range, with the part of it that the range covers.
+// snippet is the first line of a range, and the part of the line that the range covers.
 type snippet struct {
 	code       string
 	start, end int // in bytes
@@ -229,7 +229,7 @@ func (s *sources) body(filename string) *hclsyntax.Body {
 	}
 	var body *hclsyntax.Body
 	if src, ok := s.files[filename]; ok && tooDeep(src, filename) == nil {
-		// The mistakes of the file are what is being written already.
+		// Mistakes in the file are ignored: the caller is writing them already.
 		if file, _ := hclsyntax.ParseConfig(src, filename, hcl.InitialPos); file != nil {
 			body, _ = file.Body.(*hclsyntax.Body)
 		}

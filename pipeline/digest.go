@@ -44,14 +44,14 @@ func (h *hasher) sum() string {
 	return "sha256:" + hex.EncodeToString(h.hash.Sum(nil))
 }
 
-// sumOpaque adds an expression whose value must not count: one that uses a
-// sensitive variable, or run.*. What counts instead is
+// sumOpaque adds an expression that uses a sensitive variable or run.* to a digest. The
+// value of such an expression must not count. Instead it adds
 //
-//   - the tokens of the expression, and of every sensitive local behind it,
+//   - the tokens of the expression, and of every sensitive local that it uses,
 //   - the names of the sensitive variables,
-//   - the value that it has with placeholders in place of what is sensitive,
-//     so that everything else in it counts by its value; and where it can't be
-//     evaluated so, the values of what it refers to.
+//   - the value with placeholders for sensitive variables and run.*, so that everything
+//     else in it counts by value. If the evaluation with placeholders fails, it adds
+//     the values of the references.
 func (s *scope) sumOpaque(h *hasher, a *argument, fr frame) {
 	h.text(a.name, "opaque")
 	h.put(a.tokenSum())
@@ -66,7 +66,7 @@ func (s *scope) sumOpaque(h *hasher, a *argument, fr frame) {
 	s.sumReferences(h, a, fr)
 }
 
-// sumReferences adds the value of everything that an expression refers to, and of
+// sumReferences adds the value of every reference in an expression to a digest, and of
 // every file that its functions read.
 func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
 	fr.reads = s.readsOf(a, fr)
@@ -76,7 +76,7 @@ func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
 		return
 	}
 	if fr.reads != nil {
-		_, _ = a.expr.Value(ctx) // only for what it reads
+		_, _ = a.expr.Value(ctx) // records the files that it reads
 		h.list("files", fr.reads.values())
 	}
 	for _, ref := range a.refs {
@@ -90,8 +90,8 @@ func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
 	}
 }
 
-// sensitiveLocals lists name and tokens of the sensitive locals behind an
-// expression, also through other locals.
+// sensitiveLocals lists the names and tokens of the sensitive locals that an expression
+// uses, also through other locals.
 func (s *scope) sensitiveLocals(a *argument) []string {
 	if a.kinds&kindLocal == 0 {
 		return nil

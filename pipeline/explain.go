@@ -11,26 +11,26 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Difference is one thing in which two definitions differ. A text is "" where there
-// is none on that side, or where it must not be shown.
+// Difference is one difference between two definitions. A text is "" if the value does
+// not exist on that side, or if it must not be shown.
 type Difference struct {
 	Name     string // command[2], env.NAME, script line 3 …
 	Old, New string
 }
 
-// part is one thing that a definition consists of, under a name by which it is
-// compared with that of another version of the file. The elements of a list have
-// the name of that, too.
+// part is a named part of a definition, to be compared with the part of the same name in
+// another version of the file. For an element of a list, list is the name of the list.
 type part struct{ name, text, list string }
 
-// DifferencesFrom lists in what the definition of a workstream differs from that of an
-// earlier version of the file, both evaluated with the same results. It never
-// holds a sensitive value.
+// DifferencesFrom lists the differences between the definition of a workstream and that
+// of an earlier version of the file, both evaluated with the same results. It never
+// contains a sensitive value.
 func (w *Workstream) DifferencesFrom(earlier *Workstream, r Results) []Difference {
 	return differences(earlier.parts(r), w.parts(r))
 }
 
-// DifferencesFrom is that of a gate.
+// DifferencesFrom lists the differences between the definition of a gate and an earlier
+// one.
 func (g *Gate) DifferencesFrom(earlier *Gate, r Results) []Difference {
 	return differences(earlier.parts(r), g.parts(r))
 }
@@ -79,8 +79,8 @@ func (m *MetricRule) parts() []part {
 	return parts
 }
 
-// parts are what the digest of a process is made from. Of an argument whose value
-// must not be shown that is its name alone.
+// parts lists the values that go into the digest of a process. An argument whose value
+// must not be shown is one part, with a digest in place of the value.
 func (p *processDef) parts(fr frame) []part {
 	ev, diags := p.evaluate(fr)
 	if diags.HasErrors() {
@@ -116,7 +116,7 @@ func (p *processDef) parts(fr frame) []part {
 	return parts
 }
 
-// hiddenText begins the text of a part that is compared, and not shown.
+// hiddenText begins the text of a part that is compared but not shown.
 const hiddenText = "\x00"
 
 func indexed(name string, list []string) []part {
@@ -127,9 +127,10 @@ func indexed(name string, list []string) []part {
 	return parts
 }
 
-// differences are the parts that are not the same, in the order in which they are now,
-// then those that are gone. Of an argument whose value must not be shown now, or must not
-// have been, neither value is: what was written there in plain text is the secret of today.
+// differences compares two lists of parts. Changed and new parts come first, in their
+// present order, then removed ones. If an argument is sensitive in either version,
+// neither value is shown: a text that was written in the file before may be the secret
+// of today.
 func differences(was, is []part) []Difference {
 	hidden := hiddenArguments(was, is)
 	was, is = coarsened(was, hidden), coarsened(is, hidden)
@@ -153,8 +154,8 @@ func differences(was, is []part) []Difference {
 	return found
 }
 
-// unlike are parts without the elements that a list begins and ends with in both
-// versions, so that one that is put in does not make others of all that follow.
+// unlike removes from parts the common beginning and end of each list. Without this,
+// an inserted element would make all elements after it appear as changed.
 func unlike(parts, others []part) []part {
 	var all []part
 	for len(parts) > 0 {
@@ -174,12 +175,13 @@ func unlike(parts, others []part) []part {
 	return all
 }
 
-// elements are the parts that belong to a list.
+// elements returns the parts that belong to a list.
 func elements(parts []part, list string) []part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.list != list })
 }
 
-// alike returns where a list begins and ends to differ from another one.
+// alike returns the range of a list that remains between the beginning and the end that
+// it has in common with another list.
 func alike(list, other []part) (first, last int) {
 	last = len(list)
 	for first < min(len(list), len(other)) && list[first].text == other[first].text {
@@ -191,7 +193,7 @@ func alike(list, other []part) (first, last int) {
 	return first, last
 }
 
-// hiddenArguments are the names of the arguments of which a list has no value to show.
+// hiddenArguments returns the names of the arguments of which a list hides the value.
 func hiddenArguments(lists ...[]part) []string {
 	var names []string
 	for _, list := range lists {
@@ -204,8 +206,8 @@ func hiddenArguments(lists ...[]part) []string {
 	return names
 }
 
-// coarsened returns parts with one, not to be shown, in place of those of each hidden
-// argument.
+// coarsened returns the parts, with the parts of each hidden argument merged into one
+// part that is not shown.
 func coarsened(parts []part, hidden []string) []part {
 	if len(hidden) == 0 {
 		return parts
@@ -228,14 +230,14 @@ func coarsened(parts []part, hidden []string) []part {
 	return all
 }
 
-// isOf reports whether a part belongs to an argument: command[0] to command, env.HOME to
-// env, "script line 1" to script.
+// isOf reports whether a part belongs to an argument: command[0] belongs to command,
+// env.HOME to env, and "script line 1" to script.
 func (p part) isOf(argument string) bool {
 	rest, ok := strings.CutPrefix(p.name, argument)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "[. "))
 }
 
-// shownPart is a text as people are shown it: quoted.
+// shownPart quotes a text for people, or returns "" for a text that must not be shown.
 func shownPart(text string, there bool) string {
 	if !there || strings.HasPrefix(text, hiddenText) {
 		return ""
@@ -243,8 +245,8 @@ func shownPart(text string, there bool) string {
 	return strconv.Quote(text)
 }
 
-// ValueOf is the value of a variable as JSON, "" of one that is sensitive or not
-// there, with its digest.
+// ValueOf returns the value of a variable as JSON, and its digest. The value is "" for a
+// sensitive or missing variable.
 func (p *Pipeline) ValueOf(name string) (text, sum string) {
 	v := p.variables[name]
 	if v == nil || v.sensitive || !v.value.IsWhollyKnown() {
@@ -263,8 +265,8 @@ func (p *Pipeline) Hides(name string) bool {
 	return v != nil && v.sensitive
 }
 
-// Given returns the values that variables were given, by name, as JSON: neither
-// defaults nor what is sensitive.
+// Given returns the values that were given to variables, by name, as JSON. It leaves out
+// defaults and sensitive variables.
 func (p *Pipeline) Given() map[string]string {
 	values := make(map[string]string, len(p.inputs.Variables))
 	for name := range p.inputs.Variables {
@@ -275,11 +277,11 @@ func (p *Pipeline) Given() map[string]string {
 	return values
 }
 
-// Earlier is an earlier version of the file (nil: this one), evaluated with the same
-// values, but for those of some variables, so that it can be said what has changed
-// since: these have the value of before, as JSON, or where that is "", their default.
-// Its functions read files as they were. It is nil where that can't be evaluated, and
-// where it would show the value of a variable that is sensitive now. Nothing is run from it.
+// Earlier evaluates an earlier version of the file (nil: this version), so that callers
+// can compare the two. Before has the earlier values of variables, as JSON; "" is the
+// default. Other variables keep their present values. Functions read the earlier
+// contents of files. Earlier returns nil if the evaluation fails, and if the result
+// would show the value of a variable that is sensitive now. The result must not be run.
 func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files) *Pipeline {
 	if source == nil {
 		source = p.source
@@ -311,7 +313,7 @@ func (p *Pipeline) Earlier(source []byte, before map[string]string, files Files)
 	return earlier
 }
 
-// inputOfJSON is a value that a variable was given, false where there is none.
+// inputOfJSON returns a value that was given to a variable, or false for "".
 func inputOfJSON(text string) (Input, bool) {
 	var value ctyjson.SimpleJSONValue
 	if text == "" || value.UnmarshalJSON([]byte(text)) != nil {

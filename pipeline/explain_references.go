@@ -11,14 +11,14 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// maxShownValue bounds a value that is shown, in bytes.
+// maxShownValue is the largest size of a value that is shown, in bytes.
 const maxShownValue = 1024
 
-// Over lists what the arguments of a workstream refer to, and the calls of functions
-// that read files for them, as the author wrote them.
+// Over lists the references in the arguments of a workstream, and the calls of functions
+// that read files, as the author wrote them.
 func (w *Workstream) Over() []string { return over(w.def.process.arguments) }
 
-// Over is that of a gate with a process or a condition.
+// Over lists the references of a gate with a process or a condition.
 func (g *Gate) Over() []string {
 	switch {
 	case g.def.process != nil:
@@ -45,9 +45,9 @@ func over(arguments iter.Seq[*argument]) []string {
 	return slices.Compact(names)
 }
 
-// referenceParts are the values of what an expression refers to, and of the files that
-// its functions read. Of a long value, and of one that must not be shown, that is its
-// digest.
+// referenceParts lists the values of the references in an expression, and of the files
+// that its functions read. A long value, and one that must not be shown, is replaced by
+// its digest.
 func (s *scope) referenceParts(a *argument, fr frame) []part {
 	fr.reads = s.readsOf(a, fr)
 	ctx, diags := s.context(a, fr, viewPlaceholder)
@@ -72,7 +72,7 @@ func (s *scope) referenceParts(a *argument, fr frame) []part {
 		}
 	}
 	if fr.reads != nil {
-		_, _ = a.expr.Value(ctx) // only for what it reads
+		_, _ = a.expr.Value(ctx) // records the files that it reads
 		for _, call := range fr.reads.calls {
 			if call.value != cty.NilVal && call.value.IsWhollyKnown() {
 				add(call.text(), call.value, true)
@@ -82,7 +82,7 @@ func (s *scope) referenceParts(a *argument, fr frame) []part {
 	return parts
 }
 
-// hides reports whether what is referred to has a value that must not be shown.
+// hides reports whether a reference leads to a sensitive value.
 func (s *scope) hides(ref reference) bool {
 	switch ref.kind {
 	case kindVar:
@@ -95,7 +95,7 @@ func (s *scope) hides(ref reference) bool {
 	}
 }
 
-// textOf is a value for people: a text as it is, everything else as JSON.
+// textOf returns a value for people: a string as it is, other values as JSON.
 func textOf(value cty.Value) string {
 	if value.Type() == cty.String && !value.IsNull() {
 		return value.AsString()
@@ -107,7 +107,7 @@ func textOf(value cty.Value) string {
 	return Readable(string(data))
 }
 
-// Readable is JSON as people write it: without the escapes that HTML needs.
+// Readable removes the escapes from JSON that only HTML needs.
 func Readable(text string) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -132,7 +132,7 @@ func (a *argument) written(ref reference) string {
 	return ref.text()
 }
 
-// slice is the source from one byte of the file to another, nil where that is not in
+// slice returns the source between two offsets of the file, or nil if they are outside
 // the expression.
 func (a *argument) slice(from, to int) []byte {
 	begin := a.expr.Range().Start.Byte

@@ -14,18 +14,18 @@ import (
 // maxFileSize bounds what Load reads and Parse accepts.
 const maxFileSize = 16 << 20
 
-// maxNesting bounds the depth of brackets, blocks and unary operators, since
-// the parser is recursive.
+// maxNesting is the largest depth of brackets, blocks and unary operators. The parser is
+// recursive, so deeper nesting could exhaust the stack.
 const maxNesting = 500
 
-// File is the syntax of a pipeline file: its blocks, with expressions that are
-// not yet evaluated. It may be partial where the file has mistakes. It is
-// immutable and safe for concurrent use.
+// File is the syntax of a pipeline file: its blocks, with expressions that are not yet
+// evaluated. It is partial if the file has mistakes. It is immutable and safe for
+// concurrent use.
 type File struct {
 	name   string
 	source []byte
 	diags  hcl.Diagnostics // what Parse found
-	unread bool            // syntax errors: what follows from them is not reported
+	unread bool            // has syntax errors: mistakes that may follow from them are not reported
 
 	variables []*variableBlock
 	locals    []*localDef
@@ -45,8 +45,8 @@ func (f *File) Sources() map[string][]byte { return map[string][]byte{f.name: f.
 // Diagnostics returns what Parse or Load found.
 func (f *File) Diagnostics() hcl.Diagnostics { return f.diags }
 
-// Sensitive names the variables that are declared sensitive, as far as the file
-// can be read: with mistakes in it rather too many than too few.
+// Sensitive lists the variables that are declared sensitive. It also lists a variable
+// whose declaration has a mistake in this argument.
 func (f *File) Sensitive() []string {
 	var names []string
 	for _, v := range f.variables {
@@ -60,8 +60,8 @@ func (f *File) Sensitive() []string {
 	return names
 }
 
-// Load reads and parses the file at path. A file that can't be read is a
-// diagnostic. The result is never nil.
+// Load reads and parses the file at path. If the file can't be read, it returns a
+// diagnostic. The File is never nil.
 func Load(path string) (*File, hcl.Diagnostics) {
 	src, diag := readSource(path)
 	if diag != nil {
@@ -102,9 +102,8 @@ var fileSchema = &hcl.BodySchema{
 	},
 }
 
-// Parse reads the syntax of a pipeline file. The filename serves source
-// ranges only. The result is never nil, and holds whatever could be
-// understood.
+// Parse reads the syntax of a pipeline file. The filename is used for source ranges
+// only. The File is never nil, and holds the parts that could be understood.
 func Parse(src []byte, filename string) (*File, hcl.Diagnostics) {
 	f := &File{name: filename, source: src}
 	if diag := tooDeep(src, filename); diag != nil {
@@ -171,8 +170,8 @@ func (d *decoder) duplicateDeclarations(f *File) {
 	}
 }
 
-// tooDeep guards the recursive parser. The raw count is cheap and rough; only
-// where it is suspicious the tokens are counted.
+// tooDeep protects the recursive parser. It counts bytes first, which is cheap but
+// rough, and counts tokens only if the first count is too high.
 func tooDeep(src []byte, filename string) *hcl.Diagnostic {
 	if len(src) > maxFileSize {
 		return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "File too large", Detail: fmt.Sprintf("A pipeline file has at most %d MiB.", maxFileSize>>20)}

@@ -9,13 +9,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// each is what each.key and each.value mean in an instance. The object is made
-// when an expression refers to it: not many do, and there may be many instances.
+// each holds each.key and each.value of an instance. Their object is created only when
+// an expression refers to it: few do, and there may be many instances.
 type each struct {
 	key, value cty.Value
 }
 
-// noEach is the each of everything outside of for_each.
+// noEach marks everything outside of for_each.
 var noEach *each
 
 func (e *each) object() cty.Value {
@@ -55,8 +55,8 @@ func (def *workstreamDef) add(b *builder, name, key string, e *each) *Workstream
 	return ws
 }
 
-// forEach evaluates a for_each to its elements, in order. It goes over a set only
-// once, since that sorts it. It is false where there is no value.
+// forEach evaluates a for_each and returns its elements in order, or false if there is
+// no value. It iterates over a set only once, because that sorts the set.
 func (b *builder) forEach(a *argument) ([]*each, bool) {
 	fr := constantFrame(noEach)
 	fr.nullable, fr.partial = true, true
@@ -79,17 +79,17 @@ func (b *builder) forEach(a *argument) ([]*each, bool) {
 			key = elem
 		}
 		if !elem.IsWhollyKnown() {
-			return nil, false // it depends on something that was reported
+			return nil, false // it depends on a value whose mistake was reported
 		}
 		elements = append(elements, &each{key, elem})
 	}
 	return elements, true
 }
 
-// setOfTexts evaluates for_each = toset([…]) without the set, since to make one
-// and to sort it took longer than all else that reads a pipeline of thousands of
-// instances. Whatever is not a list of texts that everyone may see, it leaves to
-// be evaluated as any other expression: nil.
+// setOfTexts evaluates for_each = toset([…]) without a cty set. Building and sorting
+// that set took longer than all other work on a pipeline with thousands of instances. It
+// returns nil for every expression other than a list of known texts that are not
+// sensitive; the caller evaluates these in the ordinary way.
 func (b *builder) setOfTexts(a *argument, fr frame) []*each {
 	call, ok := a.expr.(*hclsyntax.FunctionCallExpr)
 	if !ok || call.Name != "toset" || call.ExpandFinal || len(call.Args) != 1 || !b.check(a, fr) {
@@ -112,8 +112,8 @@ func (b *builder) setOfTexts(a *argument, fr frame) []*each {
 	return slices.CompactFunc(elements, func(x, y *each) bool { return x.key.AsString() == y.key.AsString() })
 }
 
-// unfitForEach says why a value is neither a map, an object nor a set of strings,
-// "" where it is.
+// unfitForEach returns why a value is neither a map, an object nor a set of strings, or
+// "" if it is one.
 func unfitForEach(value cty.Value) string {
 	typ := value.Type()
 	switch {
@@ -121,7 +121,7 @@ func unfitForEach(value cty.Value) string {
 		return "for_each must be a map or a set of strings, not null."
 	case typ.IsMapType(), typ.IsObjectType():
 		return ""
-	case typ.IsSetType() && (typ.ElementType() == cty.String || value.LengthInt() == 0): // the latter is toset([])
+	case typ.IsSetType() && (typ.ElementType() == cty.String || value.LengthInt() == 0): // an empty set is toset([])
 		return ""
 	case typ.IsListType(), typ.IsTupleType():
 		return "for_each must be a map or a set of strings, not a list, because a list has no keys to name the instances by. For a list of strings write toset(…)."

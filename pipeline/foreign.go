@@ -9,16 +9,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// foreignName is what other tools call something, and what to write here.
+// foreignName is a name that other tools use, and what to write here instead.
 type foreignName struct {
 	names string // separated by spaces
-	means string // the argument or block of this language, "" where there is none
+	means string // the argument or block of this language; "" if there is none
 	write string
 }
 
-// foreignNames are the names that people bring from make, Taskfile, Terraform
-// and CI systems. Names of this language stand here with the block that they
-// belong into.
+// foreignNames are names from make, Taskfile, Terraform and CI systems. They include
+// names of this language that people write in the wrong block.
 func foreignNames() []foreignName {
 	return []foreignName{
 		{"needs dependencies depends dependsOn requires after deps", "depends_on", `a workstream waits for others with depends_on = [workstream.NAME]`},
@@ -51,7 +50,7 @@ func foreignNames() []foreignName {
 	}
 }
 
-// findForeign returns the entry of a name, or false.
+// findForeign returns the entry for a name, or false.
 func findForeign(name string) (foreignName, bool) {
 	all := foreignNames()
 	i := slices.IndexFunc(all, func(f foreignName) bool { return slices.Contains(strings.Fields(f.names), name) })
@@ -61,8 +60,8 @@ func findForeign(name string) (foreignName, bool) {
 	return all[i], true
 }
 
-// explainForeign adds to the diagnostics of a body what to write in place of
-// the names of other tools.
+// explainForeign adds to the diagnostics of a body what to write instead of names of
+// other tools.
 func explainForeign(diags hcl.Diagnostics, body *hclsyntax.Body) {
 	for _, diag := range diags {
 		name := ""
@@ -86,9 +85,9 @@ func explainForeign(diags hcl.Diagnostics, body *hclsyntax.Body) {
 	}
 }
 
-// translated is a block under the name that this language has for it, where
-// the schema has one with as many labels: what stands in it is checked too, so
-// that all mistakes are told at once. It is nil for any other block.
+// translated returns a block under its name in this language, if the schema has a block
+// of that name with as many labels, and nil otherwise. The decoder then checks the
+// content of the block too, so that all mistakes are reported at once.
 func translated(block *hclsyntax.Block, schema *hcl.BodySchema) *hclsyntax.Block {
 	f, ok := findForeign(block.Type)
 	if !ok || f.means == "" {
@@ -102,8 +101,8 @@ func translated(block *hclsyntax.Block, schema *hcl.BodySchema) *hclsyntax.Block
 	return &meant
 }
 
-// saidUnderOtherName reports whether a body holds, under the name that another
-// tool has for it, what is missing in it otherwise.
+// saidUnderOtherName reports whether a body holds a required argument or block under the
+// name that another tool uses for it.
 func saidUnderOtherName(body *hclsyntax.Body, means string) bool {
 	says := func(name string) bool {
 		f, ok := findForeign(name)

@@ -4,8 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// Format gives source its canonical layout. It changes whitespace only, and
-// leaves what can't be parsed as it is.
+// Format returns source in its canonical layout. It changes only white space, and
+// returns source with syntax errors unchanged.
 func Format(src []byte) []byte {
 	if tooDeep(src, "") != nil {
 		return src

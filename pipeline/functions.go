@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"crypto/md5"  //nolint:gosec // offered for compatibility with other tools, not for security
-	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/sha1" //nolint:gosec // as above
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -28,9 +28,9 @@ var (
 	errNotKnown = errors.New("neither true nor false")
 )
 
-// standardFunctions are the functions of the language. All of them give the
-// same result for the same arguments and files, so that digests are stable:
-// there is no clock and nothing random.
+// standardFunctions returns the functions of the language. All are deterministic: the
+// same arguments and files give the same result, because digests must be stable. There
+// is no function for the time or for random values.
 func standardFunctions(files *workspaceFiles) map[string]function.Function {
 	functions := map[string]function.Function{
 		// Text.
@@ -72,7 +72,7 @@ func standardFunctions(files *workspaceFiles) map[string]function.Function {
 	return functions
 }
 
-// textFunc is a function of one text.
+// textFunc returns a function of one text.
 func textFunc(f func(string) string) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "text", Type: cty.String}},
@@ -108,7 +108,7 @@ var base64decodeFunc = function.New(&function.Spec{
 	},
 })
 
-// replaceFunc replaces a text, or, between slashes, a regular expression.
+// replaceFunc replaces a text. A text between slashes is a regular expression.
 var replaceFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "text", Type: cty.String}, {Name: "old", Type: cty.String}, {Name: "new", Type: cty.String}},
 	Type:   function.StaticReturnType(cty.String),
@@ -121,7 +121,7 @@ var replaceFunc = function.New(&function.Spec{
 	},
 })
 
-// lengthFunc is the number of elements of a collection, or of characters.
+// lengthFunc returns the number of elements of a collection, or of characters of a text.
 var lengthFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
 	Type:   function.StaticReturnType(cty.Number),
@@ -141,7 +141,7 @@ var lengthFunc = function.New(&function.Spec{
 	},
 })
 
-// quantifier is anytrue, or alltrue, depending on which element decides.
+// quantifier returns anytrue if decisive is true, and alltrue if it is false.
 func quantifier(decisive bool) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
@@ -167,7 +167,7 @@ func quantifier(decisive bool) function.Function {
 	})
 }
 
-// oneFunc is the only element of a collection, or null of an empty one.
+// oneFunc returns the only element of a collection, or null if the collection is empty.
 var oneFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
 	Type: func(args []cty.Value) (cty.Type, error) {

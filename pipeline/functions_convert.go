@@ -6,10 +6,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// collectionFunc is tolist, toset or tomap. The general conversion compares
-// the type of every element with that of every other, which takes seconds for
-// the thousands that a for_each can have; where all have the same primitive
-// type, as nearly always, there is nothing to compare.
+// collectionFunc returns tolist, toset or tomap. cty's general conversion compares the
+// type of every element with that of every other, which takes seconds for thousands of
+// elements, as a for_each may have. If all elements have the same primitive type, as is
+// usual, no comparison is needed.
 func collectionFunc(of func(cty.Type) cty.Type) function.Function {
 	general := stdlib.MakeToFunc(of(cty.DynamicPseudoType))
 	return function.New(&function.Spec{
@@ -36,8 +36,8 @@ func collectionFunc(of func(cty.Type) cty.Type) function.Function {
 	})
 }
 
-// uniformElement is the type that all elements of a tuple, or for a map all
-// attributes of an object, have in common, if it is a primitive one.
+// uniformElement returns the primitive type that all elements of a tuple have in common,
+// or, for a map, all attributes of an object. It returns false if there is none.
 func uniformElement(value cty.Value, of func(cty.Type) cty.Type) (cty.Type, bool) {
 	typ := value.Type()
 	if bare, _ := value.Unmark(); !bare.IsKnown() || bare.IsNull() {
@@ -48,7 +48,7 @@ func uniformElement(value cty.Value, of func(cty.Type) cty.Type) (cty.Type, bool
 		if elem == cty.NilType {
 			elem = t
 		}
-		return t.IsPrimitiveType() && t == elem // others can't all be compared
+		return t.IsPrimitiveType() && t == elem // types that are not primitive can't be compared so cheaply
 	}
 	switch {
 	case typ.IsTupleType() && !of(cty.String).IsMapType():

@@ -23,7 +23,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// maxContent bounds the files that become part of a value.
+// maxContent is the largest size of a file that becomes part of a value.
 const maxContent = 4 << 20
 
 var (
@@ -33,13 +33,13 @@ var (
 	errTooLarge    = errors.New("the file is larger than 4 MiB; name it in \"inputs\" instead")
 )
 
-// workspaceFiles are the files that functions can read. What was read once is
-// kept, so that a pipeline means the same however often it is evaluated.
+// workspaceFiles gives functions access to the files of a workspace. It caches results,
+// so that a pipeline means the same however often it is evaluated.
 type workspaceFiles struct {
 	dir    string
-	hidden func(path string) bool // nil: nothing is
-	links  Links                  // nil: there are none
-	before Files                  // read instead of what is there now
+	hidden func(path string) bool // nil: no path is hidden
+	links  Links                  // nil: the workspace has no links
+	before Files                  // earlier contents, read instead of the present ones
 	cache  sync.Map               // fileCall → cty.Value, or the text of a template
 }
 
@@ -50,7 +50,7 @@ type fileCall struct {
 	glob     string // of fileset: relative to the path
 }
 
-// readsFiles reports whether a function of a name reads files.
+// readsFiles reports whether the function with this name reads files.
 func readsFiles(name string) bool {
 	switch name {
 	case "file", "filebase64", "filesha256", "fileexists", "fileset", "templatefile":
@@ -63,9 +63,9 @@ func newWorkspaceFiles(in Inputs) *workspaceFiles {
 	return &workspaceFiles{dir: in.Workspace, hidden: in.Hidden, links: in.Links, before: in.before}
 }
 
-// functions returns the functions that read files, as one evaluation calls them
-// (nil: one of which nothing has to be known). The others are those that a
-// template can use.
+// functions returns the functions that read files, for one evaluation. They record their
+// calls in reads, unless it is nil. Others are the functions that templates may also
+// call.
 func (w *workspaceFiles) functions(others map[string]function.Function, reads *fileReads) map[string]function.Function {
 	functions := map[string]function.Function{
 		"file": w.reader("file", cty.String, reads, func(name string) (cty.Value, error) {
@@ -98,7 +98,7 @@ func (w *workspaceFiles) functions(others map[string]function.Function, reads *f
 	return functions
 }
 
-// reader is a function of a path.
+// reader returns a function whose only argument is a path.
 func (w *workspaceFiles) reader(called string, typ cty.Type, reads *fileReads, read func(name string) (cty.Value, error)) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
@@ -116,8 +116,9 @@ func (w *workspaceFiles) reader(called string, typ cty.Type, reads *fileReads, r
 	})
 }
 
-// call gives the value of a call: what was read before, unless a workstream makes
-// what is read, and an unknown value as long as that is not there.
+// call returns the value of a call, from the cache if it was made before. If the call
+// reads an artifact of a workstream, the value is not cached, and is unknown until the
+// workstream has completed.
 func (w *workspaceFiles) call(call fileCall, typ cty.Type, reads *fileReads, read func() (cty.Value, error)) (cty.Value, error) {
 	made, there := reads.look(call)
 	if !there {
@@ -141,7 +142,7 @@ func (w *workspaceFiles) call(call fileCall, typ cty.Type, reads *fileReads, rea
 	return value, err
 }
 
-// open opens a regular file. Links are followed inside the workspace only.
+// open opens a regular file. It follows links only inside the workspace.
 func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, error) {
 	if restored := w.restored(name, reads); restored != nil {
 		return restored()
@@ -155,8 +156,8 @@ func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, err
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // it is only read from
-	// Looking first keeps a named pipe from blocking the open.
+	defer root.Close() //nolint:errcheck // it is only read
+	// Stat comes first, because opening a named pipe could block.
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, cause(err)
@@ -171,7 +172,8 @@ func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, err
 	return file, nil
 }
 
-// restored opens an artifact that is read as it will be; nil where a path leads to none.
+// restored returns a function that opens an artifact that Runner will restore before anything
+// runs. It returns nil for any other path.
 func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.ReadCloser, error) {
 	restored := reads.restored()
 	if open := restored[path.Clean(name)]; open != nil || len(restored) == 0 || !inside(name) {
@@ -180,8 +182,8 @@ func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.Read
 	return restored[w.target(path.Clean(name))]
 }
 
-// wasThere returns how to open what was at a path, nil where nothing was, and whether
-// that is known to be something else than what is there now.
+// wasThere returns a function that opens the earlier file at a path, or nil if there was no file.
+// It returns false if the file is not known to differ from the present one.
 func (w *workspaceFiles) wasThere(name string) (open func() (io.ReadCloser, error), known bool) {
 	if len(w.before) == 0 || !inside(name) {
 		return nil, false
@@ -192,7 +194,7 @@ func (w *workspaceFiles) wasThere(name string) (open func() (io.ReadCloser, erro
 	return open, known
 }
 
-// target is the path that no link is on the way to of what is at a path.
+// target returns a path to the same file without links in it.
 func (w *workspaceFiles) target(name string) string {
 	if w.links == nil {
 		return name
@@ -213,12 +215,12 @@ func (w *workspaceFiles) root(name string) (*os.Root, string, error) {
 	}
 	name = path.Clean(name)
 	if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		name = w.target(name) // a root follows no absolute link, not even one that leads into it
+		name = w.target(name) // os.Root follows no absolute link, not even one into the workspace
 	}
 	return root, name, nil
 }
 
-// cause takes the path off an error, which would be that of this machine.
+// cause removes the path from an error, because the path depends on the machine.
 func cause(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -232,7 +234,7 @@ func (w *workspaceFiles) read(name string, reads *fileReads) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // it is only read from
+	defer file.Close() //nolint:errcheck // it is only read
 	data, err := io.ReadAll(io.LimitReader(file, maxContent+1))
 	if err == nil && len(data) > maxContent {
 		err = errTooLarge
@@ -253,7 +255,7 @@ func (w *workspaceFiles) sum(name string, reads *fileReads) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close() //nolint:errcheck // it is only read from
+	defer file.Close() //nolint:errcheck // it is only read
 	h := sha256.New()
 	if _, err := io.Copy(h, file); err != nil {
 		return "", cause(err)
@@ -272,7 +274,7 @@ func (w *workspaceFiles) exists(name string, reads *fileReads) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer root.Close() //nolint:errcheck // it is only read from
+	defer root.Close() //nolint:errcheck // it is only read
 	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -283,7 +285,8 @@ func (w *workspaceFiles) exists(name string, reads *fileReads) (bool, error) {
 	return info.Mode().IsRegular(), nil
 }
 
-// fileset is the set of the regular files in a directory that match a glob.
+// fileset returns the function that lists the regular files in a directory that match a
+// glob.
 func (w *workspaceFiles) fileset(reads *fileReads) function.Function {
 	typ := cty.Set(cty.String)
 	return function.New(&function.Spec{
@@ -324,7 +327,7 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // it is only read from
+	defer root.Close() //nolint:errcheck // it is only read
 	below, err := fs.Sub(root.FS(), dir)
 	if err != nil {
 		return nil, cause(err)
@@ -344,7 +347,7 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string,
 	}
 	for name, open := range w.before {
 		if below, ok := matchBelow(dir, pattern, name); ok && open != nil {
-			names = append(names, below) // a set holds it once
+			names = append(names, below) // duplicates are harmless in a set
 		} else if ok {
 			names = slices.DeleteFunc(names, func(n string) bool { return n == below })
 		}
@@ -357,8 +360,8 @@ func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string,
 	return names, nil
 }
 
-// matchBelow returns the path of a file from a directory, and whether it is below that
-// and matches a pattern.
+// matchBelow returns the path of a file relative to a directory, and whether the file is
+// in the directory and matches a pattern.
 func matchBelow(dir, pattern, name string) (below string, ok bool) {
 	if below, ok = strings.CutPrefix("/"+name, path.Join("/", dir)+"/"); dir == "." {
 		below, ok = name, true
@@ -366,8 +369,8 @@ func matchBelow(dir, pattern, name string) (below string, ok bool) {
 	return below, ok && slices.ContainsFunc(withDirectory(pattern), func(p string) bool { return doublestar.MatchUnvalidated(p, below) })
 }
 
-// templatefile evaluates a file as a template. It sees just the variables that
-// it is given, and cannot call templatefile itself.
+// templatefile returns the function that evaluates a file as a template. The template
+// sees only the given variables, and cannot call templatefile.
 func (w *workspaceFiles) templatefile(reads *fileReads, functions func() map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "variables", Type: cty.DynamicPseudoType}},

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// linkedFS is a directory of the workspace as fileset() sees it: links to directories
-// stand for these, as long as they lie in the workspace, and what is hidden is not
-// there. A directory is entered through one link only, and through none that leads
-// back to itself or above, so that links in circles come to an end.
+// linkedFS is a directory of the workspace for fileset(). It follows links to
+// directories inside the workspace, and leaves out hidden paths. It enters a directory
+// through one link only, and through no link that leads to a directory above, so that
+// circles of links end.
 type linkedFS struct {
 	fs.FS
 	root      fs.FS // the workspace
 	workspace string
 	dir       string                 // its path in the workspace
-	hidden    func(path string) bool // nil: nothing is
-	real      map[string]string      // paths in the workspace that no link is on the way to, by name
-	entered   map[string]string      // the name by which a directory was entered through a link, by that path
+	hidden    func(path string) bool // nil: no path is hidden
+	real      map[string]string      // by name, the path in the workspace without links
+	entered   map[string]string      // by path, the name through which a link to this directory was entered
 }
 
 // Open implements fs.FS.
@@ -30,13 +30,14 @@ func (l *linkedFS) Open(name string) (fs.File, error) {
 	if err == nil {
 		return file, nil
 	}
-	if real := l.realPath(name); real != "" && !l.isHidden(real) { // by an absolute link
+	if real := l.realPath(name); real != "" && !l.isHidden(real) { // the name leads through an absolute link
 		return l.root.Open(real)
 	}
 	return nil, err
 }
 
-// Stat implements fs.StatFS. It opens nothing, since that could wait at a named pipe.
+// Stat implements fs.StatFS. It does not open the file, because that could block on a
+// named pipe.
 func (l *linkedFS) Stat(name string) (fs.FileInfo, error) {
 	if l.isHidden(path.Join(l.dir, name)) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
@@ -45,7 +46,7 @@ func (l *linkedFS) Stat(name string) (fs.FileInfo, error) {
 	if err == nil {
 		return info, nil
 	}
-	if real := l.realPath(name); real != "" && !l.isHidden(real) { // by an absolute link
+	if real := l.realPath(name); real != "" && !l.isHidden(real) { // the name leads through an absolute link
 		return fs.Stat(l.root, real)
 	}
 	return nil, err
@@ -63,14 +64,14 @@ func (l *linkedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// enters reports whether the directory of a name is to be looked into.
+// enters reports whether fileset searches the directory with this name.
 func (l *linkedFS) enters(name string) bool {
 	real := l.realPath(name)
 	if real == "" || l.isHidden(real) {
 		return false
 	}
 	if name == "." || real == path.Join(l.realPath("."), name) {
-		return true // no link is on the way
+		return true // the name leads through no link
 	}
 	above := l.realPath(path.Dir(name))
 	if real == "." || above == real || strings.HasPrefix(above, real+"/") {
@@ -82,7 +83,7 @@ func (l *linkedFS) enters(name string) bool {
 	return l.entered[real] == name
 }
 
-// holds reports whether a name that matched is one of a regular file.
+// holds reports whether a name that matches the glob belongs to a regular file.
 func (l *linkedFS) holds(name string) bool {
 	info, err := fs.Stat(l, name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -97,8 +98,8 @@ func (l *linkedFS) holds(name string) bool {
 
 func (l *linkedFS) isHidden(name string) bool { return l.hidden != nil && l.hidden(name) }
 
-// realPath returns the path in the workspace that no link is on the way to of what has
-// a name; "" where it is not in the workspace.
+// realPath returns the path in the workspace of the file or directory with a name,
+// without links. It returns "" if the name leads out of the workspace.
 func (l *linkedFS) realPath(name string) string {
 	if real, ok := l.real[name]; ok {
 		return real

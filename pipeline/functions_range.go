@@ -5,12 +5,12 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// maxRange is how many numbers range gives at most. The standard library's
-// own range ends at 1,024, which a for_each of thousands would hit.
+// maxRange is the largest number of elements that range returns. The limit of cty's
+// range is 1,024, which is too low for a for_each with thousands of instances.
 const maxRange = 1_000_000
 
-// rangeFunc is range(limit), range(start, limit) and range(start, limit,
-// step), with the meaning that the standard library gives them.
+// rangeFunc is range(limit), range(start, limit) and range(start, limit, step), with the
+// same meaning as in cty.
 var rangeFunc = function.New(&function.Spec{
 	Description: "Returns the numbers from a start, which is 0 by default, up to but not including a limit.",
 	VarParam:    &function.Parameter{Name: "params", Type: cty.Number},
@@ -38,8 +38,8 @@ var rangeFunc = function.New(&function.Spec{
 	},
 })
 
-// rangeBounds fills in what the arguments leave out: a start of 0, and a step
-// of 1 towards the limit.
+// rangeBounds returns the start, the limit and the step of a range. The default start is
+// 0, and the default step is 1 or -1, towards the limit.
 func rangeBounds(args []cty.Value) (start, limit, step cty.Value, err error) {
 	start, step = cty.Zero, cty.NumberIntVal(1)
 	switch len(args) {

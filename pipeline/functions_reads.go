@@ -13,26 +13,26 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fileReads is what the functions of one evaluation read. What a workstream has
-// among its artifacts is there once that has completed for certain, as its outputs
-// are. Until then it is unknown, so that nobody takes what an earlier run left for
-// what this one makes.
+// fileReads records the files that functions read in one evaluation. An artifact of a
+// workstream can be read when the workstream is certain to have completed. Until then
+// the value is unknown, so that an artifact of an earlier run is not taken for one of
+// this run.
 type fileReads struct {
 	scope    *scope
 	argument *argument
 	frame    frame
-	calls    []readCall      // in the order in which they were made
-	missing  hcl.Diagnostics // why what was read is not there, or may not be
+	calls    []readCall      // in the order of the calls
+	missing  hcl.Diagnostics // why artifacts can't be read
 }
 
-// readCall is a call with what it gave, NilVal where it failed.
+// readCall is a call with its value, or NilVal if the call failed.
 type readCall struct {
 	fileCall
 	value cty.Value
 }
 
-// readsOf takes down what an evaluation reads; nil where the argument calls no
-// function that reads files.
+// readsOf returns a record for the files that an evaluation reads, or nil if the
+// argument calls no function that reads files.
 func (s *scope) readsOf(a *argument, fr frame) *fileReads {
 	if !a.readsFiles {
 		return nil
@@ -40,7 +40,7 @@ func (s *scope) readsOf(a *argument, fr frame) *fileReads {
 	return &fileReads{scope: s, argument: a, frame: fr}
 }
 
-// early says why the evaluation can't wait for a workstream, "" where it can.
+// early returns why the evaluation can't wait for a workstream, or "" if it can.
 func (r *fileReads) early() string {
 	if r.frame.allow&kindDeferred == kindDeferred {
 		return ""
@@ -51,8 +51,8 @@ func (r *fileReads) early() string {
 	return fmt.Sprintf("But %q must be known before anything runs. Read the file where that is evaluated later: in command, script, env, when or condition.", r.argument.name)
 }
 
-// look reports whether a workstream makes what a call reads, and whether it can
-// be read now.
+// look reports whether a call reads an artifact of a workstream, and whether the file
+// can be read now.
 func (r *fileReads) look(call fileCall) (made, there bool) {
 	if r == nil {
 		return false, true
@@ -61,7 +61,7 @@ func (r *fileReads) look(call fileCall) (made, there bool) {
 		r.scope.onRead(r, call)
 	}
 	if r.early() != "" && r.frame.results == nil {
-		return false, true // the artifacts may not be known yet
+		return false, true // the artifacts may not be evaluated yet
 	}
 	makers := r.scope.makersOf(call)
 	if len(makers) == 0 {
@@ -78,7 +78,7 @@ func (r *fileReads) look(call fileCall) (made, there bool) {
 	return true, !r.missing.HasErrors()
 }
 
-// available explains why a file of a workstream can't be read while running.
+// available returns why an artifact can't be read during the run, or nil if it can.
 func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
 	ws, pos := m.ws, r.frame.at
 	reason := r.early()
@@ -86,7 +86,7 @@ func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
 		reason = pos.reaches(ws.target())
 	}
 	if reason == "" && pos.ws != nil && !pos.inclusive && !slices.Contains(pos.ws.Upstream, ws.Name) {
-		// Where the path was known when the pipeline was loaded, it is upstream.
+		// If the path was known when the pipeline was loaded, the workstream is upstream.
 		reason = fmt.Sprintf("Which file is read is known only now, so add %s to depends_on of %s.", ws.target().text(), pos.ws.Block)
 	}
 	if reason != "" {
@@ -96,7 +96,7 @@ func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
 	return diag
 }
 
-// restored are the artifacts that are read as they will be.
+// restored returns the artifacts that Runner will restore before anything runs.
 func (r *fileReads) restored() map[string]func() (io.ReadCloser, error) {
 	if r == nil || r.frame.results == nil {
 		return nil
@@ -104,7 +104,7 @@ func (r *fileReads) restored() map[string]func() (io.ReadCloser, error) {
 	return r.frame.results.Restored
 }
 
-// found notes what a call gave.
+// found records the value of a call.
 func (r *fileReads) found(call fileCall, value cty.Value, err error) {
 	if r == nil {
 		return
@@ -128,8 +128,9 @@ func (r *fileReads) values() []string {
 	return list
 }
 
-// prematureRead says that a function reads what a workstream makes, but not for
-// certain after it has run. The path is not named, since it may be sensitive.
+// prematureRead returns the error for a function that reads an artifact before the
+// workstream is certain to have completed. It does not name the path, which may be
+// sensitive.
 func (a *argument) prematureRead(call fileCall, m maker, reason string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError,
@@ -140,8 +141,8 @@ func (a *argument) prematureRead(call fileCall, m maker, reason string) *hcl.Dia
 	}
 }
 
-// callRange is where an argument calls a function; where it does so more than
-// once, the whole argument.
+// callRange returns the range of the call in an argument. If the argument calls the
+// function more than once, it returns the range of the argument.
 func (a *argument) callRange(call fileCall) hcl.Range {
 	var found []*hclsyntax.FunctionCallExpr
 	for _, c := range a.calls {
@@ -155,14 +156,15 @@ func (a *argument) callRange(call fileCall) hcl.Range {
 	return a.rng()
 }
 
-// maker is a workstream that has what is read among its artifacts, by a pattern.
+// maker is a workstream with an artifact that a call reads, and the glob that declares
+// it.
 type maker struct {
 	ws      *Workstream
 	pattern string
 }
 
-// makersOf finds the workstreams that make what a call reads, by its path and by
-// what that means behind links.
+// makersOf returns the workstreams with an artifact that a call reads. It follows links,
+// both in the path of the call and in the globs of the artifacts.
 func (s *scope) makersOf(call fileCall) []maker {
 	claims := s.claims()
 	if len(claims) == 0 || !inside(call.path) {
@@ -194,7 +196,7 @@ func (s *scope) makersOf(call fileCall) []maker {
 	return makers
 }
 
-// escapeGlob is the glob that matches just one path.
+// escapeGlob returns the glob that matches only this path.
 func escapeGlob(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -206,8 +208,9 @@ func escapeGlob(name string) string {
 	return b.String()
 }
 
-// claimsUnder are the claims, sorted by prefix, that certainly have a path in common
-// with what is read. Of two that have, the literal beginning of one begins that of the other.
+// claimsUnder returns the claims that certainly have a path in common with the given
+// one. The claims are sorted by prefix. If two globs have a path in common, the literal
+// prefix of one is a prefix of the other's.
 func claimsUnder(claims []*claim, reading *claim) []*claim {
 	var found []*claim
 	collect := func(prefix string, exact bool) {

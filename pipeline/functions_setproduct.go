@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// setProductFunc is the standard library's setproduct, but for products that
-// would take all memory.
+// setProductFunc is cty's setproduct with a limit on the number of elements, because a
+// large product would exhaust the memory.
 var setProductFunc = function.New(&function.Spec{
 	Description: stdlib.SetProductFunc.Description(),
 	VarParam:    stdlib.SetProductFunc.VarParam(),

@@ -7,12 +7,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxYAMLValues is how many values yamldecode gives at most, each counted as often
-// as an alias repeats it: a few lines of aliases of aliases stand for more values
-// than there is memory.
+// maxYAMLValues is the largest number of values that yamldecode returns. A value counts
+// as often as aliases repeat it, because a few lines of nested aliases can stand for
+// more values than fit in memory.
 const maxYAMLValues = 1_000_000
 
-// yamlDecodeFunc is cty's yamldecode for texts of a bounded number of values.
+// yamlDecodeFunc is cty's yamldecode with a limit on the number of values.
 var yamlDecodeFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "src", Type: cty.String}},
 	Type: func(args []cty.Value) (cty.Type, error) {
@@ -27,8 +27,8 @@ var yamlDecodeFunc = function.New(&function.Spec{
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return ctyyaml.YAMLDecodeFunc.Call(args) },
 })
 
-// fitsYAML reports whether a text has no more than maxYAMLValues values. A text that is
-// no YAML fits: what is wrong with it is for the decoder to say.
+// fitsYAML reports whether a text has at most maxYAMLValues values. For a text that is
+// not YAML it returns true, so that the decoder reports the error.
 func fitsYAML(text string) bool {
 	var document yaml.Node
 	if yaml.Unmarshal([]byte(text), &document) != nil {
@@ -37,9 +37,9 @@ func fitsYAML(text string) bool {
 	return yamlValues(&document, map[*yaml.Node]int{}) <= maxYAMLValues
 }
 
-// yamlValues counts the values of a node, those behind aliases included, up to one
-// more than maxYAMLValues. A node that is inside itself counts as one value there:
-// the decoder refuses it.
+// yamlValues counts the values of a node, including those of aliases. It stops at
+// maxYAMLValues+1. A node that contains itself counts as one value, because the decoder
+// refuses it.
 func yamlValues(n *yaml.Node, known map[*yaml.Node]int) int {
 	if count, ok := known[n]; ok {
 		return count

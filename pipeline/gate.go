@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// gateBlock is a gate as the file has it. Exactly one of process, condition,
-// metric and approval is there.
+// gateBlock is a gate block. Without mistakes, exactly one of process, condition, metric
+// and approval is set.
 type gateBlock struct {
 	name         string
 	block        *hclsyntax.Block
@@ -50,7 +50,8 @@ func (d *decoder) decodeGate(block *hclsyntax.Block, shared bool) *gateBlock {
 	return g
 }
 
-// gateKind finds what the gate does, and reports what does not belong to it.
+// gateKind returns the kind of a gate. It reports arguments that do not belong to the
+// kind.
 func (d *decoder) gateKind(g *gateBlock) GateKind {
 	var given []string
 	var kind GateKind
@@ -83,7 +84,7 @@ func (d *decoder) gateKind(g *gateBlock) GateKind {
 	return kind
 }
 
-// gateExtras reports arguments that the kind of gate has no use for.
+// gateExtras reports arguments that do not belong to the kind of a gate.
 func (d *decoder) gateExtras(g *gateBlock, kind GateKind) {
 	stray := func(a *argument, belongs string) {
 		if a != nil {
@@ -111,15 +112,15 @@ type gateDef struct {
 	each    bool // its expressions see each
 }
 
-// owner is what a gate belongs to.
+// owner is the workstream or phase of a gate.
 type owner struct {
 	phase *Phase
 	ws    *Workstream
 	fr    frame
 }
 
-// workstreamGates makes the gates of an instance: the shared ones in the order
-// of the argument "gates", then its own in the order of the file.
+// workstreamGates creates the gates of an instance: shared gates in the order of the
+// argument "gates", then the gates in the block in the order of the file.
 func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *defaultsDef) {
 	fr := deferredFrame(ws.each)
 	var shared []*gateBlock
@@ -136,7 +137,7 @@ func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *
 	ws.Gates = b.ownGates(def.block.gates, shared, owner{phase: ws.Phase, ws: ws, fr: fr}, defaults)
 }
 
-// ownGates makes the shared and own gates of one owner.
+// ownGates creates the shared gates and the other gates of one owner.
 func (b *builder) ownGates(own, shared []*gateBlock, o owner, defaults *defaultsDef) []*Gate {
 	if len(own)+len(shared) == 0 {
 		return nil
@@ -161,11 +162,11 @@ func (o owner) text() string {
 	return "the phase " + o.phase.Name
 }
 
-// gate makes one gate of one owner.
+// gate creates a gate of an owner.
 func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 	fr := o.fr
 	if block.shared {
-		// What a shared gate means must not depend on who uses it.
+		// A shared gate must mean the same for every workstream that uses it.
 		fr.each, fr.allow = noEach, fr.allow&^kindEach
 	}
 	fixed := constantFrame(fr.each)
@@ -200,7 +201,7 @@ func (b *builder) gate(block *gateBlock, o owner, defaults *defaultsDef) *Gate {
 	return g
 }
 
-// checkDeferred checks an optional argument that is evaluated while running.
+// checkDeferred checks an optional deferred argument.
 func (b *builder) checkDeferred(a *argument, fr frame, want cty.Type, pos position) {
 	if a == nil {
 		return
@@ -209,7 +210,7 @@ func (b *builder) checkDeferred(a *argument, fr frame, want cty.Type, pos positi
 	b.checkOrder(a, fr, pos)
 }
 
-// frame is what the expressions of the gate see.
+// frame returns the values that the expressions of the gate may use.
 func (g *Gate) frame(r *Results) frame {
 	e := noEach
 	if g.Workstream != nil && g.def.each {
@@ -220,8 +221,8 @@ func (g *Gate) frame(r *Results) frame {
 	return fr
 }
 
-// Invocation evaluates the process of a command gate. Its Definition is that
-// of the gate.
+// Invocation evaluates the process of a command gate. The Definition in the result is
+// that of the gate.
 func (g *Gate) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	if g.def.process == nil {
 		return Invocation{}, hcl.Diagnostics{{
@@ -239,7 +240,7 @@ func (g *Gate) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	return g.def.process.invoked(ev, h), nil
 }
 
-// Condition evaluates a condition gate. The message is empty where it holds.
+// Condition evaluates a condition gate. The message is empty if the condition is true.
 func (g *Gate) Condition(r Results) (ok bool, message string, diags hcl.Diagnostics) {
 	fr := g.frame(&r)
 	ok, diags = g.def.scope.condition(g.def.block.condition, fr)
@@ -258,8 +259,8 @@ func (g *Gate) Condition(r Results) (ok bool, message string, diags hcl.Diagnost
 	return false, value.AsString(), nil
 }
 
-// Definition is the digest of what the gate itself says: what it runs or
-// asks, and for a condition the values that it refers to.
+// Definition returns the digest of the gate: of its process, metric rule or approval, or
+// of its condition and the values that the condition refers to.
 func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
 	if g.Kind == GateCommand {
 		invocation, diags := g.Invocation(r)
@@ -285,7 +286,7 @@ func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
 	return h.sum(), nil
 }
 
-// Metrics lists the metrics that its verdict is bound to.
+// Metrics lists the metrics on which the verdict depends.
 func (g *Gate) Metrics() []string {
 	switch g.Kind {
 	case GateCommand:
@@ -303,7 +304,7 @@ func (g *Gate) Metrics() []string {
 	return nil
 }
 
-// hasher begins a digest with what all kinds of gate have.
+// hasher begins a digest with the values that gates of all kinds have.
 func (g *Gate) hasher() *hasher {
 	h := newHasher()
 	h.text("gate", string(g.Kind))

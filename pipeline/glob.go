@@ -7,20 +7,20 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxAlternatives bounds what the braces of one glob may stand for, when globs
-// are compared. A glob with more is taken to overlap nothing.
+// maxAlternatives is the largest number of alternatives in the braces of a glob, when
+// globs are compared. A glob with more alternatives overlaps nothing.
 const maxAlternatives = 64
 
-// glob is a glob without braces, taken apart for comparison.
+// glob is a parsed glob without braces, for comparison with other globs.
 type glob struct {
-	prefix   string // the literal text that it begins with
-	suffix   string // the literal text that it ends with
-	literal  bool   // it has no special characters at all
-	named    bool   // it ends with a name, which may be that of a directory
+	prefix   string // literal text at the beginning
+	suffix   string // literal text at the end
+	literal  bool   // it has no special characters
+	named    bool   // it ends with a literal name, which may be that of a directory
 	segments [][]globToken
 }
 
-// globToken matches one character, or with any, any number of them.
+// globToken matches one character, or, if any is set, any number of characters.
 type globToken struct {
 	any     bool   // *
 	one     bool   // ?
@@ -28,7 +28,8 @@ type globToken struct {
 	literal rune
 }
 
-// compileGlob takes a valid glob apart, one for each alternative of its braces.
+// compileGlob parses a valid glob. It returns one glob for each alternative of its
+// braces.
 func compileGlob(pattern string) []glob {
 	alternatives := expandBraces(pattern, maxAlternatives)
 	globs := make([]glob, 0, len(alternatives))
@@ -40,7 +41,7 @@ func compileGlob(pattern string) []glob {
 
 func newGlob(text string) glob {
 	if strings.HasSuffix(text, "/") {
-		text += "**" // what is in the directory
+		text += "**" // the files in the directory
 	}
 	var parts []string
 	for part := range strings.SplitSeq(text, "/") {
@@ -57,7 +58,7 @@ func newGlob(text string) glob {
 		g.prefix = text[:i]
 		last := strings.LastIndexAny(text, `*?]\`)
 		if last >= 0 && text[last] == '\\' {
-			last++ // what is escaped is not literally there
+			last++ // an escaped character is not part of the literal end
 		}
 		g.suffix = text[min(last+1, len(text)):]
 	} else {
@@ -68,15 +69,15 @@ func newGlob(text string) glob {
 	}
 	g.named = len(parts) > 0 && !strings.ContainsAny(parts[len(parts)-1], "*?[")
 	if n := len(g.segments); n > 0 && isDoubleStar(g.segments[n-1]) {
-		// What is under a directory, not the directory itself: matchers differ
-		// on the latter, and a file of that name can't be there beside it.
+		// Match the files in a directory, but not the directory itself. Matchers differ on
+		// the latter, and no file can have the name of the directory.
 		g.segments = append(g.segments, []globToken{{any: true}})
 	}
 	return g
 }
 
-// expandBraces writes out the alternatives of {a,b}, nested ones too. It gives
-// none where there are more than the limit.
+// expandBraces returns the alternatives of {a,b}, also of nested braces. It returns nil
+// if there are more than the limit.
 func expandBraces(pattern string, limit int) []string {
 	pending, done := []string{pattern}, []string(nil)
 	for len(pending) > 0 {
@@ -99,7 +100,7 @@ func expandBraces(pattern string, limit int) []string {
 	return done
 }
 
-// firstBraces finds the first pair of braces and its own commas.
+// firstBraces finds the first pair of braces and the commas at its level.
 func firstBraces(text string) (open int, commas []int, end int) {
 	open, end = -1, -1
 	depth := 0
@@ -161,7 +162,7 @@ func isDoubleStar(segment []globToken) bool {
 	return len(segment) == 2 && segment[0].any && segment[1].any
 }
 
-// overlaps reports whether there is certainly a path that both match.
+// overlaps reports whether there certainly is a path that both globs match.
 func (g glob) overlaps(other glob) bool {
 	if g.literal && other.literal {
 		return g.prefix == other.prefix
@@ -172,7 +173,7 @@ func (g glob) overlaps(other glob) bool {
 		func(i, j int) bool { return segmentsOverlap(g.segments[i], other.segments[j]) })
 }
 
-// directories are those that the glob names on the way to what it matches.
+// directories returns the directories that are in the literal prefix of the glob.
 func (g glob) directories() []string {
 	var dirs []string
 	for i := range len(g.prefix) {
@@ -183,8 +184,9 @@ func (g glob) directories() []string {
 	return dirs
 }
 
-// example is a path that the glob matches, with a name that nobody writes in the place
-// of each wildcard: what matches it matches all that the glob does.
+// example returns a path that the glob matches. It replaces each wildcard with a name
+// that no file has. A pattern that matches this path matches everything that the glob
+// matches.
 func (g glob) example() string {
 	const name = "\x01\x01\x01"
 	var names []string
@@ -214,7 +216,7 @@ func (g glob) example() string {
 // matchesPattern reports whether a path matches a pattern without exclusions.
 func matchesPattern(pattern, file string) bool {
 	if strings.HasSuffix(pattern, "/**") {
-		pattern += "/*" // what is in the directory, not the directory
+		pattern += "/*" // the files in the directory, but not the directory
 	}
 	return doublestar.MatchUnvalidated(pattern, file)
 }
@@ -226,13 +228,13 @@ func segmentsOverlap(a, b []globToken) bool {
 		func(i, j int) bool { return a[i].overlaps(b[j]) })
 }
 
-// overlaps reports whether there is certainly a character that both match.
+// overlaps reports whether there certainly is a character that both tokens match.
 func (t globToken) overlaps(other globToken) bool {
 	switch {
 	case t.one || other.one:
 		return true
 	case t.class != "" && other.class != "":
-		return t.class == other.class // anything more is not worth proving
+		return t.class == other.class // comparing classes in detail is not worth the code
 	case t.class != "":
 		return doublestar.MatchUnvalidated(t.class, string(other.literal))
 	case other.class != "":
@@ -241,11 +243,11 @@ func (t globToken) overlaps(other globToken) bool {
 	return t.literal == other.literal
 }
 
-// align reports whether two sequences with wildcards have a sequence in common
-// that both match. A wildcard matches any number of elements; all others match
-// one each. It goes through the table of all pairs of positions row by row.
+// align reports whether two sequences with wildcards match a common sequence. A wildcard
+// matches any number of elements, any other element matches one. It fills a table of all
+// pairs of positions, row by row.
 func align(n, m int, anyA, anyB func(int) bool, same func(i, j int) bool) bool {
-	next := make([]bool, m+1) // whether the rests from i+1 and j on match
+	next := make([]bool, m+1) // whether the sequences match from i+1 and from j
 	row := make([]bool, m+1)
 	for i := n; i >= 0; i-- {
 		for j := m; j >= 0; j-- {

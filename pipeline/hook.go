@@ -51,8 +51,8 @@ type hookDef struct {
 	end     position // after all phases
 }
 
-// hooks makes the hooks. Only those for "complete" may use results: in all
-// other events it is not known how far the run came.
+// hooks creates the hooks. Only a hook for "complete" may use results, because for other
+// events it is not certain how far the run came.
 func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
 	for _, block := range blocks {
 		fr := constantFrame(noEach)
@@ -64,7 +64,7 @@ func (b *builder) hooks(blocks []*hookBlock, defaults *defaultsDef) {
 		def.end = position{phase: &Phase{Number: len(b.phases) + 1}, what: "the hook"}
 		b.checkProcess(def.process, fr)
 		for a := range def.process.arguments {
-			if fr.allow&kindWorkstream != 0 { // of the others constantReads looks at what they read
+			if fr.allow&kindWorkstream != 0 { // for other hooks, noteRead checks the files that they read
 				b.checkOrder(a, fr, def.end)
 			}
 		}

@@ -14,53 +14,54 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// EnvironmentPrefix begins the names of environment variables that give values
-// to variables. An Input whose Origin begins with it may name a variable that
-// the file does not declare.
+// EnvironmentPrefix begins the names of environment variables that give values to
+// variables of a pipeline. An Input whose Origin has this prefix may name a variable
+// that the file does not declare.
 const EnvironmentPrefix = "PRDRUNNER_VAR_"
 
-// Inputs is what a file is evaluated with.
+// Inputs are the values and callbacks with which a file is evaluated.
 type Inputs struct {
 	Variables map[string]Input
-	// Open leaves variables open that have neither a value nor a default, and
-	// what depends on them: such a pipeline can be looked at, but must not be run.
-	// A for_each over one has a single instance, NAME[…].
+	// Open leaves variables unknown that have neither a value nor a default. Such a
+	// pipeline can be shown, but must not be run. A for_each over such a variable has a
+	// single instance, NAME[…].
 	Open      bool
-	Workspace string         // root of file(), fileset() and their kin; "": they fail
+	Workspace string         // directory in which functions read files; "": these functions fail
 	IDPattern *regexp.Regexp // nil: ^PRD-\d{3,}$
-	// Hidden reports whether fileset() does not see a slash-separated path of the
-	// workspace, such as Runner's own files and git's; nil: it sees everything.
+	// Hidden reports whether fileset() leaves out a slash-separated path of the workspace,
+	// such as files of Runner and of git. Nil: fileset() sees all files.
 	Hidden func(path string) bool
-	// Links tells where symbolic links of the workspace lead; nil: there are none.
+	// Links resolves symbolic links of the workspace. Nil: there are none.
 	Links Links
-	// Matches reports whether a file of the workspace matches one of the patterns,
-	// which are as Patterns returns them. With it, inputs and filesets that match
-	// nothing are warnings; nil: nobody asks.
+	// Matches reports whether a file of the workspace matches one of the patterns, which
+	// have the form that Patterns returns. If it is set, inputs and filesets that match
+	// nothing are warnings.
 	Matches func(patterns []string) bool
 
-	before Files // what functions read instead of what is there now
+	before Files // earlier contents of files, which functions read instead of the present ones
 }
 
-// Files are files of the workspace as they were, by path: how to open each, nil for
-// one that was not there.
+// Files are earlier contents of files of the workspace, by path. A value opens the file;
+// nil means that the file did not exist.
 type Files map[string]func() (io.ReadCloser, error)
 
-// Links tells where symbolic links lead, within the workspace and at the moment of the call.
+// Links resolves symbolic links inside the workspace, as they are at the time of the
+// call.
 type Links interface {
-	// Behind returns the patterns that say what a pattern means behind links.
-	// Patterns are as Patterns returns them.
+	// Behind returns the patterns for the files that a pattern matches through links.
+	// Patterns have the form that the function Patterns returns.
 	Behind(pattern string) []string
-	// Target returns the path that no link is on the way to of what is at a path; the
-	// path unchanged where that is out of the workspace.
+	// Target returns a path without links to the same file. If the file is outside the
+	// workspace, it returns the path unchanged.
 	Target(path string) string
 }
 
 // Input is a value for a variable.
 type Input struct {
-	// Text is the value as a person typed it: literal for strings, numbers and
-	// booleans, an HCL expression for everything else.
+	// Text is the value as typed: literal for strings, numbers and booleans, an HCL
+	// expression for all other types.
 	Text   string
-	Value  cty.Value // already decoded; where it is not NilVal, Text is ignored
+	Value  cty.Value // a decoded value; if it is not NilVal, Text is ignored
 	Origin string    // for messages: "--var", "PRDRUNNER_VAR_x", "vars.hcl:3"
 }
 
@@ -73,10 +74,9 @@ func origin(in Input) string {
 
 func escapePercent(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
-// ParseVarFile reads values for variables: `name = value` lines in HCL, or an
-// object in a file whose name ends in .json. The values are literal: they can't
-// refer to anything. The source should not be shown, since it may hold
-// sensitive values.
+// ParseVarFile reads values for variables: lines `name = value` in HCL, or, if the file
+// name ends in .json, a JSON object. The values are literal and can't refer to anything.
+// Callers should not show the source, which may hold sensitive values.
 func ParseVarFile(src []byte, filename string) (map[string]Input, hcl.Diagnostics) {
 	if diag := tooDeep(src, filename); diag != nil {
 		return nil, hcl.Diagnostics{diag}
@@ -108,8 +108,8 @@ func ParseVarFile(src []byte, filename string) (map[string]Input, hcl.Diagnostic
 	return inputs, diags
 }
 
-// undeclaredInputs reports values for variables that the file does not have.
-// The environment may hold them for other pipelines.
+// undeclaredInputs reports values for variables that the file does not declare, except
+// values from the environment, which may be for other pipelines.
 func (b *builder) undeclaredInputs() {
 	declared := map[string]bool{}
 	for _, v := range b.file.variables {
@@ -129,7 +129,8 @@ func (b *builder) undeclaredInputs() {
 	}
 }
 
-// inputValue is an input as a value, not yet converted.
+// inputValue returns the value of an input before conversion to the type of the
+// variable.
 func (b *builder) inputValue(v *variableBlock, in Input, sensitive bool) (cty.Value, bool) {
 	if in.Value != cty.NilVal {
 		plain, _ := in.Value.UnmarkDeep()

@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Reasons for which the value of a process argument is refused. None of them
-// holds the value.
+// These errors say why the value of a process argument is refused. They do not contain
+// the value.
 var (
 	errEmptyCommand = errors.New("the command is empty")
 	errEmptyScript  = errors.New("the script is empty")
@@ -24,8 +24,8 @@ var (
 	errReservedEnv  = errors.New("names that begin with RUNNER_ are set by Runner itself")
 )
 
-// Invocation evaluates the process of the workstream. The results must hold
-// what its expressions refer to; what is not there is a diagnostic.
+// Invocation evaluates the process of the workstream. If the results lack a value that
+// the expressions refer to, it returns a diagnostic.
 func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	fr := w.frame(&r)
 	ev, diags := w.def.process.evaluate(fr)
@@ -40,8 +40,8 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	return w.def.process.invoked(ev, h), nil
 }
 
-// Verify evaluates the command that finds out whether the work of a `once`
-// workstream happened. It is false where there is none.
+// Verify evaluates the command that finds out whether the work of a once workstream
+// happened. It returns false if the workstream has no such command.
 func (w *Workstream) Verify(r Results) (Invocation, bool, hcl.Diagnostics) {
 	if w.def.verify == nil {
 		return Invocation{}, false, nil
@@ -50,10 +50,10 @@ func (w *Workstream) Verify(r Results) (Invocation, bool, hcl.Diagnostics) {
 	return invocation, !diags.HasErrors(), diags
 }
 
-// Verifies reports whether there is such a command.
+// Verifies reports whether the workstream has a verify command.
 func (w *Workstream) Verifies() bool { return w.def.verify != nil }
 
-// Enabled evaluates `when`: false means that the workstream is skipped.
+// Enabled evaluates when. If it returns false, the workstream is skipped.
 func (w *Workstream) Enabled(r Results) (bool, hcl.Diagnostics) {
 	return w.def.scope.condition(w.def.block.when, w.frame(&r))
 }
@@ -75,26 +75,25 @@ func (a *argument) metrics() []string {
 	return names
 }
 
-// NeedsResults reports whether the process or `when` uses the result of
-// another workstream, or a metric.
+// NeedsResults reports whether the process or when uses a result of another workstream
+// or a metric.
 func (w *Workstream) NeedsResults() bool { return w.def.needsResults }
 
-// SensitiveVariable stands for the value of a sensitive variable where others
-// have a digest.
+// SensitiveVariable stands in place of the digest of a sensitive variable.
 const SensitiveVariable = "sensitive"
 
-// Variables lists the variables behind what decides what the process does:
-// "sha256:…" of the value, or SensitiveVariable. It must not be changed.
+// Variables returns the digests of the variables that the process arguments, inputs and
+// artifacts use: "sha256:…", or SensitiveVariable. The map must not be changed.
 func (w *Workstream) Variables() map[string]string { return w.def.variableSums() }
 
-// frame is what the expressions of the workstream see.
+// frame returns the values that the expressions of the workstream may use.
 func (w *Workstream) frame(r *Results) frame {
 	fr := deferredFrame(w.each)
 	fr.results, fr.at = r, w.position()
 	return fr
 }
 
-// invocation evaluates a process that stands for itself.
+// invocation evaluates a process whose digest covers only the process.
 func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 	ev, diags := p.evaluate(fr)
 	if diags.HasErrors() {
@@ -109,8 +108,8 @@ func (p *processDef) invoked(ev *evaluation, h *hasher) Invocation {
 	return Invocation{Command: ev.argv(), Dir: ev.dir, Env: ev.env, Definition: h.sum(), Range: p.subject()}
 }
 
-// subject is where the file says what runs: the program of a command, or the
-// lines of a script, which begin below the mark of a heredoc.
+// subject returns the range in the file of the program of a command, or of the lines of
+// a script. The lines of a heredoc begin after its marker.
 func (p *process) subject() hcl.Range {
 	if p.command != nil {
 		if list, ok := withoutParentheses(p.command.expr).(*hclsyntax.TupleConsExpr); ok && len(list.Exprs) > 0 {
@@ -128,7 +127,7 @@ func (p *process) subject() hcl.Range {
 	return rng
 }
 
-// condition evaluates an optional `when`.
+// condition evaluates an optional when.
 func (s *scope) condition(a *argument, fr frame) (bool, hcl.Diagnostics) {
 	if a == nil {
 		return true, nil
@@ -149,8 +148,8 @@ func (s *scope) condition(a *argument, fr frame) (bool, hcl.Diagnostics) {
 	return value.True(), nil
 }
 
-// sum adds a process to a digest: what is opaque by its tokens, everything
-// else by its value.
+// sum adds a process to a digest: opaque arguments by their tokens, other arguments by
+// their values.
 func (p *processDef) sum(h *hasher, ev *evaluation, fr frame) {
 	visible := func(a *argument) bool {
 		if !slices.Contains(ev.opaque, a) {
@@ -191,8 +190,8 @@ func sorted(list []string) []string {
 	return list
 }
 
-// inDigest is a list of globs as digests count it: the order matters where something
-// is excluded, and only there.
+// inDigest returns a list of globs in the form that digests count. It sorts the list,
+// unless the list has an exclusion and its order matters.
 func inDigest(globs []string) []string {
 	if slices.ContainsFunc(globs, isExclusion) {
 		return globs

@@ -26,8 +26,8 @@ func (d *decoder) decodeLocals(block *hclsyntax.Block) []*localDef {
 	return defs
 }
 
-// orderLocals sorts the locals so that each comes after those it refers to,
-// and reports cycles. Those on a cycle are left out.
+// orderLocals sorts locals so that each comes after the locals that it refers to. It
+// reports cycles and leaves out the locals on a cycle.
 func (b *builder) orderLocals() []*localDef {
 	byName := map[string]*localDef{}
 	for _, def := range b.file.locals {
@@ -60,7 +60,7 @@ type localWalk struct {
 	order  []*localDef
 }
 
-// visit returns whether the local is usable.
+// visit reports whether the value of the local can be evaluated.
 func (w *localWalk) visit(def *localDef) bool {
 	switch w.state[def.name] {
 	case visited:
@@ -92,8 +92,7 @@ func (w *localWalk) visit(def *localDef) bool {
 	return true
 }
 
-// evaluateLocals gives every local its value, and notes the variables that
-// stand behind it.
+// evaluateLocals evaluates all locals, and records the variables that each uses.
 func (b *builder) evaluateLocals() {
 	for _, def := range b.file.locals {
 		b.scope.locals[def.name] = &local{def: def, value: cty.DynamicVal}
@@ -109,14 +108,14 @@ func (b *builder) evaluateLocals() {
 	b.scope.seal()
 }
 
-// local is a local with its value.
+// local is an evaluated local.
 type local struct {
 	def       *localDef
 	value     cty.Value
-	variables []string // all variables behind it, sorted
+	variables []string // all variables that it uses, also through other locals; sorted
 }
 
-// variablesOf lists the variables behind an expression, also through locals.
+// variablesOf lists the variables that arguments use, also through locals.
 func (s *scope) variablesOf(arguments ...*argument) []string {
 	names := map[string]bool{}
 	for _, a := range arguments {

@@ -9,10 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// metricAttributes are the arguments of a gate that belong to a metric.
+// metricAttributes are the arguments of a metric gate.
 var metricAttributes = []string{"metric", "min", "max", "max_drop", "max_rise", "equals"}
 
-// metricBlock is the metric part of a gate as the file has it.
+// metricBlock holds the arguments of a gate that belong to a metric.
 type metricBlock struct {
 	name    *argument
 	min     *argument

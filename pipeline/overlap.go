@@ -7,21 +7,20 @@ import (
 )
 
 const (
-	// maxOverlaps bounds how many overlaps of one phase are reported.
+	// maxOverlaps is the largest number of overlaps that are reported for a phase.
 	maxOverlaps = 20
-	// maxComparisons bounds how many pairs of globs of one phase are compared.
-	// It is reached only by thousands of globs that begin and end alike and
-	// whose workstreams all wait for each other.
+	// maxComparisons is the largest number of pairs of globs that are compared for a
+	// phase. Only thousands of globs with the same beginning and end reach it, if their
+	// workstreams all wait for each other.
 	maxComparisons = 1_000_000
 )
 
-// overlaps reports artifacts that two workstreams of a phase claim, which may
-// run at the same time: what one leaves behind, the other would overwrite.
+// overlaps reports artifacts that two workstreams of a phase may write at the same time.
 //
-// Comparing every glob with every other would take too long for thousands of
-// instances. Two globs can only overlap if the literal beginning of one begins
-// that of the other, and likewise for their ends; so they are sorted by their
-// beginnings, and those with the same one are searched by their ends.
+// Comparing every pair of globs would take too long for thousands of instances. If two
+// globs overlap, the literal prefix of one is a prefix of the other's, and the same
+// holds for their suffixes. So the globs are sorted by prefix, and those with the same
+// prefix are searched by suffix.
 func (b *builder) overlaps(def *phaseDef) {
 	claims := collectClaims(def.phase.Workstreams)
 	o := &overlapSearch{b: b}
@@ -31,7 +30,7 @@ func (b *builder) overlaps(def *phaseDef) {
 		}
 	}
 	o.below(claims)
-	var open []*claimGroup // those whose prefix begins the current one, outermost first
+	var open []*claimGroup // groups whose prefix is a prefix of the current one, the shortest first
 	for _, c := range claims {
 		for len(open) > 0 && !strings.HasPrefix(c.glob.prefix, open[len(open)-1].prefix) {
 			open = open[:len(open)-1]
@@ -49,17 +48,18 @@ func (b *builder) overlaps(def *phaseDef) {
 	}
 }
 
-// claim is one glob with all workstreams whose artifacts it describes.
+// claim is a glob of artifacts, with all workstreams that declare it.
 type claim struct {
 	pattern  string
 	glob     glob
-	excluded []string // patterns of what it does not describe after all
+	excluded []string // patterns of the files that the list excludes
 	owners   []*Workstream
 	tail     string // its literal end, reversed
-	dirs     []glob // the directories that it names on the way to what it matches
+	dirs     []glob // the directories in its literal prefix
 }
 
-// newClaim parses the directories of a glob once, since a claim is compared with many.
+// newClaim returns a claim. It parses the directories once, because a claim is compared
+// with many others.
 func newClaim(pattern string, g glob, excluded []string) *claim {
 	c := &claim{pattern: pattern, glob: g, excluded: excluded, tail: reversed(g.suffix)}
 	for _, dir := range g.directories() {
@@ -68,7 +68,7 @@ func newClaim(pattern string, g glob, excluded []string) *claim {
 	return c
 }
 
-// collectClaims groups the artifacts of a phase by glob, sorted by prefix.
+// collectClaims groups the artifacts of workstreams by glob, sorted by prefix.
 func collectClaims(workstreams []*Workstream) []*claim {
 	var claims []*claim
 	compiled := map[string][]*claim{}
@@ -100,8 +100,8 @@ func sortClaims(claims []*claim) {
 	slices.SortStableFunc(claims, func(a, b *claim) int { return cmp.Compare(a.glob.prefix, b.glob.prefix) })
 }
 
-// compileClaims are the claims of a pattern, which may come with exclusions, one for
-// each alternative of its braces. They are declared by a glob.
+// compileClaims returns the claims of a pattern, which may have exclusions: one for each
+// alternative of its braces. Declared is the glob in the file.
 func compileClaims(declared, pattern string) []*claim {
 	texts := strings.Split(pattern, except)
 	var claims []*claim
@@ -111,7 +111,8 @@ func compileClaims(declared, pattern string) []*claim {
 	return claims
 }
 
-// behindLinks adds to claims what they mean behind links, under the globs that are declared.
+// behindLinks returns the claims, and claims for the files that they match through
+// links. The latter have the globs of the file as their patterns.
 func behindLinks(claims []*claim, links Links) []*claim {
 	all := slices.Clone(claims)
 	done := map[string]bool{} // the claims of one glob have the same owners
@@ -134,11 +135,11 @@ func behindLinks(claims []*claim, links Links) []*claim {
 	return all
 }
 
-// overlaps reports whether there is certainly a path that both describe, as far as
-// neither means what is in a directory that it names.
+// overlaps reports whether there certainly is a path that both claims match. A claim
+// that names a directory does not match the files in it here; contains compares these.
 func (c *claim) overlaps(other *claim) bool { return c.glob.overlaps(other.glob) && c.exceptNot(other) }
 
-// contains reports whether a claim names a directory that the other one lies in.
+// contains reports whether a claim names a directory in which the other claim has files.
 func (c *claim) contains(other *claim) bool {
 	if !c.glob.named || !c.exceptNot(other) {
 		return false
@@ -146,8 +147,8 @@ func (c *claim) contains(other *claim) bool {
 	return slices.ContainsFunc(other.dirs, c.glob.overlaps)
 }
 
-// exceptNot reports whether neither of two claims excludes all that the other
-// describes, or that it describes itself.
+// exceptNot reports whether no exclusion of the two claims covers everything that one of
+// them matches.
 func (c *claim) exceptNot(other *claim) bool {
 	for _, excluded := range [][]string{c.excluded, other.excluded} {
 		for _, pattern := range excluded {
@@ -159,7 +160,7 @@ func (c *claim) exceptNot(other *claim) bool {
 	return true
 }
 
-// claimGroup holds the claims with one prefix, to be found by their ends.
+// claimGroup holds the claims with the same prefix, indexed by suffix.
 type claimGroup struct {
 	prefix  string
 	exact   map[string][]*claim // by tail
@@ -178,7 +179,8 @@ func (g *claimGroup) add(c *claim) {
 	g.exact[c.tail] = append(g.exact[c.tail], c)
 }
 
-// candidates compares a claim with those of the group whose end fits.
+// candidates compares a claim with the claims of the group that may have the same
+// suffix.
 func (g *claimGroup) candidates(c *claim, o *overlapSearch) {
 	for _, length := range g.lengths {
 		if length >= len(c.tail) {
@@ -192,7 +194,7 @@ func (g *claimGroup) candidates(c *claim, o *overlapSearch) {
 	}
 }
 
-// overlapSearch compares claims and counts what it found.
+// overlapSearch compares claims, and counts comparisons and overlaps.
 type overlapSearch struct {
 	b           *builder
 	comparisons int
@@ -213,8 +215,7 @@ func (o *overlapSearch) all(claims []*claim, c *claim) {
 	}
 }
 
-// below compares claims that name a directory, as far as their text tells, with those
-// to what is in it.
+// below compares claims that name a directory with claims that have files in it.
 func (o *overlapSearch) below(claims []*claim) {
 	byPath := map[string][]*claim{}
 	var wild []*claim
@@ -247,9 +248,9 @@ func (o *overlapSearch) below(claims []*claim) {
 	}
 }
 
-// pair reports two owners of overlapping claims that may run at the same time.
-// All owners overlap each other, so it is enough to compare neighbours in the
-// order of their batches: if each waits for the one before it, all do.
+// pair reports two owners of overlapping claims that may run at the same time. All
+// owners overlap, so it compares only neighbours in the order of batches: if each waits
+// for the one before it, all do.
 func (o *overlapSearch) pair(a, c *claim) {
 	owners := a.owners
 	if a != c {
@@ -280,7 +281,7 @@ func (o *overlapSearch) pair(a, c *claim) {
 
 func quoted(text string) string { return `"` + text + `"` }
 
-// target is the workstream as something that others can wait for.
+// target returns the workstream as a target of dependencies.
 func (w *Workstream) target() target {
 	if w.def.forEach {
 		return target{def: w.def, instance: w}

@@ -9,13 +9,13 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// except separates a pattern from what it does not match after all. No glob holds it.
+// except separates a pattern from the patterns that it excludes. No glob contains it.
 const except = "\x00"
 
-// Patterns returns what a list of globs means, as patterns of which each stands for
-// itself: a path matches the list if it matches one of them. A glob that may name a
-// directory becomes two, "src" and "src/**". Behind each stand the exclusions that
-// follow it in the list, as `src/**`, NUL, `src/gen/**`.
+// Patterns returns the patterns that a list of globs stands for. A path matches the list
+// if it matches one of the patterns. A glob that may name a directory becomes two
+// patterns, "src" and "src/**". The exclusions that follow a glob in the list are
+// appended to its patterns, each after a NUL: "src/**\x00src/gen/**".
 func Patterns(globs []string) []string {
 	var all []string
 	for i := range globs {
@@ -24,7 +24,7 @@ func Patterns(globs []string) []string {
 	return all
 }
 
-// EachPattern returns Patterns, in one list for each of the globs; none for an exclusion.
+// EachPattern returns the patterns of each glob of the list. An exclusion has none.
 func EachPattern(globs []string) [][]string {
 	all := make([][]string, len(globs))
 	for i := range globs {
@@ -33,7 +33,7 @@ func EachPattern(globs []string) [][]string {
 	return all
 }
 
-// patternsOf are the patterns that the glob at i stands for, with the exclusions behind it.
+// patternsOf returns the patterns of the glob at i, with the exclusions that follow it.
 func patternsOf(globs []string, i int) []string {
 	if isExclusion(globs[i]) {
 		return nil
@@ -48,7 +48,7 @@ func patternsOf(globs []string, i int) []string {
 	return patterns
 }
 
-// exclusions are the patterns that a list excludes.
+// exclusions returns the patterns that a list excludes.
 func exclusions(globs []string) []string {
 	var excluded []string
 	for _, glob := range globs {
@@ -61,8 +61,8 @@ func exclusions(globs []string) []string {
 
 func isExclusion(glob string) bool { return strings.HasPrefix(glob, "!") }
 
-// withDirectory are the patterns of a glob: itself, and where it may name a directory,
-// as src and src/ do, that of the files below it.
+// withDirectory returns the patterns of a glob: the glob, and if it may name a
+// directory, as src and src/ do, the pattern of the files below that directory.
 func withDirectory(glob string) []string {
 	clean := path.Clean(glob)
 	switch {
@@ -108,8 +108,8 @@ func (b *builder) globs(a *argument, fr frame) []string {
 	return list
 }
 
-// emptied is the exclusion that leaves nothing of a list: each of its globs is taken out
-// again as a whole. It is -1 where something is left.
+// emptied returns the index of the exclusion after which nothing of the list is left,
+// because each glob is excluded again literally. It returns -1 if something may be left.
 func emptied(globs []string) int {
 	last := -1
 	for i, glob := range globs {
@@ -125,7 +125,7 @@ func emptied(globs []string) int {
 	return last
 }
 
-// hidden reports whether no glob sees the path that one begins with.
+// hidden reports whether the literal beginning of a glob is a path that no glob sees.
 func (b *builder) hidden(glob string) bool {
 	literal, _, _ := strings.Cut(glob, "*")
 	if i := strings.IndexAny(literal, "?[{"); i >= 0 {
@@ -137,7 +137,8 @@ func (b *builder) hidden(glob string) bool {
 	return b.in.Hidden != nil && b.in.Hidden(path.Clean(literal))
 }
 
-// patterns is Patterns of an argument. Instances share what does not depend on each.
+// patterns calls Patterns for the globs of an argument. Instances share the result if
+// the argument does not use each.
 func (b *builder) patterns(a *argument, globs []string) []string {
 	if a == nil {
 		return nil
@@ -152,8 +153,8 @@ func (b *builder) patterns(a *argument, globs []string) []string {
 	return patterns
 }
 
-// GlobProblem says of a glob without an exclamation mark what is wrong with it, such
-// as "leads out of the workspace", or "".
+// GlobProblem returns what is wrong with a glob that is not an exclusion, such as "leads
+// out of the workspace". It returns "" for a valid glob.
 func GlobProblem(glob string) string {
 	problem, outside := globProblem(glob)
 	switch {
@@ -180,8 +181,8 @@ func globProblem(glob string) (problem string, outside bool) {
 	return "", false
 }
 
-// hasGluedStars reports whether a name has ** in it, which stands for directories
-// only where it is all of a name.
+// hasGluedStars reports whether a name contains ** with other characters. Only a name
+// that is nothing but ** stands for directories.
 func hasGluedStars(name string) bool {
 	tokens := globTokens(name)
 	for i := 1; i < len(tokens); i++ {
@@ -192,8 +193,9 @@ func hasGluedStars(name string) bool {
 	return false
 }
 
-// unglued is what a glob may have been meant to be of which an alternative has glued stars:
-// all of it where its braces are not concerned, else that alternative.
+// unglued returns the glob that the author may have meant by a glob with glued stars in
+// one alternative. If the correction depends on the braces, it returns only that
+// alternative.
 func unglued(glob, alternative string) string {
 	meant, alternatives := ungluedNames(glob), expandBraces(glob, maxAlternatives)
 	for i, a := range alternatives {
@@ -205,8 +207,8 @@ func unglued(glob, alternative string) string {
 	return ungluedNames(alternative)
 }
 
-// ungluedNames puts each ** that is glued to other characters between slashes: src/**.py
-// becomes src/**/*.py, and src/foo** becomes src/foo*/**.
+// ungluedNames separates each glued ** with slashes: src/**.py becomes src/**/*.py, and
+// src/foo** becomes src/foo*/**.
 func ungluedNames(glob string) string {
 	names := strings.Split(glob, "/")
 	for i, name := range names {
@@ -235,8 +237,8 @@ func ungluedNames(glob string) string {
 	return strings.Join(names, "/")
 }
 
-// splitStars returns what stands before, between and behind each run of two stars or more
-// of a name. A star that is escaped or in a class is none.
+// splitStars returns the parts of a name before, between and after each run of two or
+// more stars. An escaped star and a star in a character class do not count.
 func splitStars(name string) []string {
 	var parts []string
 	begin, rest := 0, name
@@ -259,7 +261,8 @@ func splitStars(name string) []string {
 	return append(parts, name[begin:])
 }
 
-// isGlobSeparator reports what parts a glob into names, braces included.
+// isGlobSeparator reports whether a character separates names in a glob, braces
+// included.
 func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
 
 // warn adds a warning.

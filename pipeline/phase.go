@@ -45,20 +45,20 @@ func (d *decoder) decodePhase(block *hclsyntax.Block) *phaseBlock {
 	return p
 }
 
-// phaseDef is a phase while it is built.
+// phaseDef is a phase that is being built.
 type phaseDef struct {
 	block *phaseBlock
 	phase *Phase
 	defs  []*workstreamDef
 }
 
-// deferred is a condition that is evaluated while running.
+// deferred is a condition that is evaluated during the run.
 type deferred struct {
 	condition *argument
 	scope     *scope
 }
 
-// phase evaluates a phase with all that is in it.
+// phase evaluates a phase and everything in it.
 func (b *builder) phase(def *phaseDef, defaults *defaultsDef) {
 	phase, block := def.phase, def.block
 	fr := constantFrame(noEach)
@@ -77,12 +77,12 @@ func (b *builder) phase(def *phaseDef, defaults *defaultsDef) {
 	phase.Gates = b.ownGates(block.gates, nil, owner{phase: phase, fr: deferredFrame(noEach)}, defaults)
 }
 
-// Enabled evaluates `when`: false means that the phase is skipped.
+// Enabled evaluates when. If it returns false, the phase is skipped.
 func (p *Phase) Enabled(r Results) (bool, hcl.Diagnostics) {
 	fr := deferredFrame(noEach)
 	fr.results, fr.at = &r, p.position()
 	return p.when.scope.condition(p.when.condition, fr)
 }
 
-// WhenMetrics lists the metrics that `when` refers to.
+// WhenMetrics lists the metrics that when refers to.
 func (p *Phase) WhenMetrics() []string { return p.when.condition.metrics() }

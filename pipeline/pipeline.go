@@ -1,20 +1,31 @@
-// Package pipeline is the language of Runner: it turns the bytes of an HCL
-// file into a validated Pipeline.
+// Package pipeline is the language of Runner: it turns the bytes of an HCL file into a
+// validated Pipeline. SPEC.md in this directory is the manual of the language. Package
+// pipeline knows neither the run nor the state; package runner does.
 //
 // The way of the data is
 //
 //	bytes → Parse → *File → (*File).Pipeline(Inputs) → *Pipeline
 //
-// A File is the syntax: blocks, expressions and their source ranges. It
-// survives mistakes, so that an editor can work with half a pipeline. A
-// Pipeline is the meaning: instances of for_each made, references resolved,
-// durations and globs checked. Expressions that need the result of an earlier
-// workstream stay unevaluated in it until Invocation or Judge is called with
-// that result.
+// A File is syntax: blocks, expressions and their source ranges. It may have mistakes,
+// so that an editor can work with half a pipeline. A Pipeline is the evaluated file:
+// for_each is expanded into instances, references are resolved, durations and globs are
+// checked. Deferred expressions, which need results of earlier workstreams, are
+// evaluated later by methods such as Invocation, Enabled and Condition, which take
+// Results.
 //
-// Everything an author can get wrong is an hcl.Diagnostic, never a plain
-// error. The manual of the language is SPEC.md beside this file; each block of
-// the language is one file of this package, named after the block.
+// Every mistake of an author is an hcl.Diagnostic, never a plain error.
+//
+// Each block of the language is one file of this package with the name of the block,
+// such as gate.go or retry.go. It holds the block as parsed (gateBlock), its schema, its
+// decode function, and the function that evaluates it (a method of builder). To add a
+// block, begin with SPEC.md and its example, write such a file, and call the decode
+// function from the file of the enclosing block. Each new diagnostic needs a file in
+// testdata/invalid. The type that callers see goes into this file.
+//
+// Other places to start: file.go parses, build.go evaluates, check.go and depends.go
+// check references and their order, patterns.go and glob.go hold the rules of globs,
+// functions*.go the functions, secrecy.go sensitive values, digest.go digests, and
+// explain*.go the differences between two versions of a file.
 package pipeline
 
 import (
@@ -31,8 +42,8 @@ type Pipeline struct {
 	ID       string // the PRD id, the label of the pipeline block
 	Title    string
 	Type     string        // a free label: orchestrate, implement …
-	Document string        // path of the PRD document, relative to the workspace; "" if none
-	Timeout  time.Duration // of the session; 0 is none
+	Document string        // path of the PRD document, relative to the workspace; "" if there is none
+	Timeout  time.Duration // of the session; 0 if there is none
 	Phases   []*Phase      // in the order in which they run
 	Hooks    []*Hook
 	Secrets  []Secret // every sensitive value, for masking
@@ -42,7 +53,7 @@ type Pipeline struct {
 
 	byName    map[string]*Workstream
 	variables map[string]*variable
-	inputs    Inputs // that it was evaluated with
+	inputs    Inputs // the values with which the file was evaluated
 	source    []byte
 }
 
@@ -58,70 +69,70 @@ type Secret struct {
 // Phase is an ordered stage of a pipeline.
 type Phase struct {
 	Name        string
-	Title       string // the name where none was given
+	Title       string // default: the name
 	Number      int    // 1-based
-	MaxParallel int    // 0: no limit of its own
+	MaxParallel int    // 0: no limit
 	Workstreams []*Workstream
-	Gates       []*Gate // the phase's own
+	Gates       []*Gate // gates of the phase, without those of its workstreams
 	Range       hcl.Range
 
 	when *deferred
 }
 
-// Workstream is one instance of a workstream block: the block itself, or, with
-// for_each, one of its elements.
+// Workstream is an instance of a workstream block. A block without for_each has one
+// instance.
 type Workstream struct {
 	Name        string // `WS1`, or `service["player"]`
 	Block       string // the label of the block: `WS1`, `service`
-	Key         string // the for_each key, "" without
-	Title       string // the name where none was given
+	Key         string // the for_each key; "" without for_each
+	Title       string // default: the name
 	Description string
 	Phase       *Phase
 
-	// DependsOn are the names of the instances that must be complete before
-	// this one starts, in the order of the file; only those of the same phase
-	// hold it back, since earlier phases are complete anyway.
+	// DependsOn lists the instances that must complete before this one starts, in the
+	// order of the file. Only those of the same phase delay it, because earlier phases
+	// have completed.
 	DependsOn []string
-	// Upstream are DependsOn and the instances whose results its expressions
-	// use, without duplicates: what its digest takes in.
+	// Upstream lists DependsOn and the instances whose results the expressions use,
+	// without duplicates. They count in the digest.
 	Upstream []string
-	// Batch is its depth in the dependency graph of its phase, from 1.
+	// Batch is the depth in the dependency graph of the phase, from 1.
 	Batch int
 
-	Inputs    []string // globs, relative to the workspace, slash-separated, as the file has them
-	Artifacts []string // likewise
-	// InputPatterns and ArtifactPatterns are what these mean, as Patterns says it.
+	Inputs    []string // globs as in the file, relative to the workspace, with slashes
+	Artifacts []string // globs, in the same form
+	// InputPatterns and ArtifactPatterns are the Patterns of these globs.
 	InputPatterns    []string
 	ArtifactPatterns []string
 
 	Timeout time.Duration
 	Retry   Retry
 	Effect  Effect
-	Gates   []*Gate // own and shared ones, in the order in which they are judged
+	Gates   []*Gate // shared gates and those of the block, in the order in which they are judged
 
-	// RerunOnGateFailure is on_gate_failure = "rerun".
+	// RerunOnGateFailure means on_gate_failure = "rerun".
 	RerunOnGateFailure bool
-	// Cache says that a result on record from the same digest, of whatever session
-	// of the PRD, stands for a run. Only a pure workstream has it.
+	// Cache is true if a recorded result from the same digest, of any session of the PRD,
+	// may replace a run. Only a pure workstream has it.
 	Cache bool
 	Range hcl.Range
 
 	def  *workstreamDef
 	each *each    // noEach without for_each
-	deps []target // what DependsOn means, shared between instances
+	deps []target // DependsOn resolved, shared between instances
 }
 
-// Effect says what running a workstream twice does.
+// Effect says what happens if a workstream runs twice.
 type Effect string
 
 // The effects of a workstream.
 const (
-	Idempotent Effect = "idempotent" // may run again; the default
-	Pure       Effect = "pure"       // all it does is its outputs and artifacts
-	Once       Effect = "once"       // must not run again unless a person says so
+	Idempotent Effect = "idempotent" // running again does no harm; the default
+	Pure       Effect = "pure"       // idempotent, and it changes only its outputs and artifacts
+	Once       Effect = "once"       // must not run again unless a person decides so
 )
 
-// Retry is how often, and after which pauses, a failed attempt is repeated.
+// Retry says how often a failed attempt is repeated, and after which pauses.
 type Retry struct {
 	Attempts        int // in all, at least 1
 	InitialInterval time.Duration
@@ -131,7 +142,7 @@ type Retry struct {
 	OnExitCodes     []int   // empty: every failure
 }
 
-// GateKind is what a gate does to reach its verdict.
+// GateKind is the way in which a gate reaches its verdict.
 type GateKind string
 
 // The kinds of gate.
@@ -142,16 +153,16 @@ const (
 	GateApproval  GateKind = "approval"
 )
 
-// Gate is a check that must pass, of a workstream or of a phase.
+// Gate is a check of a workstream or phase that must pass.
 type Gate struct {
 	Name       string
 	Kind       GateKind
 	Phase      *Phase
-	Workstream *Workstream // nil for a phase's own gate
-	Inputs     []string    // globs of what it judges; empty: see SPEC.md
-	// InputPatterns are what Inputs mean, as Patterns says it.
+	Workstream *Workstream // nil for a gate of a phase
+	Inputs     []string    // globs of the files that it judges; SPEC.md says what it judges without any
+	// InputPatterns are the Patterns of Inputs.
 	InputPatterns []string
-	Pause         bool // stop for review after it passed
+	Pause         bool // stop for a review after the gate has passed
 	Timeout       time.Duration
 	Metric        *MetricRule   // of a metric gate
 	Approval      *ApprovalRule // of an approval gate
@@ -160,8 +171,8 @@ type Gate struct {
 	def *gateDef
 }
 
-// Label is the gate's name in the PRD document: `lint (WS3)`, and for a
-// phase's own gate `sign-off (services)`.
+// Label returns the name of the gate in the PRD document: `lint (WS3)`, and for a gate
+// of a phase `sign-off (services)`.
 func (g *Gate) Label() string {
 	if g.Workstream != nil {
 		return g.Name + " (" + g.Workstream.Name + ")"
@@ -169,27 +180,27 @@ func (g *Gate) Label() string {
 	return g.Name + " (" + g.Phase.Name + ")"
 }
 
-// MetricRule is what a metric must satisfy. Nil bounds are not checked.
+// MetricRule is the condition that a metric must meet. Nil bounds are not checked.
 type MetricRule struct {
 	Name    string
-	Min     *json.Number // as ParseNumber writes them
+	Min     *json.Number // in the form of ParseNumber
 	Max     *json.Number
 	MaxDrop *json.Number // against the last complete session
 	MaxRise *json.Number
 	Equals  any // json.Number, bool or string; nil: not checked
 }
 
-// ApprovalRule is what a person is asked.
+// ApprovalRule is the question of an approval gate.
 type ApprovalRule struct {
 	Message   string
-	Approvers []string      // empty: anyone
-	Timeout   time.Duration // 0: none
+	Approvers []string      // empty: anyone may approve
+	Timeout   time.Duration // 0: no timeout
 }
 
-// HookEvent is the boundary after which a hook runs.
+// HookEvent is the event after which a hook runs.
 type HookEvent string
 
-// The events that a hook can be declared for.
+// The events for which hooks can be declared.
 const (
 	HookComplete    HookEvent = "complete"
 	HookFailed      HookEvent = "failed"
@@ -197,7 +208,7 @@ const (
 	HookInterrupted HookEvent = "interrupted"
 )
 
-// Hook is a command that runs after a boundary is durable.
+// Hook is a process that runs after an event is durable.
 type Hook struct {
 	Event   HookEvent
 	Timeout time.Duration
@@ -206,50 +217,49 @@ type Hook struct {
 	def *hookDef
 }
 
-// Results is what has happened so far, for expressions that need it. The
-// functions must be safe for concurrent use.
+// Results are the results so far, for expressions that need them. The functions must be
+// safe for concurrent use.
 type Results struct {
-	// Workstream returns the result of a completed instance, and whether there is one.
+	// Workstream returns the result of a completed instance, and false if there is none.
 	Workstream func(name string) (Result, bool)
-	// Restored opens the artifacts, by their paths, that are to be put back before
-	// anything runs, so that functions read them as they will be.
+	// Restored opens artifacts, by path, that Runner will restore before anything runs.
+	// Functions read these bytes instead of the file.
 	Restored map[string]func() (io.ReadCloser, error)
-	// Metrics are json.Number, bool or string.
+	// Metrics are json.Number, bool or string values.
 	Metrics map[string]any
 	Run     RunInfo
-	// Open leaves unknown what is not there yet, where it is an error else.
+	// Open makes missing results unknown. Otherwise a missing result is an error.
 	Open bool
 }
 
-// Result is what a completed workstream left behind, or a skipped one: nothing.
+// Result is the result of a completed workstream. It is empty for a skipped one.
 type Result struct {
 	Outputs   map[string]string
 	Artifacts []string // paths, sorted
 	Skipped   bool
 }
 
-// RunInfo is what `run.*` refers to. It never takes part in a digest.
+// RunInfo holds the values of run.*. It never counts in a digest.
 type RunInfo struct {
 	Session string
 	Attempt int
 	Resumed bool
 }
 
-// Invocation is a process to run, all expressions evaluated.
+// Invocation is a process to run, with all expressions evaluated.
 type Invocation struct {
-	Command []string          // argv; a script is its shell followed by the text
-	Dir     string            // relative to the workspace, "" is the workspace
-	Env     map[string]string // additions to the environment
-	// Definition is "sha256:…" of everything that decides what the process
-	// does. A sensitive value counts with the name of its variable only, and
-	// run.* not at all.
+	Command []string          // argv; for a script, the shell and the text
+	Dir     string            // relative to the workspace; "" is the workspace
+	Env     map[string]string // variables to add to the environment
+	// Definition is "sha256:…" of everything that decides what the process does. A
+	// sensitive value counts only by the name of its variable, and run.* does not count.
 	Definition string
-	// Range is where the file says what runs: the program of a command, or the
-	// lines of a script.
+	// Range is the range in the file of the program of a command, or of the lines of a
+	// script.
 	Range hcl.Range
 }
 
-// DeclaredArtifact is where the file declares an artifact, by its pattern.
+// DeclaredArtifact returns the range in the file of the glob that declares an artifact.
 func (w *Workstream) DeclaredArtifact(pattern string) hcl.Range {
 	a := w.def.block.artifacts
 	if i := slices.Index(w.Artifacts, pattern); i >= 0 && a != nil {

@@ -60,11 +60,10 @@ func (d *decoder) decodePipeline(block *hclsyntax.Block) *pipelineBlock {
 	return p
 }
 
-// headerFrame is what the arguments of the pipeline block itself may refer to.
+// headerFrame is for the arguments of the pipeline block itself.
 var headerFrame = frame{allow: kindVar | kindLocal}
 
-// constantFrame is what arguments that must be known before anything runs may
-// refer to, with each where there is a for_each.
+// constantFrame is for constant arguments. They may use each in a for_each.
 func constantFrame(e *each) frame {
 	fr := frame{allow: kindVar | kindLocal | kindPipeline, each: e}
 	if e != noEach {
@@ -73,7 +72,7 @@ func constantFrame(e *each) frame {
 	return fr
 }
 
-// deferredFrame is what arguments that are evaluated while running may refer to.
+// deferredFrame is for deferred arguments.
 func deferredFrame(e *each) frame {
 	fr := constantFrame(e)
 	fr.allow |= kindDeferred
@@ -123,7 +122,7 @@ func (b *builder) checkID(block *pipelineBlock) {
 	}
 }
 
-// bare is a pattern as it is configured, without what anchors it.
+// bare returns a pattern as configured, without the anchors that were added to it.
 func bare(pattern *regexp.Regexp) string {
 	inner, anchoredBefore := strings.CutPrefix(pattern.String(), "^(?:")
 	inner, anchoredAfter := strings.CutSuffix(inner, ")$")
@@ -133,11 +132,11 @@ func bare(pattern *regexp.Regexp) string {
 	return inner
 }
 
-// IDPatternAdvice says how to name pipelines otherwise.
+// IDPatternAdvice says how to allow other ids.
 const IDPatternAdvice = `set id_pattern in runner.yaml: id_pattern: "[a-z][a-z0-9-]*"`
 
-// declare enters the names of all phases and workstreams, which share one
-// namespace, so that references to any of them can be resolved.
+// declare records the names of all phases and workstreams, which share one namespace.
+// Later steps can then resolve references in any order.
 func (b *builder) declare(block *pipelineBlock) {
 	workstreams := 0
 	for _, pb := range block.phases {
@@ -173,7 +172,7 @@ func (b *builder) declare(block *pipelineBlock) {
 	}
 }
 
-// oneOf reads an argument whose value is one of a few words.
+// oneOf evaluates an argument whose value must be one of a few words.
 func oneOf[T ~string](b *builder, a *argument, fr frame, fallback T, words ...T) T {
 	if a == nil {
 		return fallback
@@ -199,8 +198,8 @@ func oneOf[T ~string](b *builder, a *argument, fr frame, fallback T, words ...T)
 	return fallback
 }
 
-// unusedGates warns of shared gates that nothing uses: most likely a gates
-// argument was forgotten, and the check never happens.
+// unusedGates warns of shared gates that nothing uses. Most likely an argument "gates"
+// is missing, and the check never happens.
 func (b *builder) unusedGates() {
 	for _, gate := range b.file.gates {
 		if b.usedGates[gate.name] || b.gates[gate.name] != gate {

@@ -14,12 +14,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// defaultShell runs a script where neither it nor the defaults name a shell.
+// defaultShell runs a script if neither the script nor the defaults name a shell.
 var defaultShell = []string{"sh", "-euc"}
 
-// process is what workstreams, gates and hooks have in common: a command or a
-// script, and where it runs. All of it is evaluated when it is needed, so that
-// it may use the results of earlier workstreams.
+// process is the part that workstreams, gates and hooks have in common: a command or a
+// script, and where it runs. Its arguments are deferred, so they may use results of
+// earlier workstreams.
 type process struct {
 	command *argument
 	script  *argument
@@ -32,8 +32,8 @@ type process struct {
 // processAttributes are the arguments of a process.
 var processAttributes = []string{"command", "script", "shell", "dir", "env"}
 
-// decodeProcess reads the arguments of a process, and checks that they fit
-// together. Whether there must be one is for the caller to say.
+// decodeProcess decodes the arguments of a process and checks that they fit together.
+// The caller checks whether a process is required.
 func (d *decoder) decodeProcess(content *hclsyntax.Body, rng hcl.Range) process {
 	p := process{
 		command: d.argument(content, "command"),
@@ -54,7 +54,7 @@ func (d *decoder) decodeProcess(content *hclsyntax.Body, rng hcl.Range) process 
 
 func (p *process) exists() bool { return p.command != nil || p.script != nil }
 
-// arguments goes through those that are given.
+// arguments iterates over the arguments that are given.
 func (p *process) arguments(yield func(*argument) bool) {
 	for _, a := range [...]*argument{p.command, p.script, p.shell, p.dir, p.env} {
 		if a != nil && !yield(a) {
@@ -67,17 +67,18 @@ func (p *process) arguments(yield func(*argument) bool) {
 type processDef struct {
 	process
 	scope   *scope
-	uniform bool // it means the same in all instances
-	fixed   bool // and at all times
-	checked bool // the builder has evaluated it
+	uniform bool // the same for all instances
+	fixed   bool // the same for all instances, at all times
+	checked bool // already evaluated by the builder
 
-	// What is fixed is evaluated once.
+	// A fixed process is evaluated once.
 	once      sync.Once
 	evaluated *evaluation
 	diags     hcl.Diagnostics
 }
 
-// newProcessDef takes the shell from the defaults where a script has none.
+// newProcessDef returns a process that can be evaluated. A script without a shell gets
+// the shell of the defaults.
 func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 	if p.script != nil && p.shell == nil {
 		p.shell = defaults.shell
@@ -85,24 +86,24 @@ func (b *builder) newProcessDef(p process, defaults *defaultsDef) *processDef {
 	def := &processDef{process: p, scope: b.scope, uniform: true, fixed: true}
 	for a := range p.arguments {
 		def.uniform = def.uniform && a.kinds&kindEach == 0
-		// What a function gives may depend on files.
+		// The value of a function may depend on files.
 		def.fixed = def.fixed && a.kinds&(kindEach|kindDeferred) == 0 && len(a.calls) == 0
 	}
 	return def
 }
 
-// evaluation is an evaluated process, with what its digest needs.
+// evaluation is an evaluated process, with the information that its digest needs.
 type evaluation struct {
 	command []string
 	shell   []string
 	script  string
 	dir     string
 	env     map[string]string
-	opaque  []*argument // count by their tokens, not by their values
+	opaque  []*argument // arguments that count by their tokens, not by their values
 }
 
-// read evaluates one argument. What is unknown is checked as far as its type
-// allows.
+// read evaluates one argument and passes the value to use. It checks unknown values as
+// far as their types allow.
 func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diagnostics, use func(cty.Value) error) {
 	if a == nil {
 		return
@@ -114,7 +115,7 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 	}
 	value, marked := plain(value)
 	if fr.results != nil && a.kinds&kindDeferred != 0 && !value.IsWhollyKnown() {
-		// An unknown part reads as "", which must never become a command.
+		// An unknown part would become "", which must never be run.
 		*diags = append(*diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "Value not known",
 			Detail: fmt.Sprintf("The value of %q depends on something that has not happened yet.", a.name), Subject: a.rng().Ptr(),
@@ -129,7 +130,7 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 	}
 }
 
-// readCommand evaluates an argument that is a list of arguments of a program.
+// readCommand evaluates an argument that holds a program and its arguments.
 func (p *processDef) readCommand(ev *evaluation, a *argument, fr frame, diags *hcl.Diagnostics, argv *[]string) {
 	if a == nil || a.texts == nil {
 		p.read(ev, a, fr, diags, func(v cty.Value) (err error) { *argv, err = commandOf(v); return err })
@@ -142,7 +143,7 @@ func (p *processDef) readCommand(ev *evaluation, a *argument, fr frame, diags *h
 	*argv = a.texts
 }
 
-// unsuitable says that an argument has a value that nothing can be done with.
+// unsuitable returns the error for an argument with a value that can't be used.
 func (a *argument) unsuitable(err error) *hcl.Diagnostic {
 	detail := fmt.Sprintf("The value of %q is not suitable: %s.", a.name, err)
 	switch {
@@ -164,8 +165,8 @@ func isTuple(expr hclsyntax.Expression) bool {
 	return ok
 }
 
-// asList says how to write as a list what the file has as a text, "" where it
-// has something else. Only the source is shown, never the value.
+// asList explains how to write a text of the file as a list, or returns "" if the argument is not
+// a text. It shows only the source, never the value.
 func (a *argument) asList() string {
 	template, ok := withoutParentheses(a.expr).(*hclsyntax.TemplateExpr)
 	if !ok || len(a.source) == 0 || bytes.ContainsRune(a.source, '\n') {
@@ -182,8 +183,8 @@ func (a *argument) asList() string {
 	return fmt.Sprintf(" Write %s = [%s].", a.name, text)
 }
 
-// wordList is a command line as a list of its words. What a shell would treat
-// specially is left to the author.
+// wordList returns a command line as a list of its words. For a line with characters
+// that are special in shells, it returns a list to fill in.
 func wordList(template *hclsyntax.TemplateExpr, source string) string {
 	if !template.IsStringLiteral() || strings.ContainsAny(source, "\\'|&;<>()$`*?[#~=%!{}") {
 		return `["PROGRAM", "ARGUMENT"]`
@@ -191,7 +192,7 @@ func wordList(template *hclsyntax.TemplateExpr, source string) string {
 	return `["` + strings.Join(strings.Fields(strings.Trim(source, `"`)), `", "`) + `"]`
 }
 
-// evaluate reads the whole process. The evaluation must not be changed.
+// evaluate evaluates the process. Callers must not change the result.
 func (p *processDef) evaluate(fr frame) (*evaluation, hcl.Diagnostics) {
 	if !p.fixed {
 		return p.evaluateIn(fr)
@@ -214,7 +215,7 @@ func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 	return ev, diags
 }
 
-// argv is the process as a list of arguments.
+// argv returns the program and its arguments.
 func (ev *evaluation) argv() []string {
 	if ev.command != nil {
 		return ev.command
@@ -237,8 +238,8 @@ func commandOf(value cty.Value) ([]string, error) {
 	return list, nil
 }
 
-// checkCommand refuses what no process can be started with. What is not known
-// reads as "".
+// checkCommand refuses arguments with which no process can start. If not all are known,
+// unknown ones are "".
 func checkCommand(argv []string, known bool) error {
 	switch {
 	case len(argv) == 0 || known && argv[0] == "":
@@ -300,7 +301,7 @@ func envOf(value cty.Value) (map[string]string, error) {
 			return nil, err
 		}
 		if elem.IsKnown() && elem.IsNull() {
-			continue // as if it were not there
+			continue // counts as not given
 		}
 		text, err := toText(elem)
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// declareArtifacts evaluates the artifacts of all workstreams, before anything is
-// evaluated that may read one.
+// declareArtifacts evaluates the artifacts of all workstreams. It runs before the
+// builder evaluates expressions that may read an artifact.
 func (b *builder) declareArtifacts() {
 	for _, def := range b.blocks {
 		for _, ws := range def.instances {
@@ -24,7 +24,7 @@ func (b *builder) artifacts(ws *Workstream) {
 	ws.ArtifactPatterns = b.patterns(ws.def.block.artifacts, ws.Artifacts)
 }
 
-// artifactClaims are the artifacts of all workstreams.
+// artifactClaims returns the artifacts of all workstreams.
 func (b *builder) artifactClaims() []*claim {
 	var all []*Workstream
 	for _, def := range b.blocks {
@@ -33,7 +33,8 @@ func (b *builder) artifactClaims() []*claim {
 	return collectClaims(all)
 }
 
-// linkedClaims are the artifacts of all workstreams and what these mean behind links.
+// linkedClaims returns the artifacts of all workstreams, and the files that they match
+// through links.
 func (b *builder) linkedClaims() []*claim {
 	claims := b.scope.claims()
 	if b.in.Links == nil {
@@ -42,14 +43,14 @@ func (b *builder) linkedClaims() []*claim {
 	return behindLinks(claims, b.in.Links)
 }
 
-// earlyRead is a call that was evaluated before anything runs.
+// earlyRead is a call in an argument that is evaluated before anything runs.
 type earlyRead struct {
 	argument *argument
 	call     fileCall
-	reason   string // why it must be
+	reason   string // why it can't be evaluated later
 }
 
-// noteRead takes down what the functions of an argument read.
+// noteRead records a call of a function that reads files.
 func (b *builder) noteRead(r *fileReads, call fileCall) {
 	a := r.argument
 	if slices.Contains(b.read[a], call) {
@@ -61,15 +62,16 @@ func (b *builder) noteRead(r *fileReads, call fileCall) {
 	}
 }
 
-// checkReads checks that every workstream has completed at a position that makes
-// what the functions of an argument read, and returns them.
+// checkReads checks the artifacts that the functions of an argument read: the
+// workstreams that make them must be certain to have completed at a position. It returns
+// these workstreams.
 func (b *builder) checkReads(a *argument, pos position) []target {
 	var targets []target
 	for _, call := range b.read[a] {
 		for _, m := range b.scope.makersOf(call) {
 			if reason := pos.reaches(m.ws.target()); reason != "" {
 				b.add(hcl.Diagnostics{a.prematureRead(call, m, reason)})
-				break // one is enough
+				break // one error is enough
 			}
 			targets = append(targets, m.ws.target())
 		}
@@ -77,8 +79,8 @@ func (b *builder) checkReads(a *argument, pos position) []target {
 	return targets
 }
 
-// earlyReads reports what was read before anything runs though a workstream makes
-// it, once for each argument.
+// earlyReads reports calls that read an artifact but are evaluated before anything runs,
+// one for each argument.
 func (b *builder) earlyReads() {
 	told := make(map[*argument]bool)
 	for _, read := range b.early {

@@ -20,14 +20,14 @@ const (
 	kindWorkstream
 	kindMetric
 	kindRun
-	kindGate    // legal in the argument "gates" only, which is not evaluated
-	kindInvalid // not the name of anything
+	kindGate    // allowed only in the argument "gates", which is not evaluated
+	kindInvalid // an unknown name
 )
 
-// kindDeferred are the kinds whose values are there only while running.
+// kindDeferred are the kinds whose values are known only during the run.
 const kindDeferred = kindWorkstream | kindMetric | kindRun
 
-// kindStatic are the kinds that a key of workstream.X[…] may use.
+// kindStatic are the kinds that are allowed in a key of workstream.X[…].
 const kindStatic = kindVar | kindLocal | kindEach | kindPipeline
 
 var rootKinds = map[string]kinds{
@@ -35,11 +35,11 @@ var rootKinds = map[string]kinds{
 	"workstream": kindWorkstream, "metric": kindMetric, "run": kindRun, "gate": kindGate,
 }
 
-// reference is one mention of a value in an expression.
+// reference is a reference to a value in an expression.
 type reference struct {
 	kind      kinds
-	name      string        // what follows the root: var.NAME; "" where nothing legal follows
-	rest      hcl.Traversal // what follows the name, and for a workstream the key
+	name      string        // the name after the root, as in var.NAME; "" if it is missing or not allowed
+	rest      hcl.Traversal // the steps after the name and, for a workstream, the key
 	key       string        // of workstream.X["key"]
 	hasKey    bool
 	keyExpr   *argument // of workstream.X[expression]
@@ -47,7 +47,7 @@ type reference struct {
 	rng       hcl.Range
 }
 
-// text is the reference as an author would write it, without what follows.
+// text returns the reference as an author would write it, without the steps in rest.
 func (r reference) text() string {
 	if r.name == "" {
 		return r.traversal.RootName()
@@ -62,7 +62,7 @@ func (r reference) text() string {
 	return s
 }
 
-// attribute returns the name of the first step after name and key, if any.
+// attribute returns the first step after name and key, if there is one.
 func (r reference) attribute() (string, hcl.Range, bool) {
 	if len(r.rest) == 0 {
 		return "", r.rng, false
@@ -71,7 +71,7 @@ func (r reference) attribute() (string, hcl.Range, bool) {
 	return name, r.rest[0].SourceRange(), true
 }
 
-// findReferences lists what an expression refers to, in source order.
+// findReferences lists the references in an expression, in source order.
 func findReferences(expr hclsyntax.Expression) []reference {
 	indexed := findIndexed(expr)
 	var refs []reference
@@ -100,7 +100,7 @@ func newReference(traversal hcl.Traversal) reference {
 	case isAttr:
 		ref.name = attr.Name
 	case ref.kind == kindMetric:
-		// The names of metrics come from elsewhere and need not be identifiers.
+		// Metrics are named by programs, so their names need not be identifiers.
 		ref.name, _ = stepName(traversal[1])
 	default:
 		return ref
@@ -115,7 +115,7 @@ func newReference(traversal hcl.Traversal) reference {
 	return ref
 }
 
-// stepName is the name of an attribute or of a constant key.
+// stepName returns the name of an attribute or of a constant key.
 func stepName(step hcl.Traverser) (string, bool) {
 	switch step := step.(type) {
 	case hcl.TraverseAttr:
@@ -131,18 +131,16 @@ func stepName(step hcl.Traverser) (string, bool) {
 	return "", false
 }
 
-// indexedReference is workstream.X[expression], which HCL does not see as one
-// traversal.
+// indexedReference is workstream.X[expression], which is not a single traversal in HCL.
 type indexedReference struct {
 	key  hclsyntax.Expression
 	rest hcl.Traversal
 	rng  hcl.Range
 }
 
-// findIndexed finds every workstream.X[expression] whose key can be evaluated
-// without knowing results, by the offset at which it begins. Where the key
-// uses something else (the variable of a for expression, a result), the
-// reference stays one to the whole block.
+// findIndexed finds every workstream.X[expression] whose key can be evaluated without
+// results, by the offset of its beginning. If the key uses another value, such as a
+// result or the variable of a for expression, the reference is one to the whole block.
 func findIndexed(expr hclsyntax.Expression) map[int]indexedReference {
 	var found map[int]indexedReference
 	shadowed := false
@@ -167,7 +165,7 @@ func findIndexed(expr hclsyntax.Expression) map[int]indexedReference {
 		}
 		start := coll.Range().Start.Byte
 		if _, seen := found[start]; seen {
-			return nil // the wider relative traversal came first
+			return nil // already found as a part of a longer traversal
 		}
 		if found == nil {
 			found = map[int]indexedReference{}
@@ -176,7 +174,7 @@ func findIndexed(expr hclsyntax.Expression) map[int]indexedReference {
 		return nil
 	})
 	if shadowed {
-		return nil // a key might mean the loop's variable
+		return nil // a key may refer to the variable of the for expression
 	}
 	return found
 }
@@ -190,7 +188,7 @@ func staticKey(key hclsyntax.Expression) bool {
 	return true
 }
 
-// rootNames is the list of what an expression can refer to, for messages.
+// rootNames lists the roots of references, for messages.
 func rootNames() string {
 	return strings.Join([]string{"var", "local", "each", "pipeline", "workstream", "metric", "run"}, ", ")
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// resultType is the type of workstream.X, or of each element of it where the
-// block has for_each.
+// resultType is the type of workstream.X. For a block with for_each it is the type of
+// each element.
 var resultType = cty.Object(map[string]cty.Type{"outputs": cty.Map(cty.String), "artifacts": cty.List(cty.String)})
 
-// target is what a reference to a workstream means: one instance, or with a
-// nil instance the whole block.
+// target is the target of a reference to a workstream: one instance, or, if instance is
+// nil, the whole block.
 type target struct {
 	def      *workstreamDef
 	instance *Workstream
 }
 
-// text is how the target is written in a depends_on.
+// text returns the target as written in depends_on.
 func (t target) text() string {
 	if t.instance != nil {
 		return "workstream." + t.instance.Name
@@ -28,7 +28,7 @@ func (t target) text() string {
 	return "workstream." + t.def.block.name
 }
 
-// instances lists what the target stands for.
+// instances lists the instances of the target.
 func (t target) instances() []*Workstream {
 	if t.instance != nil {
 		return []*Workstream{t.instance}
@@ -36,8 +36,8 @@ func (t target) instances() []*Workstream {
 	return t.def.instances
 }
 
-// target resolves a reference to a workstream. It is false, without a
-// diagnostic, where the block or its keys could not be determined.
+// target resolves a reference to a workstream. It returns false without a diagnostic if
+// the block or its keys could not be determined.
 func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) {
 	def := s.blocks[ref.name]
 	if def == nil {
@@ -71,7 +71,7 @@ func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) 
 
 // key evaluates the key of workstream.X[expression].
 func (s *scope) key(ref reference, fr frame) (string, bool, hcl.Diagnostics) {
-	fr.allow &^= kindDeferred // whose result is meant is known before anything runs
+	fr.allow &^= kindDeferred // which instance is meant must be known before anything runs
 	value, diags := s.value(ref.keyExpr, fr, cty.String)
 	if diags.HasErrors() {
 		return "", false, diags
@@ -91,8 +91,7 @@ func (s *scope) key(ref reference, fr frame) (string, bool, hcl.Diagnostics) {
 	return value.AsString(), true, nil
 }
 
-// addResults puts what has happened so far into the context of an expression,
-// as far as it refers to it.
+// addResults adds the results that an expression refers to to its evaluation context.
 func (s *scope) addResults(ctx *hcl.EvalContext, a *argument, fr frame, v view) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	if a.kinds&kindRun != 0 {
@@ -161,7 +160,7 @@ func metricValue(a *argument, results *Results) (cty.Value, hcl.Diagnostics) {
 func metricToValue(metric any) (cty.Value, error) {
 	switch metric := metric.(type) {
 	case json.Number:
-		if n, ok := ParseNumber(string(metric)); ok { // what is on record may be anything
+		if n, ok := ParseNumber(string(metric)); ok { // the recorded text may be invalid
 			return cty.ParseNumberVal(string(n))
 		}
 	case bool:
@@ -172,8 +171,8 @@ func metricToValue(metric any) (cty.Value, error) {
 	return cty.DynamicVal, fmt.Errorf("metric of unknown type %T", metric)
 }
 
-// workstreamValue is the object `workstream`, with the blocks that the
-// expression refers to, and of those with for_each just the instances.
+// workstreamValue returns the object `workstream`. It holds the blocks to which the
+// expression refers. For a block with for_each it holds only those instances.
 func (s *scope) workstreamValue(a *argument, fr frame) (cty.Value, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	blocks := map[string]cty.Value{}
@@ -223,7 +222,7 @@ func (def *workstreamDef) unknownResult() cty.Value {
 	return cty.UnknownVal(resultType)
 }
 
-// result is the value of one completed instance.
+// result returns the value of a completed instance.
 func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Diagnostic) {
 	var result Result
 	ok := false
@@ -260,8 +259,8 @@ func (w *Workstream) result(results *Results, ref reference) (cty.Value, *hcl.Di
 	return cty.ObjectVal(map[string]cty.Value{"outputs": outputs, "artifacts": artifacts}), nil
 }
 
-// missingOutputs explains a failed evaluation by the outputs that the
-// expression names and the workstream did not set.
+// missingOutputs explains a failed evaluation: the expression names outputs that a
+// workstream did not set.
 func (s *scope) missingOutputs(a *argument, fr frame) hcl.Diagnostics {
 	if fr.results == nil || fr.results.Workstream == nil {
 		return nil
@@ -289,7 +288,7 @@ func (s *scope) missingOutputs(a *argument, fr frame) hcl.Diagnostics {
 	return diags
 }
 
-// MissingOutput is the Extra of a diagnostic about an output that a workstream did not set.
+// MissingOutput is the Extra of a diagnostic about a missing output of a workstream.
 type MissingOutput struct{ Workstream, Output string }
 
 func missingOutput(workstream, name string, result Result, ref reference) *hcl.Diagnostic {

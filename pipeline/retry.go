@@ -40,10 +40,10 @@ func (d *decoder) decodeRetry(block *hclsyntax.Block) *retryBlock {
 	}
 }
 
-// noRetry is the retry of a workstream where nothing says otherwise.
+// noRetry is the default retry of a workstream.
 var noRetry = Retry{Attempts: 1, InitialInterval: time.Second, MaxInterval: 30 * time.Second, Multiplier: 2, Jitter: 0.5}
 
-// retry reads a retry block over what it inherits, argument by argument.
+// retry evaluates a retry block. Arguments that are not given keep the inherited values.
 func (b *builder) retry(block *retryBlock, inherited Retry, fr frame) Retry {
 	r := inherited
 	if block == nil {
@@ -77,7 +77,7 @@ func (b *builder) retry(block *retryBlock, inherited Retry, fr frame) Retry {
 	return r
 }
 
-// inRange reads a number between two bounds.
+// inRange evaluates a number that must be between two bounds.
 func (b *builder) inRange(a *argument, fr frame, low, high float64) (float64, bool) {
 	n := b.number(a, fr)
 	if n == nil {
@@ -91,7 +91,8 @@ func (b *builder) inRange(a *argument, fr frame, low, high float64) (float64, bo
 	return value, true
 }
 
-// exitCodes reads a list of exit codes, none of which can mean success.
+// exitCodes evaluates a list of exit codes. Code 0 is an error, because it means
+// success.
 func (b *builder) exitCodes(a *argument, fr frame) []int {
 	if a == nil {
 		return nil
@@ -100,7 +101,7 @@ func (b *builder) exitCodes(a *argument, fr frame) []int {
 	if !ok {
 		return nil
 	}
-	codes := []int{} // empty, not nil: it overrides what is inherited
+	codes := []int{} // not nil, so that an empty list overrides the inherited one
 	for it := value.ElementIterator(); it.Next(); {
 		_, elem := it.Element()
 		if elem.IsNull() {

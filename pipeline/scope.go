@@ -13,37 +13,37 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// view is a way to look at values that must not be shown or counted.
+// view is one of three ways to evaluate expressions over sensitive values.
 type view int
 
 const (
-	// viewReal has every value as it is.
+	// viewReal has all values as they are.
 	viewReal view = iota
-	// viewUnknown has sensitive variables unknown. What still fails in it does
-	// not depend on their values, so its message can be shown.
+	// viewUnknown has sensitive variables as unknown values. An error in this view does
+	// not depend on the values, so its message may be shown.
 	viewUnknown
-	// viewPlaceholder has a fixed text of the right type for every sensitive
-	// variable and for run.*. Digests are taken in it.
+	// viewPlaceholder has a fixed value of the right type for every sensitive variable and
+	// for run.*. It is used for digests.
 	viewPlaceholder
 )
 
-// scope holds the values that belong to the pipeline as a whole. After the
-// pipeline is built it is immutable and safe for concurrent use.
+// scope holds the values of the whole pipeline. After the pipeline is built it is
+// immutable and safe for concurrent use.
 type scope struct {
 	files     *workspaceFiles
 	functions map[string]function.Function
 	variables map[string]*variable
 	locals    map[string]*local
-	order     []*local // so that each comes after what it refers to
+	order     []*local // each comes after the locals that it refers to
 	header    map[string]cty.Value
 	blocks    map[string]*workstreamDef
-	claims    func() []*claim            // what the workstreams have among their artifacts, sorted by prefix
-	linked    func() []*claim            // claims with what they mean behind links when they are first asked for
-	onRead    func(*fileReads, fileCall) // told of each call while the pipeline is built
+	claims    func() []*claim            // the artifacts of all workstreams, sorted by prefix
+	linked    func() []*claim            // claims and the files that they match through links, at the time of the first call
+	onRead    func(*fileReads, fileCall) // called for each call while the pipeline is built
 
-	sealed bool // locals are evaluated
+	sealed bool // all locals have values
 	real   *hcl.EvalContext
-	views  [3]func() *hcl.EvalContext // made when first needed
+	views  [3]func() *hcl.EvalContext // made at first use
 }
 
 func newScope(files *workspaceFiles) *scope {
@@ -61,7 +61,7 @@ func newScope(files *workspaceFiles) *scope {
 	return s
 }
 
-// setVariables makes the variables visible, once they all have values.
+// setVariables makes the variables visible, after all have values.
 func (s *scope) setVariables() {
 	values := make(map[string]cty.Value, len(s.variables))
 	for name, v := range s.variables {
@@ -70,7 +70,7 @@ func (s *scope) setVariables() {
 	s.real = &hcl.EvalContext{Functions: s.functions, Variables: map[string]cty.Value{"var": cty.ObjectVal(values)}}
 }
 
-// seal makes the locals visible, once they all have values.
+// seal makes the locals visible, after all have values.
 func (s *scope) seal() {
 	values := make(map[string]cty.Value, len(s.locals))
 	for name, l := range s.locals {
@@ -85,7 +85,7 @@ func (s *scope) setHeader() {
 	s.real.Variables["pipeline"] = cty.ObjectVal(s.header)
 }
 
-// root is the context with everything that belongs to the file.
+// root returns the context with all values of the file.
 func (s *scope) root(v view) *hcl.EvalContext {
 	if v == viewReal {
 		return s.real
@@ -96,7 +96,8 @@ func (s *scope) root(v view) *hcl.EvalContext {
 	return s.views[v]()
 }
 
-// otherView evaluates the locals again, over stand-ins for what is sensitive.
+// otherView returns a context in which sensitive variables are unknown or placeholders.
+// It evaluates the sensitive locals again with these.
 func (s *scope) otherView(v view) *hcl.EvalContext {
 	vars := make(map[string]cty.Value, len(s.variables))
 	for name, variable := range s.variables {
@@ -131,7 +132,7 @@ func (s *scope) otherView(v view) *hcl.EvalContext {
 	return ctx
 }
 
-// localObject holds just the locals that an expression refers to.
+// localObject returns an object of the locals to which an expression refers.
 func localObject(a *argument, values map[string]cty.Value) cty.Value {
 	needed := map[string]cty.Value{}
 	for _, ref := range a.refs {
@@ -151,7 +152,8 @@ func (s *scope) isSensitive(variables []string) bool {
 	return false
 }
 
-// sensitiveNames lists the sensitive variables behind an expression.
+// sensitiveNames lists the sensitive variables that an expression uses, also through
+// locals.
 func (s *scope) sensitiveNames(a *argument) []string {
 	if a.kinds&(kindVar|kindLocal) == 0 {
 		return nil
@@ -165,23 +167,23 @@ func (s *scope) sensitiveNames(a *argument) []string {
 	return names
 }
 
-// frame is what an expression sees beside the values of the file.
+// frame describes what an expression may use in addition to the values of the file.
 type frame struct {
-	allow    kinds      // what it may refer to
+	allow    kinds      // the kinds of reference that are allowed
 	each     *each      // noEach outside of for_each
 	results  *Results   // nil: results are unknown
-	at       position   // where it is evaluated; only of what may refer to results
-	reads    *fileReads // what its functions read; nil where nobody asks
+	at       position   // the position in the run; only for expressions that may use results
+	reads    *fileReads // records the files that functions read; may be nil
 	nullable bool       // null is a value, not an error
-	partial  bool       // who asks looks for unknown elements
+	partial  bool       // unknown elements are allowed, because the caller checks for them
 }
 
 // context is the evaluation context of one expression in one view.
 func (s *scope) context(a *argument, fr frame, v view) (*hcl.EvalContext, hcl.Diagnostics) {
 	root := s.root(v)
 	needs := a.kinds & (kindEach | kindDeferred)
-	// Until all locals have values, an expression is given just those that it
-	// refers to. The other views have theirs already.
+	// Until all locals have values, an expression sees only those to which it refers. The
+	// other views have all locals already.
 	needsLocals := !s.sealed && v == viewReal && a.kinds&kindLocal != 0
 	if needs == 0 && !needsLocals && fr.reads == nil {
 		return root, nil
@@ -232,7 +234,7 @@ func (s *scope) valueIn(a *argument, fr frame, want cty.Type, v view) (cty.Value
 	}
 	value, diags := a.expr.Value(ctx)
 	if fr.reads != nil && fr.reads.missing.HasErrors() {
-		diags = fr.reads.missing // also where try() has caught it
+		diags = fr.reads.missing // also if try() has caught the error
 	}
 	if diags.HasErrors() {
 		return cty.UnknownVal(want), diags
@@ -254,7 +256,7 @@ func (s *scope) valueIn(a *argument, fr frame, want cty.Type, v view) (cty.Value
 	return converted, nil
 }
 
-// convertReason is the message of a conversion error, with its path.
+// convertReason returns the message of a conversion error, with the path in the value.
 func convertReason(err error) string {
 	var path strings.Builder
 	if pathErr, ok := err.(cty.PathError); ok { //nolint:errorlint // Convert returns it unwrapped
@@ -273,11 +275,11 @@ func convertReason(err error) string {
 	return err.Error()
 }
 
-// sumValue is the digest of a value, which must be wholly known and unmarked.
+// sumValue returns the digest of a value, which must be wholly known and unmarked.
 func sumValue(value cty.Value) string {
 	data, err := ctyjson.Marshal(value, value.Type())
 	if err != nil {
-		// Only capsule and unknown values fail, and no expression gives the former.
+		// Only capsules and unknown values fail. No expression returns a capsule.
 		data = []byte(value.GoString())
 	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(data))

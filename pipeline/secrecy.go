@@ -9,15 +9,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// sensitiveMark marks a value with the name of the sensitive variable that it
-// was made from.
+// sensitiveMark marks a value that was made from a sensitive variable with the name of
+// the variable.
 type sensitiveMark string
 
 // minSecretLength is the shortest text that can be masked without making
 // output unreadable.
 const minSecretLength = 4
 
-// secrets notes every text of a sensitive value, for masking.
+// secrets collects every text of a sensitive value, for masking.
 func (b *builder) secrets(v *variableBlock, value cty.Value) {
 	short := false
 	// The callback never fails.
@@ -47,7 +47,7 @@ func (b *builder) secrets(v *variableBlock, value cty.Value) {
 	}
 }
 
-// placeholder is a value of the given type that depends on the name only.
+// placeholder returns a value of the given type that depends only on the name.
 func placeholder(name string, typ cty.Type) cty.Value {
 	switch {
 	case typ == cty.String, typ == cty.DynamicPseudoType:
@@ -78,9 +78,9 @@ func placeholder(name string, typ cty.Type) cty.Value {
 	return cty.UnknownVal(typ)
 }
 
-// withhold makes diagnostics of an expression over sensitive values safe to
-// show. Those that appear just as well with the values unknown (safe) keep
-// their words; of all others only the place remains.
+// withhold makes diagnostics of an expression over sensitive values safe to show. A
+// diagnostic that also appears with the values unknown (safe) is kept. For all others,
+// only the place is kept.
 func withhold(diags, safe hcl.Diagnostics, names []string) hcl.Diagnostics {
 	result := make(hcl.Diagnostics, 0, len(diags))
 	for _, diag := range diags {
@@ -112,8 +112,8 @@ func plain(value cty.Value) (cty.Value, bool) {
 	return unmarked, true
 }
 
-// containsMarked is ContainsMarked without a walk where none is needed: the
-// marks of what is in a set are those of the set.
+// containsMarked does the same as value.ContainsMarked, faster for sets: a set has
+// the marks of all its elements.
 func containsMarked(value cty.Value) bool {
 	if typ := value.Type(); typ.IsPrimitiveType() || typ.IsSetType() {
 		return value.IsMarked()

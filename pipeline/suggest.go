@@ -9,8 +9,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// didYouMean returns ` Did you mean "x"?` for the candidate nearest to given,
-// or "" where none is near.
+// didYouMean returns ` Did you mean "x"?` with the candidate nearest to given, or "" if
+// none is near.
 func didYouMean(given string, candidates iter.Seq[string]) string {
 	best, distance := "", len(given)
 	for candidate := range candidates {
@@ -19,8 +19,8 @@ func didYouMean(given string, candidates iter.Seq[string]) string {
 			best, distance = candidate, d
 		}
 	}
-	// Two letters exchanged count as two mistakes, and a third of the letters
-	// may be wrong; more is another word.
+	// Two exchanged letters count as two mistakes. More than a third of the letters wrong
+	// is another word.
 	allowed := max(2, len(given)/3)
 	if len(given) < 4 {
 		allowed = 1
@@ -31,7 +31,7 @@ func didYouMean(given string, candidates iter.Seq[string]) string {
 	return fmt.Sprintf(" Did you mean %q?", best)
 }
 
-// listing is a sorted, comma-separated list for messages, cut where it is long.
+// listing returns a sorted, comma-separated list for messages. A long list is cut.
 func listing(names iter.Seq[string]) string {
 	const most = 8
 	var all []string

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Symbol is something that a file declares, for editors.
+// Symbol is a declaration in a file, for editors.
 type Symbol struct {
 	Kind      string // variable, local, gate, pipeline, phase, workstream, hook
 	Name      string
@@ -15,7 +15,7 @@ type Symbol struct {
 	NameRange hcl.Range
 }
 
-// Symbols returns what the file declares, in its order.
+// Symbols lists the declarations of the file, in source order.
 func (f *File) Symbols() []Symbol {
 	var symbols []Symbol
 	declared := func(block *hclsyntax.Block) {
@@ -37,7 +37,8 @@ func (f *File) Symbols() []Symbol {
 	return symbols
 }
 
-// declared calls a function with each block that has a name, its own first.
+// declared calls a function with each block that has a name, first with the pipeline
+// block.
 func (p *pipelineBlock) declared(call func(*hclsyntax.Block)) {
 	call(p.block)
 	for _, hook := range p.hooks {

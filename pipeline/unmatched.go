@@ -8,12 +8,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// unmatchedSearch warns of globs of inputs that no file matches now, of each argument
-// and glob once. What a workstream of the pipeline may make is still to come.
+// unmatchedSearch warns of globs of inputs that match no file now, once for each
+// argument and glob. It does not warn of a glob that may match artifacts of a
+// workstream.
 type unmatchedSearch struct {
 	b        *builder
 	claims   []*claim        // of all phases
-	matched  map[string]bool // by the patterns of a glob
+	matched  map[string]bool // by the joined patterns of a glob
 	compared int
 }
 
@@ -37,7 +38,7 @@ func (b *builder) unmatchedInputs() {
 	}
 }
 
-// look warns of the globs of a list that nothing matches.
+// look warns of the globs of a list that match nothing.
 func (u *unmatchedSearch) look(reader string, globs []string, a *argument) {
 	for i, patterns := range EachPattern(globs) {
 		if len(patterns) == 0 {
@@ -74,8 +75,8 @@ func (u *unmatchedSearch) made(text string, excluded []string) bool {
 	return false
 }
 
-// emptyFilesets warns of the calls of fileset in an argument that give no file, as far
-// as what they are given is known.
+// emptyFilesets warns of calls of fileset in an argument that return no file, if their
+// arguments are known.
 func (b *builder) emptyFilesets(a *argument, fr frame) {
 	if b.in.Matches == nil {
 		return
@@ -84,7 +85,7 @@ func (b *builder) emptyFilesets(a *argument, fr frame) {
 		if call.Name != "fileset" {
 			continue
 		}
-		fr.reads = b.scope.readsOf(a, fr) // what a workstream makes is not there yet
+		fr.reads = b.scope.readsOf(a, fr) // so that the result is unknown if a workstream makes the files
 		ctx, diags := b.scope.context(a, fr, viewReal)
 		if diags.HasErrors() {
 			return
@@ -97,7 +98,7 @@ func (b *builder) emptyFilesets(a *argument, fr frame) {
 	}
 }
 
-// calledWith shows the directory and the glob of a call of fileset.
+// calledWith returns the directory and the glob of a call of fileset, for messages.
 func (b *builder) calledWith(dir, glob func(*hcl.EvalContext) (cty.Value, hcl.Diagnostics), ctx *hcl.EvalContext) string {
 	in, _ := dir(ctx)
 	text, _ := glob(ctx)

@@ -9,9 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// unstableInputs warns of inputs that a workstream of the same phase may write
-// while they are read, since neither waits for the other: what is seen of them
-// differs from run to run. Once for each two blocks.
+// unstableInputs warns of inputs that another workstream of the same phase may write at
+// the same time, because neither waits for the other. It warns once for each two blocks.
 func (b *builder) unstableInputs(def *phaseDef) {
 	claims := collectClaims(def.phase.Workstreams)
 	if len(claims) == 0 {
@@ -27,7 +26,7 @@ func (b *builder) unstableInputs(def *phaseDef) {
 	}
 }
 
-// readAll is read for a list of globs.
+// readAll calls read for each glob of a list.
 func (u *unstableSearch) readAll(ws *Workstream, reader string, globs []string, a *argument) {
 	for i, glob := range globs {
 		if !isExclusion(glob) {
@@ -36,28 +35,28 @@ func (u *unstableSearch) readAll(ws *Workstream, reader string, globs []string, 
 	}
 }
 
-// declared is a glob of a list with the patterns that the list excludes behind it.
+// declared is a glob of a list, with the patterns of the exclusions that follow it.
 type declared struct {
 	glob     string
 	excluded []string
 }
 
-// unstableSearch looks for the artifacts that a pattern of inputs may match.
+// unstableSearch finds the artifacts that inputs may match.
 type unstableSearch struct {
 	b           *builder
 	claims      []*claim // sorted by prefix
 	comparisons int
-	found       map[string][]*claim // by the pattern of the inputs
+	found       map[string][]*claim // by glob and exclusions
 	told        map[[2]*workstreamDef]bool
-	waits       map[*workstreamDef]bool // blocks that the workstream at hand waits for as a whole
+	waits       map[*workstreamDef]bool // whether the present workstream waits for a whole block
 }
 
 func (u *unstableSearch) done() bool {
 	return len(u.told) >= maxOverlaps || u.comparisons >= maxComparisons
 }
 
-// read warns of the artifacts that one pattern may match of what a workstream, or
-// its gate, reads.
+// read warns of the artifacts that a glob may match. The reader is the workstream or one
+// of its gates.
 func (u *unstableSearch) read(ws *Workstream, reader string, d declared, place hcl.Range) {
 	key := strings.Join(append([]string{d.glob}, d.excluded...), except)
 	claims, known := u.found[key]
@@ -86,8 +85,8 @@ func (u *unstableSearch) read(ws *Workstream, reader string, d declared, place h
 	}
 }
 
-// beside reports whether a workstream may run at the same time as another one, if
-// that was not said of their blocks.
+// beside reports whether two workstreams may run at the same time. It returns false if a
+// warning about their blocks was given already.
 func (u *unstableSearch) beside(ws, writer *Workstream) bool {
 	if ws == writer || u.told[[2]*workstreamDef{ws.def, writer.def}] {
 		return false
@@ -104,12 +103,12 @@ func (u *unstableSearch) beside(ws, writer *Workstream) bool {
 	return !ws.after(writer.target()) && !writer.after(ws.target())
 }
 
-// candidates are the claims that certainly have a path in common with what is read.
+// candidates returns the claims that certainly have a path in common with a glob.
 func (u *unstableSearch) candidates(d declared) []*claim {
 	var all []*claim
 	for _, g := range compileGlob(d.glob) {
 		reading := newClaim(d.glob, g, d.excluded)
-		for end := range len(g.prefix) { // those whose prefix begins this one's
+		for end := range len(g.prefix) { // claims with a shorter prefix
 			all = append(all, u.matching(reading, g.prefix[:end], true)...)
 		}
 		all = append(all, u.matching(reading, g.prefix, false)...)
@@ -117,8 +116,8 @@ func (u *unstableSearch) candidates(d declared) []*claim {
 	return all
 }
 
-// matching are the claims with a prefix, or one that begins with it, that overlap
-// what is read.
+// matching returns the claims with this prefix that overlap the given one. If exact is
+// false, it also returns claims with a longer prefix.
 func (u *unstableSearch) matching(reading *claim, prefix string, exact bool) []*claim {
 	var all []*claim
 	i, _ := slices.BinarySearchFunc(u.claims, prefix, func(c *claim, prefix string) int { return cmp.Compare(c.glob.prefix, prefix) })

@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// The readers of constant arguments. Each takes a nil argument for one that
-// was not given, and returns the zero value for it and for mistakes.
+// The functions below evaluate constant arguments. Each returns the zero value for a nil
+// argument and after a mistake.
 
 func (b *builder) text(a *argument, fr frame) string {
 	if a == nil {
@@ -34,7 +34,7 @@ func (b *builder) boolean(a *argument, fr frame) bool {
 	return ok && value.True()
 }
 
-// number returns nil where there is none.
+// number returns nil if there is no value.
 func (b *builder) number(a *argument, fr frame) *json.Number {
 	if a == nil {
 		return nil
@@ -51,7 +51,7 @@ func (b *builder) number(a *argument, fr frame) *json.Number {
 	return &number
 }
 
-// integer returns a whole number of at least the minimum.
+// integer evaluates a whole number that must not be less than the minimum.
 func (b *builder) integer(a *argument, fr frame, minimum int64) (int, bool) {
 	if a == nil {
 		return 0, false
@@ -115,9 +115,9 @@ var (
 	errElements = errors.New("an element is neither a string, a number nor a boolean")
 )
 
-// toStrings reads an unmarked list of texts. It is written out instead of a
-// conversion, since it runs for each instance of each for_each. Unknown parts
-// are checked as far as their type tells, and read as "".
+// toStrings converts an unmarked list of texts. It is faster than cty's conversion,
+// which matters because it runs for each instance of each for_each. Unknown parts are
+// checked by type, and become "".
 func toStrings(value cty.Value) ([]string, error) {
 	typ := value.Type()
 	switch {
@@ -169,14 +169,14 @@ func (b *builder) path(a *argument, fr frame) string {
 	return text
 }
 
-// inside reports whether a path or glob is relative, slash-separated, and
-// stays inside the directory that it is relative to.
+// inside reports whether a path or glob is relative, uses slashes, and does not lead out
+// of the directory.
 func inside(name string) bool {
 	if name == "" || path.IsAbs(name) || strings.ContainsRune(name, 0) {
 		return false
 	}
 	if len(name) > 1 && name[1] == ':' || strings.HasPrefix(name, `\`) {
-		return false // C:\ and \\server on other systems
+		return false // C:\ and \\server are absolute on other systems
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." {

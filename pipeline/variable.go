@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// variableBlock is a variable as the file declares it.
+// variableBlock is a variable block.
 type variableBlock struct {
 	name        string
 	block       *hclsyntax.Block
@@ -63,12 +63,12 @@ func (d *decoder) decodeVariable(block *hclsyntax.Block) *variableBlock {
 	return v
 }
 
-// variable is a variable with its value.
+// variable is an evaluated variable.
 type variable struct {
 	block     *variableBlock
-	value     cty.Value // marked where it is sensitive; unknown where it failed
+	value     cty.Value // marked if sensitive; unknown if the evaluation failed
 	sensitive bool
-	sum       string // digest of the value, "sensitive" where it is
+	sum       string // digest of the value, or SensitiveVariable
 }
 
 // variable evaluates one variable from its input or its default.
@@ -78,7 +78,7 @@ func (b *builder) variable(v *variableBlock) *variable {
 		if value, ok := b.constant(v.sensitive, frame{}, cty.Bool); ok {
 			result.sensitive = value.True()
 		} else {
-			result.sensitive = true // the careful reading of what can't be read
+			result.sensitive = true // an unreadable argument may mean true
 		}
 	}
 	if v.description != nil {
@@ -96,7 +96,7 @@ func (b *builder) variable(v *variableBlock) *variable {
 	return result
 }
 
-// variableValue is the value as given or by default, converted, unmarked.
+// variableValue returns the given or default value, converted and unmarked.
 func (b *builder) variableValue(v *variableBlock, sensitive bool) (cty.Value, bool) {
 	var fallback cty.Value
 	haveDefault := false
@@ -132,7 +132,7 @@ func (b *builder) variableValue(v *variableBlock, sensitive bool) (cty.Value, bo
 	return b.convertVariable(v, value, "Invalid value for variable", `The value of variable %q from `+escapePercent(origin(input))+` does not fit its type %s: %s.`, sensitive, v.block.DefRange())
 }
 
-// withholdDefault keeps the source of a sensitive default out of diagnostics.
+// withholdDefault removes the source of a sensitive default from diagnostics.
 func withholdDefault(diags hcl.Diagnostics, v *variableBlock) {
 	for i, diag := range diags {
 		diags[i] = &hcl.Diagnostic{
@@ -144,8 +144,8 @@ func withholdDefault(diags hcl.Diagnostics, v *variableBlock) {
 	}
 }
 
-// defaultSubject is where to point at for a default: never at the line that
-// holds a sensitive value.
+// defaultSubject returns the range for a diagnostic about a default. It never returns a
+// line that holds a sensitive value.
 func (b *builder) defaultSubject(v *variableBlock, sensitive bool) hcl.Range {
 	if sensitive {
 		return v.block.DefRange()
@@ -190,8 +190,7 @@ func (b *builder) validate(v *variable) {
 	}
 }
 
-// validationMessage is the error_message of a validation, as far as it may be
-// shown.
+// validationMessage returns the error_message of a validation, if it may be shown.
 func (b *builder) validationMessage(a *argument) string {
 	value, ok := b.evaluate(a, frame{allow: kindVar}, cty.String)
 	switch {

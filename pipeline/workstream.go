@@ -69,7 +69,7 @@ func (d *decoder) decodeWorkstream(block *hclsyntax.Block) *workstreamBlock {
 	return w
 }
 
-// workstreamDef is what the instances of a workstream block share.
+// workstreamDef holds the state that the instances of a workstream block share.
 type workstreamDef struct {
 	block   *workstreamBlock
 	phase   *phaseDef
@@ -77,15 +77,15 @@ type workstreamDef struct {
 	process *processDef
 	verify  *processDef
 
-	// verifyCommand is verify without what is the process's own.
+	// verifyCommand has only the command of verify; process checks dir and env.
 	verifyCommand *processDef
 
 	forEach      bool
-	unknownKeys  bool // for_each failed
+	unknownKeys  bool // the evaluation of for_each failed
 	instances    []*Workstream
 	byKey        map[string]*Workstream
 	edges        []*workstreamDef // blocks that it depends on
-	uniform      bool             // every instance depends on the same
+	uniform      bool             // all instances have the same dependencies
 	batch        int
 	needsResults bool
 
@@ -93,13 +93,12 @@ type workstreamDef struct {
 	variables     map[string]string // set by variableSums
 }
 
-// processArguments are those that decide what the process does.
+// processArguments returns the arguments that decide what the process does.
 func (def *workstreamDef) processArguments() []*argument {
 	return append(slices.Collect(def.process.arguments), def.block.inputs, def.block.artifacts)
 }
 
-// variableSums are the digests of the variables behind what decides what the
-// process does.
+// variableSums returns the digests of the variables that the processArguments use.
 func (def *workstreamDef) variableSums() map[string]string {
 	def.variablesOnce.Do(func() {
 		def.variables = map[string]string{}
@@ -110,8 +109,8 @@ func (def *workstreamDef) variableSums() map[string]string {
 	return def.variables
 }
 
-// needsResults reports whether an optional argument uses the result of a
-// workstream, or a metric. A path that is made of run.* may be that of an artifact.
+// needsResults reports whether an optional argument uses a result of a workstream or a
+// metric. A path made from run.* counts too, because it may be the path of an artifact.
 func (a *argument) needsResults() bool {
 	return a != nil && (a.kinds&(kindWorkstream|kindMetric) != 0 || a.readsFiles && a.kinds&kindRun != 0)
 }
@@ -133,7 +132,7 @@ func (b *builder) workstreams(def *workstreamDef, defaults *defaultsDef) {
 		def.phase.phase.Workstreams = append(def.phase.phase.Workstreams, ws)
 	}
 	if len(def.instances) == 0 {
-		// There is nothing to run, but there may be mistakes to report.
+		// Nothing runs, but an unknown instance shows the mistakes of the block.
 		stand := &Workstream{Name: block.name, Block: block.name, Phase: def.phase.phase, Range: block.block.DefRange(), def: def,
 			each: &each{cty.UnknownVal(cty.String), cty.DynamicVal}}
 		stand.deps = b.dependencies(def, stand)
@@ -182,8 +181,8 @@ func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef,
 	return retry
 }
 
-// checkWorkstreamProcess checks what is evaluated while running, and notes
-// whose results it needs.
+// checkWorkstreamProcess checks the deferred arguments, and records the workstreams
+// whose results they use.
 func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	fr, pos := deferredFrame(ws.each), ws.position()
 	b.checkProcess(def.process, fr)
@@ -204,8 +203,8 @@ func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	def.needsResults = def.needsResults || len(upstream) > 0 // also those whose artifacts functions read
 }
 
-// join adds the instances of targets to names, without duplicates. The list is
-// not copied where nothing is added, since instances share it.
+// join adds the instances of targets to names, without duplicates. If there is nothing
+// to add, it returns the same list, because instances share it.
 func join(names []string, targets []target) []string {
 	if len(targets) == 0 {
 		return names
@@ -226,12 +225,12 @@ func join(names []string, targets []target) []string {
 	return joined
 }
 
-// checkProcess evaluates a process as far as it can be before anything runs.
+// checkProcess evaluates a process as far as its values are known before anything runs.
 func (b *builder) checkProcess(p *processDef, fr frame) {
 	ok := true
 	for a := range p.arguments {
 		if a == p.shell && a.name == "shell" && fr.allow&kindDeferred == 0 {
-			continue // the shell of the defaults was checked there
+			continue // defaults has checked its own shell
 		}
 		ok = b.check(a, fr) && ok
 	}
@@ -240,7 +239,7 @@ func (b *builder) checkProcess(p *processDef, fr frame) {
 	}
 	p.checked = true
 	for a := range p.arguments {
-		delete(b.read, a) // what another instance reads
+		delete(b.read, a) // forget the files that another instance reads
 	}
 	_, diags := p.evaluate(fr)
 	b.add(diags)
@@ -249,13 +248,13 @@ func (b *builder) checkProcess(p *processDef, fr frame) {
 	}
 }
 
-// evaluateOnce evaluates an argument as far as it can be before anything
-// runs, again for each instance only where it differs between them.
+// evaluateOnce evaluates an argument as far as its values are known before anything
+// runs. If the argument does not differ between instances, it does so once.
 func (b *builder) evaluateOnce(a *argument, fr frame, want cty.Type) {
 	if _, done := b.constants[a]; done && a.kinds&kindEach == 0 {
 		return
 	}
-	delete(b.read, a) // what another instance reads
+	delete(b.read, a) // forget the files that another instance reads
 	value, ok := b.evaluate(a, fr, want)
 	b.constants[a] = constant{}
 	if ok && value.IsKnown() && value.IsNull() {

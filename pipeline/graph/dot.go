@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WriteDOT draws for Graphviz: a cluster for each phase, a box for each
-// workstream, a diamond for each gate.
+// WriteDOT draws for Graphviz: phases are clusters, workstreams are boxes, gates are
+// diamonds.
 func (g *Graph) WriteDOT(w io.Writer) error {
 	p := &printer{w: w}
 	p.linef("digraph %s {", dotQuote(g.PRD))
@@ -46,10 +46,10 @@ func (p Phase) writeDOT(out *printer) {
 	}
 }
 
-// writeDOTGates draws gates, joined to the workstream that they judge.
+// writeDOTGates draws gates, with edges from the workstream that they judge.
 func writeDOTGates(out *printer, gates []Gate, owner string) {
 	for _, gate := range gates {
-		// A space can't be in a name, so that no workstream is called so.
+		// Names contain no spaces, so this node can't be a workstream.
 		node := dotQuote(strings.TrimSpace("gate " + gate.Name + " " + owner))
 		out.linef("    %s [shape=diamond, label=%s];", node, dotQuote(fmt.Sprintf("%s\n%s", gate.Name, gate.Kind)))
 		if owner != "" {
@@ -58,7 +58,7 @@ func writeDOTGates(out *printer, gates []Gate, owner string) {
 	}
 }
 
-// dotQuote makes a DOT string.
+// dotQuote returns a DOT string.
 func dotQuote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -1,6 +1,6 @@
-// Package graph draws the shape of a pipeline: its phases, its workstreams with
-// what they depend on, and its gates. New makes plain data, whose JSON form is
-// what `runner graph --format json` prints; the other forms are one file each.
+// Package graph draws the shape of a pipeline: phases, workstreams with their
+// dependencies, and gates. New returns plain data, with the JSON form that `runner graph
+// --format json` prints. Each of the other forms is one file.
 package graph
 
 import (
@@ -24,14 +24,14 @@ type Graph struct {
 	Phases        []Phase `json:"phases"` // in the order in which they run
 }
 
-// Phase is a stage; it begins when the one before it is done.
+// Phase is a stage. It begins when the phase before has completed.
 type Phase struct {
 	Name        string       `json:"name"`
 	Title       string       `json:"title"`
 	Number      int          `json:"number"`                 // from 1
-	MaxParallel int          `json:"max_parallel,omitempty"` // 0: no limit of its own
+	MaxParallel int          `json:"max_parallel,omitempty"` // 0: no limit
 	Workstreams []Workstream `json:"workstreams"`
-	Gates       []Gate       `json:"gates"` // the phase's own
+	Gates       []Gate       `json:"gates"` // gates of the phase, without those of its workstreams
 }
 
 // Workstream is a node.
@@ -39,8 +39,8 @@ type Workstream struct {
 	Name      string   `json:"name"`
 	Title     string   `json:"title"`
 	Batch     int      `json:"batch"`      // depth inside the phase, from 1
-	DependsOn []string `json:"depends_on"` // what it says it depends on
-	Uses      []string `json:"uses"`       // whose results its expressions use, besides these
+	DependsOn []string `json:"depends_on"` // the workstreams in depends_on
+	Uses      []string `json:"uses"`       // other workstreams whose results its expressions use
 	Effect    string   `json:"effect"`
 	Gates     []Gate   `json:"gates"`
 }
@@ -49,10 +49,10 @@ type Workstream struct {
 type Gate struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind"`
-	Pause bool   `json:"pause,omitempty"` // stops for review after it passed
+	Pause bool   `json:"pause,omitempty"` // stops for a review after the gate has passed
 }
 
-// New takes the shape out of a pipeline.
+// New returns the graph of a pipeline.
 func New(p *pipeline.Pipeline) *Graph {
 	g := &Graph{FormatVersion: FormatVersion, PRD: p.ID, Title: p.Title, Phases: []Phase{}}
 	for _, phase := range p.Phases {
@@ -89,10 +89,10 @@ func gates(from []*pipeline.Gate) []Gate {
 	return nodes
 }
 
-// upstream is everything that the workstream waits for.
+// upstream returns all workstreams for which the workstream waits.
 func (w Workstream) upstream() []string { return slices.Concat(w.DependsOn, w.Uses) }
 
-// label is the name with the title, where there is another one.
+// label returns the name, and the title if it differs.
 func label(name, title string) string {
 	if title == "" || title == name {
 		return clean(name)
@@ -100,7 +100,7 @@ func label(name, title string) string {
 	return clean(name) + ": " + clean(title)
 }
 
-// clean replaces what would break a line or act on a terminal.
+// clean replaces characters that would break a line or control a terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

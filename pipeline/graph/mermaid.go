@@ -50,14 +50,13 @@ func (m *mermaid) phase(p Phase) {
 	}
 }
 
-// gate is a new node for a gate.
+// gate adds a node for a gate.
 func (m *mermaid) gate(gate Gate) string {
 	m.gates++
 	return fmt.Sprintf("g%d{{%s}}", m.gates, mermaidQuote(gate.Name+" ("+gate.Kind+")"))
 }
 
-// mermaidQuote makes a Mermaid string, which has HTML's entities but no
-// backslashes.
+// mermaidQuote returns a Mermaid string. Mermaid has HTML entities but no backslashes.
 func mermaidQuote(s string) string {
 	escape := strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;")
 	return `"` + escape.Replace(clean(s)) + `"`

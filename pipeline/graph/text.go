@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WriteText draws a tree for people: phases, workstreams with an arrow to what
-// they wait for, and gates.
+// WriteText draws a tree for people: phases, gates, and workstreams with arrows to their
+// dependencies.
 func (g *Graph) WriteText(w io.Writer) error {
 	root := branch{text: label(g.PRD, g.Title)}
 	for _, phase := range g.Phases {
@@ -19,7 +19,7 @@ func (g *Graph) WriteText(w io.Writer) error {
 	return p.err
 }
 
-// branch is a line of the tree and what hangs below it.
+// branch is a line of the tree, with the lines below it.
 type branch struct {
 	text     string
 	children []branch
