@@ -169,7 +169,7 @@ func leaveWhole(ctx context.Context, env *environment, store *checkpoint.Store, 
 		return err
 	}
 	if err != nil {
-		fmt.Fprintf(env.stderr, "Warning: files of the workspace may be of neither moment: %v\n", err)
+		fmt.Fprintf(env.stderr, "Warning: the workspace may be partly restored: %v\n", err)
 	}
 	return done.refuseToLeave(env)
 }

@@ -15,26 +15,26 @@ import (
 // happen anywhere, "" where nothing general can be said. What the journal
 // acknowledged stays, whatever failed after it.
 func systemHint(env *environment, err error) string {
-	const again = "then give the command again: nothing that was reported as done is lost"
+	const again = "then run the command again: nothing that was reported as done is lost"
 	var at *fs.PathError
 	var derived *checkpoint.DerivedError
 	switch {
 	case errors.Is(err, checkpoint.ErrLockLost):
-		return "`runner status` shows what is at work now, and which sessions are on record: the next build goes on from there, and begins anew where the state was removed"
+		return "`runner status` shows the sessions that are on record and what is running; the next build continues from there, or starts over if the state was removed"
 	case errors.Is(err, checkpoint.ErrJournalChanged):
-		return "find out what did that; `runner status` says what is left of the session, and which command mends it"
+		return "find out what changed the journal; `runner status` shows the state of the session and the command that repairs it"
 	case errors.Is(err, checkpoint.ErrNotRegular), errors.Is(err, checkpoint.ErrTooLong):
 		return "move away what is in the place of that file, " + again
 	case diskFull(err):
-		return "make room on that disk, " + again
+		return "free some space on that disk, " + again
 	case readOnly(err):
-		return "make that disk one that can be written to, " + again
+		return "make that disk writable, " + again
 	case fileTooLarge(err):
-		return "raise the limit on the size of files, which `ulimit -f` shows, " + again
+		return "raise the limit on file sizes, which `ulimit -f` shows, " + again
 	case noDescriptors(err):
 		return "raise the limit on open files, which `ulimit -n` shows, " + again
 	case diskFailed(err):
-		return "see what the log of the system tells of that disk, " + again
+		return "see what the system log says about that disk, " + again
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &at) && store.IsTemp(at.Path):
 		return fmt.Sprintf("let the user %s write in %s, %s", orNone(env.actor().User, "who runs this"), env.display(filepath.Dir(at.Path)), again)
 	case errors.Is(err, fs.ErrPermission) && errors.As(err, &derived): // written under another name at first

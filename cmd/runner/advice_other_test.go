@@ -23,15 +23,15 @@ func TestSystemHint(t *testing.T) {
 		err  error
 		want string // after `hint: `, "" for none
 	}{
-		"full":      {at(syscall.ENOSPC), "make room on that disk, then give the command again"},
-		"quota":     {at(syscall.EDQUOT), "make room on that disk"},
-		"read only": {at(syscall.EROFS), "make that disk one that can be written to"},
+		"full":      {at(syscall.ENOSPC), "free some space on that disk, then run the command again"},
+		"quota":     {at(syscall.EDQUOT), "free some space on that disk"},
+		"read only": {at(syscall.EROFS), "make that disk writable"},
 		"forbidden": {at(syscall.EACCES), "read and write .runner/PRD-001, then"},
 		"forbidden, before it has its name": {
 			fmt.Errorf("rewrite it: %w", &fs.PathError{Op: "open", Path: "/ws/.runner/PRD-001/.tmp-journal.jsonl-ABC", Err: syscall.EACCES}), "write in .runner/PRD-001, then",
 		},
-		"too large": {at(syscall.EFBIG), "ulimit -f` shows, then give the command again"},
-		"too many":  {at(syscall.EMFILE), "ulimit -n` shows, then give the command again"},
+		"too large": {at(syscall.EFBIG), "ulimit -f` shows, then run the command again"},
+		"too many":  {at(syscall.EMFILE), "ulimit -n` shows, then run the command again"},
 		"broken":    {at(syscall.EIO), "the log of the system tells of that disk, then"},
 		"another":   {at(syscall.ELOOP), ""},
 		"known":     {withHint(at(syscall.ENOSPC), "do that"), "do that\n"},

@@ -150,7 +150,7 @@ func (a *answer) compare(ctx context.Context, st *checkpoint.State, g *checkpoin
 	case err != nil && (a.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
 		return &usageError{err: err}
 	case err != nil:
-		fmt.Fprintf(a.env.stderr, "The pipeline does not tell what %s asks about now, so the next build compares that: %v\n", g.Label, err)
+		fmt.Fprintf(a.env.stderr, "The next build checks whether what %s asks about has changed, since this command can't: %v\n", g.Label, err)
 		return nil
 	}
 	on, err := setUpFor(ctx, a.env, cfg, p)
@@ -220,7 +220,7 @@ func waiting(st *checkpoint.State, name string) (*checkpoint.Gate, error) {
 func onlyOne(prd string, gates []*checkpoint.Gate) (*checkpoint.Gate, error) {
 	switch len(gates) {
 	case 0:
-		return nil, withHint(usageErrorf("no gate of %s waits for an answer", prd), fmt.Sprintf("`runner status %s` shows where it stands", prd))
+		return nil, withHint(usageErrorf("no gate of %s waits for an answer", prd), fmt.Sprintf("`runner status %s` shows its state", prd))
 	case 1:
 		return gates[0], nil
 	}

@@ -45,7 +45,7 @@ func runCheckpointAdopt(ctx context.Context, env *environment, o checkpointImpor
 	case err != nil:
 		return err
 	case untrusted == nil:
-		return withHint(usageErrorf("there is nothing to adopt: git does not track the state of %s", o.adopt), fmt.Sprintf("`runner status %s` shows where it stands", o.adopt))
+		return withHint(usageErrorf("there is nothing to adopt: git does not track the state of %s", o.adopt), fmt.Sprintf("`runner status %s` shows its state", o.adopt))
 	case snap.Owner != nil:
 		return lockedBy(o.adopt, *snap.Owner)
 	case snap.State == nil:
@@ -107,9 +107,9 @@ func warnUntrusted(env *environment, store *checkpoint.Store, prd string) {
 	untrusted, err := store.Untrusted(context.Background(), prd)
 	switch {
 	case err != nil:
-		fmt.Fprintf(env.stderr, "Warning: whether git tracks the state of %s is not known: %v\n", prd, err)
+		fmt.Fprintf(env.stderr, "Warning: cannot tell whether git tracks the state of %s: %v\n", prd, err)
 	case untrusted != nil:
-		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs past it: %s\n", env.localize(untrusted.Error()), env.localize(untrustedHint(untrusted)))
+		fmt.Fprintf(env.stderr, "Warning: %s\nNothing runs until you decide: %s\n", env.localize(untrusted.Error()), env.localize(untrustedHint(untrusted)))
 	}
 }
 

@@ -192,7 +192,7 @@ func (d *deletion) hint(err error) error {
 	case kept.Pinned:
 		return withHint(&usageError{err: err}, fmt.Sprintf("`runner checkpoint unpin %s %s` first", d.o.prd, kept.ID))
 	case kept.Newest:
-		return withHint(&usageError{err: err}, "--force deletes it all the same; what the session came to stays in its journal")
+		return withHint(&usageError{err: err}, "--force deletes it anyway; the session's state stays in its journal")
 	}
 	return withHint(&usageError{err: err}, fmt.Sprintf("`runner build %s --resume` finishes the rollback", d.o.prd))
 }

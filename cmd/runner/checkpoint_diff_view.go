@@ -59,9 +59,9 @@ func pointLine(p compare.Point) string {
 	name := p.Name
 	switch name {
 	case "now":
-		name = "where the session stands"
+		name = "the current state"
 	case compare.PointWorkspace:
-		name = "where the session stands, with the files as they are"
+		name = "the current state, with the files as they are now"
 	}
 	line := fmt.Sprintf("%s (Step %d", name, p.Step)
 	if p.StepName != "" {

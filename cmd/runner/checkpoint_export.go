@@ -110,7 +110,7 @@ func runCheckpointExport(ctx context.Context, env *environment, o checkpointExpo
 	return withFiles(ctx, env, store, func(_ *config, w *workspace.Workspace) error {
 		done, err := store.Export(ctx, w, o.prd, to)
 		if isA[*checkpoint.LackingError](err) {
-			return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %s` may mend it; --force exports the rest, and names what is not in it", o.prd))
+			return withHint(err, fmt.Sprintf("`runner checkpoint rebuild %s` may repair it; --force exports the rest, and lists what is missing", o.prd))
 		}
 		if err != nil {
 			return err
@@ -226,17 +226,17 @@ func warnUndeclared(ctx context.Context, env *environment, store *checkpoint.Sto
 		fmt.Fprintf(env.stderr, "Warning: not exported, since it kept changing while it was captured: %s\n", view.OneLine(path))
 	}
 	for _, path := range l.Special {
-		fmt.Fprintf(env.stderr, "Warning: not exported, since it may not be read, is no file or one of more than 64 GiB, or is another repository: %s\n", view.OneLine(path))
+		fmt.Fprintf(env.stderr, "Warning: not exported, since it cannot be read, is not a regular file, is larger than 64 GiB, or is another repository: %s\n", view.OneLine(path))
 	}
 	if st.Capture.Unlimited(l.Patterns) {
 		return
 	}
 	create := env.command("checkpoint create " + st.PRD)
 	if slices.Equal(store.Including(l.Patterns), l.Patterns) {
-		fmt.Fprintf(env.stderr, "Warning: outside git, only files that the pipeline declares or workspace.include names are captured, and so exported; with workspace.include: [\"**\"], `%s` captures all, for another export\n", create)
+		fmt.Fprintf(env.stderr, "Warning: outside git, Runner captures, and so exports, only files that the pipeline declares or workspace.include names; to export all files, set workspace.include: [\"**\"], run `%s`, and export again\n", create)
 		return
 	}
-	fmt.Fprintf(env.stderr, "Warning: files that workspace.include names were not captured, and so not exported, since it was changed after the last capture; `%s` captures them, for another export\n", create)
+	fmt.Fprintf(env.stderr, "Warning: workspace.include was changed after the last capture, so that files which it names now are not exported; to export them, run `%s`, and export again\n", create)
 }
 
 func newExportedSession(done *checkpoint.Exported) exportedSession {
@@ -264,12 +264,12 @@ func writeExported(w io.Writer, env *environment, st *checkpoint.State, done *ch
 		fmt.Fprintf(&b, "- %s\n", view.Plural(done.Logs, "log"))
 	}
 	if len(done.FromFiles) > 0 {
-		fmt.Fprintf(&b, "\nTaken from the workspace, because what kept it is lost or damaged; `%s` mends that:\n", env.command("checkpoint rebuild "+done.PRD))
+		fmt.Fprintf(&b, "\nTaken from the workspace, because the stored bytes are lost or damaged; `%s` repairs that:\n", env.command("checkpoint rebuild "+done.PRD))
 		writePaths(&b, "-", state.Texts(done.FromFiles))
 	}
 	writeLacking(&b, done.Lacking)
 	if len(done.LeftOut) > 0 {
-		b.WriteString("\nNot in it, because they look sensitive; take them along yourself:\n")
+		b.WriteString("\nNot in the archive, because they look sensitive; copy them yourself:\n")
 		writePaths(&b, "-", state.Texts(done.LeftOut))
 	}
 	fmt.Fprintf(&b, "\nTo restore, in any directory:\n  runner checkpoint import %s\n", from)
@@ -287,7 +287,7 @@ func writeLacking(b *strings.Builder, lacking []checkpoint.Lacking) {
 	if len(lacking) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n⚠️  Not in it, because it is nowhere:\n")
+	fmt.Fprintf(b, "\n⚠️  Not in the archive, because the bytes are lost:\n")
 	for i, l := range lacking {
 		if i == most {
 			fmt.Fprintf(b, "  … and %d more (--json lists all)\n", len(lacking)-most)

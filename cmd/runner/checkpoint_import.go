@@ -329,9 +329,9 @@ func shownArchive(p *checkpoint.PendingImport) string {
 // showGivenUp says that an import can't be finished any more, and what shows
 // the files that may be missing.
 func showGivenUp(out io.Writer, env *environment, st *checkpoint.State, p *checkpoint.PendingImport) {
-	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since the journal was begun anew: files may be missing\n", shownArchive(p))
+	fmt.Fprintf(out, "! The import from %s was cut short, and cannot be finished since a new journal was started: files may be missing\n", shownArchive(p))
 	if c := st.CurrentCheckpoint(); c != nil {
-		fmt.Fprintf(out, "  %s   look at what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
+		fmt.Fprintf(out, "  %s   show what that would restore\n", env.command("checkpoint rollback "+st.PRD+" "+c.ID+" --files-only --dry-run"))
 	}
 }
 

@@ -78,13 +78,13 @@ func writeImportPreview(w io.Writer, i *importing) error {
 	fmt.Fprintf(&b, "Import of %s: session %s, commit %d, %s, %s\n", a.PRD, shownID(a.Session), a.Seq, view.Plural(a.Checkpoints, "checkpoint"), a.State.Status)
 	switch a.Relation {
 	case checkpoint.RelationNew:
-		b.WriteString("  There is no session of it here\n")
+		b.WriteString("  There is no session of this PRD here\n")
 	case checkpoint.RelationEqual:
-		b.WriteString("  The session here stands at the same commit: its state stays as it is\n")
+		b.WriteString("  The session here is at the same commit: its state does not change\n")
 	case checkpoint.RelationSame:
-		b.WriteString("  The session here has only captured files since: its state stays as it is\n")
+		b.WriteString("  The session here has only captured files since then: its state does not change\n")
 	case checkpoint.RelationForward:
-		fmt.Fprintf(&b, "  The session here is brought forward from commit %d\n", a.Here.Seq)
+		fmt.Fprintf(&b, "  The session here is updated from commit %d\n", a.Here.Seq)
 	case checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
 		fmt.Fprintf(&b, "  ✗ %v; --replace archives it\n", i.conflict())
 	}
@@ -119,10 +119,10 @@ func writeOrigin(b *strings.Builder, indent string, i *importing) {
 	if a.State.Status == checkpoint.StatusComplete || a.State.Abandoned {
 		return
 	}
-	fmt.Fprintf(b, "%sWhere the archive was exported, the session can still go on, too; go on with one of the two, and abandon the other (`runner abandon %s`)\n", indent, a.PRD)
+	fmt.Fprintf(b, "%sThe session can also be resumed where it was exported; resume only one of the two, and abandon the other (`runner abandon %s`)\n", indent, a.PRD)
 	pending := slices.DeleteFunc(a.Pending(), func(name string) bool { return slices.Contains(a.Uncertain(), name) })
 	for _, name := range pending {
-		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and is still to be done: if both go on, it happens twice\n", indent, name)
+		fmt.Fprintf(b, "%s⚠️  %s must happen only once, and has not happened yet: if both are resumed, it happens twice\n", indent, name)
 	}
 }
 
@@ -165,9 +165,9 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 	fmt.Fprintf(&b, "✓ SESSION IMPORTED\n%s\n\n%s: session %s, commit %d\n", rule, r.PRD, shownID(r.Session), r.Seq)
 	switch r.Relation {
 	case checkpoint.RelationEqual:
-		b.WriteString("The session here stood at the same commit already\n")
+		b.WriteString("The session here was at the same commit already\n")
 	case checkpoint.RelationSame:
-		b.WriteString("The session here stood there already, and has only captured files since\n")
+		b.WriteString("The session here was at that commit already, and has only captured files since then\n")
 	case checkpoint.RelationNew, checkpoint.RelationForward, checkpoint.RelationOlder, checkpoint.RelationDiverged, checkpoint.RelationForeign, checkpoint.RelationDamaged:
 	}
 	if r.Archived != "" {

@@ -60,7 +60,7 @@ func writeCheckpointTable(b *strings.Builder, at checkpoint.StoredSession) {
 	}
 	align(b, rows)
 	if !there {
-		b.WriteString("The session stands after all of these: its newest checkpoint was removed or skipped.\n")
+		b.WriteString("The session is past all of these checkpoints: its newest one was removed or skipped.\n")
 	}
 }
 
@@ -140,7 +140,7 @@ func writeListCommands(b *strings.Builder, env *environment, st *checkpoint.Stat
 	writeSuggestions(b, env,
 		suggestion{"checkpoint rollback " + st.PRD + " " + to, "go back to it"},
 		suggestion{"checkpoint show " + st.PRD + " " + to, "show what it holds"},
-		suggestion{"checkpoint diff " + st.PRD + " " + to, "compare it with where the session stands"})
+		suggestion{"checkpoint diff " + st.PRD + " " + to, "compare it with the current state"})
 }
 
 // step is the step of a checkpoint with its name.

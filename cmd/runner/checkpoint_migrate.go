@@ -137,7 +137,7 @@ func writeMigration(env *environment, m migration) {
 		}
 		fmt.Fprintf(env.stdout, "%s %s from format version %s to %s: %s\n", verb, s.PRD, s.From, s.To, view.Plural(len(s.Checkpoints), "checkpoint"))
 		if len(s.Kept) > 0 {
-			fmt.Fprintf(env.stdout, "What was there is kept beside it: %s\n", strings.Join(s.Kept, ", "))
+			fmt.Fprintf(env.stdout, "The old files are kept: %s\n", strings.Join(s.Kept, ", "))
 		}
 	}
 }

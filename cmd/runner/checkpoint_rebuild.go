@@ -92,7 +92,7 @@ read. The damaged journal is kept.`,
 func runCheckpointRebuild(ctx context.Context, env *environment, o checkpointRebuildOptions) error {
 	store, st, err := loadState(env, o.prd)
 	if isA[*checkpoint.DamagedError](err) {
-		return withHint(err, "`runner checkpoint rebuild "+o.prd+" --journal` begins it anew")
+		return withHint(err, "`runner checkpoint rebuild "+o.prd+" --journal` starts a new journal")
 	}
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func runRebuildJournal(ctx context.Context, env *environment, o checkpointRebuil
 	if !o.yes {
 		showJournalRebuild(env, o, plan)
 	}
-	if err := confirm(ctx, env.terminal(), o.yes, fmt.Sprintf("Begin the journal of %s anew at step %d?", o.prd, plan.Step)); err != nil {
+	if err := confirm(ctx, env.terminal(), o.yes, fmt.Sprintf("Start a new journal of %s at step %d?", o.prd, plan.Step)); err != nil {
 		return err
 	}
 	record := checkpoint.AuditRecord{By: env.actor(), What: "checkpoint rebuild --journal", PRD: o.prd}
@@ -275,7 +275,7 @@ func rebuildHint(prd string, err error) error {
 	case errors.Is(err, checkpoint.ErrNotDamaged):
 		return withHint(&usageError{err: err}, "`runner checkpoint validate "+prd+"` looks at the checkpoints")
 	case isA[*checkpoint.DamagedError](err):
-		return withHint(err, "`runner abandon "+prd+"` sets all of it aside")
+		return withHint(err, "`runner abandon "+prd+"` archives all of it")
 	}
 	return err
 }
@@ -331,7 +331,7 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 	}
 	if r.Kept != "" {
 		var b strings.Builder
-		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show where it stands"})
+		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show its state"})
 		writeSuggestions(&b, env, suggestResume(r.State(), "", "go on from there")...)
 		fmt.Fprintf(out, "What was there is kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
 	}
@@ -348,6 +348,6 @@ func showMetRollback(out io.Writer, env *environment, prd string, met checkpoint
 		fmt.Fprintf(out, "! A rollback to %s was cut short: the next command that changes %s finishes it\n", met.To, prd)
 	case checkpoint.RollbackUntold:
 		fmt.Fprintf(out, "! Whether the rollback to %s was finished is not known: files stay as they are, and the state is that before it\n", met.To)
-		fmt.Fprintf(out, "  %s   look at what it would do now\n", env.command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
+		fmt.Fprintf(out, "  %s   show what it would do now\n", env.command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
 	}
 }

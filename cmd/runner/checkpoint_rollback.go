@@ -263,7 +263,7 @@ func forcedHint(prd, force string, err error) error {
 	case errors.As(err, &gone):
 		return withHint(err, strings.Join(goneRemedies(prd, gone), "; "))
 	case errors.As(err, &pushed):
-		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch all the same", prd, pushed.To))
+		return withHint(&usageError{err: err}, fmt.Sprintf("others may have them; `runner checkpoint rollback %s %s --force` discards them on this branch anyway", prd, pushed.To))
 	case errors.Is(err, checkpoint.ErrForward):
 		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
 	case errors.As(err, &unfinished):
@@ -310,7 +310,7 @@ func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoin
 	}
 	writeSuggestions(&b, env,
 		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --manual", "print the commands that do it by hand"})
-	writeSuggestions(&b, env, suggestResume(st, o.given, "go on from where it stands")...)
+	writeSuggestions(&b, env, suggestResume(st, o.given, "resume from the current state")...)
 	writeSuggestions(&b, env, suggestAbandon(st, "give the session up")...)
 	fmt.Fprintf(&b, "%s\n", rule)
 	fmt.Fprint(env.stderr, b.String())

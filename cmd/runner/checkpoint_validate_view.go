@@ -87,7 +87,7 @@ type likewise struct{ last string }
 
 func (l *likewise) again(text string) string {
 	if text == l.last {
-		return "likewise"
+		return "same as above"
 	}
 	l.last = text
 	return text
@@ -150,11 +150,11 @@ func writeRecovery(b *strings.Builder, env *environment, s *checkpoint.SessionCh
 
 func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointCheck, last *checkpoint.CheckpointRef) []suggestion {
 	if s.Journal != nil && s.Journal.Lost {
-		return []suggestion{{"abandon " + s.PRD, "set what is left aside, and start over"}}
+		return []suggestion{{"abandon " + s.PRD, "archive what is left, and start over"}}
 	}
 	if s.Journal != nil {
 		return []suggestion{
-			{"checkpoint rebuild " + s.PRD + " --journal", "begin the journal anew with the newest state that is proved"},
+			{"checkpoint rebuild " + s.PRD + " --journal", "start a new journal from the newest intact state"},
 			{"abandon " + s.PRD, "set all of it aside, and start over"},
 		}
 	}

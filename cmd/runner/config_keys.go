@@ -154,7 +154,7 @@ func refuseInclude(value any) string {
 			return fmt.Sprintf("has %q, which %s", glob, problem)
 		}
 		if excludes && i == 0 {
-			return fmt.Sprintf("has %q first, which excludes files from what stands before it", glob)
+			return fmt.Sprintf("has %q first, which excludes files from the globs before it", glob)
 		}
 	}
 	return ""

@@ -63,10 +63,10 @@ func writeDamage(ctx context.Context, env *environment, store *checkpoint.Store,
 
 // damageCommands are the ways to go on from a damaged checkpoint.
 func damageCommands(st *checkpoint.State, id string, last *checkpoint.CheckpointRef) []suggestion {
-	commands := []suggestion{{"checkpoint rebuild " + st.PRD + " " + id, "mend it from the journal, git and the workspace"}}
+	commands := []suggestion{{"checkpoint rebuild " + st.PRD + " " + id, "repair it from the journal, git and the workspace"}}
 	if last != nil {
 		commands = append(commands, suggestion{"checkpoint rollback " + st.PRD + " " + last.ID, "roll back to the last valid one"})
 	}
 	commands = append(commands, suggestion{"checkpoint delete " + st.PRD + " " + id, "do without it"})
-	return append(commands, suggestResume(st, "", "go on; the checkpoint cannot be gone back to")...)
+	return append(commands, suggestResume(st, "", "resume; the checkpoint cannot be restored")...)
 }

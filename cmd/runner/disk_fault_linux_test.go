@@ -269,7 +269,7 @@ func (f *faulty) meets() bool {
 	if code != 0 && code != 1 && !strings.Contains(told, f.fault.says) { // 1: a step failed
 		f.t.Fatalf("%s: exit code %d, and %q is not told:\n%s", f.what, code, f.fault.says, told)
 	}
-	if code != 0 && !strings.Contains(told, "runner build PRD-001 --resume") && !strings.Contains(told, "then give the command again") {
+	if code != 0 && !strings.Contains(told, "runner build PRD-001 --resume") && !strings.Contains(told, "then run the command again") {
 		f.t.Fatalf("%s: nobody is told how to go on:\n%s", f.what, told)
 	}
 	if strings.Count(told, "the journal can take nothing more") > 1 {

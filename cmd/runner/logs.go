@@ -212,7 +212,7 @@ func tookResult(s loggedStep, attempt int) string {
 // nothing says why no log was printed: those that are absent were there once, where
 // the session has been.
 func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
-	what, hint := "no workstream has begun", fmt.Sprintf("`runner status %s` shows where it stands", p.prd)
+	what, hint := "no workstream has begun", fmt.Sprintf("`runner status %s` shows its state", p.prd)
 	switch {
 	case len(absent) > 0:
 		what = "the log of " + absent[0] + " is not here"

@@ -13,7 +13,7 @@ import (
 type notCaptured struct {
 	LeftOut  []checkpoint.Text `json:"left_out"` // sensitive
 	Unstable []checkpoint.Text `json:"unstable"` // kept changing
-	Special  []checkpoint.Text `json:"special"`  // may not be read, is no file or one of more than 64 GiB, or is another repository
+	Special  []checkpoint.Text `json:"special"`  // cannot be read, is not a regular file, is larger than 64 GiB, or is another repository
 }
 
 func newNotCaptured(leftOut, unstable, special []string) notCaptured {
@@ -44,7 +44,7 @@ func (n notCaptured) lines() []string {
 	}{
 		{"looks sensitive or holds a sensitive value", n.LeftOut},
 		{"kept changing", n.Unstable},
-		{"may not be read, is no file or one of more than 64 GiB, or is another repository", n.Special},
+		{"cannot be read, is not a regular file, is larger than 64 GiB, or is another repository", n.Special},
 	} {
 		for _, path := range kind.paths {
 			lines = append(lines, "Left out, since it "+kind.why+": "+view.OneLine(string(path)))

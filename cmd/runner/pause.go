@@ -37,7 +37,7 @@ func runPause(ctx context.Context, env *environment, o pauseOptions) error {
 	if err != nil {
 		return err
 	}
-	notRunning := withHint(usageErrorf("%s cannot be paused: %w", o.prd, errNotRunning), fmt.Sprintf("`runner status %s` shows where it stands", o.prd))
+	notRunning := withHint(usageErrorf("%s cannot be paused: %w", o.prd, errNotRunning), fmt.Sprintf("`runner status %s` shows its state", o.prd))
 	if snap.Owner == nil {
 		return notRunning
 	}

@@ -80,7 +80,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 	options.Select, options.PlanFile, options.NoCache = o.selection, env.inWorkspace(o.out), o.noCache
 	if namesCheckpoint(o.resume) {
 		if o.out != "" {
-			return withHint(usageErrorf("a plan of going back to a checkpoint first can't be written: until it has gone back nobody knows what will be there"),
+			return withHint(usageErrorf("a plan with --resume=CHECKPOINT can't be written to a file: its steps are known only after the rollback"),
 				fmt.Sprintf("`runner checkpoint rollback %s %s` goes back; then `plan --resume -o %s` writes it", p.ID, text.ShellWord(o.resume), text.ShellWord(o.out)))
 		}
 		rollback := checkpointRollbackOptions{prd: p.ID, reference: o.resume, dryRun: true, json: o.json}
@@ -260,11 +260,11 @@ func refusePlanFile(env *environment, on *setup, name string) error {
 	const hint = "name a file outside the workspace, or one that no pattern of the pipeline matches"
 	path := withoutLinks(env.path(name))
 	if rel, err := filepath.Rel(withoutLinks(on.store.Dir()), path); err == nil && filepath.IsLocal(rel) {
-		return withHint(usageErrorf("%s is in the directory of the state, where a plan would be taken for part of it", name), hint)
+		return withHint(usageErrorf("%s is in the state directory, which holds only what Runner writes there", name), hint)
 	}
 	base := withoutLinks(filepath.Join(env.workdir, "runner"))
 	if slices.ContainsFunc(configExtensions(), func(extension string) bool { return path == base+extension }) {
-		return withHint(usageErrorf("%s would be taken for the configuration", name), hint)
+		return withHint(usageErrorf("%s would be read as the configuration", name), hint)
 	}
 	rel, err := filepath.Rel(withoutLinks(env.workdir), path)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -296,7 +296,7 @@ func refuseReplacing(env *environment, name string) error {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (len(data) == 0 || holdsPlan(data)) {
 		return nil
 	}
-	return withHint(usageErrorf("%s is there, and is no plan that a new one could replace", name), "name another file, or remove it")
+	return withHint(usageErrorf("%s exists, and is not a plan", name), "name another file, or remove it")
 }
 
 // writePlan writes a plan so that there is never half of one.

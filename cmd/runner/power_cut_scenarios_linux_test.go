@@ -354,7 +354,7 @@ func (c *cutter) prepareImport() {
 	c.args = []string{"checkpoint", "import", "../it.tar"}
 }
 
-// imported completes an import that was cut short, or begins it anew.
+// imported completes an import that was cut short, or starts a new journal.
 func (c *cutter) imported(r cutRun) {
 	c.t.Helper()
 	_, err := os.Lstat(c.path(".runner/PRD-001/journal.jsonl"))

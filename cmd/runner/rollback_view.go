@@ -79,7 +79,7 @@ func earlierLines(e *checkpoint.EarlierState) []string {
 	}
 	return []string{
 		fmt.Sprintf("State goes to step %s, when the files were captured last: %s", stepNamed(e.Step, e.StepName), view.OneLine(e.Reason)),
-		fmt.Sprintf("Runs again for it: %s; --state-only takes the state as it was at the checkpoint", strings.Join(names, ", ")),
+		fmt.Sprintf("These will run again: %s; --state-only restores the state of the checkpoint instead", strings.Join(names, ", ")),
 	}
 }
 
@@ -234,7 +234,7 @@ func writeFileChanges(b *strings.Builder, plan *checkpoint.Rollback) {
 		fmt.Fprintf(b, "      %s %s\n", changeMark(c.Kind), view.OneLine(c.Path))
 	}
 	if count[workspace.Deleted] > 0 && plan.ChangesIgnored() {
-		b.WriteString("  - Deleted unless ignored by the .gitignore of then\n")
+		b.WriteString("  - Files that the .gitignore of that time ignores are not deleted\n")
 	}
 	switch {
 	case plan.FilesOf == nil:
@@ -285,7 +285,7 @@ func writeLeftAlone(b *strings.Builder, so string, l checkpoint.LeftAlone) {
 		fmt.Fprintf(b, "%s kept changing while it was captured: %s\n", so, view.OneLine(path))
 	}
 	for _, path := range l.Special {
-		fmt.Fprintf(b, "%s could not be captured (it may not be read, is no file or one of more than 64 GiB, or is another repository): %s\n", so, view.OneLine(path))
+		fmt.Fprintf(b, "%s could not be captured (it cannot be read, is not a regular file, is larger than 64 GiB, or is another repository): %s\n", so, view.OneLine(path))
 	}
 	for _, path := range l.Sparse {
 		fmt.Fprintf(b, "%s was not checked out then: %s\n", so, view.OneLine(path))
@@ -340,7 +340,7 @@ func writeRolledBack(w io.Writer, env *environment, given string, st *checkpoint
 	if done.Scope != checkpoint.RollbackFiles {
 		fmt.Fprintf(&b, "State restored:\n- Status: %s\n- Progress: %s\n", st.Status, progress(st))
 		if done.StateSeq > 0 {
-			b.WriteString("- It is that of when the files were captured last\n")
+			b.WriteString("- It is the state at the last capture of the files\n")
 		}
 		if len(done.Again) > 0 {
 			fmt.Fprintf(&b, "- Runs again: %s\n", view.OneLine(strings.Join(done.Again, ", ")))

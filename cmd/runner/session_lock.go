@@ -122,7 +122,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 			return withHint(err, importAgain(pending)+"; with --state-only it leaves the files as they are")
 		}
 		if done.GivenUp {
-			record.Because("given up: the journal was begun anew")
+			record.Because("given up: a new journal was started")
 			showGivenUp(env.stderr, env, session.State(), pending)
 			return nil
 		}
@@ -184,7 +184,7 @@ func lockHint(prd string, err error) error {
 		return withHint(err, "`runner status` shows what is at work in it; when that has ended, give the command again")
 	}
 	if locked.Stopped {
-		return withHint(err, fmt.Sprintf("`kill -CONT %d` lets it go on; then give the command again", locked.Holder.PID))
+		return withHint(err, fmt.Sprintf("`kill -CONT %d` lets it go on; then run the command again", locked.Holder.PID))
 	}
-	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows what it does, `runner logs %[1]s -f` what it prints", prd))
+	return withHint(err, fmt.Sprintf("`runner status %[1]s` shows its state, `runner logs %[1]s -f` its output", prd))
 }

@@ -227,7 +227,7 @@ func (s *sessionStatus) findTakenBack(ctx context.Context, env *environment, sto
 		})
 	}
 	if err != nil {
-		fmt.Fprintf(env.stderr, "Warning: whether rollbacks of other PRDs took files of %s back is not known: %v\n", s.PRD, err)
+		fmt.Fprintf(env.stderr, "Warning: cannot tell whether rollbacks of other PRDs took back files of %s: %v\n", s.PRD, err)
 	}
 	if len(s.TakenBack) > 0 && s.Status == checkpoint.StatusComplete {
 		s.Next = append(s.Next, checkpoint.Text(env.command(resumeCommand(s.PRD, s.pipeline))+s.given))

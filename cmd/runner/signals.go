@@ -173,7 +173,7 @@ func unwound(err error) string {
 func (s *signals) said(name, where string) string {
 	line := "Interrupted by " + name + where
 	if s.doing != "" {
-		line += fmt.Sprintf(": `%s` does what is left to do", s.doing)
+		line += fmt.Sprintf(": `%s` does the rest", s.doing)
 	}
 	return line
 }

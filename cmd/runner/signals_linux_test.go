@@ -188,7 +188,7 @@ func TestSignalEndsACommand(t *testing.T) {
 				await(t, "the file is being read", func() bool { return isHeld(big) })
 				l.signal(sig)
 				told := l.exits(code)
-				again := "`runner " + strings.Join(args, " ") + "` does what is left to do\n"
+				again := "`runner " + strings.Join(args, " ") + "` does the rest\n"
 				if strings.Count(told, "Interrupted by "+signalName(sig)) != 1 || !strings.HasSuffix(told, again) || strings.Contains(told, "goroutine ") {
 					t.Errorf("it says %q", told)
 				}
@@ -224,8 +224,8 @@ func TestSignalEndsWhatWaits(t *testing.T) {
 		name, doing string
 		args        []string
 	}{
-		{"import", "`runner checkpoint import -` does what is left to do", []string{"checkpoint", "import", "-"}},
-		{"fmt", "`runner fmt -` does what is left to do", []string{"fmt", "-"}},
+		{"import", "`runner checkpoint import -` does the rest", []string{"checkpoint", "import", "-"}},
+		{"fmt", "`runner fmt -` does the rest", []string{"fmt", "-"}},
 	} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT} {
 			t.Run(tt.name+" "+signalName(sig), func(t *testing.T) {

@@ -52,7 +52,7 @@ func runStatus(ctx context.Context, env *environment, o statusOptions) error {
 	st := newStatus(env, o.prd, snap)
 	if st.Rollback != nil {
 		if st.Finishes, err = finishOf(ctx, env, store, o.prd); err != nil {
-			fmt.Fprintf(env.stderr, "Warning: what finishing the rollback would do is not known: %v\n", err)
+			fmt.Fprintf(env.stderr, "Warning: cannot tell what finishing the rollback would do: %v\n", err)
 		}
 	}
 	st.findTakenBack(ctx, env, store, snap)
@@ -73,7 +73,7 @@ func handWrittenProblems(prd string, d *checkpoint.Document) error {
 	if err == nil {
 		return nil
 	}
-	return withHint(&usageError{err: err}, fmt.Sprintf("mend %s.json; `runner build %s --fresh` starts without it", prd, prd))
+	return withHint(&usageError{err: err}, fmt.Sprintf("correct %s.json; `runner build %s --fresh` starts without it", prd, prd))
 }
 
 // loadSession opens the state of a PRD and reads what there is, without a
@@ -152,7 +152,7 @@ func ownState(env *environment, prd string, store *checkpoint.Store, snap *check
 
 // cutShort says what there is to know of a rollback that was cut short.
 func cutShort(r *checkpoint.RollbackStarted) string {
-	return fmt.Sprintf("to %s was cut short: files may be of neither moment; the next command that changes the session finishes it", r.To)
+	return fmt.Sprintf("to %s was cut short: the workspace may be partly restored; the next command that changes the session finishes it", r.To)
 }
 
 // importCutShort says what there is to know of an import that was cut short.
@@ -348,7 +348,7 @@ func (s sessionStatus) facts(env *environment) [][2]string {
 		add("Hooks", dueHooks(&checkpoint.State{Hooks: h})+" did not end; the next build runs them again")
 	}
 	if s.TornBytes > 0 {
-		add("Journal", fmt.Sprintf("%d bytes of its end were never finished; the next build sets them aside", s.TornBytes))
+		add("Journal", fmt.Sprintf("its last %d bytes are an unfinished write; the next build moves them to a file of their own", s.TornBytes))
 	}
 	add("Rescue copy", string(s.RescuePath))
 	return rows

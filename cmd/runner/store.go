@@ -32,7 +32,7 @@ func openStore(env *environment, cfg *config, prd string) (*checkpoint.Store, er
 		Git:       process.NewCommander(childEnvironment(env.environ)),
 		Include:   pipeline.Patterns(cfg.Workspace.Include),
 		Late: func(err error) {
-			env.warn(fmt.Errorf("what was asked for is done, but not all was written behind it: %w", err))
+			env.warn(fmt.Errorf("the command succeeded, but not every derived file could be written: %w", err))
 		},
 		EndOrphans: func(ctx context.Context, session, logs string) ([]checkpoint.Process, error) {
 			return endOrphans(ctx, env, session, logs)
@@ -57,7 +57,7 @@ func endOrphans(ctx context.Context, env *environment, session, logs string) (en
 	}
 	switch {
 	case errors.Is(err, process.ErrUnkillable):
-		return ended, withHint(err, fmt.Sprintf("end them by hand (of %s), then give the command again", strings.Join(pids, ", ")))
+		return ended, withHint(err, fmt.Sprintf("end them by hand (of %s), then run the command again", strings.Join(pids, ", ")))
 	case err == nil && len(left) > 0:
 		fmt.Fprintf(env.stderr, "Ended what a killed run had left running (pid %s)\n", strings.Join(pids, ", "))
 	}
@@ -68,7 +68,7 @@ func endOrphans(ctx context.Context, env *environment, session, logs string) (en
 // and nothing else.
 func saveCache(env *environment, w *workspace.Workspace) {
 	if err := w.SaveCache(); err != nil {
-		env.warn(fmt.Errorf("files will be read once more the next time: %w", err))
+		env.warn(fmt.Errorf("the cache of file digests was not saved; the next command reads the files again: %w", err))
 	}
 }
 
