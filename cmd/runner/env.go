@@ -32,6 +32,7 @@ type environment struct {
 	stderr     *screen
 	now        func() time.Time
 	isTerminal func(stream any) bool
+	abs        func(path string) (string, error) // makes a path absolute that is relative to the working directory
 
 	options globalOptions
 	flags   *pflag.FlagSet // of the command that runs
@@ -68,6 +69,7 @@ func processEnvironment() *environment {
 		stderr:     newScreen(os.Stderr),
 		now:        time.Now,
 		isTerminal: isTerminal,
+		abs:        filepath.Abs,
 	}
 }
 
@@ -91,7 +93,7 @@ func isTerminal(stream any) bool {
 // the workspace.
 func (e *environment) begin(cmd *cobra.Command) error {
 	e.flags = cmd.Flags()
-	dir, err := filepath.Abs(e.options.dir)
+	dir, err := e.abs(e.options.dir)
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}

@@ -24,6 +24,7 @@ type future struct {
 	dir, prd string
 	names    string // the end of the path that is to be named
 	id       string // of the checkpoint that it belongs to, if it does
+	binary   bool   // the real binary is started for each command, else they run in the process of the test
 }
 
 // futureFile is a kind of file that carries a version, and what must refuse it.
@@ -87,7 +88,8 @@ var newerVersion = regexp.MustCompile(`("format_version": ?)"1\.[0-9]+"`)
 // TestWhatAFutureVersionWroteIsRefusedUntouched has, one after the other, each
 // format that carries a version be of one that does not exist yet: every command
 // that reads it, or that would write over it, names the file, the version and
-// the remedy, exits 5, and changes and adds nothing.
+// the remedy, exits 5, and changes and adds nothing. The real binary does that with the
+// failed session of each version.
 func TestWhatAFutureVersionWroteIsRefusedUntouched(t *testing.T) {
 	t.Parallel()
 	kinds := futureFiles()
@@ -104,7 +106,7 @@ func TestWhatAFutureVersionWroteIsRefusedUntouched(t *testing.T) {
 		whole := filesIn(t, dir)
 		for kind, file := range kinds {
 			t.Run(kind, func(t *testing.T) {
-				f := &future{t: t, dir: dir, prd: prd}
+				f := &future{t: t, dir: dir, prd: prd, binary: ended == "failed"}
 				file.write(f)
 				if f.names == "" {
 					return // this state has no such file
@@ -127,15 +129,28 @@ func (f *future) refused(line string) {
 	f.t.Helper()
 	cmd := exec.CommandContext(f.t.Context(), "runner", strings.Fields(line)...)
 	cmd.Dir = f.dir
-	out, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code != exitDamaged {
-		f.t.Errorf("runner %s: exit code %d (%v)\n%s", line, code, err, out)
+	out, code := f.outcome(cmd)
+	if code != exitDamaged {
+		f.t.Errorf("runner %s: exit code %d\n%s", line, code, out)
 	}
 	for _, want := range []string{"9.0", "upgrade runner", f.names} {
-		if !strings.Contains(string(out), want) {
+		if !strings.Contains(out, want) {
 			f.t.Errorf("runner %s does not say %q\n%s", line, want, out)
 		}
 	}
+}
+
+// outcome runs a command, and returns what it printed and its exit code.
+func (f *future) outcome(cmd *exec.Cmd) (out string, code int) {
+	f.t.Helper()
+	if !f.binary {
+		return inProcess(f.t.Context(), cmd)
+	}
+	printed, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		f.t.Fatal(err)
+	}
+	return string(printed), cmd.ProcessState.ExitCode()
 }
 
 func (f *future) untouched(line string, before map[string][]byte) {

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// inProcess runs the command line of cmd in the process of the tests, as the real
+// binary does without a terminal and without standard input, and returns what it
+// printed and its exit code. A panic is printed, as by the real binary, and has the
+// exit code -1.
+//
+// It is for commands that start no workstream: only the real binary has signals, a
+// temporary directory and child processes that no other test shares.
+func inProcess(ctx context.Context, cmd *exec.Cmd) (out string, code int) {
+	var printed lockedBuffer
+	env := &environment{
+		args:       cmd.Args[1:],
+		environ:    cmd.Environ(), // without those that a later one overrides
+		stdin:      strings.NewReader(""),
+		stdout:     newScreen(&printed),
+		stderr:     newScreen(&printed),
+		now:        time.Now,
+		isTerminal: func(any) bool { return false },
+		abs: func(path string) (string, error) {
+			if filepath.IsAbs(path) {
+				return filepath.Clean(path), nil
+			}
+			return filepath.Join(cmd.Dir, path), nil
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			out, code = fmt.Sprintf("%spanic: %v\n%s", printed.String(), r, debug.Stack()), -1
+		}
+	}()
+	code = execute(ctx, env)
+	return printed.String(), code
+}
+
+// lockedBuffer is a buffer that several goroutines may write to: the log of a
+// command, its warnings and its result.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *lockedBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(data)
+}
+
+// String returns what was written.
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// TestInProcessIsAsTheBinary holds inProcess to what the real binary prints.
+func TestInProcessIsAsTheBinary(t *testing.T) {
+	t.Parallel()
+	p := prepared(t, (*place).failed)
+	for _, line := range []string{
+		"status", "status PRD-001 --json", "checkpoint list PRD-001", "plan PRD-001 --resume", "validate PRD-001", "config",
+		"logs PRD-001 mend", "-C sub validate", "-C ../ws graph PRD-001", "no-such-command", "status --no-such-flag", "build PRD-001",
+	} {
+		want, wantCode := p.try(strings.Fields(line)...)
+		got, code := inProcess(t.Context(), p.command("runner", strings.Fields(line)...))
+		if got != want || code != wantCode {
+			t.Errorf("runner %s in the process: exit code %d\n%s\nthe binary: exit code %d\n%s", line, code, got, wantCode, want)
+		}
+	}
+}
