@@ -12,7 +12,7 @@ import (
 
 var (
 	crashEvery = flag.Int("crash.every", 0, "have it killed at every operation and torn in every write, and have each n-th operation fail, or it asked to end there; 0: a few of each command")
-	crashSeed  = flag.Int("crash.seed", 1, "which of n operations fail, and where all readers look")
+	crashSeed  = flag.Uint64("crash.seed", 0, "which of n operations fail, and where all readers look; 0: one of the commit")
 	crashAt    = flag.String("crash.at", "", "only this fault, as a failure prints it")
 )
 
@@ -40,20 +40,21 @@ func TestCrashPoints(t *testing.T) {
 	}
 	binary := buildBinary(t, "failpoint")
 	var sum atomic.Int64
-	t.Cleanup(func() { t.Logf("%d crash points met, seed %d", sum.Load(), *crashSeed) })
+	seed := seedOr(*crashSeed)
+	t.Cleanup(func() { t.Logf("%d crash points met, -crash.seed=%d", sum.Load(), seed) })
 	for _, op := range crashOperations() {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()
 			s := newCrashSite(t, binary, op)
 			s.prepare()
-			faults := s.faults()
+			faults := s.faults(int(seed % (1 << 24)))
 			if *crashAt != "" {
 				faults = []string{*crashAt}
 			}
 			for i, fault := range faults {
 				t.Run(fault, func(t *testing.T) {
 					s.t = t
-					s.closely = *crashAt != "" || (i+*crashSeed)%crashClosely == 0 || s.op.undoes && !isKill(fault)
+					s.closely = *crashAt != "" || (uint64(i)+seed)%crashClosely == 0 || s.op.undoes && !isKill(fault)
 					s.try(fault)
 				})
 			}
@@ -66,21 +67,22 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
-// faults are what is tried.
-func (s *crashSite) faults() (all []string) {
+// faults are what is tried. The seed says at which operations.
+func (s *crashSite) faults(seed int) (all []string) {
 	n := len(s.ops)
 	all = append(all, s.op.always...)
 	lasting := func(at int) string {
-		return fmt.Sprintf("%s@%d+", []string{"EIO", "ENOSPC", "EDQUOT"}[(n+at+*crashSeed)%3], at)
+		return fmt.Sprintf("%s@%d+", []string{"EIO", "ENOSPC", "EDQUOT"}[(n+at+seed)%3], at)
 	}
 	if *crashEvery == 0 {
+		spread := func(i, of int) int { return 1 + ((2*i+1)*n/(2*of)+seed)%n } // the i-th of so many operations
 		for i, fault := range []string{"kill", "torn", "EIO"} {
-			all = append(all, fmt.Sprintf("%s@%d", fault, 1+(2*i+1)*n/8))
+			all = append(all, fmt.Sprintf("%s@%d", fault, spread(i, 4)))
 		}
 		for i := range askingSignals() {
-			all = append(all, s.asked(1+(2*i+1)*n/6, i)...)
+			all = append(all, s.asked(spread(i, 3), i)...)
 		}
-		return append(all, lasting(1+7*n/8))
+		return append(all, lasting(spread(3, 4)))
 	}
 	for at := 1; at <= n; at++ {
 		again := at > 1 && quiet(s.ops[at-1]) && quiet(s.ops[at-2])
@@ -90,13 +92,13 @@ func (s *crashSite) faults() (all []string) {
 		if strings.HasPrefix(s.ops[at-1], "write ") {
 			all = append(all, fmt.Sprint("torn@", at))
 		}
-		if (at+*crashSeed)%*crashEvery == 0 {
+		if (at+seed)%*crashEvery == 0 {
 			all = append(all, fmt.Sprint("EIO@", at))
 		}
-		if (at+*crashSeed)%(3**crashEvery) == 0 { // it ends a command early: what differs is where it begins
+		if (at+seed)%(3**crashEvery) == 0 { // it ends a command early: what differs is where it begins
 			all = append(all, lasting(at))
 		}
-		if round := at + *crashSeed; round%(2**crashEvery) == 0 {
+		if round := at + seed; round%(2**crashEvery) == 0 {
 			all = append(all, s.asked(at, round/(2**crashEvery))...)
 		}
 	}

@@ -153,6 +153,7 @@ pipeline "PRD-001" {
 // What was said to be done is on record, every checkpoint is whole, the error
 // tells what gave out; and when there is room again the run goes on to its end.
 func TestDiskFaults(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}

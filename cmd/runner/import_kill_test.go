@@ -16,6 +16,7 @@ import (
 // that they do. Readers tell of what is missing, and the next command that changes the
 // session, or the import again where there is no session yet, brings the rest.
 func TestKillImport(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}

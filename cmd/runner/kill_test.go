@@ -22,7 +22,7 @@ import (
 
 var (
 	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: 5")
-	killSeed  = flag.Uint64("kill.seed", 0, "of the moments at which it is killed; 0: a new one")
+	killSeed  = flag.Uint64("kill.seed", 0, "of the moments at which it is killed; 0: one of the commit")
 )
 
 // journalLine is as much of a commit as the oracle needs.
@@ -44,6 +44,7 @@ type journalEvent struct {
 // nothing that is on record as done may run again, and in the end everything
 // must be as if nothing had happened.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes a minute; left out with -short")
 	}
@@ -51,11 +52,7 @@ func TestKill(t *testing.T) {
 	if count == 0 {
 		count = 5
 	}
-	seed := *killSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	killBuilds(t, buildBinary(t), count, seed)
+	killBuilds(t, buildBinary(t), count, seedOr(*killSeed))
 }
 
 // killBuilds kills builds so many times, at moments that follow from the seed.

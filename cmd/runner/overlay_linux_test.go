@@ -14,6 +14,7 @@ import (
 // TestStateInAnImageCanBeSetAside: where state was baked into an image, overlayfs does
 // not rename its directories. A session is set aside, replaced and deleted all the same.
 func TestStateInAnImageCanBeSetAside(t *testing.T) {
+	t.Parallel()
 	const source = `pipeline "PRD-001" {
   phase "one" {
     workstream "A" {
@@ -34,6 +35,7 @@ func TestStateInAnImageCanBeSetAside(t *testing.T) {
 		"complete and deleted":     {false, []string{"checkpoint", "delete", "PRD-001", "--session", "--yes"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ownMounts(t)
 			base := mountTmpfs(t, "")
 			dir := filepath.Join(base, "merged")

@@ -17,7 +17,7 @@ import (
 var (
 	cutCount  = flag.Int("cut.count", 0, "how often the power is cut at a random moment; 0: twice for each command")
 	cutPoints = flag.Int("cut.points", 0, "at how many operations on the disk the power is cut, for each command; 0: 1")
-	cutSeed   = flag.Uint64("cut.seed", 0, "of the moments; 0: a new one")
+	cutSeed   = flag.Uint64("cut.seed", 0, "of the moments; 0: one of the commit")
 )
 
 // cutOptions are what the file system is mounted with: by default ext4 writes
@@ -31,10 +31,11 @@ func cutOptions() []string { return []string{"", "noauto_da_alloc"} }
 // was said must be on record after the machine was started again; what was cut
 // short must end as if nothing had happened; and every object must be whole.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}
-	count, seed := *cutCount, chosenCutSeed()
+	count, seed := *cutCount, seedOr(*cutSeed)
 	scenarios := cutScenarios()
 	if count == 0 {
 		count = 2 * len(scenarios)
@@ -71,10 +72,11 @@ func cutAtMoments(t *testing.T, binary string, s cutScenario, count int, seed ui
 // TestPowerCutAtOperations does the same at exact moments: before -cut.points
 // of the operations that change the disk, evenly spread, or before each.
 func TestPowerCutAtOperations(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}
-	points, seed := max(1, *cutPoints), chosenCutSeed()
+	points, seed := max(1, *cutPoints), seedOr(*cutSeed)
 	t.Logf("-cut.points=%d -cut.seed=%d", points, seed)
 	binary := buildBinary(t, "failpoint")
 	for _, s := range cutScenarios() {
@@ -90,13 +92,6 @@ func TestPowerCutAtOperations(t *testing.T) {
 			t.Logf("of %d operations: %s", operations, c.figures())
 		})
 	}
-}
-
-func chosenCutSeed() uint64 {
-	if *cutSeed != 0 {
-		return *cutSeed
-	}
-	return rand.Uint64()
 }
 
 // cutScenario is a command whose power is cut.

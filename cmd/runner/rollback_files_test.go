@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"time"
 )
+
+var rollbackFiles = flag.Int("rollback.files", 5_000, "how many files TestRollbackManyFiles captures")
 
 // newKept is a workspace with the built binary, and a session that failed.
 func newKept(t *testing.T, binary string, inGit bool) *rollbackKiller {
@@ -104,13 +107,10 @@ func TestRollbackFiles(t *testing.T) {
 	}
 }
 
-// TestRollbackManyFiles captures 50,000 files, and takes back 100 edits in
-// them; a tenth with -short and under the race detector.
+// TestRollbackManyFiles captures many files, and takes back 100 edits in them.
 func TestRollbackManyFiles(t *testing.T) {
-	count := 50_000
-	if testing.Short() || raceDetector {
-		count /= 10
-	}
+	t.Parallel()
+	count := *rollbackFiles
 	r := newKept(t, buildBinary(t), false)
 	for i := range count {
 		name := r.path(fmt.Sprintf("many/%d/%d/f%d", i%50, i%500, i))

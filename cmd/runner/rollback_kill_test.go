@@ -40,16 +40,13 @@ const rollbackPipeline = `pipeline "PRD-001" {
 // next command that changes anything, whichever it is, must finish it; and then
 // state and files must be those of one moment, byte for byte and mode for mode.
 func TestKillRollback(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes a minute; left out with -short")
 	}
 	count := *killCount / 2 // in git, and outside
 	if count == 0 {
 		count = 5
-	}
-	seed := *killSeed
-	if seed == 0 {
-		seed = rand.Uint64()
 	}
 	binary := buildBinary(t)
 	for _, inGit := range []bool{false, true} {
@@ -58,7 +55,8 @@ func TestKillRollback(t *testing.T) {
 			name = "git"
 		}
 		t.Run(name, func(t *testing.T) {
-			killRollbacks(t, binary, inGit, count, seed)
+			t.Parallel()
+			killRollbacks(t, binary, inGit, count, seedOr(*killSeed))
 		})
 	}
 }

@@ -15,6 +15,7 @@ var soak = flag.Duration("soak", 0, "how long TestSoak goes on with new seeds; 0
 // turns and each time with a new seed, until its time is over. A failure names
 // the test that repeats it, and its seed.
 func TestSoak(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes seconds; left out with -short")
 	}

@@ -17,7 +17,7 @@ import (
 var (
 	stormRunners = flag.Int("storm.runners", 12, "how many runners start at once")
 	stormRounds  = flag.Int("storm.rounds", 1, "how often they do, in each of several situations")
-	stormSeed    = flag.Uint64("storm.seed", 0, "of the order in which they are started; 0: a new one")
+	stormSeed    = flag.Uint64("storm.seed", 0, "of the order in which they are started; 0: one of the commit")
 )
 
 // storm is a crowd of runners that wait at a gate and then start at once.
@@ -31,10 +31,7 @@ type storm struct {
 
 func newStorm(t *testing.T, dir string) *storm {
 	t.Helper()
-	seed := *stormSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
+	seed := seedOr(*stormSeed)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("again: go test ./cmd/runner -run '%s' -storm.runners=%d -storm.rounds=%d -storm.seed=%d", t.Name(), *stormRunners, *stormRounds, seed)
