@@ -18,32 +18,32 @@ import (
 const (
 	// commandGrace is the time between asking a command to end and killing it.
 	commandGrace = 2 * time.Second
-	// commandDrain bounds how long the pipes of a command outlive it.
+	// commandDrain bounds how long Run waits for the output pipes after a command has
+	// ended.
 	commandDrain = 10 * time.Second
-	// stderrLimit is how much of what a command says an error holds.
+	// stderrLimit is the number of bytes of standard error that an error message includes.
 	stderrLimit = 4 << 10
 )
 
-// Commander runs the programs that the runner needs for itself, as git: without
-// a shell, each in a process group of its own that ends with it. It is safe for
-// use by several goroutines at once.
+// Commander runs the programs that Runner itself needs, such as git: without a shell, and
+// each in a process group that ends with it. It is safe for concurrent use.
 //
-// On Linux a command ends with the program, and it carries a token by which an
-// Executor does not take its orphans for those of a task.
+// On Linux a command ends when Runner does. It carries a token, so that an Executor does
+// not mistake its orphans for those of a task.
 type Commander struct {
 	base environment
 }
 
 var _ git.Commander = (*Commander)(nil)
 
-// NewCommander returns a Commander whose programs get an environment of
-// NAME=value entries, and are found in its PATH.
+// NewCommander returns a Commander. Its programs get the environment baseEnv, in the form
+// NAME=value, and are searched for in its PATH.
 func NewCommander(baseEnv []string) *Commander {
 	return &Commander{base: newEnvironment(baseEnv)}
 }
 
-// Run implements git.Commander. When ctx ends, the command is asked to
-// end, and killed a little later; the error is then ctx's, too.
+// Run implements git.Commander. When ctx ends, Run asks the command to end, and kills it
+// after commandGrace. The error then wraps that of ctx.
 func (c *Commander) Run(ctx context.Context, command git.Command) error {
 	if len(command.Args) == 0 || command.Args[0] == "" {
 		return errors.New("run a command: it is empty")
@@ -52,7 +52,7 @@ func (c *Commander) Run(ctx context.Context, command git.Command) error {
 		return fmt.Errorf("run %s: %w", command.Args[0], err)
 	}
 	env := c.environ(command)
-	file, failure := lookUp(command.Args[0], value(env, "PATH"), command.Dir)
+	file, failure := lookUp(command.Args[0], lastValue(env, "PATH"), command.Dir)
 	switch {
 	case failure != nil && failure.outcome == runner.NotFound:
 		return &exec.Error{Name: command.Args[0], Err: exec.ErrNotFound}
@@ -80,8 +80,8 @@ func (c *Commander) Run(ctx context.Context, command git.Command) error {
 	return nil
 }
 
-// environ returns the environment of a command. Of entries with one name the
-// last counts. Messages are in English, since callers read some of them.
+// environ returns the environment of a command. Of several entries with one name the last
+// counts. Messages are in English, because callers parse some of them.
 func (c *Commander) environ(command git.Command) []string {
 	unset := make(map[string]bool, len(command.Unset))
 	for _, name := range command.Unset {
@@ -96,7 +96,7 @@ func (c *Commander) environ(command git.Command) []string {
 	return append(env, tokenVariable+"="+strconv.Itoa(os.Getpid())+"-command")
 }
 
-// supervise starts a command and sees it, and its group, to the end.
+// supervise starts a command, and returns when the command and its group have ended.
 func supervise(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -104,8 +104,8 @@ func supervise(ctx context.Context, cmd *exec.Cmd) error {
 	return awaitGroup(cmd, stopWith(ctx, cmd.Process))
 }
 
-// stopWith stops a process group when ctx ends. When the returned function
-// returns, no signal is sent by it any more.
+// stopWith stops a process group when ctx ends. After disarm has returned, it sends no
+// signal.
 func stopWith(ctx context.Context, p *os.Process) (disarm func()) {
 	var callbacks sync.WaitGroup
 	done := make(chan struct{})
@@ -130,7 +130,7 @@ func stopWith(ctx context.Context, p *os.Process) (disarm func()) {
 	}
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the last stderrLimit bytes.
 type tail struct {
 	limit int
 	bytes []byte

@@ -9,8 +9,8 @@ import (
 
 func commandAttributes() *syscall.SysProcAttr { return childAttributes() }
 
-// askGroup asks a process group to end; a stopped process hears of it only when
-// it is continued. That the group has ended already is no error.
+// askGroup asks a process group to end. A stopped process receives the signal only when it
+// is continued. It is no error if the group has ended.
 func askGroup(p *os.Process) {
 	_ = syscall.Kill(-p.Pid, syscall.SIGTERM)
 	_ = syscall.Kill(-p.Pid, syscall.SIGCONT)

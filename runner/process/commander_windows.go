@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// commandAttributes keep a Ctrl+C on the console from the command.
+// commandAttributes protects the command from a Ctrl+C on the console.
 func commandAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// askGroup kills the process: there is no gentler way that every program hears.
+// askGroup kills the process: Windows has no gentler way that every program notices.
 func askGroup(p *os.Process) { _ = p.Kill() }
 
 func killGroup(p *os.Process) { _ = p.Kill() }

@@ -9,23 +9,23 @@ import (
 	"prdrunner/runner"
 )
 
-// The variables that the executor sets or reads itself.
+// Variables that the executor sets or reads.
 const (
 	sessionVariable    = "RUNNER_SESSION"
 	workstreamVariable = "RUNNER_WORKSTREAM"
-	// tokenVariable tells the processes of one run of a task from all others,
-	// also when they left its process group.
+	// tokenVariable marks the processes of one run of a task, even if they left its process
+	// group.
 	tokenVariable = "RUNNER_TASK_TOKEN"
 )
 
-// environment is the part of the environment that all children share, indexed
-// once so that adding a task's variables costs a copy and a few look-ups.
+// environment is the part of the environment that all children share. It is indexed once,
+// so that adding the variables of a task is cheap.
 type environment struct {
 	entries []string
 	index   map[string]int // by name, into entries
 }
 
-// newEnvironment takes NAME=value entries, of which a later one wins.
+// newEnvironment returns the environment of NAME=value entries. A later entry wins.
 func newEnvironment(base []string) environment {
 	env := environment{index: make(map[string]int, len(base))}
 	for _, entry := range base {
@@ -33,14 +33,13 @@ func newEnvironment(base []string) environment {
 		if !ok || strings.ContainsRune(entry, 0) {
 			continue
 		}
-		env.entries = env.set(env.entries, name, entry)
+		env.entries = env.setEntry(env.entries, name, entry)
 	}
 	return env
 }
 
-// set replaces an entry of the base in entries; a new name is appended, and
-// enters the index.
-func (env environment) set(entries []string, name, entry string) []string {
+// setEntry replaces an entry of the base, or appends a new name and indexes it.
+func (env environment) setEntry(entries []string, name, entry string) []string {
 	if i, ok := env.index[foldName(name)]; ok {
 		entries[i] = entry
 		return entries
@@ -49,9 +48,9 @@ func (env environment) set(entries []string, name, entry string) []string {
 	return append(entries, entry)
 }
 
-// of returns the environment of one task. The order of what is added is that of
-// the names, so that it does not depend on chance.
-func (env environment) of(work runner.Task, token string) []string {
+// forTask returns the environment of one task. Variables are added in the order of their
+// names, so that the result is always the same.
+func (env environment) forTask(work runner.Task, token string) []string {
 	entries := make([]string, len(env.entries), len(env.entries)+len(work.Env)+2)
 	copy(entries, env.entries)
 	put := func(name, value string) {
@@ -75,8 +74,8 @@ func (env environment) of(work runner.Task, token string) []string {
 	return entries
 }
 
-// value returns the value of a variable in a list of entries; the last wins.
-func value(entries []string, name string) string {
+// lastValue returns the value of a variable in a list of entries. The last entry counts.
+func lastValue(entries []string, name string) string {
 	for _, entry := range slices.Backward(entries) {
 		if n, v, ok := cutEntry(entry); ok && foldName(n) == foldName(name) {
 			return v
@@ -85,7 +84,7 @@ func value(entries []string, name string) string {
 	return ""
 }
 
-// cutEntry splits NAME=value. Windows has names that begin with "=".
+// cutEntry splits NAME=value. On Windows a name can begin with "=".
 func cutEntry(entry string) (name, value string, ok bool) {
 	if len(entry) == 0 {
 		return "", "", false
@@ -97,7 +96,7 @@ func cutEntry(entry string) (name, value string, ok bool) {
 	return entry[:i+1], entry[i+2:], true
 }
 
-// foldName makes names comparable: those of Windows know no case.
+// foldName folds the case of names on Windows, where it does not matter.
 func foldName(name string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToUpper(name)

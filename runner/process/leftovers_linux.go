@@ -15,35 +15,36 @@ import (
 const (
 	shortPause, longPause = time.Millisecond, 20 * time.Millisecond
 
-	// sureLooks is how often an orphan that shows no owner is looked at before
-	// it counts as another task's: for an instant of exec no process shows one.
-	sureLooks = 4
+	// maxUnknownRounds is how many rounds an orphan without a known owner is examined
+	// before it counts as another task's. During exec a process shows no owner for a
+	// moment.
+	maxUnknownRounds = 4
 )
 
-// owner says whose an orphan is.
+// owner is the result of ownerOf.
 type owner int
 
 const (
-	ofTask    owner = iota // the task that is ending, or one that has ended
-	ofAnother              // a task that is still running
-	ofUnknown              // it shows no owner, and may be of a task that is still running
-	ofNobody               // not an orphan of a task: the program started it otherwise
+	ofTask    owner = iota // of the ending task, or of one that has ended
+	ofAnother              // of a task that is still running
+	ofUnknown              // without an owner, perhaps of a running task
+	ofNobody               // no orphan of a task: Runner started it in another way
 )
 
-// leftovers is the search for the orphans of one task that is ending. The main
-// process is a zombie all the while, so its group stays its own.
+// leftovers holds the state of the search for the orphans of one ending task. The main
+// process is a zombie meanwhile, so that its group keeps its number.
 type leftovers struct {
-	task     *task
-	settled  time.Time // from then on, who is alive is reported
-	killAt   time.Time
-	stopped  bool           // the group and the stragglers were asked to end already
-	asked    map[int]bool   // pids, or negative groups, that were asked to end
-	reported map[int]uint64 // pid to start time
-	found    []runner.Leftover
+	task       *task
+	reportFrom time.Time // processes that are alive from then on are reported
+	killAt     time.Time
+	stopped    bool           // the group and the stragglers have received SIGTERM
+	asked      map[int]bool   // pids, or negative groups, that have received SIGTERM
+	reported   map[int]uint64 // pid to start time
+	found      []runner.Leftover
 }
 
-// endLeftovers ends the processes that the task left behind, and reaps those
-// that ended by themselves. Nearly always there are none, which costs one read.
+// endLeftovers ends the processes that the task left behind, and reaps those that have
+// ended. Usually there are none, which costs one read.
 func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 	e.mu.Lock()
 	pids, err := e.system.orphans()
@@ -52,8 +53,8 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 		return nil, err
 	}
 	now := time.Now()
-	l := &leftovers{task: t, settled: now.Add(e.settle), asked: map[int]bool{}, reported: map[int]uint64{}}
-	l.killAt = l.settled.Add(t.work.Grace)
+	l := &leftovers{task: t, reportFrom: now.Add(e.leftoverDelay), asked: map[int]bool{}, reported: map[int]uint64{}}
+	l.killAt = l.reportFrom.Add(t.work.Grace)
 	if stopped, killAt := t.stopped(); stopped {
 		l.stopped, l.killAt = true, killAt
 		l.asked[-t.pid] = true
@@ -62,8 +63,8 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 		}
 	}
 	for pause, looks := shortPause, 1; ; pause, looks = min(2*pause, longPause), looks+1 {
-		alive, unknown, err := e.endRound(l)
-		if err != nil || alive == 0 && (unknown == 0 || looks >= sureLooks) {
+		alive, unknown, err := e.endOnce(l)
+		if err != nil || alive == 0 && (unknown == 0 || looks >= maxUnknownRounds) {
 			return l.found, err
 		}
 		if time.Since(l.killAt) > killWait {
@@ -73,10 +74,10 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 	}
 }
 
-// endRound looks at every orphan once and returns how many of the task's are
-// still alive, and of how many it does not know whose they are. Ending some
-// reveals their children to the next round.
-func (e *Executor) endRound(l *leftovers) (alive, unknown int, err error) {
+// endOnce examines every orphan once. It returns how many of the task's orphans are alive,
+// and how many orphans have an unknown owner. Orphans that end may reveal their children in
+// the next round.
+func (e *Executor) endOnce(l *leftovers) (alive, unknown int, err error) {
 	e.forks.Lock()
 	defer e.forks.Unlock()
 	e.mu.Lock()
@@ -86,7 +87,7 @@ func (e *Executor) endRound(l *leftovers) (alive, unknown int, err error) {
 		return 0, 0, err
 	}
 	if e.closed {
-		l.killAt = earlier(l.killAt, time.Now())
+		l.killAt = earlierTime(l.killAt, time.Now())
 	}
 	killed := map[int]bool{}
 	for _, pid := range pids {
@@ -99,14 +100,14 @@ func (e *Executor) endRound(l *leftovers) (alive, unknown int, err error) {
 		}
 		environ := readEnviron(pid)
 		whose := e.ownerOf(info, environ, l.task)
-		// A zombie that can't be reaped yet has other threads that live on.
+		// A zombie that cannot be reaped yet has threads that still run.
 		if whose == ofNobody || info.zombie && reapNow(pid) {
 			continue
 		}
 		switch whose {
 		case ofTask:
 			alive++
-			e.endOne(l, info, environ, killed)
+			e.signalOne(l, info, environ, killed)
 		case ofUnknown:
 			unknown++
 		case ofAnother, ofNobody:
@@ -115,12 +116,12 @@ func (e *Executor) endRound(l *leftovers) (alive, unknown int, err error) {
 	return alive, unknown, nil
 }
 
-// endOne does what is due to one orphan of the task. It is our child and is not
-// reaped meanwhile (that takes e.mu), so its pid is its own.
-func (e *Executor) endOne(l *leftovers, info procInfo, environ []byte, killed map[int]bool) {
+// signalOne sends an orphan of the task the signal that is due. The orphan is our child,
+// and e.mu keeps it from being reaped, so that its pid stays valid.
+func (e *Executor) signalOne(l *leftovers, info procInfo, environ []byte, killed map[int]bool) {
 	now := time.Now()
-	settled, kill := !now.Before(l.settled), !now.Before(l.killAt)
-	if began, ok := l.reported[info.pid]; (settled || kill) && (!ok || began != info.began) {
+	overdue, kill := !now.Before(l.reportFrom), !now.Before(l.killAt)
+	if began, ok := l.reported[info.pid]; (overdue || kill) && (!ok || began != info.began) {
 		l.reported[info.pid] = info.began
 		l.found = append(l.found, e.describe(info, environ, l.task.work.Mask))
 	}
@@ -133,7 +134,7 @@ func (e *Executor) endOne(l *leftovers, info procInfo, environ []byte, killed ma
 	case kill && !killed[target]:
 		killed[target] = true
 		e.signalOrphan(target, syscall.SIGKILL)
-	case !kill && (settled || l.stopped) && !l.asked[target] && !l.asked[info.pid]:
+	case !kill && (overdue || l.stopped) && !l.asked[target] && !l.asked[info.pid]:
 		l.asked[target] = true
 		e.signalOrphan(target, syscall.SIGTERM)
 		e.signalOrphan(target, syscall.SIGCONT)
@@ -146,9 +147,9 @@ func (e *Executor) signalOrphan(target int, signal syscall.Signal) {
 	}
 }
 
-// ownerOf decides whose an orphan is, by its token, else by its process group,
-// else by its age: one that shows neither can only belong to a task that is
-// older, and the last of these to end takes it along. The caller holds e.mu.
+// ownerOf finds the owner of an orphan by its token, else by its process group, else by its
+// age. An orphan without token or group can only belong to a task that is older, and the
+// last of the older tasks to end takes it. The caller holds e.mu.
 func (e *Executor) ownerOf(info procInfo, environ []byte, ending *task) owner {
 	token, _ := lookUpEnviron(environ, tokenVariable)
 	switch {
@@ -162,7 +163,7 @@ func (e *Executor) ownerOf(info procInfo, environ []byte, ending *task) owner {
 		}
 		return ofTask
 	case strings.HasPrefix(token, fmt.Sprintf("%d-", e.system.pid)):
-		return ofNobody // another executor's
+		return ofNobody // of another executor
 	case info.group == ending.pid:
 		return ofTask
 	case e.running[info.group] != nil:
@@ -170,22 +171,22 @@ func (e *Executor) ownerOf(info procInfo, environ []byte, ending *task) owner {
 	case info.group == e.system.group:
 		return ofNobody
 	case e.system.pid == 1:
-		return ofUnknown // as init we get everyone's orphans
+		return ofUnknown // the init process gets the orphans of all programs
 	}
-	if ending.age() > info.began {
+	if ending.startTicks() > info.began {
 		return ofUnknown
 	}
 	for _, t := range e.running {
-		if t != ending && t.age() <= info.began {
+		if t != ending && t.startTicks() <= info.began {
 			return ofUnknown
 		}
 	}
 	return ofTask
 }
 
-// age returns when the main process began, in clock ticks since boot. The
-// caller holds e.mu and the task is registered, so its pid is its own.
-func (t *task) age() uint64 {
+// startTicks returns when the main process began, in clock ticks since boot. The caller
+// holds e.mu and the task is registered, so that its pid is valid.
+func (t *task) startTicks() uint64 {
 	if t.began == 0 {
 		info, _ := readProc(t.pid)
 		t.began = info.began
@@ -203,9 +204,8 @@ func reapNow(pid int) bool {
 	}
 }
 
-// askStragglers sends SIGTERM to the processes of a running task that have left
-// its group, and returns their pids. The rest is found when the main process has
-// ended. The caller holds t.mu.
+// askStragglers sends SIGTERM to the processes of a running task that have left its group,
+// and returns their pids. endLeftovers finds all others. The caller holds t.mu.
 func (t *task) askStragglers() map[int]bool {
 	asked := map[int]bool{}
 	pids, err := allProcesses()
@@ -231,7 +231,7 @@ func (t *task) askStragglers() map[int]bool {
 	return asked
 }
 
-func earlier(a, b time.Time) time.Time {
+func earlierTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookUp finds the program that a command names, as a shell in dir would: a name
-// with a slash is relative to dir, any other is searched for in path.
+// lookUp finds the program of a command, as a shell in dir does: a name with a slash is
+// relative to dir, any other is searched for in path.
 func lookUp(name, path, dir string) (string, *startFailure) {
 	if strings.Contains(name, "/") {
 		return absolute(name, dir), nil
@@ -41,7 +41,7 @@ func lookUp(name, path, dir string) (string, *startFailure) {
 	return "", notFound("%s: not found in PATH (%s)", name, path)
 }
 
-// isProgram reports whether a file can be started.
+// isProgram reports whether a file is executable.
 func isProgram(file string) bool {
 	var stat syscall.Stat_t
 	return syscall.Stat(file, &stat) == nil && stat.Mode&syscall.S_IFMT == syscall.S_IFREG && unix.Access(file, unix.X_OK) == nil
@@ -54,8 +54,8 @@ func absolute(file, dir string) string {
 	return filepath.Join(dir, file)
 }
 
-// explain tells why the system refused to start file in dir. It returns nil for
-// what is not the task's fault: no memory, no more processes or descriptors.
+// explain returns the reason why the system did not start a file in dir. It returns nil for
+// a reason that is not the task's fault: no memory, no more processes or descriptors.
 func explain(cause error, file, dir string) *startFailure {
 	var errno syscall.Errno
 	if !errors.As(cause, &errno) {
@@ -86,7 +86,7 @@ func explain(cause error, file, dir string) *startFailure {
 	}
 }
 
-// explainDir tells what is wrong with a working directory, if anything is.
+// explainDir returns the problem with a working directory, or nil.
 func explainDir(dir string) *startFailure {
 	info, err := os.Stat(dir)
 	switch {

@@ -18,26 +18,26 @@ const (
 	logMode  = 0o600
 	dirMode  = 0o700
 
-	// drainTime is how long output is awaited from a pipe that something still
-	// holds open although the task's processes are gone.
+	// drainTime is how long to wait for output from a pipe that another process still holds
+	// open after the task's processes have ended.
 	drainTime = 500 * time.Millisecond
-	// drainLimit bounds what is read from it after that: more than any pipe
-	// holds (1 MiB on Linux), so what was written in time is complete.
+	// drainLimit bounds the number of bytes read after drainTime. It is more than any pipe
+	// holds (1 MiB on Linux), so that everything written before is complete.
 	drainLimit = 2 << 20
 )
 
-// output is where a task's standard output and error go: straight into the log
-// file, or through a pipe that masks.
+// output is the destination of a task's standard output and error: the log file, or a pipe
+// to the log that masks.
 type output struct {
-	child *os.File // given to the process; nil once closed here
+	child *os.File // given to the process; nil once closed in Runner
 
-	// For masked output only.
+	// Only for masked output.
 	log    *os.File
 	pipe   *os.File
 	copied chan error
 }
 
-// openOutput makes the log anew, and its directory if that does not exist.
+// openOutput creates or truncates the log, and creates its directory if needed.
 func (e *Executor) openOutput(work runner.Task) (*output, error) {
 	log, err := openLog(work.Log)
 	if err != nil {
@@ -67,7 +67,7 @@ func openLog(path string) (*os.File, error) {
 	return createLog(path)
 }
 
-// release closes the child's side here, once the child has its own.
+// release closes the child's side in Runner, once the child has it.
 func (o *output) release() error {
 	if o.child == nil {
 		return nil
@@ -77,14 +77,14 @@ func (o *output) release() error {
 	return err
 }
 
-// finish returns when all that was written before the call is in the log.
+// finish returns when everything written before the call is in the log.
 func (o *output) finish() error {
 	err := o.release()
 	if o.log == nil {
 		return err
 	}
-	// The pipe ends with its last writer. A writer that does not belong to the
-	// task must not hold the task up.
+	// The pipe ends when its last writer closes it. A process that is not the task's must
+	// not delay the task.
 	if deadlineErr := o.pipe.SetReadDeadline(time.Now().Add(drainTime)); deadlineErr != nil {
 		timer := time.AfterFunc(drainTime, func() { _ = o.pipe.Close() })
 		defer timer.Stop()
@@ -92,16 +92,16 @@ func (o *output) finish() error {
 	if copyErr := <-o.copied; copyErr != nil {
 		err = errors.Join(err, fmt.Errorf("write the log: %w", copyErr))
 	}
-	_ = o.pipe.Close() // only read from; may be closed already
+	_ = o.pipe.Close() // may be closed already
 	return errors.Join(err, o.log.Close())
 }
 
-// copyMasked copies until the pipe ends. When the log can't be written, it
-// still reads, so that the task is not blocked or killed for it.
+// copyMasked copies until the pipe ends. If it cannot write the log, it continues to read,
+// so that the task neither blocks nor dies.
 func copyMasked(log io.WriteCloser, pipe *os.File) error {
 	buffer := make([]byte, 32<<10)
 	var failed error
-	late := 0 // bytes read after the deadline
+	late := 0 // bytes read after drainTime
 	for {
 		n, err := pipe.Read(buffer)
 		if n > 0 && failed == nil {
@@ -122,7 +122,7 @@ func copyMasked(log io.WriteCloser, pipe *os.File) error {
 	}
 }
 
-// maskText hides sensitive values in a short text.
+// maskText masks sensitive values in a short text.
 func maskText(mask func(io.Writer) io.WriteCloser, text string) string {
 	var masked bytes.Buffer
 	w := mask(&masked)

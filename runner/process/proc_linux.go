@@ -14,10 +14,10 @@ import (
 	"prdrunner/runner"
 )
 
-// commandLimit bounds the command line in the description of a leftover.
+// commandLimit bounds the command line in the description of a leftover, in bytes.
 const commandLimit = 1 << 10
 
-// procInfo is what /proc/PID/stat says of a process.
+// procInfo holds the fields of /proc/PID/stat.
 type procInfo struct {
 	pid, parent, group int
 	zombie             bool
@@ -25,7 +25,7 @@ type procInfo struct {
 	name               string
 }
 
-// readProc fails when there is no such process.
+// readProc reports false if the process does not exist.
 func readProc(pid int) (procInfo, bool) {
 	data, err := os.ReadFile(procPath(pid, "stat"))
 	if err != nil {
@@ -34,8 +34,8 @@ func readProc(pid int) (procInfo, bool) {
 	return parseStat(pid, string(data))
 }
 
-// parseStat reads a line of the form "pid (name) state parent group session …";
-// the name may itself hold spaces and parentheses.
+// parseStat parses a line "pid (name) state parent group session …". The name may contain
+// spaces and parentheses.
 func parseStat(pid int, line string) (procInfo, bool) {
 	first, last := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if first < 0 || last < first {
@@ -55,8 +55,8 @@ func parseStat(pid int, line string) (procInfo, bool) {
 	return info, errs == [3]error{}
 }
 
-// readEnviron returns the environment that a process was started with. It is
-// empty for a zombie, and where we may not read it.
+// readEnviron returns the environment that a process started with. It is empty for a zombie
+// and for a process that Runner may not read.
 func readEnviron(pid int) []byte {
 	data, err := os.ReadFile(procPath(pid, "environ"))
 	if err != nil {
@@ -76,13 +76,14 @@ func lookUpEnviron(environ []byte, name string) (string, bool) {
 	return "", false
 }
 
-// describe describes a leftover; a command line may hold sensitive values.
+// describe returns the description of a leftover. It masks the command line, which may
+// contain sensitive values.
 func (e *Executor) describe(info procInfo, environ []byte, hide bool) runner.Leftover {
 	command := "[" + info.name + "]"
 	if data, err := os.ReadFile(procPath(info.pid, "cmdline")); err == nil && len(data) > 0 {
 		command = strings.ReplaceAll(strings.TrimRight(string(data), "\x00"), "\x00", " ")
 	}
-	command = e.hide(hide, command)
+	command = e.masked(hide, command)
 	if len(command) > commandLimit {
 		command = strings.ToValidUTF8(command[:commandLimit], "") + "…"
 	}
@@ -90,9 +91,9 @@ func (e *Executor) describe(info procInfo, environ []byte, hide bool) runner.Lef
 	return runner.Leftover{PID: info.pid, Command: command, Task: workstream}
 }
 
-// orphans returns the pids of the processes that the kernel handed to us, and
-// maybe of children that the program has besides. The caller holds e.mu, under
-// which children are reaped: the list skips entries that vanish meanwhile.
+// orphans returns the pids of the processes that the kernel handed to Runner, and perhaps
+// of other children of Runner. The caller holds e.mu, under which children are reaped: the
+// kernel's list skips entries when others vanish during the read.
 func (s system) orphans() ([]int, error) {
 	if s.children < 0 {
 		return s.scanChildren()
@@ -123,8 +124,7 @@ func (s system) orphans() ([]int, error) {
 	return pids, nil
 }
 
-// scanChildren is for kernels without lists of children. It finds the children
-// of all threads.
+// scanChildren finds the children of all threads, for kernels without lists of children.
 func (s system) scanChildren() ([]int, error) {
 	pids, err := allProcesses()
 	return slices.DeleteFunc(pids, func(pid int) bool {
@@ -133,7 +133,7 @@ func (s system) scanChildren() ([]int, error) {
 	}), err
 }
 
-// allProcesses returns the pids of all processes that can be seen.
+// allProcesses returns the pids of all visible processes.
 func allProcesses() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {

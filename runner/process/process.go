@@ -1,29 +1,32 @@
-// Package process is the local executor: it runs a task as a process of this
-// machine, supervises it, and leaves nothing of it behind.
+// Package process is the local executor. It runs a task as a process on this machine,
+// supervises it, and ends everything that it started.
 //
-// Executor.Run is the way in; it prepares (environ.go, lookup_*.go, output.go),
-// starts and waits (spawn_*.go), stops on a timeout or a cancellation
-// (task.go), ends what outlived the main process (leftovers_*.go) and only then
-// collects the main process. Executor.Recover (recover_*.go) finds what a
-// killed runner left.
+// Only code that starts, signals or finds processes belongs here. Package runner decides
+// what to run and when, and interprets the result.
 //
-// How much of that an operating system allows differs:
+// Begin with Executor.Run. It prepares (environ.go, lookup_*.go, programs.go, output.go),
+// starts and waits (spawn_*.go), stops on a timeout or a cancellation (task.go), and ends
+// the processes that outlived the main process (leftovers_*.go) before it reaps the main
+// process. Executor.Recover (recover_*.go) finds the processes that a killed Runner left.
+// Commander runs the programs that Runner itself needs. To support another system, write
+// its process_*.go and commander_*.go.
 //
-//   - Linux: everything. The program becomes a subreaper, so that every orphan
-//     of a task becomes its child; a child dies with the program.
-//   - macOS and other Unixes: the process group is signalled, ended and
-//     reported as one. What left the group is not found, Recover finds nothing,
-//     and children survive a SIGKILL of the program.
-//   - Windows: a job object holds the processes of a task, and the system ends
-//     them with it, also when the program is killed. They are not reported, and
-//     what a process starts in the instant before it is in the job is not held.
-//     Asking to end is a Ctrl+Break; without a console it is the kill at once.
-//     Recover finds nothing.
+// Operating systems allow different parts of that:
 //
-// On Linux an orphan becomes a child of the whole program, and so does one of
-// another Executor. A program should therefore have one Executor, and what it
-// starts by other means (os/exec) must stay in the program's own process group:
-// that is how such a child is told from an orphan.
+//   - Linux: everything. Runner becomes a subreaper, so that every orphan of a task becomes
+//     its child. A child dies with Runner.
+//   - macOS and other Unixes: the process group is signalled, ended and reported as one.
+//     Processes that left the group are not found, Recover finds nothing, and children
+//     survive a SIGKILL of Runner.
+//   - Windows: a job object holds the processes of a task, and the system ends them with
+//     it, even if Runner is killed. They are not reported. A process that is started in the
+//     moment before the main process is in the job escapes. Asking to end is a Ctrl+Break;
+//     without a console it is an immediate kill. Recover finds nothing.
+//
+// On Linux an orphan becomes a child of the whole program, as does an orphan of another
+// Executor. A program should therefore have one Executor. Processes that it starts by other
+// means (os/exec) must stay in the program's process group, which distinguishes them from
+// orphans.
 package process
 
 import (
@@ -45,31 +48,28 @@ import (
 
 // Errors of Run.
 var (
-	// ErrClosed is returned for a task that is handed over after Close.
+	// ErrClosed is the error of Run after Close.
 	ErrClosed = errors.New("the executor is closed")
-	// ErrRunning is returned for a task whose ID is that of a running one.
+	// ErrRunning is the error of Run if another task with the same ID is running.
 	ErrRunning = errors.New("a task with this id is running already")
-	// ErrUnkillable is returned, beside the result, when a process of the task
-	// does not end although it was killed: it hangs in the kernel, or belongs
-	// to another user.
+	// ErrUnkillable is returned together with a result if a process of the task does not
+	// end after SIGKILL: it hangs in the kernel, or belongs to another user.
 	ErrUnkillable = errors.New("a process does not end although it was killed")
 )
 
 // DefaultRecoverGrace is the time between SIGTERM and SIGKILL in Recover.
 const DefaultRecoverGrace = 5 * time.Second
 
-// Options are what an Executor needs to know. The zero value is usable: no
-// masking, an empty environment, no log.
+// Options configures an Executor. The zero value is usable: no masking, an empty
+// environment, no log.
 type Options struct {
-	// Mask wraps a writer in one that hides sensitive values. It is used for
-	// the output of tasks with Task.Mask and for the command lines of
-	// leftovers. Nil: nothing is hidden.
+	// Mask wraps a writer in one that hides sensitive values. It is used for the output of
+	// tasks with Task.Mask, and for the command lines of leftovers. Nil hides nothing.
 	Mask func(io.Writer) io.WriteCloser
-	// BaseEnv is the environment of every child, before Task.Env. The caller
-	// has filtered it.
+	// BaseEnv is the environment of every child, before Task.Env. The caller filters it.
 	BaseEnv []string
-	// RecoverGrace is the time between SIGTERM and SIGKILL in Recover;
-	// 0: DefaultRecoverGrace.
+	// RecoverGrace is the time between SIGTERM and SIGKILL in Recover. 0 means
+	// DefaultRecoverGrace.
 	RecoverGrace time.Duration
 	// Now is the clock of Result.Started and Result.Ended. Nil: time.Now.
 	Now func() time.Time
@@ -77,28 +77,27 @@ type Options struct {
 	Logger hclog.Logger
 }
 
-// Executor runs tasks as processes of this machine. It is safe for use by
-// several goroutines at once.
+// Executor runs tasks as processes of this machine. It is safe for concurrent use.
 type Executor struct {
-	options  Options
-	environ  environment
-	null     *os.File // standard input of every child
-	nonce    string   // tells this executor's tasks from those of any other
-	system   system   // what the operating system needs
-	programs programs
-	settle   time.Duration
+	options       Options
+	environ       environment
+	null          *os.File // standard input of every child
+	nonce         string   // marks the tasks of this executor
+	system        system   // what the operating system needs
+	programs      programs
+	leftoverDelay time.Duration
 
 	runs sync.WaitGroup
 
-	// forks is held shared from before a fork until the child is registered,
-	// so that whoever holds it exclusively sees no child that is not
-	// registered yet. It comes before mu.
+	// forks is read-locked from before a fork until the child is registered. A goroutine
+	// that holds the write lock therefore sees no unregistered child. It is locked before
+	// mu.
 	forks sync.RWMutex
 
 	mu      sync.Mutex
-	closed  bool            // nothing gets a grace any more
-	count   int             // tasks so far
-	ids     map[string]bool // of the tasks in Run
+	closed  bool            // tasks are killed without a grace
+	count   int             // number of tasks so far
+	ids     map[string]bool // ids of the tasks in Run
 	running map[int]*task   // by pid, until the process is reaped
 }
 
@@ -107,8 +106,7 @@ var (
 	_ io.Closer       = (*Executor)(nil)
 )
 
-// New returns an Executor. On Linux it makes the program a subreaper, and it
-// stays one after Close.
+// New returns an Executor. On Linux it makes the program a subreaper, permanently.
 func New(options Options) (*Executor, error) {
 	if options.Logger == nil {
 		options.Logger = hclog.NewNullLogger()
@@ -128,19 +126,19 @@ func New(options Options) (*Executor, error) {
 		return nil, errors.Join(err, null.Close())
 	}
 	return &Executor{
-		options: options,
-		environ: newEnvironment(options.BaseEnv),
-		null:    null,
-		nonce:   rand.Text(),
-		system:  sys,
-		settle:  settleTime,
-		ids:     map[string]bool{},
-		running: map[int]*task{},
+		options:       options,
+		environ:       newEnvironment(options.BaseEnv),
+		null:          null,
+		nonce:         rand.Text(),
+		system:        sys,
+		leftoverDelay: leftoverDelay,
+		ids:           map[string]bool{},
+		running:       map[int]*task{},
 	}, nil
 }
 
-// Close kills what is still running, without a grace, and returns when every
-// Run has returned. It is what a second Ctrl+C calls.
+// Close kills all running tasks without a grace, and returns when every Run has returned. A
+// second Ctrl+C calls it.
 func (e *Executor) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -150,21 +148,22 @@ func (e *Executor) Close() error {
 	}
 	e.closed = true
 	for _, t := range e.running {
-		t.stop(runner.Cancelled, 0)
+		t.stopTask(runner.Cancelled, 0)
 	}
 	e.mu.Unlock()
 	e.runs.Wait()
 	return errors.Join(e.null.Close(), e.system.close())
 }
 
-// Run runs the task to its end, and to the end of everything it started.
+// Run runs a task until it and everything that it started have ended.
 //
-// A timeout or a cancelled context decides the outcome even if the process then
-// exits with 0; where it has ended before, on Linux, its end does. A process that outlives the task's main process by more than a
-// moment is ended, with the task's grace, and reported in Result.Leftovers.
+// A timeout or a cancelled context decides the outcome, even if the process then exits with
+// 0. On Linux, if the process ended before, its exit decides. A process that outlives the
+// main process by more than leftoverDelay is ended, with the task's grace, and reported in
+// Result.Leftovers.
 func (e *Executor) Run(ctx context.Context, work runner.Task, sink runner.Sink) (runner.Result, error) {
 	result := runner.Result{Started: e.options.Now()}
-	t, err := e.admit(work)
+	t, err := e.newTask(work)
 	if err != nil {
 		return result, fmt.Errorf("run task %q: %w", work.ID, err)
 	}
@@ -186,8 +185,8 @@ func (e *Executor) Run(ctx context.Context, work runner.Task, sink runner.Sink) 
 	return result, nil
 }
 
-// admit registers the task's id and gives the task its token.
-func (e *Executor) admit(work runner.Task) (*task, error) {
+// newTask registers the task's id, and gives it its token.
+func (e *Executor) newTask(work runner.Task) (*task, error) {
 	if len(work.Command) == 0 || work.Command[0] == "" {
 		return nil, errors.New("the command is empty")
 	}
@@ -210,7 +209,7 @@ func (e *Executor) admit(work runner.Task) (*task, error) {
 	return &task{work: work, executor: e, token: e.tokenPrefix() + strconv.Itoa(e.count)}, nil
 }
 
-// tokenPrefix begins the tokens of all tasks of this executor.
+// tokenPrefix returns the beginning of the tokens of all tasks of this executor.
 func (e *Executor) tokenPrefix() string {
 	return strconv.Itoa(os.Getpid()) + "-" + e.nonce + "-"
 }
@@ -222,33 +221,33 @@ func (e *Executor) dismiss(t *task) {
 	e.runs.Done()
 }
 
-// register makes a task that has been started known, also to a Close that
-// looked for running tasks just before.
+// register adds a started task to running. If Close was called after newTask, it stops the
+// task.
 func (e *Executor) register(t *task) {
 	e.mu.Lock()
 	e.running[t.pid] = t
 	closed := e.closed
 	e.mu.Unlock()
 	if closed {
-		t.stop(runner.Cancelled, 0)
+		t.stopTask(runner.Cancelled, 0)
 	}
 }
 
-// supervise starts the process and sees it to its end. It runs on one OS
-// thread, which the process needs for as long as it lives (see onWorkerThread).
+// supervise starts the process and waits until it has ended. It runs on one OS thread,
+// which must live as long as the process (see onWorkerThread).
 func (e *Executor) supervise(ctx context.Context, t *task, out *output, sink runner.Sink, result *runner.Result) error {
 	failure, err := e.start(t, out)
 	if err != nil {
 		return err
 	}
 	if failure != nil {
-		result.Outcome, result.Detail = failure.outcome, e.hide(t.work.Mask, failure.detail)
+		result.Outcome, result.Detail = failure.outcome, e.masked(t.work.Mask, failure.detail)
 		return nil
 	}
 	if sink != nil {
 		sink.Started(t.pid)
 	}
-	disarm := t.arm(ctx)
+	disarm := t.armTimers(ctx)
 	err = t.wait()
 	disarm()
 	if err != nil {
@@ -259,12 +258,12 @@ func (e *Executor) supervise(ctx context.Context, t *task, out *output, sink run
 	}
 	result.Leftovers, err = e.endLeftovers(t)
 	end, reapErr := e.collect(t)
-	t.fill(result, end)
+	t.setOutcome(result, end)
 	return errors.Join(err, reapErr)
 }
 
-// hide masks a short text, such as a command line.
-func (e *Executor) hide(wanted bool, text string) string {
+// masked masks a short text, such as a command line, if wanted.
+func (e *Executor) masked(wanted bool, text string) string {
 	if !wanted || e.options.Mask == nil {
 		return text
 	}

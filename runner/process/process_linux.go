@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system is what Linux needs: where orphans appear.
+// system holds the source of orphans on Linux.
 type system struct {
 	pid      int
-	group    int // our own process group
+	group    int // Runner's process group
 	children int // descriptor of the main thread's list of children; -1: the kernel has none
 }
 
-// newSystem makes the program a subreaper. The kernel hands orphans to the
-// first living thread of a subreaper, which in a Go program is always the main
-// thread; so its list of children is where they appear.
+// newSystem makes the program a subreaper. The kernel gives orphans to the first living
+// thread of a subreaper, which in a Go program is always the main thread. So the main
+// thread's list of children contains them.
 func newSystem() (system, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return system{}, fmt.Errorf("become a subreaper: %w", err)
@@ -42,11 +42,10 @@ func (s system) close() error {
 	return os.NewSyscallError("close", unix.Close(s.children))
 }
 
-// onWorkerThread calls f on an OS thread that stays with it until it returns,
-// and that is not the main thread. The first, because a child gets its
-// parent-death signal when the thread that forked it ends, and Go ends threads.
-// The second, because a child is listed under the thread that forked it: the
-// main thread's list is for orphans.
+// onWorkerThread calls f on an OS thread that is locked to it and is not the main thread.
+// It is locked because a child receives its parent-death signal when the thread that forked
+// it ends, and Go ends threads. It is not the main thread because a child is listed under
+// the thread that forked it, and the main thread's list is for orphans.
 func onWorkerThread(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

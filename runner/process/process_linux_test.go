@@ -74,7 +74,7 @@ func TestBackgroundProcessIsBoundedAndReported(t *testing.T) {
 
 func TestShortLivedOrphanIsNotReported(t *testing.T) {
 	e := newExecutor(t, Options{})
-	e.settle = 20 * time.Second
+	e.leftoverDelay = 20 * time.Second
 	task := shell(t, "(sleep 0.01; echo done) & exit 0")
 	if got := run(t, e, task); !got.Succeeded() || len(got.Leftovers) != 0 {
 		t.Errorf("got %+v", got)
@@ -88,7 +88,7 @@ func TestShortLivedOrphanIsNotReported(t *testing.T) {
 // Row 47.
 func TestGrandchildThatLeftTheGroup(t *testing.T) {
 	e := newExecutor(t, Options{})
-	e.settle = 400 * time.Millisecond
+	e.leftoverDelay = 400 * time.Millisecond
 	tests := map[string]string{
 		"setsid":                    "setsid sleep 300 & exit 0",
 		"setsid with children":      "setsid sh -c 'sleep 300 & setsid sleep 300 & wait' & exit 0",
@@ -251,7 +251,7 @@ func TestRecoverSparesItsAncestors(t *testing.T) {
 // Row 52.
 func TestFiveHundredDoubleForks(t *testing.T) {
 	e := newExecutor(t, Options{Mask: mask})
-	e.settle = 2 * time.Second
+	e.leftoverDelay = 2 * time.Second
 	task := shell(t, `i=0; while [ $i -lt 250 ]; do (setsid sleep 300 &); (setsid true &); i=$((i+1)); done`)
 	task.Mask = true
 	run(t, e, command(t, "true")) // opens what stays open
@@ -334,7 +334,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 
 func TestMaskedOutputOfALeftover(t *testing.T) {
 	e := newExecutor(t, Options{Mask: mask})
-	e.settle = time.Second
+	e.leftoverDelay = time.Second
 	task := shell(t, "echo before; (setsid sh -c 'echo after; sleep 300' &); exit 0")
 	task.Mask = true
 	began := time.Now()
@@ -377,7 +377,7 @@ func TestMaskedOutputHeldOpenFromOutside(t *testing.T) {
 // What the program starts by other means is not an orphan of any task.
 func TestForeignChildIsLeftAlone(t *testing.T) {
 	e := newExecutor(t, Options{})
-	e.settle = 20 * time.Second
+	e.leftoverDelay = 20 * time.Second
 	for range 20 { // so that some are forked on the main thread
 		cmd := exec.Command("sh", "-c", "exit 3")
 		if err := cmd.Start(); err != nil {
@@ -394,7 +394,7 @@ func TestForeignChildIsLeftAlone(t *testing.T) {
 // that are just being started must not be taken for orphans.
 func TestKernelWithoutListsOfChildren(t *testing.T) {
 	e := newExecutor(t, Options{})
-	e.settle = 500 * time.Millisecond
+	e.leftoverDelay = 500 * time.Millisecond
 	if err := e.system.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -436,18 +436,18 @@ func TestKernelWithoutPidfds(t *testing.T) {
 		t.Fatal("not found", cmd.Process.Kill(), cmd.Wait())
 	}
 	h.close() // from now on it has no pidfd
-	if h.gone() {
+	if h.hasEnded() {
 		t.Error("gone while it is alive")
 	}
 	recycled := *h
 	recycled.info.began++ // another process, which had the pid before
 	recycled.signal(syscall.SIGKILL)
-	if !recycled.gone() || h.gone() {
+	if !recycled.hasEnded() || h.hasEnded() {
 		t.Error("a process that has another one's pid was signalled")
 	}
 	h.signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err == nil || !h.gone() {
-		t.Errorf("gone %v, %v", h.gone(), err)
+	if err := cmd.Wait(); err == nil || !h.hasEnded() {
+		t.Errorf("gone %v, %v", h.hasEnded(), err)
 	}
 	if _, ok := openHandle(os.Getpid(), mark{name: sessionVariable, value: "no-pidfd"}); ok {
 		t.Error("found in a process without that session")

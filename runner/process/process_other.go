@@ -12,7 +12,7 @@ import (
 	"prdrunner/runner"
 )
 
-// pollTime is the time between two looks at a group that is ending.
+// pollTime is the time between two checks of a group that is ending.
 const pollTime = 5 * time.Millisecond
 
 // system needs nothing here.
@@ -22,7 +22,7 @@ func newSystem() (system, error) { return system{}, nil }
 
 func (system) close() error { return nil }
 
-// onWorkerThread calls f. No process depends on the thread that forked it here.
+// onWorkerThread calls f. Here no process depends on the thread that forked it.
 func onWorkerThread(f func()) { f() }
 
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
@@ -32,9 +32,9 @@ type process struct {
 	status syscall.WaitStatus
 }
 
-// wait returns when the main process has ended, and reaps it: there is no
-// portable way to wait without. For the moment until the task is marked as
-// exited a stop may signal a group that has ended.
+// wait returns when the main process has ended, and reaps it, because there is no portable
+// way to wait without reaping. Until the task is marked as exited, a stop may signal a
+// group that has ended.
 func (t *task) wait() error {
 	for {
 		_, err := syscall.Wait4(t.pid, &t.status, 0, nil)
@@ -47,12 +47,12 @@ func (t *task) wait() error {
 // ended is not known before wait has come to see it.
 func (t *task) ended() bool { return false }
 
-// endLeftovers ends what is left of the process group, and reports it as one
-// process with the group's number. A group keeps its number as long as it has a
-// member, so it is this one or none. What left the group is not found.
+// endLeftovers ends the remaining process group, and reports it as one process with the
+// group's number. A group keeps its number while it has a member. Processes that left the
+// group are not found.
 func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
-	settled := time.Now().Add(e.settle)
-	killAt := settled.Add(t.work.Grace)
+	reportFrom := time.Now().Add(e.leftoverDelay)
+	killAt := reportFrom.Add(t.work.Grace)
 	stopped, stoppedKillAt := t.stopped()
 	if stopped {
 		killAt = stoppedKillAt
@@ -60,7 +60,7 @@ func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 	var found []runner.Leftover
 	for asked := stopped; groupExists(t.pid); time.Sleep(pollTime) {
 		now := time.Now()
-		if now.Before(settled) && now.Before(killAt) {
+		if now.Before(reportFrom) && now.Before(killAt) {
 			continue
 		}
 		if found == nil {
@@ -94,14 +94,13 @@ func (e *Executor) collect(t *task) (ending, error) {
 	return endingOf(t.status), nil
 }
 
-// askStragglers finds none: only Linux lets us look.
+// askStragglers finds none: only Linux shows them.
 func (t *task) askStragglers() map[int]bool { return nil }
 
 // Alive finds nothing, for the same reason as Recover.
 func Alive(string, string) []runner.Leftover { return nil }
 
-// Recover finds nothing: there is no way here to tell the processes of a
-// session from others. It returns nil, nil.
+// Recover returns nil, nil: the processes of a session cannot be found here.
 func (e *Executor) Recover(context.Context, string, string) ([]runner.Leftover, error) {
 	return nil, nil
 }

@@ -429,7 +429,7 @@ func TestNoSignalToAReapedPID(t *testing.T) {
 		}
 	}
 	// After its end a task refuses to be stopped, whoever still holds it.
-	held, err := e.admit(task)
+	held, err := e.newTask(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,7 +443,7 @@ func TestNoSignalToAReapedPID(t *testing.T) {
 	if err := errors.Join(err, out.finish()); err != nil || !result.Succeeded() {
 		t.Fatalf("got %+v, %v", result, err)
 	}
-	held.stop(runner.TimedOut, 0)
+	held.stopTask(runner.TimedOut, 0)
 	if held.reason != "" {
 		t.Error("a task that has ended was stopped: its pid was signalled")
 	}

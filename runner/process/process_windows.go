@@ -24,7 +24,7 @@ func newSystem() (system, error) { return system{}, nil }
 
 func (system) close() error { return nil }
 
-// onWorkerThread calls f. No process depends on the thread that started it here.
+// onWorkerThread calls f. Here no process depends on the thread that started it.
 func onWorkerThread(f func()) { f() }
 
 // process is what is kept of a task's main process.
@@ -36,11 +36,11 @@ type process struct {
 
 func createLog(path string) (*os.File, error) { return os.OpenFile(path, logFlags, logMode) }
 
-// start starts the process in a job of its own and registers the task. What is
-// the task's own fault is a startFailure, anything else an error.
+// start starts the process in a new job, and registers the task. A failure that is the
+// task's fault is a startFailure, any other an error.
 func (e *Executor) start(t *task, out *output) (*startFailure, error) {
-	env := e.environ.of(t.work, t.token)
-	file, failure := lookUp(t.work.Command[0], value(env, "PATH"), t.work.Dir)
+	env := e.environ.forTask(t.work, t.token)
+	file, failure := lookUp(t.work.Command[0], lastValue(env, "PATH"), t.work.Dir)
 	if failure != nil {
 		return failure, nil
 	}
@@ -73,8 +73,7 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 	return nil, out.release()
 }
 
-// newJob makes a job whose processes end with its last handle, also when the
-// program is killed.
+// newJob returns a job whose processes end with its last handle, even if Runner is killed.
 func newJob() (windows.Handle, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -108,15 +107,15 @@ func (t *task) wait() error {
 // ended is not known before wait has come to see it.
 func (t *task) ended() bool { return false }
 
-// askGroup sends Ctrl+Break to the process group, which needs a console that
-// both share. The caller holds t.mu and has seen that t has not exited.
+// askGroup sends Ctrl+Break to the process group, which must share Runner's console. The
+// caller holds t.mu and has checked that t has not exited.
 func (t *task) askGroup() {
 	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(t.pid)) != nil {
 		t.killGroup()
 	}
 }
 
-// killGroup ends all processes of the job, under the same conditions.
+// killGroup ends all processes of the job. The caller does as for askGroup.
 func (t *task) killGroup() {
 	err := errors.Join(windows.TerminateJobObject(t.job, 1), t.main.Kill())
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -127,7 +126,7 @@ func (t *task) killGroup() {
 // askStragglers finds none: the job holds them.
 func (t *task) askStragglers() map[int]bool { return nil }
 
-// endLeftovers ends what is left in the job. It can't tell what that was.
+// endLeftovers ends the processes that remain in the job. It cannot tell which they were.
 func (e *Executor) endLeftovers(t *task) ([]runner.Leftover, error) {
 	return nil, os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(t.job, 1))
 }
@@ -139,8 +138,8 @@ func (e *Executor) collect(t *task) (ending, error) {
 	return ending{code: t.state.ExitCode()}, os.NewSyscallError("CloseHandle", windows.CloseHandle(t.job))
 }
 
-// lookUp finds the program that a command names: a name with a separator is
-// relative to dir, any other is searched for in path, with the usual extensions.
+// lookUp finds the program of a command: a name with a separator is relative to dir, any
+// other is searched for in path, with the usual extensions.
 func lookUp(name, path, dir string) (string, *startFailure) {
 	folders := filepath.SplitList(path)
 	if strings.ContainsAny(name, `/\`) {
@@ -161,14 +160,14 @@ func lookUp(name, path, dir string) (string, *startFailure) {
 	return "", notFound("%s: not found in PATH (%s)", name, path)
 }
 
-// isProgram reports whether a file can be started, as its extension says.
+// isProgram reports whether a file is executable, by its extension.
 func isProgram(file string) bool {
 	_, err := exec.LookPath(file)
 	return err == nil
 }
 
-// explain tells why the system refused to start a program in dir. It returns nil
-// for what is not the task's fault.
+// explain returns the reason why the system did not start a program in dir, or nil if that
+// is not the task's fault.
 func explain(cause error, dir string) *startFailure {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return notExecutable("the working directory %s is not a directory", dir)
@@ -186,8 +185,7 @@ func explain(cause error, dir string) *startFailure {
 // Alive finds nothing, for the same reason as Recover.
 func Alive(string, string) []runner.Leftover { return nil }
 
-// Recover finds nothing: jobs end with the program that made them. It returns
-// nil, nil.
+// Recover returns nil, nil: jobs end with the program that created them.
 func (e *Executor) Recover(context.Context, string, string) ([]runner.Leftover, error) {
 	return nil, nil
 }

@@ -7,62 +7,61 @@ import (
 	"prdrunner/runner"
 )
 
-// programAge is how long a look-up holds at most.
-const programAge = time.Second
+// lookupLifetime is how long a lookup stays valid.
+const lookupLifetime = time.Second
 
-// maxPrograms bounds how many look-ups are remembered.
+// maxPrograms bounds the number of remembered lookups.
 const maxPrograms = 64
 
-// programs remembers where programs were found. A workstream may put a program
-// into a directory of the path, and what depends on it must find that one. So a
-// look-up holds for the tasks that could have been started when it was made, and
-// for those for a moment only: people put programs there, too. To look takes some
-// microseconds a directory, of which a path may have many.
+// programs caches the paths of programs. A workstream may write a program into a directory
+// of the path, and its dependents must find that one. So a lookup serves only tasks that
+// were ready before it, and expires after lookupLifetime, because users install programs
+// too. A lookup takes some microseconds per directory of the path.
 type programs struct {
 	mu    sync.Mutex
-	found map[wanted]foundProgram
+	found map[lookupKey]lookupResult
 }
 
-// wanted is what a look-up depends on, beside the file system.
-type wanted struct{ name, path, dir string }
+// lookupKey holds the values that a lookup depends on, besides the file system.
+type lookupKey struct{ name, path, dir string }
 
-type foundProgram struct {
+type lookupResult struct {
 	file string
-	at   time.Time // before it was looked for
+	at   time.Time // time before the lookup
 }
 
-// of is lookUp for a task at this moment, or what it found before. It remembers
-// nothing of a task that cannot tell since when it could have been started.
-func (p *programs) of(work runner.Task, path string, now time.Time) (file string, remembered bool, failure *startFailure) {
-	w := wanted{work.Command[0], path, work.Dir}
+// find returns the program for a task, and whether it comes from the cache. A task without
+// a time at which it was ready uses no cache.
+func (p *programs) find(work runner.Task, path string, now time.Time) (file string, remembered bool, failure *startFailure) {
+	w := lookupKey{work.Command[0], path, work.Dir}
 	if file := p.remembered(w, work.Ready, now); file != "" {
 		return file, true, nil
 	}
 	file, failure = lookUp(w.name, w.path, w.dir)
 	if failure == nil && !work.Ready.IsZero() {
-		p.remember(w, foundProgram{file, now})
+		p.remember(w, lookupResult{file, now})
 	}
 	return file, false, failure
 }
 
-// remembered is what was found since ready, "" where that is not known any more.
-func (p *programs) remembered(w wanted, ready, now time.Time) string {
+// remembered returns a lookup made since ready, or "".
+func (p *programs) remembered(w lookupKey, ready, now time.Time) string {
 	if ready.IsZero() {
 		return ""
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if f := p.found[w]; f.at.After(ready) && now.Sub(f.at).Abs() < programAge {
+	if f := p.found[w]; f.at.After(ready) && now.Sub(f.at).Abs() < lookupLifetime {
 		return f.file
 	}
 	return ""
 }
 
-func (p *programs) remember(w wanted, f foundProgram) {
+func (p *programs) remember(w lookupKey, f lookupResult) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.found == nil || len(p.found) >= maxPrograms {
-		p.found = make(map[wanted]foundProgram)
+		p.found = make(map[lookupKey]lookupResult)
 	}
 	p.found[w] = f
 }

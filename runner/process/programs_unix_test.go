@@ -36,14 +36,14 @@ func TestRememberedProgram(t *testing.T) {
 		gone   bool          // the first program is removed
 		want   int
 	}{
-		"it could have been started before":       {ready: -1, later: programAge / 2, want: 1},
-		"what it depends on ended since":          {ready: 1, later: programAge / 2, want: 2},
-		"what it depends on ended at that time":   {ready: 0, later: programAge / 2, want: 2},
-		"nobody knows when it could have been":    {absent: true, later: programAge / 2, want: 2},
-		"that was a while ago":                    {ready: -1, later: programAge, want: 2},
-		"the clock was put back":                  {ready: -1, later: -programAge, want: 2},
-		"it is not where it was any more":         {ready: -1, later: programAge / 2, gone: true, want: 2},
-		"it is gone, and it is looked for anyway": {ready: 1, later: programAge / 2, gone: true, want: 2},
+		"it could have been started before":       {ready: -1, later: lookupLifetime / 2, want: 1},
+		"what it depends on ended since":          {ready: 1, later: lookupLifetime / 2, want: 2},
+		"what it depends on ended at that time":   {ready: 0, later: lookupLifetime / 2, want: 2},
+		"nobody knows when it could have been":    {absent: true, later: lookupLifetime / 2, want: 2},
+		"that was a while ago":                    {ready: -1, later: lookupLifetime, want: 2},
+		"the clock was put back":                  {ready: -1, later: -lookupLifetime, want: 2},
+		"it is not where it was any more":         {ready: -1, later: lookupLifetime / 2, gone: true, want: 2},
+		"it is gone, and it is looked for anyway": {ready: 1, later: lookupLifetime / 2, gone: true, want: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +100,7 @@ func TestMovedProgram(t *testing.T) {
 	task.Ready = now.Add(-1)
 	for range 20 {
 		write(first)
-		e.programs.remember(wanted{"tool", first + string(filepath.ListSeparator) + last, task.Dir}, foundProgram{filepath.Join(first, "tool"), now})
+		e.programs.remember(lookupKey{"tool", first + string(filepath.ListSeparator) + last, task.Dir}, lookupResult{filepath.Join(first, "tool"), now})
 		if err := os.Remove(filepath.Join(first, "tool")); err != nil {
 			t.Fatal(err)
 		}
@@ -124,12 +124,12 @@ func TestProgramsAreFew(t *testing.T) {
 	var p programs
 	now := time.Now()
 	for i := range 3 * maxPrograms {
-		p.remember(wanted{name: string(rune('a' + i))}, foundProgram{"file", now})
+		p.remember(lookupKey{name: string(rune('a' + i))}, lookupResult{"file", now})
 		if len(p.found) > maxPrograms {
 			t.Fatalf("%d are remembered", len(p.found))
 		}
 	}
-	if got := p.remembered(wanted{name: string(rune('a' + 3*maxPrograms - 1))}, now.Add(-1), now); got != "file" {
+	if got := p.remembered(lookupKey{name: string(rune('a' + 3*maxPrograms - 1))}, now.Add(-1), now); got != "file" {
 		t.Errorf("the last one is %q", got)
 	}
 }

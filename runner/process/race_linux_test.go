@@ -47,9 +47,9 @@ func firstDecides(t *testing.T, e *Executor, session string, order []string, gra
 			}
 			awaitEnd(t, of)
 		case "cancel":
-			of.stop(runner.Cancelled, grace)
+			of.stopTask(runner.Cancelled, grace)
 		case "timeout":
-			of.stop(runner.TimedOut, grace)
+			of.stopTask(runner.TimedOut, grace)
 		}
 	}
 	want := map[string]runner.Outcome{"finish": runner.Exited, "cancel": runner.Cancelled, "timeout": runner.TimedOut}[order[0]]

@@ -15,23 +15,25 @@ import (
 	"prdrunner/runner"
 )
 
-// Recover ends every process of the session on this machine that belongs to our
-// user, but this program, those it descends from and what this executor runs:
-// SIGTERM, Options.RecoverGrace, SIGKILL. It returns a description of each when
-// all are gone. They are known by RUNNER_SESSION, or by their output, if it still
-// goes into the directory of the session's logs ("": not by that). Who cleared
-// the environment and writes elsewhere is not found. What another user's process, which
-// can't be looked at, still has as its output is an *UnseenError.
+// Recover ends every process of a session on this machine: SIGTERM, Options.RecoverGrace,
+// SIGKILL. It returns a description of each once all have ended. It skips processes of
+// other users, this program and its ancestors, and the tasks of this executor.
+//
+// It recognizes a process by RUNNER_SESSION in its environment, or by output that goes into
+// the directory logs, unless logs is "". It does not find a process that cleared its
+// environment and writes elsewhere. If a process of another user still has a log open, the
+// error is an *UnseenError.
 func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.Leftover, error) {
 	if session == "" {
 		return nil, errors.New("end the processes of a session: the session has no id")
 	}
 	r := &recovery{executor: e, mark: ofSession(session, logs), spared: ancestors(), killAt: time.Now().Add(e.options.RecoverGrace)}
 	defer r.close()
-	// In an instant of exec a process shows no environment: look twice.
+	// During exec a process shows no environment for a moment, so that two rounds are
+	// needed.
 	quiet := 0
 	for pause := shortPause; ; pause = min(2*pause, longPause) {
-		alive, err := r.round()
+		alive, err := r.signalRound()
 		if quiet++; alive > 0 {
 			quiet = 0
 		}
@@ -49,9 +51,7 @@ func (e *Executor) Recover(ctx context.Context, session, logs string) ([]runner.
 	}
 }
 
-// Alive returns the processes of a session that are alive on this machine and
-// belong to our user, but this program and those it descends from: what Recover
-// would end. What can't be seen is not told.
+// Alive returns the processes that Recover would end. It does not report an UnseenError.
 func Alive(session, logs string) []runner.Leftover {
 	pids, err := allProcesses()
 	if err != nil || session == "" {
@@ -76,7 +76,7 @@ func Alive(session, logs string) []runner.Leftover {
 	return alive
 }
 
-// recovery is one call of Recover.
+// recovery is the state of one call of Recover.
 type recovery struct {
 	executor *Executor
 	mark     mark
@@ -86,22 +86,22 @@ type recovery struct {
 	found    []runner.Leftover
 }
 
-// round asks the processes that are new to end, kills all when it is time, and
-// returns how many are still alive.
-func (r *recovery) round() (alive int, err error) {
+// signalRound sends SIGTERM to new processes of the session, or SIGKILL to all once the
+// grace is over, and returns how many are alive.
+func (r *recovery) signalRound() (alive int, err error) {
 	pids, err := allProcesses()
 	if err != nil {
 		return 0, err
 	}
 	for _, pid := range pids {
-		if r.spared[pid] || r.knows(pid) {
+		if r.spared[pid] || r.wasAsked(pid) {
 			continue
 		}
 		h, ok := openHandle(pid, r.mark)
 		if !ok {
 			continue
 		}
-		if r.supervised(h) {
+		if r.isSupervised(h) {
 			h.close()
 			continue
 		}
@@ -112,7 +112,7 @@ func (r *recovery) round() (alive int, err error) {
 	}
 	kill := !time.Now().Before(r.killAt)
 	for _, h := range r.handles {
-		if h.gone() {
+		if h.hasEnded() {
 			continue
 		}
 		alive++
@@ -123,18 +123,18 @@ func (r *recovery) round() (alive int, err error) {
 	return alive, nil
 }
 
-// knows reports whether a process was asked already and is still alive.
-func (r *recovery) knows(pid int) bool {
+// wasAsked reports whether a process has received SIGTERM and is alive.
+func (r *recovery) wasAsked(pid int) bool {
 	for _, h := range r.handles {
-		if h.info.pid == pid && !h.gone() {
+		if h.info.pid == pid && !h.hasEnded() {
 			return true
 		}
 	}
 	return false
 }
 
-// supervised reports whether the process is one of a task of this executor.
-func (r *recovery) supervised(h *handle) bool {
+// isSupervised reports whether a process belongs to a task of this executor.
+func (r *recovery) isSupervised(h *handle) bool {
 	token, _ := lookUpEnviron(h.environ, tokenVariable)
 	return strings.HasPrefix(token, r.executor.tokenPrefix())
 }
@@ -145,7 +145,7 @@ func (r *recovery) close() {
 	}
 }
 
-// ancestors returns our own pid and those of all we descend from.
+// ancestors returns the pids of Runner and all its ancestors.
 func ancestors() map[int]bool {
 	pids := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !pids[pid]; {
@@ -159,21 +159,21 @@ func ancestors() map[int]bool {
 	return pids
 }
 
-// handle is a hold on a process that is not our child, so that a signal never
-// reaches another one which got its pid later.
+// handle refers to a process that is not a child of Runner. A signal through it never
+// reaches another process that got the same pid later.
 type handle struct {
 	info    procInfo
 	environ []byte
-	fd      int // a pidfd; -1: the kernel has none, and the start time has to do
+	fd      int // a pidfd; -1 on kernels without them, where the start time is compared
 }
 
-// mark is what a process is known by.
+// mark identifies the processes to find.
 type mark struct {
-	name, value string // a variable of its environment
-	logs        string // or a directory that its output goes into, "": none
+	name, value string // a variable in the environment
+	logs        string // or a directory that contains the output; "" for none
 }
 
-// ofSession is the mark of all processes of a session.
+// ofSession returns the mark of all processes of a session.
 func ofSession(session, logs string) mark {
 	if real, err := filepath.EvalSymlinks(logs); err == nil && logs != "" {
 		return mark{sessionVariable, session, real}
@@ -181,21 +181,21 @@ func ofSession(session, logs string) mark {
 	return mark{sessionVariable, session, ""}
 }
 
-// isOn reports whether a process has the mark.
-func (m mark) isOn(pid int, environ []byte) bool {
+// matches reports whether a process has the mark.
+func (m mark) matches(pid int, environ []byte) bool {
 	value, ok := lookUpEnviron(environ, m.name)
 	return ok && value == m.value || m.logs != "" && writesInto(pid, m.logs)
 }
 
-// writesInto reports whether a process has its standard output or error open for
-// writing in a directory. Who reads a log is nobody's leftover.
+// writesInto reports whether a process has its standard output or error open for writing in
+// a directory. A process that only reads a log does not count.
 func writesInto(pid int, dir string) bool {
 	for _, fd := range []string{"1", "2"} {
 		path, err := os.Readlink(procPath(pid, "fd/"+fd))
 		if err != nil || filepath.Dir(path) != dir {
 			continue
 		}
-		// The link itself has the permissions that the file was opened with.
+		// The permissions of the link show how the file was opened.
 		if info, err := os.Lstat(procPath(pid, "fd/"+fd)); err == nil && info.Mode()&0o200 != 0 {
 			return true
 		}
@@ -203,16 +203,16 @@ func writesInto(pid int, dir string) bool {
 	return false
 }
 
-// openHandle succeeds if the process is alive, belongs to our user and has the
-// mark. It is looked for through an open handle: had the pid changed hands
-// before, the signal would go to the one that is gone.
+// openHandle returns a handle if the process is alive, belongs to Runner's user and has the
+// mark. It checks the mark after opening the handle: if the pid was reused before, signals
+// go to the process that has ended, and to no other.
 func openHandle(pid int, m mark) (*handle, bool) {
 	var stat unix.Stat_t
 	if unix.Stat(procPath(pid, ""), &stat) != nil || int(stat.Uid) != os.Geteuid() {
 		return nil, false
 	}
-	// Most processes of a machine are not ours: look before anything is opened.
-	if !m.isOn(pid, readEnviron(pid)) {
+	// Most processes of a machine do not match, so that a cheap check comes first.
+	if !m.matches(pid, readEnviron(pid)) {
 		return nil, false
 	}
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -225,27 +225,27 @@ func openHandle(pid int, m mark) (*handle, bool) {
 	h := &handle{environ: readEnviron(pid), fd: fd}
 	var alive bool
 	h.info, alive = readProc(pid)
-	if !alive || !m.isOn(pid, h.environ) {
+	if !alive || !m.matches(pid, h.environ) {
 		h.close()
 		return nil, false
 	}
 	return h, true
 }
 
-// signal sends a signal; a process that is gone is no mistake, and one that
-// refuses shows by staying alive.
+// signal sends a signal and ignores errors: a process may have ended, and one that cannot
+// be signalled shows by staying alive.
 func (h *handle) signal(signal syscall.Signal) {
 	if h.fd >= 0 {
 		_ = unix.PidfdSendSignal(h.fd, signal, nil, 0)
 		return
 	}
-	if !h.gone() {
+	if !h.hasEnded() {
 		_ = syscall.Kill(h.info.pid, signal)
 	}
 }
 
-// gone reports whether the process has ended; it may still be a zombie.
-func (h *handle) gone() bool {
+// hasEnded reports whether the process has ended. It may still be a zombie.
+func (h *handle) hasEnded() bool {
 	if h.fd < 0 {
 		now, ok := readProc(h.info.pid)
 		return !ok || now.zombie || now.began != h.info.began

@@ -10,14 +10,13 @@ import (
 	"prdrunner/runner"
 )
 
-// Similar is the program that may be meant by a name that a task did not find.
+// Similar returns the program that the task may have meant by a name, or "".
 func (e *Executor) Similar(name string, work runner.Task) string {
-	return Similar(name, value(e.environ.of(work, ""), "PATH"), work.Dir)
+	return Similar(name, lastValue(e.environ.forTask(work, ""), "PATH"), work.Dir)
 }
 
-// Similar is the program in path whose name is nearest to one that is not
-// there, "" where none is near. A name with a slash is compared with what lies
-// in the same directory.
+// Similar returns the program in path with the most similar name, or "". For a name with a
+// slash it searches the directory in that name.
 func Similar(name, path, dir string) string {
 	folders, prefix := filepath.SplitList(path), ""
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -29,10 +28,10 @@ func Similar(name, path, dir string) string {
 		if !filepath.IsAbs(folder) {
 			folder = filepath.Join(dir, folder)
 		}
-		entries, _ := os.ReadDir(folder) // one that can't be read has no programs
+		entries, _ := os.ReadDir(folder) // an unreadable directory has no programs
 		for _, entry := range entries {
 			candidate := strings.TrimSuffix(entry.Name(), ".exe")
-			if d := slips(name, candidate, distance); d < distance && !entry.IsDir() && isProgram(filepath.Join(folder, entry.Name())) {
+			if d := editDistance(name, candidate, distance); d < distance && !entry.IsDir() && isProgram(filepath.Join(folder, entry.Name())) {
 				best, distance = candidate, d
 			}
 		}
@@ -43,7 +42,7 @@ func Similar(name, path, dir string) string {
 	return prefix + best
 }
 
-// didYouMean is the end of a message about a program that is not there.
+// didYouMean returns the end of a message about a missing program.
 func didYouMean(name, path, dir string) string {
 	typed, below := strings.CutPrefix(name, dir+"/")
 	if below {
@@ -68,9 +67,9 @@ func quoted(words []string) string {
 	return strings.Join(list, ", ")
 }
 
-// slips counts the letters that were left out, put in, mistaken, or exchanged
-// with their neighbour, as far as there are fewer than limit.
-func slips(a, b string, limit int) int {
+// editDistance counts the letters that were omitted, added, replaced, or exchanged with
+// their neighbour. It stops at limit.
+func editDistance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
 	}

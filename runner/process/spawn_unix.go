@@ -14,20 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killWait is how long a killed process is waited for.
+// killWait is how long to wait for a killed process.
 const killWait = 10 * time.Second
 
-// A program that is open for writing is tried again a few times, with pauses
-// that double. Between fork and exec a child of any other thread holds copies
-// of all descriptors, so a program that was just written may look busy for a
-// moment.
+// Starting a program that is open for writing is tried a few times, with doubling pauses.
+// Between fork and exec, a child of any other thread holds copies of all descriptors, so
+// that a program that was just written may be busy for a moment.
 const (
 	busyTries = 6
 	busyPause = time.Millisecond
 )
 
-// createLog opens a log without what package os does for a file that may have to be
-// waited for: four system calls, in each task.
+// createLog opens a log without registering it with the poller, which package os would do.
+// That saves four system calls per task.
 func createLog(path string) (*os.File, error) {
 	for {
 		fd, err := unix.Open(path, logFlags|unix.O_CLOEXEC, logMode)
@@ -40,22 +39,22 @@ func createLog(path string) (*os.File, error) {
 	}
 }
 
-// start starts the process and registers the task by its pid. What is the
-// task's own fault is a startFailure, anything else an error.
+// start starts the process, and registers the task by its pid. A failure that is the task's
+// fault is a startFailure, any other an error.
 func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 	for _, arg := range t.work.Command {
 		if strings.ContainsRune(arg, 0) {
 			return notExecutable("an argument holds a NUL byte"), nil
 		}
 	}
-	env := e.environ.of(t.work, t.token)
-	path := value(env, "PATH")
-	file, remembered, failure := e.programs.of(t.work, path, e.options.Now())
+	env := e.environ.forTask(t.work, t.token)
+	path := lastValue(env, "PATH")
+	file, remembered, failure := e.programs.find(t.work, path, e.options.Now())
 	if failure != nil {
 		return failure, nil
 	}
 	output := out.child.Fd()
-	if out.pipe != nil { // a file never is
+	if out.pipe != nil { // a log file needs no goroutine
 		if err := syscall.SetNonblock(int(output), false); err != nil {
 			return nil, fmt.Errorf("prepare the output: %w", err)
 		}
@@ -66,16 +65,16 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 		Files: []uintptr{e.null.Fd(), output, output},
 		Sys:   childAttributes(),
 	}
-	err := e.fork(t, file, attr)
-	if err != nil && remembered { // it may be somewhere else now
+	err := e.forkAndRegister(t, file, attr)
+	if err != nil && remembered { // the program may have moved
 		if file, failure = lookUp(t.work.Command[0], path, t.work.Dir); failure != nil {
 			return failure, nil
 		}
-		err = e.fork(t, file, attr)
+		err = e.forkAndRegister(t, file, attr)
 	}
 	for try := 0; try < busyTries && errors.Is(err, syscall.ETXTBSY); try++ {
 		time.Sleep(busyPause << try)
-		err = e.fork(t, file, attr)
+		err = e.forkAndRegister(t, file, attr)
 	}
 	if err != nil {
 		if failure := explain(err, file, t.work.Dir); failure != nil {
@@ -86,9 +85,8 @@ func (e *Executor) start(t *task, out *output) (*startFailure, error) {
 	return nil, out.release()
 }
 
-// fork starts the process and registers it, in one step for those who hold
-// e.forks.
-func (e *Executor) fork(t *task, file string, attr *syscall.ProcAttr) error {
+// forkAndRegister starts and registers the process in one step under e.forks.
+func (e *Executor) forkAndRegister(t *task, file string, attr *syscall.ProcAttr) error {
 	e.forks.RLock()
 	defer e.forks.RUnlock()
 	pid, err := syscall.ForkExec(file, t.work.Command, attr)
@@ -100,15 +98,15 @@ func (e *Executor) fork(t *task, file string, attr *syscall.ProcAttr) error {
 	return nil
 }
 
-// askGroup asks the process group to end; a stopped process hears of it only
-// when it is continued. The caller holds t.mu and has seen that t has not
-// exited, so that the group is still this one.
+// askGroup asks the process group to end. A stopped process receives the signal only when
+// it is continued. The caller holds t.mu and has checked that t has not exited, so that the
+// group still belongs to the task.
 func (t *task) askGroup() {
 	t.signalGroup(syscall.SIGTERM)
 	t.signalGroup(syscall.SIGCONT)
 }
 
-// killGroup kills the process group, under the same conditions.
+// killGroup kills the process group. The caller does as for askGroup.
 func (t *task) killGroup() { t.signalGroup(syscall.SIGKILL) }
 
 func (t *task) signalGroup(signal syscall.Signal) {

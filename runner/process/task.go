@@ -9,44 +9,44 @@ import (
 	"prdrunner/runner"
 )
 
-// settleTime is how long a process may outlive its task's main process before it
-// counts as left over: the tee of a shell's pipeline ends a moment later. It is a
-// field of the Executor, for tests on a loaded machine.
-const settleTime = 100 * time.Millisecond
+// leftoverDelay is how long a process may outlive the main process of its task before it
+// counts as left over: the tee of a shell's pipeline ends a moment later. It is a field of
+// Executor too, so that tests can set it.
+const leftoverDelay = 100 * time.Millisecond
 
-// task is one run of a task.
+// task is one run of a runner.Task.
 type task struct {
 	work     runner.Task
 	executor *Executor
 	token    string // value of tokenVariable in its processes
-	pid      int    // set by start, before anything else sees the task
+	pid      int    // set by start, before other goroutines see the task
 
-	process // what the operating system needs to wait for it and to end it
+	process // system-specific fields for waiting and ending
 
 	callbacks sync.WaitGroup // armed timers and context callbacks
 
 	mu        sync.Mutex
-	exited    bool           // wait has returned: the main process is no longer signalled from here
-	reason    runner.Outcome // why it was stopped: TimedOut, Cancelled, or ""
-	killAt    time.Time      // when its grace ends, if it was stopped
+	exited    bool           // wait has returned, so that the main process receives no more signals
+	reason    runner.Outcome // why the task was stopped: TimedOut, Cancelled, or ""
+	killAt    time.Time      // end of the grace, if the task was stopped
 	killTimer *time.Timer
-	asked     map[int]bool // stragglers that were sent SIGTERM when it was stopped
+	asked     map[int]bool // stragglers that received SIGTERM when the task was stopped
 }
 
-// arm stops the task on its timeout and when ctx is cancelled. The returned
-// function ends that; when it returns, no signal is sent by it any more.
-func (t *task) arm(ctx context.Context) (disarm func()) {
+// armTimers stops the task on its timeout and when ctx is cancelled. After disarm has
+// returned, it sends no signal.
+func (t *task) armTimers(ctx context.Context) (disarm func()) {
 	t.callbacks.Add(1)
 	release := context.AfterFunc(ctx, func() {
 		defer t.callbacks.Done()
-		t.stop(runner.Cancelled, t.work.Grace)
+		t.stopTask(runner.Cancelled, t.work.Grace)
 	})
 	var timer *time.Timer
 	if t.work.Timeout > 0 {
 		t.callbacks.Add(1)
 		timer = time.AfterFunc(t.work.Timeout, func() {
 			defer t.callbacks.Done()
-			t.stop(runner.TimedOut, t.work.Grace)
+			t.stopTask(runner.TimedOut, t.work.Grace)
 		})
 	}
 	return func() {
@@ -66,13 +66,13 @@ func (t *task) arm(ctx context.Context) (disarm func()) {
 	}
 }
 
-// stop asks the processes of the task to end, and kills them after the grace;
-// without a grace at once. The first reason stays.
-func (t *task) stop(reason runner.Outcome, grace time.Duration) {
+// stopTask asks the processes of the task to end, and kills them after the grace; without a
+// grace at once. The first reason stays.
+func (t *task) stopTask(reason runner.Outcome, grace time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.exited || t.ended() {
-		return // how it ended stands, though nobody may have looked yet
+		return // the exit decides, even if wait has not seen it yet
 	}
 	first := t.reason == ""
 	if first {
@@ -97,18 +97,18 @@ func (t *task) stop(reason runner.Outcome, grace time.Duration) {
 			t.killGroup()
 		}
 	})
-	// Last, because it takes the longest: those that left the group.
+	// This comes last, because it scans all processes.
 	t.asked = t.askStragglers()
 }
 
-// ending is how a process ended, in the terms of every operating system.
+// ending is the exit of a process in portable terms.
 type ending struct {
 	code   int
-	signal string // not empty: ended by it
+	signal string // the signal that ended the process, or ""
 }
 
-// fill puts the outcome into the result.
-func (t *task) fill(result *runner.Result, end ending) {
+// setOutcome sets the outcome of the result.
+func (t *task) setOutcome(result *runner.Result, end ending) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -121,7 +121,7 @@ func (t *task) fill(result *runner.Result, end ending) {
 	}
 }
 
-// startFailure is why a task's process could not be started, where that is the
+// startFailure is the reason why a task's process could not be started, if that is the
 // task's fault.
 type startFailure struct {
 	outcome runner.Outcome

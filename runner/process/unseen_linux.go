@@ -10,26 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UnseenError says that something of a session is alive that may not be looked at,
-// since it belongs to another user: a step started it through sudo, or another program
-// that changes the user.
+// UnseenError says that a process of another user has a log of the session open: a step
+// started it through sudo or another program that changes the user. Runner may not examine
+// it.
 type UnseenError struct{ Log string }
 
 func (e *UnseenError) Error() string {
 	return fmt.Sprintf("a process of another user, which can't be looked at or ended from here, still has %s open as its output; end it first (`sudo fuser -v %s` names it)", e.Log, e.Log)
 }
 
-// holdLog locks a log for as long as any process has it as its output, whoever's that
-// is. The lock belongs to the open file, which all of them have in common, and so it
-// outlives the runner. Where a file system has no locks, nothing is known.
+// holdLog locks a log while any process, of any user, has it as its output. The lock
+// belongs to the open file, which these processes share, so that it outlives Runner. A file
+// system without locks tells nothing.
 func holdLog(log *os.File) { _ = unix.Flock(int(log.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
 
-// unseen is an *UnseenError if a process that was not found still has a log in a
-// directory open.
+// unseen returns an *UnseenError if a log in the directory is still open in a process that
+// Recover did not find.
 func unseen(logs string) error {
 	entries, err := os.ReadDir(logs)
 	if err != nil {
-		return nil //nolint:nilerr // where there are no logs, nobody writes to one
+		return nil //nolint:nilerr // without the directory no process writes to a log
 	}
 	for _, e := range entries {
 		if path := filepath.Join(logs, e.Name()); e.Type().IsRegular() && strings.HasSuffix(path, ".log") && isHeld(path) {
@@ -44,7 +44,7 @@ func isHeld(path string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // it was opened for reading
+	defer func() { _ = f.Close() }()
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	return errors.Is(err, unix.EWOULDBLOCK)
 }

@@ -4,5 +4,5 @@ package process
 
 import "os"
 
-// holdLog does nothing: what a killed runner left is not looked for here.
+// holdLog does nothing, because Recover finds no processes here.
 func holdLog(*os.File) {}
