@@ -35,9 +35,9 @@ func (b *builder) approval(block *approvalBlock, fr frame) *ApprovalRule {
 	}
 }
 
-// sum adds the approval to a digest. The timeout does not count: it does not change what
+// addToDigest adds the approval to a digest. The timeout does not count: it does not change what
 // people approved.
-func (a *ApprovalRule) sum(h *hasher) {
+func (a *ApprovalRule) addToDigest(h *hasher) {
 	h.text("message", a.Message)
 	h.list("approvers", sorted(a.Approvers))
 }

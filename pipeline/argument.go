@@ -79,8 +79,8 @@ func literalTexts(expr hclsyntax.Expression) []string {
 	return texts
 }
 
-// rng is the range of the expression.
-func (a *argument) rng() hcl.Range { return a.expr.Range() }
+// exprRange is the range of the expression.
+func (a *argument) exprRange() hcl.Range { return a.expr.Range() }
 
 // element returns the range of element i of a list that the file writes out with n
 // elements. For any other expression it returns the range of the whole expression.
@@ -88,7 +88,7 @@ func (a *argument) element(i, n int) hcl.Range {
 	if list, ok := withoutParentheses(a.expr).(*hclsyntax.TupleConsExpr); ok && len(list.Exprs) == n {
 		return list.Exprs[i].Range()
 	}
-	return a.rng()
+	return a.exprRange()
 }
 
 func withoutParentheses(expr hclsyntax.Expression) hclsyntax.Expression {

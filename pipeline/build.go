@@ -81,8 +81,8 @@ func (f *File) Pipeline(in Inputs) (*Pipeline, hcl.Diagnostics) {
 		processes:    map[*gateBlock]*processDef{},
 	}
 	b.scope.onRead = b.noteRead
-	b.scope.claims = sync.OnceValue(b.artifactClaims)
-	b.scope.linked = sync.OnceValue(b.linkedClaims)
+	b.scope.artifacts = sync.OnceValue(b.allArtifacts)
+	b.scope.linked = sync.OnceValue(b.linkedArtifacts)
 	b.add(f.diags)
 	b.undeclaredInputs()
 	b.evaluateVariables()
@@ -189,7 +189,7 @@ func (b *builder) evaluateConstant(a *argument, fr frame, want cty.Type) (cty.Va
 		return value, false
 	}
 	if containsMarked(value) {
-		b.add(hcl.Diagnostics{sensitiveNotAllowed(fmt.Sprintf("the argument %q", a.name), a.rng())})
+		b.add(hcl.Diagnostics{sensitiveNotAllowed(fmt.Sprintf("the argument %q", a.name), a.exprRange())})
 		return value, false
 	}
 	if !value.IsKnown() || !fr.partial && !value.IsWhollyKnown() {

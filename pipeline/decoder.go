@@ -24,7 +24,7 @@ func (d *decoder) report(summary, detail string, subject hcl.Range) {
 // the others. A body that has no others is returned unchanged, because hcl would copy each of
 // thousands of blocks into maps.
 func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsyntax.Body {
-	if fits(body, schema) {
+	if matchesSchema(body, schema) {
 		return body
 	}
 	_, diags := body.Content(schema)
@@ -32,7 +32,7 @@ func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsynt
 	d.diags = append(d.diags, diags...)
 	var blocks hclsyntax.Blocks
 	for _, block := range body.Blocks {
-		if !named(block, schema) {
+		if !declaresBlock(block, schema) {
 			if block = translated(block, schema); block == nil {
 				continue
 			}
@@ -47,9 +47,9 @@ func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsynt
 	}
 }
 
-// fits reports whether a body holds everything that its schema requires, and nothing
+// matchesSchema reports whether a body holds everything that its schema requires, and nothing
 // that the schema does not name.
-func fits(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
+func matchesSchema(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
 	known := 0
 	for i := range schema.Attributes {
 		_, given := body.Attributes[schema.Attributes[i].Name]
@@ -60,11 +60,11 @@ func fits(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
 		}
 	}
 	return known == len(body.Attributes) &&
-		!slices.ContainsFunc(body.Blocks, func(block *hclsyntax.Block) bool { return !named(block, schema) })
+		!slices.ContainsFunc(body.Blocks, func(block *hclsyntax.Block) bool { return !declaresBlock(block, schema) })
 }
 
-// named reports whether a schema names a block of this type with this number of labels.
-func named(block *hclsyntax.Block, schema *hcl.BodySchema) bool {
+// declaresBlock reports whether a schema names a block of this type with this number of labels.
+func declaresBlock(block *hclsyntax.Block, schema *hcl.BodySchema) bool {
 	return slices.ContainsFunc(schema.Blocks, func(header hcl.BlockHeaderSchema) bool {
 		return header.Type == block.Type && len(header.LabelNames) == len(block.Labels)
 	})

@@ -52,7 +52,7 @@ func (b *builder) resolveDependencies() {
 	}
 	w := &cycleWalk{b: b, state: map[*workstreamDef]int{}}
 	for _, def := range b.blocks {
-		w.visit(def)
+		w.visitBlock(def)
 	}
 	for _, def := range b.blocks {
 		b.instanceEdges(def)
@@ -96,7 +96,7 @@ type cycleWalk struct {
 	path  []*workstreamDef
 }
 
-func (w *cycleWalk) visit(def *workstreamDef) {
+func (w *cycleWalk) visitBlock(def *workstreamDef) {
 	switch w.state[def] {
 	case visited:
 		return
@@ -113,7 +113,7 @@ func (w *cycleWalk) visit(def *workstreamDef) {
 	w.path = append(w.path, def)
 	def.batch = 1
 	for _, other := range def.edges {
-		w.visit(other)
+		w.visitBlock(other)
 		if other.phase == def.phase {
 			def.batch = max(def.batch, other.batch+1)
 		}
@@ -130,7 +130,7 @@ func (b *builder) instanceEdges(def *workstreamDef) {
 	for i, ws := range def.instances {
 		if i == 0 || !def.uniform {
 			targets = b.dependencies(def, ws)
-			names = join(nil, targets)
+			names = withInstances(nil, targets)
 		}
 		ws.deps, ws.DependsOn = targets, names
 	}
@@ -181,7 +181,7 @@ func (g *Gate) position() position {
 	return pos
 }
 
-func (pos position) text() string { return pos.what + pos.name }
+func (pos position) describe() string { return pos.what + pos.name }
 
 // checkOrder checks that every workstream that an argument refers to is certain to have
 // completed at a position. It returns these workstreams.
@@ -220,24 +220,24 @@ func (pos position) reaches(t target) string {
 	case other.Number < pos.phase.Number:
 		return ""
 	case other.Number > pos.phase.Number:
-		return failed(t.text(), " is in the later phase \"", other.Name, "\", so ", pos.text(), " cannot use its result.")
+		return failed(t.text(), " is in the later phase \"", other.Name, "\", so ", pos.describe(), " cannot use its result.")
 	case pos.ws == nil && pos.inclusive:
 		return ""
 	case pos.ws == nil:
-		return failed(t.text(), " is in this very phase, so its result is not there when it is decided whether ", pos.text(), " runs. Refer to an earlier phase.")
+		return failed(t.text(), " is in this very phase, so its result is not there when it is decided whether ", pos.describe(), " runs. Refer to an earlier phase.")
 	case t.def == pos.ws.def && (pos.inclusive && (t.instance == nil && !t.def.forEach || t.instance == pos.ws)):
 		return ""
 	case t.def == pos.ws.def:
-		return failed("T", pos.text()[1:], " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
-	case pos.ws.after(t):
+		return failed("T", pos.describe()[1:], " cannot use its own result or that of another instance of the same block. The workstream's own gates can use its own.")
+	case pos.ws.waitsFor(t):
 		return ""
 	}
-	return failed("It is not certain that ", t.text(), " has completed before ", pos.text(), " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
+	return failed("It is not certain that ", t.text(), " has completed before ", pos.describe(), " starts. Add ", t.text(), " to depends_on of ", pos.ws.Block, ".")
 }
 
-// after reports whether the workstream waits for the target through depends_on, directly
+// waitsFor reports whether the workstream waits for the target through depends_on, directly
 // or through other workstreams.
-func (w *Workstream) after(t target) bool {
+func (w *Workstream) waitsFor(t target) bool {
 	satisfied := func(dep target) bool { return dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) }
 	if slices.ContainsFunc(w.deps, satisfied) {
 		return true

@@ -71,7 +71,7 @@ func DiagnosticsJSON(files map[string][]byte, diags hcl.Diagnostics) Report {
 	src := newSources(files)
 	report := Report{FormatVersion: ReportFormat, Diagnostics: []ReportDiagnostic{}}
 	for _, diag := range ordered(diags) {
-		item := ReportDiagnostic{Severity: "error", Code: code(diag), Summary: diag.Summary, Detail: diag.Detail}
+		item := ReportDiagnostic{Severity: "error", Code: diagnosticCode(diag), Summary: diag.Summary, Detail: diag.Detail}
 		if diag.Severity == hcl.DiagWarning {
 			item.Severity = "warning"
 			report.WarningCount++

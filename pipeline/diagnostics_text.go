@@ -75,9 +75,9 @@ func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
 	return kept
 }
 
-// code returns the stable identifier of a diagnostic: its summary in lower case, with
+// diagnosticCode returns the stable identifier of a diagnostic: its summary in lower case, with
 // dashes. Programs compare it, and people search for it.
-func code(diag *hcl.Diagnostic) string {
+func diagnosticCode(diag *hcl.Diagnostic) string {
 	words := strings.FieldsFunc(strings.ToLower(diag.Summary), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
 	})
@@ -107,7 +107,7 @@ func (t *textWriter) diagnostic(diag *hcl.Diagnostic) {
 	if diag.Severity == hcl.DiagWarning {
 		severity = t.styled(styleWarning, "Warning")
 	}
-	t.printf("%s: %s [%s]\n", severity, neutral(diag.Summary), code(diag))
+	t.printf("%s: %s [%s]\n", severity, neutral(diag.Summary), diagnosticCode(diag))
 	if diag.Subject != nil {
 		t.printf("\n")
 		t.snippet(diag)
@@ -206,7 +206,7 @@ func (s *sources) snippet(rng hcl.Range) (snippet, bool) {
 
 // blockAt names the innermost block around a range: workstream "WS1".
 func (s *sources) blockAt(rng hcl.Range) string {
-	body := s.body(rng.Filename)
+	body := s.parsedBody(rng.Filename)
 	name := ""
 	for body != nil {
 		i := slices.IndexFunc(body.Blocks, func(block *hclsyntax.Block) bool { return block.Range().ContainsOffset(rng.Start.Byte) })
@@ -223,7 +223,7 @@ func (s *sources) blockAt(rng hcl.Range) string {
 	return name
 }
 
-func (s *sources) body(filename string) *hclsyntax.Body {
+func (s *sources) parsedBody(filename string) *hclsyntax.Body {
 	if body, done := s.parsed[filename]; done {
 		return body
 	}

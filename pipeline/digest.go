@@ -58,7 +58,7 @@ func (s *scope) sumOpaque(h *hasher, a *argument, fr frame) {
 	h.list("sensitive", s.sensitiveNames(a))
 	h.list("locals", s.sensitiveLocals(a))
 	if value, diags := s.valueIn(a, fr, cty.DynamicPseudoType, viewPlaceholder); !diags.HasErrors() {
-		if value, _ = plain(value); value.IsWhollyKnown() {
+		if value, _ = withoutMarks(value); value.IsWhollyKnown() {
 			h.text("value", sumValue(value))
 			return
 		}
@@ -82,7 +82,7 @@ func (s *scope) sumReferences(h *hasher, a *argument, fr frame) {
 	for _, ref := range a.refs {
 		h.put(ref.text())
 		value, diags := ref.traversal.TraverseAbs(ctx)
-		if value, _ = plain(value); diags.HasErrors() || !value.IsWhollyKnown() {
+		if value, _ = withoutMarks(value); diags.HasErrors() || !value.IsWhollyKnown() {
 			h.put("unknown")
 			continue
 		}

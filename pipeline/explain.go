@@ -26,32 +26,32 @@ type part struct{ name, text, list string }
 // of an earlier version of the file, both evaluated with the same results. It never
 // contains a sensitive value.
 func (w *Workstream) DifferencesFrom(earlier *Workstream, r Results) []Difference {
-	return differences(earlier.parts(r), w.parts(r))
+	return differences(earlier.definitionParts(r), w.definitionParts(r))
 }
 
 // DifferencesFrom lists the differences between the definition of a gate and an earlier
 // one.
 func (g *Gate) DifferencesFrom(earlier *Gate, r Results) []Difference {
-	return differences(earlier.parts(r), g.parts(r))
+	return differences(earlier.definitionParts(r), g.definitionParts(r))
 }
 
-func (w *Workstream) parts(r Results) []part {
-	parts := w.def.process.parts(w.frame(&r))
+func (w *Workstream) definitionParts(r Results) []part {
+	parts := w.def.process.definitionParts(w.evaluationFrame(&r))
 	parts = append(parts, indexed("inputs", inDigest(w.Inputs))...)
 	parts = append(parts, indexed("artifacts", inDigest(w.Artifacts))...)
 	return append(parts, part{name: "effect", text: string(w.Effect)})
 }
 
-func (g *Gate) parts(r Results) []part {
+func (g *Gate) definitionParts(r Results) []part {
 	parts := append([]part{{name: "kind", text: string(g.Kind)}}, indexed("inputs", inDigest(g.Inputs))...)
 	switch g.Kind {
 	case GateCommand:
-		parts = append(parts, g.def.process.parts(g.frame(&r))...)
+		parts = append(parts, g.def.process.definitionParts(g.evaluationFrame(&r))...)
 	case GateCondition:
 		parts = append(parts, part{name: "condition", text: string(g.def.block.condition.source)})
-		parts = append(parts, g.def.scope.referenceParts(g.def.block.condition, g.frame(&r))...)
+		parts = append(parts, g.def.scope.referenceParts(g.def.block.condition, g.evaluationFrame(&r))...)
 	case GateMetric:
-		parts = append(parts, g.Metric.parts()...)
+		parts = append(parts, g.Metric.definitionParts()...)
 	case GateApproval:
 		parts = append(parts, part{name: "message", text: g.Approval.Message})
 		parts = append(parts, indexed("approvers", sorted(g.Approval.Approvers))...)
@@ -59,7 +59,7 @@ func (g *Gate) parts(r Results) []part {
 	return parts
 }
 
-func (m *MetricRule) parts() []part {
+func (m *MetricRule) definitionParts() []part {
 	parts := []part{{name: "metric", text: m.Name}}
 	for _, bound := range []struct {
 		name  string
@@ -79,9 +79,9 @@ func (m *MetricRule) parts() []part {
 	return parts
 }
 
-// parts lists the values that go into the digest of a process. An argument whose value
+// definitionParts lists the values that go into the digest of a process. An argument whose value
 // must not be shown is one part, with a digest in place of the value.
-func (p *processDef) parts(fr frame) []part {
+func (p *processDef) definitionParts(fr frame) []part {
 	ev, diags := p.evaluate(fr)
 	if diags.HasErrors() {
 		return nil
@@ -134,7 +134,7 @@ func indexed(name string, list []string) []part {
 func differences(was, is []part) []Difference {
 	hidden := hiddenArguments(was, is)
 	was, is = coarsened(was, hidden), coarsened(is, hidden)
-	was, is = unlike(was, is), unlike(is, was)
+	was, is = withoutCommonEnds(was, is), withoutCommonEnds(is, was)
 	old := make(map[string]string, len(was))
 	for _, p := range was {
 		old[p.name] = p.text
@@ -154,9 +154,9 @@ func differences(was, is []part) []Difference {
 	return found
 }
 
-// unlike removes from parts the common beginning and end of each list. Without this,
+// withoutCommonEnds removes from parts the common beginning and end of each list. Without this,
 // an inserted element would make all elements after it appear as changed.
-func unlike(parts, others []part) []part {
+func withoutCommonEnds(parts, others []part) []part {
 	var all []part
 	for len(parts) > 0 {
 		list := parts[0].list
@@ -167,7 +167,7 @@ func unlike(parts, others []part) []part {
 		if list == "" {
 			all = append(all, parts[0])
 		} else {
-			first, last := alike(parts[:n], elements(others, list))
+			first, last := differingRange(parts[:n], elements(others, list))
 			all = append(all, parts[first:last]...)
 		}
 		parts = parts[n:]
@@ -180,9 +180,9 @@ func elements(parts []part, list string) []part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.list != list })
 }
 
-// alike returns the range of a list that remains between the beginning and the end that
+// differingRange returns the range of a list that remains between the beginning and the end that
 // it has in common with another list.
-func alike(list, other []part) (first, last int) {
+func differingRange(list, other []part) (first, last int) {
 	last = len(list)
 	for first < min(len(list), len(other)) && list[first].text == other[first].text {
 		first++
@@ -215,7 +215,7 @@ func coarsened(parts []part, hidden []string) []part {
 	var all []part
 	at := map[string]int{}
 	for _, p := range parts {
-		i := slices.IndexFunc(hidden, func(name string) bool { return p.isOf(name) })
+		i := slices.IndexFunc(hidden, func(name string) bool { return p.belongsTo(name) })
 		if i < 0 {
 			all = append(all, p)
 			continue
@@ -230,9 +230,9 @@ func coarsened(parts []part, hidden []string) []part {
 	return all
 }
 
-// isOf reports whether a part belongs to an argument: command[0] belongs to command,
+// belongsTo reports whether a part belongs to an argument: command[0] belongs to command,
 // env.HOME to env, and "script line 1" to script.
-func (p part) isOf(argument string) bool {
+func (p part) belongsTo(argument string) bool {
 	rest, ok := strings.CutPrefix(p.name, argument)
 	return ok && (rest == "" || strings.ContainsAny(rest[:1], "[. "))
 }

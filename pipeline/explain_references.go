@@ -16,20 +16,20 @@ const maxShownValue = 1024
 
 // Over lists the references in the arguments of a workstream, and the calls of functions
 // that read files, as the author wrote them.
-func (w *Workstream) Over() []string { return over(w.def.process.arguments) }
+func (w *Workstream) Over() []string { return referencesIn(w.def.process.arguments) }
 
 // Over lists the references of a gate with a process or a condition.
 func (g *Gate) Over() []string {
 	switch {
 	case g.def.process != nil:
-		return over(g.def.process.arguments)
+		return referencesIn(g.def.process.arguments)
 	case g.Kind == GateCondition:
-		return over(slices.Values([]*argument{g.def.block.condition}))
+		return referencesIn(slices.Values([]*argument{g.def.block.condition}))
 	}
 	return nil
 }
 
-func over(arguments iter.Seq[*argument]) []string {
+func referencesIn(arguments iter.Seq[*argument]) []string {
 	var names []string
 	for a := range arguments {
 		for _, ref := range a.refs {
@@ -37,7 +37,7 @@ func over(arguments iter.Seq[*argument]) []string {
 		}
 		for _, call := range a.calls {
 			if rng := call.Range(); readsFiles(call.Name) {
-				names = append(names, string(a.slice(rng.Start.Byte, rng.End.Byte)))
+				names = append(names, string(a.sourceBetween(rng.Start.Byte, rng.End.Byte)))
 			}
 		}
 	}
@@ -67,23 +67,23 @@ func (s *scope) referenceParts(a *argument, fr frame) []part {
 	}
 	for _, ref := range a.refs {
 		value, diags := ref.traversal.TraverseAbs(ctx)
-		if value, _ = plain(value); !diags.HasErrors() && value.IsWhollyKnown() {
-			add(a.written(ref), value, !s.hides(ref))
+		if value, _ = withoutMarks(value); !diags.HasErrors() && value.IsWhollyKnown() {
+			add(a.written(ref), value, !s.refersToSensitive(ref))
 		}
 	}
 	if fr.reads != nil {
 		_, _ = a.expr.Value(ctx) // records the files that it reads
 		for _, call := range fr.reads.calls {
 			if call.value != cty.NilVal && call.value.IsWhollyKnown() {
-				add(call.text(), call.value, true)
+				add(call.source(), call.value, true)
 			}
 		}
 	}
 	return parts
 }
 
-// hides reports whether a reference leads to a sensitive value.
-func (s *scope) hides(ref reference) bool {
+// refersToSensitive reports whether a reference leads to a sensitive value.
+func (s *scope) refersToSensitive(ref reference) bool {
 	switch ref.kind {
 	case kindVar:
 		return s.isSensitive([]string{ref.name})
@@ -126,15 +126,15 @@ func Readable(text string) string {
 
 // written is a reference as the author wrote it.
 func (a *argument) written(ref reference) string {
-	if text := a.slice(ref.rng.Start.Byte, ref.rng.End.Byte); len(text) > 0 {
+	if text := a.sourceBetween(ref.rng.Start.Byte, ref.rng.End.Byte); len(text) > 0 {
 		return string(text)
 	}
 	return ref.text()
 }
 
-// slice returns the source between two offsets of the file, or nil if they are outside
+// sourceBetween returns the source between two offsets of the file, or nil if they are outside
 // the expression.
-func (a *argument) slice(from, to int) []byte {
+func (a *argument) sourceBetween(from, to int) []byte {
 	begin := a.expr.Range().Start.Byte
 	if from -= begin; from < 0 || to-begin > len(a.source) || from > to-begin {
 		return nil
@@ -142,8 +142,8 @@ func (a *argument) slice(from, to int) []byte {
 	return a.source[from : to-begin]
 }
 
-// text is a call as an author would write it.
-func (c fileCall) text() string {
+// source is a call as an author would write it.
+func (c fileCall) source() string {
 	args := []string{fmt.Sprintf("%q", c.path)}
 	if c.function == "fileset" {
 		args = append(args, fmt.Sprintf("%q", c.glob))

@@ -25,28 +25,28 @@ func (e *each) object() cty.Value {
 // expand makes the instances of a workstream block.
 func (b *builder) expand(def *workstreamDef) {
 	if !def.forEach {
-		def.add(b, def.block.name, "", noEach)
+		def.addInstance(b, def.block.name, "", noEach)
 		return
 	}
 	instances, ok := b.forEach(def.block.forEach)
 	def.byKey, def.unknownKeys = make(map[string]*Workstream, len(instances)), !ok
 	if !ok && b.in.Open {
-		def.add(b, def.block.name+"[…]", "", &each{cty.UnknownVal(cty.String), cty.DynamicVal})
+		def.addInstance(b, def.block.name+"[…]", "", &each{cty.UnknownVal(cty.String), cty.DynamicVal})
 	}
 	for _, e := range instances {
 		if e.key.IsNull() || e.key.AsString() == "" {
-			b.errorf("Invalid for_each key", def.block.forEach.rng(), "A key of for_each is null or empty; keys name the instances.")
+			b.errorf("Invalid for_each key", def.block.forEach.exprRange(), "A key of for_each is null or empty; keys name the instances.")
 			def.unknownKeys = true
 			continue
 		}
 		key := e.key.AsString()
 		name := def.block.name + "[" + strconv.Quote(key) + "]"
-		def.byKey[key] = def.add(b, name, key, e)
+		def.byKey[key] = def.addInstance(b, name, key, e)
 	}
 }
 
-// add makes one instance.
-func (def *workstreamDef) add(b *builder, name, key string, e *each) *Workstream {
+// addInstance makes one instance.
+func (def *workstreamDef) addInstance(b *builder, name, key string, e *each) *Workstream {
 	ws := &Workstream{Name: name, Block: def.block.name, Key: key, Phase: def.phase.phase, Range: def.block.block.DefRange(), def: def, each: e}
 	def.instances = append(def.instances, ws)
 	if b.pipeline.byName[name] == nil {
@@ -69,7 +69,7 @@ func (b *builder) forEach(a *argument) ([]*each, bool) {
 	}
 	typ := value.Type()
 	if mistake := unfitForEach(value); mistake != "" {
-		b.errorf("Invalid for_each", a.rng(), "%s", mistake)
+		b.errorf("Invalid for_each", a.exprRange(), "%s", mistake)
 		return nil, false
 	}
 	elements := make([]*each, 0, value.LengthInt())

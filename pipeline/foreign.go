@@ -95,7 +95,7 @@ func translated(block *hclsyntax.Block, schema *hcl.BodySchema) *hclsyntax.Block
 	}
 	meant := *block
 	meant.Type = f.means
-	if !named(&meant, schema) {
+	if !declaresBlock(&meant, schema) {
 		return nil
 	}
 	return &meant

@@ -69,15 +69,15 @@ func newWorkspaceFiles(in Inputs) *workspaceFiles {
 func (w *workspaceFiles) functions(others map[string]function.Function, reads *fileReads) map[string]function.Function {
 	functions := map[string]function.Function{
 		"file": w.reader("file", cty.String, reads, func(name string) (cty.Value, error) {
-			text, err := w.text(name, reads)
+			text, err := w.readText(name, reads)
 			return cty.StringVal(text), err
 		}),
 		"filebase64": w.reader("filebase64", cty.String, reads, func(name string) (cty.Value, error) {
-			data, err := w.read(name, reads)
+			data, err := w.readFile(name, reads)
 			return cty.StringVal(base64.StdEncoding.EncodeToString(data)), err
 		}),
 		"filesha256": w.reader("filesha256", cty.String, reads, func(name string) (cty.Value, error) {
-			sum, err := w.sum(name, reads)
+			sum, err := w.checksum(name, reads)
 			return cty.StringVal(sum), err
 		}),
 		"fileexists": w.reader("fileexists", cty.Bool, reads, func(name string) (cty.Value, error) {
@@ -105,7 +105,7 @@ func (w *workspaceFiles) reader(called string, typ cty.Type, reads *fileReads, r
 		Type:   function.StaticReturnType(typ),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			call := fileCall{function: called, path: args[0].AsString()}
-			return w.call(call, typ, reads, func() (cty.Value, error) {
+			return w.evaluateCall(call, typ, reads, func() (cty.Value, error) {
 				value, err := read(call.path)
 				if err != nil {
 					return cty.NilVal, function.NewArgError(0, fmt.Errorf("cannot read %q: %w", call.path, err))
@@ -116,21 +116,21 @@ func (w *workspaceFiles) reader(called string, typ cty.Type, reads *fileReads, r
 	})
 }
 
-// call returns the value of a call, from the cache if it was made before. If the call
+// evaluateCall returns the value of a call, from the cache if it was made before. If the call
 // reads an artifact of a workstream, the value is not cached, and is unknown until the
 // workstream has completed.
-func (w *workspaceFiles) call(call fileCall, typ cty.Type, reads *fileReads, read func() (cty.Value, error)) (cty.Value, error) {
-	made, there := reads.look(call)
+func (w *workspaceFiles) evaluateCall(call fileCall, typ cty.Type, reads *fileReads, read func() (cty.Value, error)) (cty.Value, error) {
+	made, there := reads.checkCall(call)
 	if !there {
 		return cty.UnknownVal(typ), nil
 	}
 	if made {
 		value, err := read()
-		reads.found(call, value, err)
+		reads.recordCall(call, value, err)
 		return value, err
 	}
 	if known, ok := w.cache.Load(call); ok {
-		reads.found(call, known.(cty.Value), nil)
+		reads.recordCall(call, known.(cty.Value), nil)
 		return known.(cty.Value), nil
 	}
 	value, err := read()
@@ -138,21 +138,21 @@ func (w *workspaceFiles) call(call fileCall, typ cty.Type, reads *fileReads, rea
 		kept, _ := w.cache.LoadOrStore(call, value)
 		value = kept.(cty.Value)
 	}
-	reads.found(call, value, err)
+	reads.recordCall(call, value, err)
 	return value, err
 }
 
-// open opens a regular file. It follows links only inside the workspace.
-func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, error) {
+// openFile opens a regular file. It follows links only inside the workspace.
+func (w *workspaceFiles) openFile(name string, reads *fileReads) (io.ReadCloser, error) {
 	if restored := w.restored(name, reads); restored != nil {
 		return restored()
 	}
-	if open, known := w.wasThere(name); open != nil {
+	if open, known := w.earlierFile(name); open != nil {
 		return open()
 	} else if known {
 		return nil, fs.ErrNotExist
 	}
-	root, name, err := w.root(name)
+	root, name, err := w.openRoot(name)
 	if err != nil {
 		return nil, err
 	}
@@ -160,14 +160,14 @@ func (w *workspaceFiles) open(name string, reads *fileReads) (io.ReadCloser, err
 	// Stat comes first, because opening a named pipe could block.
 	info, err := root.Stat(name)
 	if err != nil {
-		return nil, cause(err)
+		return nil, withoutPath(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errNotRegular
 	}
 	file, err := root.Open(name)
 	if err != nil {
-		return nil, cause(err)
+		return nil, withoutPath(err)
 	}
 	return file, nil
 }
@@ -182,9 +182,9 @@ func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.Read
 	return restored[w.target(path.Clean(name))]
 }
 
-// wasThere returns a function that opens the earlier file at a path, or nil if there was no file.
+// earlierFile returns a function that opens the earlier file at a path, or nil if there was no file.
 // It returns false if the file is not known to differ from the present one.
-func (w *workspaceFiles) wasThere(name string) (open func() (io.ReadCloser, error), known bool) {
+func (w *workspaceFiles) earlierFile(name string) (open func() (io.ReadCloser, error), known bool) {
 	if len(w.before) == 0 || !inside(name) {
 		return nil, false
 	}
@@ -202,7 +202,7 @@ func (w *workspaceFiles) target(name string) string {
 	return w.links.Target(name)
 }
 
-func (w *workspaceFiles) root(name string) (*os.Root, string, error) {
+func (w *workspaceFiles) openRoot(name string) (*os.Root, string, error) {
 	if w.dir == "" {
 		return nil, "", errNoWorkspace
 	}
@@ -211,7 +211,7 @@ func (w *workspaceFiles) root(name string) (*os.Root, string, error) {
 	}
 	root, err := os.OpenRoot(w.dir)
 	if err != nil {
-		return nil, "", cause(err)
+		return nil, "", withoutPath(err)
 	}
 	name = path.Clean(name)
 	if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -220,8 +220,8 @@ func (w *workspaceFiles) root(name string) (*os.Root, string, error) {
 	return root, name, nil
 }
 
-// cause removes the path from an error, because the path depends on the machine.
-func cause(err error) error {
+// withoutPath removes the path from an error, because the path depends on the machine.
+func withoutPath(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		return pathErr.Err
@@ -229,8 +229,8 @@ func cause(err error) error {
 	return err
 }
 
-func (w *workspaceFiles) read(name string, reads *fileReads) ([]byte, error) {
-	file, err := w.open(name, reads)
+func (w *workspaceFiles) readFile(name string, reads *fileReads) ([]byte, error) {
+	file, err := w.openFile(name, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -239,26 +239,26 @@ func (w *workspaceFiles) read(name string, reads *fileReads) ([]byte, error) {
 	if err == nil && len(data) > maxContent {
 		err = errTooLarge
 	}
-	return data, cause(err)
+	return data, withoutPath(err)
 }
 
-func (w *workspaceFiles) text(name string, reads *fileReads) (string, error) {
-	data, err := w.read(name, reads)
+func (w *workspaceFiles) readText(name string, reads *fileReads) (string, error) {
+	data, err := w.readFile(name, reads)
 	if err == nil && !utf8.Valid(data) {
 		return "", errors.New("the file is not valid UTF-8; use filebase64")
 	}
 	return string(data), err
 }
 
-func (w *workspaceFiles) sum(name string, reads *fileReads) (string, error) {
-	file, err := w.open(name, reads)
+func (w *workspaceFiles) checksum(name string, reads *fileReads) (string, error) {
+	file, err := w.openFile(name, reads)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close() //nolint:errcheck // it is only read
 	h := sha256.New()
 	if _, err := io.Copy(h, file); err != nil {
-		return "", cause(err)
+		return "", withoutPath(err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
@@ -267,10 +267,10 @@ func (w *workspaceFiles) exists(name string, reads *fileReads) (bool, error) {
 	if w.restored(name, reads) != nil {
 		return true, nil
 	}
-	if open, known := w.wasThere(name); known {
+	if open, known := w.earlierFile(name); known {
 		return open != nil, nil
 	}
-	root, name, err := w.root(name)
+	root, name, err := w.openRoot(name)
 	if err != nil {
 		return false, err
 	}
@@ -280,7 +280,7 @@ func (w *workspaceFiles) exists(name string, reads *fileReads) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, cause(err)
+		return false, withoutPath(err)
 	}
 	return info.Mode().IsRegular(), nil
 }
@@ -294,18 +294,18 @@ func (w *workspaceFiles) fileset(reads *fileReads) function.Function {
 		Type:   function.StaticReturnType(typ),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			call := fileCall{function: "fileset", path: args[0].AsString(), glob: args[1].AsString()}
-			return w.call(call, typ, reads, func() (cty.Value, error) {
-				names, err := w.match(call.path, call.glob, reads)
+			return w.evaluateCall(call, typ, reads, func() (cty.Value, error) {
+				names, err := w.matchFiles(call.path, call.glob, reads)
 				if err != nil {
 					return cty.NilVal, fmt.Errorf("cannot list %q in %q: %w", call.glob, call.path, err)
 				}
-				return setOf(names), nil
+				return stringSet(names), nil
 			})
 		},
 	})
 }
 
-func setOf(names []string) cty.Value {
+func stringSet(names []string) cty.Value {
 	if len(names) == 0 {
 		return cty.SetValEmpty(cty.String)
 	}
@@ -316,32 +316,32 @@ func setOf(names []string) cty.Value {
 	return cty.SetVal(values)
 }
 
-func (w *workspaceFiles) match(dir, pattern string, reads *fileReads) ([]string, error) {
+func (w *workspaceFiles) matchFiles(dir, pattern string, reads *fileReads) ([]string, error) {
 	switch problem, outside := globProblem(pattern); {
 	case outside || isExclusion(pattern):
 		return nil, errors.New("this is not a relative glob")
 	case problem != "":
 		return nil, fmt.Errorf("this is not a valid glob; %s", problem)
 	}
-	root, dir, err := w.root(dir)
+	root, dir, err := w.openRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // it is only read
 	below, err := fs.Sub(root.FS(), dir)
 	if err != nil {
-		return nil, cause(err)
+		return nil, withoutPath(err)
 	}
 	files := &linkedFS{FS: below, root: root.FS(), workspace: w.dir, dir: dir, hidden: w.hidden, real: make(map[string]string), entered: make(map[string]string)}
 	var names []string
 	for _, pattern := range withDirectory(pattern) {
 		more, err := doublestar.Glob(files, pattern, doublestar.WithFilesOnly())
 		if err != nil {
-			return nil, cause(err)
+			return nil, withoutPath(err)
 		}
 		names = append(names, more...)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !files.holds(name) || !utf8.ValidString(name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !files.isRegularFile(name) || !utf8.ValidString(name) })
 	if len(reads.restored()) > 0 || len(w.before) > 0 {
 		dir = w.target(dir)
 	}
@@ -380,8 +380,8 @@ func (w *workspaceFiles) templatefile(reads *fileReads, functions func() map[str
 			if !vars.Type().IsObjectType() && !vars.Type().IsMapType() {
 				return cty.NilVal, function.NewArgErrorf(1, "a map of variables is needed")
 			}
-			text, err := w.call(fileCall{function: "templatefile", path: name}, cty.String, reads, func() (cty.Value, error) {
-				text, err := w.text(name, reads)
+			text, err := w.evaluateCall(fileCall{function: "templatefile", path: name}, cty.String, reads, func() (cty.Value, error) {
+				text, err := w.readText(name, reads)
 				return cty.StringVal(text), err
 			})
 			if err != nil {

@@ -83,8 +83,8 @@ func (l *linkedFS) enters(name string) bool {
 	return l.entered[real] == name
 }
 
-// holds reports whether a name that matches the glob belongs to a regular file.
-func (l *linkedFS) holds(name string) bool {
+// isRegularFile reports whether a name that matches the glob belongs to a regular file.
+func (l *linkedFS) isRegularFile(name string) bool {
 	info, err := fs.Stat(l, name)
 	if err != nil || !info.Mode().IsRegular() {
 		return false

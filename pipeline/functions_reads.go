@@ -40,8 +40,8 @@ func (s *scope) readsOf(a *argument, fr frame) *fileReads {
 	return &fileReads{scope: s, argument: a, frame: fr}
 }
 
-// early returns why the evaluation can't wait for a workstream, or "" if it can.
-func (r *fileReads) early() string {
+// whyTooEarly returns why the evaluation can't wait for a workstream, or "" if it can.
+func (r *fileReads) whyTooEarly() string {
 	if r.frame.allow&kindDeferred == kindDeferred {
 		return ""
 	}
@@ -51,16 +51,16 @@ func (r *fileReads) early() string {
 	return fmt.Sprintf("But %q must be known before anything runs. Read the file where that is evaluated later: in command, script, env, when or condition.", r.argument.name)
 }
 
-// look reports whether a call reads an artifact of a workstream, and whether the file
+// checkCall reports whether a call reads an artifact of a workstream, and whether the file
 // can be read now.
-func (r *fileReads) look(call fileCall) (made, there bool) {
+func (r *fileReads) checkCall(call fileCall) (made, there bool) {
 	if r == nil {
 		return false, true
 	}
 	if r.scope.onRead != nil {
 		r.scope.onRead(r, call)
 	}
-	if r.early() != "" && r.frame.results == nil {
+	if r.whyTooEarly() != "" && r.frame.results == nil {
 		return false, true // the artifacts may not be evaluated yet
 	}
 	makers := r.scope.makersOf(call)
@@ -81,7 +81,7 @@ func (r *fileReads) look(call fileCall) (made, there bool) {
 // available returns why an artifact can't be read during the run, or nil if it can.
 func (r *fileReads) available(call fileCall, m maker) *hcl.Diagnostic {
 	ws, pos := m.ws, r.frame.at
-	reason := r.early()
+	reason := r.whyTooEarly()
 	if reason == "" {
 		reason = pos.reaches(ws.target())
 	}
@@ -104,8 +104,8 @@ func (r *fileReads) restored() map[string]func() (io.ReadCloser, error) {
 	return r.frame.results.Restored
 }
 
-// found records the value of a call.
-func (r *fileReads) found(call fileCall, value cty.Value, err error) {
+// recordCall records the value of a call.
+func (r *fileReads) recordCall(call fileCall, value cty.Value, err error) {
 	if r == nil {
 		return
 	}
@@ -153,7 +153,7 @@ func (a *argument) callRange(call fileCall) hcl.Range {
 	if len(found) == 1 {
 		return found[0].Range()
 	}
-	return a.rng()
+	return a.exprRange()
 }
 
 // maker is a workstream with an artifact that a call reads, and the glob that declares
@@ -166,25 +166,25 @@ type maker struct {
 // makersOf returns the workstreams with an artifact that a call reads. It follows links,
 // both in the path of the call and in the globs of the artifacts.
 func (s *scope) makersOf(call fileCall) []maker {
-	claims := s.claims()
-	if len(claims) == 0 || !inside(call.path) {
+	artifacts := s.artifacts()
+	if len(artifacts) == 0 || !inside(call.path) {
 		return nil
 	}
-	claims = s.linked()
+	artifacts = s.linked()
 	pattern := escapeGlob(path.Clean(call.path))
 	if call.function == "fileset" {
 		pattern = path.Join(pattern, call.glob)
 	}
-	readings := compileClaims("", pattern)
+	readings := compileArtifact("", pattern)
 	if s.files.links != nil {
 		for _, behind := range s.files.links.Behind(pattern) {
-			readings = append(readings, compileClaims("", behind)...)
+			readings = append(readings, compileArtifact("", behind)...)
 		}
 	}
 	var makers []maker
 	seen := make(map[*Workstream]bool)
 	for _, reading := range readings {
-		for _, c := range claimsUnder(claims, reading) {
+		for _, c := range overlappingArtifacts(artifacts, reading) {
 			for _, ws := range c.owners {
 				if !seen[ws] {
 					seen[ws] = true
@@ -208,14 +208,14 @@ func escapeGlob(name string) string {
 	return b.String()
 }
 
-// claimsUnder returns the claims that certainly have a path in common with the given
-// one. The claims are sorted by prefix. If two globs have a path in common, the literal
+// overlappingArtifacts returns the artifact globs that certainly have a path in common with the given
+// one. The artifact globs are sorted by prefix. If two globs have a path in common, the literal
 // prefix of one is a prefix of the other's.
-func claimsUnder(claims []*claim, reading *claim) []*claim {
-	var found []*claim
+func overlappingArtifacts(artifacts []*artifactGlob, reading *artifactGlob) []*artifactGlob {
+	var found []*artifactGlob
 	collect := func(prefix string, exact bool) {
-		i, _ := slices.BinarySearchFunc(claims, prefix, func(c *claim, prefix string) int { return cmp.Compare(c.glob.prefix, prefix) })
-		for _, c := range claims[i:] {
+		i, _ := slices.BinarySearchFunc(artifacts, prefix, func(c *artifactGlob, prefix string) int { return cmp.Compare(c.glob.prefix, prefix) })
+		for _, c := range artifacts[i:] {
 			if !strings.HasPrefix(c.glob.prefix, prefix) || exact && c.glob.prefix != prefix {
 				return
 			}

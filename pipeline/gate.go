@@ -128,7 +128,7 @@ func (b *builder) workstreamGates(def *workstreamDef, ws *Workstream, defaults *
 		name := a.refs[0].name
 		gate := b.gates[name]
 		if gate == nil {
-			b.errorf("Unknown gate", a.rng(), "The file declares no gate %q at its top level.%s", name, didYouMean(name, maps.Keys(b.gates)))
+			b.errorf("Unknown gate", a.exprRange(), "The file declares no gate %q at its top level.%s", name, didYouMean(name, maps.Keys(b.gates)))
 			continue
 		}
 		b.usedGates[name] = true
@@ -146,7 +146,7 @@ func (b *builder) ownGates(own, shared []*gateBlock, o owner, defaults *defaults
 	taken := make(map[string]bool, cap(gates))
 	for _, block := range slices.Concat(shared, own) {
 		if taken[block.name] {
-			b.errorf("Duplicate gate", block.block.LabelRanges[0], "There is more than one gate %q in %s, its own and the shared ones taken together. Rename or remove one of them.", block.name, o.text())
+			b.errorf("Duplicate gate", block.block.LabelRanges[0], "There is more than one gate %q in %s, its own and the shared ones taken together. Rename or remove one of them.", block.name, o.describe())
 			continue
 		}
 		taken[block.name] = true
@@ -155,7 +155,7 @@ func (b *builder) ownGates(own, shared []*gateBlock, o owner, defaults *defaults
 	return gates
 }
 
-func (o owner) text() string {
+func (o owner) describe() string {
 	if o.ws != nil {
 		return "the workstream " + o.ws.Block
 	}
@@ -210,8 +210,8 @@ func (b *builder) checkDeferred(a *argument, fr frame, want cty.Type, pos positi
 	b.checkOrder(a, fr, pos)
 }
 
-// frame returns the values that the expressions of the gate may use.
-func (g *Gate) frame(r *Results) frame {
+// evaluationFrame returns the values that the expressions of the gate may use.
+func (g *Gate) evaluationFrame(r *Results) frame {
 	e := noEach
 	if g.Workstream != nil && g.def.each {
 		e = g.Workstream.each
@@ -230,19 +230,19 @@ func (g *Gate) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 			Detail: fmt.Sprintf("The gate %s is a %s gate and runs no process.", g.Label(), g.Kind), Subject: g.Range.Ptr(),
 		}}
 	}
-	fr := g.frame(&r)
+	fr := g.evaluationFrame(&r)
 	ev, diags := g.def.process.evaluate(fr)
 	if diags.HasErrors() {
 		return Invocation{}, diags
 	}
 	h := g.hasher()
-	g.def.process.sum(h, ev, fr)
+	g.def.process.addToDigest(h, ev, fr)
 	return g.def.process.invoked(ev, h), nil
 }
 
 // Condition evaluates a condition gate. The message is empty if the condition is true.
 func (g *Gate) Condition(r Results) (ok bool, message string, diags hcl.Diagnostics) {
-	fr := g.frame(&r)
+	fr := g.evaluationFrame(&r)
 	ok, diags = g.def.scope.condition(g.def.block.condition, fr)
 	if ok || diags.HasErrors() {
 		return ok, "", diags
@@ -269,7 +269,7 @@ func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
 	h := g.hasher()
 	switch g.Kind {
 	case GateCondition:
-		fr := g.frame(&r)
+		fr := g.evaluationFrame(&r)
 		if _, diags := g.def.scope.context(g.def.block.condition, fr, viewPlaceholder); diags.HasErrors() {
 			return "", diags
 		}
@@ -278,9 +278,9 @@ func (g *Gate) Definition(r Results) (string, hcl.Diagnostics) {
 		h.list("locals", g.def.scope.sensitiveLocals(g.def.block.condition))
 		g.def.scope.sumReferences(h, g.def.block.condition, fr)
 	case GateMetric:
-		g.Metric.sum(h)
+		g.Metric.addToDigest(h)
 	case GateApproval:
-		g.Approval.sum(h)
+		g.Approval.addToDigest(h)
 	case GateCommand: // above
 	}
 	return h.sum(), nil

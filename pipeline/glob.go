@@ -167,7 +167,7 @@ func (g glob) overlaps(other glob) bool {
 	if g.literal && other.literal {
 		return g.prefix == other.prefix
 	}
-	return align(len(g.segments), len(other.segments),
+	return sequencesOverlap(len(g.segments), len(other.segments),
 		func(i int) bool { return isDoubleStar(g.segments[i]) },
 		func(j int) bool { return isDoubleStar(other.segments[j]) },
 		func(i, j int) bool { return segmentsOverlap(g.segments[i], other.segments[j]) })
@@ -222,7 +222,7 @@ func matchesPattern(pattern, file string) bool {
 }
 
 func segmentsOverlap(a, b []globToken) bool {
-	return align(len(a), len(b),
+	return sequencesOverlap(len(a), len(b),
 		func(i int) bool { return a[i].any },
 		func(j int) bool { return b[j].any },
 		func(i, j int) bool { return a[i].overlaps(b[j]) })
@@ -243,10 +243,10 @@ func (t globToken) overlaps(other globToken) bool {
 	return t.literal == other.literal
 }
 
-// align reports whether two sequences with wildcards match a common sequence. A wildcard
+// sequencesOverlap reports whether two sequences with wildcards match a common sequence. A wildcard
 // matches any number of elements, any other element matches one. It fills a table of all
 // pairs of positions, row by row.
-func align(n, m int, anyA, anyB func(int) bool, same func(i, j int) bool) bool {
+func sequencesOverlap(n, m int, anyA, anyB func(int) bool, same func(i, j int) bool) bool {
 	next := make([]bool, m+1) // whether the sequences match from i+1 and from j
 	row := make([]bool, m+1)
 	for i := n; i >= 0; i-- {

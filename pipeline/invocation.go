@@ -27,7 +27,7 @@ var (
 // Invocation evaluates the process of the workstream. If the results lack a value that
 // the expressions refer to, it returns a diagnostic.
 func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
-	fr := w.frame(&r)
+	fr := w.evaluationFrame(&r)
 	ev, diags := w.def.process.evaluate(fr)
 	if diags.HasErrors() {
 		return Invocation{}, diags
@@ -36,7 +36,7 @@ func (w *Workstream) Invocation(r Results) (Invocation, hcl.Diagnostics) {
 	h.list("inputs", inDigest(w.Inputs))
 	h.list("artifacts", inDigest(w.Artifacts))
 	h.text("effect", string(w.Effect))
-	w.def.process.sum(h, ev, fr)
+	w.def.process.addToDigest(h, ev, fr)
 	return w.def.process.invoked(ev, h), nil
 }
 
@@ -46,7 +46,7 @@ func (w *Workstream) Verify(r Results) (Invocation, bool, hcl.Diagnostics) {
 	if w.def.verify == nil {
 		return Invocation{}, false, nil
 	}
-	invocation, diags := w.def.verify.invocation(w.frame(&r))
+	invocation, diags := w.def.verify.invocation(w.evaluationFrame(&r))
 	return invocation, !diags.HasErrors(), diags
 }
 
@@ -55,7 +55,7 @@ func (w *Workstream) Verifies() bool { return w.def.verify != nil }
 
 // Enabled evaluates when. If it returns false, the workstream is skipped.
 func (w *Workstream) Enabled(r Results) (bool, hcl.Diagnostics) {
-	return w.def.scope.condition(w.def.block.when, w.frame(&r))
+	return w.def.scope.condition(w.def.block.when, w.evaluationFrame(&r))
 }
 
 // WhenMetrics lists the metrics that `when` refers to.
@@ -86,8 +86,8 @@ const SensitiveVariable = "sensitive"
 // artifacts use: "sha256:…", or SensitiveVariable. The map must not be changed.
 func (w *Workstream) Variables() map[string]string { return w.def.variableSums() }
 
-// frame returns the values that the expressions of the workstream may use.
-func (w *Workstream) frame(r *Results) frame {
+// evaluationFrame returns the values that the expressions of the workstream may use.
+func (w *Workstream) evaluationFrame(r *Results) frame {
 	fr := deferredFrame(w.each)
 	fr.results, fr.at = r, w.position()
 	return fr
@@ -100,7 +100,7 @@ func (p *processDef) invocation(fr frame) (Invocation, hcl.Diagnostics) {
 		return Invocation{}, diags
 	}
 	h := newHasher()
-	p.sum(h, ev, fr)
+	p.addToDigest(h, ev, fr)
 	return p.invoked(ev, h), nil
 }
 
@@ -115,12 +115,12 @@ func (p *process) subject() hcl.Range {
 		if list, ok := withoutParentheses(p.command.expr).(*hclsyntax.TupleConsExpr); ok && len(list.Exprs) > 0 {
 			return list.Exprs[0].Range()
 		}
-		return p.command.rng()
+		return p.command.exprRange()
 	}
 	if p.script == nil {
 		return p.rng
 	}
-	rng := p.script.rng()
+	rng := p.script.exprRange()
 	if bytes.HasPrefix(p.script.source, []byte("<<")) {
 		rng.Start.Line, rng.Start.Column = rng.Start.Line+1, 1
 	}
@@ -136,21 +136,21 @@ func (s *scope) condition(a *argument, fr frame) (bool, hcl.Diagnostics) {
 	if diags.HasErrors() {
 		return false, diags
 	}
-	value, _ = plain(value)
+	value, _ = withoutMarks(value)
 	if value.IsNull() || !value.IsKnown() {
 		return false, hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Incorrect value type",
 			Detail:   "The condition must be true or false, not null.",
-			Subject:  a.rng().Ptr(),
+			Subject:  a.exprRange().Ptr(),
 		}}
 	}
 	return value.True(), nil
 }
 
-// sum adds a process to a digest: opaque arguments by their tokens, other arguments by
+// addToDigest adds a process to a digest: opaque arguments by their tokens, other arguments by
 // their values.
-func (p *processDef) sum(h *hasher, ev *evaluation, fr frame) {
+func (p *processDef) addToDigest(h *hasher, ev *evaluation, fr frame) {
 	visible := func(a *argument) bool {
 		if !slices.Contains(ev.opaque, a) {
 			return true

@@ -38,7 +38,7 @@ func (b *builder) orderLocals() []*localDef {
 	w := &localWalk{b: b, byName: byName, state: map[string]int{}}
 	for _, def := range b.file.locals {
 		if byName[def.name] == def {
-			w.visit(def)
+			w.visitLocal(def)
 		}
 	}
 	return w.order
@@ -60,8 +60,8 @@ type localWalk struct {
 	order  []*localDef
 }
 
-// visit reports whether the value of the local can be evaluated.
-func (w *localWalk) visit(def *localDef) bool {
+// visitLocal reports whether the value of the local can be evaluated.
+func (w *localWalk) visitLocal(def *localDef) bool {
 	switch w.state[def.name] {
 	case visited:
 		return true
@@ -78,7 +78,7 @@ func (w *localWalk) visit(def *localDef) bool {
 	w.path = append(w.path, def.name)
 	usable := true
 	for _, ref := range def.value.refs {
-		if next := w.byName[ref.name]; ref.kind == kindLocal && next != nil && !w.visit(next) {
+		if next := w.byName[ref.name]; ref.kind == kindLocal && next != nil && !w.visitLocal(next) {
 			usable = false
 		}
 	}
@@ -105,7 +105,7 @@ func (b *builder) evaluateLocals() {
 			l.value = value
 		}
 	}
-	b.scope.seal()
+	b.scope.setLocals()
 }
 
 // local is an evaluated local.

@@ -64,10 +64,10 @@ func (b *builder) metric(block *metricBlock, fr frame) *MetricRule {
 		Equals:  b.equals(block.equals, fr),
 	}
 	if value, ok := b.constant(block.name, fr, cty.String); ok && value.AsString() == "" {
-		b.errorf("Invalid value for argument", block.name.rng(), `"metric" must be the name of a metric.`)
+		b.errorf("Invalid value for argument", block.name.exprRange(), `"metric" must be the name of a metric.`)
 	}
 	if rule.Min != nil && rule.Max != nil && isGreater(*rule.Min, *rule.Max) {
-		b.errorf("Conflicting bounds", block.min.rng(), "\"min\" (%s) is greater than \"max\" (%s), so the gate can never pass.", *rule.Min, *rule.Max)
+		b.errorf("Conflicting bounds", block.min.exprRange(), "\"min\" (%s) is greater than \"max\" (%s), so the gate can never pass.", *rule.Min, *rule.Max)
 	}
 	return rule
 }
@@ -81,7 +81,7 @@ func isGreater(a, b json.Number) bool {
 func (b *builder) notNegative(a *argument, fr frame) *json.Number {
 	n := b.number(a, fr)
 	if n != nil && strings.HasPrefix(string(*n), "-") {
-		b.errorf("Invalid number", a.rng(), "%q must not be negative: it says how far the metric may move from the last complete session.", a.name)
+		b.errorf("Invalid number", a.exprRange(), "%q must not be negative: it says how far the metric may move from the last complete session.", a.name)
 		return nil
 	}
 	return n
@@ -100,7 +100,7 @@ func (b *builder) equals(a *argument, fr frame) any {
 	case cty.Number:
 		n, ok := decimalOf(value)
 		if !ok {
-			b.errorf("Invalid number", a.rng(), "%q must be a decimal number with an exponent from -%d to %d.", a.name, maxExponent, maxExponent)
+			b.errorf("Invalid number", a.exprRange(), "%q must be a decimal number with an exponent from -%d to %d.", a.name, maxExponent, maxExponent)
 		}
 		return n
 	case cty.Bool:
@@ -108,12 +108,12 @@ func (b *builder) equals(a *argument, fr frame) any {
 	case cty.String:
 		return value.AsString()
 	}
-	b.errorf("Incorrect value type", a.rng(), `"equals" must be a number, a boolean or a string.`)
+	b.errorf("Incorrect value type", a.exprRange(), `"equals" must be a number, a boolean or a string.`)
 	return nil
 }
 
-// sum adds the rule to a digest.
-func (m *MetricRule) sum(h *hasher) {
+// addToDigest adds the rule to a digest.
+func (m *MetricRule) addToDigest(h *hasher) {
 	h.text("metric", m.Name)
 	for _, bound := range []struct {
 		name  string

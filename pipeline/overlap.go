@@ -22,34 +22,34 @@ const (
 // holds for their suffixes. So the globs are sorted by prefix, and those with the same
 // prefix are searched by suffix.
 func (b *builder) overlaps(def *phaseDef) {
-	claims := collectClaims(def.phase.Workstreams)
+	artifacts := collectArtifacts(def.phase.Workstreams)
 	o := &overlapSearch{b: b}
-	for _, c := range claims {
-		if !o.done() {
-			o.pair(c, c)
+	for _, c := range artifacts {
+		if !o.limitReached() {
+			o.reportPair(c, c)
 		}
 	}
-	o.below(claims)
-	var open []*claimGroup // groups whose prefix is a prefix of the current one, the shortest first
-	for _, c := range claims {
+	o.compareDirectories(artifacts)
+	var open []*prefixGroup // groups whose prefix is a prefix of the current one, the shortest first
+	for _, c := range artifacts {
 		for len(open) > 0 && !strings.HasPrefix(c.glob.prefix, open[len(open)-1].prefix) {
 			open = open[:len(open)-1]
 		}
 		for _, group := range open {
 			group.candidates(c, o)
 		}
-		if o.done() {
+		if o.limitReached() {
 			return
 		}
 		if len(open) == 0 || open[len(open)-1].prefix != c.glob.prefix {
-			open = append(open, &claimGroup{prefix: c.glob.prefix, exact: map[string][]*claim{}})
+			open = append(open, &prefixGroup{prefix: c.glob.prefix, exact: map[string][]*artifactGlob{}})
 		}
 		open[len(open)-1].add(c)
 	}
 }
 
-// claim is a glob of artifacts, with all workstreams that declare it.
-type claim struct {
+// artifact glob is a glob of artifacts, with all workstreams that declare it.
+type artifactGlob struct {
 	pattern  string
 	glob     glob
 	excluded []string // patterns of the files that the list excludes
@@ -58,20 +58,20 @@ type claim struct {
 	dirs     []glob // the directories in its literal prefix
 }
 
-// newClaim returns a claim. It parses the directories once, because a claim is compared
+// newArtifactGlob returns an artifact glob. It parses the directories once, because an artifact glob is compared
 // with many others.
-func newClaim(pattern string, g glob, excluded []string) *claim {
-	c := &claim{pattern: pattern, glob: g, excluded: excluded, tail: reversed(g.suffix)}
+func newArtifactGlob(pattern string, g glob, excluded []string) *artifactGlob {
+	c := &artifactGlob{pattern: pattern, glob: g, excluded: excluded, tail: reversed(g.suffix)}
 	for _, dir := range g.directories() {
 		c.dirs = append(c.dirs, newGlob(dir))
 	}
 	return c
 }
 
-// collectClaims groups the artifacts of workstreams by glob, sorted by prefix.
-func collectClaims(workstreams []*Workstream) []*claim {
-	var claims []*claim
-	compiled := map[string][]*claim{}
+// collectArtifacts groups the artifacts of workstreams by glob, sorted by prefix.
+func collectArtifacts(workstreams []*Workstream) []*artifactGlob {
+	var artifacts []*artifactGlob
+	compiled := map[string][]*artifactGlob{}
 	for _, ws := range workstreams {
 		for i, pattern := range ws.Artifacts {
 			if isExclusion(pattern) {
@@ -81,8 +81,8 @@ func collectClaims(workstreams []*Workstream) []*claim {
 			key := strings.Join(append([]string{pattern}, excluded...), except)
 			list, done := compiled[key]
 			if !done {
-				list = compileClaims(pattern, key)
-				claims = append(claims, list...)
+				list = compileArtifact(pattern, key)
+				artifacts = append(artifacts, list...)
 				compiled[key] = list
 			}
 			for _, c := range list {
@@ -92,31 +92,31 @@ func collectClaims(workstreams []*Workstream) []*claim {
 			}
 		}
 	}
-	sortClaims(claims)
-	return claims
+	sortByPrefix(artifacts)
+	return artifacts
 }
 
-func sortClaims(claims []*claim) {
-	slices.SortStableFunc(claims, func(a, b *claim) int { return cmp.Compare(a.glob.prefix, b.glob.prefix) })
+func sortByPrefix(artifacts []*artifactGlob) {
+	slices.SortStableFunc(artifacts, func(a, b *artifactGlob) int { return cmp.Compare(a.glob.prefix, b.glob.prefix) })
 }
 
-// compileClaims returns the claims of a pattern, which may have exclusions: one for each
+// compileArtifact returns the artifact globs of a pattern, which may have exclusions: one for each
 // alternative of its braces. Declared is the glob in the file.
-func compileClaims(declared, pattern string) []*claim {
+func compileArtifact(declared, pattern string) []*artifactGlob {
 	texts := strings.Split(pattern, except)
-	var claims []*claim
+	var artifacts []*artifactGlob
 	for _, g := range compileGlob(texts[0]) {
-		claims = append(claims, newClaim(declared, g, texts[1:]))
+		artifacts = append(artifacts, newArtifactGlob(declared, g, texts[1:]))
 	}
-	return claims
+	return artifacts
 }
 
-// behindLinks returns the claims, and claims for the files that they match through
+// behindLinks returns the artifact globs, and artifact globs for the files that they match through
 // links. The latter have the globs of the file as their patterns.
-func behindLinks(claims []*claim, links Links) []*claim {
-	all := slices.Clone(claims)
-	done := map[string]bool{} // the claims of one glob have the same owners
-	for _, c := range claims {
+func behindLinks(artifacts []*artifactGlob, links Links) []*artifactGlob {
+	all := slices.Clone(artifacts)
+	done := map[string]bool{} // the artifact globs of one glob have the same owners
+	for _, c := range artifacts {
 		for _, glob := range withDirectory(c.pattern) {
 			pattern := strings.Join(append([]string{glob}, c.excluded...), except)
 			if done[pattern] {
@@ -124,32 +124,34 @@ func behindLinks(claims []*claim, links Links) []*claim {
 			}
 			done[pattern] = true
 			for _, behind := range links.Behind(pattern) {
-				for _, linked := range compileClaims(c.pattern, behind) {
+				for _, linked := range compileArtifact(c.pattern, behind) {
 					linked.owners = c.owners
 					all = append(all, linked)
 				}
 			}
 		}
 	}
-	sortClaims(all)
+	sortByPrefix(all)
 	return all
 }
 
-// overlaps reports whether there certainly is a path that both claims match. A claim
+// overlaps reports whether there certainly is a path that both artifact globs match. An artifact glob
 // that names a directory does not match the files in it here; contains compares these.
-func (c *claim) overlaps(other *claim) bool { return c.glob.overlaps(other.glob) && c.exceptNot(other) }
+func (c *artifactGlob) overlaps(other *artifactGlob) bool {
+	return c.glob.overlaps(other.glob) && c.notExcluded(other)
+}
 
-// contains reports whether a claim names a directory in which the other claim has files.
-func (c *claim) contains(other *claim) bool {
-	if !c.glob.named || !c.exceptNot(other) {
+// contains reports whether an artifact glob names a directory in which the other artifact glob has files.
+func (c *artifactGlob) contains(other *artifactGlob) bool {
+	if !c.glob.named || !c.notExcluded(other) {
 		return false
 	}
 	return slices.ContainsFunc(other.dirs, c.glob.overlaps)
 }
 
-// exceptNot reports whether no exclusion of the two claims covers everything that one of
+// notExcluded reports whether no exclusion of the two artifact globs covers everything that one of
 // them matches.
-func (c *claim) exceptNot(other *claim) bool {
+func (c *artifactGlob) notExcluded(other *artifactGlob) bool {
 	for _, excluded := range [][]string{c.excluded, other.excluded} {
 		for _, pattern := range excluded {
 			if matchesPattern(pattern, c.glob.example()) || matchesPattern(pattern, other.glob.example()) {
@@ -160,15 +162,15 @@ func (c *claim) exceptNot(other *claim) bool {
 	return true
 }
 
-// claimGroup holds the claims with the same prefix, indexed by suffix.
-type claimGroup struct {
+// claimGroup holds the artifact globs with the same prefix, indexed by suffix.
+type prefixGroup struct {
 	prefix  string
-	exact   map[string][]*claim // by tail
-	lengths []int               // of the tails, sorted
-	sorted  []string            // the tails
+	exact   map[string][]*artifactGlob // by tail
+	lengths []int                      // of the tails, sorted
+	sorted  []string                   // the tails
 }
 
-func (g *claimGroup) add(c *claim) {
+func (g *prefixGroup) add(c *artifactGlob) {
 	if _, ok := g.exact[c.tail]; !ok {
 		if i, ok := slices.BinarySearch(g.lengths, len(c.tail)); !ok {
 			g.lengths = slices.Insert(g.lengths, i, len(c.tail))
@@ -179,47 +181,49 @@ func (g *claimGroup) add(c *claim) {
 	g.exact[c.tail] = append(g.exact[c.tail], c)
 }
 
-// candidates compares a claim with the claims of the group that may have the same
+// candidates compares an artifact glob with the artifact globs of the group that may have the same
 // suffix.
-func (g *claimGroup) candidates(c *claim, o *overlapSearch) {
+func (g *prefixGroup) candidates(c *artifactGlob, o *overlapSearch) {
 	for _, length := range g.lengths {
 		if length >= len(c.tail) {
 			break
 		}
-		o.all(g.exact[c.tail[:length]], c)
+		o.compareAll(g.exact[c.tail[:length]], c)
 	}
 	i, _ := slices.BinarySearch(g.sorted, c.tail)
-	for ; i < len(g.sorted) && strings.HasPrefix(g.sorted[i], c.tail) && !o.done(); i++ {
-		o.all(g.exact[g.sorted[i]], c)
+	for ; i < len(g.sorted) && strings.HasPrefix(g.sorted[i], c.tail) && !o.limitReached(); i++ {
+		o.compareAll(g.exact[g.sorted[i]], c)
 	}
 }
 
-// overlapSearch compares claims, and counts comparisons and overlaps.
+// overlapSearch compares artifact globs, and counts comparisons and overlaps.
 type overlapSearch struct {
 	b           *builder
 	comparisons int
 	found       int
 }
 
-func (o *overlapSearch) done() bool { return o.found >= maxOverlaps || o.comparisons >= maxComparisons }
+func (o *overlapSearch) limitReached() bool {
+	return o.found >= maxOverlaps || o.comparisons >= maxComparisons
+}
 
-func (o *overlapSearch) all(claims []*claim, c *claim) {
-	for _, other := range claims {
-		if o.done() {
+func (o *overlapSearch) compareAll(artifacts []*artifactGlob, c *artifactGlob) {
+	for _, other := range artifacts {
+		if o.limitReached() {
 			return
 		}
 		o.comparisons++
 		if other.overlaps(c) {
-			o.pair(other, c)
+			o.reportPair(other, c)
 		}
 	}
 }
 
-// below compares claims that name a directory with claims that have files in it.
-func (o *overlapSearch) below(claims []*claim) {
-	byPath := map[string][]*claim{}
-	var wild []*claim
-	for _, c := range claims {
+// compareDirectories compares artifact globs that name a directory with artifact globs that have files in it.
+func (o *overlapSearch) compareDirectories(artifacts []*artifactGlob) {
+	byPath := map[string][]*artifactGlob{}
+	var wild []*artifactGlob
+	for _, c := range artifacts {
 		switch {
 		case c.glob.literal:
 			byPath[c.glob.prefix] = append(byPath[c.glob.prefix], c)
@@ -227,31 +231,31 @@ func (o *overlapSearch) below(claims []*claim) {
 			wild = append(wild, c)
 		}
 	}
-	for _, c := range claims {
+	for _, c := range artifacts {
 		dirs := c.glob.directories()
 		for _, dir := range dirs {
 			for _, outer := range byPath[dir] {
-				if !o.done() && outer.exceptNot(c) {
-					o.pair(outer, c)
+				if !o.limitReached() && outer.notExcluded(c) {
+					o.reportPair(outer, c)
 				}
 			}
 		}
 		for _, outer := range wild {
-			if o.done() || len(dirs) == 0 {
+			if o.limitReached() || len(dirs) == 0 {
 				break
 			}
 			o.comparisons += len(dirs)
 			if outer.contains(c) {
-				o.pair(outer, c)
+				o.reportPair(outer, c)
 			}
 		}
 	}
 }
 
-// pair reports two owners of overlapping claims that may run at the same time. All
+// reportPair reports two owners of overlapping artifact globs that may run at the same time. All
 // owners overlap, so it compares only neighbours in the order of batches: if each waits
 // for the one before it, all do.
-func (o *overlapSearch) pair(a, c *claim) {
+func (o *overlapSearch) reportPair(a, c *artifactGlob) {
 	owners := a.owners
 	if a != c {
 		owners = slices.Concat(a.owners, c.owners)
@@ -262,7 +266,7 @@ func (o *overlapSearch) pair(a, c *claim) {
 	}
 	for i := 1; i < len(owners); i++ {
 		first, second := owners[i-1], owners[i]
-		if first == second || second.after(first.target()) {
+		if first == second || second.waitsFor(first.target()) {
 			continue
 		}
 		o.found++
@@ -274,7 +278,7 @@ func (o *overlapSearch) pair(a, c *claim) {
 		if first.def == second.def {
 			hint = "Put ${each.key} into the path."
 		}
-		o.b.errorf("Overlapping artifacts", second.def.block.artifacts.rng(), "%s and %s may run at the same time, but %s among their artifacts. %s", first.Name, second.Name, patterns, hint)
+		o.b.errorf("Overlapping artifacts", second.def.block.artifacts.exprRange(), "%s and %s may run at the same time, but %s among their artifacts. %s", first.Name, second.Name, patterns, hint)
 		return
 	}
 }

@@ -31,7 +31,7 @@ func globsOverlap(a, b string) bool {
 }
 
 func contains(dir, below string) bool {
-	return newClaim(dir, newGlob(dir), nil).contains(newClaim(below, newGlob(below), nil))
+	return newArtifactGlob(dir, newGlob(dir), nil).contains(newArtifactGlob(below, newGlob(below), nil))
 }
 
 func TestGlobsOverlap(t *testing.T) {

@@ -265,7 +265,7 @@ func splitStars(name string) []string {
 // included.
 func isGlobSeparator(r rune) bool { return strings.ContainsRune("/{},", r) }
 
-// warn adds a warning.
-func (b *builder) warn(summary string, subject hcl.Range, detail string) {
+// addWarning adds a warning.
+func (b *builder) addWarning(summary string, subject hcl.Range, detail string) {
 	b.add(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: summary, Detail: detail, Subject: &subject}})
 }

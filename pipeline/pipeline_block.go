@@ -118,12 +118,12 @@ func (b *builder) checkID(block *pipelineBlock) {
 		pattern, example = regexp.MustCompile(anchored(defaultIDPattern)), ` An id looks like "PRD-001".`
 	}
 	if !pattern.MatchString(block.id) {
-		b.errorf("Invalid PRD id", block.block.LabelRanges[0], "The id %q of the pipeline does not match the pattern %s.%s To allow other names, %s", block.id, bare(pattern), example, IDPatternAdvice)
+		b.errorf("Invalid PRD id", block.block.LabelRanges[0], "The id %q of the pipeline does not match the pattern %s.%s To allow other names, %s", block.id, withoutAnchors(pattern), example, IDPatternAdvice)
 	}
 }
 
-// bare returns a pattern as configured, without the anchors that were added to it.
-func bare(pattern *regexp.Regexp) string {
+// withoutAnchors returns a pattern as configured, without the anchors that were added to it.
+func withoutAnchors(pattern *regexp.Regexp) string {
 	inner, anchoredBefore := strings.CutPrefix(pattern.String(), "^(?:")
 	inner, anchoredAfter := strings.CutSuffix(inner, ")$")
 	if !anchoredBefore || !anchoredAfter {
@@ -194,7 +194,7 @@ func oneOf[T ~string](b *builder, a *argument, fr frame, fallback T, words ...T)
 			return word
 		}
 	}
-	b.errorf("Invalid value for argument", a.rng(), "%q cannot be %q; it is one of: %s.%s", a.name, string(given), listing(iter.Seq[string](names)), didYouMean(string(given), names))
+	b.errorf("Invalid value for argument", a.exprRange(), "%q cannot be %q; it is one of: %s.%s", a.name, string(given), listing(iter.Seq[string](names)), didYouMean(string(given), names))
 	return fallback
 }
 

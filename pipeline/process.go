@@ -102,9 +102,9 @@ type evaluation struct {
 	opaque  []*argument // arguments that count by their tokens, not by their values
 }
 
-// read evaluates one argument and passes the value to use. It checks unknown values as
+// evaluateArgument evaluates one argument and passes the value to use. It checks unknown values as
 // far as their types allow.
-func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diagnostics, use func(cty.Value) error) {
+func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, diags *hcl.Diagnostics, use func(cty.Value) error) {
 	if a == nil {
 		return
 	}
@@ -113,12 +113,12 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 		*diags = append(*diags, more...)
 		return
 	}
-	value, marked := plain(value)
+	value, marked := withoutMarks(value)
 	if fr.results != nil && a.kinds&kindDeferred != 0 && !value.IsWhollyKnown() {
 		// An unknown part would become "", which must never be run.
 		*diags = append(*diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "Value not known",
-			Detail: fmt.Sprintf("The value of %q depends on something that has not happened yet.", a.name), Subject: a.rng().Ptr(),
+			Detail: fmt.Sprintf("The value of %q depends on something that has not happened yet.", a.name), Subject: a.exprRange().Ptr(),
 		})
 		return
 	}
@@ -133,7 +133,7 @@ func (p *processDef) read(ev *evaluation, a *argument, fr frame, diags *hcl.Diag
 // readCommand evaluates an argument that holds a program and its arguments.
 func (p *processDef) readCommand(ev *evaluation, a *argument, fr frame, diags *hcl.Diagnostics, argv *[]string) {
 	if a == nil || a.texts == nil {
-		p.read(ev, a, fr, diags, func(v cty.Value) (err error) { *argv, err = commandOf(v); return err })
+		p.evaluateArgument(ev, a, fr, diags, func(v cty.Value) (err error) { *argv, err = commandOf(v); return err })
 		return
 	}
 	if err := checkCommand(a.texts, true); err != nil {
@@ -156,7 +156,7 @@ func (a *argument) unsuitable(err error) *hcl.Diagnostic {
 		Severity: hcl.DiagError,
 		Summary:  "Incorrect value type",
 		Detail:   detail,
-		Subject:  a.rng().Ptr(),
+		Subject:  a.exprRange().Ptr(),
 	}
 }
 
@@ -207,11 +207,11 @@ func (p *processDef) evaluateIn(fr frame) (*evaluation, hcl.Diagnostics) {
 	p.readCommand(ev, p.command, fr, &diags, &ev.command)
 	if p.script != nil {
 		ev.shell = defaultShell
-		p.read(ev, p.script, fr, &diags, func(v cty.Value) (err error) { ev.script, err = scriptOf(v); return err })
+		p.evaluateArgument(ev, p.script, fr, &diags, func(v cty.Value) (err error) { ev.script, err = scriptOf(v); return err })
 		p.readCommand(ev, p.shell, fr, &diags, &ev.shell)
 	}
-	p.read(ev, p.dir, fr, &diags, func(v cty.Value) (err error) { ev.dir, err = dirOf(v); return err })
-	p.read(ev, p.env, fr, &diags, func(v cty.Value) (err error) { ev.env, err = envOf(v); return err })
+	p.evaluateArgument(ev, p.dir, fr, &diags, func(v cty.Value) (err error) { ev.dir, err = directoryOf(v); return err })
+	p.evaluateArgument(ev, p.env, fr, &diags, func(v cty.Value) (err error) { ev.env, err = environmentOf(v); return err })
 	return ev, diags
 }
 
@@ -263,7 +263,7 @@ func scriptOf(value cty.Value) (string, error) {
 	return text, nil
 }
 
-func dirOf(value cty.Value) (string, error) {
+func directoryOf(value cty.Value) (string, error) {
 	if value.IsNull() {
 		return "", nil
 	}
@@ -279,7 +279,7 @@ func dirOf(value cty.Value) (string, error) {
 	return path.Clean(text), nil
 }
 
-func envOf(value cty.Value) (map[string]string, error) {
+func environmentOf(value cty.Value) (map[string]string, error) {
 	typ := value.Type()
 	isMap := typ.IsMapType() || typ.IsObjectType()
 	switch {

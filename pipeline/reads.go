@@ -24,23 +24,23 @@ func (b *builder) artifacts(ws *Workstream) {
 	ws.ArtifactPatterns = b.patterns(ws.def.block.artifacts, ws.Artifacts)
 }
 
-// artifactClaims returns the artifacts of all workstreams.
-func (b *builder) artifactClaims() []*claim {
+// allArtifacts returns the artifacts of all workstreams.
+func (b *builder) allArtifacts() []*artifactGlob {
 	var all []*Workstream
 	for _, def := range b.blocks {
 		all = append(all, def.instances...)
 	}
-	return collectClaims(all)
+	return collectArtifacts(all)
 }
 
-// linkedClaims returns the artifacts of all workstreams, and the files that they match
+// linkedArtifacts returns the artifacts of all workstreams, and the files that they match
 // through links.
-func (b *builder) linkedClaims() []*claim {
-	claims := b.scope.claims()
+func (b *builder) linkedArtifacts() []*artifactGlob {
+	artifacts := b.scope.artifacts()
 	if b.in.Links == nil {
-		return claims
+		return artifacts
 	}
-	return behindLinks(claims, b.in.Links)
+	return behindLinks(artifacts, b.in.Links)
 }
 
 // earlyRead is a call in an argument that is evaluated before anything runs.
@@ -57,7 +57,7 @@ func (b *builder) noteRead(r *fileReads, call fileCall) {
 		return
 	}
 	b.read[a] = append(b.read[a], call)
-	if reason := r.early(); reason != "" {
+	if reason := r.whyTooEarly(); reason != "" {
 		b.early = append(b.early, earlyRead{a, call, reason})
 	}
 }

@@ -51,7 +51,7 @@ func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) 
 	}
 	key := ref.key
 	if ref.keyExpr != nil {
-		value, ok, diags := s.key(ref, fr)
+		value, ok, diags := s.instanceKey(ref, fr)
 		if !ok {
 			return target{}, false, diags
 		}
@@ -69,8 +69,8 @@ func (s *scope) target(ref reference, fr frame) (target, bool, hcl.Diagnostics) 
 	return target{def: def, instance: instance}, true, nil
 }
 
-// key evaluates the key of workstream.X[expression].
-func (s *scope) key(ref reference, fr frame) (string, bool, hcl.Diagnostics) {
+// instanceKey evaluates the key of workstream.X[expression].
+func (s *scope) instanceKey(ref reference, fr frame) (string, bool, hcl.Diagnostics) {
 	fr.allow &^= kindDeferred // which instance is meant must be known before anything runs
 	value, diags := s.value(ref.keyExpr, fr, cty.String)
 	if diags.HasErrors() {

@@ -71,7 +71,7 @@ func (b *builder) retry(block *retryBlock, inherited Retry, fr frame) Retry {
 		if block.maxInterval == nil {
 			r.MaxInterval = r.InitialInterval
 		} else {
-			b.errorf("Invalid retry", block.maxInterval.rng(), "max_interval (%s) is shorter than initial_interval (%s).", r.MaxInterval, r.InitialInterval)
+			b.errorf("Invalid retry", block.maxInterval.exprRange(), "max_interval (%s) is shorter than initial_interval (%s).", r.MaxInterval, r.InitialInterval)
 		}
 	}
 	return r
@@ -85,7 +85,7 @@ func (b *builder) inRange(a *argument, fr frame, low, high float64) (float64, bo
 	}
 	value, err := n.Float64()
 	if err != nil || value < low || value > high {
-		b.errorf("Invalid number", a.rng(), "%q must be a number from %g to %g.", a.name, low, high)
+		b.errorf("Invalid number", a.exprRange(), "%q must be a number from %g to %g.", a.name, low, high)
 		return 0, false
 	}
 	return value, true
@@ -105,12 +105,12 @@ func (b *builder) exitCodes(a *argument, fr frame) []int {
 	for it := value.ElementIterator(); it.Next(); {
 		_, elem := it.Element()
 		if elem.IsNull() {
-			b.errorf("Invalid exit code", a.rng(), "An exit code in %q is null.", a.name)
+			b.errorf("Invalid exit code", a.exprRange(), "An exit code in %q is null.", a.name)
 			continue
 		}
 		code, accuracy := elem.AsBigFloat().Int64()
 		if accuracy != big.Exact || code < 1 || code > 255 {
-			b.errorf("Invalid exit code", a.rng(), "%s in %q is not the exit code of a failure; those are whole numbers from 1 to 255.", elem.AsBigFloat().Text('g', 10), a.name)
+			b.errorf("Invalid exit code", a.exprRange(), "%s in %q is not the exit code of a failure; those are whole numbers from 1 to 255.", elem.AsBigFloat().Text('g', 10), a.name)
 			continue
 		}
 		codes = append(codes, int(code))

@@ -37,8 +37,8 @@ type scope struct {
 	order     []*local // each comes after the locals that it refers to
 	header    map[string]cty.Value
 	blocks    map[string]*workstreamDef
-	claims    func() []*claim            // the artifacts of all workstreams, sorted by prefix
-	linked    func() []*claim            // claims and the files that they match through links, at the time of the first call
+	artifacts func() []*artifactGlob     // the artifacts of all workstreams, sorted by prefix
+	linked    func() []*artifactGlob     // artifact globs and the files that they match through links, at the time of the first call
 	onRead    func(*fileReads, fileCall) // called for each call while the pipeline is built
 
 	sealed bool // all locals have values
@@ -70,8 +70,8 @@ func (s *scope) setVariables() {
 	s.real = &hcl.EvalContext{Functions: s.functions, Variables: map[string]cty.Value{"var": cty.ObjectVal(values)}}
 }
 
-// seal makes the locals visible, after all have values.
-func (s *scope) seal() {
+// setLocals makes the locals visible, after all have values.
+func (s *scope) setLocals() {
 	values := make(map[string]cty.Value, len(s.locals))
 	for name, l := range s.locals {
 		values[name] = l.value
@@ -248,7 +248,7 @@ func (s *scope) valueIn(a *argument, fr frame, want cty.Type, v view) (cty.Value
 			Severity:    hcl.DiagError,
 			Summary:     "Incorrect value type",
 			Detail:      fmt.Sprintf("The value of %q is not suitable: %s.", a.name, convertReason(err)),
-			Subject:     a.rng().Ptr(),
+			Subject:     a.exprRange().Ptr(),
 			Expression:  a.expr,
 			EvalContext: ctx,
 		}}

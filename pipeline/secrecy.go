@@ -103,8 +103,8 @@ func sameDiagnostic(a, b *hcl.Diagnostic) bool {
 	return a.Subject == nil || *a.Subject == *b.Subject
 }
 
-// plain removes all marks, and reports whether there were any.
-func plain(value cty.Value) (cty.Value, bool) {
+// withoutMarks removes all marks, and reports whether there were any.
+func withoutMarks(value cty.Value) (cty.Value, bool) {
 	if !containsMarked(value) {
 		return value, false
 	}

@@ -25,7 +25,7 @@ func (f *File) Symbols() []Symbol {
 		declared(v.block)
 	}
 	for _, l := range f.locals {
-		symbols = append(symbols, Symbol{Kind: "local", Name: l.name, Range: hcl.RangeBetween(l.value.nameRange, l.value.rng()), NameRange: l.value.nameRange})
+		symbols = append(symbols, Symbol{Kind: "local", Name: l.name, Range: hcl.RangeBetween(l.value.nameRange, l.value.exprRange()), NameRange: l.value.nameRange})
 	}
 	for _, gate := range f.gates {
 		declared(gate.block)

@@ -12,34 +12,34 @@ import (
 // argument and glob. It does not warn of a glob that may match artifacts of a
 // workstream.
 type unmatchedSearch struct {
-	b        *builder
-	claims   []*claim        // of all phases
-	matched  map[string]bool // by the joined patterns of a glob
-	compared int
+	b         *builder
+	artifacts []*artifactGlob // of all phases
+	matched   map[string]bool // by the joined patterns of a glob
+	compared  int
 }
 
 func (b *builder) unmatchedInputs() {
 	if b.in.Matches == nil || b.diags.HasErrors() {
 		return
 	}
-	u := &unmatchedSearch{b: b, claims: b.scope.claims(), matched: map[string]bool{}}
+	u := &unmatchedSearch{b: b, artifacts: b.scope.artifacts(), matched: map[string]bool{}}
 	for _, phase := range b.pipeline.Phases {
 		for _, ws := range phase.Workstreams {
 			b.current = ws
-			u.look(ws.Name, ws.Inputs, ws.def.block.inputs)
+			u.checkGlobs(ws.Name, ws.Inputs, ws.def.block.inputs)
 			for _, g := range ws.Gates {
-				u.look(g.Label(), g.Inputs, g.def.block.inputs)
+				u.checkGlobs(g.Label(), g.Inputs, g.def.block.inputs)
 			}
 		}
 		b.current = nil
 		for _, g := range phase.Gates {
-			u.look(g.Label(), g.Inputs, g.def.block.inputs)
+			u.checkGlobs(g.Label(), g.Inputs, g.def.block.inputs)
 		}
 	}
 }
 
-// look warns of the globs of a list that match nothing.
-func (u *unmatchedSearch) look(reader string, globs []string, a *argument) {
+// checkGlobs warns of the globs of a list that match nothing.
+func (u *unmatchedSearch) checkGlobs(reader string, globs []string, a *argument) {
 	for i, patterns := range EachPattern(globs) {
 		if len(patterns) == 0 {
 			continue
@@ -47,7 +47,7 @@ func (u *unmatchedSearch) look(reader string, globs []string, a *argument) {
 		key := strings.Join(patterns, "\n")
 		matched, known := u.matched[key]
 		if !known {
-			matched = u.b.in.Matches(patterns) || u.made(globs[i], exclusions(globs[i+1:]))
+			matched = u.b.in.Matches(patterns) || u.matchesArtifacts(globs[i], exclusions(globs[i+1:]))
 			u.matched[key] = matched
 		}
 		if matched {
@@ -57,16 +57,16 @@ func (u *unmatchedSearch) look(reader string, globs []string, a *argument) {
 		if below := globs[i] + "/"; u.b.in.Matches(Patterns([]string{below})) {
 			advice = fmt.Sprintf("It matches directories; %q names the files in them.", below)
 		}
-		u.b.warn("Inputs that match nothing", a.element(i, len(globs)), fmt.Sprintf(
+		u.b.addWarning("Inputs that match nothing", a.element(i, len(globs)), fmt.Sprintf(
 			"No file matches %q, which %s names among its inputs, and no workstream makes one. An edit of what is meant would go unseen. %s", globs[i], reader, advice))
 	}
 }
 
-// made reports whether a workstream has artifacts that a glob may match.
-func (u *unmatchedSearch) made(text string, excluded []string) bool {
+// matchesArtifacts reports whether a workstream has artifacts that a glob may match.
+func (u *unmatchedSearch) matchesArtifacts(text string, excluded []string) bool {
 	for _, g := range compileGlob(text) {
-		reading := newClaim(text, g, excluded)
-		for _, c := range u.claims {
+		reading := newArtifactGlob(text, g, excluded)
+		for _, c := range u.artifacts {
 			if u.compared++; u.compared > maxComparisons || reading.overlaps(c) || reading.contains(c) || c.contains(reading) {
 				return true
 			}
@@ -94,7 +94,7 @@ func (b *builder) emptyFilesets(a *argument, fr frame) {
 		if diags.HasErrors() || !value.IsWhollyKnown() || value.IsMarked() || value.IsNull() || value.LengthInt() > 0 {
 			continue
 		}
-		b.warn("Fileset of no file", call.Range(), fmt.Sprintf("No file matches %s now. Correct the directory or the glob, or remove the call.", b.calledWith(call.Args[0].Value, call.Args[1].Value, ctx)))
+		b.addWarning("Fileset of no file", call.Range(), fmt.Sprintf("No file matches %s now. Correct the directory or the glob, or remove the call.", b.calledWith(call.Args[0].Value, call.Args[1].Value, ctx)))
 	}
 }
 

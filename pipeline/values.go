@@ -45,7 +45,7 @@ func (b *builder) number(a *argument, fr frame) *json.Number {
 	}
 	number, ok := decimalOf(value)
 	if !ok {
-		b.errorf("Invalid number", a.rng(), "%q must be a decimal number with an exponent from -%d to %d.", a.name, maxExponent, maxExponent)
+		b.errorf("Invalid number", a.exprRange(), "%q must be a decimal number with an exponent from -%d to %d.", a.name, maxExponent, maxExponent)
 		return nil
 	}
 	return &number
@@ -62,7 +62,7 @@ func (b *builder) integer(a *argument, fr frame, minimum int64) (int, bool) {
 	}
 	n, accuracy := value.AsBigFloat().Int64()
 	if accuracy != big.Exact || n < minimum || n > 1_000_000 {
-		b.errorf("Invalid number", a.rng(), "%q must be a whole number from %d to 1000000.", a.name, minimum)
+		b.errorf("Invalid number", a.exprRange(), "%q must be a whole number from %d to 1000000.", a.name, minimum)
 		return 0, false
 	}
 	return int(n), true
@@ -78,7 +78,7 @@ func (b *builder) duration(a *argument, fr frame) time.Duration {
 	}
 	d, err := time.ParseDuration(value.AsString())
 	if err != nil || d <= 0 {
-		b.errorf("Invalid duration", a.rng(), "%q cannot be %q; write a positive duration with its unit, such as \"90s\", \"10m\" or \"1h30m\".", a.name, value.AsString())
+		b.errorf("Invalid duration", a.exprRange(), "%q cannot be %q; write a positive duration with its unit, such as \"90s\", \"10m\" or \"1h30m\".", a.name, value.AsString())
 		return 0
 	}
 	return d
@@ -99,7 +99,7 @@ func (b *builder) stringList(a *argument, fr frame) []string {
 	if value, ok := b.constant(a, fr, cty.DynamicPseudoType); ok {
 		var err error
 		if list, err = toStrings(value); err != nil {
-			b.errorf("Incorrect value type", a.rng(), "%q must be a list of strings: %s.%s", a.name, err, a.asList())
+			b.errorf("Incorrect value type", a.exprRange(), "%q must be a list of strings: %s.%s", a.name, err, a.asList())
 			list = nil
 		}
 	}
@@ -164,7 +164,7 @@ func toText(value cty.Value) (string, error) {
 func (b *builder) path(a *argument, fr frame) string {
 	text := b.text(a, fr)
 	if text != "" && !inside(text) {
-		b.errorf("Path outside the workspace", a.rng(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", text, a.name)
+		b.errorf("Path outside the workspace", a.exprRange(), "%q in %q must be a path relative to the workspace, with slashes, and must not lead out of it.", text, a.name)
 	}
 	return text
 }

@@ -150,7 +150,7 @@ func (b *builder) defaultSubject(v *variableBlock, sensitive bool) hcl.Range {
 	if sensitive {
 		return v.block.DefRange()
 	}
-	return v.value.rng()
+	return v.value.exprRange()
 }
 
 func (b *builder) convertVariable(v *variableBlock, value cty.Value, summary, format string, sensitive bool, subject hcl.Range) (cty.Value, bool) {
@@ -181,7 +181,7 @@ func (b *builder) validate(v *variable) {
 			continue
 		}
 		if value.IsNull() {
-			b.errorf("Invalid validation condition", check.condition.rng(), "The condition of a validation must be true or false, not null.")
+			b.errorf("Invalid validation condition", check.condition.exprRange(), "The condition of a validation must be true or false, not null.")
 			continue
 		}
 		if plain, _ := value.Unmark(); plain.False() {

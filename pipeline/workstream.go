@@ -160,10 +160,10 @@ func (b *builder) workstream(def *workstreamDef, ws *Workstream, defaults *defau
 	ws.Retry = b.workstreamRetry(block, defaults, ws, fr)
 	ws.RerunOnGateFailure = oneOf(b, block.onGateFailure, fr, "judge", "judge", "rerun") == "rerun"
 	if ws.RerunOnGateFailure && ws.Effect == Once {
-		b.errorf("Rerun of a once workstream", block.onGateFailure.rng(), `A workstream with effect = "once" is never run again by itself, so on_gate_failure cannot be "rerun".`)
+		b.errorf("Rerun of a once workstream", block.onGateFailure.exprRange(), `A workstream with effect = "once" is never run again by itself, so on_gate_failure cannot be "rerun".`)
 	}
 	if ws.Cache = b.boolean(block.cache, fr); ws.Cache && ws.Effect != Pure {
-		b.errorf("Cache of a workstream that is not pure", block.cache.rng(), `cache = true takes the outputs and artifacts of an earlier run in place of a new one, so there must be nothing else that a run does. Say so with effect = "pure", or remove "cache".`)
+		b.errorf("Cache of a workstream that is not pure", block.cache.exprRange(), `cache = true takes the outputs and artifacts of an earlier run in place of a new one, so there must be nothing else that a run does. Say so with effect = "pure", or remove "cache".`)
 	}
 	b.checkWorkstreamProcess(def, ws)
 	b.workstreamGates(def, ws, defaults)
@@ -175,7 +175,7 @@ func (b *builder) workstreamRetry(block *workstreamBlock, defaults *defaultsDef,
 		return retry
 	}
 	if block.retry != nil && retry.Attempts > 1 && block.retry.attempts != nil {
-		b.errorf("Retry of a once workstream", block.retry.attempts.rng(), `A workstream with effect = "once" is never run again by itself, so it has one attempt. Remove "attempts", or choose another effect.`)
+		b.errorf("Retry of a once workstream", block.retry.attempts.exprRange(), `A workstream with effect = "once" is never run again by itself, so it has one attempt. Remove "attempts", or choose another effect.`)
 	}
 	retry.Attempts = 1
 	return retry
@@ -199,13 +199,13 @@ func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	}
 	upstream = append(upstream, b.checkOrder(def.block.verify, fr, pos)...)
 	upstream = append(upstream, b.checkOrder(def.block.when, fr, pos)...)
-	ws.Upstream = join(ws.DependsOn, upstream)
+	ws.Upstream = withInstances(ws.DependsOn, upstream)
 	def.needsResults = def.needsResults || len(upstream) > 0 // also those whose artifacts functions read
 }
 
-// join adds the instances of targets to names, without duplicates. If there is nothing
+// withInstances adds the instances of targets to names, without duplicates. If there is nothing
 // to add, it returns the same list, because instances share it.
-func join(names []string, targets []target) []string {
+func withInstances(names []string, targets []target) []string {
 	if len(targets) == 0 {
 		return names
 	}
@@ -258,6 +258,6 @@ func (b *builder) evaluateOnce(a *argument, fr frame, want cty.Type) {
 	value, ok := b.evaluate(a, fr, want)
 	b.constants[a] = constant{}
 	if ok && value.IsKnown() && value.IsNull() {
-		b.errorf("Incorrect value type", a.rng(), "The value of %q must not be null.", a.name)
+		b.errorf("Incorrect value type", a.exprRange(), "The value of %q must not be null.", a.name)
 	}
 }

@@ -11,7 +11,7 @@ import (
 func (g *Graph) WriteDOT(w io.Writer) error {
 	p := &printer{w: w}
 	p.linef("digraph %s {", dotQuote(g.PRD))
-	p.linef("  label=%s;", dotQuote(label(g.PRD, g.Title)))
+	p.linef("  label=%s;", dotQuote(nodeLabel(g.PRD, g.Title)))
 	p.linef("  labelloc=t;\n  rankdir=LR;\n  compound=true;\n  node [shape=box];")
 	for _, phase := range g.Phases {
 		phase.writeDOT(p)
@@ -32,9 +32,9 @@ func (p Phase) cluster() string { return fmt.Sprintf("cluster_%d", p.Number) }
 
 func (p Phase) writeDOT(out *printer) {
 	out.linef("  subgraph %s {", p.cluster())
-	out.linef("    label=%s;", dotQuote(fmt.Sprintf("%d %s", p.Number, label(p.Name, p.Title))))
+	out.linef("    label=%s;", dotQuote(fmt.Sprintf("%d %s", p.Number, nodeLabel(p.Name, p.Title))))
 	for _, w := range p.Workstreams {
-		out.linef("    %s [label=%s];", dotQuote(w.Name), dotQuote(label(w.Name, w.Title)))
+		out.linef("    %s [label=%s];", dotQuote(w.Name), dotQuote(nodeLabel(w.Name, w.Title)))
 		writeDOTGates(out, w.Gates, w.Name)
 	}
 	writeDOTGates(out, p.Gates, "")
@@ -70,7 +70,7 @@ func dotQuote(s string) string {
 		case '\n':
 			b.WriteString(`\n`)
 		default:
-			b.WriteString(clean(string(r)))
+			b.WriteString(sanitized(string(r)))
 		}
 	}
 	b.WriteByte('"')

@@ -58,19 +58,19 @@ func New(p *pipeline.Pipeline) *Graph {
 	for _, phase := range p.Phases {
 		node := Phase{
 			Name: phase.Name, Title: phase.Title, Number: phase.Number, MaxParallel: phase.MaxParallel,
-			Workstreams: []Workstream{}, Gates: gates(phase.Gates),
+			Workstreams: []Workstream{}, Gates: newGates(phase.Gates),
 		}
 		for _, w := range phase.Workstreams {
-			node.Workstreams = append(node.Workstreams, workstream(w))
+			node.Workstreams = append(node.Workstreams, newWorkstream(w))
 		}
 		g.Phases = append(g.Phases, node)
 	}
 	return g
 }
 
-func workstream(w *pipeline.Workstream) Workstream {
+func newWorkstream(w *pipeline.Workstream) Workstream {
 	node := Workstream{
-		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: gates(w.Gates),
+		Name: w.Name, Title: w.Title, Batch: w.Batch, Effect: string(w.Effect), Gates: newGates(w.Gates),
 		DependsOn: append([]string{}, w.DependsOn...), Uses: []string{},
 	}
 	for _, name := range w.Upstream {
@@ -81,7 +81,7 @@ func workstream(w *pipeline.Workstream) Workstream {
 	return node
 }
 
-func gates(from []*pipeline.Gate) []Gate {
+func newGates(from []*pipeline.Gate) []Gate {
 	nodes := []Gate{}
 	for _, gate := range from {
 		nodes = append(nodes, Gate{Name: gate.Name, Kind: string(gate.Kind), Pause: gate.Pause})
@@ -92,16 +92,16 @@ func gates(from []*pipeline.Gate) []Gate {
 // upstream returns all workstreams for which the workstream waits.
 func (w Workstream) upstream() []string { return slices.Concat(w.DependsOn, w.Uses) }
 
-// label returns the name, and the title if it differs.
-func label(name, title string) string {
+// nodeLabel returns the name, and the title if it differs.
+func nodeLabel(name, title string) string {
 	if title == "" || title == name {
-		return clean(name)
+		return sanitized(name)
 	}
-	return clean(name) + ": " + clean(title)
+	return sanitized(name) + ": " + sanitized(title)
 }
 
-// clean replaces characters that would break a line or control a terminal.
-func clean(s string) string {
+// sanitized replaces characters that would break a line or control a terminal.
+func sanitized(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return unicode.ReplacementChar

@@ -17,7 +17,7 @@ func (g *Graph) WriteMermaid(w io.Writer) error {
 	}
 	m.linef("flowchart LR")
 	for _, phase := range g.Phases {
-		m.phase(phase)
+		m.writePhase(phase)
 	}
 	for i := 1; i < len(g.Phases); i++ {
 		m.linef("  p%d ==> p%d", g.Phases[i-1].Number, g.Phases[i].Number)
@@ -31,16 +31,16 @@ type mermaid struct {
 	gates int
 }
 
-func (m *mermaid) phase(p Phase) {
-	m.linef("  subgraph p%d[%s]", p.Number, mermaidQuote(fmt.Sprintf("%d %s", p.Number, label(p.Name, p.Title))))
+func (m *mermaid) writePhase(p Phase) {
+	m.linef("  subgraph p%d[%s]", p.Number, mermaidQuote(fmt.Sprintf("%d %s", p.Number, nodeLabel(p.Name, p.Title))))
 	for _, w := range p.Workstreams {
-		m.linef("    %s[%s]", m.nodes[w.Name], mermaidQuote(label(w.Name, w.Title)))
+		m.linef("    %s[%s]", m.nodes[w.Name], mermaidQuote(nodeLabel(w.Name, w.Title)))
 		for _, gate := range w.Gates {
-			m.linef("    %s -.- %s", m.nodes[w.Name], m.gate(gate))
+			m.linef("    %s -.- %s", m.nodes[w.Name], m.addGate(gate))
 		}
 	}
 	for _, gate := range p.Gates {
-		m.linef("    %s", m.gate(gate))
+		m.linef("    %s", m.addGate(gate))
 	}
 	m.linef("  end")
 	for _, w := range p.Workstreams {
@@ -50,8 +50,8 @@ func (m *mermaid) phase(p Phase) {
 	}
 }
 
-// gate adds a node for a gate.
-func (m *mermaid) gate(gate Gate) string {
+// addGate adds a node for a gate.
+func (m *mermaid) addGate(gate Gate) string {
 	m.gates++
 	return fmt.Sprintf("g%d{{%s}}", m.gates, mermaidQuote(gate.Name+" ("+gate.Kind+")"))
 }
@@ -59,5 +59,5 @@ func (m *mermaid) gate(gate Gate) string {
 // mermaidQuote returns a Mermaid string. Mermaid has HTML entities but no backslashes.
 func mermaidQuote(s string) string {
 	escape := strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;")
-	return `"` + escape.Replace(clean(s)) + `"`
+	return `"` + escape.Replace(sanitized(s)) + `"`
 }

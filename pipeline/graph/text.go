@@ -9,13 +9,13 @@ import (
 // WriteText draws a tree for people: phases, gates, and workstreams with arrows to their
 // dependencies.
 func (g *Graph) WriteText(w io.Writer) error {
-	root := branch{text: label(g.PRD, g.Title)}
+	root := branch{text: nodeLabel(g.PRD, g.Title)}
 	for _, phase := range g.Phases {
 		root.children = append(root.children, phase.branch())
 	}
 	p := &printer{w: w}
 	p.linef("%s", root.text)
-	root.print(p, "")
+	root.printTree(p, "")
 	return p.err
 }
 
@@ -25,19 +25,19 @@ type branch struct {
 	children []branch
 }
 
-func (b branch) print(p *printer, indent string) {
+func (b branch) printTree(p *printer, indent string) {
 	for i, child := range b.children {
 		joint, below := "├─ ", "│  "
 		if i == len(b.children)-1 {
 			joint, below = "└─ ", "   "
 		}
 		p.linef("%s%s%s", indent, joint, child.text)
-		child.print(p, indent+below)
+		child.printTree(p, indent+below)
 	}
 }
 
 func (p Phase) branch() branch {
-	b := branch{text: fmt.Sprintf("phase %d %s", p.Number, label(p.Name, p.Title))}
+	b := branch{text: fmt.Sprintf("phase %d %s", p.Number, nodeLabel(p.Name, p.Title))}
 	if p.MaxParallel > 0 {
 		b.text += fmt.Sprintf(" (at most %d at once)", p.MaxParallel)
 	}
@@ -49,12 +49,12 @@ func (p Phase) branch() branch {
 }
 
 func (w Workstream) branch() branch {
-	b := branch{text: label(w.Name, w.Title), children: gateBranches(w.Gates)}
+	b := branch{text: nodeLabel(w.Name, w.Title), children: gateBranches(w.Gates)}
 	if w.Effect == "once" {
 		b.text += " (once)"
 	}
 	if upstream := w.upstream(); len(upstream) > 0 {
-		b.text += " ← " + clean(strings.Join(upstream, ", "))
+		b.text += " ← " + sanitized(strings.Join(upstream, ", "))
 	}
 	return b
 }
@@ -62,7 +62,7 @@ func (w Workstream) branch() branch {
 func gateBranches(gates []Gate) []branch {
 	var branches []branch
 	for _, gate := range gates {
-		text := fmt.Sprintf("gate %s (%s)", clean(gate.Name), gate.Kind)
+		text := fmt.Sprintf("gate %s (%s)", sanitized(gate.Name), gate.Kind)
 		if gate.Pause {
 			text += ", then a pause"
 		}
