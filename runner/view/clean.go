@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text from outside harmless on a terminal: escape sequences are
-// removed, all other control characters and whatever is not UTF-8 shown as
-// \x1b, \u202e and the like. Newlines and tabs stay.
+// Clean makes text from outside safe for a terminal. It removes escape sequences, and shows
+// other control characters and invalid UTF-8 as \x1b, \u202e and so on. Newlines and tabs
+// stay.
 func Clean(s string) string {
 	if isClean(s) {
 		return s
@@ -23,7 +23,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// OneLine is Clean for text that must not take more than a line.
+// OneLine cleans a text and puts it in one line: a newline is shown as \n, a tab as a space.
 func OneLine(s string) string {
 	s = Clean(strings.TrimRight(s, "\r\n"))
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", `\n`), "\t", " ")
@@ -38,7 +38,7 @@ func isClean(s string) bool {
 	return true
 }
 
-// cleanerState says where in an escape sequence a Cleaner is.
+// cleanerState is the position in an escape sequence.
 type cleanerState int
 
 const (
@@ -50,14 +50,14 @@ const (
 	textEscape                // after ESC in a string
 )
 
-// Cleaner is Clean for a stream of any length: it writes what it makes of its
-// input to another writer. Sequences may be split between calls. The end of a
-// line ends every sequence, so that an open one can't hide what follows.
+// Cleaner is a writer that cleans a stream, as Clean does a text, and writes the result to
+// another writer. A sequence may be split between writes. The end of a line ends every
+// sequence, so that an open one cannot hide the following lines.
 type Cleaner struct {
 	w       io.Writer
-	reveal  bool // remove nothing
+	reveal  bool // show escape sequences instead of removing them
 	state   cleanerState
-	partial []byte // the beginning of a character
+	partial []byte // the first bytes of an incomplete character
 	cr      bool   // the last byte was a carriage return
 	out     bytes.Buffer
 }
@@ -65,9 +65,9 @@ type Cleaner struct {
 // NewCleaner returns a Cleaner that writes to w.
 func NewCleaner(w io.Writer) *Cleaner { return &Cleaner{w: w} }
 
-// NewRevealer returns a Cleaner that removes nothing: the bytes of escape
-// sequences are shown too. It is for messages, in which a sequence is somebody's
-// attempt, and an open one would take the rest of the line with it.
+// NewRevealer returns a Cleaner that shows escape sequences instead of removing them. It
+// serves messages. An escape sequence there is probably an attack, and removing an open
+// sequence would remove the rest of the line.
 func NewRevealer(w io.Writer) *Cleaner { return &Cleaner{w: w, reveal: true} }
 
 // Write implements io.Writer.
@@ -75,12 +75,12 @@ func (c *Cleaner) Write(b []byte) (int, error) {
 	c.out.Reset()
 	c.out.Grow(len(b))
 	for rest := b; len(rest) > 0; {
-		if n := c.asIs(rest); n > 0 {
+		if n := c.plainPrefix(rest); n > 0 {
 			c.out.Write(rest[:n])
 			rest = rest[n:]
 			continue
 		}
-		c.step(rest[0])
+		c.writeByte(rest[0])
 		rest = rest[1:]
 	}
 	if _, err := c.w.Write(c.out.Bytes()); err != nil {
@@ -89,8 +89,8 @@ func (c *Cleaner) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// asIs is how many of the bytes that come next stay as they are.
-func (c *Cleaner) asIs(b []byte) int {
+// plainPrefix returns how many of the first bytes are written unchanged.
+func (c *Cleaner) plainPrefix(b []byte) int {
 	if c.state != ground || c.cr || len(c.partial) > 0 {
 		return 0
 	}
@@ -101,10 +101,10 @@ func (c *Cleaner) asIs(b []byte) int {
 	return n
 }
 
-// isPlain reports whether a terminal shows a byte and does nothing else with it.
+// isPlain reports whether a terminal only shows a byte.
 func isPlain(b byte) bool { return b >= ' ' && b < 0x7f || b == '\n' || b == '\t' }
 
-// Close writes what is left of a character that was never completed.
+// Close writes an incomplete character.
 func (c *Cleaner) Close() error {
 	c.out.Reset()
 	c.flushPartial()
@@ -112,14 +112,14 @@ func (c *Cleaner) Close() error {
 	return err
 }
 
-func (c *Cleaner) step(x byte) {
+func (c *Cleaner) writeByte(x byte) {
 	if x == '\n' {
 		c.flushPartial()
 		c.state, c.cr = ground, false
 		c.out.WriteByte('\n')
 		return
 	}
-	if c.cr { // a carriage return alone would let a line overwrite itself
+	if c.cr { // without a newline, a carriage return lets a line overwrite itself
 		c.cr = false
 		if c.reveal {
 			c.out.WriteString(`\x0d`)
@@ -186,7 +186,7 @@ func (c *Cleaner) ground(x byte) {
 	}
 }
 
-// character collects the bytes of one that is not ASCII.
+// character collects the bytes of a character that is not ASCII.
 func (c *Cleaner) character(x byte) {
 	if len(c.partial) > 0 && x&0xc0 != 0x80 {
 		c.flushPartial()
@@ -203,16 +203,16 @@ func (c *Cleaner) character(x byte) {
 		return
 	}
 	c.partial = c.partial[:0]
-	if steers(r) {
+	if controlsTerminal(r) {
 		fmt.Fprintf(&c.out, `\u%04x`, r)
 		return
 	}
 	c.out.WriteRune(r)
 }
 
-// steers reports whether a terminal does something else with a character than
-// show it. Cf holds those that turn the direction of writing round.
-func steers(r rune) bool {
+// controlsTerminal reports whether a terminal does more with a character than show it. The
+// category Cf contains the characters that change the direction of writing.
+func controlsTerminal(r rune) bool {
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) && r != '\u200d' || r == '\u2028' || r == '\u2029'
 }
 

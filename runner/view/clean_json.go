@@ -8,12 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// CleanJSON makes encoded JSON harmless on a terminal without changing what it
-// says: characters that steer one stand as escapes. encoding/json escapes only
-// those below U+0020.
+// CleanJSON makes encoded JSON safe for a terminal without changing its meaning: it escapes
+// characters that control one. encoding/json escapes only those below U+0020.
 func CleanJSON(encoded []byte) []byte {
-	// Newlines stand between values only.
-	hidden := func(r rune) bool { return r >= ' ' && steers(r) }
+	// Newlines occur only between values.
+	hidden := func(r rune) bool { return r >= ' ' && controlsTerminal(r) }
 	if !bytes.ContainsFunc(encoded, hidden) {
 		return encoded
 	}
@@ -34,7 +33,8 @@ func CleanJSON(encoded []byte) []byte {
 	return b.Bytes()
 }
 
-// JSONCleaner is CleanJSON for a stream whose writes are whole values.
+// JSONCleaner is a writer that applies CleanJSON to each write. Each write must be complete
+// values.
 type JSONCleaner struct{ W io.Writer }
 
 // Write implements io.Writer.

@@ -10,62 +10,61 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// event prints what one event means to a person: a long switch with a case
-// for each kind. What begins, and what only the next event completes, is
-// shown when the view is verbose.
-func (v *plain) event(at time.Time, e checkpoint.Event) {
+// printEvent prints an event, with a case for each kind. Only a verbose view shows starts
+// and events that a later event completes.
+func (v *plain) printEvent(at time.Time, e checkpoint.Event) {
 	switch e := e.(type) {
 	case checkpoint.PhaseStarted:
-		v.start(e.Phase, at)
-		v.page.printf("\n%s\n", v.page.paint(bold, v.phase(e.Phase)))
+		v.startTimer(e.Phase, at)
+		v.page.printf("\n%s\n", v.page.paint(bold, v.phaseTitle(e.Phase)))
 	case checkpoint.PhaseCompleted:
 		delete(v.began, e.Phase)
-		v.done("", "phase "+e.Phase, millis(e.DurationMS))
+		v.printDone("", "phase "+e.Phase, millis(e.DurationMS))
 	case checkpoint.PhaseSkipped:
-		v.passed("", "phase "+e.Phase+" skipped", string(e.Reason))
+		v.printNeutral("", "phase "+e.Phase+" skipped", string(e.Reason))
 	case checkpoint.PauseAsked:
-		v.asked("pause requested"+byWhom(e.By), string(e.Reason))
+		v.printAttention("pause requested"+byWhom(e.By), string(e.Reason))
 	case checkpoint.ProcessesEnded:
-		v.asked(processes(e))
+		v.printAttention(processes(e))
 	case checkpoint.CheckpointCreated:
-		v.checkpoint(e)
+		v.printCheckpoint(e)
 	case checkpoint.CheckpointsRemoved:
 		if v.verbose {
-			v.passed("", Plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
+			v.printNeutral("", Plural(len(e.IDs), "checkpoint")+" removed", string(e.Reason))
 		}
 	case checkpoint.ArtifactsRestored:
-		v.done("  ", v.name(e.Workstream)+" has its artifacts back", "", paths(e.Paths)...)
+		v.printDone("  ", v.titled(e.Workstream)+" has its artifacts back", "", textPaths(e.Paths)...)
 	case checkpoint.WorkspaceCaptured:
 		if v.verbose {
-			v.passed("", "captured "+Plural(e.Files, "file"))
+			v.printNeutral("", "captured "+Plural(e.Files, "file"))
 		}
 	case checkpoint.CheckpointSkipped:
 		what := Plural(len(e.IDs), "checkpoint") + " skipped"
 		if len(e.IDs) == 0 {
 			what = "not written, and skipped"
 		}
-		v.asked(what, string(e.Error))
+		v.printAttention(what, string(e.Error))
 	case checkpoint.SessionStarted, checkpoint.SessionResumed, checkpoint.SessionPaused, checkpoint.SessionFailed,
 		checkpoint.SessionInterrupted, checkpoint.SessionCompleted, checkpoint.SessionAbandoned, checkpoint.SessionAdopted, checkpoint.HooksDue, checkpoint.HookEnded,
 		checkpoint.ActsRemembered:
-		// Begin and End tell these, with more than the event knows.
+		// Begin and End print these, because they know more than the event.
 	default:
-		if !v.workstream(at, e) {
-			v.gate(at, e)
+		if !v.printWorkstream(at, e) {
+			v.printGate(at, e)
 		}
 	}
 }
 
-// workstream reports whether the event was a workstream's.
-func (v *plain) workstream(at time.Time, e checkpoint.Event) bool {
+// printWorkstream prints an event of a workstream, and reports false for any other event.
+func (v *plain) printWorkstream(at time.Time, e checkpoint.Event) bool {
 	switch e := e.(type) {
 	case checkpoint.WorkstreamStarted:
-		v.start(e.Workstream, at)
+		v.startTimer(e.Workstream, at)
 		if v.verbose {
-			v.passed("  ", v.name(e.Workstream)+" started", attempt(e.Attempt))
+			v.printNeutral("  ", v.titled(e.Workstream)+" started", attempt(e.Attempt))
 		}
 	case checkpoint.WorkstreamAttemptFailed:
-		v.asked(fmt.Sprintf("%s attempt %d failed", e.Workstream, e.Attempt),
+		v.printAttention(fmt.Sprintf("%s attempt %d failed", e.Workstream, e.Attempt),
 			location(e.Error)+string(e.Error.Message), "again in "+millis(e.RetryInMS))
 	case checkpoint.WorkstreamSucceeded:
 		delete(v.began, e.Workstream)
@@ -75,39 +74,39 @@ func (v *plain) workstream(at time.Time, e checkpoint.Event) bool {
 			if e.Work.Cached != nil {
 				did = " takes the "
 			}
-			v.passed("  ", v.name(e.Workstream)+did+howMade(e.Work), "its gates come next")
+			v.printNeutral("  ", v.titled(e.Workstream)+did+howMade(e.Work), "its gates come next")
 		}
 	case checkpoint.WorkstreamCompleted:
-		v.completed(e)
+		v.printCompleted(e)
 	case checkpoint.WorkstreamFailed:
-		v.failed(v.name(e.Workstream), v.took(e.Workstream, at), e.Error)
+		v.printFailure(v.titled(e.Workstream), v.elapsed(e.Workstream, at), e.Error)
 	case checkpoint.WorkstreamInterrupted:
-		v.took(e.Workstream, at)
-		v.passed("  ", v.name(e.Workstream)+" interrupted", attempt(e.Attempt))
+		v.elapsed(e.Workstream, at)
+		v.printNeutral("  ", v.titled(e.Workstream)+" interrupted", attempt(e.Attempt))
 	case checkpoint.WorkstreamUncertain:
-		v.took(e.Workstream, at)
-		v.asked(v.name(e.Workstream)+" is uncertain", string(e.Error.Message))
+		v.elapsed(e.Workstream, at)
+		v.printAttention(v.titled(e.Workstream)+" is uncertain", string(e.Error.Message))
 	case checkpoint.WorkstreamResolved:
-		v.done("  ", fmt.Sprintf("%s resolved as %s%s", v.name(e.Workstream), e.Resolution, resolver(e)), "", string(e.Reason))
+		v.printDone("  ", fmt.Sprintf("%s resolved as %s%s", v.titled(e.Workstream), e.Resolution, resolver(e)), "", string(e.Reason))
 	case checkpoint.WorkstreamSkipped:
-		v.passed("  ", v.name(e.Workstream)+" skipped", string(e.Reason))
+		v.printNeutral("  ", v.titled(e.Workstream)+" skipped", string(e.Reason))
 	case checkpoint.WorkstreamInvalidated:
-		if v.verbose || !v.told[e.Workstream] {
-			v.passed("  ", v.name(e.Workstream)+" will run again", string(e.Reason))
+		if v.verbose || !v.reasonShown[e.Workstream] {
+			v.printNeutral("  ", v.titled(e.Workstream)+" will run again", string(e.Reason))
 		}
 	case checkpoint.WorkstreamEdited:
-		if len(e.Edited) == 0 { // nobody saw what it made
-			v.passed("  ", "artifacts of "+v.name(e.Workstream)+" are recorded as they are", recorded(e.Artifacts)...)
+		if len(e.Edited) == 0 { // its artifacts were not compared
+			v.printNeutral("  ", "artifacts of "+v.titled(e.Workstream)+" are recorded as they are", artifactPaths(e.Artifacts)...)
 			break
 		}
-		v.passed("  ", v.name(e.Workstream)+" keeps edited artifacts", paths(e.Edited)...)
+		v.printNeutral("  ", v.titled(e.Workstream)+" keeps edited artifacts", textPaths(e.Edited)...)
 	default:
 		return false
 	}
 	return true
 }
 
-func (v *plain) completed(e checkpoint.WorkstreamCompleted) {
+func (v *plain) printCompleted(e checkpoint.WorkstreamCompleted) {
 	made, summary := v.work[e.Workstream], ""
 	if e.Work != nil {
 		made, summary = howMade(*e.Work), string(e.Work.Summary)
@@ -115,10 +114,10 @@ func (v *plain) completed(e checkpoint.WorkstreamCompleted) {
 	delete(v.work, e.Workstream)
 	delete(v.began, e.Workstream)
 	v.finished++
-	v.done("  ", v.name(e.Workstream), made, summary)
+	v.printDone("  ", v.titled(e.Workstream), made, summary)
 }
 
-// howMade says how long work took, or which earlier run its result is of.
+// howMade returns how long the work took, or which earlier run it was reused from.
 func howMade(work checkpoint.Work) string {
 	if c := work.Cached; c != nil {
 		return resultOf(c)
@@ -126,17 +125,17 @@ func howMade(work checkpoint.Work) string {
 	return millis(work.DurationMS)
 }
 
-// resultOf names the run whose result was taken, or is.
+// resultOf returns the name of the run that produced a result.
 func resultOf(c *checkpoint.Cached) string {
 	return fmt.Sprintf("result of session %s of %s", state.ShortSession(c.Session), c.At.UTC().Format("2006-01-02 15:04 UTC"))
 }
 
-func (v *plain) gate(at time.Time, e checkpoint.Event) {
+func (v *plain) printGate(at time.Time, e checkpoint.Event) {
 	switch e := e.(type) {
 	case checkpoint.GateStarted:
-		v.start(e.Gate, at)
+		v.startTimer(e.Gate, at)
 		if v.verbose {
-			v.passed("  ", e.Gate+" is being judged")
+			v.printNeutral("  ", e.Gate+" is being judged")
 		}
 	case checkpoint.GatePassed:
 		delete(v.began, e.Gate)
@@ -144,37 +143,38 @@ func (v *plain) gate(at time.Time, e checkpoint.Event) {
 		if e.Review {
 			review = "waits for review"
 		}
-		v.done("  ", e.Gate+" passed", millis(e.DurationMS), value(e.Value), review)
+		v.printDone("  ", e.Gate+" passed", millis(e.DurationMS), formatValue(e.Value), review)
 	case checkpoint.GateFailed:
 		delete(v.began, e.Gate)
-		v.shown[e.Gate] = true
-		v.failed(e.Gate, millis(e.DurationMS), e.Error)
+		v.failureShown[e.Gate] = true
+		v.printFailure(e.Gate, millis(e.DurationMS), e.Error)
 	case checkpoint.GateAsked:
-		v.asked(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers))
+		v.printAttention(e.Gate+" waits for approval", string(e.Message), approvers(e.Approvers))
 	case checkpoint.GateApproved:
-		v.done("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment))
+		v.printDone("  ", e.Gate+" approved"+byWhom(e.By), "", string(e.Comment))
 	case checkpoint.GateRejected:
-		v.line("  ", v.page.paint(red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason))
+		v.printLine("  ", v.page.paint(red, "✗"), e.Gate+" rejected"+byWhom(e.By), "", string(e.Reason))
 	case checkpoint.GateReviewed:
-		v.done("  ", e.Gate+" reviewed"+byWhom(e.By), "", string(e.Comment))
+		v.printDone("  ", e.Gate+" reviewed"+byWhom(e.By), "", string(e.Comment))
 	case checkpoint.GateSkipped:
-		v.passed("  ", e.Gate+" skipped", string(e.Reason))
+		v.printNeutral("  ", e.Gate+" skipped", string(e.Reason))
 	case checkpoint.GateVoided:
-		if v.verbose || !v.told[e.Gate] {
-			v.passed("  ", e.Gate+" will be judged again", string(e.Reason))
+		if v.verbose || !v.reasonShown[e.Gate] {
+			v.printNeutral("  ", e.Gate+" will be judged again", string(e.Reason))
 		}
 	}
 }
 
-// frequent tells the checkpoints that come with every workstream or gate, so
-// that ten thousand workstreams don't print thirty thousand lines.
-func frequent(t checkpoint.Trigger) bool {
+// isFrequent reports whether checkpoints of a trigger come with every workstream or gate.
+// Only a verbose view shows them, because ten thousand workstreams would print thirty
+// thousand lines.
+func isFrequent(t checkpoint.Trigger) bool {
 	return t == checkpoint.TriggerWorkstreamComplete || t == checkpoint.TriggerBatchComplete || t == checkpoint.TriggerGatePassed
 }
 
-// checkpoint prints a checkpoint with what is known of it.
-func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
-	if v.verbose || !frequent(e.Trigger) {
+// printCheckpoint prints a checkpoint with its artifacts and its commit.
+func (v *plain) printCheckpoint(e checkpoint.CheckpointCreated) {
+	if v.verbose || !isFrequent(e.Trigger) {
 		mark := v.page.paint(green, "✓")
 		if e.Uncaptured {
 			mark = v.page.paint(yellow, "!")
@@ -187,13 +187,13 @@ func (v *plain) checkpoint(e checkpoint.CheckpointCreated) {
 	}
 }
 
-// holdsFound reports whether a checkpoint was made of the files that a resumed run found.
+// holdsFound reports whether a checkpoint contains the files that a resumed run found.
 func holdsFound(e checkpoint.CheckpointCreated) bool {
 	beginning := e.Trigger == checkpoint.TriggerStart || e.Trigger == checkpoint.TriggerPhaseTransition
 	return beginning && e.Reason != "" && !e.Uncaptured
 }
 
-// whereFound says which checkpoint that is.
+// whereFound returns what the run found, and which checkpoint contains that.
 func whereFound(e checkpoint.CheckpointCreated) string {
 	are := "they are"
 	if strings.HasPrefix(string(e.Reason), "1 ") {
@@ -202,8 +202,9 @@ func whereFound(e checkpoint.CheckpointCreated) string {
 	return fmt.Sprintf("%s; %s in checkpoint %s", e.Reason, are, e.ID)
 }
 
-// contents says what is known of a checkpoint, behind its name: how many artifacts its
-// step made or changed, and where git stands. Its files are those of the whole workspace.
+// contents returns the number of artifacts that the checkpoint's step created or changed,
+// and the commit of git. It does not count the checkpoint's files, which are those of the
+// whole workspace.
 func contents(e checkpoint.CheckpointCreated) string {
 	var parts []string
 	if n := e.Created + e.Modified; n > 0 {
@@ -222,7 +223,7 @@ func contents(e checkpoint.CheckpointCreated) string {
 	return " (" + s + ")"
 }
 
-func (v *plain) phase(name string) string {
+func (v *plain) phaseTitle(name string) string {
 	if n := v.numbers[name]; n > 0 {
 		return fmt.Sprintf("Phase %d of %d: %s", n, len(v.numbers), Named(name, v.phases[name]))
 	}
@@ -272,7 +273,7 @@ func approvers(names []string) string {
 	return "by " + strings.Join(names, " or ")
 }
 
-func paths(list []checkpoint.Text) []string {
+func textPaths(list []checkpoint.Text) []string {
 	s := make([]string, len(list))
 	for i, p := range list {
 		s[i] = string(p)
@@ -280,8 +281,8 @@ func paths(list []checkpoint.Text) []string {
 	return s
 }
 
-// recorded are the paths of artifacts, where these are few.
-func recorded(list []checkpoint.Artifact) []string {
+// artifactPaths returns the paths of artifacts if they are few.
+func artifactPaths(list []checkpoint.Artifact) []string {
 	if len(list) > 5 {
 		return []string{fmt.Sprintf("%d files", len(list))}
 	}
@@ -292,8 +293,8 @@ func recorded(list []checkpoint.Artifact) []string {
 	return s
 }
 
-// value prints what a metric was.
-func value(v any) string {
+// formatValue formats the value of a metric.
+func formatValue(v any) string {
 	if v == nil {
 		return ""
 	}

@@ -8,15 +8,15 @@ import (
 	"prdrunner/runner"
 )
 
-// failed prints a failure as a person needs it: the message, the place, the
-// end of the log and where the whole of it is.
-func (v *plain) failed(what, took string, f checkpoint.Failure) {
+// printFailure prints a failure: its message, its location, the end of the log, and the
+// path of the log.
+func (v *plain) printFailure(what, took string, f checkpoint.Failure) {
 	what += " failed"
 	if took != "" {
 		what += " after " + took
 	}
 	v.page.printf("  %s %s\n", v.page.paint(red, "✗"), v.page.paint(bold, what))
-	if f.Gate != "" && v.shown[f.Gate] && !strings.HasPrefix(what, f.Gate) {
+	if f.Gate != "" && v.failureShown[f.Gate] && !strings.HasPrefix(what, f.Gate) {
 		v.page.printf("      %s did not pass\n", f.Gate)
 		return
 	}
@@ -27,12 +27,12 @@ func (v *plain) failed(what, took string, f checkpoint.Failure) {
 		v.page.printf("      at %s\n", v.page.paint(bold, strings.TrimSuffix(at, ": ")))
 	}
 	if f.Log != "" {
-		v.tail(v.logPath(f.Log))
+		v.printTail(v.logPath(f.Log))
 	}
 }
 
-func (v *plain) tail(path string) {
-	lines, err := tail(path)
+func (v *plain) printTail(path string) {
+	lines, err := readTail(path)
 	if err != nil {
 		v.page.printf("      %s\n", err.Error())
 		return
@@ -47,7 +47,7 @@ func (v *plain) tail(path string) {
 	}
 }
 
-// location is "file:line:column: ", or "" where it is not known.
+// location returns "file:line:column: ", or "" if it is unknown.
 func location(f checkpoint.Failure) string {
 	if f.File == "" {
 		return ""
@@ -62,7 +62,7 @@ func location(f checkpoint.Failure) string {
 	return s + ": "
 }
 
-// Summary is a failure in one line: WS3: file:45: message.
+// Summary returns a failure in one line: WS3: file:45: message.
 func Summary(f checkpoint.Failure) string {
 	who := f.Workstream
 	if f.Gate != "" {
@@ -75,14 +75,14 @@ func Summary(f checkpoint.Failure) string {
 	return who + ": " + s
 }
 
-func (v *plain) end(e runner.Ending) {
+func (v *plain) printEnd(e runner.Ending) {
 	v.page.WriteByte('\n')
 	took := v.page.paint(dim, Duration(e.Duration))
 	switch {
 	case e.Status == checkpoint.StatusComplete:
 		v.page.printf("%s %s  %s\n", v.page.paint(green, "✓"), v.page.paint(bold, v.prd+" complete"), took)
 	case e.Status == checkpoint.StatusFailed:
-		v.endFailed(e, took)
+		v.printEndFailed(e, took)
 	case e.Signal != "":
 		v.page.printf("%s %s  %s\n", v.page.paint(yellow, "!"), v.page.paint(bold, v.prd+" interrupted by "+e.Signal), took)
 		if e.Pause != nil {
@@ -107,7 +107,7 @@ func (v *plain) end(e runner.Ending) {
 	}
 }
 
-func (v *plain) endFailed(e runner.Ending, took painted) {
+func (v *plain) printEndFailed(e runner.Ending, took painted) {
 	v.page.printf("%s %s  %s\n", v.page.paint(red, "✗"), v.page.paint(bold, v.prd+" failed"), took)
 	failures := e.Failed
 	if len(failures) == 0 && e.Error != nil {
@@ -118,7 +118,7 @@ func (v *plain) endFailed(e runner.Ending, took painted) {
 	}
 }
 
-// Waits says what a paused session waits for.
+// Waits returns what a paused session waits for.
 func Waits(p checkpoint.Pause) string {
 	if p.Message != "" {
 		return OneLine(string(p.Message))

@@ -8,12 +8,12 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// instanceKey is the key in the name of an instance, or in that of its gate.
+// instanceKey matches the key in the name of an instance, or of its gate.
 var instanceKey = regexp.MustCompile(`\["(?:[^"\\]|\\.)*"\]`)
 
-// saidAlike is what steps have in common of which the same is said: instances of one
-// block, or their gates, for which the same changed; "" of any other step.
-func saidAlike(s plan.Step) string {
+// reasonKey returns a key that steps with the same reason share: instances of one block, or
+// their gates, for which the same inputs changed. It returns "" for other steps.
+func reasonKey(s plan.Step) string {
 	block := instanceKey.ReplaceAllString(s.Name, "[]")
 	if block == s.Name || len(s.Changes) == 0 {
 		return ""
@@ -28,12 +28,13 @@ func saidAlike(s plan.Step) string {
 	return strings.Join(parts, "\n")
 }
 
-// alike finds steps of which the same is said as of one before.
-type alike map[string]string
+// sameReasons maps a reasonKey to the first step that has it.
+type sameReasons map[string]string
 
-// as is the name of the first step of which the same was said, "" where there is none.
-func (a alike) as(s plan.Step) string {
-	key := saidAlike(s)
+// firstWith returns the name of an earlier step with the same reason. It records s and
+// returns "" if there is none.
+func (a sameReasons) firstWith(s plan.Step) string {
+	key := reasonKey(s)
 	if first := a[key]; key == "" || first != "" {
 		return first
 	}
@@ -41,8 +42,8 @@ func (a alike) as(s plan.Step) string {
 	return ""
 }
 
-// andMore is a name with the number of those of which the same is said.
-func andMore(name string, more int) string {
+// withCount returns a name and the number of further steps with the same reason.
+func withCount(name string, more int) string {
 	if more == 0 {
 		return name
 	}

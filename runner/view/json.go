@@ -15,8 +15,8 @@ import (
 // StreamFormat is the version of the lines that the JSON view prints.
 const StreamFormat = "1.0"
 
-// jsonView prints one JSON object a line: run.begin, then every event of every
-// commit as it stands in the journal, run.warning in between, and run.end.
+// jsonView prints one JSON object per line: run.begin, then every event of every commit as
+// in the journal, run.warning between them, and run.end.
 type jsonView struct {
 	out output
 	now func() time.Time
@@ -25,12 +25,12 @@ type jsonView struct {
 
 func newJSON(o Options) *jsonView { return &jsonView{out: output{w: o.Out}, now: o.Now} }
 
-// head is what every line begins with.
+// head holds the fields at the beginning of every line.
 type head struct {
 	FormatVersion string    `json:"format_version"`
-	Seq           uint64    `json:"seq,omitempty"` // of the commit, for events
+	Seq           uint64    `json:"seq,omitempty"` // sequence number of the commit of an event
 	Time          time.Time `json:"time"`
-	Kind          string    `json:"kind,omitempty"` // events bring their own
+	Kind          string    `json:"kind,omitempty"` // empty for an event, which contains its kind
 }
 
 type beginLine struct {
@@ -62,40 +62,40 @@ type endLine struct {
 // Err implements View.
 func (v *jsonView) Err() error { return v.out.err }
 
-func (v *jsonView) head(kind string) head {
+func (v *jsonView) newHead(kind string) head {
 	return head{FormatVersion: StreamFormat, Time: v.now().UTC(), Kind: kind}
 }
 
 // Begin implements runner.View.
 func (v *jsonView) Begin(b runner.Beginning) {
-	v.line(beginLine{
-		head: v.head("run.begin"), PRD: b.PRD, Title: b.Title, Session: b.Session,
+	v.printLine(beginLine{
+		head: v.newHead("run.begin"), PRD: b.PRD, Title: b.Title, Session: b.Session,
 		Resumed: b.Resumed, Parallel: b.Parallel, Plan: b.Plan,
 	})
-	v.flush()
+	v.writeBuffer()
 }
 
 // Commit implements runner.View.
 func (v *jsonView) Commit(c checkpoint.Commit) {
 	for _, e := range c.Events {
-		if err := v.event(c, e); err != nil {
-			v.fail(err)
+		if err := v.encodeEvent(c, e); err != nil {
+			v.setError(err)
 			return
 		}
 	}
-	v.flush()
+	v.writeBuffer()
 }
 
 // Warn implements runner.View.
 func (v *jsonView) Warn(message string) {
-	v.line(warningLine{head: v.head("run.warning"), Message: checkpoint.Text(message)})
-	v.flush()
+	v.printLine(warningLine{head: v.newHead("run.warning"), Message: checkpoint.Text(message)})
+	v.writeBuffer()
 }
 
 // End implements runner.View.
 func (v *jsonView) End(e runner.Ending) {
 	line := endLine{
-		head: v.head("run.end"), Status: e.Status, Error: e.Error, Failed: e.Failed, Pause: e.Pause,
+		head: v.newHead("run.end"), Status: e.Status, Error: e.Error, Failed: e.Failed, Pause: e.Pause,
 		Signal: e.Signal, DurationMS: e.Duration.Milliseconds(), Next: e.Next,
 	}
 	if line.Failed == nil {
@@ -104,12 +104,12 @@ func (v *jsonView) End(e runner.Ending) {
 	if line.Next == nil {
 		line.Next = []checkpoint.Text{}
 	}
-	v.line(line)
-	v.flush()
+	v.printLine(line)
+	v.writeBuffer()
 }
 
-// event puts the head of a line before the event's own fields.
-func (v *jsonView) event(c checkpoint.Commit, e checkpoint.Event) error {
+// encodeEvent writes the head of a line, followed by the event's fields.
+func (v *jsonView) encodeEvent(c checkpoint.Commit, e checkpoint.Event) error {
 	body, err := journal.MarshalEvent(e)
 	if err != nil {
 		return fmt.Errorf("print event %s: %w", e.Kind(), err)
@@ -130,8 +130,8 @@ func (v *jsonView) event(c checkpoint.Commit, e checkpoint.Event) error {
 	return nil
 }
 
-// renameVersion makes room for the line's own format_version: the journal's is
-// called journal_version here.
+// renameVersion renames the journal's format_version to journal_version, because the line
+// has a format_version.
 func renameVersion(body []byte) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -142,23 +142,23 @@ func renameVersion(body []byte) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-func (v *jsonView) line(x any) {
+func (v *jsonView) printLine(x any) {
 	b, err := json.Marshal(x)
 	if err != nil {
-		v.fail(fmt.Errorf("print line: %w", err))
+		v.setError(fmt.Errorf("print line: %w", err))
 		return
 	}
 	v.buf.Write(b)
 	v.buf.WriteByte('\n')
 }
 
-func (v *jsonView) flush() {
-	_, _ = v.out.Write(CleanJSON(v.buf.Bytes())) // kept for Err
+func (v *jsonView) writeBuffer() {
+	_, _ = v.out.Write(CleanJSON(v.buf.Bytes())) // Err returns the error
 	v.buf.Reset()
 }
 
-func (v *jsonView) fail(err error) {
-	v.flush()
+func (v *jsonView) setError(err error) {
+	v.writeBuffer()
 	if v.out.err == nil {
 		v.out.err = err
 	}

@@ -10,17 +10,17 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// eraseLine goes to the beginning of the line and erases it.
+// eraseLine moves to the beginning of the line and erases the line.
 const eraseLine = "\r\x1b[K"
 
-// live is the plain view with a last line that says what is running. The line
-// is erased before anything else is printed, and never ends with a newline.
+// live is the plain view with a status line at the bottom. The status line is erased before
+// anything else is printed, and never ends with a newline.
 type live struct {
 	*plain
 	width   int
-	total   int // workstreams that this run has to do
+	total   int // number of workstreams to run
 	running []string
-	waiting []string // for their next attempt
+	waiting []string // workstreams that wait for their next attempt
 	drawn   bool
 }
 
@@ -33,8 +33,8 @@ func (v *live) Begin(b runner.Beginning) {
 			v.total += b.Plan.Count(d)
 		}
 	}
-	v.begin(b)
-	v.draw()
+	v.printBegin(b)
+	v.redraw()
 }
 
 // Commit implements runner.View.
@@ -42,59 +42,60 @@ func (v *live) Commit(c checkpoint.Commit) {
 	for _, e := range c.Events {
 		v.follow(e)
 	}
-	v.commit(c)
-	v.draw()
+	v.printCommit(c)
+	v.redraw()
 }
 
 // Warn implements runner.View.
 func (v *live) Warn(message string) {
-	v.warn(message)
-	v.draw()
+	v.printWarning(message)
+	v.redraw()
 }
 
 // End implements runner.View.
 func (v *live) End(e runner.Ending) {
 	v.running, v.waiting = nil, nil
-	v.end(e)
-	v.draw()
+	v.printEnd(e)
+	v.redraw()
 }
 
-// follow keeps the list of what is running, in the order of its start.
+// follow updates the list of running workstreams, in the order of their starts.
 func (v *live) follow(e checkpoint.Event) {
 	switch e := e.(type) {
 	case checkpoint.WorkstreamStarted:
-		v.stop(e.Workstream)
+		v.removeRunning(e.Workstream)
 		v.running = append(v.running, e.Workstream)
 	case checkpoint.GateStarted:
 		v.running = append(v.running, e.Gate)
 	case checkpoint.WorkstreamAttemptFailed:
-		v.stop(e.Workstream)
+		v.removeRunning(e.Workstream)
 		v.waiting = append(v.waiting, e.Workstream)
 	case checkpoint.WorkstreamSucceeded:
-		v.stop(e.Workstream)
+		v.removeRunning(e.Workstream)
 	case checkpoint.WorkstreamCompleted:
-		v.stop(e.Workstream)
+		v.removeRunning(e.Workstream)
 	case checkpoint.WorkstreamFailed:
-		v.stop(e.Workstream)
+		v.removeRunning(e.Workstream)
 	case checkpoint.WorkstreamInterrupted:
-		v.stop(e.Workstream)
+		v.removeRunning(e.Workstream)
 	case checkpoint.WorkstreamUncertain:
-		v.stop(e.Workstream)
+		v.removeRunning(e.Workstream)
 	case checkpoint.GatePassed:
-		v.stop(e.Gate)
+		v.removeRunning(e.Gate)
 	case checkpoint.GateFailed:
-		v.stop(e.Gate)
-	case checkpoint.GateAsked: // the prompt takes the place of the line
+		v.removeRunning(e.Gate)
+	case checkpoint.GateAsked: // the prompt replaces the status line
 		v.running = nil
 	}
 }
 
-func (v *live) stop(name string) {
+func (v *live) removeRunning(name string) {
 	is := func(s string) bool { return s == name }
 	v.running, v.waiting = slices.DeleteFunc(v.running, is), slices.DeleteFunc(v.waiting, is)
 }
 
-// status is the last line: what runs, and what waits for its next attempt.
+// status returns the status line: running workstreams, and those that wait for their next
+// attempt.
 func (v *live) status() string {
 	status := fmt.Sprintf("%d/%d", v.finished, max(v.total, v.finished))
 	for _, list := range []struct {
@@ -108,8 +109,8 @@ func (v *live) status() string {
 	return status
 }
 
-// draw prints what was collected above the status line, in one write.
-func (v *live) draw() {
+// redraw prints the page above the status line, in one write.
+func (v *live) redraw() {
 	body := strings.Clone(v.page.String())
 	v.page.Reset()
 	if v.drawn {
@@ -118,7 +119,7 @@ func (v *live) draw() {
 	v.page.WriteString(body)
 	v.drawn = len(v.running)+len(v.waiting) > 0
 	if v.drawn {
-		v.page.WriteString(string(v.page.paint(dim, cut(v.status(), v.width-1))))
+		v.page.WriteString(string(v.page.paint(dim, truncate(v.status(), v.width-1))))
 	}
-	v.flush()
+	v.writePage()
 }

@@ -10,37 +10,37 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// plain prints a line for each boundary, whole commits at a time.
+// plain prints a line per boundary, and whole commits at once.
 type plain struct {
 	out     output
 	page    page
 	logs    string
 	verbose bool
 
-	titles   map[string]string    // of workstreams
-	numbers  map[string]int       // of phases
-	phases   map[string]string    // titles of phases
-	began    map[string]time.Time // of phases, workstreams and gates that are running
-	work     map[string]string    // how finished work was made whose gates are still being judged
-	told     map[string]bool      // steps whose reason to run again the plan has shown
-	shown    map[string]bool      // gates whose failure has been shown
-	prd      string
-	finished int
+	titles       map[string]string    // of workstreams
+	numbers      map[string]int       // of phases
+	phases       map[string]string    // titles of phases
+	began        map[string]time.Time // start times of running phases, workstreams and gates
+	work         map[string]string    // howMade of finished workstreams with running gates
+	reasonShown  map[string]bool      // steps whose reason to run again was shown with the plan
+	failureShown map[string]bool      // gates whose failure has been shown
+	prd          string
+	finished     int
 }
 
 func newPlain(o Options) *plain {
 	return &plain{
-		out:     output{w: o.Out},
-		page:    page{color: o.Color},
-		logs:    o.Logs,
-		verbose: o.Verbose,
-		titles:  map[string]string{},
-		numbers: map[string]int{},
-		phases:  map[string]string{},
-		began:   map[string]time.Time{},
-		work:    map[string]string{},
-		told:    map[string]bool{},
-		shown:   map[string]bool{},
+		out:          output{w: o.Out},
+		page:         page{color: o.Color},
+		logs:         o.Logs,
+		verbose:      o.Verbose,
+		titles:       map[string]string{},
+		numbers:      map[string]int{},
+		phases:       map[string]string{},
+		began:        map[string]time.Time{},
+		work:         map[string]string{},
+		reasonShown:  map[string]bool{},
+		failureShown: map[string]bool{},
 	}
 }
 
@@ -49,37 +49,37 @@ func (v *plain) Err() error { return v.out.err }
 
 // Begin implements runner.View.
 func (v *plain) Begin(b runner.Beginning) {
-	v.begin(b)
-	v.flush()
+	v.printBegin(b)
+	v.writePage()
 }
 
 // Commit implements runner.View.
 func (v *plain) Commit(c checkpoint.Commit) {
-	v.commit(c)
-	v.flush()
+	v.printCommit(c)
+	v.writePage()
 }
 
 // Warn implements runner.View.
 func (v *plain) Warn(message string) {
-	v.warn(message)
-	v.flush()
+	v.printWarning(message)
+	v.writePage()
 }
 
 // End implements runner.View.
 func (v *plain) End(e runner.Ending) {
-	v.end(e)
-	v.flush()
+	v.printEnd(e)
+	v.writePage()
 }
 
-func (v *plain) flush() {
-	_, _ = v.out.Write(v.page.Bytes()) // kept for Err
+func (v *plain) writePage() {
+	_, _ = v.out.Write(v.page.Bytes()) // Err returns the error
 	v.page.Reset()
 }
 
-func (v *plain) begin(b runner.Beginning) {
+func (v *plain) printBegin(b runner.Beginning) {
 	v.prd = b.PRD
 	if b.Plan != nil {
-		v.learn(b.Plan, b.Resumed)
+		v.rememberPlan(b.Plan, b.Resumed)
 	}
 	if b.Resumed && b.Plan != nil {
 		writeResume(&v.page, b.Plan)
@@ -88,36 +88,36 @@ func (v *plain) begin(b runner.Beginning) {
 	v.page.printf("%s  %s\n", v.page.paint(bold, Named(b.PRD, b.Title)), v.page.paint(dim, "session "+b.Session))
 }
 
-// learn takes from the plan what events don't say: titles and numbers.
-func (v *plain) learn(p *plan.Plan, resumed bool) {
+// rememberPlan takes titles and numbers from the plan, because events lack them.
+func (v *plain) rememberPlan(p *plan.Plan, resumed bool) {
 	for _, phase := range p.Phases {
 		v.numbers[phase.Name], v.phases[phase.Name] = phase.Number, phase.Title
 		for _, s := range phase.Steps {
 			if s.Kind == plan.WorkstreamStep {
 				v.titles[s.Name] = s.Title
 			}
-			v.told[s.Name] = resumed && again(s) && s.Decision != plan.Depends
+			v.reasonShown[s.Name] = resumed && repeatsWork(s) && s.Decision != plan.Depends
 		}
 	}
 }
 
-func (v *plain) commit(c checkpoint.Commit) {
+func (v *plain) printCommit(c checkpoint.Commit) {
 	for _, e := range c.Events {
-		v.event(c.Time, e)
+		v.printEvent(c.Time, e)
 	}
 }
 
-func (v *plain) warn(message string) {
+func (v *plain) printWarning(message string) {
 	v.page.printf("%s %s\n", v.page.paint(yellow, "!"), message)
 }
 
-// name is a workstream with its title.
-func (v *plain) name(workstream string) string { return Named(workstream, v.titles[workstream]) }
+// titled returns the name of a workstream with its title.
+func (v *plain) titled(workstream string) string { return Named(workstream, v.titles[workstream]) }
 
-func (v *plain) start(name string, at time.Time) { v.began[name] = at }
+func (v *plain) startTimer(name string, at time.Time) { v.began[name] = at }
 
-// took is the time since start, after which the step no longer counts as running.
-func (v *plain) took(name string, at time.Time) string {
+// elapsed returns the time since startTimer, and removes the step from the running ones.
+func (v *plain) elapsed(name string, at time.Time) string {
 	began, ok := v.began[name]
 	delete(v.began, name)
 	if !ok {
@@ -126,22 +126,22 @@ func (v *plain) took(name string, at time.Time) string {
 	return Duration(max(0, at.Sub(began)))
 }
 
-// done prints a boundary that was reached: mark, what, and how long it took.
-func (v *plain) done(indent, what, took string, more ...string) {
-	v.line(indent, v.page.paint(green, "✓"), what, took, more...)
+// printDone prints a completed step with its duration.
+func (v *plain) printDone(indent, what, took string, more ...string) {
+	v.printLine(indent, v.page.paint(green, "✓"), what, took, more...)
 }
 
-// passed prints a boundary that is neither success nor failure.
-func (v *plain) passed(indent, what string, more ...string) {
-	v.line(indent, v.page.paint(dim, "-"), what, "", more...)
+// printNeutral prints a boundary that is neither a success nor a failure.
+func (v *plain) printNeutral(indent, what string, more ...string) {
+	v.printLine(indent, v.page.paint(dim, "-"), what, "", more...)
 }
 
-// asked prints a boundary that wants attention.
-func (v *plain) asked(what string, more ...string) {
-	v.line("  ", v.page.paint(yellow, "!"), what, "", more...)
+// printAttention prints a boundary that needs the user's attention.
+func (v *plain) printAttention(what string, more ...string) {
+	v.printLine("  ", v.page.paint(yellow, "!"), what, "", more...)
 }
 
-func (v *plain) line(indent string, mark painted, what, took string, more ...string) {
+func (v *plain) printLine(indent string, mark painted, what, took string, more ...string) {
 	v.page.printf("%s%s %s", painted(indent), mark, what)
 	if took != "" {
 		v.page.printf("  %s", v.page.paint(dim, took))

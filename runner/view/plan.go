@@ -9,8 +9,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// WritePlan prints a plan for a person: every step with its decision and
-// reason, what changed, and the counts.
+// WritePlan prints a plan: every step with its decision and reason, the changes, and the
+// counts.
 func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	p := page{color: color}
 	p.printf("%s", p.paint(bold, Named(plan.PRD, plan.Title)))
@@ -44,7 +44,7 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	}
 	writeMoved(&p, plan.Moved)
 	for _, c := range plan.Conflicts {
-		p.printf("\n%s %s of %s was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
+		p.printf("\n%s %s of %s was edited: %s → %s\n", p.paint(yellow, "!"), c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
 	}
 	if plan.Refused != "" {
 		p.printf("\n%s A build %s to begin: %s\n", p.paint(yellow, "!"), refuses(plan.OnConflict), plan.Refused)
@@ -64,7 +64,7 @@ func WritePlan(w io.Writer, plan *plan.Plan, color bool) error {
 	return err
 }
 
-// refuses says what a build does about edits that nobody has decided.
+// refuses returns how a build treats edits that the user has not decided about.
 func refuses(choice plan.OnConflict) string {
 	if choice == plan.ConflictAsk || choice == "" {
 		return "asks, or refuses"
@@ -72,23 +72,23 @@ func refuses(choice plan.OnConflict) string {
 	return "refuses"
 }
 
-// writeMoved lists the files that changed since the last run ended, which is
-// how people mend things.
+// writeMoved lists the files that changed after the last run, because the user often
+// repairs them by hand.
 func writeMoved(p *page, moved []plan.Moved) {
 	if len(moved) == 0 {
 		return
 	}
 	p.printf("\nChanged since the last run:\n")
 	for i, m := range moved {
-		if i == listed {
-			p.printf("  … and %d more\n", len(moved)-listed)
+		if i == maxListed {
+			p.printf("  … and %d more\n", len(moved)-maxListed)
 			return
 		}
 		p.printf("  %s %s\n", painted(m.Kind), m.Path)
 	}
 }
 
-func found(c plan.Conflict) string {
+func conflictSummary(c plan.Conflict) string {
 	if c.Found == "" {
 		return "missing"
 	}
@@ -96,9 +96,9 @@ func found(c plan.Conflict) string {
 }
 
 func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
-	// Colour would count as width: the decision is the word itself.
+	// Tabwriter counts escape sequences as width, so that the table has no colour.
 	tw := tabwriter.NewWriter(&p.Buffer, 0, 0, 2, ' ', 0)
-	said := alike{}
+	said := sameReasons{}
 	for _, s := range steps {
 		name := Named(s.Name, s.Title)
 		if s.Kind == plan.GateStep {
@@ -114,7 +114,7 @@ func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
 		if s.Refused != "" {
 			reason += "; a build " + refuses(choice)
 		}
-		if first := said.as(s); first != "" {
+		if first := said.firstWith(s); first != "" {
 			reason, s.Changes = reason+", as of "+first, nil
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%s\n", s.Decision, OneLine(name), OneLine(reason))
@@ -125,8 +125,8 @@ func writeSteps(p *page, steps []plan.Step, choice plan.OnConflict) error {
 	return tw.Flush()
 }
 
-// Beginning says in a few words where a plan begins, and what it does:
-// Phase 1: WS1 (5 workstreams: 1 reuse, 4 run).
+// Beginning returns where a plan begins, and its counts: Phase 1: WS1 (5 workstreams: 1
+// reuse, 4 run).
 func Beginning(planned *plan.Plan) string {
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
@@ -138,7 +138,7 @@ func Beginning(planned *plan.Plan) string {
 	return Counts(planned)
 }
 
-// Counts sums a plan up: 5 workstreams: 1 reuse, 4 run.
+// Counts returns the counts of a plan: 5 workstreams: 1 reuse, 4 run.
 func Counts(planned *plan.Plan) string {
 	decisions := []plan.Decision{
 		plan.Reuse, plan.Cached, plan.Run, plan.Rerun, plan.Judge, plan.Depends, plan.Blocked, plan.Uncertain, plan.Skipped,

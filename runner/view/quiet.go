@@ -5,8 +5,7 @@ import (
 	"prdrunner/runner"
 )
 
-// quiet prints only what went wrong, and what a run that did not complete
-// waits for.
+// quiet prints only failures, and the reason why a run did not complete.
 type quiet struct {
 	*plain
 }
@@ -17,7 +16,7 @@ func newQuiet(o Options) *quiet { return &quiet{plain: newPlain(o)} }
 func (v *quiet) Begin(b runner.Beginning) {
 	v.prd = b.PRD
 	if b.Plan != nil {
-		v.learn(b.Plan, b.Resumed)
+		v.rememberPlan(b.Plan, b.Resumed)
 	}
 }
 
@@ -27,10 +26,10 @@ func (v *quiet) Commit(c checkpoint.Commit) {
 		switch e := e.(type) {
 		case checkpoint.WorkstreamFailed, checkpoint.WorkstreamUncertain, checkpoint.GateFailed, checkpoint.GateRejected,
 			checkpoint.CheckpointSkipped:
-			v.event(c.Time, e)
+			v.printEvent(c.Time, e)
 		}
 	}
-	v.flush()
+	v.writePage()
 }
 
 // End implements runner.View.

@@ -9,11 +9,11 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// listed is how many names of a list are printed before it is cut short.
-const listed = 40
+// maxListed is the number of names of a list that are printed.
+const maxListed = 40
 
-// writeResume prints where a session goes on, what it keeps, what is still to
-// do, and for everything that is done again the reason.
+// writeResume prints where a session continues, what it keeps, what remains, and the reason
+// of each step that runs again.
 func writeResume(p *page, planned *plan.Plan) {
 	p.printf("%s\n", p.paint(bold, resumeTitle(planned)))
 	groups := map[string][]string{}
@@ -61,25 +61,25 @@ func writeList(p *page, title string, lines []string, mark string) {
 	}
 	p.printf("\n%s:\n", title)
 	for i, line := range lines {
-		if i == listed && len(lines) > listed+1 {
-			p.printf("  … and %d more\n", len(lines)-listed)
+		if i == maxListed && len(lines) > maxListed+1 {
+			p.printf("  … and %d more\n", len(lines)-maxListed)
 			break
 		}
 		p.printf("  %s%s\n", line, painted(mark))
 	}
 }
 
-// reasons lists the steps that are done once more although they were done, or
-// that a person must decide, each with its reason.
+// reasons returns the reason of each step that was done and runs again, or that the user
+// must decide about.
 func reasons(planned *plan.Plan) []string {
-	said, more := alike{}, map[string]int{}
+	said, more := sameReasons{}, map[string]int{}
 	var steps []plan.Step
 	for _, phase := range planned.Phases {
 		for _, s := range phase.Steps {
-			if !again(s) {
+			if !repeatsWork(s) {
 				continue
 			}
-			if first := said.as(s); first != "" {
+			if first := said.firstWith(s); first != "" {
 				more[first]++
 				continue
 			}
@@ -88,15 +88,15 @@ func reasons(planned *plan.Plan) []string {
 	}
 	lines := make([]string, len(steps))
 	for i, s := range steps {
-		lines[i] = andMore(s.Name, more[s.Name]) + " (" + string(s.Decision) + "): " + because(s)
+		lines[i] = withCount(s.Name, more[s.Name]) + " (" + string(s.Decision) + "): " + because(s)
 	}
 	return lines
 }
 
-// again reports whether a step that was done may be done once more. Work that
-// is kept is not; its gate says why it is judged. Only work that was done
-// depends on what comes before it, while a gate may never have been judged.
-func again(s plan.Step) bool {
+// repeatsWork reports whether a step that was done may run again. It is false for a
+// workstream that is kept, whose gate gives the reason for its new verdict. Only work that
+// was done depends on earlier steps; a gate may have no verdict yet.
+func repeatsWork(s plan.Step) bool {
 	switch s.Decision {
 	case plan.Rerun, plan.Cached, plan.Uncertain:
 		return true
@@ -130,7 +130,7 @@ func because(s plan.Step) string {
 	return string(s.Reason) + ": " + strings.Join(changes, "; ")
 }
 
-// Difference is a change in one line: inputs schema/a.sql 1f2e… → 9c8d….
+// Difference returns a change in one line: inputs schema/a.sql 1f2e… → 9c8d….
 func Difference(c plan.Change) string {
 	s := c.Component
 	if c.Name != "" {
@@ -138,15 +138,15 @@ func Difference(c plan.Change) string {
 	}
 	switch {
 	case c.OldText != "" && c.NewText != "":
-		return s + ": " + short(c.OldText) + " → " + short(c.NewText)
+		return s + ": " + shortText(c.OldText) + " → " + shortText(c.NewText)
 	case c.NewText != "" && (c.Component == "definition" || c.Old == ""):
-		return s + " is new: " + short(c.NewText)
+		return s + " is new: " + shortText(c.NewText)
 	case c.OldText != "":
-		return s + " is gone: " + short(c.OldText)
+		return s + " is gone: " + shortText(c.OldText)
 	case c.NewText != "":
-		return s + " is now " + short(c.NewText) // what it was is not on record, or must not be shown
+		return s + " is now " + shortText(c.NewText) // the old text is not recorded, or is sensitive
 	case c.Component == "definition" && c.Name != "":
-		return s + " changed" // what must not be shown
+		return s + " changed" // both texts are sensitive
 	case c.Component == "definition":
 		return "what it said before is not known"
 	case c.Old == "" && c.New == "":
@@ -163,14 +163,14 @@ func Difference(c plan.Change) string {
 	return s + " " + ShortDigest(c.Old) + " → " + ShortDigest(c.New)
 }
 
-// longestText is how much of a text is shown of what changed.
-const longestText = 80
+// maxTextLength is the number of characters that are shown of a changed text.
+const maxTextLength = 80
 
-// short is a text in one line that is not too long.
-func short(text checkpoint.Text) string {
+// shortText returns a text in one line, truncated.
+func shortText(text checkpoint.Text) string {
 	runes := []rune(OneLine(string(text)))
-	if len(runes) <= longestText {
+	if len(runes) <= maxTextLength {
 		return string(runes)
 	}
-	return string(runes[:longestText]) + "…"
+	return string(runes[:maxTextLength]) + "…"
 }

@@ -14,13 +14,12 @@ import (
 
 const (
 	tailLines = 20
-	tailBytes = 64 << 10 // all that is read of a log, whatever its size
-	tailWidth = 400      // characters shown of a line
+	tailBytes = 64 << 10 // read from the end of a log
+	tailWidth = 400      // characters shown per line
 )
 
-// tail returns the last lines of a log, cleaned. A log that is not there has
-// none.
-func tail(path string) ([]string, error) {
+// readTail returns the last lines of a log, cleaned. A missing log has none.
+func readTail(path string) ([]string, error) {
 	f, err := runner.OpenLog(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -28,7 +27,7 @@ func tail(path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
@@ -38,7 +37,7 @@ func tail(path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	if from > 0 { // begin with a whole line, if there is one
+	if from > 0 { // skip the first line, which may be incomplete
 		if _, after, ok := bytes.Cut(b, []byte("\n")); ok {
 			b = after
 		}
@@ -54,13 +53,13 @@ func lastLines(s string) []string {
 	lines := strings.Split(s, "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, line := range lines {
-		lines[i] = cut(line, tailWidth)
+		lines[i] = truncate(line, tailWidth)
 	}
 	return lines
 }
 
-// cut shortens a line to a number of characters, and says so.
-func cut(s string, width int) string {
+// truncate shortens a line to a number of characters, and marks that.
+func truncate(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}

@@ -14,12 +14,10 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// ErrNoAnswer says that the input ended before a question was answered. It is
-// never taken for a yes.
+// ErrNoAnswer says that the input ended before a question was answered. It never means yes.
 var ErrNoAnswer = errors.New("no answer")
 
-// Terminal asks a person. It implements runner.Asker. It is for one goroutine
-// at a time.
+// Terminal asks the user. It implements runner.Asker. One goroutine at a time may use it.
 type Terminal struct {
 	out   io.Writer
 	lines lines
@@ -28,23 +26,22 @@ type Terminal struct {
 	live  bool
 }
 
-// NewTerminal returns a Terminal that reads answers from in and writes
-// questions to out, for the person that by names. Live says that out
-// understands cursor movement.
+// NewTerminal returns a Terminal that reads answers from in and writes questions to out,
+// for the user in by. Live says that out understands cursor movement.
 func NewTerminal(in io.Reader, out io.Writer, by checkpoint.Actor, color, live bool) *Terminal {
 	return &Terminal{out: out, lines: lines{in: bufio.NewReader(in)}, by: by, color: color, live: live}
 }
 
-// Choice is one of the answers that Choose offers.
+// Choice is an answer that Choose offers.
 type Choice struct {
-	Key  string // what to type: "r"
-	Word string // the whole word, which is accepted too: "resume"
+	Key  string // the letter to type: "r"
+	Word string // the word to type instead: "resume"
 }
 
-// Choose asks until one of the choices is typed, and returns its key.
+// Choose asks until the user types one of the choices, and returns its key.
 func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice) (string, error) {
 	for {
-		answer, err := t.ask(ctx, question)
+		answer, err := t.askLine(ctx, question)
 		if err != nil {
 			return "", err
 		}
@@ -59,26 +56,26 @@ func (t *Terminal) Choose(ctx context.Context, question string, choices []Choice
 		for i, c := range choices {
 			keys[i] = c.Key
 		}
-		t.say("Please type one of %s.\n", strings.Join(keys, ", "))
+		t.printf("Please type one of %s.\n", strings.Join(keys, ", "))
 	}
 }
 
-// Confirm implements runner.Asker. Anything but a clear yes is a no.
+// Confirm implements runner.Asker. Any answer but a clear yes means no.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	answer, err := t.confirm(ctx, question+" [y/N]: ")
 	return isYes(answer), err
 }
 
-// ConfirmYes is Confirm for a question that the return key alone answers with yes.
-// The end of input is a no here, too.
+// ConfirmYes asks as Confirm does, except that an empty line means yes. The end of the
+// input means no.
 func (t *Terminal) ConfirmYes(ctx context.Context, question string) (bool, error) {
 	answer, err := t.confirm(ctx, question+" [Y/n]: ")
 	return isYes(answer) || answer == "", err
 }
 
-// confirm returns what was typed, "no" at the end of input.
+// confirm returns the typed line, or "no" at the end of the input.
 func (t *Terminal) confirm(ctx context.Context, question string) (string, error) {
-	answer, err := t.ask(ctx, OneLine(question))
+	answer, err := t.askLine(ctx, OneLine(question))
 	switch {
 	case errors.Is(err, ErrNoAnswer):
 		return "no", nil
@@ -97,7 +94,7 @@ func (t *Terminal) Approve(ctx context.Context, q runner.Question) (runner.Answe
 	later := runner.Answer{Verdict: runner.Later, By: t.by}
 	t.introduce(q)
 	if len(q.Approvers) > 0 && !slices.Contains(q.Approvers, t.by.User) {
-		t.say("Only %s can answer; %s cannot.\n", OneLine(strings.Join(q.Approvers, " or ")), OneLine(t.by.User))
+		t.printf("Only %s can answer; %s cannot.\n", OneLine(strings.Join(q.Approvers, " or ")), OneLine(t.by.User))
 		return later, nil
 	}
 	yes := Choice{"a", "approve"}
@@ -132,11 +129,11 @@ func (t *Terminal) introduce(q runner.Question) {
 	if q.Message != "" {
 		p.printf("  %s\n", q.Message)
 	}
-	t.say("%s", p.String())
+	t.printf("%s", p.String())
 }
 
 func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answer, error) {
-	reason, err := t.ask(ctx, "Why (what it judged will run again): ")
+	reason, err := t.askLine(ctx, "Why (what it judged will run again): ")
 	if errors.Is(err, ErrNoAnswer) {
 		return later, nil
 	}
@@ -146,23 +143,22 @@ func (t *Terminal) reject(ctx context.Context, later runner.Answer) (runner.Answ
 	return runner.Answer{Verdict: runner.Reject, Comment: reason, By: t.by}, nil
 }
 
-// Resolve implements runner.Asker. Without an answer the run fails, which
-// leaves every file as it is.
+// Resolve implements runner.Asker. Without an answer the run fails, which changes no file.
 func (t *Terminal) Resolve(ctx context.Context, conflicts []plan.Conflict) (plan.OnConflict, error) {
 	p := page{color: t.color}
 	p.printf("\n%s These artifacts were edited since they were made:\n", p.paint(yellow, "?"))
 	for i, c := range conflicts {
-		if i == listed {
-			p.printf("  … and %d more\n", len(conflicts)-listed)
+		if i == maxListed {
+			p.printf("  … and %d more\n", len(conflicts)-maxListed)
 			break
 		}
-		p.printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), found(c))
+		p.printf("  %s (%s): %s → %s\n", c.Path, c.Workstream, ShortDigest(c.Recorded), conflictSummary(c))
 		writeDifference(&p, string(c.Difference))
 	}
 	p.printf("  (r)estore - put them back as they were; a checkpoint keeps the edits\n")
 	p.printf("  (k)eep    - take them as they are now\n")
 	p.printf("  (f)ail    - stop here and change nothing\n")
-	t.say("%s", p.String())
+	t.printf("%s", p.String())
 	key, err := t.Choose(ctx, "Choice [r/k/f]: ", []Choice{{"r", "restore"}, {"k", "keep"}, {"f", "fail"}})
 	switch {
 	case errors.Is(err, ErrNoAnswer):
@@ -185,7 +181,7 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (runner.OnChec
 	p.printf("  (r)etry - try again until it succeeds\n")
 	p.printf("  (s)kip  - go on without it: what fails later can't be rolled back to here\n")
 	p.printf("  (p)ause - let what runs finish, and stop\n")
-	t.say("%s", p.String())
+	t.printf("%s", p.String())
 	key, err := t.Choose(ctx, "Choice [r/s/p]: ", []Choice{{"r", "retry"}, {"s", "skip"}, {"p", "pause"}})
 	switch {
 	case errors.Is(err, ErrNoAnswer):
@@ -200,19 +196,19 @@ func (t *Terminal) Unwritten(ctx context.Context, problem string) (runner.OnChec
 	return runner.CheckpointErrorPause, nil
 }
 
-// Say prints text to the person who is asked.
-func (t *Terminal) Say(text string) { t.say("%s", Clean(text)) }
+// Say prints text to the user.
+func (t *Terminal) Say(text string) { t.printf("%s", Clean(text)) }
 
-func (t *Terminal) say(format string, args ...any) {
+func (t *Terminal) printf(format string, args ...any) {
 	if t.live { // there may be a status line
 		format = eraseLine + format
 	}
 	fmt.Fprintf(t.out, format, args...)
 }
 
-func (t *Terminal) ask(ctx context.Context, question string) (string, error) {
-	t.say("%s", question)
-	answer, err := t.lines.read(ctx)
+func (t *Terminal) askLine(ctx context.Context, question string) (string, error) {
+	t.printf("%s", question)
+	answer, err := t.lines.readLine(ctx)
 	if err != nil {
 		fmt.Fprintln(t.out)
 		return "", err
@@ -220,10 +216,9 @@ func (t *Terminal) ask(ctx context.Context, question string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// lines reads lines in a way that can be given up. A read from a terminal
-// can't be interrupted, so the line that a given-up question was waiting for
-// is remembered as pending: it answers the next question only if it was typed
-// after that was asked.
+// lines reads lines, and lets a caller stop waiting. A read from a terminal cannot be
+// interrupted, so that the line for an abandoned question stays pending. It answers the
+// next question only if it was typed after that question.
 type lines struct {
 	in      *bufio.Reader
 	pending chan line
@@ -234,7 +229,7 @@ type line struct {
 	err  error
 }
 
-func (l *lines) read(ctx context.Context) (string, error) {
+func (l *lines) readLine(ctx context.Context) (string, error) {
 	if l.pending != nil {
 		select {
 		case got := <-l.pending:
@@ -257,7 +252,7 @@ func (l *lines) read(ctx context.Context) (string, error) {
 		return "", context.Cause(ctx)
 	case got := <-l.pending:
 		l.pending = nil
-		if got.err != nil { // a line without its end was not sent off
+		if got.err != nil { // the user did not finish the line
 			return "", l.noAnswer(got.err)
 		}
 		return got.text, nil
@@ -268,6 +263,6 @@ func (l *lines) noAnswer(err error) error {
 	if errors.Is(err, io.EOF) {
 		return ErrNoAnswer
 	}
-	// A terminal that hung up answers with an error of its own (EIO).
+	// A terminal that hung up returns EIO.
 	return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 }

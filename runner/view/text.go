@@ -8,7 +8,7 @@ import (
 	"prdrunner/checkpoint"
 )
 
-// style is a way to set text off on a terminal: the parameters of ANSI's SGR.
+// style holds the parameters of an SGR escape sequence (ANSI).
 type style string
 
 const (
@@ -19,11 +19,11 @@ const (
 	yellow style = "33"
 )
 
-// painted is text that is safe to print as it is.
+// painted is text that is safe to print unchanged.
 type painted string
 
-// page collects what is printed at once. Its printf cleans every text that
-// it is given, but what paint has made.
+// page collects text to be printed in one write. Its printf cleans every text argument
+// except painted ones.
 type page struct {
 	bytes.Buffer
 	color bool
@@ -49,8 +49,7 @@ func (p *page) paint(s style, text string) painted {
 	return painted("\x1b[" + string(s) + "m" + text + "\x1b[0m")
 }
 
-// Duration prints a duration with the precision that a person reads: 38ms,
-// 1.2s, 3m04s, 2h05m.
+// Duration formats a duration with the precision that users need: 38ms, 1.2s, 3m04s, 2h05m.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -65,7 +64,7 @@ func Duration(d time.Duration) string {
 
 func millis(ms int64) string { return Duration(time.Duration(ms) * time.Millisecond) }
 
-// Ago prints how long ago something was in words: 12 minutes ago.
+// Ago formats the time since then in words: 12 minutes ago.
 func Ago(now, then time.Time) string {
 	d := now.Sub(then)
 	switch {
@@ -81,7 +80,7 @@ func Ago(now, then time.Time) string {
 	return Plural(int(d.Hours()/24), "day") + " ago"
 }
 
-// Plural counts things: 1 file, 2 files.
+// Plural formats a number of things: 1 file, 2 files.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -89,7 +88,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ShortDigest shortens "sha256:…" to what a person compares.
+// ShortDigest shortens "sha256:…" to its first digits.
 func ShortDigest(s string) string {
 	const prefix, length = len("sha256:"), 12
 	if len(s) > prefix+length && s[:prefix] == "sha256:" {
@@ -98,10 +97,10 @@ func ShortDigest(s string) string {
 	return s
 }
 
-// ShortCommit is a commit's hash as git abbreviates it.
+// ShortCommit shortens the hash of a commit as git does.
 func ShortCommit(hash string) string { return hash[:min(7, len(hash))] }
 
-// Named is a step's name with its title where it has one: WS1: Database Layer.
+// Named returns the name of a step with its title, if it has one: WS1: Database Layer.
 func Named(name, title string) string {
 	if title == "" || title == name {
 		return name

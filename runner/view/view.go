@@ -1,9 +1,12 @@
-// Package view shows a run to somebody: to a person at a terminal (Auto), in
-// a log (Plain), to a program (JSON), or only where something went wrong
-// (Quiet). Each is a runner.View, so it is told only of what is durable.
+// Package view shows a run: to a user at a terminal (Auto), in a log (Plain), to a program
+// (JSON), or only its failures (Quiet). Each view is a runner.View, which receives only
+// durable events. WritePlan, Terminal and the functions in text.go serve commands too.
 //
-// What a view prints of somebody else's making (messages, names, the end of a
-// log) goes through Clean first, so that no output can steer a terminal.
+// What a view prints from outside (messages, names, the end of a log) goes through Clean
+// first, so that no output can control the terminal.
+//
+// To show a new kind of event, add a case to printEvent in events.go; the JSON view prints
+// every event. To add a view, add a Mode in view.go, and a case to New.
 package view
 
 import (
@@ -14,33 +17,33 @@ import (
 	"prdrunner/runner"
 )
 
-// Mode is the way in which a run is shown: the values of --output.
+// Mode selects a view. Its values are those of --output.
 type Mode string
 
 // The modes.
 const (
-	Auto  Mode = "auto" // for a person on a terminal, otherwise plain
+	Auto  Mode = "auto" // live on a terminal, otherwise plain
 	Plain Mode = "plain"
 	JSON  Mode = "json"
 	Quiet Mode = "quiet"
 )
 
-// Options is where and how a run is shown. Out is required.
+// Options configures a view. Out is required.
 type Options struct {
 	Out     io.Writer
-	Logs    string // the directory that Failure.Log is a name in
+	Logs    string // the directory of the files in Failure.Log
 	Now     func() time.Time
 	Color   bool
 	Live    bool // Out is a terminal that understands cursor movement
-	Width   int  // of the terminal, in columns; 0: 80
-	Verbose bool // starts, attempts and every checkpoint too
+	Width   int  // of the terminal, in columns; 0 means 80
+	Verbose bool // also print starts, attempts and every checkpoint
 }
 
-// View is a runner.View that remembers whether it could still write.
+// View is a runner.View that reports write errors.
 type View interface {
 	runner.View
-	// Err returns the first error of writing, after which nothing more was
-	// written. The run goes on without being watched.
+	// Err returns the first write error, after which the view writes nothing more. The run
+	// continues.
 	Err() error
 }
 
@@ -66,8 +69,8 @@ func New(mode Mode, o Options) View {
 	return newPlain(o)
 }
 
-// output writes what belongs together at once, and stops at the first error:
-// a reader that went away must not end the run.
+// output is a writer that stops at the first error, so that a reader that went away does
+// not end the run.
 type output struct {
 	w   io.Writer
 	err error
