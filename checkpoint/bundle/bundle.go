@@ -1,22 +1,23 @@
-// Package bundle is the archive in which a session travels: one file, a tar
-// stream that is usually compressed, of a table and the members that the table
-// names. It knows nothing of sessions: the caller gives a JSON object, the
-// header, and files by name.
+// Package bundle reads and writes the archive that export creates: one file, usually
+// compressed, that contains a tar stream with a table and the members that the table lists.
+// It knows nothing of sessions: the caller passes a JSON object, the header, and named
+// files.
 //
-// The first member, bundle.json, holds the format version, the header, and of
-// every other member the name, size and SHA-256. Everything else in the stream
-// follows from it: the members stand in the order of their names, their tar
-// headers hold nothing but name and size, and the compressed stream ends where
-// the tar stream does. So there is exactly one tar stream for a header and its
-// members. Write makes it, and the reader accepts no other: it computes what
-// must come, and compares. Links, devices, owners, extended records and
-// whatever else tar can say are not looked for, since nothing is left that
-// could say them.
+// The first member, bundle.json, contains the format version, the header, and the name,
+// size and SHA-256 of each other member. The members follow, sorted by name; their tar
+// headers contain only name and size; and the compressed stream ends with the tar stream.
+// So there is exactly one tar stream for a header and its members. Write produces it, and
+// the reader computes the expected bytes and accepts no others. This excludes links,
+// devices, owners, extended records and everything else that tar allows, without looking
+// for them.
 //
-// Write exports. Verify reads a whole archive and keeps nothing; Stage also
-// keeps the members, under numbers, in a directory that is there only if the
-// whole archive is as it should be. FORMAT.md, "The export archive", is the
-// format's manual.
+// Write exports. Verify reads a whole archive and keeps nothing. Stage also keeps the
+// members, under numbers, in a directory that exists only if the whole archive is valid.
+// Spool keeps them in a file without a name. FORMAT.md, "The export archive", describes the
+// format.
+//
+// To add a compression, extend Format here and compress.go. To change the table, change
+// table.go and FormatVersion.
 package bundle
 
 import (
@@ -25,10 +26,10 @@ import (
 	"strings"
 )
 
-// FormatVersion is the version that is written, and the only one that is read.
+// FormatVersion is the version that Write writes, and the only one that can be read.
 const FormatVersion = "1.0"
 
-// Format is how the tar stream is compressed. Reading does not need to be told.
+// Format is the compression of the tar stream. Readers detect it.
 type Format int
 
 const (
@@ -37,7 +38,7 @@ const (
 	Zstd
 )
 
-// FormatOf returns the format that a file's name stands for.
+// FormatOf returns the format for a file name.
 func FormatOf(name string) (Format, bool) {
 	for _, known := range []struct {
 		ext    string
@@ -50,22 +51,22 @@ func FormatOf(name string) (Format, bool) {
 	return Tar, false
 }
 
-// Entry is a file to be written. Open is called twice, to hash the bytes and
-// to write them; both times it must give the same Size bytes.
+// Entry is a file to be written. Open is called twice, to hash the file and to write it.
+// Both times it must return the same Size bytes.
 type Entry struct {
 	Name string
 	Size int64
 	Open func() (io.ReadCloser, error)
 }
 
-// Summary describes an archive that was written.
+// Summary describes a written archive.
 type Summary struct {
 	SHA256  string // of the whole file, in hex
 	Size    int64  // of the whole file
 	Members int    // without bundle.json
 }
 
-// Contents is what bundle.json says.
+// Contents is the content of bundle.json.
 type Contents struct {
 	Header  json.RawMessage // the caller's object, without spaces
 	Members []Member        // sorted by name

@@ -16,15 +16,15 @@ import (
 const (
 	gzipLevel    = 6
 	writtenZstd  = zstd.SpeedDefault
-	writtenFrame = 4 << 20 // the window that zstd compresses with
-	allowedFrame = 8 << 20 // the window that a reader makes room for; zstd -19 takes as much
+	writtenFrame = 4 << 20 // window in bytes for compression
+	allowedFrame = 8 << 20 // largest window in bytes for reading; zstd -19 uses it
 	bufferSize   = 64 << 10
 )
 
-// compress returns a writer of the format. The bytes that come out depend only
-// on those that go in: gzip's header has neither name nor time, and zstd works
-// in one thread. That module's gzip is taken rather than the standard
-// library's because go.mod fixes its version, whatever the toolchain.
+// compress returns a compressing writer. Equal input gives equal output: gzip's header has
+// neither name nor time, and zstd runs in one thread. It uses gzip from klauspost/compress,
+// because go.mod fixes its version, while that of the standard library depends on the
+// toolchain.
 func compress(w io.Writer, format Format) (io.WriteCloser, error) {
 	switch format {
 	case Tar:
@@ -34,7 +34,7 @@ func compress(w io.Writer, format Format) (io.WriteCloser, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compress: %w", err)
 		}
-		z.ModTime = time.Unix(0, 0) // the zero time would be written as one in 2042
+		z.ModTime = time.Unix(0, 0) // the zero time.Time would be written as a date in 2042
 		return z, nil
 	case Zstd:
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1),
@@ -47,31 +47,29 @@ type uncompressed struct{ io.Writer }
 
 func (uncompressed) Close() error { return nil }
 
-// source is an archive that is read. Its reader, the tar stream, fails with
-// *DamagedError if the archive is at fault, and else with what the archive's
-// own reader failed with.
+// source is an archive that is read. Its reader, the tar stream, returns *DamagedError if
+// the archive is invalid, and the error of the underlying reader if that failed.
 type source struct {
 	*bufio.Reader
 	raw   *rawReader
-	in    *bufio.Reader // what raw gives
+	in    *bufio.Reader // buffers raw
 	close func()
 }
 
-// openSource looks at the first bytes to see how an archive is compressed.
-// Close the source after use.
+// openSource detects the compression by the first bytes. Close the source after use.
 func openSource(ctx context.Context, r io.Reader) (*source, error) {
 	raw := &rawReader{ctx: ctx, r: r}
 	s := &source{raw: raw, in: bufio.NewReaderSize(raw, bufferSize), close: func() {}}
 	magic, err := s.in.Peek(4)
 	if err != nil {
-		return nil, s.fault(err)
+		return nil, s.readError(err)
 	}
 	var stream io.Reader = s.in
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(s.in)
 		if err != nil {
-			return nil, s.fault(err)
+			return nil, s.readError(err)
 		}
 		z.Multistream(false)
 		stream = z
@@ -79,7 +77,7 @@ func openSource(ctx context.Context, r io.Reader) (*source, error) {
 		z, err := zstd.NewReader(&frameReader{in: s.in}, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(allowedFrame))
 		if err != nil {
-			return nil, s.fault(err)
+			return nil, s.readError(err)
 		}
 		stream, s.close = z, z.Close
 	}
@@ -87,18 +85,17 @@ func openSource(ctx context.Context, r io.Reader) (*source, error) {
 	return s, nil
 }
 
-// full reads as many bytes as p is long.
-func (s *source) full(p []byte) error {
+// readFull fills p.
+func (s *source) readFull(p []byte) error {
 	_, err := io.ReadFull(s, p)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return s.fault(err)
+		return s.readError(err)
 	}
 	return err
 }
 
-// end makes sure that nothing follows, neither in the tar stream nor behind
-// what it is compressed into.
-func (s *source) end() error {
+// expectEOF checks that nothing follows in the tar stream, or after the compressed stream.
+func (s *source) expectEOF() error {
 	_, err := s.ReadByte()
 	if errors.Is(err, io.EOF) {
 		_, err = s.in.ReadByte()
@@ -107,13 +104,13 @@ func (s *source) end() error {
 	case err == nil:
 		return &DamagedError{Detail: "something follows its end"}
 	case !errors.Is(err, io.EOF):
-		return s.fault(err)
+		return s.readError(err)
 	}
 	return nil
 }
 
-// fault tells an archive that is damaged from one that could not be read.
-func (s *source) fault(err error) error {
+// readError returns the error of the underlying reader if that failed, else *DamagedError.
+func (s *source) readError(err error) error {
 	var known *DamagedError
 	switch {
 	case s.raw.err != nil:
@@ -127,7 +124,7 @@ func (s *source) fault(err error) error {
 	}
 }
 
-// faultReader turns a decompressor's errors into faults.
+// faultReader converts the errors of a decompressor with readError.
 type faultReader struct {
 	r io.Reader
 	s *source
@@ -136,13 +133,13 @@ type faultReader struct {
 func (f faultReader) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = f.s.fault(err)
+		err = f.s.readError(err)
 	}
 	return n, err
 }
 
-// rawReader remembers the error of the archive's own reader, which some
-// decompressor may hide, and ends with its context.
+// rawReader records the error of the underlying reader, which a decompressor may hide, and
+// fails when its context is done.
 type rawReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -16,20 +16,20 @@ const (
 	checksumSize   = 4
 )
 
-// frameReader gives the bytes of one zstd frame, and fails if anything follows
-// it: decoders take further frames, and frames to be skipped, for a part of
-// the same stream, and so would let an archive grow unseen.
+// frameReader returns the bytes of one zstd frame, and fails if anything follows. Decoders
+// accept further frames and skippable frames as parts of the same stream, which could hide
+// bytes in an archive.
 type frameReader struct {
 	in       *bufio.Reader
 	begun    bool
 	checksum bool
-	last     bool // the last block was begun
-	left     int  // bytes that belong to what was begun
+	last     bool // the current block is the last one
+	left     int  // remaining bytes of the current part
 }
 
 func (f *frameReader) Read(p []byte) (int, error) {
 	if f.left == 0 {
-		if err := f.next(); err != nil {
+		if err := f.nextPart(); err != nil {
 			return 0, err
 		}
 	}
@@ -41,14 +41,14 @@ func (f *frameReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next looks at the next part of the frame, and says how long it is.
-func (f *frameReader) next() error {
+// nextPart reads the header of the next part of the frame, and sets its length.
+func (f *frameReader) nextPart() error {
 	if !f.begun {
-		return f.begin()
+		return f.beginFrame()
 	}
 	if f.last {
 		if _, err := f.in.Peek(1); err != nil {
-			return err // io.EOF, where the frame ends too
+			return err // io.EOF at the end of the frame
 		}
 		return &DamagedError{Detail: "something follows its end"}
 	}
@@ -56,7 +56,7 @@ func (f *frameReader) next() error {
 	if err != nil {
 		return unexpected(err)
 	}
-	// The last bit, then two of the type, then the size.
+	// One bit for the last block, two bits for the type, then the size.
 	v := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
 	f.left = blockHeader + v>>3
 	if v>>1&3 == blockRLE {
@@ -68,7 +68,7 @@ func (f *frameReader) next() error {
 	return nil
 }
 
-func (f *frameReader) begin() error {
+func (f *frameReader) beginFrame() error {
 	b, err := f.in.Peek(maxFrameHeader)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -84,7 +84,7 @@ func (f *frameReader) begin() error {
 	return nil
 }
 
-// unexpected is for where the end of the file is no end.
+// unexpected converts io.EOF into io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -1,14 +1,13 @@
 package bundle
 
-// Limits say how much of an archive is too much, so that a small file cannot
-// fill the disk or the memory. All are looked at before the first member is
-// read; since the members must then be as long as the table says, no more can
-// come out of the archive, however well it is compressed. A zero stands for
-// the default.
+// Limits bound what is read from an archive, so that a small file cannot fill the disk or
+// the memory. All are checked before the first member is read. The members must then have
+// the lengths in the table, so that decompression cannot produce more. Zero means the
+// default, which each field names.
 type Limits struct {
-	Members int   // how many, without bundle.json; 1,000,000
-	Member  int64 // bytes of one; 64 GiB
-	Total   int64 // bytes of all together; 64 GiB
+	Members int   // number without bundle.json; 1,000,000
+	Member  int64 // bytes of one member; 64 GiB
+	Total   int64 // bytes of all members; 64 GiB
 	Table   int64 // bytes of bundle.json; 256 MiB
 }
 
@@ -35,9 +34,8 @@ func (l Limits) orDefaults() Limits {
 	return l
 }
 
-// admit checks a member that would follow count others, which are total bytes
-// long.
-func (l Limits) admit(m Member, count int, total int64) error {
+// check checks a member that follows count others of total bytes.
+func (l Limits) check(m Member, count int, total int64) error {
 	switch {
 	case count >= l.Members:
 		return &LimitError{What: "too many members", Limit: int64(l.Members)}

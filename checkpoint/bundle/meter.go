@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// meter counts and hashes what is written through it.
+// meter counts and hashes the bytes that are written through it.
 type meter struct {
 	w    io.Writer
 	sum  hash.Hash

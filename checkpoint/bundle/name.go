@@ -10,8 +10,8 @@ const (
 	maxElement = 255
 )
 
-// checkName accepts relative names of elements that every file system can
-// take: letters, digits, and "._%-".
+// checkName accepts relative names whose elements every file system allows: letters,
+// digits, and "._%-".
 func checkName(name string) error {
 	if len(name) > maxName {
 		return &NameError{name, "it is longer than 1024 bytes"}
@@ -27,14 +27,14 @@ func checkName(name string) error {
 			return &NameError{name, "it has an element " + element}
 		case len(element) > maxElement:
 			return &NameError{name, "it has an element longer than 255 bytes"}
-		case strings.IndexFunc(element, foreign) >= 0:
+		case strings.IndexFunc(element, isForbidden) >= 0:
 			return &NameError{name, `it has a character that is not one of A-Z a-z 0-9 . _ % - /`}
 		}
 	}
 	return nil
 }
 
-func foreign(r rune) bool {
+func isForbidden(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
 		return false
@@ -42,8 +42,8 @@ func foreign(r rune) bool {
 	return !strings.ContainsRune("._%-", r)
 }
 
-// checkNames accepts sorted members of which none has a name twice, and none
-// would be the directory of another.
+// checkNames checks sorted members: no name may occur twice, or be a directory in another
+// name.
 func checkNames(members []Member) error {
 	before := ""
 	for _, m := range members {
@@ -54,14 +54,14 @@ func checkNames(members []Member) error {
 			return &NameError{m.Name, "it stands twice"}
 		}
 		if m.Name < before {
-			return &NameError{m.Name, "it stands behind " + quote(before)}
+			return &NameError{m.Name, "it stands behind " + quoteName(before)}
 		}
 		for i, c := range m.Name {
-			// What the name before lies in too has been looked for with it.
+			// The check of the previous name covered the common directories.
 			if c != '/' || strings.HasPrefix(before, m.Name[:i+1]) {
 				continue
 			}
-			if find(members, m.Name[:i]) >= 0 {
+			if memberIndex(members, m.Name[:i]) >= 0 {
 				return &NameError{m.Name, "it lies in another member"}
 			}
 		}
@@ -73,8 +73,8 @@ func checkNames(members []Member) error {
 	return nil
 }
 
-// find returns the index of a member, or -1.
-func find(members []Member, name string) int {
+// memberIndex returns the index of a member, or -1.
+func memberIndex(members []Member, name string) int {
 	i, ok := slices.BinarySearchFunc(members, name, func(m Member, name string) int {
 		return strings.Compare(m.Name, name)
 	})

@@ -10,15 +10,14 @@ import (
 	"io"
 )
 
-// Verify reads an archive to its end and returns what it holds, if it is as it
-// should be: else *DamagedError, *VersionError, *LimitError, or what r failed
-// with.
+// Verify reads a whole archive and returns its contents. An invalid archive is
+// *DamagedError, *VersionError or *LimitError; any other error comes from r.
 func Verify(ctx context.Context, r io.Reader, limits Limits) (*Contents, error) {
-	return read(ctx, r, limits, func(int) (io.WriteCloser, error) { return uncompressed{io.Discard}, nil })
+	return readArchive(ctx, r, limits, func(int) (io.WriteCloser, error) { return uncompressed{io.Discard}, nil })
 }
 
-// IsArchive reports whether what r gives begins as an archive does. It reads no
-// more than that, and says nothing of whether the rest is whole.
+// IsArchive reports whether r begins as an archive does. It reads only the beginning, and
+// does not check the rest.
 func IsArchive(ctx context.Context, r io.Reader) bool {
 	s, err := openSource(ctx, r)
 	if err != nil {
@@ -26,16 +25,16 @@ func IsArchive(ctx context.Context, r io.Reader) bool {
 	}
 	defer s.close()
 	block := make([]byte, blockSize)
-	if s.full(block) != nil {
+	if s.readFull(block) != nil {
 		return false
 	}
 	_, err = tableHeader(block)
 	return err == nil
 }
 
-// read gives each member to a writer of its own, which create makes. Nothing
-// of what is written may be believed unless read returns without an error.
-func read(ctx context.Context, r io.Reader, limits Limits, create func(i int) (io.WriteCloser, error)) (*Contents, error) {
+// readArchive writes each member to a writer that create returns. The bytes are trustworthy
+// only if readArchive returns nil.
+func readArchive(ctx context.Context, r io.Reader, limits Limits, create func(i int) (io.WriteCloser, error)) (*Contents, error) {
 	s, err := openSource(ctx, r)
 	if err != nil {
 		return nil, err
@@ -65,11 +64,11 @@ func read(ctx context.Context, r io.Reader, limits Limits, create func(i int) (i
 	return c, expectEnd(s)
 }
 
-// readTable reads bundle.json. The version comes before everything else, so
-// that a later one may do everything else in another way.
+// readTable reads bundle.json. The version comes first, so that a later version can change
+// everything else.
 func readTable(s *source, limits Limits) (*Contents, error) {
 	block := make([]byte, blockSize)
-	if err := s.full(block); err != nil {
+	if err := s.readFull(block); err != nil {
 		return nil, err
 	}
 	size, err := tableHeader(block)
@@ -84,7 +83,7 @@ func readTable(s *source, limits Limits) (*Contents, error) {
 		return nil, &LimitError{What: "too long a table", Limit: limits.Table}
 	}
 	if want, err := tarHeader(tableName, size); err != nil || !bytes.Equal(block, want) {
-		return nil, &DamagedError{Member: tableName, Detail: describe(block, s, tableName, size)}
+		return nil, &DamagedError{Member: tableName, Detail: describeFound(block, s, tableName, size)}
 	}
 	c, err := t.contents()
 	if err != nil {
@@ -100,29 +99,29 @@ func expectHeader(s *source, m Member) error {
 		return err
 	}
 	got := make([]byte, len(want))
-	// By blocks, since what stands there may be shorter than what should.
+	// It compares block by block, because the stream may be shorter than expected.
 	for at := 0; at < len(want); at += blockSize {
 		to := at + blockSize
-		if err := s.full(got[at:to]); err != nil {
+		if err := s.readFull(got[at:to]); err != nil {
 			return err
 		}
 		if !bytes.Equal(got[at:to], want[at:to]) {
-			return &DamagedError{Member: m.Name, Detail: describe(got[:to], s, m.Name, m.Size)}
+			return &DamagedError{Member: m.Name, Detail: describeFound(got[:to], s, m.Name, m.Size)}
 		}
 	}
 	return nil
 }
 
-// readMember copies a member's bytes and compares them with the table.
+// readMember copies the bytes of a member and compares them with the table.
 func readMember(ctx context.Context, s *source, m Member, w io.Writer, buf []byte) error {
 	sum := sha256.New()
 	for left := m.Size; left > 0; {
-		// A few bytes can be unpacked for hours, without a read of the archive.
+		// Decompressing a few bytes can take hours without a read of the archive.
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("read the archive: %w", err)
 		}
 		part := buf[:min(left, int64(len(buf)))]
-		if err := s.full(part); err != nil {
+		if err := s.readFull(part); err != nil {
 			return err
 		}
 		sum.Write(part)
@@ -143,7 +142,7 @@ func readMember(ctx context.Context, s *source, m Member, w io.Writer, buf []byt
 
 func expectPadding(s *source, name string, size int64) error {
 	pad := make([]byte, padding(size))
-	if err := s.full(pad); err != nil {
+	if err := s.readFull(pad); err != nil {
 		return err
 	}
 	if !isZero(pad) {
@@ -152,18 +151,18 @@ func expectPadding(s *source, name string, size int64) error {
 	return nil
 }
 
-// expectEnd makes sure that the tar stream ends, and the archive with it.
+// expectEnd checks that the tar stream ends, and the archive with it.
 func expectEnd(s *source) error {
 	block := make([]byte, blockSize)
 	for range trailerSize / blockSize {
-		if err := s.full(block); err != nil {
+		if err := s.readFull(block); err != nil {
 			return err
 		}
 		if !isZero(block) {
-			return &DamagedError{Detail: "more follows than the table names: " + describe(block, s, "", -1)}
+			return &DamagedError{Detail: "more follows than the table names: " + describeFound(block, s, "", -1)}
 		}
 	}
-	return s.end()
+	return s.expectEOF()
 }
 
 func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }

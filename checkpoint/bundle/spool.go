@@ -8,20 +8,20 @@ import (
 	"os"
 )
 
-// Spool unpacks an archive for somebody who only looks at it: into a file that is
-// gone when the process ends, whatever ends it. It lies in dir, and never has a
-// name there; where the system can't make such a file it lies in the directory
-// for temporary ones. Errors are those of Verify, and those of that file.
+// Spool unpacks an archive that is only inspected into a temporary file. The system removes
+// the file when the process ends in any way. The file is on the file system of dir and has
+// no name. On a system without such files it is in the directory for temporary files. The
+// errors are those of Verify, and those of the file.
 func Spool(ctx context.Context, dir string, r io.Reader, limits Limits) (*Staged, error) {
 	f, err := unnamedFile(dir)
 	remove := func() error { return nil }
 	if err != nil {
-		f, remove, err = soonUnnamed(os.TempDir())
+		f, remove, err = namelessFile(os.TempDir())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make a temporary file for the archive: %w", err)
 	}
-	c, err := read(ctx, r, limits, func(int) (io.WriteCloser, error) { return uncompressed{f}, nil })
+	c, err := readArchive(ctx, r, limits, func(int) (io.WriteCloser, error) { return uncompressed{f}, nil })
 	if err != nil {
 		return nil, errors.Join(err, f.Close(), remove())
 	}
@@ -35,9 +35,9 @@ func Spool(ctx context.Context, dir string, r io.Reader, limits Limits) (*Staged
 	return &Staged{Contents: *c, open: open, remove: func() error { return errors.Join(f.Close(), remove()) }}, nil
 }
 
-// soonUnnamed makes a file and takes its name away, at once where the system
-// lets go of names in use, else with remove.
-func soonUnnamed(dir string) (f *os.File, remove func() error, err error) {
+// namelessFile creates a file and removes its name: at once if the system allows that for
+// open files, else when remove is called.
+func namelessFile(dir string) (f *os.File, remove func() error, err error) {
 	f, err = os.CreateTemp(dir, "runner-archive-")
 	if err != nil {
 		return nil, nil, err

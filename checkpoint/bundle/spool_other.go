@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// unnamedFile makes a file that never has a name.
+// unnamedFile is not supported here.
 func unnamedFile(string) (*os.File, error) { return nil, errors.ErrUnsupported }

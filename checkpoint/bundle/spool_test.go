@@ -60,7 +60,7 @@ func TestSpoolLeavesNothingBehind(t *testing.T) {
 func TestSoonUnnamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	f, remove, err := soonUnnamed(dir)
+	f, remove, err := namelessFile(dir)
 	must(t, err)
 	_, err = f.WriteString("x")
 	must(t, errors.Join(err, f.Close(), remove()))

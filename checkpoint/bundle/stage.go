@@ -16,24 +16,23 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Staged is an archive whose members lie unpacked, all of them verified. It is
-// not durable: it is there for its members to be copied from, and to be
-// removed.
+// Staged is an unpacked archive with verified members. It is not durable: the caller copies
+// the members and removes it.
 type Staged struct {
 	Contents
-	open   func(i int) (io.ReadCloser, error) // a member, by its place in the table
+	open   func(i int) (io.ReadCloser, error) // opens a member by its index in the table
 	remove func() error
 }
 
-// Stage unpacks an archive into a new directory, whose parent must exist. The
-// members lie in it under numbers, never under a name of the archive's. After
-// an error there is no directory, unless it could not be removed, which the
-// error says too; errors are those of Verify, and those of fsys.
+// Stage unpacks an archive into a new directory, whose parent must exist. It names the
+// members by numbers, never by names from the archive. After an error it removes the
+// directory; if that fails too, the error says so. The errors are those of Verify, and
+// those of fsys.
 func Stage(ctx context.Context, fsys store.FS, dir string, r io.Reader, limits Limits) (*Staged, error) {
 	if err := fsys.Mkdir(dir, store.DirPerm); err != nil {
 		return nil, fmt.Errorf("make a directory for the archive: %w", err)
 	}
-	c, err := read(ctx, r, limits, func(i int) (io.WriteCloser, error) {
+	c, err := readArchive(ctx, r, limits, func(i int) (io.WriteCloser, error) {
 		f, err := fsys.OpenFile(stagedPath(dir, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
 		if err != nil {
 			return nil, fmt.Errorf("write what the archive holds: %w", err)
@@ -51,9 +50,8 @@ func stagedPath(dir string, i int) string { return filepath.Join(dir, fmt.Sprint
 
 func isStaged(name string) bool { return strings.Trim(name, "0123456789") == "" }
 
-// Unstage removes a directory that Stage made, such as one that a crash left
-// behind. One that is not there is no error; in one with other files in it
-// nothing is removed.
+// Unstage removes a directory of Stage, for example after a crash. A missing directory is
+// no error. It removes nothing from a directory that contains other files.
 func Unstage(fsys store.FS, dir string) error {
 	info, err := fsys.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,21 +83,20 @@ func Unstage(fsys store.FS, dir string) error {
 	return nil
 }
 
-// Remove removes what was staged.
+// Remove removes the unpacked members.
 func (s *Staged) Remove() error { return s.remove() }
 
-// Open returns the bytes of a member, or fs.ErrNotExist. They are verified
-// again while they are read, since a directory lies open to others: the read
-// that would reach their end returns *DamagedError in place of io.EOF if they
-// are no longer what the table says.
+// Open returns a reader of a member, or fs.ErrNotExist. The reader verifies the bytes
+// again, because other processes may change the directory: in place of io.EOF it returns
+// *DamagedError if they differ from the table.
 func (s *Staged) Open(name string) (io.ReadCloser, error) {
-	i := find(s.Members, name)
+	i := memberIndex(s.Members, name)
 	if i < 0 {
-		return nil, fmt.Errorf("open %s of the archive: %w", quote(name), fs.ErrNotExist)
+		return nil, fmt.Errorf("open %s of the archive: %w", quoteName(name), fs.ErrNotExist)
 	}
 	f, err := s.open(i)
 	if err != nil {
-		return nil, fmt.Errorf("open %s of the archive: %w", quote(name), err)
+		return nil, fmt.Errorf("open %s of the archive: %w", quoteName(name), err)
 	}
 	return &stagedReader{file: f, member: s.Members[i], sum: sha256.New()}, nil
 }

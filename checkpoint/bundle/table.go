@@ -24,8 +24,8 @@ const tableName = "bundle.json"
 //	{"name":"…","size":2,"sha256":"…"}
 //	],"sum":"…"}
 //
-// The first line begins like that in all versions. The sum is the SHA-256 of
-// all bytes before its comma, so that the header is as safe as the members.
+// Every version begins the first line this way. The sum is the SHA-256 of all bytes before
+// its comma, so that it protects the header as the other sums protect the members.
 const (
 	versionKey = `{"format_version":"`
 	headerKey  = versionKey + FormatVersion + `","header":`
@@ -35,11 +35,11 @@ const (
 )
 
 const (
-	maxHeader = 16 << 20 // bytes of the caller's object
-	maxLine   = 2 << 10  // bytes of a member's line
+	maxHeader = 16 << 20 // length of the caller's object in bytes
+	maxLine   = 2 << 10  // length of a member's line in bytes
 )
 
-// compactHeader checks the caller's object and takes the spaces out of it.
+// compactHeader checks the caller's object and removes its white space.
 func compactHeader(header json.RawMessage) (json.RawMessage, error) {
 	var b bytes.Buffer
 	if err := json.Compact(&b, header); err != nil {
@@ -56,11 +56,11 @@ func compactHeader(header json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// writeTable writes the only bytes that say what the contents are.
+// writeTable writes the table of the contents.
 func writeTable(w io.Writer, c *Contents) error {
 	sum := sha256.New()
 	b := bufio.NewWriter(io.MultiWriter(w, sum))
-	// The writer keeps its first error until it is flushed.
+	// The bufio.Writer keeps its first error until Flush.
 	fmt.Fprintf(b, "%s%s%s", headerKey, c.Header, membersKey)
 	between := "\n"
 	for _, m := range c.Members {
@@ -78,19 +78,17 @@ func writeTable(w io.Writer, c *Contents) error {
 	return writeAll(w, []byte(endLine(sum)[1:]+"\n"))
 }
 
-// endLine returns the last line, given the hash of all bytes up to its first.
+// endLine returns the last line, given the hash of the bytes before it.
 func endLine(sum hash.Hash) string { return sumKey + hex.EncodeToString(sum.Sum(nil)) + tableEnd }
 
-// tableReader reads a table line by line, so that no more of it is in memory
-// than what it says.
+// tableReader reads a table line by line, so that memory holds only the decoded table.
 type tableReader struct {
 	r      *bufio.Reader
 	limits Limits
-	sum    hash.Hash // of the lines before the last
+	sum    hash.Hash // hash of the lines before the last
 }
 
-// version reads the format version, and nothing behind it is believed if that
-// is not ours.
+// version reads the format version. For an unknown version, nothing else is read.
 func (t *tableReader) version() error {
 	const longest = 32
 	begin, err := t.r.Peek(len(versionKey) + longest)
@@ -128,7 +126,7 @@ func (t *tableReader) contents() (*Contents, error) {
 }
 
 func (t *tableReader) header() (json.RawMessage, error) {
-	line, err := t.line(len(headerKey) + maxHeader + len(membersKey))
+	line, err := t.readLine(len(headerKey) + maxHeader + len(membersKey))
 	if err != nil {
 		return nil, err
 	}
@@ -138,17 +136,17 @@ func (t *tableReader) header() (json.RawMessage, error) {
 	if !begins || !ends || err != nil || !bytes.Equal(header, inside) {
 		return nil, &DamagedError{Member: tableName, Detail: "its first line is not as it should be"}
 	}
-	t.add(line)
+	t.addToSum(line)
 	return header, nil
 }
 
-func (t *tableReader) add(line []byte) {
+func (t *tableReader) addToSum(line []byte) {
 	t.sum.Write(line)
 	t.sum.Write([]byte{'\n'})
 }
 
-// end compares the last line with what it must be.
-func (t *tableReader) end(line []byte) error {
+// checkEnd compares the last line with the expected one.
+func (t *tableReader) checkEnd(line []byte) error {
 	t.sum.Write([]byte{']'})
 	if string(line) != endLine(t.sum) {
 		return &DamagedError{Member: tableName, Detail: "its sum is not that of its bytes"}
@@ -160,23 +158,23 @@ func (t *tableReader) members() ([]Member, error) {
 	var members []Member
 	total := int64(0)
 	for more := false; ; {
-		line, err := t.line(maxLine)
+		line, err := t.readLine(maxLine)
 		if err != nil {
 			return nil, err
 		}
 		if bytes.HasPrefix(line, []byte(sumKey)) && !more {
-			return members, t.end(line)
+			return members, t.checkEnd(line)
 		}
 		if len(members) > 0 && !more {
 			return nil, &DamagedError{Member: tableName, Detail: "a comma is missing in the table"}
 		}
-		t.add(line)
+		t.addToSum(line)
 		line, more = bytes.CutSuffix(line, []byte(","))
 		m, err := decodeMember(line)
 		if err != nil {
 			return nil, err
 		}
-		if err := t.limits.admit(m, len(members), total); err != nil {
+		if err := t.limits.check(m, len(members), total); err != nil {
 			return nil, err
 		}
 		members = append(members, m)
@@ -184,8 +182,8 @@ func (t *tableReader) members() ([]Member, error) {
 	}
 }
 
-// decodeMember reads a line of the table, and refuses one that says the same
-// in another way than Write does.
+// decodeMember decodes a line of the table. It refuses a line that Write would write in
+// another form.
 func decodeMember(line []byte) (Member, error) {
 	var m Member
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -200,8 +198,8 @@ func decodeMember(line []byte) (Member, error) {
 	return m, nil
 }
 
-// line reads a line of at most limit bytes, without its end.
-func (t *tableReader) line(limit int) ([]byte, error) {
+// readLine reads a line of at most limit bytes, and returns it without its end.
+func (t *tableReader) readLine(limit int) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := t.r.ReadSlice('\n')
@@ -220,7 +218,7 @@ func (t *tableReader) line(limit int) ([]byte, error) {
 	}
 }
 
-// orDamaged returns a reading error, if there was one, else the damage.
+// orDamaged returns a read error if there was one, else the damage.
 func orDamaged(err error, damage *DamagedError) error {
 	if err != nil {
 		return err

@@ -14,25 +14,24 @@ const (
 	trailerSize = 2 * blockSize
 )
 
-// tarHeader returns the only bytes that may stand before a member: a ustar
-// header, or, for what does not fit into one, a PAX header with the records
-// path and size alone.
+// tarHeader returns the bytes before a member: a ustar header or, if name or size do not
+// fit, a PAX header with only the records path and size.
 func tarHeader(name string, size int64) ([]byte, error) {
 	var b bytes.Buffer
 	err := tar.NewWriter(&b).WriteHeader(&tar.Header{
 		Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: time.Unix(0, 0),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make the tar header of %s: %w", quote(name), err)
+		return nil, fmt.Errorf("make the tar header of %s: %w", quoteName(name), err)
 	}
 	return b.Bytes(), nil
 }
 
-// padding is how many zeros follow a member.
+// padding returns the number of zeros after a member.
 func padding(size int64) int { return int(-size & (blockSize - 1)) }
 
-// tableHeader reads the first header of an archive: how long bundle.json is.
-// The rest of the header is not looked at, so that the version is read first.
+// tableHeader returns the length of bundle.json from the first header of an archive. It
+// ignores the rest of the header, so that the version is read first.
 func tableHeader(block []byte) (int64, error) {
 	h, err := tar.NewReader(bytes.NewReader(block)).Next()
 	if err != nil || h.Typeflag != tar.TypeReg || h.Name != tableName {
@@ -41,9 +40,9 @@ func tableHeader(block []byte) (int64, error) {
 	return h.Size, nil
 }
 
-// describe says what stands in an archive where something else should, for
-// people; that it is refused is settled. The bytes got are followed by rest.
-func describe(got []byte, rest io.Reader, name string, size int64) string {
+// describeFound describes for the user what an archive contains in place of an expected
+// header. The caller has already refused the archive. The bytes got are followed by rest.
+func describeFound(got []byte, rest io.Reader, name string, size int64) string {
 	if len(bytes.Trim(got, "\x00")) == 0 {
 		return "the archive ends before it"
 	}
@@ -55,9 +54,9 @@ func describe(got []byte, rest io.Reader, name string, size int64) string {
 	case err != nil:
 		return "what stands before it cannot be read: " + err.Error()
 	case h.Typeflag != tar.TypeReg:
-		return fmt.Sprintf("in its place stands %s, %s", quote(h.Name), kind(h.Typeflag))
+		return fmt.Sprintf("in its place stands %s, %s", quoteName(h.Name), typeName(h.Typeflag))
 	case h.Name != name:
-		return fmt.Sprintf("in its place stands %s", quote(h.Name))
+		return fmt.Sprintf("in its place stands %s", quoteName(h.Name))
 	case h.Size != size:
 		return fmt.Sprintf("it is %d bytes long, not %d", h.Size, size)
 	default:
@@ -65,7 +64,7 @@ func describe(got []byte, rest io.Reader, name string, size int64) string {
 	}
 }
 
-func kind(typeflag byte) string {
+func typeName(typeflag byte) string {
 	switch typeflag {
 	case tar.TypeLink:
 		return "a hard link"

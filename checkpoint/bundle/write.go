@@ -13,12 +13,11 @@ import (
 	"strings"
 )
 
-// Write writes an archive. The same header and entries give the same bytes, in
-// whatever order they come. After an error, what w has got is worth nothing.
+// Write writes an archive. The same header and entries give the same bytes, in any order of
+// the entries. After an error the bytes in w are useless.
 //
-// It fails with *NameError if names would be refused by a reader, and with
-// *ChangedError if a file is not as long as its entry says or is not the same
-// at the second reading.
+// It returns *NameError for names that a reader would refuse, and *ChangedError if a file
+// has another length than its entry says, or changed before the second read.
 func Write(ctx context.Context, w io.Writer, format Format, header json.RawMessage, entries []Entry) (Summary, error) {
 	entries = slices.SortedFunc(slices.Values(entries), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	c, err := contentsOf(ctx, header, entries)
@@ -31,7 +30,7 @@ func Write(ctx context.Context, w io.Writer, format Format, header json.RawMessa
 		return Summary{}, fmt.Errorf("export: %w", err)
 	}
 	err = writeTar(ctx, z, c, entries)
-	// Closed in any case, because a compressor may hold more than memory.
+	// The compressor is closed in any case, because it may hold more than memory.
 	if closed := z.Close(); err == nil {
 		err = closed
 	}
@@ -41,7 +40,7 @@ func Write(ctx context.Context, w io.Writer, format Format, header json.RawMessa
 	return Summary{SHA256: hex.EncodeToString(out.sum.Sum(nil)), Size: out.size, Members: len(entries)}, nil
 }
 
-// contentsOf reads sorted entries for the first time, to fill the table.
+// contentsOf reads sorted entries for the first time, and returns the table.
 func contentsOf(ctx context.Context, header json.RawMessage, entries []Entry) (*Contents, error) {
 	header, err := compactHeader(header)
 	if err != nil {
@@ -63,19 +62,19 @@ func contentsOf(ctx context.Context, header json.RawMessage, entries []Entry) (*
 	return c, nil
 }
 
-// copyEntry copies the bytes of an entry, in pieces whose lengths do not
-// depend on how its reader gives them, and returns their SHA-256.
+// copyEntry copies the bytes of an entry and returns their SHA-256. The length of its
+// writes does not depend on the reader.
 func copyEntry(ctx context.Context, w io.Writer, e Entry, buf []byte) (digest string, err error) {
 	if e.Size < 0 {
 		return "", &ChangedError{Name: e.Name, Detail: "its size is negative"}
 	}
 	r, err := e.Open()
 	if err != nil {
-		return "", fmt.Errorf("open %s: %w", quote(e.Name), err)
+		return "", fmt.Errorf("open %s: %w", quoteName(e.Name), err)
 	}
 	defer func() {
 		if closed := r.Close(); err == nil && closed != nil {
-			err = fmt.Errorf("close %s: %w", quote(e.Name), closed)
+			err = fmt.Errorf("close %s: %w", quoteName(e.Name), closed)
 		}
 	}()
 	sum := sha256.New()
@@ -87,7 +86,7 @@ func copyEntry(ctx context.Context, w io.Writer, e Entry, buf []byte) (digest st
 		if _, err := io.ReadFull(r, part); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return "", &ChangedError{Name: e.Name, Detail: fmt.Sprintf("it is shorter than %d bytes", e.Size)}
 		} else if err != nil {
-			return "", fmt.Errorf("read %s: %w", quote(e.Name), err)
+			return "", fmt.Errorf("read %s: %w", quoteName(e.Name), err)
 		}
 		sum.Write(part)
 		if _, err := w.Write(part); err != nil {
@@ -99,12 +98,12 @@ func copyEntry(ctx context.Context, w io.Writer, e Entry, buf []byte) (digest st
 	case err == nil:
 		return "", &ChangedError{Name: e.Name, Detail: fmt.Sprintf("it is longer than %d bytes", e.Size)}
 	case !errors.Is(err, io.EOF):
-		return "", fmt.Errorf("read %s: %w", quote(e.Name), err)
+		return "", fmt.Errorf("read %s: %w", quoteName(e.Name), err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// writeTar writes the one tar stream that the contents have.
+// writeTar writes the tar stream of the contents.
 func writeTar(ctx context.Context, w io.Writer, c *Contents, entries []Entry) error {
 	table := &meter{w: io.Discard, sum: sha256.New()}
 	if err := writeTable(table, c); err != nil {
@@ -130,7 +129,7 @@ func writeTar(ctx context.Context, w io.Writer, c *Contents, entries []Entry) er
 	return writeAll(w, make([]byte, trailerSize))
 }
 
-// writeMember writes a member, whose bytes content writes.
+// writeMember writes a member. The function content writes its bytes.
 func writeMember(w io.Writer, name string, size int64, content func() error) error {
 	header, err := tarHeader(name, size)
 	if err != nil {

@@ -1,9 +1,11 @@
-// Package compare says what leads from one point of a session to another: of
-// its state, its files and its commits. It stands above package checkpoint,
-// which knows nothing of it, and only reads.
+// Package compare lists the differences between two points of a session: its state, its
+// files and its commits. A point is a checkpoint, the last boundary, or the workspace now.
+// The package uses package checkpoint and only reads. It decides nothing and prints
+// nothing.
 //
-// compare.go finds the two points; state.go compares what is known of them,
-// and files.go what lies in the workspace and in git.
+// Begin with Points in compare.go, which finds the two points. state.go compares states,
+// and files.go compares files and commits. To compare another part of the state, add it to
+// compareStates.
 package compare
 
 import (
@@ -17,23 +19,23 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// PointWorkspace names, as a side of a comparison, where the session stands
-// with the files as they are at this moment.
+// PointWorkspace is a side of a comparison: the current state, with the files that are in
+// the workspace now.
 const PointWorkspace = "workspace"
 
-// Options say what is compared, and how closely.
+// Options selects the points and the level of detail.
 type Options struct {
-	From string    // a reference, as FindCheckpoint takes it, or PointWorkspace
-	To   string    // likewise; "": where the session stands, with the files that it recorded last
+	From string    // a reference for FindCheckpoint, or PointWorkspace
+	To   string    // as From; "" is the current state with the files that were recorded last
 	Now  time.Time // the time of PointWorkspace
-	// Lines counts the lines that changed, for which the files are read.
+	// Lines counts the changed lines, for which the files are read.
 	Lines bool
-	// Texts keeps the differences themselves, of the files that Wanted names.
+	// Texts keeps the differences as text, for the files that Wanted selects.
 	Texts  bool
-	Wanted func(path string) bool // nil: all
+	Wanted func(path string) bool // nil selects all files
 }
 
-// Comparison is what leads from one point of a session to another.
+// Comparison lists the differences between two points of a session.
 type Comparison struct {
 	PRD         string           `json:"prd"`
 	Session     string           `json:"session"`
@@ -47,41 +49,40 @@ type Comparison struct {
 	Outputs     []ValueChange    `json:"outputs"` // named WORKSTREAM.NAME
 	Artifacts   []ArtifactChange `json:"artifacts"`
 	Files       []FileChange     `json:"files"`
-	// NotInFrom and NotInTo are files that only the capture of the other point looked at, as
-	// it does with another git.mode. Whether they changed is not known.
+	// NotInFrom and NotInTo are files that only the capture of the other point included,
+	// for example because git.mode changed. Whether they changed is unknown.
 	NotInFrom []checkpoint.Text `json:"not_captured_in_from"`
 	NotInTo   []checkpoint.Text `json:"not_captured_in_to"`
-	// OnlyArtifacts says that one side was never captured, so that Files are
-	// recorded artifacts and nothing else.
+	// OnlyArtifacts says that one side has no capture, so that Files contains only recorded
+	// artifacts.
 	OnlyArtifacts bool       `json:"only_artifacts"`
-	Git           *GitChange `json:"git,omitempty"` // nil: git has no part in it
+	Git           *GitChange `json:"git,omitempty"` // nil without git
 }
 
 // Point is a side of a comparison.
 type Point struct {
-	ID       string     `json:"id,omitempty"` // of the checkpoint, "" where it is none
+	ID       string     `json:"id,omitempty"` // of the checkpoint; "" for other points
 	Name     string     `json:"name"`         // the id, "now" or "workspace"
 	Seq      uint64     `json:"seq"`
 	Step     int        `json:"step"`
 	StepName string     `json:"step_name,omitempty"`
 	At       time.Time  `json:"at"`
-	FilesAt  *time.Time `json:"files_at,omitempty"` // when its files were captured
+	FilesAt  *time.Time `json:"files_at,omitempty"` // time of the capture
 
 	state *checkpoint.State
-	git   *checkpoint.Git // of a checkpoint
-	// files are those of the point; known is false where only the artifacts
-	// are.
+	git   *checkpoint.Git // as the checkpoint recorded it, or nil
+	// files are the files of the point. If known is false, they are only its artifacts.
 	files *workspace.Listing
 	known bool
 }
 
-// Same reports whether nothing differs.
+// Same reports whether the points are equal.
 func (c *Comparison) Same() bool {
 	return len(c.State)+len(c.Phases)+len(c.Workstreams)+len(c.Gates)+len(c.Metrics)+len(c.Outputs)+
 		len(c.Artifacts)+len(c.Files)+len(c.NotInFrom)+len(c.NotInTo) == 0 && (c.Git == nil || len(c.Git.Commits)+len(c.Git.Gone) == 0)
 }
 
-// Has reports whether one of the sides has a file of those that are wanted.
+// Has reports whether one of the sides has a file that wanted selects.
 func (c *Comparison) Has(wanted func(path string) bool) bool {
 	for _, p := range []Point{c.From, c.To} {
 		if p.files != nil && slices.ContainsFunc(p.files.Entries, func(e workspace.Entry) bool { return wanted(e.Path) }) {
@@ -91,8 +92,8 @@ func (c *Comparison) Has(wanted func(path string) bool) bool {
 	return false
 }
 
-// Points compares two points of a session. It takes no lock and changes
-// nothing. Without a workspace it looks at the state only.
+// Points compares two points of a session. It takes no lock and changes nothing. Without a
+// workspace it compares only the state.
 func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, prd string, o Options) (c *Comparison, err error) {
 	err = s.Read(prd, func(snap *checkpoint.Snapshot) (amiss bool, err error) {
 		if snap.State == nil {
@@ -107,13 +108,13 @@ func Points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, pr
 	return c, nil
 }
 
-// points compares two points of a session that stands at a state.
+// points compares two points of a session with the current state stands.
 func points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, stands *checkpoint.State, o Options) (*Comparison, error) {
-	from, err := point(s, stands, o.From, o.Now)
+	from, err := findPoint(s, stands, o.From, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	to, err := point(s, stands, o.To, o.Now)
+	to, err := findPoint(s, stands, o.To, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +128,12 @@ func points(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, st
 			return nil, err
 		}
 	}
-	c.fill()
+	c.fillLists()
 	return c, nil
 }
 
-// point finds a side of a comparison, of a session that stands at a state.
-func point(s *checkpoint.Store, stands *checkpoint.State, ref string, now time.Time) (*Point, error) {
+// findPoint returns a side of the comparison.
+func findPoint(s *checkpoint.Store, stands *checkpoint.State, ref string, now time.Time) (*Point, error) {
 	if ref == "" || ref == PointWorkspace {
 		p := &Point{Name: "now", Seq: stands.Seq, Step: stands.CurrentStep(), StepName: stands.StepName(), At: stands.UpdatedAt, state: stands}
 		if ref == PointWorkspace {
@@ -154,8 +155,8 @@ func point(s *checkpoint.Store, stands *checkpoint.State, ref string, now time.T
 	}, nil
 }
 
-// fill makes the lists that are empty ones that are there.
-func (c *Comparison) fill() {
+// fillLists replaces nil lists by empty ones, so that JSON shows [].
+func (c *Comparison) fillLists() {
 	for _, list := range []*[]ValueChange{&c.State, &c.Metrics, &c.Outputs} {
 		*list = append([]ValueChange{}, *list...)
 	}

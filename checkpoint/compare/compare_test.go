@@ -110,8 +110,8 @@ func TestStates(t *testing.T) {
 			t.Parallel()
 			var got Comparison
 			got.compareStates(stateOf(nil), stateOf(tt.change))
-			got.fill()
-			tt.want.fill()
+			got.fillLists()
+			tt.want.fillLists()
 			same(t, "comparison", got, tt.want)
 			if got.Same() != (tt.change == nil) {
 				t.Errorf("Same is %v", got.Same())

@@ -20,17 +20,17 @@ type FileChange struct {
 	ToSize   int64                `json:"to_size"`
 	Added    int                  `json:"lines_added"`
 	Deleted  int                  `json:"lines_deleted"`
-	Mode     string               `json:"mode,omitempty"` // how it changed
-	Note     string               `json:"note,omitempty"` // why there are no lines
+	Mode     string               `json:"mode,omitempty"` // how the mode changed
+	Note     string               `json:"note,omitempty"` // why lines were not counted
 	Diff     checkpoint.Text      `json:"diff,omitempty"` // unified
 }
 
-// GitChange is what happened in git between two points.
+// GitChange holds the commits between two points.
 type GitChange struct {
 	From    checkpoint.Git `json:"from"`
 	To      checkpoint.Git `json:"to"`
-	Commits []GitCommit    `json:"commits"` // that lead from one to the other, the newest first
-	Gone    []GitCommit    `json:"gone"`    // that the first has and the other has not
+	Commits []GitCommit    `json:"commits"` // reachable only from the second point, the newest first
+	Gone    []GitCommit    `json:"gone"`    // reachable only from the first point
 	Note    string         `json:"note,omitempty"`
 }
 
@@ -40,7 +40,7 @@ type GitCommit struct {
 	Subject checkpoint.Text `json:"subject"`
 }
 
-// compareFiles compares what the two points know of files.
+// compareFiles compares the files of the two points.
 func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *checkpoint.State, o Options) (err error) {
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.Name == PointWorkspace {
@@ -53,10 +53,10 @@ func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *w
 			p.FilesAt = &p.state.Capture.At
 		}
 	}
-	if err := c.lookNow(ctx, s, w, now); err != nil {
+	if err := c.listWorkspace(ctx, s, w, now); err != nil {
 		return err
 	}
-	c.level()
+	c.levelSides()
 	kept, done, err := w.OpenMany(ctx)
 	if err != nil {
 		return err
@@ -82,10 +82,10 @@ func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *w
 	return nil
 }
 
-// changes are what differs in files that both points looked at. Those that only one of
-// them did are named apart.
+// changes returns the differences of files that both captures included, and records the
+// files that only one of them included.
 func (c *Comparison) changes(ctx context.Context, w *workspace.Workspace) (changes []workspace.Change, err error) {
-	changes, apart := workspace.Apart(workspace.Diff(c.From.files, c.To.files), c.From.scope(&c.To, w), c.To.scope(&c.From, w))
+	changes, apart := workspace.Apart(workspace.Diff(c.From.files, c.To.files), c.From.captureScope(&c.To, w), c.To.captureScope(&c.From, w))
 	for _, change := range apart {
 		list := &c.NotInTo
 		if change.From == nil {
@@ -99,9 +99,9 @@ func (c *Comparison) changes(ctx context.Context, w *workspace.Workspace) (chang
 	return changes, nil
 }
 
-// inGit reports whether a point looked at what git shows. The files as they are are looked
-// at as those of the other point were.
-func (p *Point) inGit(other *Point, w *workspace.Workspace) bool {
+// usesGit reports whether the capture of a point included the files that git tracks. The
+// workspace is captured in the way of the other point.
+func (p *Point) usesGit(other *Point, w *workspace.Workspace) bool {
 	switch {
 	case p.Name != PointWorkspace && p.state.Capture != nil:
 		return p.state.Capture.InGit()
@@ -111,12 +111,12 @@ func (p *Point) inGit(other *Point, w *workspace.Workspace) bool {
 	return w.Git() != nil
 }
 
-func (p *Point) scope(other *Point, w *workspace.Workspace) workspace.Scope {
-	return workspace.Scope{Git: p.inGit(other, w), Patterns: p.files.Patterns}
+func (p *Point) captureScope(other *Point, w *workspace.Workspace) workspace.Scope {
+	return workspace.Scope{Git: p.usesGit(other, w), Patterns: p.files.Patterns}
 }
 
-// lookNow lists the files of the workspace, for the point that is about them.
-func (c *Comparison) lookNow(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *checkpoint.State) error {
+// listWorkspace lists the files of the workspace for the point that needs them.
+func (c *Comparison) listWorkspace(ctx context.Context, s *checkpoint.Store, w *workspace.Workspace, now *checkpoint.State) error {
 	var patterns []string
 	for _, p := range []*Point{&c.From, &c.To} {
 		if p.files != nil {
@@ -134,7 +134,7 @@ func (c *Comparison) lookNow(ctx context.Context, s *checkpoint.Store, w *worksp
 		}
 		patterns = append(patterns, last...)
 		slices.Sort(patterns)
-		if p.files, err = w.As(p.inGit(other, w)).Now(ctx, slices.Compact(patterns)); err != nil {
+		if p.files, err = w.As(p.usesGit(other, w)).Now(ctx, slices.Compact(patterns)); err != nil {
 			return fmt.Errorf("look at the workspace: %w", err)
 		}
 		p.known = true
@@ -142,9 +142,8 @@ func (c *Comparison) lookNow(ctx context.Context, s *checkpoint.Store, w *worksp
 	return nil
 }
 
-// level makes the two sides comparable: where one of them was never captured,
-// only the artifacts that both have on record tell something.
-func (c *Comparison) level() {
+// levelSides reduces both sides to their recorded artifacts if one side has no capture.
+func (c *Comparison) levelSides() {
 	if c.From.known && c.To.known {
 		return
 	}
@@ -196,7 +195,7 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 		point Point
 		at    *checkpoint.Git
 	}{{from, &g.From}, {to, &g.To}} {
-		if err := standing(ctx, git, side.point, side.at); err != nil {
+		if err := resolveCommit(ctx, git, side.point, side.at); err != nil {
 			return nil, err
 		}
 		if side.at.Commit == "" {
@@ -221,8 +220,9 @@ func compareGit(ctx context.Context, w *workspace.Workspace, from, to Point) (*G
 	return g, err
 }
 
-// standing says where git stood at a checkpoint, or stands.
-func standing(ctx context.Context, git *git.Repository, p Point, at *checkpoint.Git) error {
+// resolveCommit sets the commit and branch of a point: those of its checkpoint, or the
+// current ones.
+func resolveCommit(ctx context.Context, git *git.Repository, p Point, at *checkpoint.Git) error {
 	if p.ID == "" {
 		branch, commit, err := git.Head(ctx)
 		at.Branch, at.Commit = checkpoint.Text(branch), commit

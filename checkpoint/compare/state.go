@@ -10,34 +10,34 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// ValueChange is a value that differs; nil stands for one that is not there.
+// ValueChange is a value that differs. A missing value is nil.
 type ValueChange struct {
 	Name string `json:"name"`
 	From any    `json:"from"`
 	To   any    `json:"to"`
 }
 
-// StepChange is a phase, a workstream or a gate that differs; an empty status
-// stands for one that is not there.
+// StepChange is a phase, a workstream or a gate that differs. A missing step has an empty
+// status.
 type StepChange struct {
 	Name         string                `json:"name"`
 	From         checkpoint.StepStatus `json:"from,omitempty"`
 	To           checkpoint.StepStatus `json:"to,omitempty"`
 	FromAttempts int                   `json:"from_attempts"`
 	ToAttempts   int                   `json:"to_attempts"`
-	// Changed are the components of a workstream's digest that differ, or
-	// "definition" and "judged" of a gate.
+	// Changed lists the components of a workstream's digest that differ, or "definition"
+	// and "judged" of a gate.
 	Changed []string `json:"changed,omitempty"`
 }
 
 // ArtifactChange is a recorded artifact that differs.
 type ArtifactChange struct {
 	Path       checkpoint.Text      `json:"path"`
-	Workstream string               `json:"workstream"` // whose it is, or was
+	Workstream string               `json:"workstream"` // the workstream that recorded it
 	Kind       workspace.ChangeKind `json:"change"`
 }
 
-// compareStates compares all but the files.
+// compareStates compares everything except files.
 func (c *Comparison) compareStates(a, b *checkpoint.State) {
 	c.State = compareFields(a, b)
 	c.Phases = compareSteps(phaseFacts(a), phaseFacts(b))
@@ -72,7 +72,7 @@ func compareFields(a, b *checkpoint.State) []ValueChange {
 	return changes
 }
 
-// absent makes an empty string nil.
+// absent returns nil for an empty string.
 func absent(v any) any {
 	if v == "" || v == checkpoint.Text("") {
 		return nil
@@ -80,7 +80,7 @@ func absent(v any) any {
 	return v
 }
 
-// stepFacts are what can differ of a step.
+// stepFacts holds the comparable parts of a step.
 type stepFacts struct {
 	name     string
 	status   checkpoint.StepStatus
@@ -125,8 +125,8 @@ func gateFacts(s *checkpoint.State) []stepFacts {
 	return list
 }
 
-// compareSteps compares steps by name, in the order of the later pipeline,
-// with those that it no longer has at the end.
+// compareSteps compares steps by name, in the order of the second point's pipeline. Steps
+// that exist only in the first point come last.
 func compareSteps(from, to []stepFacts) []StepChange {
 	had := map[string]stepFacts{}
 	for _, f := range from {
@@ -200,7 +200,7 @@ func compareValues(from, to map[string]any) []ValueChange {
 	return changes
 }
 
-// compareArtifacts compares what workstreams have on record.
+// compareArtifacts compares the recorded artifacts of workstreams.
 func compareArtifacts(a, b *checkpoint.State) []ArtifactChange {
 	type owned struct{ workstream, digest string }
 	recorded := func(s *checkpoint.State) map[checkpoint.Text]owned {
