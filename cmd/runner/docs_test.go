@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -114,6 +115,29 @@ func TestCIRunsTheReadme(t *testing.T) {
 				t.Errorf("%s does not have the line %q", name, command)
 			}
 		}
+	}
+}
+
+// TestCINamesItsTests holds the scripts in .ci to naming tests that exist: a proof of a test
+// that has another name now would prove nothing.
+func TestCINamesItsTests(t *testing.T) {
+	t.Parallel()
+	there := slices.Collect(maps.Keys(testNames(t)))
+	pattern := regexp.MustCompile(`'\^(Test[A-Za-z]*)?\(?([A-Za-z|]*)\)?\$?'`)
+	named := 0
+	for _, script := range []string{"../../.ci/run", "../../.ci/proof"} {
+		for _, found := range pattern.FindAllSubmatch(read(t, script), -1) {
+			for _, rest := range strings.Split(string(found[2]), "|") {
+				named++
+				name := string(found[1]) + rest
+				if !slices.ContainsFunc(there, func(test string) bool { return strings.HasPrefix(test, name) }) {
+					t.Errorf("%s names %s, which is no test", script, name)
+				}
+			}
+		}
+	}
+	if named < 30 {
+		t.Errorf("found only %d names of tests", named)
 	}
 }
 
