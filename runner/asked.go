@@ -23,18 +23,9 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 		return false, err
 	}
 	defer done()
-	facts, sv := plan.NewFacts(st), newSurveyor(o, w)
-	if err := sv.meetLinks(ctx); err != nil {
+	facts := plan.NewFacts(st)
+	if err := o.surveyor(w).oneGate(ctx, facts, st, g); err != nil {
 		return false, err
-	}
-	facts.Links = sv.links
-	if err := sv.gate(ctx, facts, g); err != nil {
-		return false, err
-	}
-	if !plan.Declares(g) {
-		if err := sv.moved(ctx, facts, st); err != nil {
-			return false, err
-		}
 	}
 	v, diags := plan.New(o.Pipeline, st, facts, o.OnConflict, &plan.Chosen{}).VerdictSince(g, gate.Seen)
 	if diags.HasErrors() {

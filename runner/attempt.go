@@ -35,7 +35,7 @@ func (l *loop) attemptNext(n *node) {
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.links.Extend(n.ws.ArtifactPatterns)) {
+	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.extend(n.ws.ArtifactPatterns)) {
 		// What must happen once must not have happened without a record, and what
 		// overwrites artifacts on record, also of others, must not look like an edit.
 		l.drain()
@@ -51,11 +51,11 @@ func (l *loop) attemptNext(n *node) {
 	}
 	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
 		owners = l.sv.owners(l.x.State())
-		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.links.Extend(n.ws.ArtifactPatterns))
+		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.extend(n.ws.ArtifactPatterns))
 	}
 	id, recorded := restoreID(l.x.State(), n.ws.Name), rec.Artifacts
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
-		back, err := takeBackPartial(within, l.sv.files, id, partial, l.takesBack)
+		back, err := takeBackPartial(within, l.files, id, partial, l.takesBack)
 		var r performed
 		taken := false
 		if err == nil && n.step.Decision == plan.Cached {
@@ -238,7 +238,7 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
-	l.standing.make(n.ws, l.sv.links.Extend(n.ws.ArtifactPatterns), work.Artifacts)
+	l.standing.make(n.ws, l.sv.extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return
@@ -254,7 +254,7 @@ func (l *loop) execute(ctx context.Context, task Task, sink Sink) (Result, error
 	if err != nil {
 		return Result{}, fmt.Errorf("find the directory to run in: %w", err)
 	}
-	if link, text := l.sv.files.LinkOut(filepath.ToSlash(dir)); link != "" {
+	if link, text := l.files.LinkOut(filepath.ToSlash(dir)); link != "" {
 		return Result{}, fmt.Errorf("it was not started: its directory %s is not in the workspace, since the link %s leads to %s; put a directory there, or change dir", dir, link, text)
 	}
 	return l.o.Executor.Run(ctx, task, sink)

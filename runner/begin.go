@@ -62,7 +62,7 @@ func (l *loop) begin(planned *plan.Plan) error {
 	switch {
 	case previous == nil:
 		l.capture(checkpoint.TriggerStart)
-		if l.sv.files.CommitsToBranch() {
+		if l.files.CommitsToBranch() {
 			l.readGit()
 		}
 		l.checkpoint(checkpoint.TriggerStart, "")
@@ -156,7 +156,7 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 		return
 	}
 	changed, first, known := l.changedSince(before)
-	if onBranch := l.sv.files.CommitsToBranch(); onBranch { // its commit names a checkpoint
+	if onBranch := l.files.CommitsToBranch(); onBranch { // its commit names a checkpoint
 		l.readGit()
 	} else if known && changed+first == 0 && before.CaptureIsHeld() {
 		return // what is new in the capture are artifacts on record
@@ -177,12 +177,12 @@ func (l *loop) captureFound(uncaptured, unseen bool) {
 // far as these are known, and apart from them those that the capture of that state did
 // not look at.
 func (l *loop) changedSince(before *checkpoint.State) (n, first int, known bool) {
-	was, known, err := checkpoint.FilesOf(l.ctx, l.sv.files, before)
+	was, known, err := checkpoint.FilesOf(l.ctx, l.files, before)
 	if err != nil || !known {
 		return 0, 0, false
 	}
 	now := l.x.State()
-	is, _, err := checkpoint.FilesOf(l.ctx, l.sv.files, now)
+	is, _, err := checkpoint.FilesOf(l.ctx, l.files, now)
 	if err != nil {
 		return 0, 0, false
 	}

@@ -53,7 +53,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	window := time.NewTimer(time.Hour)
 	window.Stop()
 	return &loop{
-		o: o, p: o.Pipeline, x: o.Session, sv: newSurveyor(o, w), facts: plan.NewFacts(o.Session.State()), began: o.Now(),
+		o: o, p: o.Pipeline, x: o.Session, sv: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), began: o.Now(),
 		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*question),
 		finder: sync.OnceValue(findings.New), standing: newStanding(), toldLinks: make(map[string]bool),
 	}

@@ -5,43 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
-
-// results returns what finds the results of earlier runs, by workstream, of those with a cache: nil
-// where no workstream has one. All journals of the PRD are read then, so that it
-// is called once something is to run, and reads once. A result whose artifacts are not all kept as
-// objects does not count.
-func (o Options) results(w *workspace.Workspace) func() map[string][]checkpoint.Result {
-	names := make(map[string]bool)
-	for _, phase := range o.Pipeline.Phases {
-		for _, ws := range phase.Workstreams {
-			if ws.Cache {
-				names[ws.Name] = true
-			}
-		}
-	}
-	if len(names) == 0 || o.NoCache || o.Store == nil {
-		return nil
-	}
-	return sync.OnceValue(func() map[string][]checkpoint.Result {
-		all := o.Store.Results(o.Pipeline.ID, names)
-		for name, results := range all {
-			all[name] = slices.DeleteFunc(results, func(r checkpoint.Result) bool {
-				return slices.ContainsFunc(r.Work.Artifacts, func(a checkpoint.Artifact) bool {
-					kept, err := w.Kept(a.Digest)
-					return a.LeftOut || !kept || err != nil
-				})
-			})
-		}
-		return all
-	})
-}
 
 // takeCached puts the artifacts of an earlier run in place, and returns what that run gave. It
 // removes files that the workstream made before, and that this result does not have. It
@@ -59,13 +28,13 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []ch
 	})
 	made := make(map[string]bool, len(had))
 	for _, a := range had {
-		made[l.sv.files.RealPath(string(a.Path))+" "+a.Digest] = true
+		made[l.files.RealPath(string(a.Path))+" "+a.Digest] = true
 	}
 	for _, a := range recorded {
-		made[l.sv.files.RealPath(string(a.Path))] = true
+		made[l.files.RealPath(string(a.Path))] = true
 	}
 	mayLose := func(path, digest string) bool { return made[path] || made[path+" "+digest] }
-	removed, err := replace(ctx, l.sv.files, id, had, work.Artifacts, mayLose)
+	removed, err := replace(ctx, l.files, id, had, work.Artifacts, mayLose)
 	var there []checkpoint.Artifact
 	if err == nil {
 		there, _, err = l.sv.keepArtifacts(ctx, n.ws)

@@ -67,7 +67,7 @@ func (l *loop) captureBoundary(checkpoints func()) {
 		return
 	}
 	l.capture(checkpoint.TriggerWorkstreamComplete)
-	if l.sv.files.CommitsToBranch() {
+	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
 	checkpoints()

@@ -11,7 +11,6 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
-	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
@@ -123,7 +122,7 @@ func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []s
 		try: func() error {
 			var c workspace.Captured
 			err := l.untilSignal(func(ctx context.Context) (err error) {
-				c, err = capture(ctx, l.sv.files, l.scope())
+				c, err = capture(ctx, l.files, l.scope())
 				return err
 			})
 			givenUp = errors.Is(err, errGivenUp)
@@ -141,31 +140,6 @@ func (l *loop) scope() []string {
 	patterns := slices.Concat(local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), declared(l.p))
 	slices.Sort(patterns)
 	return l.o.Store.Including(slices.Compact(patterns))
-}
-
-// declared are the patterns of inputs and artifacts that a pipeline declares in
-// the workspace.
-func declared(p *pipeline.Pipeline) []string {
-	var patterns []string
-	for _, phase := range p.Phases {
-		for _, ws := range phase.Workstreams {
-			patterns = append(append(patterns, ws.InputPatterns...), ws.ArtifactPatterns...)
-			for _, g := range ws.Gates {
-				patterns = append(patterns, g.InputPatterns...)
-			}
-		}
-		for _, g := range phase.Gates {
-			patterns = append(patterns, g.InputPatterns...)
-		}
-	}
-	return local(patterns...)
-}
-
-// local are the patterns that are of the workspace.
-func local(patterns ...string) []string {
-	return slices.DeleteFunc(patterns, func(pattern string) bool {
-		return pattern == "" || !filepath.IsLocal(filepath.FromSlash(pattern))
-	})
 }
 
 // tellLeftOut names, once, what no capture takes in, and each file that one
@@ -373,4 +347,11 @@ func (l *loop) readGit() {
 		head = nil
 	}
 	l.git = head
+}
+
+// tellLinks warns of links that lead out of the workspace, of each once.
+func (l *loop) tellLinks() {
+	if found := l.sv.linksOut(l.toldLinks); len(found) > 0 {
+		l.warn(plan.LeadsOut(found))
+	}
 }

@@ -39,16 +39,3 @@ func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, confli
 		}
 	}
 }
-
-func recordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
-	rec := plan.RecordOf(st, workstream)
-	if rec == nil {
-		return nil
-	}
-	for i, a := range rec.Artifacts {
-		if a.Path == path {
-			return &rec.Artifacts[i]
-		}
-	}
-	return nil
-}

@@ -66,7 +66,7 @@ func (l *loop) keepOverwritten(plan *plan.Plan) ([]checkpoint.Commit, error) {
 			return nil, &UnkeptError{Paths: lost}
 		}
 	}
-	if l.sv.files.CommitsToBranch() {
+	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
 	return l.x.Drain(l.ctx)
@@ -80,7 +80,7 @@ func (l *loop) keepPaths(paths []string) (lost []string, err error) {
 		what: plan.List(paths) + " could not be kept before it is overwritten",
 		try: func() error {
 			return l.untilSignal(func(ctx context.Context) (err error) {
-				over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.sv.files, l.scope(), paths)
+				over.in, over.kept, err = l.x.KeepOverwritten(ctx, l.files, l.scope(), paths)
 				return err
 			})
 		},
@@ -182,7 +182,7 @@ func (l *loop) conflictEnded() bool {
 // endConflict makes the checkpoint of the files in which no edit is left.
 func (l *loop) endConflict() {
 	l.capture(checkpoint.TriggerConflictResolved)
-	if l.sv.files.CommitsToBranch() {
+	if l.files.CommitsToBranch() {
 		l.readGit()
 	}
 	l.checkpoint(checkpoint.TriggerConflictResolved, "")

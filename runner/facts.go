@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -45,9 +44,37 @@ type surveyor struct {
 	since         map[string]string     // by the listing of an earlier capture: how ended differs from it
 }
 
-func newSurveyor(o Options, w *workspace.Workspace) *surveyor {
+// newSurveyor returns a surveyor of the files in w. The plan file, "" for none, is
+// relative to the workspace. Mask hides sensitive values in names.
+func newSurveyor(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, planFile string, mask func(string) string) *surveyor {
 	met := newLinks(w)
-	return &surveyor{files: w, objects: o.Store.Objects(), p: o.Pipeline, own: plan.NewOwnership(o.Pipeline, met), plan: o.PlanFile, mask: o.Mask, links: met}
+	return &surveyor{files: w, objects: kept, p: p, own: plan.NewOwnership(p, met), plan: planFile, mask: mask, links: met}
+}
+
+// extend returns patterns with those that say the same without the links that were met.
+func (s *surveyor) extend(patterns []string) []string { return s.links.Extend(patterns) }
+
+// linksOut returns the links that lead out of the workspace and are not among those that
+// were told, and adds them to these.
+func (s *surveyor) linksOut(told map[string]bool) []string { return s.links.leadingOut(told) }
+
+// doneRestoring says that the artifacts are back that everything found to be restored before
+// anything starts: from now on files are seen as they are.
+func (s *surveyor) doneRestoring() { s.restores, s.restoredLinks = nil, nil }
+
+// oneGate gathers the facts that an answer to one gate depends on.
+func (s *surveyor) oneGate(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
+	if err := s.meetLinks(ctx); err != nil {
+		return err
+	}
+	f.Links = s.links
+	if err := s.gate(ctx, f, g); err != nil {
+		return err
+	}
+	if plan.Declares(g) {
+		return nil
+	}
+	return s.moved(ctx, f, st)
 }
 
 // session gathers what concerns the session as a whole, but where git stands.
@@ -130,130 +157,6 @@ func (s *surveyor) gatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 // they change is known then.
 func (s *surveyor) goneAmong(patterns []string) []checkpoint.Artifact {
 	return slices.DeleteFunc(slices.Clone(s.gone), func(a checkpoint.Artifact) bool { return !plan.MatchesAny(patterns, string(a.Path)) })
-}
-
-// verify compares recorded artifacts with the files that are there.
-func (s *surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Workstream) error {
-	var conflicts []plan.Conflict
-	conflict := func(a checkpoint.Artifact, found string) error {
-		kept, err := s.files.Kept(a.Digest)
-		conflicts = append(conflicts, plan.Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
-		return err
-	}
-	var partial []plan.PartialArtifact
-	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
-	for _, a := range rec.Artifacts {
-		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
-			continue // another one has recorded it since
-		}
-		left, isLeft := s.left[string(a.Path)]
-		now, err := describe(ctx, s.files, string(a.Path))
-		if isLeft && left.Digest == "" { // it was gone
-			switch {
-			case err == nil && s.partial.Accounts(string(a.Path), now.Digest):
-				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
-			case err == nil: // it is new, and on record no more
-			case !workspace.IsAbsent(err):
-				return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
-			}
-			continue
-		}
-		if isLeft {
-			a = left
-		}
-		now.LeftOut = a.LeftOut
-		switch {
-		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.Accounts(string(a.Path), now.Digest):
-			partial, err = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest}), nil
-		case workspace.IsAbsent(err):
-			err = conflict(a, "")
-		case errors.Is(err, workspace.ErrNotRegular):
-			err = conflict(a, "not a file")
-		case err == nil && a.Digest != "" && now.Digest != a.Digest:
-			err = conflict(a, now.Digest)
-			current = append(current, now)
-		case err == nil:
-			current = append(current, now)
-		}
-		if err != nil {
-			return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
-		}
-	}
-	f.Conflicts[rec.Name], f.Current[rec.Name], f.Partial[rec.Name] = conflicts, current, partial
-	return nil
-}
-
-// claims finds out whose the recorded artifacts are, and what is left of them. It returns the
-// workstreams that share one, by its path.
-func (s *surveyor) claims(st *checkpoint.State) (sharers map[string][]string) {
-	s.latest, sharers = s.ownersAndSharers(st)
-	s.left = s.leftBehind(st, s.latest)
-	return sharers
-}
-
-// owners returns, by path, the completed workstream that recorded an artifact last.
-func (s *surveyor) owners(st *checkpoint.State) map[string]string {
-	owners, _ := s.ownersAndSharers(st)
-	return owners
-}
-
-// ownersAndSharers is owners with all that recorded an artifact, where several did.
-func (s *surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]string, sharers map[string][]string) {
-	owners, sharers = make(map[string]string), make(map[string][]string)
-	newest := make(map[string]uint64)
-	for _, phase := range s.p.Phases {
-		for _, ws := range phase.Workstreams {
-			rec := plan.RecordOf(st, ws.Name)
-			if !plan.Done(rec) {
-				continue
-			}
-			for _, a := range rec.Artifacts {
-				path := string(a.Path)
-				if other := owners[path]; other != "" {
-					sharers[path] = plan.Join(sharers[path], []string{other, rec.Name})
-				}
-				if rec.WorkSeq >= newest[path] {
-					owners[path], newest[path] = rec.Name, rec.WorkSeq
-				}
-			}
-		}
-	}
-	return owners, sharers
-}
-
-// leftBehind returns, by path, what attempts that failed left of the artifacts of other
-// workstreams: of several attempts, what the last one left.
-func (s *surveyor) leftBehind(st *checkpoint.State, owners map[string]string) map[string]checkpoint.Artifact {
-	behind := make(map[string]checkpoint.Artifact)
-	newest := make(map[string]uint64)
-	for _, phase := range s.p.Phases {
-		for _, ws := range phase.Workstreams {
-			rec := plan.RecordOf(st, ws.Name)
-			if rec == nil || rec.Left == nil {
-				continue
-			}
-			for _, a := range rec.Left.Files {
-				path := string(a.Path)
-				owner := owners[path]
-				if owner == "" || owner == ws.Name || rec.Left.Seq < newest[path] {
-					continue
-				}
-				if left, ok := rec.LeftIn(st.Workstream(owner), a.Path); ok {
-					behind[path], newest[path] = left, rec.Left.Seq
-				}
-			}
-		}
-	}
-	return behind
-}
-
-// recorded is an artifact as it is on record: as its workstream made it, or as an
-// attempt of another one that failed left it.
-func (s *surveyor) recorded(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
-	if a, ok := s.left[string(path)]; ok && a.Digest != "" {
-		return &a
-	}
-	return recordedArtifact(st, workstream, path)
 }
 
 // gate gathers the digest of what a gate judges: its inputs; else the inputs
@@ -360,36 +263,6 @@ func (s *surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.S
 	return nil
 }
 
-// verifyAll verifies the artifacts of all that is done, and notes which of them
-// will be put back before anything starts: what reads them finds them as they
-// are on record.
-func (s *surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
-	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(workspace.Links), nil
-	for _, phase := range s.p.Phases {
-		for _, ws := range phase.Workstreams {
-			rec := plan.RecordOf(st, ws.Name)
-			if !plan.Done(rec) || len(rec.Artifacts) == 0 {
-				continue
-			}
-			if err := s.verify(ctx, f, rec); err != nil {
-				return err
-			}
-			if len(f.Conflicts[ws.Name]) == 0 || s.off(ws, st) {
-				continue
-			}
-			for _, c := range f.Conflicts[ws.Name] {
-				switch {
-				case c.Kept && (c.Found == "" || choice == plan.ConflictRestore):
-					s.restores[string(c.Path)] = *s.recorded(st, ws.Name, c.Path)
-				case c.Found == "":
-					s.gone = append(s.gone, *s.recorded(st, ws.Name, c.Path))
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // off reports whether a workstream is not enabled, as far as what is on record tells.
 func (s *surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
 	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
@@ -486,4 +359,14 @@ func (s *surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.File
 	}
 	set.Sum = plan.DigestFiles(set.Files)
 	return set, nil
+}
+
+// Git reads where the work tree stands.
+type Git interface {
+	// Head returns nil outside a work tree.
+	Head(ctx context.Context) (*checkpoint.Git, error)
+	// Deleted reports whether the branch that was at a commit was deleted: the
+	// repository has the commit, and no branch of that name, here or at a remote as far
+	// as that was fetched. In another repository, nothing was deleted.
+	Deleted(ctx context.Context, was checkpoint.Git) (bool, error)
 }

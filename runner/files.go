@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,77 +103,29 @@ func (e *unmadeError) Error() string {
 	return fmt.Sprintf("the declared artifact %q %s", e.pattern, e.problem)
 }
 
-// hold keeps the bytes of artifacts as they are now, but for those that are on record
-// without their bytes.
-func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
-	all = slices.DeleteFunc(slices.Clone(all), func(a checkpoint.Artifact) bool { return a.LeftOut })
-	paths := make([]string, len(all))
-	for i, a := range all {
-		paths[i] = string(a.Path)
-	}
-	entries, _, err := w.Keep(ctx, paths)
-	if err != nil {
-		return fmt.Errorf("keep the artifacts: %w", err)
-	}
-	for i, e := range entries {
-		if e.Path != paths[i] || e.Digest != all[i].Digest {
-			return fmt.Errorf("keep the artifacts: %s: %w", paths[i], workspace.ErrUnstable)
-		}
-	}
-	return nil
-}
-
-// restoreID identifies what is put back for one workstream of a session. It is the same in
-// each run, so that putBack removes the temporary files that a killed run left. A run that
-// restores before anything starts uses the session's id alone.
-func restoreID(st *checkpoint.State, workstream string) string {
-	const enough = 8
-	sum := sha256.Sum256([]byte(workstream))
-	return st.Session + "-" + hex.EncodeToString(sum[:enough])
-}
-
-// putBack restores artifacts as they are on record, and removes those without a digest. What somebody changes
-// meanwhile is an error, and so is what may not be lost. The id names the temporary
-// files: a call removes those of an earlier one with the same id, which was cut short.
-func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
-	_, err := replace(ctx, w, id, nil, recorded, mayLose)
-	return err
-}
-
-// replace is putBack that also removes the files of another list that are there as
-// that has them, and that are not among those put back. It returns their paths.
-func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
-	var found, wanted []workspace.Entry
-	seen := make(map[string]bool, len(recorded))
-	for _, a := range recorded {
-		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
-		seen[string(a.Path)] = true
-		if a.Digest != "" {
-			wanted = append(wanted, entry(a))
-		}
-		e, err := w.Describe(ctx, string(a.Path))
+// keepLeft returns those artifacts that are not as on record, as they are now, and keeps
+// their bytes. One that is gone has no digest.
+func (s *surveyor) keepLeft(ctx context.Context, shared []checkpoint.Artifact) ([]checkpoint.Artifact, error) {
+	var left []checkpoint.Artifact
+	var paths []string
+	for _, a := range shared {
+		now, err := describe(ctx, s.files, string(a.Path))
 		switch {
-		case err == nil && e.Digest != a.Digest && !mayLose(e.Path, e.Digest):
-			return nil, fmt.Errorf("restore an artifact: %w", &workspace.ChangedError{Path: e.Path})
-		case err == nil:
-			found = append(found, e)
-		case !workspace.IsAbsent(err):
-			return nil, fmt.Errorf("restore an artifact: %w", err)
+		case workspace.IsAbsent(err):
+			left = append(left, checkpoint.Artifact{Path: a.Path})
+		case err != nil:
+			return nil, fmt.Errorf("look at %s: %w", a.Path, err)
+		case now.Digest != a.Digest:
+			paths = append(paths, string(a.Path))
 		}
 	}
-	for _, a := range had {
-		path := w.RealPath(string(a.Path))
-		if seen[path] || a.Digest == "" || a.LeftOut {
-			continue
-		}
-		if e, err := w.Describe(ctx, path); err == nil && e.Digest == a.Digest {
-			seen[path] = true
-			found, removed = append(found, e), append(removed, path)
-		}
+	entries, leftOut, err := s.files.Keep(ctx, paths)
+	if err != nil {
+		return nil, fmt.Errorf("keep what is left: %w", err)
 	}
-	now, to := (&workspace.Listing{}).With(found), (&workspace.Listing{}).With(wanted)
-	if _, err := w.Restore(ctx, workspace.Diff(now, to), workspace.RestoreOptions{ID: id}); err != nil {
-		return nil, fmt.Errorf("restore artifacts: %w", err)
+	for _, a := range artifacts(entries) {
+		a.LeftOut = slices.Contains(leftOut, string(a.Path))
+		left = append(left, a)
 	}
-	return removed, nil
+	return plan.SortedByPath(left), nil
 }

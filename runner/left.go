@@ -3,11 +3,9 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/journal"
-	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -37,7 +35,7 @@ func (l *loop) leave(n *node, r performed) {
 // shared returns the artifacts of other workstreams that one may write, as these have
 // them on record.
 func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
-	patterns := l.sv.links.Extend(ws.ArtifactPatterns)
+	patterns := l.sv.extend(ws.ArtifactPatterns)
 	if len(patterns) == 0 {
 		return nil
 	}
@@ -52,33 +50,6 @@ func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
 		}
 	}
 	return plan.SortedByPath(all)
-}
-
-// keepLeft returns those artifacts that are not as on record, as they are now, and keeps
-// their bytes. One that is gone has no digest.
-func (s *surveyor) keepLeft(ctx context.Context, shared []checkpoint.Artifact) ([]checkpoint.Artifact, error) {
-	var left []checkpoint.Artifact
-	var paths []string
-	for _, a := range shared {
-		now, err := describe(ctx, s.files, string(a.Path))
-		switch {
-		case workspace.IsAbsent(err):
-			left = append(left, checkpoint.Artifact{Path: a.Path})
-		case err != nil:
-			return nil, fmt.Errorf("look at %s: %w", a.Path, err)
-		case now.Digest != a.Digest:
-			paths = append(paths, string(a.Path))
-		}
-	}
-	entries, leftOut, err := s.files.Keep(ctx, paths)
-	if err != nil {
-		return nil, fmt.Errorf("keep what is left: %w", err)
-	}
-	for _, a := range artifacts(entries) {
-		a.LeftOut = slices.Contains(leftOut, string(a.Path))
-		left = append(left, a)
-	}
-	return plan.SortedByPath(left), nil
 }
 
 // recordableLeft is what goes on record of what an attempt left. Where that is not known,

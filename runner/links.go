@@ -3,13 +3,14 @@ package runner
 import (
 	"context"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
-	"prdrunner/runner/plan"
+	"prdrunner/pipeline"
 )
 
 // links are the symbolic links that declared patterns met, as far as files were
@@ -98,13 +99,6 @@ func (l *links) leadingOut(told map[string]bool) []string {
 
 func leadsTo(link, text string) string { return link + " (to " + text + ")" }
 
-// tellLinks warns of links that lead out of the workspace, of each once.
-func (l *loop) tellLinks() {
-	if found := l.sv.links.leadingOut(l.toldLinks); len(found) > 0 {
-		l.warn(plan.LeadsOut(found))
-	}
-}
-
 // restoresLink takes in a link that is put back before anything starts: what is behind
 // it is looked for as if it was there. Where its text can't be read, putting it back
 // fails and says why.
@@ -118,4 +112,29 @@ func (s *surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) erro
 		s.links.learn(workspace.Links{string(a.Path): text}, nil)
 	}
 	return nil
+}
+
+// declared are the patterns of inputs and artifacts that a pipeline declares in
+// the workspace.
+func declared(p *pipeline.Pipeline) []string {
+	var patterns []string
+	for _, phase := range p.Phases {
+		for _, ws := range phase.Workstreams {
+			patterns = append(append(patterns, ws.InputPatterns...), ws.ArtifactPatterns...)
+			for _, g := range ws.Gates {
+				patterns = append(patterns, g.InputPatterns...)
+			}
+		}
+		for _, g := range phase.Gates {
+			patterns = append(patterns, g.InputPatterns...)
+		}
+	}
+	return local(patterns...)
+}
+
+// local are the patterns that are of the workspace.
+func local(patterns ...string) []string {
+	return slices.DeleteFunc(patterns, func(pattern string) bool {
+		return pattern == "" || !filepath.IsLocal(filepath.FromSlash(pattern))
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
@@ -38,6 +39,7 @@ type loop struct {
 	p     *pipeline.Pipeline
 	x     *checkpoint.Session
 	sv    *surveyor
+	files *workspace.Workspace
 	facts *plan.Facts
 	pl    *plan.Planner
 	began time.Time

@@ -46,7 +46,7 @@ func (l *loop) meantBelow(ctx context.Context, task Task, err error) error {
 		return err
 	}
 	below := path.Join(filepath.ToSlash(dir), missing.pattern)
-	if paths, globErr := l.sv.files.Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
+	if paths, globErr := l.files.Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
 		missing.problem += fmt.Sprintf("; did you mean %q? Patterns are relative to the workspace", below)
 	}
 	return err

@@ -88,7 +88,7 @@ func (l *loop) block(n *node, on string) {
 // consider looks at the files that concern a workstream, and decides it.
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := l.standing.under(l.sv.links.Extend(n.ws.ArtifactPatterns))
+	overwrites := l.standing.under(l.sv.extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) && !overwrites {
 		l.decided(n)
 		return
@@ -220,7 +220,7 @@ func (l *loop) keep(n *node) {
 func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 	current, partial := l.facts.Current[n.ws.Name], plan.RecordedOf(l.facts.Partial[n.ws.Name])
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := hold(within, l.sv.files, current)
+		err := hold(within, l.files, current)
 		return func() {
 			switch {
 			case l.cut():
@@ -243,7 +243,7 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 
 // recordEdited puts artifacts on record as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
-	l.standing.make(ws, l.sv.links.Extend(ws.ArtifactPatterns), artifacts)
+	l.standing.make(ws, l.sv.extend(ws.ArtifactPatterns), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }

@@ -4,19 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"prdrunner/checkpoint"
 	"prdrunner/runner/plan"
 )
-
-// begun finds out which artifacts may be partial work.
-func (s *surveyor) begun(st *checkpoint.State) {
-	s.partial = plan.PartialWork{Left: s.left}
-	for _, phase := range s.p.Phases {
-		for _, ws := range phase.Workstreams {
-			s.partial.Add(s.links.Extend(ws.ArtifactPatterns), plan.RecordOf(st, ws.Name), plan.EndedUncaptured(st))
-		}
-	}
-}
 
 // takesBack reports whether a run takes back partial work that has the given digest,
 // "" for none. It must be what is on record as left, or in the checkpoint that the run
@@ -62,7 +51,7 @@ func (l *loop) overwrites(planned *plan.Plan, path string) (bool, error) {
 		for _, s := range phase.Steps {
 			ws := l.p.Workstream(s.Name)
 			if s.Kind == plan.WorkstreamStep && ws != nil && l.pl.Excluded(ws) == "" && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
-				runs[ws.Name], patterns = true, append(patterns, l.sv.links.Extend(ws.ArtifactPatterns)...)
+				runs[ws.Name], patterns = true, append(patterns, l.sv.extend(ws.ArtifactPatterns)...)
 			}
 		}
 	}
@@ -71,7 +60,7 @@ func (l *loop) overwrites(planned *plan.Plan, path string) (bool, error) {
 		if i < 0 {
 			continue
 		}
-		kept, err := l.sv.files.Kept(all[i].Digest)
+		kept, err := l.files.Kept(all[i].Digest)
 		if err != nil {
 			return false, fmt.Errorf("look for the bytes of %s: %w", path, err)
 		}

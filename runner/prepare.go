@@ -50,10 +50,10 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.facts.Acts, err = l.o.acts(l.x.State()); err != nil {
+	if l.facts.Acts, err = l.o.knownActs(l.x.State()); err != nil {
 		return nil, err
 	}
-	l.facts.EarlierRuns = l.o.results(l.sv.files)
+	l.facts.EarlierRuns = l.o.earlierRuns(l.files)
 	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}

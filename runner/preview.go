@@ -25,7 +25,7 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*plan.Planner, 
 		return nil, err
 	}
 	defer done()
-	acts, err := o.acts(st)
+	acts, err := o.knownActs(st)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func look(ctx context.Context, o Options, st *checkpoint.State) (*plan.Planner, 
 	}
 	facts := plan.NewFacts(st)
 	facts.Acts = acts
-	facts.EarlierRuns = o.results(w)
-	sv := newSurveyor(o, w)
+	facts.EarlierRuns = o.earlierRuns(w)
+	sv := o.surveyor(w)
 	if err := sv.everything(ctx, facts, st, o.Git, o.OnConflict, true); err != nil {
 		return nil, err
 	}

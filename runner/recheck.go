@@ -2,13 +2,11 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -35,22 +33,6 @@ func (l *loop) carryOver(planned *plan.Plan) {
 	}
 }
 
-// claimed are the artifacts of a workstream that nobody has recorded since, as the last
-// attempt of others that failed left them.
-func (s *surveyor) claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
-	var all []checkpoint.Artifact
-	for _, a := range rec.Artifacts {
-		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
-			continue
-		}
-		if left, ok := s.left[string(a.Path)]; ok {
-			a = left
-		}
-		all = append(all, a)
-	}
-	return all
-}
-
 // keptEdits are the artifacts of a workstream that were edited before the run began,
 // as they are now, where it was decided that the edits are kept.
 func (l *loop) keptEdits(name string) []checkpoint.Artifact {
@@ -71,9 +53,8 @@ func (l *loop) keptEdits(name string) []checkpoint.Artifact {
 // is about to write although others rely on it: nobody could tell such an edit
 // from its own work afterwards.
 func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
-	v := l.sv.own.ScopeOf(ws)
 	inputs := l.facts.Inputs[ws.Name]
-	read := l.standing.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.sv.own.Makes(v, path) })
+	read := l.standing.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.pl.Makes(ws, path) })
 	under := l.facts.Under[ws.Name]
 	written := l.standing.among(under.Patterns, under.Files, nil)
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == ws.Name })...)
@@ -82,7 +63,7 @@ func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
 // stopFor stops the run because of edits, if any of them is one. What a
 // workstream that has begun and is not done does to its artifacts is not.
 func (l *loop) stopFor(edits []edit) bool {
-	edits = slices.DeleteFunc(edits, l.underWay)
+	edits = slices.DeleteFunc(edits, func(e edit) bool { return l.pl.UnderWay(e.path, e.now) })
 	for _, e := range edits {
 		if !slices.Contains(l.cause.edits, e) {
 			l.cause.edits = append(l.cause.edits, e)
@@ -92,17 +73,6 @@ func (l *loop) stopFor(edits []edit) bool {
 		l.halt(stopPause)
 	}
 	return len(edits) > 0
-}
-
-// underWay reports whether a file is the work of a workstream that has begun and
-// is not done.
-func (l *loop) underWay(e edit) bool {
-	for maker := range l.sv.own.Makers(e.path) {
-		if l.pl.LeftUnfinished(l.x.State().Workstream(maker.Name), 0, e.path, e.now) {
-			return true
-		}
-	}
-	return false
 }
 
 // asLeft reports whether what a gate is to judge is as others left or judged
@@ -137,7 +107,7 @@ func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
 		return
 	}
 	l.spawn("survey "+ws.Name, gateSlot, func(within context.Context) func() {
-		err := hold(within, l.sv.files, mended)
+		err := hold(within, l.files, mended)
 		return func() {
 			if err == nil && !l.cut() {
 				l.recordEdited(ws, artifacts, pathsOf(mended))
@@ -209,28 +179,6 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 		}
 	}
 	return gates, artifacts
-}
-
-// again looks at what gates judge, and at artifacts as they are now.
-func (s *surveyor) again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
-	for _, g := range gates {
-		if err := s.gate(ctx, f, g); err != nil {
-			return nil, err
-		}
-	}
-	now := make(map[string]*checkpoint.Artifact, len(artifacts))
-	for _, path := range artifacts {
-		a, err := describe(ctx, s.files, path)
-		switch {
-		case err == nil:
-			now[path] = &a
-		case errors.Is(err, workspace.ErrNotRegular):
-			now[path] = &checkpoint.Artifact{Digest: "not a file"}
-		case !workspace.IsAbsent(err):
-			return nil, fmt.Errorf("look at artifacts again: %w", err)
-		}
-	}
-	return now, nil
 }
 
 func (l *loop) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*checkpoint.Artifact) []edit {

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,12 +32,12 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]checkpoint.Event, error) {
 			l.pl.Set(*s)
 		}
 	}
-	l.sv.restores, l.sv.restoredLinks = nil, nil
+	l.sv.doneRestoring()
 	if len(wanted) == 0 {
 		return nil, nil
 	}
 	return events, l.untilSignal(func(ctx context.Context) error {
-		return putBack(ctx, l.sv.files, l.x.State().Session, wanted, l.isKept)
+		return putBack(ctx, l.files, l.x.State().Session, wanted, l.isKept)
 	})
 }
 
@@ -45,7 +47,7 @@ func (l *loop) restoreThen(n *node, then func()) {
 	n.step.Restores = nil
 	id := restoreID(l.x.State(), n.ws.Name)
 	l.spawn("restore "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := putBack(within, l.sv.files, id, wanted, l.isKept)
+		err := putBack(within, l.files, id, wanted, l.isKept)
 		return func() {
 			switch {
 			case l.cut():
@@ -102,29 +104,6 @@ func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 	l.facts.Current[workstream] = append(as, artifacts...)
 }
 
-// overwritten are the artifacts of completed workstreams that lie under the
-// patterns of one that was stopped while it ran, as the last attempt that failed left
-// them: what it did to them since is partial work, and is taken back before it runs again.
-func (s *surveyor) overwritten(st *checkpoint.State, owners map[string]string, name string, patterns []string) []checkpoint.Artifact {
-	var all []checkpoint.Artifact
-	behind := s.leftBehind(st, owners)
-	for path, owner := range owners {
-		if owner == name || !plan.MatchesAny(patterns, path) {
-			continue
-		}
-		for _, a := range st.Workstream(owner).Artifacts {
-			if string(a.Path) != path || a.Digest == "" {
-				continue
-			}
-			if left, ok := behind[path]; ok {
-				a = left
-			}
-			all = append(all, a)
-		}
-	}
-	return all
-}
-
 // takeBackPartial restores those of the artifacts that are partial work and
 // whose bytes are kept, and returns them. What is not as recorded for another
 // reason is somebody's edit, and stays. The id is that of putBack.
@@ -174,4 +153,79 @@ func (l *loop) takenBack(name string, owners map[string]string, back []checkpoin
 		})
 	}
 	return events
+}
+
+// hold keeps the bytes of artifacts as they are now, but for those that are on record
+// without their bytes.
+func hold(ctx context.Context, w *workspace.Workspace, all []checkpoint.Artifact) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(a checkpoint.Artifact) bool { return a.LeftOut })
+	paths := make([]string, len(all))
+	for i, a := range all {
+		paths[i] = string(a.Path)
+	}
+	entries, _, err := w.Keep(ctx, paths)
+	if err != nil {
+		return fmt.Errorf("keep the artifacts: %w", err)
+	}
+	for i, e := range entries {
+		if e.Path != paths[i] || e.Digest != all[i].Digest {
+			return fmt.Errorf("keep the artifacts: %s: %w", paths[i], workspace.ErrUnstable)
+		}
+	}
+	return nil
+}
+
+// restoreID identifies what is put back for one workstream of a session. It is the same in
+// each run, so that putBack removes the temporary files that a killed run left. A run that
+// restores before anything starts uses the session's id alone.
+func restoreID(st *checkpoint.State, workstream string) string {
+	const enough = 8
+	sum := sha256.Sum256([]byte(workstream))
+	return st.Session + "-" + hex.EncodeToString(sum[:enough])
+}
+
+// putBack restores artifacts as they are on record, and removes those without a digest. What somebody changes
+// meanwhile is an error, and so is what may not be lost. The id names the temporary
+// files: a call removes those of an earlier one with the same id, which was cut short.
+func putBack(ctx context.Context, w *workspace.Workspace, id string, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) error {
+	_, err := replace(ctx, w, id, nil, recorded, mayLose)
+	return err
+}
+
+// replace is putBack that also removes the files of another list that are there as
+// that has them, and that are not among those put back. It returns their paths.
+func replace(ctx context.Context, w *workspace.Workspace, id string, had, recorded []checkpoint.Artifact, mayLose func(path, digest string) bool) (removed []string, err error) {
+	var found, wanted []workspace.Entry
+	seen := make(map[string]bool, len(recorded))
+	for _, a := range recorded {
+		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
+		seen[string(a.Path)] = true
+		if a.Digest != "" {
+			wanted = append(wanted, entry(a))
+		}
+		e, err := w.Describe(ctx, string(a.Path))
+		switch {
+		case err == nil && e.Digest != a.Digest && !mayLose(e.Path, e.Digest):
+			return nil, fmt.Errorf("restore an artifact: %w", &workspace.ChangedError{Path: e.Path})
+		case err == nil:
+			found = append(found, e)
+		case !workspace.IsAbsent(err):
+			return nil, fmt.Errorf("restore an artifact: %w", err)
+		}
+	}
+	for _, a := range had {
+		path := w.RealPath(string(a.Path))
+		if seen[path] || a.Digest == "" || a.LeftOut {
+			continue
+		}
+		if e, err := w.Describe(ctx, path); err == nil && e.Digest == a.Digest {
+			seen[path] = true
+			found, removed = append(found, e), append(removed, path)
+		}
+	}
+	now, to := (&workspace.Listing{}).With(found), (&workspace.Listing{}).With(wanted)
+	if _, err := w.Restore(ctx, workspace.Diff(now, to), workspace.RestoreOptions{ID: id}); err != nil {
+		return nil, fmt.Errorf("restore artifacts: %w", err)
+	}
+	return removed, nil
 }

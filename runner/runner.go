@@ -12,7 +12,6 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"runtime"
 	"time"
@@ -87,16 +86,6 @@ type Options struct {
 	Interrupts <-chan string
 }
 
-// Git reads where the work tree stands.
-type Git interface {
-	// Head returns nil outside a work tree.
-	Head(ctx context.Context) (*checkpoint.Git, error)
-	// Deleted reports whether the branch that was at a commit was deleted: the
-	// repository has the commit, and no branch of that name, here or at a remote as far
-	// as that was fetched. In another repository, nothing was deleted.
-	Deleted(ctx context.Context, was checkpoint.Git) (bool, error)
-}
-
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -120,6 +109,24 @@ func (o Options) withDefaults() Options {
 		o.Mask = func(s string) string { return s }
 	}
 	return o
+}
+
+// surveyor returns a surveyor of the workspace's files.
+func (o Options) surveyor(w *workspace.Workspace) *surveyor {
+	return newSurveyor(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
+}
+
+// knownActs returns what is known of workstreams that must happen only once.
+func (o Options) knownActs(st *checkpoint.State) ([]checkpoint.Act, error) {
+	return knownActs(o.Store, o.Pipeline, st, o.resumes(st))
+}
+
+// earlierRuns returns what finds the results of earlier runs, nil where none may be taken.
+func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpoint.Result {
+	if o.NoCache {
+		return nil
+	}
+	return earlierRuns(o.Store, o.Pipeline, w)
 }
 
 // files returns the workspace's files, and what is to be called when they are

@@ -36,7 +36,7 @@ func (l *loop) uncertain(n *node) {
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
-			err = bringBack(l.grace, l.sv.files, id, had)
+			err = bringBack(l.grace, l.files, id, had)
 		}
 		return func() {
 			l.reportLeftovers(n.ws.Name, res.Leftovers)

@@ -176,7 +176,7 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoin
 		switch {
 		case maker == v.Self || rec == nil || rec.Status == checkpoint.Skipped:
 			continue
-		case !v.Ended(maker) && pl.LeftUnfinished(rec, seq, path, DigestNow(now)):
+		case !v.Ended(maker) && pl.leftUnfinished(rec, seq, path, DigestNow(now)):
 			return true
 		}
 		if rec.FilesSeq > 0 && (last == nil || rec.FilesSeq > last.FilesSeq) {
@@ -193,9 +193,25 @@ func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoin
 	return sameFile(&last.Artifacts[i], now)
 }
 
-// LeftUnfinished reports whether a file with a digest, "" where it is gone, may be the partial work of a workstream
+// UnderWay reports whether a file with a digest, "" where it is gone, is the work of a
+// workstream that has begun and is not done.
+func (pl *Planner) UnderWay(path, digest string) bool {
+	for maker := range pl.own.Makers(path) {
+		if pl.leftUnfinished(pl.st.Workstream(maker.Name), 0, path, digest) {
+			return true
+		}
+	}
+	return false
+}
+
+// Makes reports whether a path is among the artifacts of a workstream.
+func (pl *Planner) Makes(ws *pipeline.Workstream, path string) bool {
+	return pl.own.Makes(pl.own.ScopeOf(ws), path)
+}
+
+// leftUnfinished reports whether a file with a digest, "" where it is gone, may be the partial work of a workstream
 // that was under way at a commit of the session, or later, and is not done.
-func (pl *Planner) LeftUnfinished(rec *checkpoint.Workstream, seq uint64, path, digest string) bool {
+func (pl *Planner) leftUnfinished(rec *checkpoint.Workstream, seq uint64, path, digest string) bool {
 	switch rec.Status {
 	case checkpoint.Running:
 		return pl.runSeq > 0 || pl.facts.Stopped.Accounts(path, digest)

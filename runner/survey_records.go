@@ -1,0 +1,250 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/workspace"
+	"prdrunner/pipeline"
+	"prdrunner/runner/plan"
+)
+
+// begun finds out which artifacts may be partial work.
+func (s *surveyor) begun(st *checkpoint.State) {
+	s.partial = plan.PartialWork{Left: s.left}
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			s.partial.Add(s.links.Extend(ws.ArtifactPatterns), plan.RecordOf(st, ws.Name), plan.EndedUncaptured(st))
+		}
+	}
+}
+
+// claimed are the artifacts of a workstream that nobody has recorded since, as the last
+// attempt of others that failed left them.
+func (s *surveyor) claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
+	var all []checkpoint.Artifact
+	for _, a := range rec.Artifacts {
+		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
+			continue
+		}
+		if left, ok := s.left[string(a.Path)]; ok {
+			a = left
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// again looks at what gates judge, and at artifacts as they are now.
+func (s *surveyor) again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
+	for _, g := range gates {
+		if err := s.gate(ctx, f, g); err != nil {
+			return nil, err
+		}
+	}
+	now := make(map[string]*checkpoint.Artifact, len(artifacts))
+	for _, path := range artifacts {
+		a, err := describe(ctx, s.files, path)
+		switch {
+		case err == nil:
+			now[path] = &a
+		case errors.Is(err, workspace.ErrNotRegular):
+			now[path] = &checkpoint.Artifact{Digest: "not a file"}
+		case !workspace.IsAbsent(err):
+			return nil, fmt.Errorf("look at artifacts again: %w", err)
+		}
+	}
+	return now, nil
+}
+
+// overwritten are the artifacts of completed workstreams that lie under the
+// patterns of one that was stopped while it ran, as the last attempt that failed left
+// them: what it did to them since is partial work, and is taken back before it runs again.
+func (s *surveyor) overwritten(st *checkpoint.State, owners map[string]string, name string, patterns []string) []checkpoint.Artifact {
+	var all []checkpoint.Artifact
+	behind := s.leftBehind(st, owners)
+	for path, owner := range owners {
+		if owner == name || !plan.MatchesAny(patterns, path) {
+			continue
+		}
+		for _, a := range st.Workstream(owner).Artifacts {
+			if string(a.Path) != path || a.Digest == "" {
+				continue
+			}
+			if left, ok := behind[path]; ok {
+				a = left
+			}
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// verify compares recorded artifacts with the files that are there.
+func (s *surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Workstream) error {
+	var conflicts []plan.Conflict
+	conflict := func(a checkpoint.Artifact, found string) error {
+		kept, err := s.files.Kept(a.Digest)
+		conflicts = append(conflicts, plan.Conflict{Path: a.Path, Workstream: rec.Name, Recorded: a.Digest, Found: found, Kept: kept})
+		return err
+	}
+	var partial []plan.PartialArtifact
+	current := make([]checkpoint.Artifact, 0, len(rec.Artifacts))
+	for _, a := range rec.Artifacts {
+		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
+			continue // another one has recorded it since
+		}
+		left, isLeft := s.left[string(a.Path)]
+		now, err := describe(ctx, s.files, string(a.Path))
+		if isLeft && left.Digest == "" { // it was gone
+			switch {
+			case err == nil && s.partial.Accounts(string(a.Path), now.Digest):
+				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
+			case err == nil: // it is new, and on record no more
+			case !workspace.IsAbsent(err):
+				return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
+			}
+			continue
+		}
+		if isLeft {
+			a = left
+		}
+		now.LeftOut = a.LeftOut
+		switch {
+		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.Accounts(string(a.Path), now.Digest):
+			partial, err = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest}), nil
+		case workspace.IsAbsent(err):
+			err = conflict(a, "")
+		case errors.Is(err, workspace.ErrNotRegular):
+			err = conflict(a, "not a file")
+		case err == nil && a.Digest != "" && now.Digest != a.Digest:
+			err = conflict(a, now.Digest)
+			current = append(current, now)
+		case err == nil:
+			current = append(current, now)
+		}
+		if err != nil {
+			return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
+		}
+	}
+	f.Conflicts[rec.Name], f.Current[rec.Name], f.Partial[rec.Name] = conflicts, current, partial
+	return nil
+}
+
+// claims finds out whose the recorded artifacts are, and what is left of them. It returns the
+// workstreams that share one, by its path.
+func (s *surveyor) claims(st *checkpoint.State) (sharers map[string][]string) {
+	s.latest, sharers = s.ownersAndSharers(st)
+	s.left = s.leftBehind(st, s.latest)
+	return sharers
+}
+
+// owners returns, by path, the completed workstream that recorded an artifact last.
+func (s *surveyor) owners(st *checkpoint.State) map[string]string {
+	owners, _ := s.ownersAndSharers(st)
+	return owners
+}
+
+// ownersAndSharers is owners with all that recorded an artifact, where several did.
+func (s *surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]string, sharers map[string][]string) {
+	owners, sharers = make(map[string]string), make(map[string][]string)
+	newest := make(map[string]uint64)
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			rec := plan.RecordOf(st, ws.Name)
+			if !plan.Done(rec) {
+				continue
+			}
+			for _, a := range rec.Artifacts {
+				path := string(a.Path)
+				if other := owners[path]; other != "" {
+					sharers[path] = plan.Join(sharers[path], []string{other, rec.Name})
+				}
+				if rec.WorkSeq >= newest[path] {
+					owners[path], newest[path] = rec.Name, rec.WorkSeq
+				}
+			}
+		}
+	}
+	return owners, sharers
+}
+
+// leftBehind returns, by path, what attempts that failed left of the artifacts of other
+// workstreams: of several attempts, what the last one left.
+func (s *surveyor) leftBehind(st *checkpoint.State, owners map[string]string) map[string]checkpoint.Artifact {
+	behind := make(map[string]checkpoint.Artifact)
+	newest := make(map[string]uint64)
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			rec := plan.RecordOf(st, ws.Name)
+			if rec == nil || rec.Left == nil {
+				continue
+			}
+			for _, a := range rec.Left.Files {
+				path := string(a.Path)
+				owner := owners[path]
+				if owner == "" || owner == ws.Name || rec.Left.Seq < newest[path] {
+					continue
+				}
+				if left, ok := rec.LeftIn(st.Workstream(owner), a.Path); ok {
+					behind[path], newest[path] = left, rec.Left.Seq
+				}
+			}
+		}
+	}
+	return behind
+}
+
+// recorded is an artifact as it is on record: as its workstream made it, or as an
+// attempt of another one that failed left it.
+func (s *surveyor) recorded(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
+	if a, ok := s.left[string(path)]; ok && a.Digest != "" {
+		return &a
+	}
+	return recordedArtifact(st, workstream, path)
+}
+
+// verifyAll verifies the artifacts of all that is done, and notes which of them
+// will be put back before anything starts: what reads them finds them as they
+// are on record.
+func (s *surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
+	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(workspace.Links), nil
+	for _, phase := range s.p.Phases {
+		for _, ws := range phase.Workstreams {
+			rec := plan.RecordOf(st, ws.Name)
+			if !plan.Done(rec) || len(rec.Artifacts) == 0 {
+				continue
+			}
+			if err := s.verify(ctx, f, rec); err != nil {
+				return err
+			}
+			if len(f.Conflicts[ws.Name]) == 0 || s.off(ws, st) {
+				continue
+			}
+			for _, c := range f.Conflicts[ws.Name] {
+				switch {
+				case c.Kept && (c.Found == "" || choice == plan.ConflictRestore):
+					s.restores[string(c.Path)] = *s.recorded(st, ws.Name, c.Path)
+				case c.Found == "":
+					s.gone = append(s.gone, *s.recorded(st, ws.Name, c.Path))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func recordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
+	rec := plan.RecordOf(st, workstream)
+	if rec == nil {
+		return nil
+	}
+	for i, a := range rec.Artifacts {
+		if a.Path == path {
+			return &rec.Artifacts[i]
+		}
+	}
+	return nil
+}
