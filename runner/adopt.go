@@ -9,6 +9,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/survey"
 )
 
 // AbsentError says that work can't count as done, since a file is not there
@@ -67,7 +68,7 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 	if err := bringBack(ctx, files, restoreID(st, workstream), a.Work); err != nil {
 		return a, err
 	}
-	if err := allThere(ctx, files, ws); err != nil {
+	if err := survey.AllThere(ctx, files, ws); err != nil {
 		return a, &AbsentError{err}
 	}
 	return a, nil

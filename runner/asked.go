@@ -24,7 +24,7 @@ func StillAsked(ctx context.Context, o Options, st *checkpoint.State, gate *chec
 	}
 	defer done()
 	facts := plan.NewFacts(st)
-	if err := o.surveyor(w).oneGate(ctx, facts, st, g); err != nil {
+	if err := o.surveyor(w).OneGate(ctx, facts, st, g); err != nil {
 		return false, err
 	}
 	v, diags := plan.New(o.Pipeline, st, facts, o.OnConflict, &plan.Chosen{}).VerdictSince(g, gate.Seen)

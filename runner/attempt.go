@@ -16,6 +16,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/survey"
 )
 
 // attemptNext starts the next attempt at a workstream.
@@ -35,7 +36,7 @@ func (l *loop) attemptNext(n *node) {
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.extend(n.ws.ArtifactPatterns)) {
+	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.Extend(n.ws.ArtifactPatterns)) {
 		// What must happen once must not have happened without a record, and what
 		// overwrites artifacts on record, also of others, must not look like an edit.
 		l.drain()
@@ -47,11 +48,11 @@ func (l *loop) attemptNext(n *node) {
 	var partial []checkpoint.Artifact
 	var owners map[string]string
 	if n.step.Decision == plan.Cached {
-		owners = l.sv.owners(l.x.State())
+		owners = l.sv.Owners(l.x.State())
 	}
 	if n.step.Decision != plan.Rerun && n.attempt > 1 && !n.looked { // once in a run: from then on an attempt starts from what the last one left
-		owners = l.sv.owners(l.x.State())
-		partial = l.sv.overwritten(l.x.State(), owners, n.ws.Name, l.sv.extend(n.ws.ArtifactPatterns))
+		owners = l.sv.Owners(l.x.State())
+		partial = l.sv.Overwritten(l.x.State(), owners, n.ws.Name, l.sv.Extend(n.ws.ArtifactPatterns))
 	}
 	id, recorded := restoreID(l.x.State(), n.ws.Name), rec.Artifacts
 	l.spawn(task.ID, workstreamSlot, func(within context.Context) func() {
@@ -114,7 +115,7 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		return r
 	}
 	if err == nil {
-		r.artifacts, r.leftOut, err = l.sv.keepArtifacts(ctx, ws)
+		r.artifacts, r.leftOut, err = l.sv.KeepArtifacts(ctx, ws)
 		err = l.meantBelow(ctx, task, err)
 	}
 	if err == nil {
@@ -128,9 +129,9 @@ func (l *loop) perform(ctx context.Context, ws *pipeline.Workstream, task Task) 
 		r.failure = &checkpoint.Failure{
 			Workstream: ws.Name, Outcome: "result", Message: checkpoint.Text(l.o.Mask(err.Error())), Log: checkpoint.Text(filepath.Base(task.Log)),
 		}
-		var unmade *unmadeError
+		var unmade *survey.UnmadeError
 		if errors.As(err, &unmade) {
-			at := placeOf(ws.DeclaredArtifact(unmade.pattern))
+			at := placeOf(ws.DeclaredArtifact(unmade.Pattern))
 			r.failure.File, r.failure.Line, r.failure.Column = checkpoint.Text(at.File), at.Line, at.Column
 		}
 	}
@@ -238,7 +239,7 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
-	l.standing.make(n.ws, l.sv.extend(n.ws.ArtifactPatterns), work.Artifacts)
+	l.standing.make(n.ws, l.sv.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return

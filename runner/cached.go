@@ -37,7 +37,7 @@ func (l *loop) takeCached(ctx context.Context, n *node, id string, recorded []ch
 	removed, err := replace(ctx, l.files, id, had, work.Artifacts, mayLose)
 	var there []checkpoint.Artifact
 	if err == nil {
-		there, _, err = l.sv.keepArtifacts(ctx, n.ws)
+		there, _, err = l.sv.KeepArtifacts(ctx, n.ws)
 	}
 	var changed *workspace.ChangedError
 	switch i := slices.IndexFunc(there, func(a checkpoint.Artifact) bool { return !isAmong(work.Artifacts, a) }); {

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/survey"
 )
 
 const (
@@ -137,7 +138,7 @@ func (l *loop) captureBy(capture func(context.Context, *workspace.Workspace, []s
 // scope is what a capture takes in, besides what git knows: what the pipeline
 // names, and what the configuration adds.
 func (l *loop) scope() []string {
-	patterns := slices.Concat(local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), declared(l.p))
+	patterns := slices.Concat(survey.Local(string(l.pipelineRef().Path), filepath.ToSlash(l.p.Document)), survey.Declared(l.p))
 	slices.Sort(patterns)
 	return l.o.Store.Including(slices.Compact(patterns))
 }
@@ -351,7 +352,7 @@ func (l *loop) readGit() {
 
 // tellLinks warns of links that lead out of the workspace, of each once.
 func (l *loop) tellLinks() {
-	if found := l.sv.linksOut(l.toldLinks); len(found) > 0 {
+	if found := l.sv.LinksOut(l.toldLinks); len(found) > 0 {
 		l.warn(plan.LeadsOut(found))
 	}
 }

@@ -73,7 +73,7 @@ func (l *loop) survey(g *pipeline.Gate, then func(error)) {
 		}
 		found := plan.NewFacts(l.x.State())
 		l.spawn("survey "+g.Label(), gateSlot, func(within context.Context) func() {
-			err := l.sv.gate(within, found, g)
+			err := l.sv.Gate(within, found, g)
 			return func() {
 				if err == nil {
 					l.facts.TakeJudged(g, found)
@@ -150,7 +150,7 @@ func (l *loop) judgeByCommand(g *pipeline.Gate, v checkpoint.Verdict, again bool
 	l.spawn(task.ID, gateSlot, func(within context.Context) func() {
 		res, err := l.execute(within, task, &began{})
 		if err == nil && res.Succeeded() {
-			err = l.sv.gate(within, after, g)
+			err = l.sv.Gate(within, after, g)
 		}
 		return func() {
 			l.reportLeftovers(ownerOf(g), res.Leftovers)

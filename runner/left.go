@@ -8,6 +8,7 @@ import (
 	"prdrunner/checkpoint/journal"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/survey"
 )
 
 // leave ends an attempt that failed. What it left of the artifacts of other workstreams
@@ -21,7 +22,7 @@ func (l *loop) leave(n *node, r performed) {
 		n.left = l.leftBefore(n)
 	default:
 		l.spawn("look at what is left by "+n.ws.Name, workstreamSlot, func(context.Context) func() {
-			left, err := l.sv.keepLeft(l.grace, shared)
+			left, err := l.sv.KeepLeft(l.grace, shared)
 			return func() {
 				n.left = l.recordableLeft(n, left, err)
 				l.retryOrFail(n, *r.failure, r.result)
@@ -35,17 +36,17 @@ func (l *loop) leave(n *node, r performed) {
 // shared returns the artifacts of other workstreams that one may write, as these have
 // them on record.
 func (l *loop) shared(ws *pipeline.Workstream) []checkpoint.Artifact {
-	patterns := l.sv.extend(ws.ArtifactPatterns)
+	patterns := l.sv.Extend(ws.ArtifactPatterns)
 	if len(patterns) == 0 {
 		return nil
 	}
 	st := l.x.State()
 	var all []checkpoint.Artifact
-	for path, owner := range l.sv.owners(st) {
+	for path, owner := range l.sv.Owners(st) {
 		if owner == ws.Name || !plan.MatchesAny(patterns, path) {
 			continue
 		}
-		if a := recordedArtifact(st, owner, checkpoint.Text(path)); a != nil {
+		if a := survey.RecordedArtifact(st, owner, checkpoint.Text(path)); a != nil {
 			all = append(all, *a)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/survey"
 )
 
 const (
@@ -38,7 +39,7 @@ type loop struct {
 	o     Options
 	p     *pipeline.Pipeline
 	x     *checkpoint.Session
-	sv    *surveyor
+	sv    *survey.Surveyor
 	files *workspace.Workspace
 	facts *plan.Facts
 	pl    *plan.Planner

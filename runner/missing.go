@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
+	"prdrunner/runner/survey"
 )
 
 // exitNoProgram is how a shell ends that does not find the program of its last
@@ -40,14 +41,14 @@ func (l *loop) missingProgram(task Task, dir string, found findings.Finding) fin
 // meantBelow adds to what is wrong with an artifact that there is one below the
 // directory in which the process ran: patterns are relative to the workspace.
 func (l *loop) meantBelow(ctx context.Context, task Task, err error) error {
-	var missing *unmadeError
+	var missing *survey.UnmadeError
 	dir, relErr := filepath.Rel(l.o.Workspace, task.Dir)
 	if !errors.As(err, &missing) || relErr != nil || dir == "." {
 		return err
 	}
-	below := path.Join(filepath.ToSlash(dir), missing.pattern)
+	below := path.Join(filepath.ToSlash(dir), missing.Pattern)
 	if paths, globErr := l.files.Glob(ctx, pipeline.Patterns([]string{below})); globErr == nil && len(paths) > 0 {
-		missing.problem += fmt.Sprintf("; did you mean %q? Patterns are relative to the workspace", below)
+		missing.Problem += fmt.Sprintf("; did you mean %q? Patterns are relative to the workspace", below)
 	}
 	return err
 }

@@ -88,7 +88,7 @@ func (l *loop) block(n *node, on string) {
 // consider looks at the files that concern a workstream, and decides it.
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := l.standing.under(l.sv.extend(n.ws.ArtifactPatterns))
+	overwrites := l.standing.under(l.sv.Extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) && !overwrites {
 		l.decided(n)
 		return
@@ -96,9 +96,9 @@ func (l *loop) consider(n *node) {
 	snapshot := *rec
 	found := plan.NewFacts(l.x.State())
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		err := l.sv.workstream(within, found, n.ws, &snapshot)
+		err := l.sv.Workstream(within, found, n.ws, &snapshot)
 		if err == nil && overwrites {
-			err = l.sv.gatherUnder(within, found, n.ws)
+			err = l.sv.GatherUnder(within, found, n.ws)
 		}
 		return func() {
 			switch {
@@ -243,7 +243,7 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 
 // recordEdited puts artifacts on record as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
-	l.standing.make(ws, l.sv.extend(ws.ArtifactPatterns), artifacts)
+	l.standing.make(ws, l.sv.Extend(ws.ArtifactPatterns), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }
@@ -251,7 +251,7 @@ func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Arti
 // adopt records the artifacts of work whose end nobody saw.
 func (l *loop) adopt(n *node) {
 	l.spawn("survey "+n.ws.Name, workstreamSlot, func(within context.Context) func() {
-		artifacts, _, err := l.sv.keepArtifacts(within, n.ws)
+		artifacts, _, err := l.sv.KeepArtifacts(within, n.ws)
 		return func() {
 			switch {
 			case l.cut():

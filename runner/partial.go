@@ -11,8 +11,8 @@ import (
 // "" for none. It must be what is on record as left, or in the checkpoint that the run
 // made before anything started: an edit that came later is in none.
 func (l *loop) takesBack(path, digest string) bool {
-	kept := digest == "" || l.sv.partial.IsLeft(path, digest) || l.isKept(path, digest) || !l.o.Store.Captures()
-	return kept && l.sv.partial.Accounts(path, digest)
+	kept := digest == "" || l.sv.Partial.IsLeft(path, digest) || l.isKept(path, digest) || !l.o.Store.Captures()
+	return kept && l.sv.Partial.Accounts(path, digest)
 }
 
 // toBeTakenBack is what is there of what may be taken back, or made again, sorted:
@@ -51,7 +51,7 @@ func (l *loop) overwrites(planned *plan.Plan, path string) (bool, error) {
 		for _, s := range phase.Steps {
 			ws := l.p.Workstream(s.Name)
 			if s.Kind == plan.WorkstreamStep && ws != nil && l.pl.Excluded(ws) == "" && s.Decision != plan.Reuse && s.Decision != plan.Skipped {
-				runs[ws.Name], patterns = true, append(patterns, l.sv.extend(ws.ArtifactPatterns)...)
+				runs[ws.Name], patterns = true, append(patterns, l.sv.Extend(ws.ArtifactPatterns)...)
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	l.facts.EarlierRuns = l.o.earlierRuns(l.files)
-	if err := l.sv.everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
+	if err := l.sv.Everything(ctx, l.facts, st, l.o.Git, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	l.git = l.facts.Git
@@ -75,7 +75,7 @@ func (l *loop) prepare(ctx context.Context) (*plan.Plan, error) {
 		return nil, err
 	}
 	// With what was decided, files may be what they will be put back to.
-	if err := l.sv.everything(ctx, l.facts, st, nil, l.o.OnConflict, l.o.Saved != nil); err != nil {
+	if err := l.sv.Everything(ctx, l.facts, st, nil, l.o.OnConflict, l.o.Saved != nil); err != nil {
 		return nil, err
 	}
 	plan = l.decideAll(st, c)
@@ -176,7 +176,7 @@ func undecidedConflicts(p *plan.Plan) *ConflictError {
 // resolveConflicts decides edited artifacts by the option, or by asking.
 func (l *loop) resolveConflicts(ctx context.Context, st *checkpoint.State, planned *plan.Plan) error {
 	conflicts := planned.Conflicts
-	l.sv.differences(ctx, st, conflicts)
+	l.sv.Differences(ctx, st, conflicts)
 	if l.o.OnConflict == plan.ConflictKeep {
 		return &ConflictError{Conflicts: conflicts, Rerun: true}
 	}

@@ -26,7 +26,7 @@ func (l *loop) carryOver(planned *plan.Plan) {
 			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
 				l.standing.pass(s.Name, l.facts.Judging[s.Name].Files)
 			case s.Kind == plan.WorkstreamStep && plan.Done(st.Workstream(s.Name)):
-				l.standing.claim(s.Name, l.sv.claimed(st.Workstream(s.Name)))
+				l.standing.claim(s.Name, l.sv.Claimed(st.Workstream(s.Name)))
 				l.standing.claim(s.Name, l.keptEdits(s.Name))
 			}
 		}
@@ -140,7 +140,7 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 	l.urgent = append(l.urgent, func() {
 		found := plan.NewFacts(l.x.State())
 		l.spawn("survey "+phase.Name, gateSlot, func(within context.Context) func() {
-			now, err := l.sv.again(within, found, gates, artifacts)
+			now, err := l.sv.Again(within, found, gates, artifacts)
 			return func() {
 				ended = true
 				switch {

@@ -12,6 +12,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/survey"
 )
 
 // restorePlanned puts back, before anything starts, the artifacts that the
@@ -32,7 +33,7 @@ func (l *loop) restorePlanned(planned *plan.Plan) ([]checkpoint.Event, error) {
 			l.pl.Set(*s)
 		}
 	}
-	l.sv.doneRestoring()
+	l.sv.DoneRestoring()
 	if len(wanted) == 0 {
 		return nil, nil
 	}
@@ -84,7 +85,7 @@ func (l *loop) recorded(s plan.Step) ([]checkpoint.Artifact, checkpoint.Event) {
 	var wanted []checkpoint.Artifact
 	for _, a := range l.x.State().Workstream(s.Name).Artifacts {
 		if slices.Contains(s.Restores, a.Path) {
-			wanted = append(wanted, *l.sv.recorded(l.x.State(), s.Name, a.Path))
+			wanted = append(wanted, *l.sv.Recorded(l.x.State(), s.Name, a.Path))
 			event.Paths = append(event.Paths, a.Path)
 		}
 	}
@@ -109,7 +110,7 @@ func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 // reason is somebody's edit, and stays. The id is that of putBack.
 func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, err error) {
 	for _, a := range all {
-		now, err := describe(ctx, w, string(a.Path))
+		now, err := survey.Describe(ctx, w, string(a.Path))
 		if err != nil && !workspace.IsAbsent(err) {
 			return nil, fmt.Errorf("look at partial work: %w", err)
 		}
@@ -201,7 +202,7 @@ func replace(ctx context.Context, w *workspace.Workspace, id string, had, record
 		a.Path = checkpoint.Text(w.RealPath(string(a.Path))) // files are put back through no link
 		seen[string(a.Path)] = true
 		if a.Digest != "" {
-			wanted = append(wanted, entry(a))
+			wanted = append(wanted, survey.EntryOf(a))
 		}
 		e, err := w.Describe(ctx, string(a.Path))
 		switch {

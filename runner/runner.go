@@ -5,8 +5,8 @@
 //
 //	Pipeline + State + Facts → plan.Plan → run loop → Events → journal → views
 //
-// Package plan decides; gathering the facts that it decides from (facts.go) touches
-// files. The run loop (loop.go) starts what was decided and records what came of it.
+// Package survey gathers the facts, which touches files; package plan decides from them
+// and touches none. The run loop (loop.go) starts what was decided and records what came of it.
 // Begin with Build. The engine knows no operating system and no terminal: processes
 // run behind Executor, people are asked through Asker, and a View shows the run.
 package runner
@@ -22,6 +22,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/survey"
 )
 
 // Errors of a build that never got to run. The session is unchanged.
@@ -77,7 +78,7 @@ type Options struct {
 	Mask func(string) string
 
 	Asker  Asker
-	Git    Git // nil: no git
+	Git    survey.Git // nil: no git
 	Now    func() time.Time
 	Logger hclog.Logger
 
@@ -112,21 +113,21 @@ func (o Options) withDefaults() Options {
 }
 
 // surveyor returns a surveyor of the workspace's files.
-func (o Options) surveyor(w *workspace.Workspace) *surveyor {
-	return newSurveyor(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
+func (o Options) surveyor(w *workspace.Workspace) *survey.Surveyor {
+	return survey.New(w, o.Store.Objects(), o.Pipeline, o.PlanFile, o.Mask)
 }
 
-// knownActs returns what is known of workstreams that must happen only once.
+// KnownActs returns what is known of workstreams that must happen only once.
 func (o Options) knownActs(st *checkpoint.State) ([]checkpoint.Act, error) {
-	return knownActs(o.Store, o.Pipeline, st, o.resumes(st))
+	return survey.KnownActs(o.Store, o.Pipeline, st, o.resumes(st))
 }
 
-// earlierRuns returns what finds the results of earlier runs, nil where none may be taken.
+// EarlierRuns returns what finds the results of earlier runs, nil where none may be taken.
 func (o Options) earlierRuns(w *workspace.Workspace) func() map[string][]checkpoint.Result {
 	if o.NoCache {
 		return nil
 	}
-	return earlierRuns(o.Store, o.Pipeline, w)
+	return survey.EarlierRuns(o.Store, o.Pipeline, w)
 }
 
 // files returns the workspace's files, and what is to be called when they are

@@ -23,10 +23,10 @@ func openWorkspace(ctx context.Context, env *environment, cfg *config, store *ch
 	return store.OpenWorkspace(env.workdir, git, mode)
 }
 
-// gitHead reads where a work tree stands. It implements runner.Git.
+// gitHead reads where a work tree stands. It implements survey.Git.
 type gitHead struct{ git *git.Repository }
 
-// Head implements runner.Git.
+// Head implements survey.Git.
 func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
 	branch, commit, err := h.git.Head(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (h gitHead) Head(ctx context.Context) (*checkpoint.Git, error) {
 	return &checkpoint.Git{Branch: checkpoint.Text(branch), Commit: commit}, nil
 }
 
-// Deleted implements runner.Git.
+// Deleted implements survey.Git.
 func (h gitHead) Deleted(ctx context.Context, was checkpoint.Git) (bool, error) {
 	has, err := h.git.HasBranch(ctx, string(was.Branch))
 	if has || err != nil {

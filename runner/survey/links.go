@@ -1,4 +1,4 @@
-package runner
+package survey
 
 import (
 	"context"
@@ -102,8 +102,8 @@ func leadsTo(link, text string) string { return link + " (to " + text + ")" }
 // restoresLink takes in a link that is put back before anything starts: what is behind
 // it is looked for as if it was there. Where its text can't be read, putting it back
 // fails and says why.
-func (s *surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) error {
-	text, err := s.files.LinkText(ctx, entry(a))
+func (s *Surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) error {
+	text, err := s.files.LinkText(ctx, EntryOf(a))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -114,9 +114,9 @@ func (s *surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) erro
 	return nil
 }
 
-// declared are the patterns of inputs and artifacts that a pipeline declares in
+// Declared are the patterns of inputs and artifacts that a pipeline declares in
 // the workspace.
-func declared(p *pipeline.Pipeline) []string {
+func Declared(p *pipeline.Pipeline) []string {
 	var patterns []string
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -129,11 +129,11 @@ func declared(p *pipeline.Pipeline) []string {
 			patterns = append(patterns, g.InputPatterns...)
 		}
 	}
-	return local(patterns...)
+	return Local(patterns...)
 }
 
-// local are the patterns that are of the workspace.
-func local(patterns ...string) []string {
+// Local are the patterns that are of the workspace.
+func Local(patterns ...string) []string {
 	return slices.DeleteFunc(patterns, func(pattern string) bool {
 		return pattern == "" || !filepath.IsLocal(filepath.FromSlash(pattern))
 	})

@@ -1,4 +1,15 @@
-package runner
+// Package survey gathers the facts that package plan decides from.
+//
+// It looks at the files of the workspace, at the captures of earlier runs, at the PRD
+// document, at git and at earlier sessions of the PRD, and fills in plan.Facts. It
+// decides nothing and changes no file; all it writes are bytes that it keeps as objects,
+// so that artifacts can be put back later.
+//
+// Begin with Surveyor. Everything gathers the facts for a whole plan, Workstream and Gate
+// those for one step of a run, and Again looks once more at what was judged and made.
+// records.go finds out what is on record of a file, moved.go what changed since the last
+// run, links.go where symbolic links lead, history.go what earlier sessions did.
+package survey
 
 import (
 	"cmp"
@@ -20,8 +31,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// surveyor gathers facts.
-type surveyor struct {
+// Surveyor gathers facts.
+type Surveyor struct {
 	files   *workspace.Workspace
 	objects *objects.Store
 	p       *pipeline.Pipeline
@@ -31,7 +42,7 @@ type surveyor struct {
 
 	latest  map[string]string              // path → the completed workstream that recorded it last
 	left    map[string]checkpoint.Artifact // what attempts that failed left of these artifacts, by path
-	partial plan.PartialWork
+	Partial plan.PartialWork
 	// restores are the artifacts that are put back before anything starts, by
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
@@ -44,31 +55,31 @@ type surveyor struct {
 	since         map[string]string     // by the listing of an earlier capture: how ended differs from it
 }
 
-// newSurveyor returns a surveyor of the files in w. The plan file, "" for none, is
+// New returns a surveyor of the files in w. The plan file, "" for none, is
 // relative to the workspace. Mask hides sensitive values in names.
-func newSurveyor(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, planFile string, mask func(string) string) *surveyor {
+func New(w *workspace.Workspace, kept *objects.Store, p *pipeline.Pipeline, planFile string, mask func(string) string) *Surveyor {
 	met := newLinks(w)
-	return &surveyor{files: w, objects: kept, p: p, own: plan.NewOwnership(p, met), plan: planFile, mask: mask, links: met}
+	return &Surveyor{files: w, objects: kept, p: p, own: plan.NewOwnership(p, met), plan: planFile, mask: mask, links: met}
 }
 
-// extend returns patterns with those that say the same without the links that were met.
-func (s *surveyor) extend(patterns []string) []string { return s.links.Extend(patterns) }
+// Extend returns patterns with those that say the same without the links that were met.
+func (s *Surveyor) Extend(patterns []string) []string { return s.links.Extend(patterns) }
 
-// linksOut returns the links that lead out of the workspace and are not among those that
+// LinksOut returns the links that lead out of the workspace and are not among those that
 // were told, and adds them to these.
-func (s *surveyor) linksOut(told map[string]bool) []string { return s.links.leadingOut(told) }
+func (s *Surveyor) LinksOut(told map[string]bool) []string { return s.links.leadingOut(told) }
 
-// doneRestoring says that the artifacts are back that everything found to be restored before
+// DoneRestoring says that the artifacts are back that everything found to be restored before
 // anything starts: from now on files are seen as they are.
-func (s *surveyor) doneRestoring() { s.restores, s.restoredLinks = nil, nil }
+func (s *Surveyor) DoneRestoring() { s.restores, s.restoredLinks = nil, nil }
 
-// oneGate gathers the facts that an answer to one gate depends on.
-func (s *surveyor) oneGate(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
+// OneGate gathers the facts that an answer to one gate depends on.
+func (s *Surveyor) OneGate(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
 	}
 	f.Links = s.links
-	if err := s.gate(ctx, f, g); err != nil {
+	if err := s.Gate(ctx, f, g); err != nil {
 		return err
 	}
 	if plan.Declares(g) {
@@ -78,12 +89,12 @@ func (s *surveyor) oneGate(ctx context.Context, f *plan.Facts, st *checkpoint.St
 }
 
 // session gathers what concerns the session as a whole, but where git stands.
-func (s *surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
+func (s *Surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
 	if err := s.meetLinks(ctx); err != nil {
 		return err
 	}
 	if f.Links = s.links; s.p.Document != "" {
-		a, err := describe(ctx, s.files, s.files.Target(filepath.ToSlash(s.p.Document)))
+		a, err := Describe(ctx, s.files, s.files.Target(filepath.ToSlash(s.p.Document)))
 		if err != nil && !workspace.IsAbsent(err) {
 			return fmt.Errorf("read the PRD document: %w", err)
 		}
@@ -111,9 +122,9 @@ func readHead(ctx context.Context, f *plan.Facts, git Git, st *checkpoint.State)
 	return nil
 }
 
-// workstream gathers a workstream's input files, and how its recorded
+// Workstream gathers a workstream's input files, and how its recorded
 // artifacts are now.
-func (s *surveyor) workstream(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
+func (s *Surveyor) Workstream(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream, rec *checkpoint.Workstream) error {
 	if err := s.gatherInputs(ctx, f, ws); err != nil {
 		return err
 	}
@@ -125,7 +136,7 @@ func (s *surveyor) workstream(ctx context.Context, f *plan.Facts, ws *pipeline.W
 
 // gatherInputs gathers the files that match, without the workstream's own
 // artifacts.
-func (s *surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
+func (s *Surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
 	f.Inputs[ws.Name], f.Makers[ws.Name] = plan.FileSet{}, nil
 	if len(ws.Inputs) == 0 {
 		return nil
@@ -140,8 +151,8 @@ func (s *surveyor) gatherInputs(ctx context.Context, f *plan.Facts, ws *pipeline
 	return nil
 }
 
-// gatherUnder gathers the files that lie where the workstream writes.
-func (s *surveyor) gatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
+// GatherUnder gathers the files that lie where the workstream writes.
+func (s *Surveyor) GatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.Workstream) error {
 	found, patterns, err := s.describeAll(ctx, ws.ArtifactPatterns, func(string) bool { return false })
 	if err != nil {
 		return fmt.Errorf("look at what %s is about to write over: %w", ws.Name, err)
@@ -155,14 +166,14 @@ func (s *surveyor) gatherUnder(ctx context.Context, f *plan.Facts, ws *pipeline.
 
 // goneAmong are the artifacts among what matches that are made again: whether
 // they change is known then.
-func (s *surveyor) goneAmong(patterns []string) []checkpoint.Artifact {
+func (s *Surveyor) goneAmong(patterns []string) []checkpoint.Artifact {
 	return slices.DeleteFunc(slices.Clone(s.gone), func(a checkpoint.Artifact) bool { return !plan.MatchesAny(patterns, string(a.Path)) })
 }
 
-// gate gathers the digest of what a gate judges: its inputs; else the inputs
+// Gate gathers the digest of what a gate judges: its inputs; else the inputs
 // and artifacts of its workstream, or of its phase's workstreams. Where these
 // declare none there is nothing to bind a verdict to.
-func (s *surveyor) gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) error {
+func (s *Surveyor) Gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) error {
 	v := s.own.ScopeOfGate(g)
 	if len(v.Patterns) == 0 {
 		f.Judging[g.Label()] = plan.FileSet{}
@@ -177,9 +188,9 @@ func (s *surveyor) gate(ctx context.Context, f *plan.Facts, g *pipeline.Gate) er
 	return nil
 }
 
-// everything gathers the facts of all that is done, whose files must prove
+// Everything gathers the facts of all that is done, whose files must prove
 // it; thorough also those of what has yet to run.
-func (s *surveyor) everything(ctx context.Context, f *plan.Facts, st *checkpoint.State, git Git, choice plan.OnConflict, thorough bool) error {
+func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *checkpoint.State, git Git, choice plan.OnConflict, thorough bool) error {
 	files := s.files
 	s.files = files.Still() // nothing runs meanwhile
 	defer func() { s.files = files }()
@@ -199,13 +210,13 @@ func (s *surveyor) everything(ctx context.Context, f *plan.Facts, st *checkpoint
 	compared.Go(func() error { return s.compare(ctx, f, e) })
 	defer func() { _ = compared.Wait() }()
 	f.Sharers = s.claims(st)
-	if s.begun(st); len(s.partial.Patterns) > 0 {
+	if s.begun(st); len(s.Partial.Patterns) > 0 {
 		if err := compared.Wait(); err != nil {
 			return err
 		}
-		s.partial.Since(s.captured)
+		s.Partial.Since(s.captured)
 	}
-	f.Stopped = s.partial
+	f.Stopped = s.Partial
 	if err := s.verifyAll(ctx, f, st, choice); err != nil {
 		return err
 	}
@@ -235,7 +246,7 @@ func (s *surveyor) everything(ctx context.Context, f *plan.Facts, st *checkpoint
 
 // allInputs gathers the inputs of what is done, and of what may have been made before; thorough
 // also those of all else that has yet to run.
-func (s *surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.State, thorough bool) error {
+func (s *Surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.State, thorough bool) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			if len(ws.Inputs) > 0 && (thorough || ws.Cache || plan.Done(plan.RecordOf(st, ws.Name))) {
@@ -249,7 +260,7 @@ func (s *surveyor) allInputs(ctx context.Context, f *plan.Facts, st *checkpoint.
 }
 
 // allGates gathers what all gates judge that have a verdict.
-func (s *surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
+func (s *Surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			if err := s.gates(ctx, f, st, ws.Gates); err != nil {
@@ -264,7 +275,7 @@ func (s *surveyor) allGates(ctx context.Context, f *plan.Facts, st *checkpoint.S
 }
 
 // off reports whether a workstream is not enabled, as far as what is on record tells.
-func (s *surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
+func (s *Surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
 	r := plan.ResultsOf(st, s.p, pipeline.RunInfo{Session: st.Session, Resumed: true})
 	for _, when := range []func(pipeline.Results) (bool, hcl.Diagnostics){ws.Phase.Enabled, ws.Enabled} {
 		if enabled, diags := when(r); !enabled && !diags.HasErrors() {
@@ -277,7 +288,7 @@ func (s *surveyor) off(ws *pipeline.Workstream, st *checkpoint.State) bool {
 // describeAll looks at the files that match, without those that leaveOut names, as
 // they will be once artifacts are put back. It returns the patterns extended by what
 // links stand for.
-func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []checkpoint.Artifact, extended []string, err error) {
+func (s *Surveyor) describeAll(ctx context.Context, patterns []string, leaveOut func(string) bool) (found []checkpoint.Artifact, extended []string, err error) {
 	m, err := s.files.Match(ctx, patterns, s.restoredLinks)
 	if err != nil {
 		return nil, nil, err
@@ -291,9 +302,9 @@ func (s *surveyor) describeAll(ctx context.Context, patterns []string, leaveOut 
 }
 
 // meetLinks finds the links that declared patterns meet.
-func (s *surveyor) meetLinks(ctx context.Context) error {
+func (s *Surveyor) meetLinks(ctx context.Context) error {
 	s.links.forget()
-	m, err := s.files.Match(ctx, slices.Concat(local(filepath.ToSlash(s.p.Document)), declared(s.p)), nil)
+	m, err := s.files.Match(ctx, slices.Concat(Local(filepath.ToSlash(s.p.Document)), Declared(s.p)), nil)
 	if err != nil {
 		return fmt.Errorf("look at the workspace: %w", err)
 	}
@@ -302,7 +313,7 @@ func (s *surveyor) meetLinks(ctx context.Context) error {
 }
 
 // withRestored is what was found with what is put back in place of it.
-func (s *surveyor) withRestored(found []checkpoint.Artifact, patterns []string, leaveOut func(string) bool) []checkpoint.Artifact {
+func (s *Surveyor) withRestored(found []checkpoint.Artifact, patterns []string, leaveOut func(string) bool) []checkpoint.Artifact {
 	if len(s.restores) == 0 {
 		return found
 	}
@@ -320,7 +331,7 @@ func (s *surveyor) withRestored(found []checkpoint.Artifact, patterns []string, 
 }
 
 // gates gathers what the gates judge that have a verdict.
-func (s *surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
+func (s *Surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.State, gates []*pipeline.Gate) error {
 	for _, g := range gates {
 		if st == nil {
 			return nil
@@ -328,7 +339,7 @@ func (s *surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.Stat
 		if rec := st.Gate(g.Label()); rec == nil || rec.Status != checkpoint.Passed {
 			continue
 		}
-		if err := s.gate(ctx, f, g); err != nil {
+		if err := s.Gate(ctx, f, g); err != nil {
 			return err
 		}
 		if !plan.Declares(g) {
@@ -342,7 +353,7 @@ func (s *surveyor) gates(ctx context.Context, f *plan.Facts, st *checkpoint.Stat
 
 // see looks at the files of a view, as they will be once artifacts are put back.
 // Their names are masked: they are recorded, and only compared.
-func (s *surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.FileSet, error) {
+func (s *Surveyor) see(ctx context.Context, v plan.Scope, seq uint64) (plan.FileSet, error) {
 	leaveOut := func(path string) bool { return v.Self != nil && s.own.Makes(v, path) }
 	found, patterns, err := s.describeAll(ctx, v.Patterns, leaveOut)
 	if err != nil {

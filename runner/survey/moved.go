@@ -1,4 +1,4 @@
-package runner
+package survey
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // moved compares the files with those that the last run captured. What
 // workstreams have recorded since is no change.
-func (s *surveyor) moved(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
+func (s *Surveyor) moved(ctx context.Context, f *plan.Facts, st *checkpoint.State) error {
 	e, err := s.listed(ctx, f, st)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ type end struct {
 
 // listed lists the files that are there, of what the last run captured; nil: that is
 // not known.
-func (s *surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.State) (*end, error) {
+func (s *Surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.State) (*end, error) {
 	f.Unread, f.Uncaptured, f.Moved = nil, "no capture of the whole workspace could prove it unchanged", nil
 	s.captured, s.ended, s.since = nil, nil, make(map[string]string)
 	if st == nil || st.RunCapture == nil {
@@ -64,7 +64,7 @@ func (s *surveyor) listed(ctx context.Context, f *plan.Facts, st *checkpoint.Sta
 }
 
 // compare is moved for what is listed.
-func (s *surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
+func (s *Surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 	if e == nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (s *surveyor) compare(ctx context.Context, f *plan.Facts, e *end) error {
 
 // judgesAnything reports whether there is a gate whose verdict is bound to all of
 // the workspace, so that it matters what no capture takes in.
-func (s *surveyor) judgesAnything() bool {
+func (s *Surveyor) judgesAnything() bool {
 	bound := func(g *pipeline.Gate) bool { return g.Kind != pipeline.GateApproval && !plan.Declares(g) }
 	return slices.ContainsFunc(s.p.Phases, func(phase *pipeline.Phase) bool {
 		return slices.ContainsFunc(phase.Gates, bound) || slices.ContainsFunc(phase.Workstreams, func(ws *pipeline.Workstream) bool {
@@ -147,7 +147,7 @@ func (e *end) blind(ctx context.Context, planned string, was *workspace.Listing)
 // filesAt are the files of a capture, with what was recorded since; nil where
 // they are not known any more, or can't be read. Then nothing is proved
 // unchanged, which is no reason not to go on, though one to tell.
-func (s *surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (l *workspace.Listing, unread, err error) {
+func (s *Surveyor) filesAt(ctx context.Context, st *checkpoint.State, c *checkpoint.Capture) (l *workspace.Listing, unread, err error) {
 	then := *st
 	then.Capture = c
 	l, known, failed := checkpoint.FilesOf(ctx, s.files, &then)
@@ -175,7 +175,7 @@ func lost(ctx context.Context, failed error) (unread, err error) {
 
 // movedAfter finds out what changed between the last capture before a gate's
 // verdict and the end of the last run: the verdict may be older than that.
-func (s *surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
+func (s *Surveyor) movedAfter(ctx context.Context, f *plan.Facts, st *checkpoint.State, g *pipeline.Gate) error {
 	f.Moving[g.Label()] = ""
 	if s.ended == nil || g.Kind != pipeline.GateCommand {
 		return nil

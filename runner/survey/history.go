@@ -1,4 +1,4 @@
-package runner
+package survey
 
 import (
 	"slices"
@@ -10,12 +10,12 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// knownActs gathers what has happened only once, or may have, in the sessions of the PRD. The session that is
+// KnownActs gathers what has happened only once, or may have, in the sessions of the PRD. The session that is
 // gone on with has on record what those before it did, and for a new one all that are here are read. That
 // is done only where the pipeline asks: it has a workstream that must happen only once, and that the session
 // which is gone on with did not know as such. What a session did that can't be read is not known: every such
 // workstream may have happened in it.
-func knownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *checkpoint.State, resumes bool) ([]checkpoint.Act, error) {
+func KnownActs(store *checkpoint.Store, p *pipeline.Pipeline, st *checkpoint.State, resumes bool) ([]checkpoint.Act, error) {
 	var known []checkpoint.Act
 	if st != nil {
 		known = st.KnownActs()
@@ -56,11 +56,11 @@ func newOnce(p *pipeline.Pipeline, st *checkpoint.State, resumes bool) []string 
 	return names
 }
 
-// earlierRuns returns what finds the results of earlier runs, by workstream, of those with a cache: nil
+// EarlierRuns returns what finds the results of earlier runs, by workstream, of those with a cache: nil
 // where no workstream has one. All journals of the PRD are read then, so that it
 // is called once something is to run, and reads once. A result whose artifacts are not all kept as
 // objects does not count.
-func earlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Workspace) func() map[string][]checkpoint.Result {
+func EarlierRuns(store *checkpoint.Store, p *pipeline.Pipeline, w *workspace.Workspace) func() map[string][]checkpoint.Result {
 	names := make(map[string]bool)
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {

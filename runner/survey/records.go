@@ -1,4 +1,4 @@
-package runner
+package survey
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 )
 
 // begun finds out which artifacts may be partial work.
-func (s *surveyor) begun(st *checkpoint.State) {
-	s.partial = plan.PartialWork{Left: s.left}
+func (s *Surveyor) begun(st *checkpoint.State) {
+	s.Partial = plan.PartialWork{Left: s.left}
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
-			s.partial.Add(s.links.Extend(ws.ArtifactPatterns), plan.RecordOf(st, ws.Name), plan.EndedUncaptured(st))
+			s.Partial.Add(s.links.Extend(ws.ArtifactPatterns), plan.RecordOf(st, ws.Name), plan.EndedUncaptured(st))
 		}
 	}
 }
 
-// claimed are the artifacts of a workstream that nobody has recorded since, as the last
+// Claimed are the artifacts of a workstream that nobody has recorded since, as the last
 // attempt of others that failed left them.
-func (s *surveyor) claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
+func (s *Surveyor) Claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
 	var all []checkpoint.Artifact
 	for _, a := range rec.Artifacts {
 		if owner := s.latest[string(a.Path)]; owner != "" && owner != rec.Name {
@@ -37,16 +37,16 @@ func (s *surveyor) claimed(rec *checkpoint.Workstream) []checkpoint.Artifact {
 	return all
 }
 
-// again looks at what gates judge, and at artifacts as they are now.
-func (s *surveyor) again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
+// Again looks at what gates judge, and at artifacts as they are now.
+func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.Gate, artifacts []string) (map[string]*checkpoint.Artifact, error) {
 	for _, g := range gates {
-		if err := s.gate(ctx, f, g); err != nil {
+		if err := s.Gate(ctx, f, g); err != nil {
 			return nil, err
 		}
 	}
 	now := make(map[string]*checkpoint.Artifact, len(artifacts))
 	for _, path := range artifacts {
-		a, err := describe(ctx, s.files, path)
+		a, err := Describe(ctx, s.files, path)
 		switch {
 		case err == nil:
 			now[path] = &a
@@ -59,10 +59,10 @@ func (s *surveyor) again(ctx context.Context, f *plan.Facts, gates []*pipeline.G
 	return now, nil
 }
 
-// overwritten are the artifacts of completed workstreams that lie under the
+// Overwritten are the artifacts of completed workstreams that lie under the
 // patterns of one that was stopped while it ran, as the last attempt that failed left
 // them: what it did to them since is partial work, and is taken back before it runs again.
-func (s *surveyor) overwritten(st *checkpoint.State, owners map[string]string, name string, patterns []string) []checkpoint.Artifact {
+func (s *Surveyor) Overwritten(st *checkpoint.State, owners map[string]string, name string, patterns []string) []checkpoint.Artifact {
 	var all []checkpoint.Artifact
 	behind := s.leftBehind(st, owners)
 	for path, owner := range owners {
@@ -83,7 +83,7 @@ func (s *surveyor) overwritten(st *checkpoint.State, owners map[string]string, n
 }
 
 // verify compares recorded artifacts with the files that are there.
-func (s *surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Workstream) error {
+func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Workstream) error {
 	var conflicts []plan.Conflict
 	conflict := func(a checkpoint.Artifact, found string) error {
 		kept, err := s.files.Kept(a.Digest)
@@ -97,10 +97,10 @@ func (s *surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 			continue // another one has recorded it since
 		}
 		left, isLeft := s.left[string(a.Path)]
-		now, err := describe(ctx, s.files, string(a.Path))
+		now, err := Describe(ctx, s.files, string(a.Path))
 		if isLeft && left.Digest == "" { // it was gone
 			switch {
-			case err == nil && s.partial.Accounts(string(a.Path), now.Digest):
+			case err == nil && s.Partial.Accounts(string(a.Path), now.Digest):
 				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
 			case err == nil: // it is new, and on record no more
 			case !workspace.IsAbsent(err):
@@ -113,7 +113,7 @@ func (s *surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 		}
 		now.LeftOut = a.LeftOut
 		switch {
-		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.partial.Accounts(string(a.Path), now.Digest):
+		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.Partial.Accounts(string(a.Path), now.Digest):
 			partial, err = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest}), nil
 		case workspace.IsAbsent(err):
 			err = conflict(a, "")
@@ -135,20 +135,20 @@ func (s *surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 
 // claims finds out whose the recorded artifacts are, and what is left of them. It returns the
 // workstreams that share one, by its path.
-func (s *surveyor) claims(st *checkpoint.State) (sharers map[string][]string) {
+func (s *Surveyor) claims(st *checkpoint.State) (sharers map[string][]string) {
 	s.latest, sharers = s.ownersAndSharers(st)
 	s.left = s.leftBehind(st, s.latest)
 	return sharers
 }
 
-// owners returns, by path, the completed workstream that recorded an artifact last.
-func (s *surveyor) owners(st *checkpoint.State) map[string]string {
+// Owners returns, by path, the completed workstream that recorded an artifact last.
+func (s *Surveyor) Owners(st *checkpoint.State) map[string]string {
 	owners, _ := s.ownersAndSharers(st)
 	return owners
 }
 
 // ownersAndSharers is owners with all that recorded an artifact, where several did.
-func (s *surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]string, sharers map[string][]string) {
+func (s *Surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]string, sharers map[string][]string) {
 	owners, sharers = make(map[string]string), make(map[string][]string)
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
@@ -173,7 +173,7 @@ func (s *surveyor) ownersAndSharers(st *checkpoint.State) (owners map[string]str
 
 // leftBehind returns, by path, what attempts that failed left of the artifacts of other
 // workstreams: of several attempts, what the last one left.
-func (s *surveyor) leftBehind(st *checkpoint.State, owners map[string]string) map[string]checkpoint.Artifact {
+func (s *Surveyor) leftBehind(st *checkpoint.State, owners map[string]string) map[string]checkpoint.Artifact {
 	behind := make(map[string]checkpoint.Artifact)
 	newest := make(map[string]uint64)
 	for _, phase := range s.p.Phases {
@@ -197,19 +197,19 @@ func (s *surveyor) leftBehind(st *checkpoint.State, owners map[string]string) ma
 	return behind
 }
 
-// recorded is an artifact as it is on record: as its workstream made it, or as an
+// Recorded is an artifact as it is on record: as its workstream made it, or as an
 // attempt of another one that failed left it.
-func (s *surveyor) recorded(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
+func (s *Surveyor) Recorded(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
 	if a, ok := s.left[string(path)]; ok && a.Digest != "" {
 		return &a
 	}
-	return recordedArtifact(st, workstream, path)
+	return RecordedArtifact(st, workstream, path)
 }
 
 // verifyAll verifies the artifacts of all that is done, and notes which of them
 // will be put back before anything starts: what reads them finds them as they
 // are on record.
-func (s *surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
+func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
 	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(workspace.Links), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
@@ -226,9 +226,9 @@ func (s *surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.
 			for _, c := range f.Conflicts[ws.Name] {
 				switch {
 				case c.Kept && (c.Found == "" || choice == plan.ConflictRestore):
-					s.restores[string(c.Path)] = *s.recorded(st, ws.Name, c.Path)
+					s.restores[string(c.Path)] = *s.Recorded(st, ws.Name, c.Path)
 				case c.Found == "":
-					s.gone = append(s.gone, *s.recorded(st, ws.Name, c.Path))
+					s.gone = append(s.gone, *s.Recorded(st, ws.Name, c.Path))
 				}
 			}
 		}
@@ -236,7 +236,7 @@ func (s *surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.
 	return nil
 }
 
-func recordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
+func RecordedArtifact(st *checkpoint.State, workstream string, path checkpoint.Text) *checkpoint.Artifact {
 	rec := plan.RecordOf(st, workstream)
 	if rec == nil {
 		return nil

@@ -1,4 +1,4 @@
-package runner
+package survey
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// describe looks at one file: workspace.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
-func describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
+// Describe looks at one file: workspace.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
+func Describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
 	e, err := w.Describe(ctx, path)
 	return artifact(e), err
 }
@@ -30,19 +30,19 @@ func artifacts(entries []workspace.Entry) []checkpoint.Artifact {
 	return all
 }
 
-// entry is an artifact as the workspace knows it; its bytes are an object.
-func entry(a checkpoint.Artifact) workspace.Entry {
+// EntryOf is an artifact as the workspace knows it; its bytes are an object.
+func EntryOf(a checkpoint.Artifact) workspace.Entry {
 	return workspace.Entry{Path: string(a.Path), Size: a.Size, Mode: a.Mode, Digest: a.Digest}
 }
 
-// keepArtifacts records what a workstream was to make, and keeps its bytes as
+// KeepArtifacts records what a workstream was to make, and keeps its bytes as
 // objects. A pattern that matches nothing is a failure of the workstream, and so
 // is a file that has no content. Sensitive files are recorded and not kept.
-func (s *surveyor) keepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []checkpoint.Artifact, leftOut []string, err error) {
+func (s *Surveyor) KeepArtifacts(ctx context.Context, ws *pipeline.Workstream) (kept []checkpoint.Artifact, leftOut []string, err error) {
 	if len(ws.Artifacts) == 0 {
 		return nil, nil, nil
 	}
-	if err := allThere(ctx, s.files, ws); err != nil {
+	if err := AllThere(ctx, s.files, ws); err != nil {
 		return nil, nil, err
 	}
 	m, err := s.files.Match(ctx, ws.ArtifactPatterns, nil)
@@ -61,8 +61,8 @@ func (s *surveyor) keepArtifacts(ctx context.Context, ws *pipeline.Workstream) (
 	return kept, leftOut, nil
 }
 
-// allThere refuses a declared artifact that no file matches.
-func allThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
+// AllThere refuses a declared artifact that no file matches.
+func AllThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstream) error {
 	for i, patterns := range pipeline.EachPattern(ws.Artifacts) {
 		if len(patterns) == 0 {
 			continue // it excludes
@@ -89,27 +89,27 @@ func allThere(ctx context.Context, w *workspace.Workspace, ws *pipeline.Workstre
 	return nil
 }
 
-// unmadeError says that a declared artifact is not there after success.
-type unmadeError struct {
-	pattern string
-	problem string
+// UnmadeError says that a declared artifact is not there after success.
+type UnmadeError struct {
+	Pattern string
+	Problem string
 }
 
 func unmade(pattern, format string, args ...any) error {
-	return &unmadeError{pattern, fmt.Sprintf(format, args...)}
+	return &UnmadeError{pattern, fmt.Sprintf(format, args...)}
 }
 
-func (e *unmadeError) Error() string {
-	return fmt.Sprintf("the declared artifact %q %s", e.pattern, e.problem)
+func (e *UnmadeError) Error() string {
+	return fmt.Sprintf("the declared artifact %q %s", e.Pattern, e.Problem)
 }
 
-// keepLeft returns those artifacts that are not as on record, as they are now, and keeps
+// KeepLeft returns those artifacts that are not as on record, as they are now, and keeps
 // their bytes. One that is gone has no digest.
-func (s *surveyor) keepLeft(ctx context.Context, shared []checkpoint.Artifact) ([]checkpoint.Artifact, error) {
+func (s *Surveyor) KeepLeft(ctx context.Context, shared []checkpoint.Artifact) ([]checkpoint.Artifact, error) {
 	var left []checkpoint.Artifact
 	var paths []string
 	for _, a := range shared {
-		now, err := describe(ctx, s.files, string(a.Path))
+		now, err := Describe(ctx, s.files, string(a.Path))
 		switch {
 		case workspace.IsAbsent(err):
 			left = append(left, checkpoint.Artifact{Path: a.Path})

@@ -1,4 +1,4 @@
-package runner
+package survey
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 // mostDifferences is of how many edited artifacts the difference is shown.
 const mostDifferences = 20
 
-// differences adds to conflicts what was edited, as far as what was recorded
+// Differences adds to conflicts what was edited, as far as what was recorded
 // is kept. It is shown to people, so that what can't be read is no error.
-func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, conflicts []plan.Conflict) {
+func (s *Surveyor) Differences(ctx context.Context, st *checkpoint.State, conflicts []plan.Conflict) {
 	for i := range conflicts {
 		c := &conflicts[i]
 		if i == mostDifferences {
@@ -22,12 +22,12 @@ func (s *surveyor) differences(ctx context.Context, st *checkpoint.State, confli
 		if !c.Kept || c.Found == "" {
 			continue
 		}
-		recorded := s.recorded(st, c.Workstream, c.Path)
+		recorded := s.Recorded(st, c.Workstream, c.Path)
 		now, err := s.files.Describe(ctx, string(c.Path))
 		if recorded == nil || err != nil {
 			continue
 		}
-		was := entry(*recorded)
+		was := EntryOf(*recorded)
 		change := workspace.Change{Path: string(c.Path), Kind: workspace.Modified, From: &was, To: &now}
 		d, err := s.files.TextDiff(ctx, change, s.files.Open, s.files.OpenNow)
 		switch {

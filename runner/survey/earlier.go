@@ -1,4 +1,4 @@
-package runner
+package survey
 
 import (
 	"context"
@@ -20,7 +20,7 @@ const maxSource = 16 << 20
 // earlierSource is the file of the pipeline in the last run; nil where it is the same,
 // or can't be read from the capture. It is for people, so that what can't be read is no
 // error.
-func (s *surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []byte {
+func (s *Surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []byte {
 	if st == nil || s.ended == nil || st.Pipeline.Digest == s.p.Digest {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (s *surveyor) earlierSource(ctx context.Context, st *checkpoint.State) []by
 }
 
 // earlierFiles are the files that moved since the last run, as captures hold them.
-func (s *surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Files {
+func (s *Surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Files {
 	if len(f.Moved) == 0 {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (s *surveyor) earlierFiles(ctx context.Context, f *plan.Facts) pipeline.Fil
 	return files
 }
 
-func (s *surveyor) readEntry(ctx context.Context, e workspace.Entry) ([]byte, error) {
+func (s *Surveyor) readEntry(ctx context.Context, e workspace.Entry) ([]byte, error) {
 	r, err := s.files.Open(ctx, e)
 	if err != nil {
 		return nil, err
