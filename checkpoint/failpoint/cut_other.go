@@ -2,4 +2,4 @@
 
 package failpoint
 
-func cut(uint32) { panic("a file system can be shut down on Linux only") }
+func cutPower(uint32) { panic("a file system can be shut down on Linux only") }

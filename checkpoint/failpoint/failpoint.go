@@ -1,30 +1,37 @@
-// Package failpoint is where a program under test is killed, loses its power,
-// or is told of a fault: at the nth operation that changes a disk. Everything
-// that writes state or restores files calls it before each such operation.
+// Package failpoint injects faults into a program under test: it kills the program, cuts
+// the power of its file system, or returns an error, at the nth operation that changes a
+// disk. Code that writes state or restores files calls Before before each such operation.
 //
-// In a program that is built without the tag failpoint it does nothing, and
-// the compiler leaves nothing of it behind. With the tag, these variables of
-// the environment say what is to happen:
+// Without the build tag failpoint, Before does nothing, and the compiler removes it. With
+// the tag, environment variables select the fault:
 //
 //	RUNNER_FAILPOINT      ACTION@N[+][:OP[,OP...][/FILE]], at the Nth operation of the
-//	                      kinds OP, on a file of that name in whichever directory,
-//	                      and with + at all that follow it
+//	                      kinds OP, on a file of that name in any directory,
+//	                      and with + at all later ones too
 //	RUNNER_FAILPOINT_LOG  a file that gets a line for each operation counted
-//	RUNNER_FAILPOINT_CUT  a directory of the file system that is cut
+//	RUNNER_FAILPOINT_CUT  a directory on the file system that is cut
 //
-// An ACTION is kill (SIGKILL before the operation), torn (of a write the first
-// half happens before that), cut1 and cut2 (the file system is shut down by
-// EXT4_IOC_SHUTDOWN with this flag, and then SIGKILL), delay=DURATION, a signal
-// that asks the process to end (SIGINT, SIGTERM; after SIGQUIT no operation
-// follows), or the name of an error: EIO, ENOSPC, EDQUOT, EROFS, EMFILE. With
-// such a one a write is short: its first half happens.
+// An ACTION is one of:
+//
+//   - kill: SIGKILL before the operation;
+//   - torn: like kill, after the first half of a write;
+//   - cut1, cut2: shut the file system down by EXT4_IOC_SHUTDOWN with flag 1 or 2, then
+//     kill;
+//   - delay=DURATION;
+//   - SIGINT, SIGTERM, SIGQUIT: send the signal to the process; after SIGQUIT it starts no
+//     further operation;
+//   - EIO, ENOSPC, EDQUOT, EROFS, EMFILE: return the error, after the first half of a
+//     write.
+//
+// To add an operation, add an Op here and a call of Before; to add an action, extend parse
+// and before in on.go.
 package failpoint
 
 // Op is a kind of operation.
 type Op string
 
-// The operations that change a disk are counted unless others are asked for.
-// Those that only read are counted if they are asked for by name.
+// Operations that change a disk are counted by default. Operations that only read are
+// counted if RUNNER_FAILPOINT names them.
 const (
 	Create  Op = "create" // a file, or its truncation
 	Write   Op = "write"

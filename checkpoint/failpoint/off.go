@@ -2,5 +2,6 @@
 
 package failpoint
 
-// Before is called before an operation. An error is returned in its place.
+// Before is called before an operation. If it returns an error, the caller returns that
+// instead of performing the operation.
 func Before(Op, string) error { return nil }

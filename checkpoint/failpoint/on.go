@@ -15,24 +15,24 @@ import (
 	"time"
 )
 
-// point is what is to happen, and when.
+// point is the configured fault.
 type point struct {
 	action string
-	err    error // for an action that is one
+	err    error // for an action that returns an error
 	delay  time.Duration
 	at     int
-	on     bool   // and at all that follow
-	ops    []Op   // none: all that change something
-	file   string // the last part of its name; "": any
+	on     bool   // also at all later operations
+	ops    []Op   // nil counts all operations that change a disk
+	file   string // base name of the file; "" for any
 
 	mu      sync.Mutex
 	counted int
 	log     *os.File
 }
 
-// The process has one count, since a moment of it is meant.
+// All operations of the process share one count.
 var set = sync.OnceValue(func() *point { //nolint:gochecknoglobals // it is there in programs under test only
-	p, err := parse(os.Getenv("RUNNER_FAILPOINT"))
+	p, err := parsePoint(os.Getenv("RUNNER_FAILPOINT"))
 	if err == nil && os.Getenv("RUNNER_FAILPOINT_LOG") != "" {
 		p.log, err = os.OpenFile(os.Getenv("RUNNER_FAILPOINT_LOG"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	}
@@ -42,13 +42,15 @@ var set = sync.OnceValue(func() *point { //nolint:gochecknoglobals // it is ther
 	return p
 })
 
-// Before is called before an operation. An error is returned in its place.
+// Before is called before an operation. If it returns an error, the caller returns that
+// instead of performing the operation.
 func Before(op Op, name string) error { return set().before(op, name, nil) }
 
-// BeforeWrite is Before for a write, of which half may happen.
+// BeforeWrite is called before a write. The function half performs the first half of the
+// write.
 func BeforeWrite(name string, half func()) error { return set().before(Write, name, half) }
 
-func parse(s string) (*point, error) {
+func parsePoint(s string) (*point, error) {
 	p := &point{}
 	if s == "" {
 		return p, nil
@@ -99,7 +101,7 @@ func errorNamed(name string) error {
 	return nil
 }
 
-// before counts an operation, and has happen what is to happen at it.
+// before counts an operation, and performs the action if it is due.
 func (p *point) before(op Op, name string, half func()) error {
 	if !p.counts(op) || p.file != "" && filepath.Base(name) != p.file {
 		return nil
@@ -119,20 +121,20 @@ func (p *point) before(op Op, name string, half func()) error {
 	}
 	switch p.action {
 	case "kill", "torn":
-		kill()
+		killSelf()
 	case "cut1":
-		cut(1)
+		cutPower(1)
 	case "cut2":
-		cut(2)
+		cutPower(2)
 	case "delay":
 		time.Sleep(p.delay)
 	case "SIGINT":
-		ask(syscall.SIGINT)
+		sendSignal(syscall.SIGINT)
 	case "SIGTERM":
-		ask(syscall.SIGTERM)
+		sendSignal(syscall.SIGTERM)
 	case "SIGQUIT":
-		ask(syscall.SIGQUIT)
-		select {} // the caller holds the count
+		sendSignal(syscall.SIGQUIT)
+		select {} // holding p.mu, so that no operation follows
 	}
 	return p.err
 }
@@ -148,9 +150,8 @@ func (p *point) counts(op Op) bool {
 	return true
 }
 
-// ask sends this process a signal that asks it to end, and returns when that
-// has been delivered.
-func ask(sig syscall.Signal) {
+// ask sends a signal to this process, and returns when it has been delivered.
+func sendSignal(sig syscall.Signal) {
 	delivered := make(chan os.Signal, 1)
 	signal.Notify(delivered, sig)
 	defer signal.Stop(delivered)
@@ -164,9 +165,9 @@ func ask(sig syscall.Signal) {
 	<-delivered
 }
 
-// kill ends this process as SIGKILL does. No other operation begins meanwhile:
-// the caller holds the count.
-func kill() {
+// kill ends this process by SIGKILL. The caller holds p.mu, so that no other operation
+// begins.
+func killSelf() {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		err = self.Kill()

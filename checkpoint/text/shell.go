@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// ShellWord quotes a word for a shell where it needs it, for commands that are
-// shown to be typed: for any POSIX shell, where the word can be printed.
+// ShellWord quotes a word for a POSIX shell if needed, for commands that are shown to the
+// user. A word with unprintable characters needs a shell that knows $'…'.
 func ShellWord(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)
@@ -22,8 +22,7 @@ func ShellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// escapedWord is a word that can't be shown as it is: $'…', with the bytes of
-// what is not printed as octal numbers.
+// escapedWord quotes a word as $'…', with unprintable bytes as octal numbers.
 func escapedWord(word string) string {
 	var b strings.Builder
 	b.WriteString("$'")

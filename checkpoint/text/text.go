@@ -1,5 +1,5 @@
-// Package text holds strings that need not be UTF-8, as file names and output
-// are, in forms that JSON keeps and a shell reads.
+// Package text represents strings that need not be UTF-8, such as file names and output, in
+// JSON and in shell commands. Formatting for a terminal belongs in package view.
 package text
 
 import (
@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a string that survives JSON byte for byte: what is not valid UTF-8
-// is written as {"base64":"…"}, since encoding/json would replace it.
+// Text is a string that JSON preserves byte for byte. A string that is not valid UTF-8 is
+// written as {"base64":"…"}, because encoding/json would replace the invalid bytes.
 type Text string
 
-// List are strings as JSON keeps them: none is [], never null.
+// List converts strings. The result is never nil, so that JSON shows [] and not null.
 func List(list []string) []Text {
 	all := make([]Text, len(list))
 	for i, s := range list {
