@@ -1,17 +1,17 @@
 package mask
 
-// Detector finds the values of a Masker in a stream, however it is cut into
-// writes. It is not safe for use by several goroutines.
+// Detector reports whether a stream contains a value of a Masker, even if writes split the
+// value. It is not safe for concurrent use.
 type Detector struct {
 	automaton *automaton
 	at        int32
 	found     bool
 }
 
-// Detector returns a detector that has seen nothing yet.
+// Detector returns a new Detector.
 func (m *Masker) Detector() *Detector { return &Detector{automaton: m.automaton} }
 
-// Any reports whether there is anything to hide.
+// Any reports whether the Masker has any values.
 func (m *Masker) Any() bool { return len(m.automaton.nodes) > 1 }
 
 // Write implements io.Writer. It never fails.
@@ -26,7 +26,7 @@ func (d *Detector) Write(p []byte) (int, error) {
 				continue
 			}
 		} else {
-			at = a.next(at, b)
+			at = a.advance(at, b)
 		}
 		if a.nodes[at].longest > 0 {
 			d.found = true
@@ -37,5 +37,5 @@ func (d *Detector) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Found reports whether a value, in one of its forms, was in what was written.
+// Found reports whether the written bytes contained a value in one of its forms.
 func (d *Detector) Found() bool { return d.found }

@@ -121,7 +121,7 @@ func TestPropertyHoldsBackOnlyABeginning(t *testing.T) {
 		m := rapidMasker(t, secrets)
 		var all []string
 		for _, secret := range secrets {
-			all = append(all, forms(secret)...)
+			all = append(all, formsOf(secret)...)
 		}
 		var out bytes.Buffer
 		w, text := m.Writer(&out), ""

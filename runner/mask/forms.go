@@ -8,27 +8,29 @@ import (
 )
 
 const (
-	// minLine is the length from which a line of a value is masked by itself.
+	// minLine is the length in bytes from which a line of a value is masked separately.
 	minLine = 8
-	// minPattern is the length below which a form would match by chance.
+	// minPattern is the minimum length of a form in bytes. Shorter forms would match by
+	// chance.
 	minPattern = 4
-	// maxWrapped is the length in bytes up to which a value is found in Base64
-	// lines of something longer, since the patterns for that are some hundred
-	// times as long. Of a key the lines are found.
+	// maxWrapped is the maximum length in bytes of a value that is searched in wrapped
+	// Base64 of a longer text, because the patterns for that are some hundred times as
+	// long. The lines of a key are found separately.
 	maxWrapped = 1 << 10
 )
 
-// forms returns what to look for to find a value: the value and, if it has
-// several lines, each line that is not very short; with and without surrounding
-// white space; each
+// formsOf returns the patterns for a value: the value and, if it has several lines, each
+// line of at least minLine bytes; with and without surrounding white space; each
 //
-//   - as it is,
-//   - in Base64, standard and URL alphabet, padded or not, also as a part of
-//     something longer, and in lines of 64 and 76 characters,
-//   - in hexadecimal, in capitals or not,
-//   - escaped as forms_escaped.go lists: for URLs, JSON, HTML and shells, and as
-//     a quoted string of Go.
-func forms(value string) []string {
+//   - unchanged,
+//   - in Base64, in the standard and URL alphabets, padded or not, also within a longer
+//     text, and in lines of 64 and 76 characters,
+//   - in hexadecimal, in lower and upper case,
+//   - escaped as in forms_escaped.go: for URLs, JSON, HTML and shells, and as a quoted
+//     string of Go.
+//
+// To add a form, add it here, and an example to encodings_test.go.
+func formsOf(value string) []string {
 	parts := []string{value, strings.TrimSpace(value)}
 	if lines := strings.FieldsFunc(value, isLineEnd); len(lines) > 1 {
 		parts = append(parts, strings.Join(lines, "\n"), strings.Join(lines, "\r\n"))
@@ -38,7 +40,7 @@ func forms(value string) []string {
 			}
 		}
 	}
-	parts = append(parts, string([]rune(value))) // as programs show what is not UTF-8
+	parts = append(parts, string([]rune(value))) // invalid UTF-8, as most programs print it
 	slices.Sort(parts)
 	var all []string
 	for _, part := range slices.Compact(parts) {
@@ -56,9 +58,9 @@ func forms(value string) []string {
 
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
-// base64Forms returns the whole encodings, and for each of the three places that
-// a value can have within the groups of three bytes of something longer, the
-// characters that do not depend on what surrounds it.
+// base64Forms returns the complete encodings. It also returns, for each of the three
+// positions within groups of three bytes of a longer text, the characters that do not
+// depend on the surrounding bytes.
 func base64Forms(value string) []string {
 	var all []string
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
@@ -66,7 +68,7 @@ func base64Forms(value string) []string {
 		all = append(all, padded, strings.TrimRight(padded, "="))
 		for before := range 3 {
 			whole := encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(strings.Repeat("\x00", before) + value))
-			shared := (before*8 + 5) / 6 // characters with bits of what is before
+			shared := (before*8 + 5) / 6 // characters that contain bits of the preceding text
 			own := (before + len(value)) * 8 / 6
 			all = append(all, whole[shared:own], whole[shared:])
 			if encoding == base64.StdEncoding && len(value) <= maxWrapped {
@@ -80,11 +82,10 @@ func base64Forms(value string) []string {
 	return all
 }
 
-// brokenWithin returns a text from an offset on as it stands in the lines that a
-// tool makes of something longer: with a line end after any of its groups of
-// four characters, and then after each line. Where that leaves less than a group
-// on the first line, only what follows is found: a line that happens to end in a
-// character that a value may begin with is not to be held back for it.
+// brokenWithin returns a text from an offset on, as it appears in the lines of a longer
+// Base64 text: with a line end after any of its groups of four characters, and then after
+// each line. If less than a group would remain on the first line, the pattern begins with
+// the second line: otherwise every line that ends in such a character would be held back.
 func brokenWithin(text string, from int) []string {
 	first := (from + 3) / 4 * 4
 	if first >= len(text) {
@@ -106,8 +107,8 @@ func brokenWithin(text string, from int) []string {
 	return all
 }
 
-// wrapped returns the lines of a text that a tool breaks after width characters,
-// and these together.
+// wrapped returns the lines of a text that is broken after width characters, and all lines
+// together.
 func wrapped(text string, width int) []string {
 	if len(text) <= width {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"unicode/utf16"
 )
 
-// urlForms escapes a value for a URL's query or path, as Go, JavaScript and RFC
-// 3986 do.
+// urlForms escapes a value for the query or path of a URL, as Go, JavaScript and RFC 3986
+// do.
 func urlForms(value string) []string {
 	query := url.QueryEscape(value)
 	strict := strings.ReplaceAll(query, "+", "%20")
@@ -25,7 +25,7 @@ func urlForms(value string) []string {
 	return all
 }
 
-// lowerEscapes turns %2F into %2f.
+// lowerEscapes converts %2F to %2f.
 func lowerEscapes(text string) string {
 	lower := []byte(text)
 	for i := 0; i+2 < len(lower); i++ {
@@ -52,7 +52,7 @@ func jsonForms(value string) []string {
 	return all
 }
 
-// upperUnicode turns \u00fc into \u00FC.
+// upperUnicode converts \u00fc to \u00FC.
 func upperUnicode(text string) string {
 	upper := []byte(text)
 	for i := 0; i+1 < len(upper); i++ {
@@ -70,12 +70,12 @@ func jsonEscape(value string, forHTML bool) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(forHTML)
-	// A string can always be encoded, into a buffer too.
+	// Encoding a string into a buffer does not fail.
 	_ = encoder.Encode(value)
 	return strings.TrimSuffix(strings.TrimPrefix(out.String(), `"`), "\"\n")
 }
 
-// jsonASCII escapes what is not ASCII.
+// jsonASCII escapes all characters outside of ASCII.
 func jsonASCII(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -103,9 +103,9 @@ func htmlForms(value string) []string {
 	return all
 }
 
-// shellForms quotes a value for a shell, without the quotes around it: within
-// single quotes, as a trace (set -x) and quoting functions do, with the escapes
-// of $'…', within double quotes, and with a backslash before each special character, as printf %q does.
+// shellForms quotes a value for a shell, without the surrounding quotes: in single quotes,
+// as a trace (set -x) and quoting functions do; with the escapes of $'…'; in double quotes;
+// and with a backslash before each special character, as printf %q does.
 func shellForms(value string) []string {
 	var bare strings.Builder
 	for i := range len(value) {

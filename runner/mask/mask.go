@@ -1,18 +1,20 @@
 // Package mask hides sensitive values in a stream of bytes.
 //
-// A Masker is made once from the values; its Writer then replaces each of their
-// occurrences by "***", however the stream is cut into writes. A value is
-// recognised as it is and in the forms listed at forms (forms.go). The search is
-// one automaton for all of them (automaton.go), so its time does not depend on
-// how many there are.
+// A Masker is created once from the values. Its Writer replaces each occurrence of a value
+// by "***", even if writes split the value. It recognizes a value unchanged and in the
+// forms that formsOf lists (forms.go). One automaton searches for all forms (automaton.go),
+// so that the time does not depend on their number. Begin with New and Writer; to add an
+// encoding, extend formsOf. The package does not decide which values are sensitive.
 //
-// What can't be masked: a value that the program has changed otherwise
-// (compressed, encrypted, hashed, encoded twice, its letters in another case,
-// spread over lines in a way of its own, interleaved with the output of another
-// process), a part of a value other than its lines, one of more than 1 KiB in the
-// lines that Base64 of something longer was broken into, and at either end of a
-// value's Base64 form the character that it shares with its neighbours, and up
-// to two more where a line ends right behind them.
+// It cannot mask:
+//
+//   - a value that the program changed in another way: compressed, encrypted, hashed,
+//     encoded twice, in other letter case, split into lines differently, or interleaved
+//     with the output of another process;
+//   - a part of a value other than one of its lines;
+//   - a value of more than 1 KiB in the wrapped Base64 of a longer text;
+//   - at either end of a value's Base64 form, the character that it shares with its
+//     neighbours, and up to two more if a line ends directly after them.
 package mask
 
 import (
@@ -23,31 +25,30 @@ import (
 )
 
 const (
-	// Replacement stands in place of a sensitive value.
+	// Replacement replaces a sensitive value.
 	Replacement = "***"
-	// MinLength is the length in bytes, without surrounding white space, below
-	// which a value is refused: masking it would blot out much else, and
-	// where that was blotted out would give it away.
+	// MinLength is the minimum length of a value in bytes, without surrounding white space.
+	// New refuses shorter values: masking them would hide much else, and the positions of
+	// the replacements would reveal them.
 	MinLength = 4
 )
 
 // ErrTooShort is returned by New for values that are too short to be masked.
 var ErrTooShort = errors.New("too short to be masked")
 
-// Secret is a sensitive value. Its name is used in errors only.
+// Secret is a sensitive value. Errors contain only its name.
 type Secret struct {
 	Name  string
 	Value string
 }
 
-// Masker hides a set of sensitive values. It is immutable, and safe for use by
-// several goroutines.
+// Masker masks a set of sensitive values. It is immutable, and safe for concurrent use.
 type Masker struct {
 	automaton *automaton
 }
 
-// New returns a Masker for the secrets. It names all that are too short, and
-// nothing of their values.
+// New returns a Masker for the secrets. The error names all that are too short, without
+// their values.
 func New(secrets []Secret) (*Masker, error) {
 	var errs []error
 	patterns := map[string]bool{}
@@ -56,7 +57,7 @@ func New(secrets []Secret) (*Masker, error) {
 			errs = append(errs, fmt.Errorf("mask the value of %s: %w: it has fewer than %d bytes", secret.Name, ErrTooShort, MinLength))
 			continue
 		}
-		for _, form := range forms(secret.Value) {
+		for _, form := range formsOf(secret.Value) {
 			patterns[form] = true
 		}
 	}
@@ -66,10 +67,9 @@ func New(secrets []Secret) (*Masker, error) {
 	return &Masker{automaton: newAutomaton(patterns)}, nil
 }
 
-// Writer returns a writer that writes to w what is written to it, masked. It
-// holds back what may yet turn out to be the beginning of a secret, which is at
-// most as long as the longest form of one; Close writes that, and leaves w open.
-// The writer is not safe for use by several goroutines.
+// Writer returns a writer that masks what it writes to w. It holds back bytes that may be
+// the beginning of a secret, at most the length of the longest form. Close writes these
+// bytes, and leaves w open. The writer is not safe for concurrent use.
 func (m *Masker) Writer(w io.Writer) io.WriteCloser {
 	return &writer{w: w, automaton: m.automaton}
 }

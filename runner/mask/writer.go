@@ -8,48 +8,47 @@ import (
 // errClosed is returned for a write after Close.
 var errClosed = errors.New("write to a closed mask")
 
-// writer masks a stream. Offsets count from its beginning.
+// writer masks a stream. Offsets count from the beginning of the stream.
 //
-// A match that is yet to come begins at the earliest where the longest beginning
-// of a pattern begins that the automaton has recognised; everything before that
-// offset is settled and is written at once.
+// The automaton knows the longest prefix of a pattern that the input ends with. A later
+// match cannot begin before that prefix, so that all bytes before it are written at once.
 type writer struct {
 	w         io.Writer
 	automaton *automaton
 
 	at      int32  // the automaton's node
 	read    int64  // bytes read
-	written int64  // bytes dealt with: written, or replaced
+	written int64  // bytes processed: written, or replaced
 	held    []byte // bytes from written to read, at the end of buffer
 	buffer  []byte
-	spans   []span // that are not dealt with, in order, without overlap
-	out     []byte // to be written
-	err     error  // the first; every later call returns it
+	spans   []span // matches not processed yet, sorted, without overlap
+	out     []byte // output that is not written yet
+	err     error  // the first error; every later call returns it
 }
 
-// span is a part of the stream that is covered by matches which overlap.
+// span is a part of the stream that overlapping matches cover.
 type span struct {
 	from, to int64
-	replaced bool // its replacement is written, though it may still grow
+	replaced bool // its replacement is written, even if the span grows
 }
 
-// Write implements io.Writer. A short write of the underlying writer is an error
-// for all of p: what of it came through can't be told.
+// Write implements io.Writer. A short write of the underlying writer is an error for all of
+// p, because the written part of p is unknown.
 func (w *writer) Write(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	w.scan(p)
+	w.findMatches(p)
 	w.buffer = append(append(w.buffer[:0], w.held...), p...)
 	w.held = w.buffer
-	w.settle(w.read - int64(w.automaton.nodes[w.at].open))
+	w.processUpTo(w.read - int64(w.automaton.nodes[w.at].open))
 	if w.flush(); w.err != nil {
 		return 0, w.err
 	}
 	return len(p), nil
 }
 
-// Close writes what was held back.
+// Close writes the bytes that were held back.
 func (w *writer) Close() error {
 	if errors.Is(w.err, errClosed) {
 		return nil
@@ -57,7 +56,7 @@ func (w *writer) Close() error {
 	if w.err != nil {
 		return w.err
 	}
-	w.settle(w.read)
+	w.processUpTo(w.read)
 	if w.flush(); w.err != nil {
 		return w.err
 	}
@@ -65,8 +64,8 @@ func (w *writer) Close() error {
 	return nil
 }
 
-// scan runs the automaton over p and notes the matches.
-func (w *writer) scan(p []byte) {
+// findMatches runs the automaton over p and records the matches.
+func (w *writer) findMatches(p []byte) {
 	a, at := w.automaton, w.at
 	for i, b := range p {
 		if at == 0 {
@@ -74,20 +73,20 @@ func (w *writer) scan(p []byte) {
 				continue
 			}
 		} else {
-			at = a.next(at, b)
+			at = a.advance(at, b)
 		}
 		if length := a.nodes[at].longest; length > 0 {
 			end := w.read + int64(i) + 1
-			w.cover(end-int64(length), end)
+			w.addMatch(end-int64(length), end)
 		}
 	}
 	w.at = at
 	w.read += int64(len(p))
 }
 
-// cover adds a match, which ends behind all others. Matches that overlap become
-// one span, so that no part of either shows.
-func (w *writer) cover(from, to int64) {
+// addMatch adds a match that ends after all others. Overlapping matches become one span, so
+// that no part of either is written.
+func (w *writer) addMatch(from, to int64) {
 	replaced := false
 	for n := len(w.spans); n > 0 && w.spans[n-1].to > from; n-- {
 		from = min(from, w.spans[n-1].from)
@@ -97,34 +96,34 @@ func (w *writer) cover(from, to int64) {
 	w.spans = append(w.spans, span{from, to, replaced})
 }
 
-// settle deals with the bytes before the offset end.
-func (w *writer) settle(end int64) {
+// processUpTo processes the bytes before the offset end.
+func (w *writer) processUpTo(end int64) {
 	for len(w.spans) > 0 && w.spans[0].from < end {
 		first := &w.spans[0]
 		if !first.replaced {
-			w.pass(first.from)
+			w.writeUpTo(first.from)
 			w.out = append(w.out, Replacement...)
 			first.replaced = true
 		}
-		w.drop(min(first.to, end))
+		w.skipUpTo(min(first.to, end))
 		if first.to > end {
 			return
 		}
 		w.spans = w.spans[1:]
 	}
-	w.pass(end)
+	w.writeUpTo(end)
 }
 
-// pass takes the bytes before the offset to over as they are.
-func (w *writer) pass(to int64) {
+// writeUpTo outputs the bytes before the offset to unchanged.
+func (w *writer) writeUpTo(to int64) {
 	if to > w.written {
 		w.out = append(w.out, w.held[:to-w.written]...)
-		w.drop(to)
+		w.skipUpTo(to)
 	}
 }
 
-// drop leaves the bytes before the offset to out.
-func (w *writer) drop(to int64) {
+// skipUpTo omits the bytes before the offset to.
+func (w *writer) skipUpTo(to int64) {
 	if to > w.written {
 		w.held = w.held[to-w.written:]
 		w.written = to
