@@ -1,15 +1,16 @@
-// Package findings reads in the output of a compiler, a linter or a test program
-// what is wrong, and in which line of which file.
+// Package findings extracts from the output of a compiler, a linter or a test program what
+// failed, and in which line of which file.
 //
-// Each kind of output has a reader of its own: Go's tests and panics (go.go),
-// pytest, unittest and Python's tracebacks (python.go), rustc and cargo's tests
-// (rust.go), Jest, Node and Java (trace.go), and what gives a place and a message
-// in one line (line.go). A Finder shows them the output line by line, and then
-// takes the most certain of what they found. What a test that passed has printed
-// is no finding.
+// Each kind of output has a reader: Go's tests and panics (go.go), pytest, unittest and
+// Python's tracebacks (python.go), rustc and cargo's tests (rust.go), Jest, Node and Java
+// (trace.go), and formats with place and message in one line (line.go). A Finder passes the
+// lines to the readers, and returns the most certain finding. The output of a test that
+// passed is no finding.
 //
-// What Runner does with a finding does not belong here, and neither does a file's
-// content: the readers know nothing but the output.
+// To read another kind of output, implement reader in a new file, add it in Find, its
+// regular expressions to shapes (line.go), and examples to findings_test.go. What Runner
+// does with a finding does not belong here. The readers know only the output, not the
+// files.
 package findings
 
 import (
@@ -20,9 +21,8 @@ import (
 	"strings"
 )
 
-// Finding is what is wrong, and where. File is relative to the workspace, with
-// slashes, where it is inside of it; Line and Column begin at 1, and are 0 where
-// the output does not name them.
+// Finding is a message and its place. File is relative to the workspace, with slashes, if
+// it is inside. Line and Column begin at 1, and are 0 if the output does not name them.
 type Finding struct {
 	Message string
 	File    string
@@ -30,28 +30,27 @@ type Finding struct {
 	Column  int
 }
 
-// certainty is how sure it is that a finding is why a program failed. The most
-// certain one counts.
+// certainty ranks how likely a finding is the cause of a failure. The highest rank counts.
 type certainty int
 
 const (
-	failed  certainty = iota // of a test that failed, of a process that broke off; the first one counts
-	wrong                    // of a compiler or linter; the first one counts
-	trace                    // a stack trace, which may be of an error that was caught; the last one counts
-	logged                   // a place and a message that no severity came with; the last one counts
+	failed  certainty = iota // from a failed test or a crashed process; the first one counts
+	wrong                    // from a compiler or linter; the first one counts
+	trace                    // a stack trace, perhaps of a caught error; the last one counts
+	logged                   // a place and a message without a severity; the last one counts
 	warning                  // the first one counts
 	certainties
 )
 
-// Finder finds. It can be used by several goroutines at once.
+// Finder extracts findings. It is safe for concurrent use.
 type Finder struct{ *shapes }
 
 // New returns a Finder.
 func New() *Finder { return &Finder{newShapes()} }
 
-// Find returns what is wrong according to an output that was written in dir, a
-// directory relative to the workspace. Where nothing in it names a place, the
-// message is its last line that is not empty.
+// Find returns the most certain finding in an output. Files in the output are relative to
+// dir, which is relative to the workspace. If nothing names a place, the message is the
+// last line that is not empty.
 func (f *Finder) Find(output, workspace, dir string) Finding {
 	r := &run{shapes: f.shapes, workspace: workspace}
 	readers := []reader{&goReader{run: r}, &rustReader{run: r}, &pythonReader{run: r}, &traceReader{run: r}, &lineReader{run: r}}
@@ -62,13 +61,13 @@ func (f *Finder) Find(output, workspace, dir string) Finding {
 			last = strings.TrimSpace(line)
 		}
 		for _, reader := range readers {
-			if reader.next(line) {
+			if reader.readLine(line) {
 				break
 			}
 		}
 	}
 	for _, reader := range readers {
-		reader.end()
+		reader.finish()
 	}
 	for _, found := range r.found {
 		if found != nil {
@@ -79,42 +78,42 @@ func (f *Finder) Find(output, workspace, dir string) Finding {
 	return Finding{Message: last}
 }
 
-// reader knows one kind of output. It gets an output's lines, without their ends,
-// in their order, and reports whether it took a line, which no reader after it
-// gets then. end follows the last line.
+// reader understands one kind of output. It receives the lines in order, without their
+// ends, and reports whether it used a line; later readers do not receive that line. After
+// the last line, finish is called.
 type reader interface {
-	next(line string) bool
-	end()
+	readLine(line string) bool
+	finish()
 }
 
-// run is what the readers of one output share.
+// run holds the findings of one output.
 type run struct {
 	*shapes
 	workspace string
 	found     [certainties]*Finding
 }
 
-// add takes a finding that has a message.
-func (r *run) add(c certainty, f Finding) {
+// addFinding records a finding that has a message.
+func (r *run) addFinding(c certainty, f Finding) {
 	latest := c == trace || c == logged
 	if f.Message != "" && (latest || r.found[c] == nil) {
 		r.found[c] = &f
 	}
 }
 
-// warn takes a finding that is no error. Its message says so: warnings may be why a
-// linter failed, but a compiler goes on after them, and what failed then may have
-// named no place.
-func (r *run) warn(severity string, f Finding) {
+// addWarning records a warning. Its message includes the severity. A warning may be the
+// reason why a linter failed, but a compiler continues after it, and the error that follows
+// may have no place.
+func (r *run) addWarning(severity string, f Finding) {
 	if f.Message != "" {
 		f.Message = severity + ": " + f.Message
 	}
-	r.add(warning, f)
+	r.addFinding(warning, f)
 }
 
-// own reports whether a file of a stack trace is the author's, and not one of the
-// language or of a library.
-func (r *run) own(file string) bool {
+// isOwnFile reports whether a file of a stack trace belongs to the author, and not to the
+// language or a library.
+func (r *run) isOwnFile(file string) bool {
 	for _, library := range []string{"node_modules/", "site-packages/", "node:"} {
 		if strings.Contains(file, library) {
 			return false
@@ -127,16 +126,15 @@ func (r *run) own(file string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// at is the finding that the groups of a match describe.
-func at(m map[string]string) Finding {
+// findingAt returns the finding that the groups of a match describe.
+func findingAt(m map[string]string) Finding {
 	line, _ := strconv.Atoi(m["line"])
 	col, _ := strconv.Atoi(m["col"])
 	return Finding{Message: strings.TrimSpace(m["msg"]), File: strings.TrimPrefix(m["file"], "file://"), Line: line, Column: col}
 }
 
-// match returns what the named groups of an expression match, nil where it does
-// not match.
-func match(re *regexp.Regexp, s string) map[string]string {
+// matchNamed returns the named groups of a match, or nil.
+func matchNamed(re *regexp.Regexp, s string) map[string]string {
 	m := re.FindStringSubmatch(s)
 	if m == nil {
 		return nil
@@ -150,9 +148,9 @@ func match(re *regexp.Regexp, s string) map[string]string {
 	return out
 }
 
-// Relative returns the path of a file in the workspace, with slashes, as a Finding
-// has it. dir is the directory, relative to the workspace, from which the file is
-// named. A file outside of the workspace keeps its absolute path.
+// Relative returns the path of a file in the workspace, with slashes, as in a Finding. A
+// relative file is relative to dir, which is relative to the workspace. A file outside of
+// the workspace keeps its absolute path.
 func Relative(file, workspace, dir string) string {
 	name := filepath.ToSlash(file)
 	if file == "" {
@@ -170,17 +168,16 @@ func Relative(file, workspace, dir string) string {
 	return name
 }
 
-// NotFound is what a shell says of a program that it did not find.
+// NotFound is the message of a shell about a missing program.
 type NotFound struct {
 	Program string
-	Script  string // who says it: the shell, or the script that it runs
-	Line    int    // of the script, 0 where it is not named
+	Script  string // the shell, or the script that it runs
+	Line    int    // line of the script; 0 if it is not named
 }
 
-// Missing returns the program that a shell did not find, if that is what the
-// message says.
+// Missing returns the program that a shell did not find, if the message is of that kind.
 func (f *Finder) Missing(message string) (NotFound, bool) {
-	m := match(f.missing, message)
+	m := matchNamed(f.missing, message)
 	if m == nil {
 		return NotFound{}, false
 	}

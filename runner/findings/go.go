@@ -2,35 +2,35 @@ package findings
 
 import "strings"
 
-// goReader reads the output of go test, with -v or without, and Go's panics. What
-// a test printed counts once the test has failed: with -v the verdict comes after
-// it, without -v before it. What a subtest that failed printed counts more than
-// what its parent, which failed for it, did.
+// goReader reads the output of go test, with or without -v, and Go's panics. The output of
+// a test counts once the test has failed: with -v the verdict follows the output, without
+// -v it precedes it. The output of a failed subtest counts more than that of its parent,
+// which failed because of it.
 type goReader struct {
 	*run
-	test    string             // whose output the lines are, "" outside of tests
-	judged  []string           // the test that was judged last, after those that it is part of
-	blamed  string             // the test whose output is the finding, "" where no part of it may be that instead
-	printed map[string]Finding // the last place that each test has printed and that has no verdict
-	open    bool               // the last place came without a message, which follows
-	failed  bool               // the test has failed already
+	test    string             // the test that prints the lines; "" outside of tests
+	judged  []string           // the test with the last verdict, after its parents
+	blamed  string             // the test whose output is the finding; "" if no subtest may replace it
+	printed map[string]Finding // the last place that each test without a verdict printed
+	open    bool               // the message of the last place follows
+	failed  bool               // the test has failed
 	panic   *goPanic
 }
 
 // goPanic is a panic whose stack is being read.
 type goPanic struct {
-	test       string // in which it was, "" outside of tests
+	test       string // the test that panicked; "" outside of tests
 	message    string
-	own, first Finding // the first frame of the workspace, and outside of the runtime
+	own, first Finding // the first frame in the workspace, and the first outside of the runtime
 }
 
-func (g *goReader) next(line string) bool {
-	if m := match(g.running, line); m != nil {
+func (g *goReader) readLine(line string) bool {
+	if m := matchNamed(g.running, line); m != nil {
 		g.test, g.failed, g.open = m["test"], false, false
 		return true
 	}
-	if m := match(g.verdict, line); m != nil {
-		g.judge(depth(m), m["test"], m["verdict"] == "FAIL")
+	if m := matchNamed(g.verdict, line); m != nil {
+		g.readVerdict(testDepth(m), m["test"], m["verdict"] == "FAIL")
 		return true
 	}
 	if g.panics(line) {
@@ -40,20 +40,20 @@ func (g *goReader) next(line string) bool {
 		return false
 	}
 	if line == "FAIL" || line == "PASS" || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "# ") {
-		g.settle()
+		g.finishPackage()
 		g.test = ""
 		return false
 	}
-	g.print(line)
+	g.readPrinted(line)
 	return true
 }
 
-// print takes a line that a test has printed. The last place of a test counts: what
-// it logs comes before what ends it.
-func (g *goReader) print(line string) {
-	if m := match(g.testLine, line); m != nil {
-		g.turn(depth(m))
-		f := at(m)
+// readPrinted reads a line that a test printed. The last place of a test counts, because it
+// logs before it fails.
+func (g *goReader) readPrinted(line string) {
+	if m := matchNamed(g.testLine, line); m != nil {
+		g.switchTest(testDepth(m))
+		f := findingAt(m)
 		g.remember(f)
 		g.open = f.Message == ""
 		return
@@ -74,52 +74,53 @@ func (g *goReader) remember(f Finding) {
 	g.printed[g.test] = f
 }
 
-// depth is of how many tests a line is part of that is indented like this.
-func depth(m map[string]string) int { return len(m["indent"]) / 4 }
+// testDepth returns the number of parent tests, by the indentation of a line.
+func testDepth(m map[string]string) int { return len(m["indent"]) / 4 }
 
-// turn gives a line to one of the tests that the last one judged is part of: without
-// -v what a test prints after its subtests follows theirs, less indented.
-func (g *goReader) turn(depth int) {
+// switchTest finds the test that printed a line, among the last judged test and its
+// parents: without -v, a test's output after its subtests follows theirs, with less
+// indentation.
+func (g *goReader) switchTest(depth int) {
 	if n := max(depth, 1); g.failed && n < len(g.judged) {
-		g.flush()
+		g.flushPrinted()
 		g.judged = g.judged[:n]
 		g.test = g.judged[n-1]
 	}
 }
 
-// judge settles what a test has printed before its verdict, and says whose the
-// following lines are.
-func (g *goReader) judge(depth int, test string, fail bool) {
-	g.flush()
+// readVerdict processes the output of a test before its verdict, and sets the test for the
+// following lines.
+func (g *goReader) readVerdict(depth int, test string, fail bool) {
+	g.flushPrinted()
 	if !partOf(test, g.blamed) {
 		g.blamed = ""
 	}
 	if f, ok := g.printed[test]; ok && fail {
-		g.blame(test, f)
+		g.blameTest(test, f)
 	}
 	delete(g.printed, test)
 	if !fail {
-		g.panic = nil // a test that passed has printed it
+		g.panic = nil // the test passed, and printed a panic
 	}
 	g.judged = append(g.judged[:min(depth, len(g.judged))], test)
 	g.test, g.failed, g.open = test, fail, false
 }
 
-// flush settles what a test has printed after its verdict.
-func (g *goReader) flush() {
+// flushPrinted processes the output of a test after its verdict.
+func (g *goReader) flushPrinted() {
 	if f, ok := g.printed[g.test]; ok && g.failed {
-		g.blame(g.test, f)
+		g.blameTest(g.test, f)
 		delete(g.printed, g.test)
 	}
 }
 
-// blame takes what a test that failed has printed, in place of what it, or the test
-// that it is part of, has printed before.
-func (g *goReader) blame(test string, f Finding) {
+// blameTest makes the output of a failed test the finding, replacing that of the same test
+// or its parents.
+func (g *goReader) blameTest(test string, f Finding) {
 	switch {
 	case f.Message == "":
 	case g.found[failed] == nil:
-		g.add(failed, f)
+		g.addFinding(failed, f)
 		g.blamed = test
 	case g.blamed != "" && test == g.blamed, partOf(test, g.blamed):
 		g.found[failed] = &f
@@ -127,10 +128,10 @@ func (g *goReader) blame(test string, f Finding) {
 	}
 }
 
-// partOf reports whether a test is a subtest of another one, of whatever depth.
+// partOf reports whether a test is a subtest of another, at any depth.
 func partOf(test, of string) bool { return of != "" && strings.HasPrefix(test, of+"/") }
 
-// panics reads "panic:" and the frames that follow it.
+// panics reads "panic:" and the frames that follow.
 func (g *goReader) panics(line string) bool {
 	if msg, ok := strings.CutPrefix(line, "panic: "); ok && g.panic == nil {
 		g.panic = &goPanic{test: g.test, message: "panic: " + strings.TrimSuffix(strings.TrimSuffix(msg, " [recovered, repanicked]"), " [recovered]")}
@@ -139,25 +140,25 @@ func (g *goReader) panics(line string) bool {
 	if g.panic == nil {
 		return false
 	}
-	m := match(g.goFrame, line)
+	m := matchNamed(g.goFrame, line)
 	if m == nil || strings.Contains(m["file"], "/runtime/") || strings.Contains(m["file"], "/testing/") {
 		return false
 	}
-	f := at(m)
+	f := findingAt(m)
 	f.Message = g.panic.message
 	if g.panic.first.Line == 0 {
 		g.panic.first = f
 	}
-	if g.panic.own.Line == 0 && g.own(f.File) {
+	if g.panic.own.Line == 0 && g.isOwnFile(f.File) {
 		g.panic.own = f
 	}
 	return true
 }
 
-// settle takes what the tests of a package have printed. What a test logged before
-// it panicked is not why it failed.
-func (g *goReader) settle() {
-	g.flush()
+// finishPackage processes the output of a package's tests. If a test panicked, the lines
+// that it logged before are not the cause.
+func (g *goReader) finishPackage() {
+	g.flushPrinted()
 	p := g.panic
 	if p == nil {
 		return
@@ -170,7 +171,7 @@ func (g *goReader) settle() {
 	if f.Line == 0 {
 		f.Message = p.message
 	}
-	g.blame(p.test, f)
+	g.blameTest(p.test, f)
 }
 
-func (g *goReader) end() { g.settle() }
+func (g *goReader) finish() { g.finishPackage() }

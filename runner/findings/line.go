@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shapes are the ways in which programs say where something is wrong. The named
-// groups are file, line, col, sev and msg.
+// shapes holds the regular expressions for messages with a place. The named groups are
+// file, line, col, sev and msg.
 type shapes struct {
 	colon    *regexp.Regexp // Go, gcc, clang, javac, eslint's unix format: file:1:2: error: message
 	paren    *regexp.Regexp // tsc: file(1,2): error TS2339: message
@@ -66,55 +66,55 @@ func newShapes() *shapes {
 	}
 }
 
-// lineReader reads what gives a place and a message in one line, and eslint's
-// blocks under the name of a file.
+// lineReader reads formats with place and message in one line, and eslint's blocks under
+// the name of a file.
 type lineReader struct {
 	*run
-	within   string // the file that eslint's following lines speak of
+	within   string // the file of eslint's following lines
 	unplaced bool   // there was an error without a place
 }
 
-func (l *lineReader) next(line string) bool {
-	if m := match(l.fileLine, line); m != nil && strings.ContainsAny(m["file"], `/\`) {
+func (l *lineReader) readLine(line string) bool {
+	if m := matchNamed(l.fileLine, line); m != nil && strings.ContainsAny(m["file"], `/\`) {
 		l.within = m["file"]
 		return true
 	}
 	text := strings.TrimLeft(line, " ")
-	if strings.HasPrefix(text, "at ") { // a frame of a stack
+	if strings.HasPrefix(text, "at ") { // a stack frame
 		return false
 	}
 	for _, re := range []*regexp.Regexp{l.pretty, l.colon, l.paren} {
-		if m := match(re, text); m != nil {
-			l.take(m)
+		if m := matchNamed(re, text); m != nil {
+			l.takeMatch(m)
 			return true
 		}
 	}
-	if m := match(l.linker, line); m != nil {
-		l.add(wrong, at(m))
+	if m := matchNamed(l.linker, line); m != nil {
+		l.addFinding(wrong, findingAt(m))
 		return true
 	}
-	if m := match(l.stylish, line); m != nil && l.within != "" {
+	if m := matchNamed(l.stylish, line); m != nil && l.within != "" {
 		m["file"] = l.within
-		l.take(m)
+		l.takeMatch(m)
 		return true
 	}
 	l.unplaced = l.unplaced || l.shapes.unplaced.MatchString(line)
 	return false
 }
 
-func (l *lineReader) take(m map[string]string) {
+func (l *lineReader) takeMatch(m map[string]string) {
 	switch sev := strings.ToLower(m["sev"]); {
 	case sev == "warning", sev == "note", sev == "info":
-		l.warn(sev, at(m))
-	case sev == "" && m["col"] == "": // a line of a log looks like this, too
-		l.add(logged, at(m))
+		l.addWarning(sev, findingAt(m))
+	case sev == "" && m["col"] == "": // perhaps a line of a log
+		l.addFinding(logged, findingAt(m))
 	default:
-		l.add(wrong, at(m))
+		l.addFinding(wrong, findingAt(m))
 	}
 }
 
-// end drops the warnings where an error is why the program failed.
-func (l *lineReader) end() {
+// finish drops the warnings if an error is the cause.
+func (l *lineReader) finish() {
 	if l.unplaced {
 		l.found[warning] = nil
 	}

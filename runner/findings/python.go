@@ -2,19 +2,19 @@ package findings
 
 import "strings"
 
-// pythonReader reads tracebacks, unittest's failures, which are tracebacks under a
-// line of their own, and pytest's, whose message stands apart from the place.
+// pythonReader reads tracebacks, unittest's failures (a traceback below a header), and
+// pytest's, whose message is separate from the place.
 type pythonReader struct {
 	*run
-	frame    Finding // of the traceback that is being read: the innermost of the workspace, or the innermost
-	unittest bool    // the traceback is of a test that failed
-	place    Finding // pytest's, of a short traceback
-	message  string  // pytest's, whose place follows
+	frame    Finding // of the current traceback: the innermost in the workspace, or the innermost
+	unittest bool    // the traceback belongs to a failed test
+	place    Finding // from a short traceback of pytest
+	message  string  // from pytest, before its place
 }
 
-func (p *pythonReader) next(line string) bool {
-	if m := match(p.pyFrame, line); m != nil {
-		if f := at(m); p.frame.Line == 0 || p.own(f.File) || !p.own(p.frame.File) {
+func (p *pythonReader) readLine(line string) bool {
+	if m := matchNamed(p.pyFrame, line); m != nil {
+		if f := findingAt(m); p.frame.Line == 0 || p.isOwnFile(f.File) || !p.isOwnFile(p.frame.File) {
 			p.frame = f
 		}
 		return true
@@ -29,14 +29,14 @@ func (p *pythonReader) next(line string) bool {
 	return p.pytest(line)
 }
 
-// raised takes the line after a traceback, which is the exception.
+// raised reads the line after a traceback, which is the exception.
 func (p *pythonReader) raised(line string) bool {
 	f, c := p.frame, trace
 	f.Message = line
 	if p.unittest {
 		c = failed
 	}
-	p.add(c, f)
+	p.addFinding(c, f)
 	p.frame, p.unittest = Finding{}, false
 	return true
 }
@@ -47,32 +47,32 @@ func (p *pythonReader) pytest(line string) bool {
 		case p.message != "":
 		case p.place.Line != 0:
 			p.place.Message = strings.TrimSpace(msg)
-			p.add(failed, p.place)
+			p.addFinding(failed, p.place)
 			p.place = Finding{}
 		default:
 			p.message = strings.TrimSpace(msg)
 		}
 		return true
 	}
-	m := match(p.pyPlace, line)
+	m := matchNamed(p.pyPlace, line)
 	switch {
 	case m == nil:
 		return false
 	case strings.HasPrefix(m["msg"], "in "): // a short traceback: the message follows
-		p.place = at(m)
+		p.place = findingAt(m)
 	case p.message != "":
-		f := at(m)
+		f := findingAt(m)
 		f.Message, p.message = p.message, ""
-		p.add(failed, f)
+		p.addFinding(failed, f)
 	default:
 		return false
 	}
 	return true
 }
 
-func (p *pythonReader) end() {
+func (p *pythonReader) finish() {
 	f := p.frame
 	if f.Message = p.message; f.Message != "" {
-		p.add(trace, f)
+		p.addFinding(trace, f)
 	}
 }

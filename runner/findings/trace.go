@@ -2,8 +2,8 @@ package findings
 
 import "strings"
 
-// traceReader reads errors whose place is in the stack under the message: those
-// that ended Node or Java, and failures of Jest.
+// traceReader reads errors whose place is in the stack below the message: those that ended
+// Node or Java, and failures of Jest.
 type traceReader struct {
 	*run
 	kind    traceKind
@@ -20,13 +20,13 @@ const (
 	javaTrace
 )
 
-func (t *traceReader) next(line string) bool {
-	if m := match(t.javaHead, line); m != nil {
+func (t *traceReader) readLine(line string) bool {
+	if m := matchNamed(t.javaHead, line); m != nil {
 		*t = traceReader{run: t.run, kind: javaTrace, message: m["msg"]}
 		return true
 	}
-	if m := match(t.nodeHead, line); m != nil {
-		*t = traceReader{run: t.run, kind: nodeTrace, head: at(m)}
+	if m := matchNamed(t.nodeHead, line); m != nil {
+		*t = traceReader{run: t.run, kind: nodeTrace, head: findingAt(m)}
 		return true
 	}
 	if name, ok := strings.CutPrefix(line, "  ● "); ok {
@@ -38,28 +38,28 @@ func (t *traceReader) next(line string) bool {
 	}
 	switch t.kind {
 	case nodeTrace:
-		return t.node(line)
+		return t.readNode(line)
 	case jestTrace:
-		return t.jest(line)
+		return t.readJest(line)
 	case javaTrace:
-		return t.java(line)
+		return t.readJava(line)
 	case noTrace:
 	}
 	return false
 }
 
-// node takes the first frame of the workspace, which is where Node names an
-// internal module above the message, too.
-func (t *traceReader) node(line string) bool {
-	if m := match(t.nodeError, line); m != nil && t.message == "" {
+// readNode takes the first frame in the workspace: the place above the message may be an
+// internal module of Node.
+func (t *traceReader) readNode(line string) bool {
+	if m := matchNamed(t.nodeError, line); m != nil && t.message == "" {
 		t.message = m["msg"]
 		return true
 	}
 	return t.message != "" && t.atFrame(line)
 }
 
-// jest takes what stands under the name of the test: what was expected, and where.
-func (t *traceReader) jest(line string) bool {
+// readJest reads the block below the name of a test: the expectation and the place.
+func (t *traceReader) readJest(line string) bool {
 	text := strings.TrimSpace(line)
 	switch {
 	case text == "":
@@ -75,37 +75,37 @@ func (t *traceReader) jest(line string) bool {
 }
 
 func (t *traceReader) atFrame(line string) bool {
-	m := match(t.jsFrame, line)
-	if m == nil || !t.own(at(m).File) {
+	m := matchNamed(t.jsFrame, line)
+	if m == nil || !t.isOwnFile(findingAt(m).File) {
 		return m != nil
 	}
-	f := at(m)
+	f := findingAt(m)
 	f.Message = t.message
-	t.settle(failed, f)
+	t.addTrace(failed, f)
 	return true
 }
 
-func (t *traceReader) java(line string) bool {
-	m := match(t.javaFrame, line)
+func (t *traceReader) readJava(line string) bool {
+	m := matchNamed(t.javaFrame, line)
 	if m == nil || m["module"] != "" {
 		return m != nil
 	}
-	f := at(m)
+	f := findingAt(m)
 	f.Message = t.message
-	t.settle(failed, f)
+	t.addTrace(failed, f)
 	return true
 }
 
-func (t *traceReader) settle(c certainty, f Finding) {
-	t.add(c, f)
+func (t *traceReader) addTrace(c certainty, f Finding) {
+	t.addFinding(c, f)
 	*t = traceReader{run: t.run}
 }
 
-// end is for an error that ended Node and has no frame of the workspace.
-func (t *traceReader) end() {
+// finish handles an error that ended Node without a frame in the workspace.
+func (t *traceReader) finish() {
 	if t.kind == nodeTrace && t.message != "" {
 		f := t.head
 		f.Message = t.message
-		t.add(failed, f)
+		t.addFinding(failed, f)
 	}
 }
