@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"prdrunner/checkpoint/braces"
 )
 
 // maxAlternatives is the largest number of alternatives in the braces of a glob, when
@@ -31,9 +33,9 @@ type globToken struct {
 // compileGlob parses a valid glob. It returns one glob for each alternative of its
 // braces.
 func compileGlob(pattern string) []glob {
-	alternatives := expandBraces(pattern, maxAlternatives)
-	globs := make([]glob, 0, len(alternatives))
-	for _, text := range alternatives {
+	texts := alternatives(pattern)
+	globs := make([]glob, 0, len(texts))
+	for _, text := range texts {
 		globs = append(globs, newGlob(text))
 	}
 	return globs
@@ -76,53 +78,11 @@ func newGlob(text string) glob {
 	return g
 }
 
-// expandBraces returns the alternatives of {a,b}, also of nested braces. It returns nil
-// if there are more than the limit.
-func expandBraces(pattern string, limit int) []string {
-	pending, done := []string{pattern}, []string(nil)
-	for len(pending) > 0 {
-		if len(pending)+len(done) > limit {
-			return nil
-		}
-		text := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		open, commas, end := firstBraces(text)
-		if open < 0 || end < 0 {
-			done = append(done, text)
-			continue
-		}
-		start := open + 1
-		for _, cut := range append(commas, end) {
-			pending = append(pending, text[:open]+text[start:cut]+text[end+1:])
-			start = cut + 1
-		}
-	}
-	return done
-}
-
-// firstBraces finds the first pair of braces and the commas at its level.
-func firstBraces(text string) (open int, commas []int, end int) {
-	open, end = -1, -1
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case c == '{':
-			if depth == 0 {
-				open = i
-			}
-			depth++
-		case c == '}' && depth > 0:
-			depth--
-			if depth == 0 {
-				return open, commas, i
-			}
-		case c == ',' && depth == 1:
-			commas = append(commas, i)
-		}
-	}
-	return open, nil, end
+// alternatives returns the globs that a glob with braces stands for, or nil if there are
+// too many.
+func alternatives(glob string) []string {
+	all, _ := braces.Expand(glob, maxAlternatives)
+	return all
 }
 
 func globTokens(segment string) []globToken {

@@ -74,7 +74,7 @@ func withDirectory(glob string) []string {
 		return []string{clean, clean + "/**"}
 	}
 	patterns := []string{clean}
-	for _, alternative := range expandBraces(clean, maxAlternatives) {
+	for _, alternative := range alternatives(clean) {
 		if !strings.ContainsAny(path.Base(alternative), "*?[") {
 			patterns = append(patterns, path.Clean(alternative)+"/**")
 		}
@@ -173,7 +173,7 @@ func globProblem(glob string) (problem string, outside bool) {
 	case !doublestar.ValidatePattern(glob):
 		return "Known are *, **, ?, [abc], [^abc] and {a,b}; a backslash takes the special meaning away.", false
 	}
-	for _, alternative := range expandBraces(glob, maxAlternatives) {
+	for _, alternative := range alternatives(glob) {
 		if slices.ContainsFunc(strings.Split(alternative, "/"), hasGluedStars) {
 			return "** stands for any number of directories, and only between slashes; write \"" + unglued(glob, alternative) + "\", or * for a part of one name.", false
 		}
@@ -197,11 +197,11 @@ func hasGluedStars(name string) bool {
 // one alternative. If the correction depends on the braces, it returns only that
 // alternative.
 func unglued(glob, alternative string) string {
-	meant, alternatives := ungluedNames(glob), expandBraces(glob, maxAlternatives)
-	for i, a := range alternatives {
-		alternatives[i] = ungluedNames(a)
+	meant, each := ungluedNames(glob), alternatives(glob)
+	for i, a := range each {
+		each[i] = ungluedNames(a)
 	}
-	if slices.Equal(expandBraces(meant, maxAlternatives), alternatives) {
+	if slices.Equal(alternatives(meant), each) {
 		return meant
 	}
 	return ungluedNames(alternative)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"prdrunner/checkpoint/braces"
 )
 
 // maxAlternatives bounds what a pattern with braces may stand for.
@@ -58,9 +60,9 @@ func parseGlobs(parsed []pattern, globs []string, except *exclusion) ([]pattern,
 		if !doublestar.ValidatePattern(glob) {
 			return nil, fmt.Errorf("match %q: %w", glob, doublestar.ErrBadPattern)
 		}
-		alternatives, err := expand(nil, glob)
-		if err != nil {
-			return nil, fmt.Errorf("match %q: %w", glob, err)
+		alternatives, ok := braces.ExpandSlashes(glob, maxAlternatives)
+		if !ok {
+			return nil, fmt.Errorf("match %q: its braces stand for more than %d patterns", glob, maxAlternatives)
 		}
 		for _, glob := range alternatives {
 			glob = path.Clean(glob)
@@ -82,87 +84,6 @@ func parsePattern(glob string) pattern {
 		return pattern{base: glob}
 	}
 	return pattern{base: strings.Join(elements[:first], "/"), elements: elements[first:]}
-}
-
-// expand appends the patterns that one with braces stands for, as far as
-// slashes are in them.
-func expand(all []string, glob string) ([]string, error) {
-	open, end := bracesWithSlash(glob)
-	if open < 0 {
-		if len(all) == maxAlternatives {
-			return nil, fmt.Errorf("its braces stand for more than %d patterns", maxAlternatives)
-		}
-		return append(all, glob), nil
-	}
-	var err error
-	for _, part := range alternatives(glob[open+1 : end]) {
-		if all, err = expand(all, glob[:open]+part+glob[end+1:]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// bracesWithSlash returns where the first outermost braces are that hold a
-// slash, or -1.
-func bracesWithSlash(glob string) (open, end int) {
-	depth, slash := 0, false
-	for i := 0; i < len(glob); i++ {
-		switch glob[i] {
-		case '\\':
-			i++
-		case '[':
-			i = endOfClass(glob, i)
-		case '{':
-			if depth == 0 {
-				open, slash = i, false
-			}
-			depth++
-		case '}':
-			if depth--; depth == 0 && slash {
-				return open, i
-			}
-		case '/':
-			slash = true
-		}
-	}
-	return -1, -1
-}
-
-// alternatives splits what is between braces at its commas.
-func alternatives(list string) []string {
-	var parts []string
-	depth, begin := 0, 0
-	for i := 0; i < len(list); i++ {
-		switch list[i] {
-		case '\\':
-			i++
-		case '[':
-			i = endOfClass(list, i)
-		case '{':
-			depth++
-		case '}':
-			depth--
-		case ',':
-			if depth == 0 {
-				parts, begin = append(parts, list[begin:i]), i+1
-			}
-		}
-	}
-	return append(parts, list[begin:])
-}
-
-// endOfClass returns where the character class ends that begins at i.
-func endOfClass(glob string, i int) int {
-	for j := i + 1; j < len(glob); j++ {
-		switch glob[j] {
-		case '\\':
-			j++
-		case ']':
-			return j
-		}
-	}
-	return i
 }
 
 // state is a place in a pattern: the elements from at on are to be matched
