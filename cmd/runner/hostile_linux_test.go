@@ -192,7 +192,8 @@ func asTheyAre(args []string) bool {
 
 // TestNothingThatIsPrintedSteersATerminal holds every command to it, with
 // hostile names, arguments, texts, files and directories, for people and for
-// programs, in what succeeds and in what is refused.
+// programs, in what succeeds and in what is refused. What only reads runs in the process
+// of the test, but for one situation.
 func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 	t.Parallel()
 	for name, situation := range hostileSituations() {
@@ -207,17 +208,30 @@ func TestNothingThatIsPrintedSteersATerminal(t *testing.T) {
 				}
 			}
 			slices.SortFunc(lines, slices.Compare)
-			if name == "edited" {
-				lines = append(lines, hostileArguments(t)...)
-			}
-			for _, args := range append(lines, hostileWork(t.TempDir())...) {
-				out, code := p.try(args...)
+			holds := func(args []string, out string, code int) {
+				t.Helper()
 				if at := steering(out, nil); at != "" && !asTheyAre(args) {
 					t.Errorf("runner %q (exit code %d) prints %q", args, code, at)
 				}
 				if strings.Contains(out, "panic: ") || code < 0 {
 					t.Errorf("runner %q: exit code %d\n%s", args, code, out)
 				}
+			}
+			var work [][]string // by the real binary
+			for _, args := range lines {
+				if name == "edited" {
+					work = append(work, args)
+					continue
+				}
+				out, code := inProcess(t.Context(), p.command("runner", args...))
+				holds(args, out, code)
+			}
+			if name == "edited" {
+				work = append(work, hostileArguments(t)...)
+			}
+			for _, args := range append(work, hostileWork(t.TempDir())...) {
+				out, code := p.try(args...)
+				holds(args, out, code)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: 5")
+	killCount = flag.Int("kill.count", 0, "how often the cashier example is killed; 0: 3")
 	killSeed  = flag.Uint64("kill.seed", 0, "of the moments at which it is killed; 0: one of the commit")
 )
 
@@ -50,7 +50,7 @@ func TestKill(t *testing.T) {
 	}
 	count := *killCount
 	if count == 0 {
-		count = 5
+		count = 3
 	}
 	killBuilds(t, buildBinary(t), count, seedOr(*killSeed))
 }

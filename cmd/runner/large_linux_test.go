@@ -14,6 +14,7 @@ import (
 
 var (
 	treeFiles = flag.Int("tree.files", 200, "how many files TestALargeAndOddTree has made, kept and restored")
+	treeDepth = flag.Int("tree.depth", 60, "how many directories deep one file of TestALargeAndOddTree lies")
 	lineMiB   = flag.Int("line.mib", 64, "how long the line is that TestALineWithoutAnEnd has printed, in MiB")
 )
 
@@ -37,11 +38,11 @@ pipeline "PRD-001" {
 }
 `
 
-// oddNames are legal names of files, and of one 300 directories deep.
+// oddNames are legal names of files, and of one in the deepest directory.
 func oddNames() []string {
 	return []string{
 		"new\nline", "\n", "not\xffUTF-8", "\xc3(", " ", "-rf", "--", "a\\b", `"quoted"`, "'", "$(exit 9)", "*", "[a]", "{a,b}", "#", "!x", "a:b", "tab\tbed", "\x01\x7f", "\x1b[31m",
-		"\u202etxt", "é", "e\u0301", "A", "a", "HEAD", ".gitkeep", strings.Repeat("n", 255), strings.Repeat("d/", 300) + "deep", "con", "new\nline\xff/in\nside",
+		"\u202etxt", "é", "e\u0301", "A", "a", "HEAD", ".gitkeep", strings.Repeat("n", 255), strings.Repeat("d/", *treeDepth) + "deep", "con", "new\nline\xff/in\nside",
 	}
 }
 
@@ -87,7 +88,7 @@ func (p *place) sums(dir string) map[string]string {
 	return all
 }
 
-// TestALargeAndOddTree takes many files, a path of 300 directories, and names
+// TestALargeAndOddTree takes many files, a path of many directories, and names
 // with newlines and bytes that are not UTF-8 through all that is done with
 // files: each is there afterwards, byte for byte, under its name.
 func TestALargeAndOddTree(t *testing.T) {
