@@ -10,6 +10,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/schedule"
 )
 
 // Build runs a pipeline: from the start, or on from the state of the session.
@@ -52,9 +53,10 @@ func Build(ctx context.Context, o Options) (Ending, error) {
 func newLoop(o Options, w *workspace.Workspace) *loop {
 	window := time.NewTimer(time.Hour)
 	window.Stop()
+	events := make(chan func(), 256)
 	return &loop{
 		o: o, p: o.Pipeline, x: o.Session, sv: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), began: o.Now(),
-		window: window, events: make(chan func(), 256), tasks: make(map[string]func()), asked: make(map[string]*question),
+		window: window, events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
 		finder: sync.OnceValue(findings.New), standing: newStanding(), toldLinks: make(map[string]bool),
 	}
 }

@@ -85,7 +85,7 @@ func (l *loop) mayCapture() bool {
 
 // resting reports whether nothing runs, and nothing that failed is about to be tried
 // again: what that has left is of no workstream that is complete.
-func (l *loop) resting() bool { return l.busy == 0 && len(l.retrying) == 0 }
+func (l *loop) resting() bool { return l.slots.Resting() }
 
 // checkpointLastStep makes the checkpoints of the step that completed last, where the
 // runner was killed while it captured the files for them. It comes before anything is

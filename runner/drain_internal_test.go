@@ -11,6 +11,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/store"
+	"prdrunner/runner/schedule"
 )
 
 // draining is a loop at the beginning of a session, on a disk that can be told to
@@ -42,7 +43,7 @@ func newDraining(t *testing.T) *draining {
 	}
 	d.loop = &loop{
 		o: Options{Views: []View{seqs{&d.shown}}, Now: time.Now, Mask: func(s string) string { return s }, OnCheckpointError: CheckpointErrorSkip},
-		x: x, ctx: t.Context(), window: time.NewTimer(time.Hour),
+		x: x, slots: schedule.New(1, nil), ctx: t.Context(), window: time.NewTimer(time.Hour),
 	}
 	return d
 }

@@ -66,7 +66,7 @@ func (l *loop) judged(g *pipeline.Gate, err error, again bool, then func(bool)) 
 
 // survey looks at what a gate judges.
 func (l *loop) survey(g *pipeline.Gate, then func(error)) {
-	l.urgent = append(l.urgent, func() {
+	l.slots.Urgent(func() {
 		if l.cut() {
 			then(nil)
 			return

@@ -9,6 +9,7 @@ import (
 	"prdrunner/pipeline"
 	"prdrunner/runner/findings"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/schedule"
 	"prdrunner/runner/survey"
 )
 
@@ -30,11 +31,10 @@ const (
 // Other goroutines run tasks, look at files or ask a person; they read nothing of the
 // loop that changes, and report by sending a function to events, which the owner calls.
 //
-// Work that is not finished is in exactly one of these places: urgent and queue hold
-// what waits for a slot, tasks what has one, retrying what waits for a timer, asked
-// what waits for a person, and backlog what waits for the journal. A cycle ends when
-// its goal is reached or when all but asked are empty, so removing an entry must end
-// the workstream or gate that it belongs to.
+// Work that is not finished is in exactly one of these places: slots holds what waits for
+// a slot, has one or waits for a retry, asked what waits for a person, and backlog what
+// waits for the journal. A cycle ends when its goal is reached or when all but asked are
+// empty, so removing an entry must end the workstream or gate that it belongs to.
 type loop struct {
 	o     Options
 	p     *pipeline.Pipeline
@@ -53,17 +53,13 @@ type loop struct {
 
 	overwriting overwriting
 
-	ctx   context.Context    // for what is started: it is ended through tasks, not through ctx
+	ctx   context.Context    // for what is started: it is ended through slots, not through ctx
 	grace context.Context    // for what is finished although the run is being stopped: ends when that must be at once
 	hurry context.CancelFunc // ends grace
 	stop  <-chan struct{}    // ends when the caller wants no more of it
 
 	phase    *phaseRun
-	urgent   []func()             // gates of work that is done
-	queue    []queued             // workstreams
-	busy     int                  // slots in use
-	tasks    map[string]func()    // what holds a slot, by its ID: cancels it
-	retrying []*node              // from the end of an attempt to the start of the next
+	slots    *schedule.Scheduler
 	asked    map[string]*question // by the label of the gate
 	backlog  []continuation       // in the order of seq
 	events   chan func()          // what goroutines report
@@ -87,13 +83,6 @@ type loop struct {
 	toldLeftOut  bool                // what captures leave out has been named
 	toldUnstable []string            // and of files that kept changing, these
 	fatal        error               // the journal can't be written any more
-}
-
-// queued is a workstream that waits for a slot.
-type queued struct {
-	n     *node
-	start func()
-	retry bool // it is an attempt after the first
 }
 
 // continuation is what happens once a commit is durable.
@@ -129,7 +118,7 @@ func (l *loop) cycle(finished func() bool) {
 // advance starts and records what can be. It reports false when the cycle is over.
 func (l *loop) advance(finished func() bool) bool {
 	l.schedule()
-	if len(l.backlog) == 0 && (finished() || l.idle()) || l.fatal != nil && l.busy == 0 {
+	if len(l.backlog) == 0 && (finished() || l.idle()) || l.fatal != nil && !l.slots.Busy() {
 		return false
 	}
 	l.commit()
@@ -155,44 +144,15 @@ func (l *loop) await(inbox <-chan time.Time) {
 }
 
 // idle reports whether nothing will happen by itself any more.
-func (l *loop) idle() bool {
-	return l.busy == 0 && len(l.queue) == 0 && len(l.urgent) == 0 && len(l.retrying) == 0 && !l.prompting()
-}
+func (l *loop) idle() bool { return l.slots.Idle() && !l.prompting() }
 
-// schedule starts what waits for a slot while there are slots, and nothing has
-// stopped the run, which starting may do.
+// schedule starts what waits for a slot, until something has stopped the run, which
+// starting may do. Then urgent functions end what they belong to, and jobs are dropped.
 func (l *loop) schedule() {
-	for len(l.urgent) > 0 && (l.busy < l.o.Parallel || l.cut()) {
-		l.startUrgent()
-	}
-	for l.status == running && len(l.queue) > 0 && l.busy < l.o.Parallel && l.phase.free() && len(l.backlog) < maxUnacknowledged {
-		next := l.queue[0]
-		l.queue[0] = queued{}
-		l.queue = l.queue[1:]
-		next.start()
-		for len(l.urgent) > 0 && l.busy < l.o.Parallel { // it may have added something
-			l.startUrgent()
-		}
-	}
+	l.slots.StartUrgent(l.cut)
+	l.slots.Start(func() bool { return l.status == running && l.phase.free() && len(l.backlog) < maxUnacknowledged })
 	if l.status != running {
-		l.leaveQueue()
-	}
-}
-
-func (l *loop) startUrgent() {
-	next := l.urgent[0]
-	l.urgent = l.urgent[1:]
-	next() // ends what it belongs to, where nothing is started any more
-}
-
-// leaveQueue ends for this run what has not been started.
-func (l *loop) leaveQueue() {
-	for len(l.queue) > 0 {
-		waiting := l.queue
-		l.queue = nil
-		for _, q := range waiting {
-			l.end(q.n, false)
-		}
+		l.slots.Drop()
 	}
 }
 
@@ -203,7 +163,7 @@ func (l *loop) commit() {
 	if l.fatal != nil || !l.x.Pending() {
 		return
 	}
-	starved := len(l.queue) == 0 || l.busy == 0
+	starved := !l.slots.Queued() || !l.slots.Busy()
 	if starved && (len(l.backlog) > 0 || !l.windowed) || len(l.backlog) >= maxUnacknowledged {
 		l.flush()
 		return
@@ -234,7 +194,7 @@ func (l *loop) acknowledge(a checkpoint.Ack) {
 		l.broken(err)
 		return
 	}
-	if len(l.queue) == 0 { // what this lets begin may be over soon
+	if !l.slots.Queued() { // what this lets begin may be over soon
 		l.openWindow()
 	}
 	l.durable(c)
@@ -297,11 +257,9 @@ func (l *loop) halt(reason stopReason) {
 		q.endPrompt() // it stays open
 	}
 	if l.cut() {
-		for _, cancel := range l.tasks {
-			cancel()
-		}
+		l.slots.Cancel()
 	}
-	l.cancelRetries()
+	l.slots.CallOff()
 }
 
 // slot is what something holds while it runs: one of all, and, if it belongs
@@ -317,12 +275,11 @@ const (
 // that work returns. The context of work ends with it.
 func (l *loop) spawn(id string, s slot, work func(within context.Context) func()) {
 	within, cancel := context.WithCancel(l.ctx)
-	l.busy++
 	phase := l.phase
 	if s == workstreamSlot {
 		phase.busy++
 	}
-	l.tasks[id] = cancel
+	l.slots.Take(id, cancel)
 	if l.cut() && !l.over {
 		cancel() // it came too late to be started
 	}
@@ -330,8 +287,7 @@ func (l *loop) spawn(id string, s slot, work func(within context.Context) func()
 		then := work(within)
 		l.events <- func() {
 			cancel()
-			delete(l.tasks, id)
-			l.busy--
+			l.slots.Release(id)
 			if s == workstreamSlot {
 				phase.busy--
 			}

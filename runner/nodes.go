@@ -11,6 +11,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
+	"prdrunner/runner/schedule"
 )
 
 // node is a workstream of the current phase while it is dealt with. It ends
@@ -25,10 +26,8 @@ type node struct {
 	attempt int
 	digest  checkpoint.Digest
 
-	tries  int             // attempts in this run that have ended
-	pauses backoff.BackOff // between its attempts
-	timer  *time.Timer     // while it waits for its next attempt
-	last   *checkpoint.Failure
+	tries  int                   // attempts in this run that have ended
+	pauses backoff.BackOff       // between its attempts
 	left   []checkpoint.Artifact // by the attempt that has ended, until that is on record
 	looked bool                  // for partial work, which its first attempt in a run takes back
 
@@ -46,7 +45,12 @@ func (l *loop) ready(n *node) {
 		return
 	}
 	n.ready = l.o.Now()
-	l.queue = append(l.queue, queued{n: n, start: func() { l.consider(n) }})
+	l.slots.Add(l.job(n, l.consider))
+}
+
+// job has the scheduler start a workstream, or leave it for the next run.
+func (l *loop) job(n *node, start func(*node)) schedule.Job {
+	return schedule.Job{Start: func() { start(n) }, Drop: func() { l.end(n, false) }}
 }
 
 // end ends a workstream for this run. Its dependents may start, or can't.
@@ -74,7 +78,7 @@ func (n *node) forget() {
 	if !n.skipped() {
 		n.step = nil
 	}
-	n.digest, n.pauses, n.last = checkpoint.Digest{}, nil, nil
+	n.digest, n.pauses = checkpoint.Digest{}, nil
 }
 
 func (n *node) skipped() bool { return n.step != nil && n.step.Decision == plan.Skipped }

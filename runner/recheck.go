@@ -137,7 +137,7 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 		return true
 	}
 	ended, same := false, false
-	l.urgent = append(l.urgent, func() {
+	l.slots.Urgent(func() {
 		found := plan.NewFacts(l.x.State())
 		l.spawn("survey "+phase.Name, gateSlot, func(within context.Context) func() {
 			now, err := l.sv.Again(within, found, gates, artifacts)

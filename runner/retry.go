@@ -31,21 +31,13 @@ func (l *loop) retryOrFail(n *node, f checkpoint.Failure, res Result) {
 		l.interruptWorkstream(n)
 		return
 	}
-	n.last = &f
-	l.retrying = append(l.retrying, n)
-	n.timer = time.AfterFunc(pause, func() {
-		l.events <- func() { l.enqueueRetry(n) }
+	l.slots.Delay(pause, l.job(n, l.attemptNext), func() {
+		if l.status == stopFailure {
+			l.failWorkstream(n, n.calledOff(f))
+		} else {
+			l.interruptWorkstream(n)
+		}
 	})
-}
-
-// enqueueRetry has an attempt that is due wait for a slot, behind others like it, and
-// before what has not been started: else it would wait for all of that.
-func (l *loop) enqueueRetry(n *node) {
-	i := slices.IndexFunc(l.queue, func(q queued) bool { return !q.retry })
-	if i < 0 {
-		i = len(l.queue)
-	}
-	l.queue = slices.Insert(l.queue, i, queued{n: n, start: func() { l.retry(n) }, retry: true})
 }
 
 // calledOff is the failure of a workstream that is not tried again, because another
@@ -68,30 +60,6 @@ func (l *loop) nextPause(n *node, res Result) time.Duration {
 		return backoff.Stop
 	}
 	return n.pauses.NextBackOff()
-}
-
-// retry starts the next attempt, unless it was called off meanwhile.
-func (l *loop) retry(n *node) {
-	i := slices.Index(l.retrying, n)
-	if i < 0 {
-		return
-	}
-	l.retrying = slices.Delete(l.retrying, i, i+1)
-	l.attemptNext(n)
-}
-
-// cancelRetries ends what waits for its next attempt: nothing new starts.
-func (l *loop) cancelRetries() {
-	waiting := l.retrying
-	l.retrying = nil
-	for _, n := range waiting {
-		n.timer.Stop()
-		if l.status == stopFailure {
-			l.failWorkstream(n, n.calledOff(*n.last))
-		} else {
-			l.interruptWorkstream(n)
-		}
-	}
 }
 
 // pauses are the pauses between attempts, followed by backoff.Stop.

@@ -6,8 +6,8 @@
 //	Pipeline + State + Facts → plan.Plan → run loop → Events → journal → views
 //
 // Package survey gathers the facts, which touches files; package plan decides from them
-// and touches none. The run loop (loop.go) starts what was decided and records what came of it.
-// Begin with Build. The engine knows no operating system and no terminal: processes
+// and touches none. The run loop (loop.go) starts what was decided in the order that
+// package schedule says, and records what came of it. Begin with Build. The engine knows no operating system and no terminal: processes
 // run behind Executor, people are asked through Asker, and a View shows the run.
 package runner
 

@@ -78,7 +78,7 @@ func (l *loop) verified(n *node, r checkpoint.Resolution, had *checkpoint.Work) 
 		delete(l.facts.Conflicts, n.ws.Name) // they were about what an earlier run had made
 		l.keep(n)
 	case n.attempt == 0:
-		l.queue = append(l.queue, queued{n: n, start: func() { l.attemptNext(n) }})
+		l.slots.Add(l.job(n, l.attemptNext))
 	default:
 		l.failWorkstream(n, *last)
 	}

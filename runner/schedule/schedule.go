@@ -1,0 +1,154 @@
+// Package schedule decides in which order functions start, and when.
+//
+// A Scheduler has a number of slots. Functions wait in a queue until one is free; urgent
+// functions come first, then jobs that were delayed, then all others in the order in which
+// they were added. It knows nothing of workstreams: what a function does, and whether
+// anything may start at all, is for the caller to say.
+//
+// Begin with Scheduler. It is not safe for concurrent use: one goroutine owns it, and
+// timers report to that goroutine.
+package schedule
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Scheduler starts functions while slots are free.
+type Scheduler struct {
+	slots   int
+	report  func(func())                  // hands a function to the goroutine that owns the scheduler
+	busy    int                           // slots in use
+	running map[string]context.CancelFunc // of what has a slot, by its id
+
+	urgent  []func()
+	queue   []Job
+	delayed []*delayedJob // until they have started, also while they are in the queue
+}
+
+// Job is work that waits for a slot.
+type Job struct {
+	Start func() // starts the work, which takes a slot, or ends it
+	Drop  func() // ends the work, which will not be started
+
+	delayed bool
+}
+
+type delayedJob struct {
+	timer   *time.Timer
+	callOff func()
+}
+
+// New returns a scheduler with a number of slots. When the delay of a job is over, report
+// is called in another goroutine with a function for the owner of the scheduler to call.
+func New(slots int, report func(func())) *Scheduler {
+	return &Scheduler{slots: slots, report: report, running: make(map[string]context.CancelFunc)}
+}
+
+// Urgent has a function start before all jobs. It is never dropped.
+func (s *Scheduler) Urgent(start func()) { s.urgent = append(s.urgent, start) }
+
+// Add puts a job at the end of the queue.
+func (s *Scheduler) Add(j Job) { s.queue = append(s.queue, j) }
+
+// Delay puts a job into the queue once a time has passed: after other delayed jobs and
+// before all others, which would keep it waiting. Until it starts, CallOff ends it.
+func (s *Scheduler) Delay(after time.Duration, j Job, callOff func()) {
+	d := &delayedJob{callOff: callOff}
+	start := j.Start
+	j.delayed = true
+	j.Start = func() {
+		if i := slices.Index(s.delayed, d); i >= 0 { // else it was called off
+			s.delayed = slices.Delete(s.delayed, i, i+1)
+			start()
+		}
+	}
+	s.delayed = append(s.delayed, d)
+	d.timer = time.AfterFunc(after, func() { s.report(func() { s.insert(j) }) })
+}
+
+func (s *Scheduler) insert(j Job) {
+	i := slices.IndexFunc(s.queue, func(other Job) bool { return !other.delayed })
+	if i < 0 {
+		i = len(s.queue)
+	}
+	s.queue = slices.Insert(s.queue, i, j)
+}
+
+// CallOff ends all jobs that were delayed and have not started.
+func (s *Scheduler) CallOff() {
+	all := s.delayed
+	s.delayed = nil
+	for _, d := range all {
+		d.timer.Stop()
+		d.callOff()
+	}
+}
+
+// StartUrgent starts urgent functions while there are slots, or while flush reports that
+// all of them are to start, which they may change.
+func (s *Scheduler) StartUrgent(flush func() bool) {
+	for len(s.urgent) > 0 && (s.Free() || flush()) {
+		next := s.urgent[0]
+		s.urgent = s.urgent[1:]
+		next()
+	}
+}
+
+// Start starts jobs, and what is urgent after each of them, while there are slots and
+// ready reports that another job may start, which the jobs before may change.
+func (s *Scheduler) Start(ready func() bool) {
+	for len(s.queue) > 0 && s.Free() && ready() {
+		next := s.queue[0]
+		s.queue[0] = Job{}
+		s.queue = s.queue[1:]
+		next.Start()
+		s.StartUrgent(func() bool { return false })
+	}
+}
+
+// Drop ends all jobs of the queue, and those that are added meanwhile.
+func (s *Scheduler) Drop() {
+	for len(s.queue) > 0 {
+		all := s.queue
+		s.queue = nil
+		for _, j := range all {
+			j.Drop()
+		}
+	}
+}
+
+// Take gives a slot to work with an id. Cancel calls the function.
+func (s *Scheduler) Take(id string, cancel context.CancelFunc) {
+	s.busy++
+	s.running[id] = cancel
+}
+
+// Release frees the slot that work with an id had.
+func (s *Scheduler) Release(id string) {
+	s.busy--
+	delete(s.running, id)
+}
+
+// Cancel cancels all work that has a slot.
+func (s *Scheduler) Cancel() {
+	for _, cancel := range s.running {
+		cancel()
+	}
+}
+
+// Free reports whether there is a free slot.
+func (s *Scheduler) Free() bool { return s.busy < s.slots }
+
+// Busy reports whether any slot is in use.
+func (s *Scheduler) Busy() bool { return s.busy > 0 }
+
+// Queued reports whether a job waits for a slot.
+func (s *Scheduler) Queued() bool { return len(s.queue) > 0 }
+
+// Resting reports whether nothing runs and no delayed job is about to.
+func (s *Scheduler) Resting() bool { return s.busy == 0 && len(s.delayed) == 0 }
+
+// Idle reports whether nothing runs and nothing waits to.
+func (s *Scheduler) Idle() bool { return s.Resting() && len(s.queue)+len(s.urgent) == 0 }
