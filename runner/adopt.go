@@ -52,7 +52,7 @@ func Adopt(ctx context.Context, o Options, st *checkpoint.State, workstream stri
 		return a, nil
 	}
 	o.Select = plan.Selection{}
-	pl, err := look(ctx, o.withDefaults(), st)
+	pl, err := inspect(ctx, o.withDefaults(), st)
 	if err != nil {
 		return a, err
 	}

@@ -193,7 +193,7 @@ func (l *loop) shown(q *question) checkpoint.Verdict {
 func (l *loop) approved(q *question, answer Answer, reply func(error)) {
 	label := q.gate.Label()
 	l.closeQuestion(label)
-	l.standing.pass(label, l.facts.Judging[label].Files)
+	l.recordedFiles.pass(label, l.facts.Judging[label].Files)
 	l.add(nil, checkpoint.GateApproved{Verdict: q.verdict, By: answer.By, Comment: l.comment(answer)})
 	l.checkpoint(checkpoint.TriggerGatePassed, label)
 	l.add(func() { reply(nil); q.then(true) })

@@ -36,7 +36,7 @@ func (l *loop) attemptNext(n *node) {
 		start = slices.Insert(start, 0, checkpoint.Event(checkpoint.WorkstreamInvalidated{Workstream: n.ws.Name, Reason: n.step.Reason}))
 	}
 	l.add(nil, start...)
-	if n.ws.Effect == pipeline.Once || overwrites || l.standing.under(l.sv.Extend(n.ws.ArtifactPatterns)) {
+	if n.ws.Effect == pipeline.Once || overwrites || l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns)) {
 		// What must happen once must not have happened without a record, and what
 		// overwrites artifacts on record, also of others, must not look like an edit.
 		l.drain()
@@ -239,7 +239,7 @@ func (l *loop) succeeded(n *node, work checkpoint.Work, leftOut []string) {
 		l.warn(fmt.Sprintf("%s looks sensitive: its digest is on record, its bytes are not kept", path))
 	}
 	delete(l.facts.Conflicts, n.ws.Name)
-	l.standing.make(n.ws, l.sv.Extend(n.ws.ArtifactPatterns), work.Artifacts)
+	l.recordedFiles.make(n.ws, l.sv.Extend(n.ws.ArtifactPatterns), work.Artifacts)
 	if len(n.ws.Gates) == 0 {
 		l.complete(n, checkpoint.WorkstreamCompleted{Workstream: n.ws.Name, Work: &work})
 		return

@@ -74,7 +74,7 @@ func (l *loop) begin(planned *plan.Plan) error {
 	default:
 		l.captureFound(uncaptured, unseen)
 	}
-	l.settle()
+	l.writeAll()
 	return l.fatal
 }
 
@@ -107,7 +107,7 @@ func (l *loop) goOn(plan *plan.Plan, unseen bool) ([]checkpoint.Commit, error) {
 // restoreCarried restores artifacts in a session that has begun from a complete
 // one. The checkpoint of its start holds the files as they were found.
 func (l *loop) restoreCarried(plan *plan.Plan) error {
-	l.settle()
+	l.writeAll()
 	if l.fatal != nil || l.status != running {
 		return l.fatal
 	}
@@ -129,7 +129,7 @@ func (l *loop) restoreCarried(plan *plan.Plan) error {
 	if l.conflictEnded() {
 		l.endConflict()
 	}
-	l.settle()
+	l.writeAll()
 	return l.fatal
 }
 

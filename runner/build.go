@@ -57,7 +57,7 @@ func newLoop(o Options, w *workspace.Workspace) *loop {
 	return &loop{
 		o: o, p: o.Pipeline, x: o.Session, sv: o.surveyor(w), files: w, facts: plan.NewFacts(o.Session.State()), began: o.Now(),
 		window: window, events: events, slots: schedule.New(o.Parallel, func(f func()) { events <- f }), asked: make(map[string]*question),
-		finder: sync.OnceValue(findings.New), standing: newStanding(), toldLinks: make(map[string]bool),
+		finder: sync.OnceValue(findings.New), recordedFiles: newRecordedFiles(), toldLinks: make(map[string]bool),
 	}
 }
 
@@ -71,7 +71,7 @@ func (l *loop) betweenPhases(phase *pipeline.Phase) bool {
 		l.capture(checkpoint.TriggerPhaseTransition)
 		l.readGit() // a capture may be a commit
 		l.checkpoint(checkpoint.TriggerPhaseTransition, "")
-		l.settle()
+		l.writeAll()
 	}
 	return l.fatal == nil && l.status == running
 }

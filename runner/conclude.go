@@ -45,7 +45,7 @@ func (l *loop) conclude() (Ending, error) {
 		}
 		l.add(nil, l.withHooks(timed(event, l.o.Now().Sub(l.ran)), hook)...)
 		l.checkpoint(trigger, "")
-		l.settle()
+		l.writeAll()
 		if completes(event) && l.fatal == nil && l.cause.derived != nil {
 			// The last checkpoint is not on disk: that everything is done is
 			// true, and that it is over is not.

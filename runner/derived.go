@@ -27,14 +27,13 @@ func (l *loop) checkpoint(t checkpoint.Trigger, reason string) {
 	l.x.Checkpoint(t, reason, l.git)
 }
 
-// settle makes everything durable and writes what is derived from it. What
-// becomes durable meanwhile is shown once that is written, since a checkpoint
-// is there when its file is.
-func (l *loop) settle() {
-	l.settling = true
+// writeAll makes all events durable and writes the checkpoint files and documents. Views
+// get the commits once these are written: a checkpoint exists when its file does.
+func (l *loop) writeAll() {
+	l.holding = true
 	l.drain()
 	written := l.fatal == nil && l.writeDerived(true)
-	l.settling = false
+	l.holding = false
 	held := l.held
 	l.held = nil
 	for _, c := range held {
@@ -50,7 +49,7 @@ func (l *loop) settle() {
 
 // show tells the views of a commit, now or when its checkpoints are written.
 func (l *loop) show(c checkpoint.Commit) {
-	if l.settling {
+	if l.holding {
 		l.held = append(l.held, c)
 		return
 	}

@@ -164,7 +164,7 @@ func (l *loop) unkept(conflicts []plan.Conflict) []plan.Conflict {
 // isMade reports whether what is at a path is what a workstream has on record, which
 // another one may have made since: that is nobody's edit.
 func (l *loop) isMade(path, digest string) bool {
-	m, ok := l.standing.made.at(path)
+	m, ok := l.recordedFiles.made.at(path)
 	return ok && digest != "" && m.file.Digest == digest
 }
 

@@ -94,7 +94,7 @@ func (l *loop) surveyed(g *pipeline.Gate, again bool, then func(bool)) {
 	}
 	switch step.Decision {
 	case plan.Reuse:
-		l.standing.pass(g.Label(), l.facts.Judging[g.Label()].Files)
+		l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
 		l.reviewOr(g, then)
 		return
 	case plan.Skipped:
@@ -213,7 +213,7 @@ func (l *loop) inPipeline(g *pipeline.Gate, outcome, message string) checkpoint.
 
 // passGate records that a gate has passed, and stops for review where that is asked for.
 func (l *loop) passGate(g *pipeline.Gate, v checkpoint.Verdict, value any, took time.Duration, then func(bool)) {
-	l.standing.pass(g.Label(), l.facts.Judging[g.Label()].Files)
+	l.recordedFiles.pass(g.Label(), l.facts.Judging[g.Label()].Files)
 	l.add(nil, checkpoint.GatePassed{Verdict: v, Value: value, DurationMS: took.Milliseconds(), Review: l.mustReview(g, v)})
 	l.checkpoint(checkpoint.TriggerGatePassed, g.Label())
 	l.reviewOr(g, then)

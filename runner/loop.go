@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// maxUnacknowledged is how many boundaries may have happened that are not
-	// yet durable. A worker's slot is free when its process ends; the commit
-	// follows within this bound.
+	// maxUnacknowledged bounds the boundaries that are not yet durable. A slot is free
+	// when its process ends, before the commit of that end.
 	maxUnacknowledged = 64
-	// commitWindow is how long a boundary that nothing waits for may wait for
-	// company, so that several share one flush.
+	// commitWindow is how long a boundary that nothing waits for may wait for others, so
+	// that several share one fsync.
 	commitWindow = 5 * time.Millisecond
-	// inboxInterval is how often requests from beside are looked for.
+	// inboxInterval is how often the loop reads requests of other commands.
 	inboxInterval = 100 * time.Millisecond
 )
 
@@ -47,45 +46,45 @@ type loop struct {
 	ran   time.Time // when the session was started or resumed
 	git   *checkpoint.Git
 
-	finder func() *findings.Finder // of what went wrong in an output; compiled with the first failure of the run
+	finder func() *findings.Finder // finds errors in an output; compiled at the first failure
 
-	standing *standing // what steps to come may rely on
+	recordedFiles *recordedFiles
 
 	overwriting overwriting
 
-	ctx   context.Context    // for what is started: it is ended through slots, not through ctx
-	grace context.Context    // for what is finished although the run is being stopped: ends when that must be at once
-	hurry context.CancelFunc // ends grace
-	stop  <-chan struct{}    // ends when the caller wants no more of it
+	ctx   context.Context    // of tasks; they are cancelled through slots, never through ctx
+	grace context.Context    // of recording what has ended; cancelled when the run must end at once
+	hurry context.CancelFunc // cancels grace
+	stop  <-chan struct{}    // closed when the caller cancels the run
 
 	phase    *phaseRun
 	slots    *schedule.Scheduler
 	asked    map[string]*question // by the label of the gate
 	backlog  []continuation       // in the order of seq
-	events   chan func()          // what goroutines report
-	window   *time.Timer          // open while a commit waits for company, and for a while after one
-	windowed bool
+	events   chan func()          // reports of other goroutines
+	window   *time.Timer          // ends the commit window
+	windowed bool                 // the commit window is open
 
 	status       stopReason
 	cause        ending
-	atOnce       bool                // a second signal came: nothing gets a grace any more
-	dirty        bool                // something has happened, so that the plan no longer tells all
-	inboxBad     bool                // that has been told
-	through      bool                // the run has come to the end of the last phase
-	over         bool                // the end of the run is being recorded
-	unwritten    bool                // something derived could not be written; that has been dealt with
-	onUnwritten  OnCheckpointError   // how
+	atOnce       bool // a second signal came: tasks get no grace
+	dirty        bool // something ran, so the plan may be out of date
+	inboxBad     bool // the user was told that the inbox cannot be read
+	through      bool // the last phase has ended
+	over         bool // the end of the run is being recorded
+	unwritten    bool // a checkpoint could not be written, and onUnwritten was applied
+	onUnwritten  OnCheckpointError
 	captures     captures            // of the session
-	uncaptured   bool                // the capture that was due last is not made, and nobody has decided to pass over it
-	settling     bool                // views wait for what is derived from the commits
-	held         []checkpoint.Commit // what they wait for
-	toldLinks    map[string]bool     // that lead out of the workspace and have been named
-	toldLeftOut  bool                // what captures leave out has been named
-	toldUnstable []string            // and of files that kept changing, these
-	fatal        error               // the journal can't be written any more
+	uncaptured   bool                // the last capture was not made, and was not skipped either
+	holding      bool                // views get commits once their checkpoint files are written
+	held         []checkpoint.Commit // these commits
+	toldLinks    map[string]bool     // links out of the workspace that the user was told of
+	toldLeftOut  bool                // the user was told what captures leave out
+	toldUnstable []string            // files that kept changing, of which the user was told
+	fatal        error               // why the journal cannot be written any more
 }
 
-// continuation is what happens once a commit is durable.
+// continuation is a function that waits until a commit is durable.
 type continuation struct {
 	seq uint64
 	run func()
@@ -96,14 +95,14 @@ type stopReason int
 
 const (
 	running     stopReason = iota
-	stopFailure            // something failed; what runs may finish
-	stopPause              // somebody wants to look; what runs may finish
-	stopTimeout            // the session's time is up; what runs is ended
-	stopSignal             // likewise, by a signal
-	stopBroken             // likewise, because nothing can be recorded any more
+	stopFailure            // a step failed; running tasks may finish
+	stopPause              // the user wants to decide; running tasks may finish
+	stopTimeout            // the session's time is up; running tasks are cancelled
+	stopSignal             // a signal came; running tasks are cancelled
+	stopBroken             // nothing can be recorded any more; running tasks are cancelled
 )
 
-// cut reports whether what runs is ended, so that no more comes of it.
+// cut reports whether running tasks are cancelled, so that their results do not count.
 func (l *loop) cut() bool { return l.status >= stopTimeout }
 
 // cycle runs until finished reports true, or nothing goes on by itself.

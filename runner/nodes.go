@@ -14,14 +14,14 @@ import (
 	"prdrunner/runner/schedule"
 )
 
-// node is a workstream of the current phase while it is dealt with. It ends
-// once, through loop.end: settled, or failed, blocked, or left for later.
+// node is a workstream of the current phase during a run. It ends once, through
+// loop.end: complete, skipped, failed, blocked or left for the next run.
 type node struct {
 	ws         *pipeline.Workstream
-	waiting    int     // how many upstream workstreams of the phase are not settled
+	waiting    int     // how many upstream workstreams of the phase are not ok
 	dependents []*node // of the same phase
 
-	ready   time.Time  // when its upstream was settled
+	ready   time.Time  // when the last of its upstream was ok
 	step    *plan.Step // what was decided; once it ended, only of one that was skipped
 	attempt int
 	digest  checkpoint.Digest
@@ -32,12 +32,12 @@ type node struct {
 	looked bool                  // for partial work, which its first attempt in a run takes back
 
 	ended bool
-	ok    bool // settled: its dependents may start
+	ok    bool // complete or skipped: its dependents may start
 }
 
-// ready deals with a workstream whose upstream is settled. What is known to be
-// unchanged since the plan was made is decided at once; anything else takes a
-// slot, since its files must be looked at.
+// ready queues a workstream whose upstream is complete or skipped. A workstream that the
+// plan reuses ends at once while nothing has run; any other takes a slot, since its files
+// must be read again.
 func (l *loop) ready(n *node) {
 	if step, ok := l.pl.Step(n.ws.Name); ok && !l.dirty && step.Decision == plan.Reuse && len(step.Restores) == 0 {
 		l.member(n.ws, false)
@@ -92,7 +92,7 @@ func (l *loop) block(n *node, on string) {
 // consider looks at the files that concern a workstream, and decides it.
 func (l *loop) consider(n *node) {
 	rec := l.x.State().Workstream(n.ws.Name)
-	overwrites := l.standing.under(l.sv.Extend(n.ws.ArtifactPatterns))
+	overwrites := l.recordedFiles.under(l.sv.Extend(n.ws.ArtifactPatterns))
 	if len(n.ws.Inputs) == 0 && (len(rec.Artifacts) == 0 || rec.Status == checkpoint.Pending) && !overwrites {
 		l.decided(n)
 		return
@@ -191,7 +191,7 @@ func (l *loop) unevaluated(n *node, diags hcl.Diagnostics) {
 func (l *loop) skipWorkstream(n *node) {
 	if rec := l.x.State().Workstream(n.ws.Name); !rec.AllSkipped() {
 		l.enter()
-		l.standing.release(rec)
+		l.recordedFiles.release(rec)
 		l.add(nil, checkpoint.WorkstreamSkipped{Workstream: n.ws.Name, Reason: n.step.Reason})
 	}
 	l.member(n.ws, false)
@@ -247,7 +247,7 @@ func (l *loop) takeEdits(n *node, changed []plan.Conflict) {
 
 // recordEdited puts artifacts on record as they are now.
 func (l *loop) recordEdited(ws *pipeline.Workstream, artifacts []checkpoint.Artifact, edited []checkpoint.Text) {
-	l.standing.make(ws, l.sv.Extend(ws.ArtifactPatterns), artifacts)
+	l.recordedFiles.make(ws, l.sv.Extend(ws.ArtifactPatterns), artifacts)
 	l.add(nil, checkpoint.WorkstreamEdited{Workstream: ws.Name, Artifacts: artifacts, Edited: edited})
 	delete(l.facts.Conflicts, ws.Name)
 }

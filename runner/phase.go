@@ -52,7 +52,7 @@ func (l *loop) runPhase(phase *pipeline.Phase) bool {
 		l.ready(n)
 	}
 	l.cycle(func() bool { return l.phase.open == 0 })
-	if !settled(nodes) || l.cut() || !l.judgePhase(phase) || !l.recheck(phase) {
+	if !allOK(nodes) || l.cut() || !l.judgePhase(phase) || !l.recheck(phase) {
 		return false
 	}
 	if len(nodes) > 0 && !slices.ContainsFunc(nodes, func(n *node) bool { return !n.skipped() }) {
@@ -98,7 +98,7 @@ func roots(nodes []*node) []*node {
 	return free
 }
 
-func settled(nodes []*node) bool {
+func allOK(nodes []*node) bool {
 	for _, n := range nodes {
 		if !n.ok {
 			return false
@@ -119,7 +119,7 @@ func (l *loop) skipPhase(phase *pipeline.Phase) {
 func (l *loop) recordSkipped(phase *pipeline.Phase, reason checkpoint.Text) {
 	if !l.x.State().Phase(phase.Name).AllSkipped() {
 		for _, ws := range phase.Workstreams {
-			l.standing.release(l.x.State().Workstream(ws.Name))
+			l.recordedFiles.release(l.x.State().Workstream(ws.Name))
 		}
 		l.add(nil, checkpoint.PhaseSkipped{Phase: phase.Name, Reason: reason})
 	}

@@ -11,15 +11,15 @@ import (
 // changes nothing. The state is nil for a first run.
 func Preview(ctx context.Context, o Options, st *checkpoint.State) (*plan.Plan, error) {
 	o = o.withDefaults()
-	pl, err := look(ctx, o, st)
+	pl, err := inspect(ctx, o, st)
 	if err != nil {
 		return nil, err
 	}
 	return pl.Plan(o.Now()), nil
 }
 
-// look gathers all that a plan is made from.
-func look(ctx context.Context, o Options, st *checkpoint.State) (*plan.Planner, error) {
+// inspect gathers all that a plan is made from.
+func inspect(ctx context.Context, o Options, st *checkpoint.State) (*plan.Planner, error) {
 	w, done, err := o.files()
 	if err != nil {
 		return nil, err

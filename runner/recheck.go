@@ -24,10 +24,10 @@ func (l *loop) carryOver(planned *plan.Plan) {
 		for _, s := range phase.Steps {
 			switch {
 			case s.Kind == plan.GateStep && s.Decision == plan.Reuse:
-				l.standing.pass(s.Name, l.facts.Judging[s.Name].Files)
+				l.recordedFiles.pass(s.Name, l.facts.Judging[s.Name].Files)
 			case s.Kind == plan.WorkstreamStep && plan.Done(st.Workstream(s.Name)):
-				l.standing.claim(s.Name, l.sv.Claimed(st.Workstream(s.Name)))
-				l.standing.claim(s.Name, l.keptEdits(s.Name))
+				l.recordedFiles.add(s.Name, l.sv.Claimed(st.Workstream(s.Name)))
+				l.recordedFiles.add(s.Name, l.keptEdits(s.Name))
 			}
 		}
 	}
@@ -54,9 +54,9 @@ func (l *loop) keptEdits(name string) []checkpoint.Artifact {
 // from its own work afterwards.
 func (l *loop) editsBefore(ws *pipeline.Workstream) []edit {
 	inputs := l.facts.Inputs[ws.Name]
-	read := l.standing.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.pl.Makes(ws, path) })
+	read := l.recordedFiles.among(inputs.Patterns, inputs.Files, func(path string) bool { return l.pl.Makes(ws, path) })
 	under := l.facts.Under[ws.Name]
-	written := l.standing.among(under.Patterns, under.Files, nil)
+	written := l.recordedFiles.among(under.Patterns, under.Files, nil)
 	return append(read, slices.DeleteFunc(written, func(e edit) bool { return e.gate == "" && e.maker == ws.Name })...)
 }
 
@@ -78,9 +78,9 @@ func (l *loop) stopFor(edits []edit) bool {
 // asLeft reports whether what a gate is to judge is as others left or judged
 // it. Its own verdict is what is reached anew.
 func (l *loop) asLeft(g *pipeline.Gate) bool {
-	l.standing.void(g.Label())
+	l.recordedFiles.void(g.Label())
 	judging := l.facts.Judging[g.Label()]
-	return !l.stopFor(l.standing.among(judging.Patterns, judging.Files, nil))
+	return !l.stopFor(l.recordedFiles.among(judging.Patterns, judging.Files, nil))
 }
 
 // takeMended puts on record what somebody made of the artifacts of a workstream
@@ -95,7 +95,7 @@ func (l *loop) takeMended(g *pipeline.Gate, then func(error)) {
 	artifacts := slices.Clone(l.x.State().Workstream(ws.Name).Artifacts)
 	var mended []checkpoint.Artifact
 	for i, a := range artifacts {
-		e, differs := l.standing.differs(string(a.Path), now[string(a.Path)])
+		e, differs := l.recordedFiles.differs(string(a.Path), now[string(a.Path)])
 		if differs && e.gate == "" && e.maker == ws.Name && now[string(a.Path)] != nil {
 			artifacts[i] = *now[string(a.Path)]
 			artifacts[i].LeftOut = a.LeftOut
@@ -162,7 +162,7 @@ func (l *loop) recheck(phase *pipeline.Phase) bool {
 func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifacts []string) {
 	passed := func(all []*pipeline.Gate) {
 		for _, g := range all {
-			if _, ok := l.standing.files[g.Label()]; ok && len(plan.JudgedFiles(g)) > 0 {
+			if _, ok := l.recordedFiles.files[g.Label()]; ok && len(plan.JudgedFiles(g)) > 0 {
 				gates = append(gates, g)
 			}
 		}
@@ -172,7 +172,7 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 		for _, ws := range phase.Workstreams {
 			passed(ws.Gates)
 			for _, a := range l.x.State().Workstream(ws.Name).Artifacts {
-				if m, ok := l.standing.made.at(string(a.Path)); ok && m.by == ws.Name {
+				if m, ok := l.recordedFiles.made.at(string(a.Path)); ok && m.by == ws.Name {
 					artifacts = append(artifacts, string(a.Path))
 				}
 			}
@@ -184,12 +184,12 @@ func (l *loop) relied(phases []*pipeline.Phase) (gates []*pipeline.Gate, artifac
 func (l *loop) compare(gates []*pipeline.Gate, found *plan.Facts, artifacts []string, now map[string]*checkpoint.Artifact) []edit {
 	var edits []edit
 	for _, path := range artifacts {
-		if e, differs := l.standing.differs(path, now[path]); differs {
+		if e, differs := l.recordedFiles.differs(path, now[path]); differs {
 			edits = append(edits, e)
 		}
 	}
 	for _, g := range gates {
-		edits = append(edits, l.standing.since(g.Label(), found.Judging[g.Label()].Files)...)
+		edits = append(edits, l.recordedFiles.since(g.Label(), found.Judging[g.Label()].Files)...)
 	}
 	return edits
 }

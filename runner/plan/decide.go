@@ -18,7 +18,7 @@ type subject struct {
 	record *checkpoint.Workstream // nil: the state does not know it
 
 	now       checkpoint.Digest // what it would be run from
-	known     bool              // whether now is known: everything upstream is settled
+	known     bool              // whether now is known: all that is upstream is decided and stays as it is
 	remade    string            // which artifact of it another workstream has made anew since; "": none
 	moved     func() []Change   // of its inputs, since the last run; nil: not known
 	broken    string            // why now can't be evaluated, "" when it can
@@ -41,7 +41,7 @@ type subject struct {
 	blocked  []string // upstream workstreams that cannot complete
 }
 
-// decide is the one deciding function for workstreams.
+// decide decides a workstream from all that is known of it.
 func decide(s subject) Step {
 	if s.forced == "" && s.record != nil && s.record.Rejected != "" {
 		s.forced = s.record.Rejected + " was rejected"
@@ -62,7 +62,7 @@ func (s subject) unknown() bool {
 	return s.record != nil && (s.record.Status == checkpoint.Uncertain || s.record.Status == checkpoint.Running)
 }
 
-// decideAlone decides a workstream whether or not it was chosen.
+// decideAlone decides a workstream without regard to --only.
 func decideAlone(s subject) Step {
 	step := Step{Kind: WorkstreamStep, Name: s.ws.Name, Title: s.ws.Title}
 	done := s.record != nil && (s.record.Status == checkpoint.Completed || s.record.Status == checkpoint.Succeeded)
@@ -176,7 +176,7 @@ func decideDone(s subject, step Step) Step {
 	next := unsatisfied(s.ws, s.record)
 	if len(s.conflicts) > 0 {
 		step = decideConflicts(s, step)
-		if step.Decision == Reuse && next != "" { // it is judged as it is put back, or as somebody decides
+		if step.Decision == Reuse && next != "" { // it is judged once it is restored, or as the user decides
 			return step.with(Judge, "%s; %s comes next", step.Reason, next)
 		}
 		if len(step.Restores) < len(s.conflicts) || s.record.Status == checkpoint.Completed {
@@ -222,8 +222,8 @@ func howDone(w *checkpoint.Workstream) string {
 	return "the work is done"
 }
 
-// decideConflicts decides what was completed and proved done, but for some of
-// its artifacts, which are missing and can be put back, or were edited.
+// decideConflicts decides a completed workstream that is unchanged except for artifacts
+// that are missing and can be restored, or that were edited.
 func decideConflicts(s subject, step Step) Step {
 	changed := Edited(s.conflicts)
 	step.Changes = asChanges(s.conflicts)
@@ -241,8 +241,8 @@ func decideConflicts(s subject, step Step) Step {
 	return step.with(Reuse, "proved done, but %s was edited since", changed[0].Path)
 }
 
-// decideKept keeps an edit. That it is how somebody mended what a gate found is
-// said, since nobody may have decided it.
+// decideKept keeps an edit. The reason names the gate that failed before it, since the
+// edit may be kept without a decision of the user.
 func decideKept(s subject, step Step, path checkpoint.Text) Step {
 	if label := failed(s.record); label != "" {
 		return step.with(Judge, "%s was edited since %s failed; the edit is kept, and judged", path, label)
@@ -322,7 +322,7 @@ type gateSubject struct {
 	open       []string // workstreams that will make anew what its verdict is bound to beside that
 	stuck      []string // those that cannot complete, likewise
 	definition string   // of the gate now; "" when it can't be known yet
-	judged     string   // of what it would judge; likewise
+	judged     string   // of the files that it would judge; "" when it can't be known yet
 	declared   bool     // whether all that it judges declares its files
 	unmoved    bool     // whether the workspace is as it was judged
 	moved      string   // a file that is not, or why that is not known
@@ -331,7 +331,7 @@ type gateSubject struct {
 	forced     string
 }
 
-// decideGate is the one deciding function for gates.
+// decideGate decides a gate from all that is known of it.
 func decideGate(s gateSubject) Step {
 	step := Step{Kind: GateStep, Name: s.gate.Label()}
 	waits, running := owners(s.owner)

@@ -195,7 +195,7 @@ func sumOf(parts ...string) string {
 	return d.sum()
 }
 
-// digester is sumOf for who has the parts one after the other.
+// digester computes sumOf of parts that become known one after the other.
 type digester struct {
 	hash hash.Hash
 	buf  []byte // of parts that are not in the hash yet

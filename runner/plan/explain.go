@@ -9,9 +9,9 @@ import (
 	"prdrunner/pipeline"
 )
 
-// What is on record of a definition is its digest. What it said stands in the file of
-// the pipeline, of which each capture holds the bytes. They are evaluated again, and
-// believed where they give the digest that is on record.
+// A definition is recorded as a digest. To explain a change, the pipeline file of the
+// last run is read from its capture and evaluated again. The result is used only if it
+// has the recorded digest.
 
 // maxVersions is how many versions of a pipeline are evaluated to explain one plan.
 const maxVersions = 16
@@ -28,8 +28,8 @@ func (pl *Planner) explain(plan *Plan) {
 	}
 }
 
-// earlier is the pipeline as it was when a workstream ran, as far as that is known: for
-// the variables that changed it has the values that are on record, else their defaults.
+// earlier is the pipeline as it was when a workstream ran, as far as that is known.
+// Variables that changed have their recorded values, or else their defaults.
 func (pl *Planner) earlier(s *Step) *pipeline.Pipeline {
 	before := make(map[string]string)
 	for _, c := range s.Changes {
@@ -98,7 +98,7 @@ func (pl *Planner) explainedVariable(s *Step, c Change) Change {
 func (pl *Planner) explainedDefinition(s *Step, c Change) []Change {
 	found := pl.differences(s, c.Old)
 	if len(found) == 0 {
-		if over := slices.DeleteFunc(pl.over(s), changedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // one of these changed
+		if over := slices.DeleteFunc(pl.over(s), changedVariable(s)); len(over) > 0 && pl.st.Pipeline.Digest == pl.p.Digest { // one of them changed
 			c.Name = pl.shown("over " + strings.Join(over, ", "))
 		}
 		return []Change{c}

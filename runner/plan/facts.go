@@ -12,8 +12,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Facts is what was found outside the state: files as they are now. They are
-// gathered first; deciding only reads them.
+// Facts is what was found outside the state: files, git and earlier sessions. Package
+// survey gathers facts before anything is decided from them.
 type Facts struct {
 	Document *checkpoint.FileRef // nil without a document
 	Git      *checkpoint.Git
@@ -26,7 +26,7 @@ type Facts struct {
 	Inputs    map[string]FileSet               // of a workstream, by its name
 	Makers    map[string][]string              // workstreams before it among whose artifacts these inputs are, likewise
 	Conflicts map[string][]Conflict            // recorded artifacts that are not as recorded, likewise
-	Current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, likewise
+	Current   map[string][]checkpoint.Artifact // recorded artifacts as they are now, by workstream
 	Partial   map[string][]PartialArtifact     // recorded artifacts that a stopped workstream wrote over, likewise
 	Sharers   map[string][]string              // workstreams that have the same artifact on record, by its path, where there are several
 	Judging   map[string]FileSet               // the files that a gate judges, by its label; empty where nothing is declared
@@ -42,7 +42,7 @@ type Facts struct {
 	Links      Links               // that declared patterns meet
 	Unread     error               // why the last capture can't be read; nil where it can, or is not known any more
 	Uncaptured string              // why no capture proves the workspace unchanged since the last run; "" where one does
-	Moved      []workspace.Change  // what is not as it was captured, or recorded, since
+	Moved      []workspace.Change  // files that changed since they were captured or recorded
 	Restored   pipeline.Files      // what is put back before anything starts, by path: what opens it, nil for a link
 	Moving     map[string]string   // what changed in the last run after a gate that declares nothing passed, by its label
 }

@@ -43,8 +43,9 @@ func (pl *Planner) reviewDue(g *checkpoint.Gate) bool {
 	return g.Review && !stopped
 }
 
-// foreseen is the verdict of a gate as far as it is known, with what it is bound
-// to and will be made anew. When the loop has come to the gate, all of it is there.
+// foreseen is the verdict of a gate as far as it is known, with the workstreams that
+// will change what it is bound to. In a run, all of it is known when the loop comes to
+// the gate.
 func (pl *Planner) foreseen(g *pipeline.Gate, s *gateSubject) (checkpoint.Verdict, hcl.Diagnostics) {
 	if pl.began == nil {
 		return pl.VerdictSince(g, s.record.Seen)
@@ -81,8 +82,8 @@ func (pl *Planner) judgedSince(g *pipeline.Gate, seen *checkpoint.Seen) FileSet 
 	return pl.asSeen(pl.own.ScopeOfGate(g), pl.facts.Judging[g.Label()], seen)
 }
 
-// StillJudged reports whether what a gate judged was the same before and after, but for
-// what workstreams have changed meanwhile.
+// StillJudged reports whether the files that a gate judged were the same before and
+// after, without changes that workstreams have made meanwhile.
 func (pl *Planner) StillJudged(g *pipeline.Gate, v checkpoint.Verdict, after *Facts) bool {
 	now := pl.asSeen(pl.own.ScopeOfGate(g), after.Judging[g.Label()], v.Seen)
 	return now.digest() == pl.facts.Judging[g.Label()].digest()

@@ -44,9 +44,9 @@ func described(name string) string {
 	return "output " + name
 }
 
-// Lost lists what the pipeline needs of a workstream that counts as done with what is on
-// record of it, nil for nothing: the outputs that an expression uses outside of try, and
-// the metrics of its own gates, once nothing that comes before it can set them.
+// Lost lists what the pipeline needs of a workstream that counts as done and what work,
+// nil for none, does not have: outputs that an expression uses outside of try, and
+// metrics of the workstream's own gates that no earlier workstream can set any more.
 func (pl *Planner) Lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 	if work == nil {
 		work = &checkpoint.Work{}
@@ -85,8 +85,8 @@ func (pl *Planner) Lost(ws *pipeline.Workstream, work *checkpoint.Work) []Lost {
 	return lost
 }
 
-// eachNeed evaluates what a run of the pipeline would, but for what is disabled for
-// certain, and calls found with what is wrong.
+// eachNeed evaluates all expressions that a run of the pipeline would, and calls found
+// with their diagnostics. It leaves out what is certainly disabled.
 func eachNeed(p *pipeline.Pipeline, r pipeline.Results, found func(by string, diags hcl.Diagnostics)) {
 	judged := func(gates []*pipeline.Gate) {
 		for _, g := range gates {

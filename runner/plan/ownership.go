@@ -25,22 +25,23 @@ type Links interface {
 // It is safe for concurrent use.
 type Ownership struct {
 	p      *pipeline.Pipeline
-	byRoot map[string][]claim // by the first element of the pattern; "" where that is a wildcard
-	links  Links              // nil: there are none
+	byRoot map[string][]declared // by the first element of the pattern; "" where that is a wildcard
+	links  Links                 // nil: there are none
 
 	mu      sync.Mutex
 	before  map[*pipeline.Workstream]map[string]bool // what runs before each, filled on demand
-	behind  []claim                                  // by the patterns that links add
+	behind  []declared                               // by the patterns that links add
 	changes int                                      // of the links, when these were found
 }
 
-type claim struct {
+// declared is a pattern that a workstream declares to write.
+type declared struct {
 	ws      *pipeline.Workstream
 	pattern string
 }
 
 func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
-	o := &Ownership{p: p, links: met, byRoot: make(map[string][]claim), before: make(map[*pipeline.Workstream]map[string]bool)}
+	o := &Ownership{p: p, links: met, byRoot: make(map[string][]declared), before: make(map[*pipeline.Workstream]map[string]bool)}
 	for _, phase := range p.Phases {
 		for _, ws := range phase.Workstreams {
 			for _, pattern := range ws.ArtifactPatterns {
@@ -48,7 +49,7 @@ func NewOwnership(p *pipeline.Pipeline, met Links) *Ownership {
 				if strings.ContainsAny(root, `*?[{\`) {
 					root = ""
 				}
-				o.byRoot[root] = append(o.byRoot[root], claim{ws: ws, pattern: pattern})
+				o.byRoot[root] = append(o.byRoot[root], declared{ws: ws, pattern: pattern})
 			}
 		}
 	}
@@ -100,10 +101,10 @@ func (o *Ownership) Makers(file string) iter.Seq[*pipeline.Workstream] {
 	}
 }
 
-func (c claim) holds(file string) bool { return workspace.Matches(c.pattern, file) }
+func (c declared) holds(file string) bool { return workspace.Matches(c.pattern, file) }
 
-// behindLinks are the claims to what the links that are known now lead to.
-func (o *Ownership) behindLinks() []claim {
+// behindLinks returns the patterns that the links known now add to the declared ones.
+func (o *Ownership) behindLinks() []declared {
 	if o.links == nil {
 		return nil
 	}
@@ -120,7 +121,7 @@ func (o *Ownership) behindLinks() []claim {
 				continue
 			}
 			for _, pattern := range o.links.Extend(ws.ArtifactPatterns)[len(ws.ArtifactPatterns):] {
-				o.behind = append(o.behind, claim{ws: ws, pattern: pattern})
+				o.behind = append(o.behind, declared{ws: ws, pattern: pattern})
 			}
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// PartialWork tells what workstreams that were stopped did to the artifacts of
-// others from what somebody edited since. The workspace is captured when a run
-// ends: what is as it was then is partial work. Where a runner was killed, or a signal
-// came before that, there is no such capture, and what was running accounts for all
-// under its patterns.
+// PartialWork tells files that stopped workstreams wrote to the artifacts of others from
+// files that the user edited later. Runner captures the workspace when a run ends: a
+// file that is still as captured is partial work. After a kill, or a signal before the
+// capture, there is no such capture; then every change under the patterns of a
+// workstream that was running counts as partial work.
 type PartialWork struct {
 	Patterns []string                       // of workstreams that were begun and not completed
 	running  []string                       // those of them that ran when a run ended without a capture
@@ -36,8 +36,8 @@ func (p *PartialWork) captured(path, digest string) bool {
 	return p.then != nil && p.then[path] == digest && MatchesAny(p.Patterns, path)
 }
 
-// Since has what is as it was when the last run ended be partial work. Without its
-// files, nil, nobody is taken at less than an edit.
+// Since takes the files at the end of the last run, which count as partial work as long
+// as they are unchanged. If they are not known, l is nil and every change is an edit.
 func (p *PartialWork) Since(l *workspace.Listing) {
 	if l == nil {
 		return

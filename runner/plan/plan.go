@@ -81,8 +81,8 @@ type Plan struct {
 	idle bool
 }
 
-// Idle reports whether a run would do nothing: everything is proved for what is
-// there now, or is skipped and on record as that.
+// Idle reports whether a run would do nothing: every step is done and unchanged, or
+// recorded as skipped.
 func (p *Plan) Idle() bool { return p.idle }
 
 // Phase is a phase of a plan.
@@ -111,7 +111,7 @@ type Step struct {
 	Verify bool               `json:"verify,omitempty"` // of an uncertain step the verify command is asked before a person is
 
 	Result  *checkpoint.Result `json:"-"` // of a cached step
-	Repeats bool               `json:"-"` // --repeat takes back what is on record of it
+	Repeats bool               `json:"-"` // --repeat runs it although it has happened
 }
 
 // Change is one difference that makes a step run again.
@@ -120,8 +120,8 @@ type Change struct {
 	Name      checkpoint.Text `json:"name,omitempty"` // of the file, variable or workstream
 	Old       string          `json:"old,omitempty"`
 	New       string          `json:"new,omitempty"`
-	// OldText and NewText are what was and is there, quoted, as far as that is known
-	// and may be shown.
+	// OldText and NewText are the old and the new value, quoted, if they are known and
+	// may be shown.
 	OldText checkpoint.Text `json:"old_text,omitempty"`
 	NewText checkpoint.Text `json:"new_text,omitempty"`
 }
@@ -142,8 +142,8 @@ type Conflict struct {
 	Recorded   string          `json:"recorded"`
 	Found      string          `json:"found"`                // "" when the file is missing
 	Kept       bool            `json:"restorable,omitempty"` // its recorded bytes are an object, so that it can be put back
-	// Difference is what was edited, line by line, or in words where it is not
-	// text. It is there when somebody has to decide.
+	// Difference shows the edit line by line, or describes it if the file is not text.
+	// It is set when the user has to decide.
 	Difference checkpoint.Text `json:"difference,omitempty"`
 }
 

@@ -17,9 +17,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// Planner decides the steps of a pipeline in the order in which they run.
-// The plan and the run loop use the same one: the plan asks it about
-// everything at once, the loop about each workstream when its turn has come.
+// Planner decides the steps of a pipeline in the order in which they run. A plan asks it
+// about all steps at once, the run loop about each step when the step comes next.
 type Planner struct {
 	p      *pipeline.Pipeline
 	st     *checkpoint.State // nil before the first run
@@ -86,8 +85,8 @@ func (pl *Planner) Leaves(phase *pipeline.Phase) bool { return pl.choose.leaves(
 // Allowed returns the names of the workstreams that --only lets run; none: there is no --only.
 func (pl *Planner) Allowed() iter.Seq[string] { return maps.Keys(pl.choose.allowed) }
 
-// Workstream decides one workstream. Everything upstream of it in the same
-// phase must have been decided before.
+// Workstream decides one workstream. All workstreams upstream of it in its phase must be
+// decided already.
 func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagnostics) {
 	s := subject{
 		ws: ws, record: pl.st.Workstream(ws.Name), conflicts: pl.facts.Conflicts[ws.Name], choice: pl.ChoiceFor(ws.Name),
@@ -138,10 +137,10 @@ func (pl *Planner) Workstream(ws *pipeline.Workstream, e When) (Step, hcl.Diagno
 	return step, diags
 }
 
-// Formerly finds the record of a step that must happen only once, that has left
-// the pipeline and may have happened, and that was declared as one is now of
-// which nothing is on record: that may be the same under another name. It is
-// asked about only once. Nil: there is none.
+// Formerly finds the record of a once step that has left the pipeline, may have
+// happened, and had the same definition as a once step that has no record yet: this may
+// be the same step under another name. The user is asked about it once. It returns nil
+// if there is none.
 func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream) *checkpoint.Workstream {
 	if ws.Effect != pipeline.Once || rec != nil && (rec.Attempts > 0 || rec.Repeat || rec.Status != checkpoint.Pending || rec.SameAs != "") {
 		return nil
@@ -166,9 +165,9 @@ func (pl *Planner) Formerly(ws *pipeline.Workstream, rec *checkpoint.Workstream)
 	return nil
 }
 
-// before sorts what a workstream depends on, or reads the artifacts of, into
-// what runs before it, with those among it that only a verify command may know
-// of, and what can't complete.
+// before lists the workstreams whose results or artifacts a workstream uses: those that
+// run first, those of them whose verify command is asked first, and those that cannot
+// complete.
 func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []string) {
 	for _, name := range ws.Upstream {
 		runs, stuck := pl.upstream(name)
@@ -195,9 +194,9 @@ func (pl *Planner) before(ws *pipeline.Workstream) (rerun, asked, blocked []stri
 	return rerun, asked, blocked
 }
 
-// sharing yields the workstreams that have always ended before this one starts, and that have an
-// artifact on record that this one has, too: it changed in place what they made. The artifact
-// is as this one recorded it.
+// sharing yields earlier workstreams that have an artifact on record which this
+// workstream has on record, too, since it changed the file in place. The artifact is as
+// this workstream recorded it.
 func (pl *Planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) iter.Seq2[*pipeline.Workstream, checkpoint.Artifact] {
 	return func(yield func(*pipeline.Workstream, checkpoint.Artifact) bool) {
 		if !Done(rec) || len(pl.facts.Sharers) == 0 {
@@ -213,8 +212,8 @@ func (pl *Planner) sharing(ws *pipeline.Workstream, rec *checkpoint.Workstream) 
 	}
 }
 
-// remade says which artifact of a workstream that was changed in place has been made anew since,
-// so that nothing is left of the change; "" for none.
+// remade says which artifact that the workstream changed in place was made again since,
+// so that the change is lost; "" for none.
 func (pl *Planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) string {
 	for other, a := range pl.sharing(ws, rec) {
 		made := pl.st.Workstream(other.Name)
@@ -229,7 +228,7 @@ func (pl *Planner) remade(ws *pipeline.Workstream, rec *checkpoint.Workstream) s
 	return ""
 }
 
-// anew reports whether a step will give another result, as far as is known.
+// anew reports whether a step will have another result, as far as is known.
 func (s Step) anew() bool {
 	return s.Decision == Run || s.Decision == Rerun || s.Decision == Cached || s.Decision == Depends || s.Decision == Uncertain && s.Verify
 }
@@ -239,21 +238,21 @@ func (s Step) stuck() bool {
 	return s.Decision == Blocked || s.Decision == Uncertain && !s.Verify
 }
 
-// upstream says of a workstream that was decided whether its result will be
-// another one, or can't be had.
+// upstream reports whether a workstream that was decided will have another result, and
+// whether it cannot complete.
 func (pl *Planner) upstream(name string) (runs, blocked bool) {
 	up := pl.steps[name]
 	kept := up.Decision == Judge && len(pl.facts.Conflicts[name]) > len(up.Restores) // an edit: its result is another one
 	return up.anew() || kept, up.stuck()
 }
 
-// digest is what a workstream would be run from now.
+// digest is the digest that a workstream would have if it ran now.
 func (pl *Planner) digest(ws *pipeline.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
 	return pl.sumOf(ws, pl.facts.Inputs[ws.Name])
 }
 
-// digestSince is digest without what workstreams have changed of its inputs since
-// it ran, so that it can be compared with the one on record.
+// digestSince is digest without changes that other workstreams have made to its inputs
+// since it ran, so that it can be compared with the digest on record.
 func (pl *Planner) digestSince(ws *pipeline.Workstream, rec *checkpoint.Workstream) (checkpoint.Digest, hcl.Diagnostics) {
 	if !Done(rec) {
 		return pl.digest(ws)
@@ -269,8 +268,8 @@ func (pl *Planner) sumOf(ws *pipeline.Workstream, inputs FileSet) (checkpoint.Di
 	return DigestOf(ws, inv, pl.st, pl.p, inputs), diags
 }
 
-// Results is what expressions may refer to. Building it costs something, so
-// that it is left out where nothing refers to it.
+// Results is what expressions may refer to. Building it takes time, so it is left out if
+// needed is false.
 func (pl *Planner) Results(needed bool, attempt int) pipeline.Results {
 	run := pl.run
 	run.Attempt = attempt
@@ -348,8 +347,9 @@ func (pl *Planner) Plan(now time.Time) *Plan {
 	return plan
 }
 
-// skip has what comes later decided from what the state will be by then: who
-// is skipped gives others nothing, and its phase is judged without it.
+// skip applies a skipped workstream to a copy of the state, so that later steps are
+// decided from the state that the run will have by then: a skipped workstream has no
+// outputs, and its phase is judged without it.
 func (pl *Planner) skip(own Step) {
 	if rec := pl.st.Workstream(own.Name); rec == nil || rec.Status == checkpoint.Skipped {
 		return
@@ -360,8 +360,8 @@ func (pl *Planner) skip(own Step) {
 	pl.st.Skip(pl.st.Workstream(own.Name), own.Reason)
 }
 
-// warn takes in what can't be evaluated. That is no reason not to run
-// anything: the step fails when its turn comes.
+// warn adds what cannot be evaluated to the warnings. It does not stop the run: the step
+// fails when it runs.
 func (p *Plan) warn(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -379,9 +379,9 @@ func firstError(diags hcl.Diagnostics) string {
 	return ""
 }
 
-// withGates decides a workstream and its gates. Work that is kept, but judged
-// again, is shown as such; own is what was decided of the work alone: that an
-// edit is judged does not decide whether it is kept.
+// withGates decides a workstream and its gates. The first of steps shows work that is
+// kept and judged again; own is what was decided of the work without its gates, which
+// says whether an edit is kept.
 func (pl *Planner) withGates(ws *pipeline.Workstream, e When) (own Step, steps []Step, diags hcl.Diagnostics) {
 	if e.skip == "" && e.broken == "" {
 		e = e.and(pl.enabled(ws))
@@ -407,8 +407,8 @@ func (pl *Planner) withGates(ws *pipeline.Workstream, e When) (own Step, steps [
 	return own, steps, append(diags, d...)
 }
 
-// waits reports whether the turn of a workstream does not come, since what it
-// waits for can't complete.
+// waits reports whether a workstream will not run since something that it waits for
+// cannot complete.
 func (pl *Planner) waits(ws *pipeline.Workstream, e When) bool {
 	_, _, blocked := pl.before(ws)
 	return len(blocked)+len(e.blocked) > 0
@@ -429,8 +429,8 @@ func (pl *Planner) gates(ws *pipeline.Workstream, own Step) (steps []Step, diags
 	return steps, diags
 }
 
-// unjudged reports whether a gate of work that is kept would be judged, had the
-// work been chosen.
+// unjudged reports whether a gate of work that is kept would be judged if --only had
+// chosen the work.
 func (pl *Planner) unjudged(ws *pipeline.Workstream, own Step, steps []Step) bool {
 	judged := func(s Step) bool { return s.Kind == GateStep && s.Decision != Reuse && s.Decision != Skipped }
 	return own.Decision == Reuse && pl.choose.excluded(ws) != "" && slices.ContainsFunc(steps, judged)
@@ -450,8 +450,9 @@ func judging(gate Step) string {
 	return gate.Name + " is judged"
 }
 
-// ChoiceFor is what is done with edits of a workstream's artifacts. Where nobody
-// has chosen, and a gate of it has failed, they are how people mend what it found.
+// ChoiceFor returns what to do with edits of a workstream's artifacts. If the user has
+// not chosen and a gate of the workstream has failed, edits are kept: users correct in
+// this way what the gate found.
 func (pl *Planner) ChoiceFor(workstream string) OnConflict {
 	if pl.choice == "" && failed(pl.st.Workstream(workstream)) != "" {
 		return ConflictKeep
@@ -459,8 +460,8 @@ func (pl *Planner) ChoiceFor(workstream string) OnConflict {
 	return pl.choice
 }
 
-// Undecided are the edits that nobody has decided. An edit can be kept only
-// where its workstream does not run again: what runs makes its files anew.
+// Undecided returns the edits that the user has not decided about. An edit can be kept
+// only if its workstream does not run again, which would make its files anew.
 func (pl *Planner) Undecided(s Step) []Conflict {
 	found, choice := Edited(pl.facts.Conflicts[s.Name]), pl.ChoiceFor(s.Name)
 	switch s.Decision {
@@ -477,8 +478,8 @@ func (pl *Planner) Undecided(s Step) []Conflict {
 	return nil
 }
 
-// refused says why a build does not begin with edits that nobody has decided,
-// "" where there are none.
+// refused says why a build does not start with edits that the user has not decided
+// about, "" where there are none.
 func (pl *Planner) refused(conflicts []Conflict) checkpoint.Text {
 	if len(conflicts) == 0 {
 		return ""
@@ -535,11 +536,10 @@ func (pl *Planner) skippedBefore(s *Step) bool {
 	return w != nil && w.Status == checkpoint.Skipped
 }
 
-// active reports whether the step has something to do, or the build stops at it.
+// active reports whether the step has something to do, or the build pauses at it.
 func (s Step) active() bool { return s.Decision != Reuse && s.Decision != Skipped || s.Review }
 
-// digest covers all that a plan was made from and all that it decided, but
-// not when it was made.
+// digest covers what a plan was made from and what it decided, without the time.
 func (p *Plan) digest(f *Facts) string {
 	sum := sha256.New()
 	lines := json.NewEncoder(sum)

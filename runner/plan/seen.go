@@ -81,7 +81,7 @@ func (s FileSet) digest() string {
 	return s.Sum
 }
 
-// seen is what goes on record of the set beside its digest.
+// seen returns what is recorded of the set in addition to its digest.
 func (s FileSet) seen() *checkpoint.Seen {
 	seen := &checkpoint.Seen{Seq: s.Seq}
 	if len(s.Shared) <= checkpoint.MaxSeen {
@@ -92,9 +92,9 @@ func (s FileSet) seen() *checkpoint.Seen {
 	return seen
 }
 
-// asSeen is the files that are there now as a step would see them, had no
-// workstream changed them since it looked. The digest of that is the one on
-// record as long as nobody else has changed them either.
+// asSeen returns the files as a step would see them if no workstream had changed them
+// since it looked. Their digest is the one on record unless something else has changed
+// them.
 func (pl *Planner) asSeen(v Scope, now FileSet, seen *checkpoint.Seen) FileSet {
 	if seen == nil {
 		return now.asOnceRecorded()
@@ -165,9 +165,9 @@ func (s FileSet) asOnceRecorded() FileSet {
 	return s.with(out)
 }
 
-// writtenSince reports whether a file, nil where there is none, is as a workstream
-// left it that had not ended when a step looked, at a commit of the session: as it
-// is on record, or as its partial work accounts for.
+// writtenSince reports whether a file, nil if there is none, is as a workstream left it
+// that had not ended when the step looked, at a commit of the session: as that
+// workstream recorded it, or as its partial work.
 func (pl *Planner) writtenSince(v Scope, seq uint64, path string, now *checkpoint.Artifact) bool {
 	var last *checkpoint.Workstream
 	ended := false

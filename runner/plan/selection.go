@@ -147,8 +147,8 @@ func (c *Chosen) follow(dependents map[string][]*pipeline.Workstream, name, reas
 	}
 }
 
-// allow lets a workstream run, with what it needs: all earlier phases, and what
-// it depends on in its own.
+// allow lets a workstream run with what it needs: all earlier phases, and its upstream
+// in its own phase.
 func (c *Chosen) allow(p *pipeline.Pipeline, name string) {
 	c.allowed[name] = true
 	ws := p.Workstream(name)

@@ -9,8 +9,8 @@ import (
 	"prdrunner/pipeline"
 )
 
-// When is what a `when` says of a workstream or a phase before its turn has
-// come. Nothing is known of one that uses what will be made anew.
+// When is what the `when` of a workstream or a phase says before the workstream comes
+// next. Nothing is known of a condition that uses results which are not final yet.
 type When struct {
 	skip    string          // why it is not enabled, "" when it is, or when that is not known
 	broken  string          // why that can't be evaluated, whatever will be made; "" when it can
@@ -68,7 +68,7 @@ func (pl *Planner) watched(needed bool, metrics []string, uses func(workstream s
 	for _, name := range metrics {
 		if m, set := MetricOf(pl.st, pl.p, name); set {
 			uses(m.Workstream)
-		} else if len(pl.running) > 0 { // whichever sets it; one of them tells enough
+		} else if len(pl.running) > 0 { // any of them may set it; one is enough
 			uses(pl.running[0])
 		}
 	}
@@ -115,9 +115,9 @@ func decideOpen(s subject, step Step, done bool) Step {
 	return step.with(Depends, "whether it runs depends on the result of %s", List(s.enabled.open))
 }
 
-// decideBroken decides a workstream whose `when` can't be evaluated: that fails
-// when its turn comes, and what is on record of it stays. That it was chosen to
-// run again is certain here, too.
+// decideBroken decides a workstream whose `when` cannot be evaluated: the workstream
+// fails when it comes next, and its record stays. If it was chosen to run again, its
+// record is taken back in any case.
 func decideBroken(s subject, step Step, done bool) Step {
 	if done && s.forced != "" && s.ws.Effect != pipeline.Once {
 		return step.with(Rerun, "%s, but %s", s.forced, s.enabled.broken)

@@ -133,9 +133,9 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 	return nil
 }
 
-// claims finds out whose the recorded artifacts are, and what is left of them. It returns the
+// gatherOwners finds out which workstream recorded each artifact last, and what failed attempts left of them. It returns the
 // workstreams that share one, by its path.
-func (s *Surveyor) claims(st *checkpoint.State) (sharers map[string][]string) {
+func (s *Surveyor) gatherOwners(st *checkpoint.State) (sharers map[string][]string) {
 	s.latest, sharers = s.ownersAndSharers(st)
 	s.left = s.leftBehind(st, s.latest)
 	return sharers

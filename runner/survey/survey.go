@@ -209,7 +209,7 @@ func (s *Surveyor) Everything(ctx context.Context, f *plan.Facts, st *checkpoint
 	}
 	compared.Go(func() error { return s.compare(ctx, f, e) })
 	defer func() { _ = compared.Wait() }()
-	f.Sharers = s.claims(st)
+	f.Sharers = s.gatherOwners(st)
 	if s.begun(st); len(s.Partial.Patterns) > 0 {
 		if err := compared.Wait(); err != nil {
 			return err

@@ -14,46 +14,45 @@ import (
 	"prdrunner/runner/plan"
 )
 
-// standing is what whoever builds on files may rely on, path by path: that an
-// artifact is as its workstream left it, and that what a gate judged is as it
-// judged it. What a workstream that declares it has made since is on record
-// itself, and no edit.
-type standing struct {
+// recordedFiles is what steps may rely on, by path: an artifact is as its workstream left
+// it, and a file is as a gate judged it. A file that another workstream declares and has
+// written since is recorded for that one, so it is no edit.
+type recordedFiles struct {
 	made   index                            // artifacts, by the workstream that recorded them last
 	judged index                            // by the gate that judged them last
 	files  map[string][]checkpoint.Artifact // what each verdict that holds is about, by the label of its gate
 }
 
-// stand is a file as somebody found or left it.
-type stand struct {
+// recordedFile is a file as a step found or left it.
+type recordedFile struct {
 	file checkpoint.Artifact
 	by   string
 }
 
-func newStanding() *standing {
-	return &standing{made: index{}, judged: index{}, files: make(map[string][]checkpoint.Artifact)}
+func newRecordedFiles() *recordedFiles {
+	return &recordedFiles{made: index{}, judged: index{}, files: make(map[string][]checkpoint.Artifact)}
 }
 
-// make takes in what a workstream has made. What lay under its patterns before
-// is what it was to make, too, so that nothing of that stands any more.
-func (s *standing) make(ws *pipeline.Workstream, patterns []string, artifacts []checkpoint.Artifact) {
+// make records what a workstream has made. Files that were recorded under its patterns
+// before are no longer recorded: the workstream was to make them, too.
+func (s *recordedFiles) make(ws *pipeline.Workstream, patterns []string, artifacts []checkpoint.Artifact) {
 	for _, of := range []index{s.made, s.judged} {
 		for p := range of.matching(patterns) {
 			of.remove(p)
 		}
 	}
-	s.claim(ws.Name, artifacts)
+	s.add(ws.Name, artifacts)
 }
 
-// claim takes in artifacts that stand beside all others.
-func (s *standing) claim(workstream string, artifacts []checkpoint.Artifact) {
+// add records artifacts of a workstream; all others stay recorded.
+func (s *recordedFiles) add(workstream string, artifacts []checkpoint.Artifact) {
 	for _, a := range artifacts {
-		s.made.put(string(a.Path), stand{a, workstream})
+		s.made.put(string(a.Path), recordedFile{a, workstream})
 	}
 }
 
-// under reports whether anybody relies on a file that matches.
-func (s *standing) under(patterns []string) bool {
+// under reports whether a file that matches is recorded.
+func (s *recordedFiles) under(patterns []string) bool {
 	for _, of := range []index{s.made, s.judged} {
 		for range of.matching(patterns) {
 			return true
@@ -62,9 +61,9 @@ func (s *standing) under(patterns []string) bool {
 	return false
 }
 
-// release forgets the artifacts of a workstream that is skipped: from then on
-// they are files as any other.
-func (s *standing) release(w *checkpoint.Workstream) {
+// release forgets the artifacts of a workstream that is skipped. From then on they are
+// files like any other.
+func (s *recordedFiles) release(w *checkpoint.Workstream) {
 	for _, a := range w.Artifacts {
 		if m, ok := s.made.at(string(a.Path)); ok && m.by == w.Name {
 			s.made.remove(string(a.Path))
@@ -72,17 +71,17 @@ func (s *standing) release(w *checkpoint.Workstream) {
 	}
 }
 
-// pass takes in what a gate that has passed judged.
-func (s *standing) pass(label string, files []checkpoint.Artifact) {
+// pass records the files that a gate has passed.
+func (s *recordedFiles) pass(label string, files []checkpoint.Artifact) {
 	s.void(label)
 	s.files[label] = files
 	for _, a := range files {
-		s.judged.put(string(a.Path), stand{a, label})
+		s.judged.put(string(a.Path), recordedFile{a, label})
 	}
 }
 
-// void takes a verdict back: nobody relies on it while it is judged anew.
-func (s *standing) void(label string) {
+// void forgets the files of a verdict, since the gate judges again.
+func (s *recordedFiles) void(label string) {
 	for _, a := range s.files[label] {
 		if j, ok := s.judged.at(string(a.Path)); ok && j.by == label {
 			s.judged.remove(string(a.Path))
@@ -91,17 +90,17 @@ func (s *standing) void(label string) {
 	delete(s.files, label)
 }
 
-// edit is a file that is not as somebody relies on it.
+// edit is a file that is not as it is recorded.
 type edit struct {
 	path  string
-	gate  string // that judged it, "" if none did
-	maker string // the workstream that made it, likewise
+	gate  string // the gate that judged it, "" if none did
+	maker string // the workstream that made it, "" if none did
 	how   string
 	now   string // the digest of the file, "" where it was deleted
 }
 
-// differs compares a file with what stands for it; nil where there is none now.
-func (s *standing) differs(p string, now *checkpoint.Artifact) (edit, bool) {
+// differs compares a file with what is recorded of it. A file that does not exist is nil.
+func (s *recordedFiles) differs(p string, now *checkpoint.Artifact) (edit, bool) {
 	e := edit{path: p, how: howDiffers(now), now: plan.DigestNow(now)}
 	if j, ok := s.judged.at(p); ok && (now == nil || plan.DigestFiles([]checkpoint.Artifact{j.file}) != plan.DigestFiles([]checkpoint.Artifact{*now})) {
 		e.gate = j.by
@@ -119,9 +118,9 @@ func howDiffers(now *checkpoint.Artifact) string {
 	return "changed"
 }
 
-// among compares what was found under patterns with what stands for it, but for
-// what leaveOut names (nil: nothing).
-func (s *standing) among(patterns []string, found []checkpoint.Artifact, leaveOut func(string) bool) []edit {
+// among compares the files that were found under patterns with what is recorded of them.
+// It ignores the paths that leaveOut reports; nil ignores none.
+func (s *recordedFiles) among(patterns []string, found []checkpoint.Artifact, leaveOut func(string) bool) []edit {
 	var edits []edit
 	there := make(map[string]bool, len(found))
 	for i, a := range found {
@@ -144,8 +143,8 @@ func (s *standing) among(patterns []string, found []checkpoint.Artifact, leaveOu
 	return edits
 }
 
-// since compares what a gate would judge now with what it judged.
-func (s *standing) since(label string, now []checkpoint.Artifact) []edit {
+// since compares the files that a gate would judge now with those that it judged.
+func (s *recordedFiles) since(label string, now []checkpoint.Artifact) []edit {
 	files := byPathOf(now)
 	var edits []edit
 	was := byPathOf(s.files[label])
@@ -170,19 +169,19 @@ func byPathOf(files []checkpoint.Artifact) map[string]*checkpoint.Artifact {
 	return m
 }
 
-// index holds files by directory and name, so that what a pattern may match is
-// found without a look at all the others.
-type index map[string]map[string]stand
+// index holds files by directory and name, so that the files which a pattern may match
+// are found without reading through all of them.
+type index map[string]map[string]recordedFile
 
-func (x index) at(p string) (stand, bool) {
+func (x index) at(p string) (recordedFile, bool) {
 	s, ok := x[path.Dir(p)][path.Base(p)]
 	return s, ok
 }
 
-func (x index) put(p string, s stand) {
+func (x index) put(p string, s recordedFile) {
 	dir := path.Dir(p)
 	if x[dir] == nil {
-		x[dir] = make(map[string]stand)
+		x[dir] = make(map[string]recordedFile)
 	}
 	x[dir][path.Base(p)] = s
 }
@@ -194,8 +193,8 @@ func (x index) remove(p string) {
 	}
 }
 
-// matching yields the paths that match one of the patterns, some more than
-// once. The one that is yielded may be removed.
+// matching yields the paths that match one of the patterns, some of them more than once.
+// The caller may remove the path that is yielded.
 func (x index) matching(patterns []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, pattern := range patterns {
