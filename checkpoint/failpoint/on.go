@@ -32,15 +32,21 @@ type point struct {
 
 // All operations of the process share one count.
 var set = sync.OnceValue(func() *point { //nolint:gochecknoglobals // it is there in programs under test only
-	p, err := parsePoint(os.Getenv("RUNNER_FAILPOINT"))
-	if err == nil && os.Getenv("RUNNER_FAILPOINT_LOG") != "" {
-		p.log, err = os.OpenFile(os.Getenv("RUNNER_FAILPOINT_LOG"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	}
+	p, err := fromEnvironment()
 	if err != nil {
 		panic(err)
 	}
 	return p
 })
+
+// fromEnvironment returns the fault that the environment selects, and opens its log.
+func fromEnvironment() (*point, error) {
+	p, err := parsePoint(os.Getenv("RUNNER_FAILPOINT"))
+	if err == nil && os.Getenv("RUNNER_FAILPOINT_LOG") != "" {
+		p.log, err = os.OpenFile(os.Getenv("RUNNER_FAILPOINT_LOG"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	}
+	return p, err
+}
 
 // Before is called before an operation. If it returns an error, the caller returns that
 // instead of performing the operation.

@@ -125,17 +125,13 @@ func (m *Memory) rename(from, to string) error {
 	if err != nil {
 		return err
 	}
-	var gone *node
 	if had := target.names[name]; had != nil && (had.mode.IsDir() || n.mode.IsDir()) {
-		gone = had
-		if !had.mode.IsDir() || !n.mode.IsDir() || len(had.names) > 0 {
-			return fs.ErrExist
-		}
+		return fs.ErrExist // as os.Rename, which replaces no directory
 	}
 	if n.mode.IsDir() && slices.Contains(ancestors(m, to), n) {
 		return fs.ErrInvalid
 	}
-	m.apply(change{sets: []entry{{source, old, nil}, {target, name, n}}, gone: gone})
+	m.apply(change{sets: []entry{{source, old, nil}, {target, name, n}}})
 	return nil
 }
 

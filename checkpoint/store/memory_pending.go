@@ -9,7 +9,7 @@ import "slices"
 // rename between two directories. Every durable write relies on it.
 type change struct {
 	sets []entry
-	gone *node // a directory that the operation removed or replaced
+	gone *node // a directory that the operation removed
 }
 
 // entry sets a name in a directory to a node, or removes the name if the node is nil.

@@ -155,3 +155,24 @@ func BenchmarkNew(b *testing.B) {
 		b.ReportMetric(float64(len(m.automaton.nodes)), "nodes")
 	}
 }
+
+// TestWrappedBase64HasALimit: a value is searched in wrapped Base64 up to maxWrapped bytes,
+// because that takes some hundred patterns, and only in the standard alphabet.
+func TestWrappedBase64HasALimit(t *testing.T) {
+	t.Parallel()
+	broken := func(length int, newline string) bool {
+		value := strings.Repeat("ab?", length)[:length]
+		return slices.ContainsFunc(base64Forms(value), func(form string) bool {
+			at := strings.Index(form, newline)
+			return at > 0 && at < 60 && at%4 == 0 // not a line of 64 or 76 characters
+		})
+	}
+	for length, want := range map[int]bool{100: true, maxWrapped: true, maxWrapped + 1: false} {
+		if got := broken(length, "\n"); got != want {
+			t.Errorf("%d bytes are searched in wrapped Base64: %v", length, got)
+		}
+	}
+	if got := wrapped(strings.Repeat("a", 64), 64); got != nil {
+		t.Errorf("a line that fits is wrapped: %q", got)
+	}
+}

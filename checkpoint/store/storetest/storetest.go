@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"prdrunner/checkpoint/store"
 )
@@ -45,6 +46,9 @@ func TestFS(t *testing.T, fresh func(t *testing.T) Place) {
 	t.Run("locks", func(t *testing.T) { testLocks(t, fresh(t)) })
 	t.Run("dir", func(t *testing.T) { testDir(t, fresh(t)) })
 	t.Run("helpers", func(t *testing.T) { testHelpers(t, fresh(t)) })
+	t.Run("replace", func(t *testing.T) { testReplace(t, fresh(t)) })
+	t.Run("temps", func(t *testing.T) { testTemps(t, fresh(t)) })
+	t.Run("closed", func(t *testing.T) { testClosed(t, fresh(t)) })
 	t.Run("new", func(t *testing.T) { testNew(t, fresh(t)) })
 }
 
@@ -357,6 +361,87 @@ func records(t *testing.T, l store.Log) []string {
 		all = append(all, string(r.Data))
 	}
 	return all
+}
+
+// testReplace renames over existing names: a file replaces a file, and nothing replaces a
+// directory.
+func testReplace(t *testing.T, p Place) {
+	at := func(name string) string { return filepath.Join(p.Dir, name) }
+	must(t, store.MkdirAll(p.FS, at("empty"), at("full"), at("dir")))
+	must(t, store.WriteFile(p.FS, at("full/x"), []byte("x")))
+	must(t, store.WriteFile(p.FS, at("file"), []byte("file")))
+	must(t, store.WriteFile(p.FS, at("other"), []byte("other")))
+	for _, names := range [][2]string{{"dir", "empty"}, {"dir", "full"}, {"file", "empty"}, {"dir", "file"}} {
+		if p.FS.Rename(at(names[0]), at(names[1])) == nil {
+			t.Errorf("renamed %s over %s", names[0], names[1])
+		}
+	}
+	must(t, p.FS.Rename(at("other"), at("file")))
+	if data, err := store.ReadFile(p.FS, at("file")); err != nil || string(data) != "other" {
+		t.Errorf("after replacing a file: %q, %v", data, err)
+	}
+}
+
+// testTemps removes the temporary files of one path, and nothing else.
+func testTemps(t *testing.T, p Place) {
+	path := filepath.Join(p.Dir, "state")
+	must(t, store.WriteFile(p.FS, path, []byte("state")))
+	var names []string
+	for _, of := range []string{path, path, path + "-2"} {
+		f, name, err := store.CreateTemp(p.FS, of)
+		must(t, err)
+		must(t, f.Close())
+		if !store.IsTemp(name) || !store.IsLeftover(name) || store.IsTempOf(name, "state") != true {
+			t.Errorf("%s is not recognized as temporary", name)
+		}
+		names = append(names, name)
+	}
+	must(t, p.FS.Mkdir(filepath.Join(p.Dir, ".tmp-state-dir"), store.DirPerm))
+	must(t, store.RemoveTempsOf(p.FS, path, time.Time{}))
+	for _, name := range names {
+		_, err := p.FS.Lstat(name)
+		expect(t, "a temporary file that is newer than the moment", err, nil)
+	}
+	must(t, store.RemoveTempsOf(p.FS, path, time.Now().Add(time.Hour)))
+	for i, name := range names {
+		_, err := p.FS.Lstat(name)
+		if gone := errors.Is(err, fs.ErrNotExist); gone != (i < 2) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if data, err := store.ReadFile(p.FS, path); err != nil || string(data) != "state" {
+		t.Errorf("the file itself: %q, %v", data, err)
+	}
+	for name, want := range map[string]bool{"state": false, ".tmp-notes": false, ".tmp-": false, ".tmp--x": false, ".tmp-a-aaaaaaaaaaaaaaaaaaaaaaaaaa": false} {
+		if store.IsLeftover(name) != want {
+			t.Errorf("%s is a leftover: %v", name, !want)
+		}
+	}
+}
+
+// testClosed uses files that are closed, or open for the other direction only.
+func testClosed(t *testing.T, p Place) {
+	path := filepath.Join(p.Dir, "f")
+	must(t, store.WriteFile(p.FS, path, []byte("data")))
+	r, err := p.FS.OpenFile(path, os.O_RDONLY, 0)
+	must(t, err)
+	w, err := p.FS.OpenFile(path, os.O_WRONLY, 0)
+	must(t, err)
+	try := func(when string, file store.File, reads, writes bool) {
+		t.Helper()
+		if _, err := file.ReadAt(make([]byte, 1), 0); (err == nil) != reads {
+			t.Errorf("read %s: %v", when, err)
+		}
+		if _, err := file.WriteAt([]byte("d"), 0); (err == nil) != writes {
+			t.Errorf("write %s: %v", when, err)
+		}
+	}
+	try("a file open for reading", r, true, false)
+	try("a file open for writing", w, false, true)
+	must(t, r.Close())
+	must(t, w.Close())
+	try("a closed file", r, false, false)
+	try("a closed file", w, false, false)
 }
 
 // testNew puts files at names that must be new, one and several at once.
