@@ -6,7 +6,6 @@ import (
 	"flag"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -117,22 +116,4 @@ func TestCleanerSplitAnywhere(t *testing.T) {
 			t.Fatalf("control character in %q", out.String())
 		}
 	})
-}
-
-func TestWords(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		38 * time.Millisecond: "38ms", 1290 * time.Millisecond: "1.2s", 184 * time.Second: "3m04s", 125 * time.Minute: "2h05m",
-	} {
-		if got := view.Duration(d); got != want {
-			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
-		}
-	}
-	for d, want := range map[time.Duration]string{
-		time.Second: "just now", time.Minute: "1 minute ago", 12 * time.Minute: "12 minutes ago", 47 * time.Hour: "47 hours ago", 72 * time.Hour: "3 days ago", -time.Hour: "in the future",
-	} {
-		if got := view.Ago(start().Add(d), start()); got != want {
-			t.Errorf("Ago(%v) = %q, want %q", d, got, want)
-		}
-	}
 }
