@@ -48,11 +48,7 @@ func maskOnlyAt(p place, perm fs.FileMode) (uint32, error) {
 	if perm&0o070 == 0 {
 		return 0, nil
 	}
-	dir, err := p.root()
-	if err != nil {
-		return 0, err
-	}
-	f, err := dir.OpenFile(p.name, os.O_RDONLY|NonBlock, 0)
+	f, err := p.open()
 	if errors.Is(err, fs.ErrPermission) {
 		return 0, nil
 	}

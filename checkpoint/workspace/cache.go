@@ -230,9 +230,14 @@ func (c *cache) compare(f store.File) {
 	if err != nil || info.Sys() == nil { // one that is in memory has no clock
 		return
 	}
+	c.SetClockLag(max(0, c.now().Sub(info.ModTime())))
+}
+
+// SetClockLag says how far the file system's clock is behind ours.
+func (c *cache) SetClockLag(lag time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.behind = max(0, c.now().Sub(info.ModTime()))
+	c.behind = lag
 }
 
 // refuse remembers what a file holds that was left out for that.

@@ -132,6 +132,7 @@ func TestCacheFile(t *testing.T) {
 	again.drop(again.unseen())
 	putFile(t, dir, "b", "b")
 	lookUp(t, again, "b")
+	again.refuse("secret", shaSum("secret"))
 	noErr(t, again.save())
 	third := cacheAt(dir, fsys)
 	lookUp(t, third, "b")
@@ -145,8 +146,12 @@ func TestCacheFile(t *testing.T) {
 		"another boot":      {root: third.root, boot: "another"},
 		"another directory": {root: "/elsewhere", boot: third.boot},
 	} {
-		if content, ok := c.decode(data); ok && len(content.known.begins) > 0 {
+		content, ok := c.decode(data)
+		if ok && len(content.known.begins) > 0 {
 			t.Errorf("%s: trusted", name)
+		}
+		if (content.refused["secret"] != "") != (name == "another boot") { // what a file held stays true
+			t.Errorf("%s: refused are %q", name, content.refused)
 		}
 	}
 	// One of another version is made anew: nothing is lost but time.

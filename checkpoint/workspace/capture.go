@@ -230,11 +230,7 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 	return c.w.each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *cursor, i int) error {
 		f := files[i]
 		return c.giveUp(f, patient(ctx, func() error {
-			dir, name, err := dirs.at(f.entry.Path)
-			if err == nil {
-				err = c.keepOne(ctx, place{dir: dir, name: native(name)}, f)
-			}
-			return err
+			return c.keepOne(ctx, dirs.place(f.entry.Path), f)
 		}))
 	})
 }

@@ -66,7 +66,7 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 		return "", err
 	}
 	defer func() { err = errors.Join(err, out.Abort()) }()
-	dirs := cursor{base: c.w.root}
+	dirs := c.w.cursor()
 	defer dirs.close()
 	for i := range c.survey.files {
 		f := &c.survey.files[i]
@@ -76,7 +76,7 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		if err := c.handOver(ctx, out, &dirs, f, has[f.blob]); err != nil {
+		if err := c.handOver(ctx, out, dirs, f, has[f.blob]); err != nil {
 			return "", err
 		}
 	}
@@ -130,12 +130,8 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *cursor, f *su
 	if f.isLink() {
 		return out.File(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
 	}
-	dir, name, err := dirs.at(path)
-	if err != nil {
-		return err
-	}
 	all := func(int64) bool { return true }
-	return c.w.readInto(ctx, place{dir: dir, name: native(name)}, &f.found, all, func(r io.Reader, from *origin) (string, error) {
+	return c.w.readInto(ctx, dirs.place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
 		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.guard(r), sha))
 		switch {

@@ -169,7 +169,7 @@ func TestMissing(t *testing.T) {
 		t.Fatal(kept, left, err)
 	}
 	must(t, w.o.Objects.Remove(kept[0].Digest))
-	hexa := strings.TrimPrefix(kept[1].Digest, digestPrefix)
+	hexa := strings.TrimPrefix(kept[1].Digest, "sha256:")
 	object := filepath.Join(dir, ".state", "objects", hexa[:2], hexa[2:])
 	must(t, os.Chmod(object, 0o600))
 	must(t, os.WriteFile(object, []byte("DAMAGED"), 0o600))

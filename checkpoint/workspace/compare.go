@@ -53,7 +53,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 // findInTheWay finds what is in the way where nothing was found at a path.
 func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compared) error {
 	above := map[string]string{}
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	for n, i := range items {
 		if found[n].Now != nil || found[n].Obstacle != "" {
@@ -65,7 +65,7 @@ func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compa
 		case i.isDir:
 			found[n].Obstacle, err = r.obstacleBelow(ctx, i.Path)
 		default:
-			found[n].Obstacle, err = r.obstacleAbove(&c, i.Path, above)
+			found[n].Obstacle, err = r.obstacleAbove(c, i.Path, above)
 		}
 		if err != nil {
 			return failed(i.Path, err)

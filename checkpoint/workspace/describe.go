@@ -7,18 +7,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 )
-
-// place is a name in a directory: one that is open, or one that a cursor comes to.
-type place struct {
-	dir  *os.Root
-	name string  // or, from the directory on, a path
-	from *cursor // nil: it is dir
-	in   string  // the directory that the cursor comes to
-}
-
-func (t *Tree) place(path string) place { return place{dir: t.root, name: native(path)} }
 
 // found is a file as it was met.
 type found struct {
@@ -61,11 +50,7 @@ func (w *Workspace) lookAt(is status, at place, path string, withBlob func(size 
 	case is.mode.IsRegular() && is.stat.size > maxFile:
 		err = errTooLong
 	case is.mode.IsRegular():
-		near := new(int)
-		if at.from != nil {
-			near = &at.from.near
-		}
-		if s, ok := w.cache.get(path, is.stat, withBlob(is.stat.size), near); ok {
+		if s, ok := w.cache.get(path, is.stat, withBlob(is.stat.size), at.near()); ok {
 			f.set(s)
 		}
 	case is.mode&fs.ModeSymlink != 0:

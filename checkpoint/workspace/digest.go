@@ -20,12 +20,10 @@ func isDigest(text string) bool {
 	return ok && len(digits) == 2*sha256.Size && objects.IsHex(digits)
 }
 
-func notDigest(text string) error { return fmt.Errorf("%q is not a digest", text) }
-
 // parseDigest returns the bytes that a digest stands for.
 func parseDigest(digest string) (sha [sha256.Size]byte, err error) {
 	if !isDigest(digest) {
-		return sha, notDigest(digest)
+		return sha, fmt.Errorf("%q is not a digest", digest)
 	}
 	_, err = hex.Decode(sha[:], []byte(digest[len(digestPrefix):]))
 	return sha, err

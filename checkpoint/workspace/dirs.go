@@ -35,6 +35,9 @@ type cursor struct {
 	gone absence  // what was last looked for and not there
 }
 
+// cursor returns a cursor at the top of the tree, which is to be closed.
+func (t *Tree) cursor() *cursor { return &cursor{base: t.root} }
+
 // absence is a directory that is not there.
 type absence struct {
 	path string

@@ -69,10 +69,10 @@ type untracked struct {
 // Only names are read, so that it costs much less than to let git look through the
 // work tree once more.
 func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked, error) {
-	c := cursor{base: w.root}
+	c := w.cursor()
 	defer c.close()
 	var found untracked
-	err := found.directory(ctx, w, &c, "", files)
+	err := found.directory(ctx, w, c, "", files)
 	return found, err
 }
 

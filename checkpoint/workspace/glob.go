@@ -28,6 +28,25 @@ func (t *Tree) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	return m.Files, nil
 }
 
+// Walked is what a walk found. The paths are in no order, and may be there twice.
+type Walked struct {
+	Files  []string // files and links that match
+	Empty  []string // empty directories in which a file would match
+	Denied []string // directories that the user may not read
+}
+
+// Walk looks for what matches patterns. It goes through no link, and passes over
+// directories that the user may not read.
+func (t *Tree) Walk(ctx context.Context, patterns []string) (Walked, error) {
+	parsed, err := parsePatterns(patterns)
+	if err != nil {
+		return Walked{}, err
+	}
+	g := walk{t: t, pass: true}
+	err = g.patterns(ctx, parsed)
+	return Walked{Files: g.files, Empty: g.empty, Denied: g.denied}, err
+}
+
 // walk finds what matches patterns. It goes through no link: one in the place of a
 // directory that a pattern begins with counts as a match.
 type walk struct {

@@ -46,7 +46,7 @@ func (e *Entry) check() error {
 		return fmt.Errorf("%q: %d is not a size", e.Path, e.Size)
 	}
 	if !isDigest(e.Digest) {
-		return fmt.Errorf("%q: %w", e.Path, notDigest(e.Digest))
+		return fmt.Errorf("%q: %q is not a digest", e.Path, e.Digest)
 	}
 	if e.Blob != "" && !e.hasBlobName() {
 		return fmt.Errorf("%q: %q is not the name of a blob", e.Path, e.Blob)

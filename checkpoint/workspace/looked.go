@@ -51,7 +51,7 @@ func (w *Workspace) As(inGit bool) *Workspace {
 // at the path, since what is there all the same is not. Git ignores it by now, or can't be asked.
 // What can't be read counts as deleted.
 func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, error) {
-	c := cursor{base: w.root}
+	c := w.cursor()
 	defer c.close()
 	var all []Change
 	for _, change := range changes {
@@ -59,7 +59,7 @@ func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, er
 			all = append(all, change)
 			continue
 		}
-		now, err := w.nowAt(ctx, &c, *change.From)
+		now, err := w.nowAt(ctx, c, *change.From)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()

@@ -16,11 +16,7 @@ const bufferSize = 256 << 10
 // end, and makes sure that nobody wrote to the file meanwhile. It returns
 // what the file was like. It never waits for the other end of a pipe.
 func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
-	dir, err := at.root()
-	if err != nil {
-		return nil, err
-	}
-	f, err := dir.OpenFile(at.name, os.O_RDONLY|NonBlock, 0)
+	f, err := at.open()
 	if err != nil {
 		return nil, err
 	}

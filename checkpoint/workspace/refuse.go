@@ -147,10 +147,8 @@ func (c *capture) look(ctx context.Context) (found []bool, err error) {
 			return nil
 		}
 		err := patient(ctx, func() error {
-			dir, name, err := dirs.at(f.entry.Path)
-			if err == nil {
-				found[i], err = w.scan(ctx, place{dir: dir, name: native(name)}, &f.found, f.wantsBlob(w))
-			}
+			var err error
+			found[i], err = w.scan(ctx, dirs.place(f.entry.Path), &f.found, f.wantsBlob(w))
 			return err
 		})
 		found[i] = err == nil && found[i] && !c.isKept(f)

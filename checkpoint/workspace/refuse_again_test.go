@@ -132,7 +132,7 @@ func TestTakenInAgain(t *testing.T) {
 }
 
 // TestLeftOutAgainElsewhere: the same bytes are refused under another name, as
-// an artifact, and from one boot of the machine to the next.
+// an artifact, and from one process to the next.
 func TestLeftOutAgainElsewhere(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
@@ -145,7 +145,6 @@ func TestLeftOutAgainElsewhere(t *testing.T) {
 	}
 	must(t, w.SaveCache())
 	later := open(t, keeperOptions(dir))
-	later.cache.boot = "another"
 	later.RefuseAll(finding("another value"))
 	put(t, dir, "c", refusedWord)
 	captured, err := later.Capture(t.Context(), CaptureOptions{Patterns: []string{"**"}})

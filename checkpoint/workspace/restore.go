@@ -335,7 +335,7 @@ func (w *Workspace) isEmpty(dir string) (bool, error) {
 func (r *restore) sweep(ctx context.Context) error {
 	swept := map[string]bool{}
 	prefix := r.tempName(-1)
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	paths := slices.Clone(r.o.Earlier)
 	for _, i := range r.items {
@@ -348,7 +348,7 @@ func (r *restore) sweep(ctx context.Context) error {
 				break
 			}
 			swept[dir] = true
-			if err := r.sweepDir(ctx, &c, dir, prefix); err != nil {
+			if err := r.sweepDir(ctx, c, dir, prefix); err != nil {
 				return err
 			}
 		}

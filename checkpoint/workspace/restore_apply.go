@@ -56,7 +56,7 @@ func (s *dirSet) add(dir string) {
 
 // remove removes what goes, the deepest first.
 func (r *restore) remove(ctx context.Context, touched *dirSet) error {
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	for _, i := range slices.Backward(r.items) {
 		if !i.removes() || !i.there {
@@ -70,7 +70,7 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 			return err
 		}
 		touched.add(parent(i.Path))
-		err := r.locks.change(&c, parent(i.Path), func(dir *os.Root) error {
+		err := r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
 			if err := r.recheck(ctx, dir, i); err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	at := place{dir: dir, name: native(base(i.Path))}
+	at := placeIn(dir, base(i.Path))
 	var f found
 	err := patient(ctx, func() (err error) {
 		if f, err = r.w.look(at, i.Path, r.w.wantsBlob); err == nil && !f.known() {
@@ -136,14 +136,14 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 // removeDirs removes the directories in which nothing is left, and the empty
 // ones where a file is to be.
 func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	for _, i := range slices.Backward(r.items) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if i.writes() && i.isDir {
-			if err := r.removeTree(&c, i.Path); err != nil {
+			if err := r.removeTree(c, i.Path); err != nil {
 				return fmt.Errorf("make room for %s: %w", i.Path, err)
 			}
 			touched.add(parent(i.Path))
@@ -155,7 +155,7 @@ func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 			if r.needed[dir] {
 				break
 			}
-			removed, err := r.removeDir(&c, dir, touched)
+			removed, err := r.removeDir(c, dir, touched)
 			if err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 			}
 		}
 	}
-	return r.removeEmptied(&c, touched)
+	return r.removeEmptied(c, touched)
 }
 
 // removeEmptied removes the directories that an earlier restore has emptied.
@@ -227,13 +227,13 @@ func (r *restore) removeTree(c *cursor, path string) error {
 
 // makeDirs makes the directories above new files, and empty ones.
 func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	for _, path := range slices.Sorted(maps.Keys(r.needed)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := r.locks.change(&c, parent(path), func(dir *os.Root) error {
+		err := r.locks.change(c, parent(path), func(dir *os.Root) error {
 			err := dir.Mkdir(native(base(path)), 0o777)
 			if err == nil {
 				r.made = append(r.made, path)
@@ -252,11 +252,11 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 // unmake removes the directories that were made for files that did not come, the
 // deepest first.
 func (r *restore) unmake() error {
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	touched := &dirSet{dirs: map[string]bool{}}
 	for _, dir := range slices.Backward(r.made) {
-		if _, err := r.removeDir(&c, dir, touched); err != nil {
+		if _, err := r.removeDir(c, dir, touched); err != nil {
 			return err
 		}
 	}
@@ -274,14 +274,14 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 	chunks := slices.Collect(slices.Chunk(items, 1+min(chunkSize, len(items)/16)))
 	r.renamed = r.w.cache.now()
 	return r.w.each(ctx, len(chunks), 1, func(ctx context.Context, c *cursor, n int) error {
-		staged := cursor{base: r.w.root} // of its own, so that neither is left and entered again
+		staged := r.w.cursor() // of its own, so that neither is left and entered again
 		defer staged.close()
 		for _, i := range chunks[n] {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			touched.add(parent(i.Path))
-			if err := r.renameOne(ctx, c, &staged, i); err != nil {
+			if err := r.renameOne(ctx, c, staged, i); err != nil {
 				return fmt.Errorf("put %s in its place: %w", i.Path, err)
 			}
 			r.written.Add(1)
@@ -314,7 +314,7 @@ func (r *restore) renameOne(ctx context.Context, c, staged *cursor, i *item) err
 // changeModes sets the permissions of empty directories, and of files of which
 // nothing else changes.
 func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	for _, i := range r.items {
 		if i.done || i.To == nil || !i.To.isDir() && !i.onlyMode() {

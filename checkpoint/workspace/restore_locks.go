@@ -66,7 +66,7 @@ func (l *locks) open(dir *os.Root, path string) (bool, error) {
 func (l *locks) restore(w *Workspace) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := cursor{base: w.root}
+	c := w.cursor()
 	defer c.close()
 	var all []error
 	for path, mode := range l.modes {

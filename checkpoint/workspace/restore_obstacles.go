@@ -44,7 +44,7 @@ func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle
 func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	var found []Obstacle
 	above := map[string]string{} // what is in the way of a directory: "" for nothing
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	for _, i := range r.items {
 		if i.odd != "" {
@@ -57,7 +57,7 @@ func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		obstacle, err := r.obstacleAbove(&c, i.Path, above)
+		obstacle, err := r.obstacleAbove(c, i.Path, above)
 		if err == nil && obstacle == "" && i.isDir && !i.To.isDir() {
 			obstacle, err = r.obstacleBelow(ctx, i.Path)
 		}

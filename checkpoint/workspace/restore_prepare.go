@@ -61,7 +61,7 @@ func (r *restore) leaveOut(reasons map[string]string) error {
 // stageAll writes all bytes to temporary files.
 func (r *restore) stageAll(ctx context.Context) (err error) {
 	var staged []*item
-	c := cursor{base: r.w.root}
+	c := r.w.cursor()
 	defer c.close()
 	for n, i := range r.items {
 		if !i.writes() {
@@ -69,7 +69,7 @@ func (r *restore) stageAll(ctx context.Context) (err error) {
 		}
 		if last := len(staged) - 1; last >= 0 && parent(staged[last].Path) == parent(i.Path) {
 			i.stage = staged[last].stage
-		} else if i.stage, err = r.stageDir(&c, i.Path); err != nil {
+		} else if i.stage, err = r.stageDir(c, i.Path); err != nil {
 			return failed(i.Path, err)
 		}
 		i.temp = r.tempName(n)

@@ -20,7 +20,7 @@ func TestRestoreLooksIntoWhatItReads(t *testing.T) {
 	known, err := w.Describe(t.Context(), "b/f")
 	must(t, err)
 	r := &restore{w: w}
-	c := &cursor{base: w.root}
+	c := w.cursor()
 	defer c.close()
 	_, err = c.place("a/e").status()
 	must(t, err)

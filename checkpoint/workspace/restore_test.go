@@ -413,20 +413,20 @@ func TestRecheck(t *testing.T) {
 	put(t, dir, "f", "x")
 	r := &restore{w: w}
 	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: statOf(mustStat(t, filepath.Join(dir, "f")))}
-	must(t, r.recheck(t.Context(), w.root, i))
+	must(t, r.recheck(t.Context(), w.Root(), i))
 	var changed *ChangedError
-	if err := r.recheck(t.Context(), w.root, &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.Root(), &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
 		t.Errorf("a file that came: %v", err)
 	}
 	put(t, dir, "f", "yy")
-	if err := r.recheck(t.Context(), w.root, i); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.Root(), i); !errors.As(err, &changed) {
 		t.Errorf("a file that changed: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "f")))
-	if err := r.recheck(t.Context(), w.root, i); !errors.As(err, &changed) {
+	if err := r.recheck(t.Context(), w.Root(), i); !errors.As(err, &changed) {
 		t.Errorf("a file that went: %v", err)
 	}
-	must(t, r.recheck(t.Context(), w.root, &item{Change: Change{Path: "f"}}))
+	must(t, r.recheck(t.Context(), w.Root(), &item{Change: Change{Path: "f"}}))
 }
 
 // TestIsAsWritten: a file that is the one that was written, and was old enough
@@ -446,11 +446,11 @@ func TestIsAsWritten(t *testing.T) {
 		"another mode": {func(_ *Workspace, _ *restore, path string) error { return os.Chmod(path, 0o600) }, false},
 		"gone":         {func(_ *Workspace, _ *restore, path string) error { return os.Remove(path) }, false},
 		"too young": {func(_ *Workspace, r *restore, _ string) error {
-			r.renamed = time.Unix(0, r.items[0].staged.mtime).Add(fineMargin)
+			r.renamed = time.Unix(0, r.items[0].staged.mtime).Add(20 * time.Millisecond)
 			return nil
 		}, false},
 		"young by the clock of the disk": {func(w *Workspace, _ *restore, _ string) error {
-			w.cache.behind = time.Minute
+			w.cache.SetClockLag(time.Minute)
 			return nil
 		}, false},
 	} {
@@ -464,7 +464,7 @@ func TestIsAsWritten(t *testing.T) {
 			i := &item{Change: Change{Path: "f", To: &e}, temp: "t", staged: statOf(mustStat(t, path)), sums: sums{digest: e.Digest}}
 			r := &restore{w: w, items: []*item{i}, renamed: time.Now()}
 			must(t, c.meanwhile(w, r, path))
-			at := &cursor{base: w.root}
+			at := w.cursor()
 			defer at.close()
 			if is := r.isAsWritten(at, i); is != (c.is && i.staged.inode != 0) { // else nothing tells files apart
 				t.Errorf("it is as written: %v", is)

@@ -6,16 +6,12 @@ import "context"
 // the given patterns would take them in, in git or, if inGit is false, as if
 // there were none.
 func (w *Workspace) InScope(ctx context.Context, patterns []string, inGit bool) (func(Entry) bool, error) {
-	parsed, err := parsePatterns(patterns)
+	g, err := w.Walk(ctx, patterns)
 	if err != nil {
 		return nil, err
 	}
-	g := walk{t: w.Tree, pass: true}
-	if err := g.patterns(ctx, parsed); err != nil {
-		return nil, err
-	}
 	in := map[string]bool{}
-	for _, path := range append(g.files, g.empty...) {
+	for _, path := range append(g.Files, g.Empty...) {
 		in[path] = true
 	}
 	inGit = inGit && w.o.Git != nil

@@ -32,7 +32,7 @@ func TestSecure(t *testing.T) {
 				must(t, err)
 				l, err := w.Load(t.Context(), c.Listing)
 				must(t, err)
-				hexa := strings.TrimPrefix(l.Entries[0].Digest, digestPrefix)
+				hexa := strings.TrimPrefix(l.Entries[0].Digest, "sha256:")
 				object := filepath.Join(dir, ".state", "objects", hexa[:2], hexa[2:])
 				must(t, os.Chmod(object, 0o600))
 				must(t, test.damage(object))

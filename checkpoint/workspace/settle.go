@@ -33,7 +33,7 @@ func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
 	err := eachSettled(ctx, paths, w.settleFile)
 	if err == nil && len(paths) > 0 {
 		err = eachSettled(ctx, slices.Sorted(maps.Keys(dirs)), func(dir string) error {
-			return syncNamed(w.root, native(dir), failpoint.SyncDir)
+			return syncNamed(w.Root(), native(dir), failpoint.SyncDir)
 		})
 	}
 	if err != nil {
@@ -44,11 +44,11 @@ func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
 
 // settleFile makes a file durable, unless it is none: a link is its name.
 func (w *Workspace) settleFile(path string) error {
-	info, err := w.root.Lstat(native(path))
+	info, err := w.Root().Lstat(native(path))
 	if err != nil || info.Mode().Type() == fs.ModeSymlink {
 		return err
 	}
-	return syncNamed(w.root, native(path), failpoint.Sync)
+	return syncNamed(w.Root(), native(path), failpoint.Sync)
 }
 
 // eachSettled calls do for all names, several at once. None is begun after an error.

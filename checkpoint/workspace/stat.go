@@ -59,17 +59,43 @@ func (p place) root() (*os.Root, error) {
 	return p.dir, nil
 }
 
-// tryOpen reports why a file can't be read.
-func (p place) tryOpen() error {
+// open opens the file at a place to read it. It never waits for the writer of a pipe.
+func (p place) open() (*os.File, error) {
 	dir, err := p.root()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f, err := dir.OpenFile(p.name, os.O_RDONLY|NonBlock, 0)
+	return dir.OpenFile(p.name, os.O_RDONLY|NonBlock, 0)
+}
+
+// tryOpen reports why a file can't be read.
+func (p place) tryOpen() error {
+	f, err := p.open()
 	if err != nil {
 		return err
 	}
 	return f.Close()
+}
+
+// place is a name in a directory: one that is open, or one that a cursor comes to.
+type place struct {
+	dir  *os.Root
+	name string  // or, from the directory on, a path
+	from *cursor // nil: it is dir
+	in   string  // the directory that the cursor comes to
+}
+
+func (t *Tree) place(path string) place { return place{dir: t.root, name: native(path)} }
+
+// placeIn is a name in an open directory.
+func placeIn(dir *os.Root, name string) place { return place{dir: dir, name: native(name)} }
+
+// near is where the cache probably has the file at a place.
+func (p place) near() *int {
+	if p.from != nil {
+		return &p.from.near
+	}
+	return new(int)
 }
 
 // directory is the directory that was entered last, as a file.

@@ -45,10 +45,6 @@ type survey struct {
 // survey looks at everything in scope, without reading files.
 func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, error) {
 	s := &survey{w: w}
-	parsed, err := parsePatterns(patterns)
-	if err != nil {
-		return nil, err
-	}
 	still := w
 	if w.memo == nil {
 		still = w.Still() // for the names: they are listed once
@@ -58,8 +54,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 		w.cache.loadOnce()
 		return struct{}{}, nil
 	})
-	g := walk{t: still.Tree, pass: true}
-	err = g.patterns(ctx, parsed)
+	g, err := still.Walk(ctx, patterns)
 	git, gitErr := known()
 	_, _ = loaded() // without an error: what can't be read is not known
 	if err := cmp.Or(gitErr, err); err != nil {
@@ -67,9 +62,9 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	}
 	s.addKnown(git.files)
 	s.states = git.states
-	s.add(g.files)
-	empty := g.empty
-	s.special = append(s.special, g.denied...)
+	s.add(g.Files)
+	empty := g.Empty
+	s.special = append(s.special, g.Denied...)
 	if err := s.hideNames(); err != nil {
 		return nil, err
 	}
@@ -230,7 +225,7 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 			above[dir] = true
 		}
 	}
-	c := cursor{base: s.w.root}
+	c := s.w.cursor()
 	defer c.close()
 	for _, path := range empty {
 		if above[path] || s.w.excluded(path) {
@@ -244,22 +239,18 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		dir, name, err := c.at(path)
-		var info fs.FileInfo
-		at := place{dir: dir, name: native(name)}
-		if err == nil {
-			info, err = dir.Lstat(at.name)
-		}
+		at := c.place(path)
+		is, err := at.status()
 		var mask uint32
-		if err == nil && info.IsDir() {
-			mask, err = maskOnlyAt(at, info.Mode().Perm())
+		if err == nil && is.mode.IsDir() {
+			mask, err = maskOnlyAt(at, is.mode.Perm())
 		}
 		switch {
-		case IsAbsent(err) || err == nil && !info.IsDir():
+		case IsAbsent(err) || err == nil && !is.mode.IsDir():
 		case err != nil:
 			return failed(path, err)
 		default:
-			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(info.Mode().Perm())&^mask})
+			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(is.mode.Perm())&^mask})
 		}
 	}
 	return nil

@@ -35,18 +35,18 @@ type TextDiff struct {
 // OpenNow returns the bytes that the workspace has now under an entry's path.
 func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
 	name := native(e.Path)
-	info, err := w.root.Lstat(name)
+	info, err := w.Root().Lstat(name)
 	if err != nil {
 		return nil, failed(e.Path, w.outward(e.Path, err))
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
-		target, err := w.root.Readlink(name)
+		target, err := w.Root().Readlink(name)
 		if err != nil {
 			return nil, failed(e.Path, err)
 		}
 		return io.NopCloser(strings.NewReader(target)), nil
 	}
-	f, err := w.root.OpenFile(name, os.O_RDONLY|NonBlock, 0)
+	f, err := w.Root().OpenFile(name, os.O_RDONLY|NonBlock, 0)
 	if err != nil {
 		return nil, failed(e.Path, err)
 	}

@@ -15,7 +15,7 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 		listed[e.Path] = true
 	}
 	var paths []string
-	c := cursor{base: w.root}
+	c := w.cursor()
 	defer c.close()
 	for _, e := range entries {
 		if listed[e.Path] || w.excluded(e.Path) || l.IsSpecial(e.Path) {

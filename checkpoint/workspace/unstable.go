@@ -60,7 +60,7 @@ func (c *capture) giveUp(f *surveyed, err error) error {
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		there := c.w.at(f.entry.Path, func(dir *os.Root, name string) error {
-			return place{dir: dir, name: native(name)}.tryOpen()
+			return placeIn(dir, name).tryOpen()
 		})
 		if !errors.Is(there, fs.ErrPermission) {
 			return failed(f.entry.Path, err)

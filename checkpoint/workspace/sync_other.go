@@ -6,28 +6,16 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 
 	"prdrunner/checkpoint/failpoint"
 )
-
-// NonBlock is not needed where named pipes are not files.
-const NonBlock = 0
 
 // syncDir has nothing to do where directories can't be synced.
 func syncDir(*os.Root) error { return nil }
 
 // syncNamed has nothing to do where only who may write to a file can sync it.
 func syncNamed(*os.Root, string, failpoint.Op) error { return nil }
-
-// renameBetween gives what has a name in one directory another one in another,
-// both of which cursors have entered, the second one below the first.
-func renameBetween(from *cursor, name string, to *cursor, newName string) error {
-	below := strings.TrimPrefix(to.reached()[len(from.reached()):], "/")
-	return from.current().Rename(name, filepath.Join(native(below), newName))
-}
 
 // isNotEmpty reports whether an error says that a directory is not empty.
 func isNotEmpty(err error) bool {

@@ -1,0 +1,38 @@
+//go:build unix
+
+package workspace
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// NonBlock keeps an open from waiting for the writer of a named pipe that
+// took a file's place.
+const NonBlock = syscall.O_NONBLOCK
+
+// renameBetween gives what has a name in one directory another one in another,
+// both of which cursors have entered. Names are no paths, so that they lead nowhere
+// else.
+func renameBetween(from *cursor, name string, to *cursor, newName string) error {
+	source, err := from.directory()
+	if err != nil {
+		return err
+	}
+	target, err := to.directory()
+	if err != nil {
+		return err
+	}
+	for {
+		err = unix.Renameat(int(source.Fd()), name, int(target.Fd()), newName)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return &os.LinkError{Op: "renameat", Old: name, New: newName, Err: err}
+		}
+	}
+}
