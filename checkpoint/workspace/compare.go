@@ -33,7 +33,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 		found[n].Now, err = r.current(ctx, c, items[n])
 		if oddity(err) != "" {
 			found[n].Obstacle, err = e.Path, nil
-		} else if err == nil && c.staysMounted(items[n], found[n].Now) {
+		} else if err == nil && staysMounted(c, items[n], found[n].Now) {
 			found[n].Obstacle = e.Path + " (a mount point)"
 		}
 		switch isDir := items[n].isDir; {

@@ -247,7 +247,7 @@ func (r *restore) compareItem(ctx context.Context, c *cursor, i *item) error {
 		return &ChangedError{Path: i.Path}
 	}
 	i.there = now != nil
-	if c.staysMounted(i, now) {
+	if staysMounted(c, i, now) {
 		i.odd = "what is there is a mount point: unmount it first"
 	}
 	return nil
@@ -255,7 +255,7 @@ func (r *restore) compareItem(ctx context.Context, c *cursor, i *item) error {
 
 // staysMounted reports whether what is at the path of an item is to be another file, or
 // none, and can't be: something is mounted there. A directory in which nothing is may stay.
-func (c *cursor) staysMounted(i *item, now *Entry) bool {
+func staysMounted(c *cursor, i *item, now *Entry) bool {
 	switch {
 	case i.done, now == nil && !i.isDir, equal(now, i.To), differInMode(now, i.To):
 		return false
