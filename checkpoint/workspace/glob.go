@@ -337,7 +337,7 @@ func (t *Tree) readDir(dir string) ([]dirEntry, error) {
 	if dir != "" {
 		name = native(dir)
 	}
-	f, err := t.root.OpenFile(name, os.O_RDONLY|NonBlock, 0)
+	f, err := t.root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// NonBlock is not needed where named pipes are not files.
-const NonBlock = 0
+// nonBlock is not needed where named pipes are not files.
+const nonBlock = 0
 
 // renameBetween gives what has a name in one directory another one in another,
 // both of which cursors have entered, the second one below the first.

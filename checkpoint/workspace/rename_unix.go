@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NonBlock keeps an open from waiting for the writer of a named pipe that
+// nonBlock keeps an open from waiting for the writer of a named pipe that
 // took a file's place.
-const NonBlock = syscall.O_NONBLOCK
+const nonBlock = syscall.O_NONBLOCK
 
 // renameBetween gives what has a name in one directory another one in another,
 // both of which cursors have entered. Names are no paths, so that they lead nowhere

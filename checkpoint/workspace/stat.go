@@ -65,7 +65,7 @@ func (p place) open() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dir.OpenFile(p.name, os.O_RDONLY|NonBlock, 0)
+	return dir.OpenFile(p.name, os.O_RDONLY|nonBlock, 0)
 }
 
 // tryOpen reports why a file can't be read.
@@ -102,7 +102,7 @@ func (p place) near() *int {
 func (c *cursor) directory() (*os.File, error) {
 	if c.file == nil {
 		// What package os would do to wait for it is of no use with a directory.
-		dir, err := c.current().OpenFile(".", os.O_RDONLY|NonBlock, 0)
+		dir, err := c.current().OpenFile(".", os.O_RDONLY|nonBlock, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,9 @@ import (
 	"prdrunner/checkpoint/failpoint"
 )
 
+// NonBlock is not needed where named pipes are not files.
+const NonBlock = 0
+
 // syncDir has nothing to do where directories can't be synced.
 func syncDir(*os.Root) error { return nil }
 

@@ -10,6 +10,10 @@ import (
 	"prdrunner/checkpoint/failpoint"
 )
 
+// NonBlock keeps an open from waiting for the writer of a named pipe that
+// took a file's place.
+const NonBlock = syscall.O_NONBLOCK
+
 // syncDir makes the names in a directory durable.
 func syncDir(dir *os.Root) error { return syncNamed(dir, ".", failpoint.SyncDir) }
 
