@@ -1,0 +1,23 @@
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Hidden returns a function that reports whether no pattern sees a
+// slash-separated path below dir: it is git's own, lies in a state directory, or
+// is a file that Runner has not finished writing.
+func Hidden(dir string) func(path string) bool {
+	lstat := func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, filepath.FromSlash(name))) }
+	return func(name string) bool {
+		for _, part := range above(path.Clean(name)) {
+			if isReserved(path.Base(part)) || IsStateDir(lstat, part) {
+				return true
+			}
+		}
+		return false
+	}
+}
