@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/store"
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // The names in a state directory.
@@ -51,7 +51,7 @@ func (s *Store) lockPath(prd string) string {
 }
 
 func (s *Store) storeLockPath() string {
-	return filepath.Join(s.dir, filepath.FromSlash(workspace.StateLock))
+	return filepath.Join(s.dir, filepath.FromSlash(tree.StateLock))
 }
 
 func (s *Store) inboxPath(prd string) string { return filepath.Join(s.prdDir(prd), inboxDir) }

@@ -14,6 +14,7 @@ import (
 
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Several PRDs may use one workspace. A rollback of one takes files back whoever wrote
@@ -195,7 +196,7 @@ func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSe
 		}
 		now, err := w.Describe(ctx, path)
 		switch {
-		case workspace.IsAbsent(err), errors.Is(err, workspace.ErrNotRegular):
+		case tree.IsAbsent(err), errors.Is(err, workspace.ErrNotRegular):
 		case err != nil:
 			return nil, fmt.Errorf("look at %s: %w", path, err)
 		case now.Digest == e.Digest:

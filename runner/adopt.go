@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/survey"
@@ -85,7 +86,7 @@ func bringBack(ctx context.Context, w *workspace.Workspace, id string, work *che
 	for _, a := range work.Artifacts {
 		if _, err := w.Lstat(string(a.Path)); err == nil {
 			continue // also where it is another one now: that is shown, and decided, as any edit is
-		} else if !workspace.IsAbsent(err) {
+		} else if !tree.IsAbsent(err) {
 			return err
 		}
 		kept, err := w.Kept(a.Digest)

@@ -9,7 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -198,7 +198,7 @@ func (x index) remove(p string) {
 func (x index) matching(patterns []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, pattern := range patterns {
-			if p, _, excepts := strings.Cut(path.Clean(pattern), workspace.Except); !excepts && !strings.ContainsAny(p, `*?[{\`) {
+			if p, _, excepts := strings.Cut(path.Clean(pattern), tree.Except); !excepts && !strings.ContainsAny(p, `*?[{\`) {
 				if _, ok := x.at(p); ok && !yield(p) {
 					return
 				}
@@ -207,7 +207,7 @@ func (x index) matching(patterns []string) iter.Seq[string] {
 			for dir := range x.dirs(pattern) {
 				for name := range x[dir] {
 					p := path.Join(dir, name)
-					if workspace.Matches(pattern, p) && !yield(p) {
+					if tree.Matches(pattern, p) && !yield(p) {
 						return
 					}
 				}
@@ -218,7 +218,7 @@ func (x index) matching(patterns []string) iter.Seq[string] {
 
 // dirs yields the directories in which files may match the pattern.
 func (x index) dirs(pattern string) iter.Seq[string] {
-	glob, _, _ := strings.Cut(pattern, workspace.Except)
+	glob, _, _ := strings.Cut(pattern, tree.Except)
 	base, rest := doublestar.SplitPattern(path.Clean(glob))
 	if !strings.Contains(rest, "/") && rest != "**" {
 		return slices.Values([]string{base})

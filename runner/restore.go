@@ -11,6 +11,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/runner/plan"
 	"prdrunner/runner/survey"
 )
@@ -111,7 +112,7 @@ func (l *loop) restored(workstream string, artifacts []checkpoint.Artifact) {
 func takeBackPartial(ctx context.Context, w *workspace.Workspace, id string, all []checkpoint.Artifact, mine func(path, digest string) bool) (changed []checkpoint.Artifact, err error) {
 	for _, a := range all {
 		now, err := survey.Describe(ctx, w, string(a.Path))
-		if err != nil && !workspace.IsAbsent(err) {
+		if err != nil && !tree.IsAbsent(err) {
 			return nil, fmt.Errorf("look at partial work: %w", err)
 		}
 		if now.Digest == a.Digest {
@@ -210,7 +211,7 @@ func replace(ctx context.Context, w *workspace.Workspace, id string, had, record
 			return nil, fmt.Errorf("restore an artifact: %w", &workspace.ChangedError{Path: e.Path})
 		case err == nil:
 			found = append(found, e)
-		case !workspace.IsAbsent(err):
+		case !tree.IsAbsent(err):
 			return nil, fmt.Errorf("restore an artifact: %w", err)
 		}
 	}

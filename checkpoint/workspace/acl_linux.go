@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // accessACL is the attribute that has a file's POSIX ACL: a version, and entries of
@@ -24,7 +26,7 @@ const (
 	aclOther = 0x20
 )
 
-// maskOnly returns the permission bits that a file's mode shows for its group, and
+// MaskOnly returns the permission bits that a file's mode shows for its group, and
 // that the group does not have: with an ACL, the mode shows the ACL's mask there, which is
 // what any of the named users and groups may be given.
 func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
@@ -43,12 +45,12 @@ func maskOnly(f *os.File, perm fs.FileMode) (uint32, error) {
 	return shown &^ (group << 3), nil
 }
 
-// maskOnlyAt is maskOnly of a directory. For one that may not be read, the mode counts.
-func maskOnlyAt(p place, perm fs.FileMode) (uint32, error) {
+// maskOnlyAt is MaskOnly of a directory. For one that may not be read, the mode counts.
+func maskOnlyAt(p tree.Place, perm fs.FileMode) (uint32, error) {
 	if perm&0o070 == 0 {
 		return 0, nil
 	}
-	f, err := p.open()
+	f, err := p.Open()
 	if errors.Is(err, fs.ErrPermission) {
 		return 0, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // benchTree fills a directory with 5,000 files of 20 KB and one of 512 MB, none
@@ -62,7 +64,7 @@ func BenchmarkCapture(b *testing.B) {
 	places(b, func(b *testing.B, w *Workspace, dir string, o CaptureOptions) {
 		for b.Loop() {
 			b.StopTimer()
-			w.cache = newCache(nil, "", dir)
+			w.cache = tree.NewCache(nil, "", dir)
 			must(b, os.RemoveAll(filepath.Join(dir, ".state", "objects")))
 			b.StartTimer()
 			_, err := w.Capture(b.Context(), o)

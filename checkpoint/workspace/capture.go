@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Capture is a recorded listing, as the journal holds it.
@@ -66,7 +67,7 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	if w.o.Objects == nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", errNoObjects)
 	}
-	w.cache.measure()
+	w.cache.Measure()
 	// What is compared is read while git lists the files.
 	load := beside(func() (*Listing, error) { return w.loadLast(ctx, o.Last) })
 	s, err := w.surveyBehindLinks(ctx, &o)
@@ -227,17 +228,17 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 			files = append(files, &c.survey.files[i])
 		}
 	}
-	return c.w.each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *cursor, i int) error {
+	return c.w.Each(ctx, len(files), 1+min(chunkSize, len(files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
 		f := files[i]
 		return c.giveUp(f, patient(ctx, func() error {
-			return c.keepOne(ctx, dirs.place(f.entry.Path), f)
+			return c.keepOne(ctx, dirs.Place(f.entry.Path), f)
 		}))
 	})
 }
 
 // keepOne makes an object of a file. What the last capture kept is durable, so
 // that nothing need be flushed for it.
-func (c *capture) keepOne(ctx context.Context, at place, f *surveyed) error {
+func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error {
 	if c.isObject(f) && !f.lost {
 		err := c.w.o.Objects.Check(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
 		if f.lost = isGone(err); !f.lost {

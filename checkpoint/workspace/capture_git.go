@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // committed reports whether the last capture still stands for what git has:
@@ -66,8 +67,8 @@ func (c *capture) tryCommit(ctx context.Context, ref string) (commit string, err
 		return "", err
 	}
 	defer func() { err = errors.Join(err, out.Abort()) }()
-	dirs := c.w.cursor()
-	defer dirs.close()
+	dirs := c.w.Cursor()
+	defer dirs.Close()
 	for i := range c.survey.files {
 		f := &c.survey.files[i]
 		if !inCommit(f) {
@@ -109,7 +110,7 @@ func (c *capture) ask(ctx context.Context) (map[string]bool, error) {
 
 // handOver gives a file to git, or takes it back out of the commit where it
 // changes, or is gone, meanwhile.
-func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *cursor, f *surveyed, has bool) error {
+func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	err := patient(ctx, func() error { return c.hand(ctx, out, dirs, f, has) })
 	if err := c.giveUp(f, err); err != nil {
 		return err
@@ -122,7 +123,7 @@ func (c *capture) handOver(ctx context.Context, out *git.Writer, dirs *cursor, f
 }
 
 // hand gives a file to git. What it does not have is read, and hashed, once.
-func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *cursor, f *surveyed, has bool) error {
+func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *tree.Cursor, f *surveyed, has bool) error {
 	path := f.entry.Path
 	if has {
 		return out.Known(path, gitMode(f.entry.Mode), f.blob)
@@ -131,7 +132,7 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *cursor, f *su
 		return out.File(path, ModeSymlink, f.entry.Size, strings.NewReader(f.target))
 	}
 	all := func(int64) bool { return true }
-	return c.w.readInto(ctx, dirs.place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
+	return c.w.readInto(ctx, dirs.Place(path), &f.found, all, func(r io.Reader, from *origin) (string, error) {
 		sha := sha256.New()
 		err := out.File(path, gitMode(f.entry.Mode), from.size, io.TeeReader(c.w.guard(r), sha))
 		switch {
@@ -140,7 +141,7 @@ func (c *capture) hand(ctx context.Context, out *git.Writer, dirs *cursor, f *su
 		case errors.Is(err, git.ErrLength):
 			err = fmt.Errorf("read %s for git: %w", path, ErrUnstable)
 		}
-		return digestOf(sha.Sum(nil)), err
+		return tree.DigestOf(sha.Sum(nil)), err
 	})
 }
 
@@ -162,7 +163,7 @@ func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 	repo := c.w.Git()
 	exclude := git.Exclusions{
 		Paths:     slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden, c.survey.states),
-		Untracked: func(path string) bool { return slices.ContainsFunc(strings.Split(path, "/"), isUnfinished) },
+		Untracked: func(path string) bool { return slices.ContainsFunc(strings.Split(path, "/"), tree.IsUnfinished) },
 	}
 	if commit, err = repo.CommitAll(ctx, c.o.Message, exclude); err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // isObject reports whether the last capture has a file as it is, as an object.
@@ -26,7 +27,7 @@ func (c *capture) findLost(ctx context.Context) error {
 			read = append(read, f)
 		}
 	}
-	err := c.w.each(ctx, len(read), 1+min(chunkSize, len(read)/16), func(ctx context.Context, _ *cursor, i int) error {
+	err := c.w.Each(ctx, len(read), 1+min(chunkSize, len(read)/16), func(ctx context.Context, _ *tree.Cursor, i int) error {
 		err := c.w.o.Objects.Verify(ctx, read[i].entry.Digest)
 		read[i].lost = isGone(err)
 		if read[i].lost {

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // programs starts real programs.
@@ -309,7 +310,7 @@ func testCaptureGit(t *testing.T, sub string) {
 		target, err := w.Load(t.Context(), c.Listing)
 		must(t, err)
 		fresh := open(t, w.o)
-		fresh.cache = newCache(nil, "", dir)
+		fresh.cache = tree.NewCache(nil, "", dir)
 		now, err := fresh.Now(t.Context(), target.Patterns)
 		must(t, err)
 		if changes := Diff(now, target); len(changes) > 0 {

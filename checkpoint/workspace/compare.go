@@ -1,6 +1,10 @@
 package workspace
 
-import "context"
+import (
+	"context"
+
+	"prdrunner/checkpoint/workspace/tree"
+)
 
 // Compared is what is at the path of an entry.
 type Compared struct {
@@ -20,13 +24,13 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 	r := &restore{w: w, goes: map[string]bool{}}
 	found := make([]Compared, len(entries))
 	items := make([]*item, len(entries))
-	err := w.each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, c *cursor, n int) (err error) {
+	err := w.Each(ctx, len(entries), 1+min(chunkSize, len(entries)/16), func(ctx context.Context, c *tree.Cursor, n int) (err error) {
 		e := &entries[n]
 		if err := e.check(); err != nil {
 			return err
 		}
 		items[n] = &item{Change: Change{Path: e.Path, To: e}}
-		if w.excluded(e.Path) {
+		if w.Excluded(e.Path) {
 			found[n].Obstacle = e.Path
 			return nil
 		}
@@ -53,8 +57,8 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 // findInTheWay finds what is in the way where nothing was found at a path.
 func (r *restore) findInTheWay(ctx context.Context, items []*item, found []Compared) error {
 	above := map[string]string{}
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	for n, i := range items {
 		if found[n].Now != nil || found[n].Obstacle != "" {
 			continue

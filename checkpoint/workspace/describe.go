@@ -7,6 +7,8 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // found is a file as it was met.
@@ -27,16 +29,16 @@ func (f *found) forget() {
 
 func (f *found) isLink() bool { return f.entry.Mode == ModeSymlink }
 
-func (f *found) set(s sums) {
-	f.entry.Digest, f.blob = s.digest, s.blob
-	f.entry.Mode &^= s.maskOnly
+func (f *found) set(s tree.Sums) {
+	f.entry.Digest, f.blob = s.Digest, s.Blob
+	f.entry.Mode &^= s.MaskOnly
 }
 
 // look describes a file by what stat, a link's target and the cache say of it.
 // A regular file that the cache does not know remains unknown. withBlob: it is
 // unknown, too, if git's name of its bytes is.
-func (w *Workspace) look(at place, path string, withBlob func(size int64) bool) (found, error) {
-	is, err := at.status()
+func (w *Workspace) look(at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
+	is, err := at.Status()
 	if err != nil {
 		return found{}, err
 	}
@@ -44,27 +46,27 @@ func (w *Workspace) look(at place, path string, withBlob func(size int64) bool) 
 }
 
 // lookAt is look where it is known what stat says.
-func (w *Workspace) lookAt(is status, at place, path string, withBlob func(size int64) bool) (f found, err error) {
-	f = found{entry: Entry{Path: path, Mode: uint32(is.mode.Perm()), Size: is.stat.size}}
+func (w *Workspace) lookAt(is tree.Status, at tree.Place, path string, withBlob func(size int64) bool) (f found, err error) {
+	f = found{entry: Entry{Path: path, Mode: uint32(is.Mode.Perm()), Size: is.Stat.Size}}
 	switch {
-	case is.mode.IsRegular() && is.stat.size > maxFile:
+	case is.Mode.IsRegular() && is.Stat.Size > maxFile:
 		err = errTooLong
-	case is.mode.IsRegular():
-		if s, ok := w.cache.get(path, is.stat, withBlob(is.stat.size), at.near()); ok {
+	case is.Mode.IsRegular():
+		if s, ok := w.cache.Get(path, is.Stat, withBlob(is.Stat.Size), at.Near()); ok {
 			f.set(s)
 		}
-	case is.mode&fs.ModeSymlink != 0:
-		if f.target, err = at.readlink(); err != nil {
+	case is.Mode&fs.ModeSymlink != 0:
+		if f.target, err = at.Readlink(); err != nil {
 			return f, err
 		}
 		f.entry.Size, f.entry.Mode = int64(len(f.target)), ModeSymlink
 		sha := sha256.Sum256([]byte(f.target))
-		s := sums{digest: digestOf(sha[:])}
+		s := tree.Sums{Digest: tree.DigestOf(sha[:])}
 		if withBlob(f.entry.Size) {
-			s.blob = w.blobOf(f.target)
+			s.Blob = w.blobOf(f.target)
 		}
 		f.set(s)
-	case is.mode.IsDir():
+	case is.Mode.IsDir():
 		f.entry.Mode |= ModeDir
 		err = ErrNotRegular
 	default:
@@ -80,12 +82,12 @@ func (w *Workspace) blobOf(target string) string {
 }
 
 // hash reads a regular file that look did not know.
-func (w *Workspace) hash(ctx context.Context, at place, f *found, withBlob func(size int64) bool) error {
+func (w *Workspace) hash(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool) error {
 	return w.hashInto(ctx, at, f, withBlob, io.Discard)
 }
 
 // hashInto is hash that gives the bytes to a writer, too.
-func (w *Workspace) hashInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, too io.Writer) error {
+func (w *Workspace) hashInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, too io.Writer) error {
 	return w.readInto(ctx, at, f, withBlob, func(r io.Reader, _ *origin) (string, error) {
 		h := sha256.New()
 		to := io.Writer(h)
@@ -93,23 +95,23 @@ func (w *Workspace) hashInto(ctx context.Context, at place, f *found, withBlob f
 			to = io.MultiWriter(h, too)
 		}
 		err := w.copy(to, r)
-		return digestOf(h.Sum(nil)), err
+		return tree.DigestOf(h.Sum(nil)), err
 	})
 }
 
 // readInto gives the bytes of a regular file to consume, which returns their
 // digest, and describes them as they were read.
-func (w *Workspace) readInto(ctx context.Context, at place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
-	began := w.cache.now()
-	var s sums
+func (w *Workspace) readInto(ctx context.Context, at tree.Place, f *found, withBlob func(size int64) bool, consume func(r io.Reader, from *origin) (digest string, err error)) error {
+	began := w.cache.Now()
+	var s tree.Sums
 	var blob hash.Hash
 	info, err := w.read(ctx, at, func(r io.Reader, from *origin) (err error) {
 		if withBlob(from.size) {
 			blob = w.o.Git.NewBlobHash(from.size)
 			r = io.TeeReader(r, blob)
 		}
-		if s.maskOnly, err = maskOnly(from.file, from.perm); err == nil {
-			s.digest, err = consume(r, from)
+		if s.MaskOnly, err = maskOnly(from.file, from.perm); err == nil {
+			s.Digest, err = consume(r, from)
 		}
 		return err
 	})
@@ -117,11 +119,11 @@ func (w *Workspace) readInto(ctx context.Context, at place, f *found, withBlob f
 		return err
 	}
 	if blob != nil {
-		s.blob = hex.EncodeToString(blob.Sum(nil))
+		s.Blob = hex.EncodeToString(blob.Sum(nil))
 	}
 	f.entry.Mode, f.entry.Size = uint32(info.Mode().Perm()), info.Size()
 	f.set(s)
-	w.cache.put(f.entry.Path, statOf(info), s, began)
+	w.cache.Put(f.entry.Path, tree.StatOf(info), s, began)
 	return nil
 }
 
@@ -138,22 +140,22 @@ func (w *Workspace) Describe(ctx context.Context, path string) (Entry, error) {
 	if e, ok := w.memo.at(path); ok {
 		return e, nil
 	}
-	f, err := w.describe(ctx, w.place(path), path, w.wantsBlob)
-	if refusedByRoot(err) {
+	f, err := w.describe(ctx, w.Place(path), path, w.wantsBlob)
+	if tree.RefusedByRoot(err) {
 		if real := w.RealPath(path); real != path {
-			f, err = w.describe(ctx, w.place(real), path, w.wantsBlob)
+			f, err = w.describe(ctx, w.Place(real), path, w.wantsBlob)
 		}
 	}
 	return f.entry, err
 }
 
-func (w *Workspace) describe(ctx context.Context, at place, path string, withBlob func(size int64) bool) (found, error) {
+func (w *Workspace) describe(ctx context.Context, at tree.Place, path string, withBlob func(size int64) bool) (found, error) {
 	f, err := w.look(at, path, withBlob)
 	if err == nil && !f.known() {
 		err = w.hash(ctx, at, &f, withBlob)
 	}
 	if err != nil {
-		return found{}, failed(path, w.outward(path, err))
+		return found{}, failed(path, w.Outward(path, err))
 	}
 	return f, nil
 }
@@ -167,10 +169,10 @@ func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, 
 	}
 	entries := make([]Entry, len(paths))
 	rest := w.memo.recall(paths, entries)
-	err := w.each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *cursor, n int) error {
+	err := w.Each(ctx, len(rest), 1+min(chunkSize, len(rest)/8), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := rest[n]
 		f, err := w.describeIn(ctx, c, paths[i])
-		if IsAbsent(err) {
+		if tree.IsAbsent(err) {
 			return nil
 		}
 		entries[i] = f.entry
@@ -189,8 +191,8 @@ func (w *Workspace) DescribeEach(ctx context.Context, paths []string) ([]Entry, 
 	return all, nil
 }
 
-func (w *Workspace) describeIn(ctx context.Context, c *cursor, path string) (found, error) {
-	return w.describe(ctx, c.place(path), path, w.wantsBlob)
+func (w *Workspace) describeIn(ctx context.Context, c *tree.Cursor, path string) (found, error) {
+	return w.describe(ctx, c.Place(path), path, w.wantsBlob)
 }
 
 // chunkSize is how many files one of several workers takes at once.

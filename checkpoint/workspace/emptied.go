@@ -1,5 +1,7 @@
 package workspace
 
+import "prdrunner/checkpoint/workspace/tree"
+
 // Emptied returns the directories that lose their last file on the way from one
 // listing to another. One that was empty before is not among them.
 func Emptied(from, to *Listing) []string {
@@ -8,7 +10,7 @@ func Emptied(from, to *Listing) []string {
 		if e.isDir() {
 			seen[e.Path] = true
 		}
-		for dir := range parents(e.Path) {
+		for dir := range tree.Parents(e.Path) {
 			seen[dir] = true
 		}
 	}
@@ -17,7 +19,7 @@ func Emptied(from, to *Listing) []string {
 		if c.To != nil {
 			continue
 		}
-		for dir := range parents(c.Path) {
+		for dir := range tree.Parents(c.Path) {
 			if !seen[dir] {
 				seen[dir] = true
 				dirs = append(dirs, dir)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Git knows no empty directories. A capture records those that no rule of git's
@@ -66,9 +68,9 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	entries, err := s.w.readDir(dir)
+	entries, err := s.w.ReadDir(dir)
 	switch {
-	case IsAbsent(err):
+	case tree.IsAbsent(err):
 		return false, nil
 	case errors.Is(err, fs.ErrPermission):
 		s.denied = append(s.denied, dir)
@@ -76,17 +78,17 @@ func (s *emptySearch) below(ctx context.Context, dir string) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	isRepository := slices.ContainsFunc(entries, func(e dirEntry) bool { return e.name == gitDir })
-	if isRepository || dir != "." && s.w.isStateDir(dir, entries) {
+	isRepository := slices.ContainsFunc(entries, func(e tree.Entry) bool { return e.Name == tree.GitDir })
+	if isRepository || dir != "." && s.w.IsStateDir(dir, entries) {
 		return false, nil
 	}
 	empty := true
 	for _, entry := range entries {
-		if !entry.isDir {
+		if !entry.IsDir {
 			empty = false
 			continue
 		}
-		child := path.Join(dir, entry.name)
+		child := path.Join(dir, entry.Name)
 		childEmpty, err := s.below(ctx, child)
 		if err != nil {
 			return false, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // gitKnown is what git knows of a workspace, and what it has no file in.
@@ -35,7 +36,7 @@ func (f *fileless) outsideState(files []git.File) []git.File {
 	for _, dir := range f.states {
 		states[dir] = true
 	}
-	return slices.DeleteFunc(files, func(file git.File) bool { return isBelow(file.Path, states) })
+	return slices.DeleteFunc(files, func(file git.File) bool { return tree.IsBelow(file.Path, states) })
 }
 
 // askGit finds out what git knows. It looks through its own index alone: what is in
@@ -69,8 +70,8 @@ type untracked struct {
 // Only names are read, so that it costs much less than to let git look through the
 // work tree once more.
 func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked, error) {
-	c := w.cursor()
-	defer c.close()
+	c := w.Cursor()
+	defer c.Close()
 	var found untracked
 	err := found.directory(ctx, w, c, "", files)
 	return found, err
@@ -78,16 +79,16 @@ func (w *Workspace) untracked(ctx context.Context, files []git.File) (untracked,
 
 // directory looks at what is in a directory, "" for the workspace itself, of which
 // the files are given.
-func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir string, files []git.File) error {
+func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor, dir string, files []git.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	children, err := w.children(c, dir)
+	children, err := w.Children(c, dir)
 	switch {
 	case err == nil && len(children) == 0 && dir != "":
 		u.emptied = append(u.emptied, dir)
-	case err == nil, IsAbsent(err):
-	case errors.Is(err, errStateDir):
+	case err == nil, tree.IsAbsent(err):
+	case errors.Is(err, tree.ErrStateDir):
 		u.states = append(u.states, dir)
 	case errors.Is(err, fs.ErrPermission) && dir != "":
 		u.denied = append(u.denied, dir)
@@ -96,8 +97,8 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir 
 	}
 	rest := files
 	for _, listed := range children {
-		child, is := childOf(listed)
-		if is == aDirectory {
+		child, is := tree.ChildOf(listed)
+		if is == tree.Directory {
 			if err := u.subdirectory(ctx, w, c, child+"/", files); err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir 
 		for len(rest) > 0 && rest[0].Path < child {
 			rest = rest[1:]
 		}
-		if (len(rest) == 0 || rest[0].Path != child) && !w.excluded(child) {
+		if (len(rest) == 0 || rest[0].Path != child) && !w.Excluded(child) {
 			u.paths = append(u.paths, child)
 		}
 	}
@@ -114,14 +115,14 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *cursor, dir 
 }
 
 // subdirectory looks at a directory, which has a slash at its end.
-func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *cursor, child string, files []git.File) error {
+func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *tree.Cursor, child string, files []git.File) error {
 	dir := strings.TrimSuffix(child, "/")
 	from, _ := slices.BinarySearchFunc(files, child, compareFile)
 	files, inPlace := files[from:], files
 	if below := sort.Search(len(files), func(i int) bool { return !strings.HasPrefix(files[i].Path, child) }); below > 0 {
 		return u.directory(ctx, w, c, dir, files[:below])
 	}
-	if w.excluded(dir) {
+	if w.Excluded(dir) {
 		return nil
 	}
 	at, listed := slices.BinarySearchFunc(inPlace, dir, compareFile)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // open opens a workspace whose clock runs ahead, so that files that were just
@@ -19,7 +21,7 @@ func open(t testing.TB, o Options) *Workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cache.now = func() time.Time { return time.Now().Add(time.Minute) }
+	w.cache.Now = func() time.Time { return time.Now().Add(time.Minute) }
 	t.Cleanup(func() { _ = w.Close() })
 	return w
 }
@@ -27,7 +29,7 @@ func open(t testing.TB, o Options) *Workspace {
 // put writes a file, and the directories above it.
 func put(t testing.TB, dir, path, data string) {
 	t.Helper()
-	name := filepath.Join(dir, native(path))
+	name := filepath.Join(dir, tree.Native(path))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}

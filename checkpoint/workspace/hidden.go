@@ -5,6 +5,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Hidden returns a function that reports whether no pattern sees a
@@ -13,8 +15,8 @@ import (
 func Hidden(dir string) func(path string) bool {
 	lstat := func(name string) (fs.FileInfo, error) { return os.Lstat(filepath.Join(dir, filepath.FromSlash(name))) }
 	return func(name string) bool {
-		for _, part := range above(path.Clean(name)) {
-			if isReserved(path.Base(part)) || IsStateDir(lstat, part) {
+		for _, part := range tree.Above(path.Clean(name)) {
+			if tree.IsReserved(path.Base(part)) || tree.IsStateDir(lstat, part) {
 				return true
 			}
 		}

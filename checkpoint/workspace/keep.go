@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // errNoObjects says that a workspace was opened only to look at files.
@@ -21,7 +22,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	if w.o.Objects == nil {
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
 	}
-	w.cache.measure()
+	w.cache.Measure()
 	secret, err := w.secrets(ctx, paths)
 	if err != nil {
 		return nil, nil, err
@@ -32,7 +33,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	kept = make([]Entry, len(paths))
 	before := w.refusedFiles()
 	refused := make([]bool, len(paths))
-	err = w.each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *cursor, i int) error {
+	err = w.Each(ctx, len(paths), 1+min(chunkSize, len(paths)/8), func(ctx context.Context, _ *tree.Cursor, i int) error {
 		if secret[paths[i]] {
 			e, err := w.Describe(ctx, paths[i])
 			kept[i] = e
@@ -63,7 +64,7 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 
 // keepFile makes an object of a file, unless it is refused, and describes it.
 func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path string, before *refused) (e Entry, refused bool, err error) {
-	at := w.place(path)
+	at := w.Place(path)
 	f, err := w.look(at, path, w.wantsBlob)
 	if err == nil {
 		refused, err = before.holds(ctx, w, at, &f)
@@ -74,7 +75,7 @@ func (w *Workspace) keepFile(ctx context.Context, batch *objects.Batch, path str
 	if errors.Is(err, errRefused) {
 		refused = true
 		if _, err = w.scan(ctx, at, &f, w.wantsBlob); err == nil {
-			w.cache.refuse(path, f.entry.Digest)
+			w.cache.Refuse(path, f.entry.Digest)
 		}
 	}
 	return f.entry, refused, err
@@ -102,7 +103,7 @@ func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]boo
 			continue
 		}
 		for _, other := range paths {
-			if leadsTo(to, other) && w.secret.match(path+other[len(to):]) {
+			if tree.LeadsTo(to, other) && w.secret.match(path+other[len(to):]) {
 				secret[other] = true
 			}
 		}
@@ -124,7 +125,7 @@ func (w *Workspace) secrets(ctx context.Context, paths []string) (map[string]boo
 
 // keepObject makes an object of a file, and describes it as it was kept. One
 // that is known to be there is not read.
-func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at place, f *found, withBlob func(int64) bool) error {
+func (w *Workspace) keepObject(ctx context.Context, batch *objects.Batch, at tree.Place, f *found, withBlob func(int64) bool) error {
 	if f.isLink() {
 		target, err := io.ReadAll(w.guard(strings.NewReader(f.target)))
 		if err == nil {

@@ -3,6 +3,8 @@ package workspace
 import (
 	"cmp"
 	"slices"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Listing is the files at one moment.
@@ -110,13 +112,13 @@ func (l *Listing) With(entries []Entry) *Listing {
 	above := map[string]bool{}
 	for _, e := range added {
 		taken[e.Path] = true
-		for dir := range parents(e.Path) {
+		for dir := range tree.Parents(e.Path) {
 			above[dir] = true
 		}
 	}
 	all := added
 	for _, e := range l.Entries {
-		if taken[e.Path] || above[e.Path] || isBelow(e.Path, taken) {
+		if taken[e.Path] || above[e.Path] || tree.IsBelow(e.Path, taken) {
 			continue
 		}
 		all = append(all, e)
@@ -125,7 +127,7 @@ func (l *Listing) With(entries []Entry) *Listing {
 	return &Listing{
 		Patterns: l.Patterns, LeftOut: l.LeftOut, Entries: all, Sparse: l.sparseWithout(taken),
 		Unstable: slices.DeleteFunc(slices.Clone(l.Unstable), func(path string) bool { return taken[path] }),
-		Special:  slices.DeleteFunc(slices.Clone(l.Special), func(path string) bool { return taken[path] || isBelow(path, taken) }),
+		Special:  slices.DeleteFunc(slices.Clone(l.Special), func(path string) bool { return taken[path] || tree.IsBelow(path, taken) }),
 	}
 }
 
@@ -144,10 +146,10 @@ func (l *Listing) Without(paths map[string]bool) *Listing {
 func (w *Workspace) OutsideState(changes []Change) []Change {
 	known := map[string]bool{}
 	return slices.DeleteFunc(changes, func(c Change) bool {
-		for dir := range parents(c.Path) {
+		for dir := range tree.Parents(c.Path) {
 			is, asked := known[dir]
 			if !asked {
-				is = IsStateDir(w.Lstat, dir)
+				is = tree.IsStateDir(w.Lstat, dir)
 				known[dir] = is
 			}
 			if is {
@@ -161,8 +163,8 @@ func (w *Workspace) OutsideState(changes []Change) []Change {
 // hasStateDir reports whether a listing shows that a path lies in a state directory:
 // earlier versions captured those that git tracked.
 func (l *Listing) hasStateDir(path string) bool {
-	for dir := range parents(path) {
-		if _, there := l.at(dir + "/" + StateLock); there {
+	for dir := range tree.Parents(path) {
+		if _, there := l.at(dir + "/" + tree.StateLock); there {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/objects"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // checkEntryPath makes sure that a path names something inside the workspace,
@@ -45,7 +46,7 @@ func (e *Entry) check() error {
 	if e.Size < 0 {
 		return fmt.Errorf("%q: %d is not a size", e.Path, e.Size)
 	}
-	if !isDigest(e.Digest) {
+	if !tree.IsDigest(e.Digest) {
 		return fmt.Errorf("%q: %q is not a digest", e.Path, e.Digest)
 	}
 	if e.Blob != "" && !e.hasBlobName() {
@@ -66,7 +67,7 @@ func isBlobName[T string | []byte](name T) bool {
 func checkTree(entries []Entry) error {
 	checked := map[string]bool{}
 	for _, e := range entries {
-		for dir := range parents(e.Path) {
+		for dir := range tree.Parents(e.Path) {
 			if checked[dir] {
 				break
 			}

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/text"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Load reads the listing of a capture, verified.
@@ -68,7 +69,7 @@ func (o *Outline) Beside(ctx context.Context, other *Listing) (*Listing, error) 
 // loadLast loads what a capture is compared with: the cache, and the listing of
 // the capture before, if there is one.
 func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, error) {
-	w.cache.loadOnce()
+	w.cache.LoadOnce()
 	if last == nil {
 		return nil, nil
 	}
@@ -79,7 +80,7 @@ func (w *Workspace) loadLast(ctx context.Context, last *Capture) (*Listing, erro
 // listing of the capture before. Whoever needs what can't be loaded is told then.
 func (w *Workspace) LoadAhead(ctx context.Context, listing string) {
 	loaded := beside(func() (struct{}, error) {
-		w.cache.loadOnce()
+		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})
 	_, _ = w.Load(ctx, listing)
@@ -112,7 +113,7 @@ func (w *Workspace) loadDirs(ctx context.Context, wire *wireListing, other *List
 	parts := make([][]Entry, len(dirs))
 	var same atomic.Int64                                        // how many entries the other listing has, too
 	buffers := sync.Pool{New: func() any { return new([]byte) }} // nothing that is decoded refers to one
-	err := w.each(ctx, len(dirs), 1, func(ctx context.Context, _ *cursor, i int) error {
+	err := w.Each(ctx, len(dirs), 1, func(ctx context.Context, _ *tree.Cursor, i int) error {
 		dir, buf := &dirs[i], buffers.Get().(*[]byte)
 		data, err := w.o.Objects.GetInto(ctx, *buf, dir.Object, maxListing)
 		switch {

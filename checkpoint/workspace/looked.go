@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"slices"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Scope is what a capture looked at.
@@ -14,7 +16,7 @@ type Scope struct {
 // Holds reports whether a file at a path is in scope. What git showed at some time is not
 // known later, so that with it everything may be.
 func (s Scope) Holds(path string) bool {
-	return s.Git || slices.ContainsFunc(s.Patterns, func(pattern string) bool { return Matches(pattern, path) })
+	return s.Git || slices.ContainsFunc(s.Patterns, func(pattern string) bool { return tree.Matches(pattern, path) })
 }
 
 // Apart takes out of the changes between two captures those of files that only one of these
@@ -51,11 +53,11 @@ func (w *Workspace) As(inGit bool) *Workspace {
 // at the path, since what is there all the same is not. Git ignores it by now, or can't be asked.
 // What can't be read counts as deleted.
 func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, error) {
-	c := w.cursor()
-	defer c.close()
+	c := w.Cursor()
+	defer c.Close()
 	var all []Change
 	for _, change := range changes {
-		if change.Kind != Deleted || w.excluded(change.Path) {
+		if change.Kind != Deleted || w.Excluded(change.Path) {
 			all = append(all, change)
 			continue
 		}
@@ -74,9 +76,9 @@ func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, er
 
 // nowAt describes what is at the path of an entry. An empty directory that has got files is
 // there.
-func (w *Workspace) nowAt(ctx context.Context, c *cursor, was Entry) (Entry, error) {
+func (w *Workspace) nowAt(ctx context.Context, c *tree.Cursor, was Entry) (Entry, error) {
 	if was.isDir() {
-		if is, err := c.place(was.Path).status(); err != nil || is.mode.IsDir() {
+		if is, err := c.Place(was.Path).Status(); err != nil || is.Mode.IsDir() {
 			return was, err
 		}
 	}

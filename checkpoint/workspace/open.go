@@ -13,6 +13,7 @@ import (
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Open returns the bytes of an entry (of a link: its target). They are
@@ -94,7 +95,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	n, err := v.r.Read(p)
 	_, _ = v.sha.Write(p[:n]) // a hash takes everything
 	v.n += int64(n)
-	if errors.Is(err, io.EOF) && (v.n != v.e.Size || digestOf(v.sha.Sum(nil)) != v.e.Digest) {
+	if errors.Is(err, io.EOF) && (v.n != v.e.Size || tree.DigestOf(v.sha.Sum(nil)) != v.e.Digest) {
 		err = v.wrong
 	}
 	return n, err
@@ -121,7 +122,7 @@ func (s *source) clone(ctx context.Context, e Entry, to *os.File) (bool, error) 
 	if err := s.w.copy(sha, &contextReader{ctx: ctx, r: to}); err != nil {
 		return false, err
 	}
-	return digestOf(sha.Sum(nil)) == e.Digest, nil
+	return tree.DigestOf(sha.Sum(nil)) == e.Digest, nil
 }
 
 // writeAny writes the bytes of an entry, verified when it returns nil: those of
@@ -188,7 +189,7 @@ func (s *source) writeBlob(ctx context.Context, e Entry, to io.Writer) (done boo
 		return false, context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	case err != nil, digestOf(sha.Sum(nil)) != e.Digest:
+	case err != nil, tree.DigestOf(sha.Sum(nil)) != e.Digest:
 		return false, &DamagedError{Entry: e, Err: err}
 	}
 	return true, nil
@@ -209,8 +210,8 @@ type sources struct {
 // newSources returns as many sources as there are workers. The context is of
 // all that is read through them, until they are closed.
 func (w *Workspace) newSources(ctx context.Context) (*sources, error) {
-	p := &sources{free: make(chan *source, workers())}
-	for range workers() {
+	p := &sources{free: make(chan *source, tree.Workers())}
+	for range tree.Workers() {
 		s := &source{w: w}
 		if w.o.Git != nil {
 			var err error

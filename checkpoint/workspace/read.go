@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // bufferSize is how much of a file is read at once.
@@ -15,8 +17,8 @@ const bufferSize = 256 << 10
 // read gives the bytes of a regular file to consume, which reads them to their
 // end, and makes sure that nobody wrote to the file meanwhile. It returns
 // what the file was like. It never waits for the other end of a pipe.
-func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
-	f, err := at.open()
+func (w *Workspace) read(ctx context.Context, at tree.Place, consume func(r io.Reader, from *origin) error) (os.FileInfo, error) {
+	f, err := at.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +47,7 @@ func (w *Workspace) read(ctx context.Context, at place, consume func(r io.Reader
 	if err != nil {
 		return nil, err
 	}
-	if counted.n != before.Size() || statOf(before) != statOf(after) {
+	if counted.n != before.Size() || tree.StatOf(before) != tree.StatOf(after) {
 		return nil, ErrUnstable
 	}
 	return before, nil

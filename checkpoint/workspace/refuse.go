@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Detector looks for something in the bytes that are written to it.
@@ -89,7 +91,7 @@ func (w *Workspace) guard(r io.Reader) io.Reader {
 }
 
 // scan reads a file, describes it, and remembers whether it may be kept.
-func (w *Workspace) scan(ctx context.Context, at place, f *found, withBlob func(int64) bool) (refused bool, err error) {
+func (w *Workspace) scan(ctx context.Context, at tree.Place, f *found, withBlob func(int64) bool) (refused bool, err error) {
 	d := w.refusal.detector()
 	if f.isLink() {
 		_, err = io.WriteString(d, f.target)
@@ -117,7 +119,7 @@ func (c *capture) refuse(ctx context.Context, leftOut []string) error {
 		case f.state == vanished:
 			kept = append(kept, f) // until it is dropped
 		case found[i]:
-			c.w.cache.refuse(path, f.entry.Digest)
+			c.w.cache.Refuse(path, f.entry.Digest)
 			s.leaveOut(path)
 		case before.holds(c, &f):
 			s.leaveOut(path)
@@ -137,7 +139,7 @@ func (c *capture) look(ctx context.Context) (found []bool, err error) {
 	if w.refusal == nil {
 		return found, nil
 	}
-	err = w.each(ctx, len(s.files), 1+min(chunkSize, len(s.files)/16), func(ctx context.Context, dirs *cursor, i int) error {
+	err = w.Each(ctx, len(s.files), 1+min(chunkSize, len(s.files)/16), func(ctx context.Context, dirs *tree.Cursor, i int) error {
 		f := &s.files[i]
 		if c.isKept(f) {
 			return nil
@@ -148,7 +150,7 @@ func (c *capture) look(ctx context.Context) (found []bool, err error) {
 		}
 		err := patient(ctx, func() error {
 			var err error
-			found[i], err = w.scan(ctx, dirs.place(f.entry.Path), &f.found, f.wantsBlob(w))
+			found[i], err = w.scan(ctx, dirs.Place(f.entry.Path), &f.found, f.wantsBlob(w))
 			return err
 		})
 		found[i] = err == nil && found[i] && !c.isKept(f)

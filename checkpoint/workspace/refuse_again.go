@@ -1,6 +1,10 @@
 package workspace
 
-import "context"
+import (
+	"context"
+
+	"prdrunner/checkpoint/workspace/tree"
+)
 
 // What a sensitive value is may not be known any more when the next capture is
 // made: it was given by a flag, or it is another one by now. So a file that was
@@ -37,7 +41,7 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 	case c.isKept(f):
 		return false
 	case b.digests[f.entry.Digest]:
-		c.w.cache.refuse(path, f.entry.Digest) // maybe it had another name then
+		c.w.cache.Refuse(path, f.entry.Digest) // maybe it had another name then
 		return true
 	case !b.leftOut[path]:
 		return false
@@ -46,14 +50,14 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 	}
 	_, onRecord := b.paths[path]
 	if !onRecord { // but from now on
-		c.w.cache.refuse(path, f.entry.Digest)
+		c.w.cache.Refuse(path, f.entry.Digest)
 	}
 	return !onRecord
 }
 
 // holds reports whether a file holds what was left out for that before. One
 // that was left out is read for it if it must be.
-func (r *refused) holds(ctx context.Context, w *Workspace, at place, f *found) (bool, error) {
+func (r *refused) holds(ctx context.Context, w *Workspace, at tree.Place, f *found) (bool, error) {
 	if _, was := r.paths[f.entry.Path]; was && !f.known() {
 		if err := w.hash(ctx, at, f, w.wantsBlob); err != nil {
 			return false, err
@@ -63,7 +67,7 @@ func (r *refused) holds(ctx context.Context, w *Workspace, at place, f *found) (
 }
 
 func (w *Workspace) refusedFiles() refused {
-	r := refused{paths: w.cache.refusedFiles(), digests: map[string]bool{}}
+	r := refused{paths: w.cache.RefusedFiles(), digests: map[string]bool{}}
 	for _, digest := range r.paths {
 		r.digests[digest] = true
 	}

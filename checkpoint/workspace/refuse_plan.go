@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Refused returns the paths of entries, as Now lists them, that a capture would
@@ -15,7 +17,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 	if last != nil {
 		leftOut = slices.Concat(leftOut, last.LeftOut)
 	}
-	if len(entries) == 0 || w.refusal == nil && len(leftOut)+len(w.cache.refusedFiles()) == 0 {
+	if len(entries) == 0 || w.refusal == nil && len(leftOut)+len(w.cache.RefusedFiles()) == 0 {
 		return nil, nil
 	}
 	c := &capture{w: w, survey: &survey{w: w}, before: last}
@@ -28,7 +30,7 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 			continue
 		}
 		f := surveyed{found: at(e.Path), index: index[e.Path]}
-		if f.found, err = w.describe(ctx, w.place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !IsAbsent(err) && !errors.Is(err, ErrUnstable) {
+		if f.found, err = w.describe(ctx, w.Place(e.Path), e.Path, f.wantsBlob(w)); err != nil && !tree.IsAbsent(err) && !errors.Is(err, ErrUnstable) {
 			return nil, fmt.Errorf("look for sensitive values: %w", err)
 		}
 		if err == nil {

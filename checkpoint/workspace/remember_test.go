@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 func describe(t *testing.T, w *Workspace, path string) Entry {
@@ -27,7 +28,7 @@ func TestCacheServes(t *testing.T) {
 	put(t, dir, "f", "one")
 	w := open(t, Options{Dir: dir})
 	describe(t, w, "f")
-	w.cache.put("f", statOf(mustStat(t, filepath.Join(dir, "f"))), sums{digest: shaOf("another")}, time.Now().Add(time.Minute))
+	w.cache.Put("f", tree.StatOf(mustStat(t, filepath.Join(dir, "f"))), tree.Sums{Digest: shaOf("another")}, time.Now().Add(time.Minute))
 	if got := describe(t, w, "f"); got.Digest != shaOf("another") {
 		t.Errorf("read again: %s", got.Digest)
 	}
@@ -43,7 +44,7 @@ func TestCacheDistrustsTheYoung(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
-	w.cache.now = time.Now
+	w.cache.Now = time.Now
 	for i := range 500 {
 		data := string([]byte{byte('a' + i%26), byte('a' + i/26)})
 		put(t, dir, "f", data)
@@ -76,8 +77,8 @@ func TestSaveCache(t *testing.T) {
 		t.Skip("not kept here: the running kernel has no name")
 	}
 	known := func(w *Workspace) []string {
-		w.cache.loadOnce()
-		return slices.Sorted(slices.Values(w.cache.paths()))
+		w.cache.LoadOnce()
+		return slices.Sorted(slices.Values(w.cache.Paths()))
 	}
 	again := refusing(open(t, Options{Dir: dir, FS: fsys, Cache: "/cache"}))
 	if got := known(again); !slices.Equal(got, []string{"a", "b", refusedWord}) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // RestoreOptions say how files are put back.
@@ -121,16 +122,16 @@ type restore struct {
 // item is a change to be made.
 type item struct {
 	Change
-	stat  fileStat // of what is at the path
-	there bool     // something to be removed, or replaced, is at the path
-	done  bool     // the path is as it shall be
-	isDir bool     // a directory is at the path
-	odd   string   // why what is at the path cannot be recorded, and so not be replaced; "": it can
+	stat  tree.FileStat // of what is at the path
+	there bool          // something to be removed, or replaced, is at the path
+	done  bool          // the path is as it shall be
+	isDir bool          // a directory is at the path
+	odd   string        // why what is at the path cannot be recorded, and so not be replaced; "": it can
 
-	stage  string   // the directory of the temporary file
-	temp   string   // its name; "": none
-	staged fileStat // what it is like once its bytes are durable
-	sums   sums     // of these
+	stage  string        // the directory of the temporary file
+	temp   string        // its name; "": none
+	staged tree.FileStat // what it is like once its bytes are durable
+	sums   tree.Sums     // of these
 }
 
 // removes reports whether what is at the path goes before anything is written.
@@ -172,7 +173,7 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 				return nil, err
 			}
 		}
-		if w.excluded(c.Path) {
+		if w.Excluded(c.Path) {
 			return nil, fmt.Errorf("%s is not a part of the workspace", c.Path)
 		}
 		r.items = append(r.items, &item{Change: c})
@@ -182,7 +183,7 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 }
 
 func (r *restore) run(ctx context.Context) (err error) {
-	r.w.cache.measure()
+	r.w.cache.Measure()
 	if err := r.sweep(ctx); err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 
 // compare looks at what is at the paths.
 func (r *restore) compare(ctx context.Context) error {
-	err := r.w.each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *cursor, n int) error {
+	err := r.w.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := r.items[n]
 		err := r.compareItem(ctx, c, i)
 		var changed *ChangedError
@@ -230,7 +231,7 @@ func (r *restore) compare(ctx context.Context) error {
 	return nil
 }
 
-func (r *restore) compareItem(ctx context.Context, c *cursor, i *item) error {
+func (r *restore) compareItem(ctx context.Context, c *tree.Cursor, i *item) error {
 	now, err := r.current(ctx, c, i)
 	if i.odd = oddity(err); i.odd != "" {
 		return nil
@@ -255,14 +256,14 @@ func (r *restore) compareItem(ctx context.Context, c *cursor, i *item) error {
 
 // staysMounted reports whether what is at the path of an item is to be another file, or
 // none, and can't be: something is mounted there. A directory in which nothing is may stay.
-func staysMounted(c *cursor, i *item, now *Entry) bool {
+func staysMounted(c *tree.Cursor, i *item, now *Entry) bool {
 	switch {
 	case i.done, now == nil && !i.isDir, equal(now, i.To), differInMode(now, i.To):
 		return false
 	case i.isDir && (i.To == nil || i.To.isDir()):
 		return false
 	}
-	return c.isMountPoint(i.Path)
+	return c.IsMountPoint(i.Path)
 }
 
 // oddity says of an error what is at a path that no capture has: "" for others.
@@ -287,27 +288,27 @@ func equal(a, b *Entry) bool {
 
 // current describes what is at the path of an item: nil for nothing, and for
 // a directory that is not empty.
-func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, error) {
-	at := c.place(i.Path)
-	is, err := at.status()
-	if IsAbsent(err) {
+func (r *restore) current(ctx context.Context, c *tree.Cursor, i *item) (*Entry, error) {
+	at := c.Place(i.Path)
+	is, err := at.Status()
+	if tree.IsAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, failed(i.Path, err)
 	}
-	i.stat = is.stat
-	if is.mode.IsDir() {
+	i.stat = is.Stat
+	if is.Mode.IsDir() {
 		i.isDir = true
 		empty, err := r.w.isEmpty(i.Path)
 		if err != nil || !empty {
 			return nil, err
 		}
-		mask, err := maskOnlyAt(at, is.mode.Perm())
+		mask, err := maskOnlyAt(at, is.Mode.Perm())
 		if err != nil {
 			return nil, failed(i.Path, err)
 		}
-		return &Entry{Path: i.Path, Mode: ModeDir | uint32(is.mode.Perm())&^mask}, nil
+		return &Entry{Path: i.Path, Mode: ModeDir | uint32(is.Mode.Perm())&^mask}, nil
 	}
 	f, err := r.w.lookAt(is, at, i.Path, r.w.wantsBlob)
 	if err == nil && !f.known() {
@@ -324,19 +325,19 @@ func (r *restore) current(ctx context.Context, c *cursor, i *item) (*Entry, erro
 
 // isEmpty reports whether a directory holds nothing but temporary files.
 func (w *Workspace) isEmpty(dir string) (bool, error) {
-	entries, err := w.readDir(dir)
+	entries, err := w.ReadDir(dir)
 	if err != nil {
 		return false, failed(dir, err)
 	}
-	return !slices.ContainsFunc(entries, func(e dirEntry) bool { return !isTemp(e.name) }), nil
+	return !slices.ContainsFunc(entries, func(e tree.Entry) bool { return !tree.IsTemp(e.Name) }), nil
 }
 
 // sweep removes the temporary files of a restore of this ID.
 func (r *restore) sweep(ctx context.Context) error {
 	swept := map[string]bool{}
 	prefix := r.tempName(-1)
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	paths := slices.Clone(r.o.Earlier)
 	for _, i := range r.items {
 		paths = append(paths, i.Path)
@@ -356,29 +357,29 @@ func (r *restore) sweep(ctx context.Context) error {
 	return nil
 }
 
-func (r *restore) sweepDir(ctx context.Context, c *cursor, dir, prefix string) error {
-	root, err := c.enter(dir)
-	if IsAbsent(err) {
+func (r *restore) sweepDir(ctx context.Context, c *tree.Cursor, dir, prefix string) error {
+	root, err := c.Enter(dir)
+	if tree.IsAbsent(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	entries, err := r.w.readDir(dir)
+	entries, err := r.w.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.name, prefix) || e.isDir {
+		if !strings.HasPrefix(e.Name, prefix) || e.IsDir {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := failpoint.Before(failpoint.Remove, e.name); err != nil {
+		if err := failpoint.Before(failpoint.Remove, e.Name); err != nil {
 			return err
 		}
-		if err := root.Remove(e.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := root.Remove(e.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove what an earlier restore left: %w", err)
 		}
 	}
@@ -388,7 +389,7 @@ func (r *restore) sweepDir(ctx context.Context, c *cursor, dir, prefix string) e
 // tempName names a temporary file, with -1 what the names of all begin with.
 func (r *restore) tempName(n int) string {
 	if n < 0 {
-		return tempPrefix + r.o.ID + "-"
+		return tree.TempPrefix + r.o.ID + "-"
 	}
-	return fmt.Sprintf("%s%s-%d", tempPrefix, r.o.ID, n)
+	return fmt.Sprintf("%s%s-%d", tree.TempPrefix, r.o.ID, n)
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // apply makes the changes: from here on the workspace is on its way from one
@@ -25,7 +26,7 @@ func (r *restore) apply(ctx context.Context) error {
 		if i.To == nil {
 			continue
 		}
-		for dir := range parents(i.Path) {
+		for dir := range tree.Parents(i.Path) {
 			r.needed[dir] = true
 		}
 		if i.To.isDir() {
@@ -56,8 +57,8 @@ func (s *dirSet) add(dir string) {
 
 // remove removes what goes, the deepest first.
 func (r *restore) remove(ctx context.Context, touched *dirSet) error {
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	for _, i := range slices.Backward(r.items) {
 		if !i.removes() || !i.there {
 			continue
@@ -69,18 +70,18 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		touched.add(parent(i.Path))
-		err := r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
+		touched.add(tree.Parent(i.Path))
+		err := r.locks.change(c, tree.Parent(i.Path), func(dir *os.Root) error {
 			if err := r.recheck(ctx, dir, i); err != nil {
 				return err
 			}
-			return dir.Remove(native(base(i.Path)))
+			return dir.Remove(tree.Native(tree.Base(i.Path)))
 		})
 		if i.isDir && (isNotEmpty(err) || i.To == nil && isInUse(err)) { // somebody needs it now, or another restore left something in it
 			i.done = i.To == nil
 			continue
 		}
-		if err != nil && !IsAbsent(err) {
+		if err != nil && !tree.IsAbsent(err) {
 			return fmt.Errorf("remove %s: %w", i.Path, err)
 		}
 		if i.To == nil {
@@ -93,15 +94,15 @@ func (r *restore) remove(ctx context.Context, touched *dirSet) error {
 // recheck makes sure that what is at the path of an item is still what was
 // compared. A directory's times change with what is in it.
 func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
-	info, err := dir.Lstat(native(base(i.Path)))
+	info, err := dir.Lstat(tree.Native(tree.Base(i.Path)))
 	switch {
-	case err != nil && !IsAbsent(err):
+	case err != nil && !tree.IsAbsent(err):
 		return err
 	case err != nil && !i.there, err == nil && i.isDir && info.IsDir():
 		return nil
 	case err != nil || !i.there:
 		return &ChangedError{Path: i.Path}
-	case statOf(info) == i.stat:
+	case tree.StatOf(info) == i.stat:
 		return nil
 	}
 	return r.recheckContent(ctx, dir, i)
@@ -114,7 +115,7 @@ func (r *restore) recheck(ctx context.Context, dir *os.Root, i *item) error {
 func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) error {
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	at := placeIn(dir, base(i.Path))
+	at := tree.PlaceIn(dir, tree.Base(i.Path))
 	var f found
 	err := patient(ctx, func() (err error) {
 		if f, err = r.w.look(at, i.Path, r.w.wantsBlob); err == nil && !f.known() {
@@ -123,7 +124,7 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 		return err
 	})
 	switch {
-	case IsAbsent(err), errors.Is(err, ErrNotRegular), errors.Is(err, ErrUnstable):
+	case tree.IsAbsent(err), errors.Is(err, ErrNotRegular), errors.Is(err, ErrUnstable):
 		return &ChangedError{Path: i.Path}
 	case err != nil:
 		return err
@@ -136,8 +137,8 @@ func (r *restore) recheckContent(ctx context.Context, dir *os.Root, i *item) err
 // removeDirs removes the directories in which nothing is left, and the empty
 // ones where a file is to be.
 func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	for _, i := range slices.Backward(r.items) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -146,12 +147,12 @@ func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 			if err := r.removeTree(c, i.Path); err != nil {
 				return fmt.Errorf("make room for %s: %w", i.Path, err)
 			}
-			touched.add(parent(i.Path))
+			touched.add(tree.Parent(i.Path))
 		}
 		if !i.removes() {
 			continue
 		}
-		for dir := range parents(i.Path) {
+		for dir := range tree.Parents(i.Path) {
 			if r.needed[dir] {
 				break
 			}
@@ -168,7 +169,7 @@ func (r *restore) removeDirs(ctx context.Context, touched *dirSet) error {
 }
 
 // removeEmptied removes the directories that an earlier restore has emptied.
-func (r *restore) removeEmptied(c *cursor, touched *dirSet) error {
+func (r *restore) removeEmptied(c *tree.Cursor, touched *dirSet) error {
 	for _, dir := range slices.Backward(slices.Sorted(slices.Values(r.o.Emptied))) {
 		if r.needed[dir] {
 			continue
@@ -183,62 +184,62 @@ func (r *restore) removeEmptied(c *cursor, touched *dirSet) error {
 // removeDir removes a directory, if it is empty, and nothing but a fault of the
 // disk keeps it from that: one that somebody uses, or that is not ours to remove,
 // holds nothing that came later.
-func (r *restore) removeDir(c *cursor, path string, touched *dirSet) (bool, error) {
-	err := r.locks.change(c, parent(path), func(dir *os.Root) error {
-		info, err := dir.Lstat(native(base(path)))
+func (r *restore) removeDir(c *tree.Cursor, path string, touched *dirSet) (bool, error) {
+	err := r.locks.change(c, tree.Parent(path), func(dir *os.Root) error {
+		info, err := dir.Lstat(tree.Native(tree.Base(path)))
 		if err == nil && !info.IsDir() {
-			err = errDetour
+			err = tree.ErrDetour
 		}
 		if err == nil {
-			err = dir.Remove(native(base(path)))
+			err = dir.Remove(tree.Native(tree.Base(path)))
 		}
 		return err
 	})
 	switch {
 	case err == nil:
 		delete(touched.dirs, path)
-		touched.add(parent(path))
+		touched.add(tree.Parent(path))
 		return true, nil
-	case IsAbsent(err), isNotEmpty(err), isInUse(err), errors.Is(err, fs.ErrPermission):
+	case tree.IsAbsent(err), isNotEmpty(err), isInUse(err), errors.Is(err, fs.ErrPermission):
 		return false, nil
 	}
 	return false, fmt.Errorf("remove the directory %s: %w", path, err)
 }
 
 // removeTree removes a directory in which there are only empty ones.
-func (r *restore) removeTree(c *cursor, path string) error {
-	entries, err := r.w.readDir(path)
-	if IsAbsent(err) {
+func (r *restore) removeTree(c *tree.Cursor, path string) error {
+	entries, err := r.w.ReadDir(path)
+	if tree.IsAbsent(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !e.isDir {
-			return &ChangedError{Path: path + "/" + e.name}
+		if !e.IsDir {
+			return &ChangedError{Path: path + "/" + e.Name}
 		}
-		if err := r.removeTree(c, path+"/"+e.name); err != nil {
+		if err := r.removeTree(c, path+"/"+e.Name); err != nil {
 			return err
 		}
 	}
-	return r.locks.change(c, parent(path), func(dir *os.Root) error { return dir.Remove(native(base(path))) })
+	return r.locks.change(c, tree.Parent(path), func(dir *os.Root) error { return dir.Remove(tree.Native(tree.Base(path))) })
 }
 
 // makeDirs makes the directories above new files, and empty ones.
 func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	for _, path := range slices.Sorted(maps.Keys(r.needed)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := r.locks.change(c, parent(path), func(dir *os.Root) error {
-			err := dir.Mkdir(native(base(path)), 0o777)
+		err := r.locks.change(c, tree.Parent(path), func(dir *os.Root) error {
+			err := dir.Mkdir(tree.Native(tree.Base(path)), 0o777)
 			if err == nil {
 				r.made = append(r.made, path)
 				touched.add(path)
-				touched.add(parent(path))
+				touched.add(tree.Parent(path))
 			}
 			return err
 		})
@@ -252,8 +253,8 @@ func (r *restore) makeDirs(ctx context.Context, touched *dirSet) error {
 // unmake removes the directories that were made for files that did not come, the
 // deepest first.
 func (r *restore) unmake() error {
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	touched := &dirSet{dirs: map[string]bool{}}
 	for _, dir := range slices.Backward(r.made) {
 		if _, err := r.removeDir(c, dir, touched); err != nil {
@@ -272,15 +273,15 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 		}
 	}
 	chunks := slices.Collect(slices.Chunk(items, 1+min(chunkSize, len(items)/16)))
-	r.renamed = r.w.cache.now()
-	return r.w.each(ctx, len(chunks), 1, func(ctx context.Context, c *cursor, n int) error {
-		staged := r.w.cursor() // of its own, so that neither is left and entered again
-		defer staged.close()
+	r.renamed = r.w.cache.Now()
+	return r.w.Each(ctx, len(chunks), 1, func(ctx context.Context, c *tree.Cursor, n int) error {
+		staged := r.w.Cursor() // of its own, so that neither is left and entered again
+		defer staged.Close()
 		for _, i := range chunks[n] {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			touched.add(parent(i.Path))
+			touched.add(tree.Parent(i.Path))
 			if err := r.renameOne(ctx, c, staged, i); err != nil {
 				return fmt.Errorf("put %s in its place: %w", i.Path, err)
 			}
@@ -292,9 +293,9 @@ func (r *restore) rename(ctx context.Context, touched *dirSet) error {
 
 // renameOne gives one temporary file its name, from one directory that is held
 // open into another: no path is looked up on the way, and no link followed.
-func (r *restore) renameOne(ctx context.Context, c, staged *cursor, i *item) error {
+func (r *restore) renameOne(ctx context.Context, c, staged *tree.Cursor, i *item) error {
 	put := func(rename func(dir *os.Root) error) error {
-		return r.locks.change(c, parent(i.Path), func(dir *os.Root) error {
+		return r.locks.change(c, tree.Parent(i.Path), func(dir *os.Root) error {
 			if !i.removes() && !i.isDir {
 				if err := r.recheck(ctx, dir, i); err != nil {
 					return err
@@ -303,19 +304,19 @@ func (r *restore) renameOne(ctx context.Context, c, staged *cursor, i *item) err
 			return rename(dir)
 		})
 	}
-	if i.stage == parent(i.Path) {
-		return put(func(dir *os.Root) error { return dir.Rename(i.temp, native(base(i.Path))) })
+	if i.stage == tree.Parent(i.Path) {
+		return put(func(dir *os.Root) error { return dir.Rename(i.temp, tree.Native(tree.Base(i.Path))) })
 	}
 	return r.locks.change(staged, i.stage, func(*os.Root) error {
-		return put(func(*os.Root) error { return renameBetween(staged, i.temp, c, native(base(i.Path))) })
+		return put(func(*os.Root) error { return tree.RenameBetween(staged, i.temp, c, tree.Native(tree.Base(i.Path))) })
 	})
 }
 
 // changeModes sets the permissions of empty directories, and of files of which
 // nothing else changes.
 func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	for _, i := range r.items {
 		if i.done || i.To == nil || !i.To.isDir() && !i.onlyMode() {
 			continue
@@ -323,12 +324,12 @@ func (r *restore) changeModes(ctx context.Context, _ *dirSet) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		dir, name, err := c.at(i.Path)
+		dir, name, err := c.At(i.Path)
 		if err == nil && !i.To.isDir() {
 			err = r.recheck(ctx, dir, i)
 		}
 		if err == nil {
-			err = chmod(dir, native(name), fs.FileMode(i.To.Mode&0o777))
+			err = chmod(dir, tree.Native(name), fs.FileMode(i.To.Mode&0o777))
 		}
 		if err != nil {
 			return fmt.Errorf("set the mode of %s: %w", i.Path, err)
@@ -364,9 +365,9 @@ func chmod(dir *os.Root, name string, mode fs.FileMode) error {
 // sync makes the names durable.
 func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 	dirs := slices.Sorted(maps.Keys(touched.dirs))
-	return r.w.each(ctx, len(dirs), 1, func(_ context.Context, c *cursor, n int) error {
-		dir, err := c.enter(dirs[n])
-		if IsAbsent(err) {
+	return r.w.Each(ctx, len(dirs), 1, func(_ context.Context, c *tree.Cursor, n int) error {
+		dir, err := c.Enter(dirs[n])
+		if tree.IsAbsent(err) {
 			return nil
 		}
 		if err == nil {
@@ -383,7 +384,7 @@ func (r *restore) sync(ctx context.Context, touched *dirSet) error {
 // written: it is enough that the one in its place is that one, and was not written
 // to since, as far as stat can tell. Else it is read.
 func (r *restore) verify(ctx context.Context) error {
-	return r.w.each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *cursor, n int) error {
+	return r.w.Each(ctx, len(r.items), 1+min(chunkSize, len(r.items)/16), func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := r.items[n]
 		if i.done || r.isAsWritten(c, i) {
 			return nil
@@ -403,20 +404,20 @@ func (r *restore) verify(ctx context.Context) error {
 // isAsWritten reports whether a file is the one that was written, and has the
 // cache remember it. Whoever writes to it once it has its name gives it another
 // time: it was old enough then.
-func (r *restore) isAsWritten(c *cursor, i *item) bool {
-	if i.temp == "" || !r.w.cache.isSettled(fileStat{mtime: i.staged.mtime}, r.renamed) {
+func (r *restore) isAsWritten(c *tree.Cursor, i *item) bool {
+	if i.temp == "" || !r.w.cache.IsSettled(tree.FileStat{Mtime: i.staged.Mtime}, r.renamed) {
 		return false
 	}
-	began := r.w.cache.now()
-	is, err := c.place(i.Path).status()
-	if err != nil || !is.mode.IsRegular() || uint32(is.mode.Perm()) != i.To.Mode {
+	began := r.w.cache.Now()
+	is, err := c.Place(i.Path).Status()
+	if err != nil || !is.Mode.IsRegular() || uint32(is.Mode.Perm()) != i.To.Mode {
 		return false
 	}
 	expected := i.staged
-	expected.ctime = is.stat.ctime // a rename is a change of status
-	if is.stat != expected || is.stat.inode == 0 {
+	expected.Ctime = is.Stat.Ctime // a rename is a change of status
+	if is.Stat != expected || is.Stat.Inode == 0 {
 		return false
 	}
-	r.w.cache.put(i.Path, is.stat, i.sums, began)
+	r.w.cache.Put(i.Path, is.Stat, i.sums, began)
 	return true
 }

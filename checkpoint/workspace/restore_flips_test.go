@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // flipping is a context that makes a directory a link to another one when it is
@@ -79,7 +81,7 @@ func stand(t *testing.T, dir string) map[string]string {
 		}
 		info, err := os.Lstat(path)
 		if err == nil {
-			all[path] = fmt.Sprintf("%v %+v", info.Mode(), statOf(info))
+			all[path] = fmt.Sprintf("%v %+v", info.Mode(), tree.StatOf(info))
 		}
 		return err
 	}))

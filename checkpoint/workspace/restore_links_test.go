@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // TestRestoreHardLinks: what a restore does to one name of a file changes the
@@ -39,7 +41,7 @@ func TestRestoreHardLinks(t *testing.T) {
 			var changes []Change
 			for _, path := range names {
 				if path != "a" {
-					must(t, os.Link(filepath.Join(dir, "a"), filepath.Join(dir, native(path))))
+					must(t, os.Link(filepath.Join(dir, "a"), filepath.Join(dir, tree.Native(path))))
 				}
 				changes = append(changes, Change{Path: path, From: entry(path, "x", 0o644), To: to(path)})
 			}
@@ -47,7 +49,7 @@ func TestRestoreHardLinks(t *testing.T) {
 			must(t, err)
 			for _, c := range changes {
 				now, err := w.Describe(t.Context(), c.Path)
-				if c.To == nil != IsAbsent(err) || c.To != nil && !same(now, *c.To) {
+				if c.To == nil != tree.IsAbsent(err) || c.To != nil && !same(now, *c.To) {
 					t.Errorf("%s is %+v, %v", c.Path, now, err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // locks are directories in which nothing may be changed, by their modes. They
@@ -19,8 +20,8 @@ type locks struct {
 
 // change calls do with a directory, and once more after it was made writable
 // if that failed for want of permission.
-func (l *locks) change(c *cursor, path string, do func(dir *os.Root) error) error {
-	dir, err := c.enter(path)
+func (l *locks) change(c *tree.Cursor, path string, do func(dir *os.Root) error) error {
+	dir, err := c.Enter(path)
 	if err != nil {
 		return err
 	}
@@ -66,12 +67,12 @@ func (l *locks) open(dir *os.Root, path string) (bool, error) {
 func (l *locks) restore(w *Workspace) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := w.cursor()
-	defer c.close()
+	c := w.Cursor()
+	defer c.Close()
 	var all []error
 	for path, mode := range l.modes {
-		dir, err := c.enter(path)
-		if IsAbsent(err) {
+		dir, err := c.Enter(path)
+		if tree.IsAbsent(err) {
 			continue
 		}
 		if err == nil {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // ObstructedError says that something is in the way of files, which nobody may
@@ -44,8 +46,8 @@ func (w *Workspace) Obstacles(ctx context.Context, changes []Change) ([]Obstacle
 func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 	var found []Obstacle
 	above := map[string]string{} // what is in the way of a directory: "" for nothing
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	for _, i := range r.items {
 		if i.odd != "" {
 			found = append(found, Obstacle{Path: i.Path, Reason: i.odd})
@@ -73,7 +75,7 @@ func (r *restore) findObstacles(ctx context.Context) ([]Obstacle, error) {
 
 // obstacleAbove returns what is above a path and is no directory, of a link with
 // where it leads.
-func (r *restore) obstacleAbove(c *cursor, path string, known map[string]string) (string, error) {
+func (r *restore) obstacleAbove(c *tree.Cursor, path string, known map[string]string) (string, error) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash < 0 {
 		return "", nil
@@ -87,17 +89,17 @@ func (r *restore) obstacleAbove(c *cursor, path string, known map[string]string)
 		known[dir] = obstacle
 		return obstacle, err
 	}
-	root, name, err := c.at(dir)
+	root, name, err := c.At(dir)
 	var info fs.FileInfo
 	if err == nil {
-		info, err = root.Lstat(native(name))
+		info, err = root.Lstat(tree.Native(name))
 	}
 	switch {
-	case IsAbsent(err), err == nil && info.IsDir(), err == nil && r.goes[dir]:
+	case tree.IsAbsent(err), err == nil && info.IsDir(), err == nil && r.goes[dir]:
 	case err != nil:
 		return "", err
 	case info.Mode()&fs.ModeSymlink != 0:
-		to, err := root.Readlink(native(name))
+		to, err := root.Readlink(tree.Native(name))
 		if err != nil {
 			return "", err
 		}
@@ -111,16 +113,16 @@ func (r *restore) obstacleAbove(c *cursor, path string, known map[string]string)
 
 // obstacleBelow returns what is in a directory and does not go.
 func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error) {
-	entries, err := r.w.readDir(dir)
+	entries, err := r.w.ReadDir(dir)
 	if err != nil {
 		return "", err
 	}
 	for _, e := range entries {
-		path := dir + "/" + e.name
+		path := dir + "/" + e.Name
 		switch {
-		case r.w.excluded(path):
+		case r.w.Excluded(path):
 			return path, nil
-		case e.isDir:
+		case e.IsDir:
 			if obstacle, err := r.obstacleBelow(ctx, path); err != nil || obstacle != "" {
 				return obstacle, err
 			}

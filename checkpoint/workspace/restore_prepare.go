@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"strings"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // prepare makes sure that everything can be restored, or with Force leaves out
@@ -61,13 +63,13 @@ func (r *restore) leaveOut(reasons map[string]string) error {
 // stageAll writes all bytes to temporary files.
 func (r *restore) stageAll(ctx context.Context) (err error) {
 	var staged []*item
-	c := r.w.cursor()
-	defer c.close()
+	c := r.w.Cursor()
+	defer c.Close()
 	for n, i := range r.items {
 		if !i.writes() {
 			continue
 		}
-		if last := len(staged) - 1; last >= 0 && parent(staged[last].Path) == parent(i.Path) {
+		if last := len(staged) - 1; last >= 0 && tree.Parent(staged[last].Path) == tree.Parent(i.Path) {
 			i.stage = staged[last].stage
 		} else if i.stage, err = r.stageDir(c, i.Path); err != nil {
 			return failed(i.Path, err)
@@ -84,10 +86,10 @@ func (r *restore) stageAll(ctx context.Context) (err error) {
 
 // stageDir returns the nearest directory above a path that is there: new ones
 // are not made before everything is at hand.
-func (r *restore) stageDir(c *cursor, path string) (string, error) {
+func (r *restore) stageDir(c *tree.Cursor, path string) (string, error) {
 	for {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
-		if _, err := c.enter(path); !IsAbsent(err) {
+		if _, err := c.Enter(path); !tree.IsAbsent(err) {
 			return path, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"prdrunner/checkpoint/failpoint"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // flushes bounds how many files are synced at once. File systems join flushes
@@ -120,7 +121,7 @@ func (r *restore) stage(ctx context.Context, items []*item) (damaged map[string]
 		return nil, err
 	}
 	flush := newFlusher()
-	err = r.w.each(ctx, len(items), stageChunk, func(ctx context.Context, c *cursor, n int) error {
+	err = r.w.Each(ctx, len(items), stageChunk, func(ctx context.Context, c *tree.Cursor, n int) error {
 		i := items[n]
 		err := from.use(func(s *source) error {
 			return r.locks.change(c, i.stage, func(dir *os.Root) error { return r.write(ctx, s, dir, i, flush) })
@@ -164,7 +165,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		}
 		info, err := dir.Lstat(i.temp)
 		if err == nil {
-			i.staged = statOf(info)
+			i.staged = tree.StatOf(info)
 		}
 		return err
 	}
@@ -175,7 +176,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 	err = failpoint.Before(failpoint.Write, i.temp)
 	if err == nil {
 		err = s.fill(ctx, *i.To, f)
-		i.sums = sums{digest: i.To.Digest, blob: s.blob}
+		i.sums = tree.Sums{Digest: i.To.Digest, Blob: s.blob}
 	}
 	if err == nil {
 		err = setMode(f, fs.FileMode(i.To.Mode&0o777))
@@ -185,7 +186,7 @@ func (r *restore) write(ctx context.Context, s *source, dir *os.Root, i *item, f
 		_ = dir.Remove(i.temp) // and so it is here
 		return err
 	}
-	flush.add(written{f, func(info fs.FileInfo) { i.staged = statOf(info) }})
+	flush.add(written{f, func(info fs.FileInfo) { i.staged = tree.StatOf(info) }})
 	return nil
 }
 

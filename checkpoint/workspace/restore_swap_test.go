@@ -20,9 +20,9 @@ func TestRestoreLooksIntoWhatItReads(t *testing.T) {
 	known, err := w.Describe(t.Context(), "b/f")
 	must(t, err)
 	r := &restore{w: w}
-	c := w.cursor()
-	defer c.close()
-	_, err = c.place("a/e").status()
+	c := w.Cursor()
+	defer c.Close()
+	_, err = c.Place("a/e").Status()
 	must(t, err)
 	swap := func() {
 		must(t, os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "z")))

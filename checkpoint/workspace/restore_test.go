@@ -25,6 +25,7 @@ import (
 
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // keeper opens a workspace in a new directory, outside git, with its objects
@@ -60,7 +61,7 @@ func fill(dir string, l *Listing) error {
 		data[shaOf(d)] = d
 	}
 	for _, e := range l.Entries {
-		name := filepath.Join(dir, native(e.Path))
+		name := filepath.Join(dir, tree.Native(e.Path))
 		err = errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o755))
 		switch e.kind() {
 		case ModeDir:
@@ -113,7 +114,7 @@ func differs(dir string, l *Listing) string {
 		fmt.Fprintf(&b, "%s %q %v %v; ", c.Kind, c.Path, c.From, c.To)
 	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasPrefix(d.Name(), tempPrefix) {
+		if err == nil && strings.HasPrefix(d.Name(), tree.TempPrefix) {
 			fmt.Fprintf(&b, "%s was left; ", path)
 		}
 		return err
@@ -289,7 +290,7 @@ func TestRestoreCancelled(t *testing.T) {
 		must(t, err)
 		ctx := &counting{Context: t.Context(), left: n}
 		_, err = w.Restore(ctx, Diff(now, target), RestoreOptions{ID: "x"})
-		if entries, _ := filepath.Glob(filepath.Join(dir, "*", tempPrefix+"*")); len(entries) > 0 {
+		if entries, _ := filepath.Glob(filepath.Join(dir, "*", tree.TempPrefix+"*")); len(entries) > 0 {
 			t.Fatalf("left %q", entries)
 		}
 		if err == nil {
@@ -393,7 +394,7 @@ func TestRestoreRefuses(t *testing.T) {
 func TestRestoreBesideLeftovers(t *testing.T) {
 	t.Parallel()
 	w, dir := keeper(t)
-	put(t, dir, "d/"+tempPrefix+"other-0", "x")
+	put(t, dir, "d/"+tree.TempPrefix+"other-0", "x")
 	put(t, dir, "f", "x")
 	before, err := open(t, Options{Dir: dir, Skip: []string{filepath.Join(dir, ".state")}}).Now(t.Context(), []string{"**"})
 	must(t, err)
@@ -412,7 +413,7 @@ func TestRecheck(t *testing.T) {
 	w, dir := keeper(t)
 	put(t, dir, "f", "x")
 	r := &restore{w: w}
-	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: statOf(mustStat(t, filepath.Join(dir, "f")))}
+	i := &item{Change: Change{Path: "f", From: &Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}}, there: true, stat: tree.StatOf(mustStat(t, filepath.Join(dir, "f")))}
 	must(t, r.recheck(t.Context(), w.Root(), i))
 	var changed *ChangedError
 	if err := r.recheck(t.Context(), w.Root(), &item{Change: Change{Path: "f"}}); !errors.As(err, &changed) {
@@ -440,13 +441,13 @@ func TestIsAsWritten(t *testing.T) {
 		"untouched":  {func(*Workspace, *restore, string) error { return nil }, true},
 		"written to": {func(_ *Workspace, _ *restore, path string) error { return os.WriteFile(path, []byte("y"), 0o644) }, false},
 		"replaced": {func(_ *Workspace, r *restore, path string) error {
-			was := time.Unix(0, r.items[0].staged.mtime)
+			was := time.Unix(0, r.items[0].staged.Mtime)
 			return errors.Join(os.WriteFile(path+"2", []byte("x"), 0o644), os.Chtimes(path+"2", was, was), os.Rename(path+"2", path))
 		}, false},
 		"another mode": {func(_ *Workspace, _ *restore, path string) error { return os.Chmod(path, 0o600) }, false},
 		"gone":         {func(_ *Workspace, _ *restore, path string) error { return os.Remove(path) }, false},
 		"too young": {func(_ *Workspace, r *restore, _ string) error {
-			r.renamed = time.Unix(0, r.items[0].staged.mtime).Add(20 * time.Millisecond)
+			r.renamed = time.Unix(0, r.items[0].staged.Mtime).Add(20 * time.Millisecond)
 			return nil
 		}, false},
 		"young by the clock of the disk": {func(w *Workspace, _ *restore, _ string) error {
@@ -461,12 +462,12 @@ func TestIsAsWritten(t *testing.T) {
 			put(t, dir, "f", "x")
 			must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-time.Second)))
 			e := Entry{Path: "f", Mode: 0o644, Size: 1, Digest: shaOf("x")}
-			i := &item{Change: Change{Path: "f", To: &e}, temp: "t", staged: statOf(mustStat(t, path)), sums: sums{digest: e.Digest}}
+			i := &item{Change: Change{Path: "f", To: &e}, temp: "t", staged: tree.StatOf(mustStat(t, path)), sums: tree.Sums{Digest: e.Digest}}
 			r := &restore{w: w, items: []*item{i}, renamed: time.Now()}
 			must(t, c.meanwhile(w, r, path))
-			at := w.cursor()
-			defer at.close()
-			if is := r.isAsWritten(at, i); is != (c.is && i.staged.inode != 0) { // else nothing tells files apart
+			at := w.Cursor()
+			defer at.Close()
+			if is := r.isAsWritten(at, i); is != (c.is && i.staged.Inode != 0) { // else nothing tells files apart
 				t.Errorf("it is as written: %v", is)
 			}
 		})
@@ -489,7 +490,7 @@ func TestRestoreMany(t *testing.T) {
 	var changes []Change
 	for i := range kept {
 		changes = append(changes, Change{Path: kept[i].Path, To: &kept[i]})
-		must(t, os.Remove(filepath.Join(dir, native(paths[i]))))
+		must(t, os.Remove(filepath.Join(dir, tree.Native(paths[i]))))
 	}
 	damaged, _, err := w.o.Objects.Path(kept[together+1].Digest)
 	must(t, err)
@@ -510,7 +511,7 @@ func TestRestoreMany(t *testing.T) {
 		t.Fatalf("restored %d of %d, %v", r.written.Load(), len(paths), err)
 	}
 	for _, i := range r.items {
-		if i.staged == (fileStat{}) {
+		if i.staged == (tree.FileStat{}) {
 			t.Errorf("%s was not synced", i.Path)
 		}
 	}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // SaveCache writes what was learned of files, if anything was. A failure costs
 // time later and nothing else, so that callers may ignore it.
 func (w *Workspace) SaveCache() error {
-	if !w.cache.hasNews() {
+	if !w.cache.HasNews() {
 		return nil
 	}
 	err := w.forgetGone()
@@ -17,7 +19,7 @@ func (w *Workspace) SaveCache() error {
 		err = w.forgetHidden()
 	}
 	if err == nil {
-		err = w.cache.save()
+		err = w.cache.Save()
 	}
 	if err != nil {
 		return fmt.Errorf("save the cache: %w", err)
@@ -27,15 +29,15 @@ func (w *Workspace) SaveCache() error {
 
 // forgetGone drops the entries of files that are not there any more.
 func (w *Workspace) forgetGone() error {
-	paths := w.cache.unseen()
+	paths := w.cache.Unseen()
 	gone := make([]bool, len(paths))
-	err := w.each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *cursor, i int) error {
+	err := w.Each(context.Background(), len(paths), chunkSize, func(_ context.Context, _ *tree.Cursor, i int) error {
 		_, err := w.Lstat(paths[i])
-		gone[i] = IsAbsent(err)
+		gone[i] = tree.IsAbsent(err)
 		return nil
 	})
 	n := 0
-	w.cache.drop(slices.DeleteFunc(paths, func(string) bool {
+	w.cache.Drop(slices.DeleteFunc(paths, func(string) bool {
 		n++
 		return !gone[n-1]
 	}))
@@ -48,7 +50,7 @@ func (w *Workspace) forgetHidden() error {
 		return nil
 	}
 	var hidden []string
-	for _, path := range w.cache.paths() {
+	for _, path := range w.cache.Paths() {
 		found, err := w.refusal.finds(path)
 		if err != nil {
 			return err
@@ -57,6 +59,6 @@ func (w *Workspace) forgetHidden() error {
 			hidden = append(hidden, path)
 		}
 	}
-	w.cache.drop(hidden)
+	w.cache.Drop(hidden)
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Secure makes sure that the bytes of files can be had, as the entries of a
@@ -30,13 +32,13 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 		if !lost[e.Path] {
 			continue
 		}
-		at := w.place(e.Path)
+		at := w.Place(e.Path)
 		f, err := w.look(at, e.Path, w.wantsBlob)
 		if err == nil {
 			f.forget()
 			err = w.keepObject(ctx, batch, at, &f, w.wantsBlob)
 		}
-		if err != nil && !IsAbsent(err) {
+		if err != nil && !tree.IsAbsent(err) {
 			return fmt.Errorf("keep again what was lost: %w", failed(e.Path, err))
 		}
 		if err != nil || f.entry.Digest != e.Digest {
@@ -49,7 +51,7 @@ func (w *Workspace) Secure(ctx context.Context, entries []Entry, deep bool) (err
 // Distrust has files read again by who looks at them next, though stat may say that
 // they are as they were: what was written through a memory map need not show there.
 // It is for what is about to be overwritten or removed.
-func (w *Workspace) Distrust(paths []string) { w.cache.distrust(paths) }
+func (w *Workspace) Distrust(paths []string) { w.cache.Distrust(paths) }
 
 // SecureAhead begins to look for the bytes of a listing (nil: there is none) whose files
 // are about to be captured again. Whoever calls it calls Stop when it is done with it.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"prdrunner/checkpoint/failpoint"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // settling bounds how many files are synced at once. File systems join flushes
@@ -23,7 +24,7 @@ const settling = 32
 func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
 	dirs := map[string]bool{".": len(paths) > 0}
 	for _, path := range paths {
-		for dir := range parents(path) {
+		for dir := range tree.Parents(path) {
 			if dirs[dir] {
 				break
 			}
@@ -33,7 +34,7 @@ func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
 	err := eachSettled(ctx, paths, w.settleFile)
 	if err == nil && len(paths) > 0 {
 		err = eachSettled(ctx, slices.Sorted(maps.Keys(dirs)), func(dir string) error {
-			return syncNamed(w.Root(), native(dir), failpoint.SyncDir)
+			return syncNamed(w.Root(), tree.Native(dir), failpoint.SyncDir)
 		})
 	}
 	if err != nil {
@@ -44,11 +45,11 @@ func (w *Workspace) settleFiles(ctx context.Context, paths []string) error {
 
 // settleFile makes a file durable, unless it is none: a link is its name.
 func (w *Workspace) settleFile(path string) error {
-	info, err := w.Root().Lstat(native(path))
+	info, err := w.Root().Lstat(tree.Native(path))
 	if err != nil || info.Mode().Type() == fs.ModeSymlink {
 		return err
 	}
-	return syncNamed(w.Root(), native(path), failpoint.Sync)
+	return syncNamed(w.Root(), tree.Native(path), failpoint.Sync)
 }
 
 // eachSettled calls do for all names, several at once. None is begun after an error.

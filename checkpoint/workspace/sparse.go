@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // A sparse checkout leaves files out of the work tree that git's index has.
@@ -94,8 +95,8 @@ func (w *Workspace) foreign(ctx context.Context, entries []Entry, l *Listing) (p
 		if !l.IsSparse(e.Path) || e.isDir() {
 			continue
 		}
-		f, err := w.describe(ctx, w.place(e.Path), e.Path, func(int64) bool { return true })
-		if IsAbsent(err) {
+		f, err := w.describe(ctx, w.Place(e.Path), e.Path, func(int64) bool { return true })
+		if tree.IsAbsent(err) {
 			continue
 		}
 		if err != nil {

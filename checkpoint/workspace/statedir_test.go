@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // A listing of an earlier version that has files of a state directory brings none back
@@ -16,11 +18,11 @@ func TestRestoreKeepsStateDirectories(t *testing.T) {
 	}
 	dir := t.TempDir()
 	w := open(t, Options{Dir: dir})
-	put(t, dir, "here/"+StateLock, "")
+	put(t, dir, "here/"+tree.StateLock, "")
 	put(t, dir, "here/PRD-001.json", "new")
 	put(t, dir, "here/more.json", "more")
 
-	shown := &Listing{Entries: []Entry{entry("gone/PRD-001.json", "old"), entry("gone/"+StateLock, ""), entry("gone/run/x", "old")}}
+	shown := &Listing{Entries: []Entry{entry("gone/PRD-001.json", "old"), entry("gone/"+tree.StateLock, ""), entry("gone/run/x", "old")}}
 	if changes := Diff(&Listing{}, shown); len(changes) > 0 {
 		t.Errorf("a listing with a lock leads to changes: %v", changes)
 	}

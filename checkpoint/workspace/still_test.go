@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // TestStill: what was seen through a still workspace is not looked at again, by any
@@ -16,7 +18,7 @@ func TestStill(t *testing.T) {
 	put(t, dir, "src/b", "b")
 	w := open(t, Options{Dir: dir})
 	still := w.Still()
-	if _, err := still.Describe(t.Context(), "src/new"); !IsAbsent(err) {
+	if _, err := still.Describe(t.Context(), "src/new"); !tree.IsAbsent(err) {
 		t.Fatalf("it is there: %v", err)
 	}
 	now, err := still.Now(t.Context(), []string{"src/a", "src/new"})

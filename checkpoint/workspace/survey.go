@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // surveyed is a file in scope.
@@ -51,7 +52,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	}
 	known := beside(func() (gitKnown, error) { return still.gitKnown(ctx) })
 	loaded := beside(func() (struct{}, error) {
-		w.cache.loadOnce()
+		w.cache.LoadOnce()
 		return struct{}{}, nil
 	})
 	g, err := still.Walk(ctx, patterns)
@@ -97,7 +98,7 @@ func outermost(paths []string) []string {
 		all[path] = true
 	}
 	slices.Sort(paths)
-	return slices.DeleteFunc(slices.Compact(paths), func(path string) bool { return isBelow(path, all) })
+	return slices.DeleteFunc(slices.Compact(paths), func(path string) bool { return tree.IsBelow(path, all) })
 }
 
 // addKnown adds the files that git knows, which are sorted by path.
@@ -107,7 +108,7 @@ func (s *survey) addKnown(files []git.File) {
 		switch {
 		case f.Gitlink:
 			s.special = append(s.special, f.Path)
-		case s.w.excluded(f.Path):
+		case s.w.Excluded(f.Path):
 		case !f.Tracked && s.w.secret.match(f.Path):
 			s.leftOut = append(s.leftOut, f.Path)
 		default:
@@ -132,7 +133,7 @@ func (s *survey) add(paths []string) {
 			known = known[1:]
 		}
 		switch {
-		case len(known) > 0 && known[0].entry.Path == path, isBelow(path, links):
+		case len(known) > 0 && known[0].entry.Path == path, tree.IsBelow(path, links):
 		case s.w.secret.match(path):
 			s.leftOut = append(s.leftOut, path)
 		default:
@@ -152,15 +153,15 @@ func (s *survey) add(paths []string) {
 // that are directories now.
 func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 	var odd = make([]bool, len(s.files))
-	err = s.w.each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *cursor, i int) (err error) {
+	err = s.w.Each(ctx, len(s.files), 1+min(4*chunkSize, len(s.files)/16), func(_ context.Context, c *tree.Cursor, i int) (err error) {
 		path := s.files[i].entry.Path
-		at := c.place(path)
+		at := c.Place(path)
 		s.files[i].found, err = s.w.look(at, path, s.files[i].wantsBlob(s.w))
 		if err == nil && !s.files[i].known() && s.files[i].entry.Mode&0o444 != 0o444 { // it may be somebody else's
-			err = at.tryOpen()
+			err = at.TryOpen()
 		}
 		switch {
-		case IsAbsent(err):
+		case tree.IsAbsent(err):
 			s.files[i].entry = s.files[i].absent(path)
 		case errors.Is(err, fs.ErrPermission):
 			s.files[i].entry, odd[i] = Entry{Path: path}, true
@@ -221,14 +222,14 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 	empty = slices.Compact(empty)
 	above := map[string]bool{}
 	for _, path := range empty {
-		for dir := range parents(path) {
+		for dir := range tree.Parents(path) {
 			above[dir] = true
 		}
 	}
-	c := s.w.cursor()
-	defer c.close()
+	c := s.w.Cursor()
+	defer c.Close()
 	for _, path := range empty {
-		if above[path] || s.w.excluded(path) {
+		if above[path] || s.w.Excluded(path) {
 			continue
 		}
 		if hidden, err := s.isHidden(path); err != nil {
@@ -239,18 +240,18 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		at := c.place(path)
-		is, err := at.status()
+		at := c.Place(path)
+		is, err := at.Status()
 		var mask uint32
-		if err == nil && is.mode.IsDir() {
-			mask, err = maskOnlyAt(at, is.mode.Perm())
+		if err == nil && is.Mode.IsDir() {
+			mask, err = maskOnlyAt(at, is.Mode.Perm())
 		}
 		switch {
-		case IsAbsent(err) || err == nil && !is.mode.IsDir():
+		case tree.IsAbsent(err) || err == nil && !is.Mode.IsDir():
 		case err != nil:
 			return failed(path, err)
 		default:
-			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(is.mode.Perm())&^mask})
+			s.dirs = append(s.dirs, Entry{Path: path, Mode: ModeDir | uint32(is.Mode.Perm())&^mask})
 		}
 	}
 	return nil
@@ -264,17 +265,17 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 			unknown = append(unknown, i)
 		}
 	}
-	err := s.w.each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *cursor, i int) error {
+	err := s.w.Each(ctx, len(unknown), 1+min(chunkSize, len(unknown)/16), func(ctx context.Context, c *tree.Cursor, i int) error {
 		f := &s.files[unknown[i]]
 		return s.giveUp(f, patient(ctx, func() error {
 			f.read = true
-			return s.w.hash(ctx, c.place(f.entry.Path), &f.found, f.wantsBlob(s.w))
+			return s.w.hash(ctx, c.Place(f.entry.Path), &f.found, f.wantsBlob(s.w))
 		}))
 	})
 	if err != nil {
 		return fmt.Errorf("read the workspace: %w", err)
 	}
-	s.w.cache.markSurveyed()
+	s.w.cache.MarkSurveyed()
 	return s.dropLost()
 }
 
@@ -291,7 +292,7 @@ func (s *survey) listing(patterns []string) *Listing {
 	above := map[string]bool{}
 	for _, files := range [][]Entry{l.Entries, l.Sparse} {
 		for _, e := range files {
-			for dir := range parents(e.Path) {
+			for dir := range tree.Parents(e.Path) {
 				if above[dir] {
 					break
 				}

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // maxText is the size up to which a file is compared line by line.
@@ -34,10 +36,10 @@ type TextDiff struct {
 
 // OpenNow returns the bytes that the workspace has now under an entry's path.
 func (w *Workspace) OpenNow(_ context.Context, e Entry) (io.ReadCloser, error) {
-	name := native(e.Path)
+	name := tree.Native(e.Path)
 	info, err := w.Root().Lstat(name)
 	if err != nil {
-		return nil, failed(e.Path, w.outward(e.Path, err))
+		return nil, failed(e.Path, w.Outward(e.Path, err))
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
 		target, err := w.Root().Readlink(name)

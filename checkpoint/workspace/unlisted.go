@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Unlisted returns at which of the entries' paths there is something that is no
@@ -15,20 +17,20 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 		listed[e.Path] = true
 	}
 	var paths []string
-	c := w.cursor()
-	defer c.close()
+	c := w.Cursor()
+	defer c.Close()
 	for _, e := range entries {
-		if listed[e.Path] || w.excluded(e.Path) || l.IsSpecial(e.Path) {
+		if listed[e.Path] || w.Excluded(e.Path) || l.IsSpecial(e.Path) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		is, err := c.place(e.Path).status()
+		is, err := c.Place(e.Path).Status()
 		switch {
-		case err == nil && !is.mode.IsDir():
+		case err == nil && !is.Mode.IsDir():
 			paths = append(paths, e.Path)
-		case err != nil && !IsAbsent(err):
+		case err != nil && !tree.IsAbsent(err):
 			return nil, failed(e.Path, err)
 		}
 	}
@@ -66,6 +68,6 @@ func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
 	}
 	return slices.DeleteFunc(all, func(path string) bool {
 		_, listed := l.at(path)
-		return listed || w.excluded(strings.TrimSuffix(path, "/"))
+		return listed || w.Excluded(strings.TrimSuffix(path, "/"))
 	}), nil
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // A file that somebody writes to while it is read has no content that could be
@@ -32,7 +34,7 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 	switch path := f.entry.Path; {
 	case err == nil:
 		return nil
-	case IsAbsent(err):
+	case tree.IsAbsent(err):
 		f.state = vanished
 	case errors.Is(err, fs.ErrPermission):
 		f.state = denied
@@ -49,18 +51,18 @@ func (s *survey) giveUp(f *surveyed, err error) error {
 // giveUp is that of the survey, of a file that could not be kept: what is
 // missing, or may not be used, may be where it was to be kept.
 func (c *capture) giveUp(f *surveyed, err error) error {
-	if IsAbsent(err) {
-		there := c.w.at(f.entry.Path, func(dir *os.Root, name string) error {
-			_, err := dir.Lstat(native(name))
+	if tree.IsAbsent(err) {
+		there := c.w.At(f.entry.Path, func(dir *os.Root, name string) error {
+			_, err := dir.Lstat(tree.Native(name))
 			return err
 		})
-		if !IsAbsent(there) {
+		if !tree.IsAbsent(there) {
 			return failed(f.entry.Path, err)
 		}
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		there := c.w.at(f.entry.Path, func(dir *os.Root, name string) error {
-			return placeIn(dir, name).tryOpen()
+		there := c.w.At(f.entry.Path, func(dir *os.Root, name string) error {
+			return tree.PlaceIn(dir, name).TryOpen()
 		})
 		if !errors.Is(there, fs.ErrPermission) {
 			return failed(f.entry.Path, err)
@@ -115,7 +117,7 @@ func (l *Listing) IsSpecial(path string) bool {
 		return false
 	}
 	_, within := slices.BinarySearch(l.Special, path)
-	for dir := range parents(path) {
+	for dir := range tree.Parents(path) {
 		_, there := slices.BinarySearch(l.Special, dir)
 		within = within || there
 	}

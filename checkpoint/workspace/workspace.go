@@ -18,6 +18,7 @@ import (
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
+	"prdrunner/checkpoint/workspace/tree"
 )
 
 // Errors of a single file.
@@ -84,9 +85,9 @@ const (
 
 // Workspace is a directory of files. It is safe for concurrent use.
 type Workspace struct {
-	*Tree
+	*tree.Tree
 	o       Options
-	cache   *cache
+	cache   *tree.Cache
 	secret  *sensitivity
 	refusal *refusal   // nil: nothing is refused for what it holds
 	buffers *sync.Pool // of *[]byte, to read files with
@@ -96,7 +97,7 @@ type Workspace struct {
 
 // Open opens a workspace.
 func Open(o Options) (*Workspace, error) {
-	t, err := openTree(o.Dir, o.Skip)
+	t, err := tree.Open(o.Dir, o.Skip)
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
@@ -105,7 +106,7 @@ func Open(o Options) (*Workspace, error) {
 		return &b
 	}}
 	return &Workspace{
-		Tree: t, o: o, cache: newCache(o.FS, o.Cache, o.Dir), secret: newSensitivity(),
+		Tree: t, o: o, cache: tree.NewCache(o.FS, o.Cache, o.Dir), secret: newSensitivity(),
 		buffers: buffers, last: new(atomic.Pointer[loaded]),
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 )
 
@@ -172,7 +173,7 @@ func (f *Facts) openers() map[string]func() (io.ReadCloser, error) {
 }
 
 func MatchesAny(patterns []string, path string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return workspace.Matches(pattern, path) })
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return tree.Matches(pattern, path) })
 }
 
 func SortedByPath(all []checkpoint.Artifact) []checkpoint.Artifact {

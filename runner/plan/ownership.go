@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"prdrunner/checkpoint"
-	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 )
 
@@ -101,7 +101,7 @@ func (o *Ownership) Makers(file string) iter.Seq[*pipeline.Workstream] {
 	}
 }
 
-func (c declared) holds(file string) bool { return workspace.Matches(c.pattern, file) }
+func (c declared) holds(file string) bool { return tree.Matches(c.pattern, file) }
 
 // behindLinks returns the patterns that the links known now add to the declared ones.
 func (o *Ownership) behindLinks() []declared {
@@ -169,6 +169,6 @@ func collectUpstream(ws *pipeline.Workstream, into map[string]bool) {
 
 func firstElement(p string) string {
 	first, _, _ := strings.Cut(p, "/")
-	first, _, _ = strings.Cut(first, workspace.Except)
+	first, _, _ = strings.Cut(first, tree.Except)
 	return first
 }

@@ -8,11 +8,12 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
 
-// Describe looks at one file: workspace.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
+// Describe looks at one file: tree.IsAbsent, workspace.ErrNotRegular, workspace.ErrUnstable.
 func Describe(ctx context.Context, w *workspace.Workspace, path string) (checkpoint.Artifact, error) {
 	e, err := w.Describe(ctx, path)
 	return artifact(e), err
@@ -111,7 +112,7 @@ func (s *Surveyor) KeepLeft(ctx context.Context, shared []checkpoint.Artifact) (
 	for _, a := range shared {
 		now, err := Describe(ctx, s.files, string(a.Path))
 		switch {
-		case workspace.IsAbsent(err):
+		case tree.IsAbsent(err):
 			left = append(left, checkpoint.Artifact{Path: a.Path})
 		case err != nil:
 			return nil, fmt.Errorf("look at %s: %w", a.Path, err)

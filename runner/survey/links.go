@@ -10,6 +10,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 )
 
@@ -20,14 +21,14 @@ type links struct {
 	files *workspace.Workspace
 
 	mu       sync.Mutex
-	within   workspace.Links // that lead on within the workspace
-	out      workspace.Links // that lead out of it
+	within   tree.Links // that lead on within the workspace
+	out      tree.Links // that lead out of it
 	extended map[string][]string
 	changes  int // how often what Extend returns may have changed
 }
 
 func newLinks(w *workspace.Workspace) *links {
-	return &links{files: w, within: make(workspace.Links), out: make(workspace.Links), extended: make(map[string][]string)}
+	return &links{files: w, within: make(tree.Links), out: make(tree.Links), extended: make(map[string][]string)}
 }
 
 // forget forgets all links, before files are looked for anew.
@@ -46,7 +47,7 @@ func (l *links) change() {
 }
 
 // learn takes in the links that patterns met.
-func (l *links) learn(within, out workspace.Links) {
+func (l *links) learn(within, out tree.Links) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for path, text := range within {
@@ -109,7 +110,7 @@ func (s *Surveyor) restoresLink(ctx context.Context, a checkpoint.Artifact) erro
 	}
 	if err == nil {
 		s.restoredLinks[string(a.Path)] = text
-		s.links.learn(workspace.Links{string(a.Path): text}, nil)
+		s.links.learn(tree.Links{string(a.Path): text}, nil)
 	}
 	return nil
 }

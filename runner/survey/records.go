@@ -7,6 +7,7 @@ import (
 
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -52,7 +53,7 @@ func (s *Surveyor) Again(ctx context.Context, f *plan.Facts, gates []*pipeline.G
 			now[path] = &a
 		case errors.Is(err, workspace.ErrNotRegular):
 			now[path] = &checkpoint.Artifact{Digest: "not a file"}
-		case !workspace.IsAbsent(err):
+		case !tree.IsAbsent(err):
 			return nil, fmt.Errorf("look at artifacts again: %w", err)
 		}
 	}
@@ -103,7 +104,7 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 			case err == nil && s.Partial.Accounts(string(a.Path), now.Digest):
 				partial = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest})
 			case err == nil: // it is new, and on record no more
-			case !workspace.IsAbsent(err):
+			case !tree.IsAbsent(err):
 				return fmt.Errorf("verify the artifacts of %s: %w", rec.Name, err)
 			}
 			continue
@@ -113,9 +114,9 @@ func (s *Surveyor) verify(ctx context.Context, f *plan.Facts, rec *checkpoint.Wo
 		}
 		now.LeftOut = a.LeftOut
 		switch {
-		case (err == nil && a.Digest != "" && now.Digest != a.Digest || workspace.IsAbsent(err)) && s.Partial.Accounts(string(a.Path), now.Digest):
+		case (err == nil && a.Digest != "" && now.Digest != a.Digest || tree.IsAbsent(err)) && s.Partial.Accounts(string(a.Path), now.Digest):
 			partial, err = append(partial, plan.PartialArtifact{Artifact: a, Found: now.Digest}), nil
-		case workspace.IsAbsent(err):
+		case tree.IsAbsent(err):
 			err = conflict(a, "")
 		case errors.Is(err, workspace.ErrNotRegular):
 			err = conflict(a, "not a file")
@@ -210,7 +211,7 @@ func (s *Surveyor) Recorded(st *checkpoint.State, workstream string, path checkp
 // will be put back before anything starts: what reads them finds them as they
 // are on record.
 func (s *Surveyor) verifyAll(ctx context.Context, f *plan.Facts, st *checkpoint.State, choice plan.OnConflict) error {
-	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(workspace.Links), nil
+	s.restores, s.restoredLinks, s.gone = make(map[string]checkpoint.Artifact), make(tree.Links), nil
 	for _, phase := range s.p.Phases {
 		for _, ws := range phase.Workstreams {
 			rec := plan.RecordOf(st, ws.Name)

@@ -27,6 +27,7 @@ import (
 	"prdrunner/checkpoint"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
+	"prdrunner/checkpoint/workspace/tree"
 	"prdrunner/pipeline"
 	"prdrunner/runner/plan"
 )
@@ -47,7 +48,7 @@ type Surveyor struct {
 	// path; it is empty from then on.
 	restores map[string]checkpoint.Artifact
 	// restoredLinks are those of them that are links.
-	restoredLinks workspace.Links
+	restoredLinks tree.Links
 	links         *links
 	gone          []checkpoint.Artifact // that only running their workstream again brings back
 	captured      *workspace.Listing    // what the last run captured, naming no blobs; nil: not known
@@ -95,7 +96,7 @@ func (s *Surveyor) session(ctx context.Context, f *plan.Facts) (err error) {
 	}
 	if f.Links = s.links; s.p.Document != "" {
 		a, err := Describe(ctx, s.files, s.files.Target(filepath.ToSlash(s.p.Document)))
-		if err != nil && !workspace.IsAbsent(err) {
+		if err != nil && !tree.IsAbsent(err) {
 			return fmt.Errorf("read the PRD document: %w", err)
 		}
 		f.Document = &checkpoint.FileRef{Path: checkpoint.Text(s.p.Document), Digest: a.Digest}

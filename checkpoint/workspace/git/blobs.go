@@ -20,8 +20,7 @@ import (
 // pieces instead of in memory.
 const streamThreshold = "core.bigFileThreshold=8m"
 
-// NewBlobHash returns a hash that gives a blob's name when size bytes were
-// written to it.
+// NewBlobHash returns a hash that is a blob's name once size bytes are written to it.
 func (g *Repository) NewBlobHash(size int64) hash.Hash {
 	h := sha1.New() //nolint:gosec // git names its objects so
 	if g.format == "sha256" {
@@ -41,7 +40,7 @@ func (g *Repository) isName(name string) bool {
 	return len(name) == length && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// Has tells which of the blobs are in the repository, without fetching any.
+// Has returns which of the blobs the repository has. It fetches none.
 func (g *Repository) Has(ctx context.Context, blobs []string) (map[string]bool, error) {
 	kinds, err := g.kinds(ctx, blobs)
 	if err != nil {
@@ -56,7 +55,7 @@ func (g *Repository) Has(ctx context.Context, blobs []string) (map[string]bool, 
 	return has, nil
 }
 
-// kinds tells what the objects are that the repository has: blob, commit.
+// kinds returns the kinds (blob, commit) of those objects that the repository has.
 func (g *Repository) kinds(ctx context.Context, objects []string) (map[string]string, error) {
 	var names strings.Builder
 	for _, name := range objects {
@@ -83,9 +82,8 @@ func (g *Repository) kinds(ctx context.Context, objects []string) (map[string]st
 	return kinds, nil
 }
 
-// Forbidden says why git may call objects missing that are there: this user may not
-// read them, or what is packed, of which git says nothing. It is for who is about to
-// call something lost.
+// Forbidden returns an error if the user may not read one of the objects, or a pack: git
+// calls such objects missing. Callers ask it before they report that bytes are missing.
 func (g *Repository) Forbidden(missing ...string) error {
 	if len(missing) == 0 {
 		return nil
@@ -119,15 +117,15 @@ func (g *Repository) Forbidden(missing ...string) error {
 	return nil
 }
 
-// BlobReader reads many blobs through one process, which it starts when it is
-// first needed. It is not safe for concurrent use.
+// BlobReader reads many blobs through one process, which the first Read starts. It is not
+// safe for concurrent use.
 type BlobReader struct {
 	git  *Repository
 	ctx  context.Context //nolint:containedctx // of the process, which outlives a call
-	talk *conversation   // nil: not started, or it ended over a damaged blob
+	talk *conversation   // nil: not started, or ended at a damaged blob
 }
 
-// Blobs returns a reader of blobs, which is to be closed.
+// Blobs returns a reader of blobs. The caller closes it.
 func (g *Repository) Blobs(ctx context.Context) (*BlobReader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -208,7 +206,7 @@ func (r *BlobReader) endBlob() error {
 	return err
 }
 
-// broken gives up the process; the next blob gets a new one.
+// broken ends the process after an error. The next Read starts another one.
 func (r *BlobReader) broken(blob string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -231,8 +229,8 @@ func (r *BlobReader) Close() error {
 	return nil
 }
 
-// errWriter swallows what comes after an error, so that a blob is always read
-// to its end.
+// errWriter discards what is written after an error, so that a blob is always read to
+// its end.
 type errWriter struct {
 	w   io.Writer
 	err error
@@ -279,7 +277,7 @@ func (o *openBlob) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the process, whose rest is not wanted.
+// Close ends the process. The rest of the blob is not read.
 func (o *openBlob) Close() error {
 	if o.reader.talk != nil {
 		o.reader.talk.abort()

@@ -10,10 +10,10 @@ import (
 
 // Commander starts programs for this package, which never starts one itself.
 type Commander interface {
-	// Run runs a command to its end, and leaves nothing of it behind, also
-	// when ctx ends first. That it ended with another exit code than 0 is an
-	// *ExitError; that there is no such program is exec.ErrNotFound. When Run
-	// returns, all of Stdout is written, and Stdin is not read any more.
+	// Run runs a command to its end. No process of it remains, also when ctx ends
+	// first. An exit code other than 0 is an *ExitError; a missing program is
+	// exec.ErrNotFound. When Run returns, it has written all of Stdout, and reads
+	// Stdin no more.
 	Run(ctx context.Context, c Command) error
 }
 
@@ -21,10 +21,10 @@ type Commander interface {
 type Command struct {
 	Args  []string // the program first
 	Dir   string
-	Unset []string // names of variables that are taken out of the environment
+	Unset []string // names of variables to remove from the environment
 	Env   []string // NAME=value, added to the environment after that
-	// Stdin and Stdout are read and written while the command runs. What may
-	// block for long has to be an *os.File, which the command gets itself.
+	// Run reads Stdin and writes Stdout while the command runs. A reader or writer
+	// that may block for long has to be an *os.File, which the command inherits.
 	Stdin  io.Reader
 	Stdout io.Writer
 }
@@ -33,7 +33,7 @@ type Command struct {
 type ExitError struct {
 	Args   []string
 	Code   int    // -1: ended by a signal
-	Stderr string // its end
+	Stderr string // the end of what the program wrote there
 }
 
 func (e *ExitError) Error() string {
@@ -48,7 +48,7 @@ func (e *ExitError) Error() string {
 	return name + ": " + ended
 }
 
-// exitCode returns the exit code that an error tells of: 0 for none.
+// exitCode returns the exit code of an *ExitError, and 0 for any other error.
 func exitCode(err error) int {
 	var exit *ExitError
 	if errors.As(err, &exit) {

@@ -12,7 +12,7 @@ import (
 
 // Exclusions say which files CommitAll does not stage.
 type Exclusions struct {
-	Paths     []string               // of a declared submodule no effect: its commit belongs to this repository
+	Paths     []string               // a path of a declared submodule is staged all the same: its commit is part of this repository
 	Untracked func(path string) bool // reports whether to exclude an untracked file; nil: none
 }
 
@@ -36,7 +36,7 @@ func (g *Repository) CommitAll(ctx context.Context, message string, exclude Excl
 	if err := index.remember(after); err != nil {
 		return "", fmt.Errorf("look at what is staged: %w", err)
 	}
-	err = g.withoutOutside(ctx, func(env ...string) error { return g.commitStaged(ctx, message, env) })
+	err = g.commitWithoutOutside(ctx, func(env ...string) error { return g.commitStaged(ctx, message, env) })
 	if err != nil {
 		return "", fmt.Errorf("commit with git: %w", errors.Join(err, index.putBack(after)))
 	}
@@ -44,19 +44,19 @@ func (g *Repository) CommitAll(ctx context.Context, message string, exclude Excl
 	if err != nil {
 		return "", err
 	}
-	return commit, g.settleHead(branch)
+	return commit, g.syncHead(branch)
 }
 
-// durable are the settings of commands that write objects into the user's own
-// history; no housekeeping is started in the background.
+// durable adds the settings of commands that write objects into the user's history: fsync
+// everything, and start no housekeeping in the background.
 func durable(args ...string) []string {
 	return append([]string{
 		"-c", "core.fsync=all", "-c", "core.fsyncMethod=batch", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 	}, args...)
 }
 
-// ready refuses while git is in the middle of something, which a commit would
-// end as nobody wants it.
+// ready refuses to commit while git is in the middle of a merge, a rebase or the like,
+// which a commit would conclude.
 func (g *Repository) ready(ctx context.Context) error {
 	doing, err := g.InProgress(ctx)
 	if err != nil {
@@ -119,15 +119,14 @@ func (g *Repository) stage(ctx context.Context, exclude Exclusions) error {
 	return err
 }
 
-// saysIgnored reports whether git complains only that a path which is to be
-// left out is ignored as well. It has staged everything else then.
+// saysIgnored reports whether git's only complaint is that an excluded path is ignored as
+// well. It has staged everything else then.
 func saysIgnored(err error) bool {
 	var exit *ExitError
 	return errors.As(err, &exit) && exit.Code == 1 && strings.Contains(exit.Stderr, "Use -f if you really want to add them")
 }
 
-// commitStaged commits the index that the environment names, if it differs from
-// HEAD.
+// commitStaged commits the index that env names, if it differs from HEAD.
 func (g *Repository) commitStaged(ctx context.Context, message string, env []string) error {
 	run := func(args ...string) error {
 		c := g.command(args...)
@@ -153,8 +152,8 @@ func (g *Repository) commitStaged(ctx context.Context, message string, env []str
 	return err
 }
 
-// settleHead makes where HEAD stands durable.
-func (g *Repository) settleHead(branch string) error {
+// syncHead makes HEAD, and the branch that it names, durable.
+func (g *Repository) syncHead(branch string) error {
 	if err := g.syncFile(filepath.Join(g.gitDir, "HEAD")); err != nil {
 		return err
 	}
@@ -165,17 +164,17 @@ func (g *Repository) settleHead(branch string) error {
 	if branch != "" {
 		ref = headsRoot + branch
 	}
-	return g.settle(ref, time.Now())
+	return g.syncRef(ref, time.Now())
 }
 
-// InProgress names what git is in the middle of: rebase, am, merge,
-// cherry-pick, revert, bisect, or "".
+// InProgress returns the operation that git has begun and not finished: rebase, am,
+// merge, cherry-pick, revert, bisect, or "".
 func (g *Repository) InProgress(ctx context.Context) (string, error) {
 	for _, sign := range []struct{ file, doing string }{
 		{"rebase-merge", "rebase"},
 		{"rebase-apply/applying", "am"},
 		{"rebase-apply", "rebase"},
-		{"MERGE_HEAD", "merge"}, // a rebase may have the next ones too
+		{"MERGE_HEAD", "merge"}, // a rebase may leave this and the next ones, too
 		{"CHERRY_PICK_HEAD", "cherry-pick"},
 		{"REVERT_HEAD", "revert"},
 		{"BISECT_LOG", "bisect"},
@@ -194,7 +193,7 @@ func (g *Repository) InProgress(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Status describes the work tree in short lines, for people.
+// Status describes the work tree in short lines for the user.
 func (g *Repository) Status(ctx context.Context) (string, error) {
 	out, err := g.output(ctx, nil, "-c", "color.status=false", "status", "--short", "--branch")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// conversation is a git process that is written to and read from while it runs.
+// conversation is a git process that Runner writes to and reads from while it runs.
 type conversation struct {
 	in     *bufio.Writer
 	out    *bufio.Reader
@@ -20,13 +20,12 @@ type conversation struct {
 	err    error // of the process, once ended is closed
 }
 
-// conversationBuffer holds many small files, so that the process is seldom woken.
+// conversationBuffer holds many small files, so that the process wakes seldom.
 const conversationBuffer = 128 << 10
 
-// converse starts a command. The pipes are the system's: with others, somebody
-// would have to copy, and would wait for input of a process that has ended.
-// What ends with the process is whatever waits here, since nobody else holds
-// the other ends.
+// converse starts a command. It uses pipes of the system: with others, a goroutine would
+// have to copy, and would wait for input of a process that has ended. Only the process
+// holds the other ends, so that reads and writes here fail once it has ended.
 func (g *Repository) converse(ctx context.Context, command Command) (*conversation, error) {
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
@@ -46,13 +45,13 @@ func (g *Repository) converse(ctx context.Context, command Command) (*conversati
 	go func() {
 		defer close(c.ended)
 		c.err = explainLock(g.commander.Run(ctx, command))
-		_ = childIn.Close()  // both were the child's
-		_ = childOut.Close() // and nothing is in them
+		_ = childIn.Close() // only the child used these two
+		_ = childOut.Close()
 	}()
 	return c, nil
 }
 
-// finish says that nothing more comes, and returns when the process has ended.
+// finish closes the process's input, and waits for the process to end.
 func (c *conversation) finish() error {
 	flushed := c.in.Flush()
 	closed := c.stdin.Close()
@@ -66,7 +65,7 @@ func (c *conversation) finish() error {
 	return errors.Join(flushed, closed, read, c.stdout.Close())
 }
 
-// abort ends the process. What it had still to say is lost.
+// abort ends the process, and discards its remaining output.
 func (c *conversation) abort() {
 	c.cancel()
 	<-c.ended
@@ -74,8 +73,7 @@ func (c *conversation) abort() {
 	_ = c.stdout.Close()
 }
 
-// failure returns why the process ended, if that explains an error in talking
-// to it.
+// failure ends the process, and returns its exit error in place of err, if it has one.
 func (c *conversation) failure(err error) error {
 	c.abort()
 	var exit *ExitError

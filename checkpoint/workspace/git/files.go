@@ -14,19 +14,19 @@ const (
 	modeSymlink uint32 = 0o120000
 )
 
-// File is a file that git tracks, or that it would.
+// File is a file that git tracks, or would track.
 type File struct {
 	Path    string
 	Blob    string // in the index; of a submodule: the commit
 	Mode    uint32 // in the index; 0 for an untracked file
 	Tracked bool
 	Gitlink bool // a submodule, or an untracked repository in this one
-	Sparse  bool // left out of the work tree by a sparse checkout: its absence is no deletion
+	Sparse  bool // a sparse checkout does not check it out: its absence is no deletion
 }
 
-// Files lists the files that are tracked, and those that are neither tracked nor ignored, each once,
-// sorted by path.
-// A tracked file that was deleted in the work tree is listed.
+// Files lists the tracked files, and those that are neither tracked nor ignored, each
+// once, sorted by path. It lists a tracked file also if the user deleted it in the work
+// tree.
 func (g *Repository) Files(ctx context.Context) ([]File, error) {
 	var l listing
 	list := g.command("ls-files", "-z", "-t", "--stage", "--cached", "--others", "--exclude-standard")
@@ -36,7 +36,7 @@ func (g *Repository) Files(ctx context.Context) ([]File, error) {
 	return Merge(l.others, l.tracked), nil
 }
 
-// Tracked lists what Files lists of the files that are tracked.
+// Tracked lists the tracked files, as Files does.
 func (g *Repository) Tracked(ctx context.Context) ([]File, error) {
 	var l listing
 	if err := g.eachRecord(ctx, g.command("ls-files", "-z", "-t", "--stage", "--cached"), l.add); err != nil {
@@ -45,11 +45,11 @@ func (g *Repository) Tracked(ctx context.Context) ([]File, error) {
 	return Merge(nil, l.tracked), nil
 }
 
-// mostPaths is how many paths git is asked about: it compares each with all it meets.
+// mostPaths is how many paths git is asked about: it compares each with every file.
 const mostPaths = 64
 
-// Others lists what Files lists of the files that are not tracked, as far as they are
-// at some paths or below, or of all of them where these are many.
+// Others lists the files at the paths and below them that are neither tracked nor ignored,
+// as Files does. With more than mostPaths paths it lists all such files.
 func (g *Repository) Others(ctx context.Context, paths []string) ([]File, error) {
 	var l listing
 	args := []string{"ls-files", "-z", "-t", "--others", "--exclude-standard"}
@@ -74,8 +74,8 @@ func (l *listing) add(line string) error {
 		l.others = append(l.others, f)
 	case stage == "0":
 		l.tracked = append(l.tracked, f)
-	// A conflicted path has up to three entries: base, ours and theirs.
-	// None of them is what a commit would hold.
+	// A path in conflict has up to three entries: base, ours and theirs. A commit
+	// would hold none of them.
 	case last < 0 || l.tracked[last].Path != f.Path:
 		f.Blob = ""
 		l.tracked = append(l.tracked, f)
@@ -83,8 +83,7 @@ func (l *listing) add(line string) error {
 	return nil
 }
 
-// Merge merges two lists of files, that git has sorted but for directories
-// among them.
+// Merge merges two lists of files into one that is sorted by path.
 func Merge(a, b []File) []File {
 	for _, list := range [][]File{a, b} {
 		slices.SortFunc(list, func(x, y File) int { return strings.Compare(x.Path, y.Path) })

@@ -23,8 +23,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// StateError says that git can't do now what was asked for, and what a
-// person can do about it.
+// StateError says why git can't carry out a request now, and what the user can do
+// about it.
 type StateError struct {
 	Detail string
 	Remedy string
@@ -34,8 +34,8 @@ func (e *StateError) Error() string { return e.Detail }
 
 // Git is a git work tree, or a directory in one. It is safe for concurrent use.
 //
-// Nothing but CommitAll and Reset touches HEAD, a branch, the index, the stash
-// or a reflog, and nothing but these two runs filters; no hook is run at all.
+// Only CommitAll and Reset change HEAD, a branch, the index, the stash or a reflog, and
+// only these two run filters. No method runs a hook.
 // Paths are relative to the directory, slash-separated, of any bytes.
 type Repository struct {
 	commander Commander
@@ -48,14 +48,13 @@ type Repository struct {
 	fs        store.FS
 }
 
-// endOfAnswer parts the answers of rev-parse, which repeats flags that it does
-// not know: a path may hold newlines.
+// endOfAnswer separates the answers of rev-parse, which may hold newlines: it prints
+// flags that it does not know.
 const endOfAnswer = "--end-of-answer"
 
-// Open returns the work tree that a directory lies in. It is nil where there
-// is none (a bare repository, the inside of .git). That there is one, and no git
-// program that could tell what is in it, is a *StateError: to go on as if
-// there were none would capture other files, and call what git has damaged.
+// Open returns the work tree that a directory lies in, or nil if it lies in none, as in a
+// bare repository or below .git. It is a *StateError if there is a work tree and no git
+// program: without git, a capture would hold other files, and blobs would seem damaged.
 func Open(ctx context.Context, c Commander, dir string) (*Repository, error) {
 	if there, err := Exists(dir); err != nil || !there {
 		return nil, err
@@ -92,8 +91,8 @@ func Open(ctx context.Context, c Commander, dir string) (*Repository, error) {
 	return g, nil
 }
 
-// foreign are variables by which git tells its hooks and aliases where they
-// are: the directory says that here. The rest of GIT_* is the user's choice.
+// foreign returns the variables by which git tells its hooks and aliases where the
+// repository is. Here the directory says that. The rest of GIT_* is the user's choice.
 func foreign() []string {
 	return []string{
 		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE",
@@ -104,8 +103,8 @@ func foreign() []string {
 	}
 }
 
-// command is a git command that leaves everything of the user's alone. An
-// fsmonitor is not asked: it would be started, and it may be wrong.
+// command returns a git command that runs no hook and takes no optional lock. It does not
+// ask an fsmonitor, which git would start, and which may be wrong.
 func (g *Repository) command(args ...string) Command {
 	quiet := []string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
 	if g.exact {

@@ -17,7 +17,7 @@ import (
 type savedIndex struct {
 	g       *Repository
 	content []byte // nil: there was none
-	staged  []byte // what was staged in it afterwards
+	staged  []byte // its entries after CommitAll staged files
 }
 
 func (g *Repository) indexFile() string { return filepath.Join(g.gitDir, "index") }
@@ -30,14 +30,14 @@ func (g *Repository) saveIndex() (*savedIndex, error) {
 	return &savedIndex{g: g, content: content}, nil
 }
 
-// remember takes down what is staged now, as what may be taken back.
+// remember records what is staged now, which putBack may undo.
 func (s *savedIndex) remember(ctx context.Context) (err error) {
 	s.staged, err = s.g.staged(ctx)
 	return err
 }
 
-// putBack makes the index what it was, unless somebody else has staged
-// something since. It holds the lock that git's own commands do.
+// putBack restores the index, unless another command has staged something since
+// remember. It holds the lock that git's commands hold.
 func (s *savedIndex) putBack(ctx context.Context) error {
 	lock := s.g.indexFile() + ".lock"
 	f, err := s.g.fs.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -69,10 +69,10 @@ func (g *Repository) staged(ctx context.Context) ([]byte, error) {
 	return g.capture(ctx, nil, c)
 }
 
-// withoutOutside calls commit with the environment of a commit that has
-// nothing of what the user has staged outside of the directory: that of another
-// index, where there is such a thing. The user's keeps it staged.
-func (g *Repository) withoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
+// commitWithoutOutside calls commit with the environment of a commit that has nothing that the
+// user has staged outside of the directory. If anything is staged there, the environment
+// names a second index without it; in the user's index it stays staged.
+func (g *Repository) commitWithoutOutside(ctx context.Context, commit func(env ...string) error) (err error) {
 	entries, err := g.stagedOutside(ctx)
 	if err != nil {
 		return err
@@ -102,8 +102,8 @@ func (g *Repository) withoutOutside(ctx context.Context, commit func(env ...stri
 	return commit(env)
 }
 
-// stagedOutside describes what HEAD has outside of the directory in the place
-// of what is staged there, as update-index reads it.
+// stagedOutside returns, for each file that is staged outside of the directory, HEAD's
+// entry, as update-index reads it.
 func (g *Repository) stagedOutside(ctx context.Context) ([]string, error) {
 	if g.prefix == "" {
 		return nil, nil
@@ -143,7 +143,7 @@ func (g *Repository) stagedOutside(ctx context.Context) ([]string, error) {
 	return entries, nil
 }
 
-// outside are the pathspecs of everything outside of the directory.
+// outside returns the pathspecs of everything outside of the directory.
 func (g *Repository) outside() []string {
 	return []string{"--", ":(top)", ":(top,exclude,literal)" + strings.TrimSuffix(g.prefix, "/")}
 }

@@ -12,9 +12,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// distinguishesCase reports whether names that differ only in case are different files where a
-// directory's repository is. core.ignoreCase may say otherwise, as after a clone was copied from
-// another machine: then git would show only one of two such files.
+// distinguishesCase reports whether names that differ only in case are different files in
+// the directory that holds the repository. core.ignoreCase may say otherwise, as after a
+// clone was copied from another machine: then git would list only one of two such files.
 func distinguishesCase(dir string) bool {
 	for repository, err := range repositoriesOf(dir) {
 		if err != nil {
@@ -30,23 +30,23 @@ func distinguishesCase(dir string) bool {
 	return false
 }
 
-// Exists reports whether a directory, or one above it, has something called
-// .git, without which there is no work tree: git takes longer to say so than many
-// a command takes for all it does.
+// Exists reports whether a directory, or one above it, has an entry .git, without which
+// there is no work tree. Starting git to find out takes longer than many a command of
+// Runner's takes in all.
 func Exists(dir string) (bool, error) {
 	for repository, err := range repositoriesOf(dir) {
 		if err != nil {
 			return false, err
 		}
 		if _, err := os.Lstat(repository); !errors.Is(err, fs.ErrNotExist) {
-			return true, nil // or git knows what it means
+			return true, nil // git will report any other error
 		}
 	}
 	return false, nil
 }
 
-// repositoriesOf yields where a directory's repository may be: in itself, or in one
-// above it.
+// repositoriesOf yields the paths at which a directory's repository may be: .git in the
+// directory, and in each one above it.
 func repositoriesOf(dir string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		at, err := filepath.EvalSymlinks(dir)
@@ -60,15 +60,15 @@ func repositoriesOf(dir string) iter.Seq2[string, error] {
 	}
 }
 
-// missingGit is for a machine without the git program: nil where nothing shows
-// that it is needed.
+// missingGit returns the error for a machine without the git program, or nil if there is
+// no repository that would need it.
 func missingGit(dir string) error {
 	for repository, err := range repositoriesOf(dir) {
 		if err != nil {
 			return err
 		}
 		info, err := os.Stat(repository)
-		if err == nil && info.IsDir() { // git passes by an empty one
+		if err == nil && info.IsDir() { // git ignores an empty .git
 			_, err = os.Lstat(filepath.Join(repository, "HEAD"))
 		}
 		if err == nil {
@@ -89,8 +89,8 @@ type workTree struct {
 	folds  bool   // names that differ only in case are the same file there
 }
 
-// findTree finds the work tree that a directory lies in without starting git. It is nil where
-// there is none.
+// findTree finds the work tree that a directory lies in without starting git. It returns
+// nil if there is none.
 func findTree(dir string) (*workTree, error) {
 	at, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,8 +127,8 @@ func findTree(dir string) (*workTree, error) {
 	return nil, nil //nolint:nilnil // documented above
 }
 
-// gitDirOf returns the directory that a .git is or names, "" where it is neither: git
-// passes by it then, too.
+// gitDirOf returns the directory that a .git is or names, or "" if it is neither a
+// repository nor names one: git ignores it then, too.
 func gitDirOf(repository string) (string, error) {
 	info, err := os.Stat(repository)
 	if errors.Is(err, fs.ErrNotExist) {

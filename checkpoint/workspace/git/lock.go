@@ -8,14 +8,14 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// A git command that is killed, or whose machine loses its power, leaves its
-// locks behind for good: files that bear no name. Nothing tells such a one
-// from that of a command which is at work, for another user, in another
-// container or on another machine that shares the directory, and to take that
-// one away ruins what it guards. So none is removed here: people know.
+// A git command that is killed, or whose machine loses power, leaves its lock files
+// behind, which do not name a process. Runner cannot tell such a lock from that of a
+// command that runs for another user, in another container or on another machine that
+// shares the directory, and removing that one would corrupt the repository. So Runner
+// removes no lock, and tells the user how to.
 
-// explainLock says which lock is in the way of a git command, where an error
-// tells of one, and what a person can do about it.
+// explainLock turns the error of a git command that found a lock into a *StateError that
+// names the lock and says what the user can do.
 func explainLock(err error) error {
 	var exit *ExitError
 	if !errors.As(err, &exit) {

@@ -15,17 +15,16 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// A commit is written in a quarantine: a repository of its own in the directory of
-// the user's objects, which it can read. Nothing of it is the user's before it is
-// whole, and what git leaves behind when it fails, such as its crash reports, goes
-// with the quarantine.
+// quarantine is a repository in the user's objects directory in which a commit is
+// written. It can read the user's objects. The user's repository gets nothing of the
+// commit before it is complete, and files that a failing git leaves, such as crash
+// reports, are removed with the quarantine.
 //
-// Then everything that no reference of the user's repository reaches becomes one
-// pack. It moves into the repository together with a .keep file, which git's
-// garbage collection respects, and which goes once the reference is there. So no
-// prune, whenever it looked for what is reachable, removes anything of the commit:
-// neither what the commit brought, nor what lay unreachable in the repository
-// before.
+// Then everything that no reference of the user's repository reaches becomes one pack.
+// It moves into the repository together with a .keep file, which git's garbage
+// collection respects, and which is removed once the reference exists. So no prune,
+// whenever it computed what is reachable, removes an object of the commit: neither one
+// that the commit added, nor one that was unreachable in the repository before.
 type quarantine struct {
 	git *Repository
 	dir string
@@ -34,16 +33,16 @@ type quarantine struct {
 const (
 	// quarantinePrefix begins the names of quarantines. Git prunes what is called tmp_….
 	quarantinePrefix = "runner-capture-"
-	// keepMark begins what is in a .keep file of ours.
+	// keepMark begins the content of Runner's .keep files.
 	keepMark = "runner capture "
-	// leftoverAge is how old a quarantine or a .keep file must be to have been left by a
+	// leftoverAge is the age at which a quarantine or a .keep file counts as left by a
 	// process that was killed.
 	leftoverAge = 24 * time.Hour
 )
 
 func (g *Repository) objectsDir() string { return filepath.Join(g.commonDir, "objects") }
 
-// newQuarantine makes a quarantine, and removes those that were left behind.
+// newQuarantine makes a quarantine, and removes those that killed processes left.
 func (g *Repository) newQuarantine() (q *quarantine, err error) {
 	if err := g.removeLeftovers(time.Now().Add(-leftoverAge)); err != nil {
 		return nil, fmt.Errorf("remove what an earlier capture left in git: %w", err)
@@ -56,8 +55,8 @@ func (g *Repository) newQuarantine() (q *quarantine, err error) {
 	return q, nil
 }
 
-// fill makes the repository. It has the settings of the user's but for what these say about
-// the repository itself.
+// fill makes the repository. It has the user's settings, except for those about the
+// repository itself.
 func (q *quarantine) fill() error {
 	version, extensions := 0, ""
 	if q.git.format != "sha1" {
@@ -84,7 +83,7 @@ func (q *quarantine) path(name string) string {
 	return filepath.Join(q.dir, filepath.FromSlash(name))
 }
 
-// write makes a file, which need not survive a power cut.
+// write makes a file that need not survive a power cut.
 func (q *quarantine) write(name, content string) error {
 	f, err := q.git.fs.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
 	if err != nil {
@@ -94,15 +93,15 @@ func (q *quarantine) write(name, content string) error {
 	return errors.Join(err, f.Close())
 }
 
-// command is a git command that works on the quarantine.
+// command returns a git command that works on the quarantine.
 func (q *quarantine) command(args ...string) Command {
 	c := q.git.command(args...)
 	c.Env = append(c.Env, "GIT_DIR="+q.dir, "GIT_SHALLOW_FILE="+filepath.Join(q.git.commonDir, "shallow"))
 	return c
 }
 
-// release makes a commit of the quarantine one of the user's repository, which gets a
-// reference to it last. reachable are commits that references of the repository reach.
+// release moves a commit from the quarantine into the user's repository, and then makes
+// the reference to it. reachable are commits that references of the repository reach.
 func (q *quarantine) release(ctx context.Context, ref, commit string, reachable []string) error {
 	pack, err := q.pack(ctx, commit, reachable)
 	if err != nil {
@@ -121,8 +120,8 @@ func (q *quarantine) release(ctx context.Context, ref, commit string, reachable 
 	return q.git.fs.Remove(kept)
 }
 
-// pack writes one pack of what of a commit none of the reachable ones has, durable but
-// for its name. It returns the path of the pack without its extension.
+// pack writes one pack of the commit's objects that no reachable commit has. The pack is
+// durable, except for its name. pack returns its path without the extension.
 func (q *quarantine) pack(ctx context.Context, commit string, reachable []string) (string, error) {
 	revisions := commit + "\n"
 	for _, name := range reachable {
@@ -142,9 +141,9 @@ func (q *quarantine) pack(ctx context.Context, commit string, reachable []string
 	return base + "-" + name, nil
 }
 
-// move moves a pack to the user's, where the .keep file is first, and the index, without
-// which git does not look at it, last. Its name is new: a pack of the same objects may
-// be about to be removed. It returns the path of the .keep file.
+// move moves a pack into the user's repository: first the .keep file, last the index,
+// without which git ignores the pack. The name is new, since git may be removing a pack of
+// the same objects. move returns the path of the .keep file.
 func (q *quarantine) move(pack, ref string) (kept string, err error) {
 	name := make([]byte, hex.DecodedLen(len(filepath.Base(pack))-len("captured-")))
 	if _, err := rand.Read(name); err != nil {
@@ -169,8 +168,8 @@ func (q *quarantine) move(pack, ref string) (kept string, err error) {
 	return kept, q.git.fs.SyncDir(filepath.Dir(to))
 }
 
-// verify makes sure that the repository has a commit to which a reference was made, and what
-// the commit is based on. Where it lacks one of these the reference is removed.
+// verify checks that the repository has the commit and those that it builds on. If one is
+// missing, it removes the reference.
 func (q *quarantine) verify(ctx context.Context, ref, commit string, reachable []string) error {
 	names := append([]string{commit}, reachable...)
 	kinds, err := q.git.kinds(ctx, names)
@@ -185,10 +184,10 @@ func (q *quarantine) verify(ctx context.Context, ref, commit string, reachable [
 	return nil
 }
 
-// ErrPruned says that git has removed what a capture needs while it was made.
+// ErrPruned says that git has removed an object that a commit needs while it was written.
 var ErrPruned = errors.New("git has removed it meanwhile")
 
-// removeIfThere removes a file that need not have come to be.
+// removeIfThere removes a file, if it exists.
 func (q *quarantine) removeIfThere(path string) error {
 	if err := q.git.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -196,10 +195,10 @@ func (q *quarantine) removeIfThere(path string) error {
 	return nil
 }
 
-// remove removes the quarantine, and all in it.
+// remove removes the quarantine and everything in it.
 func (q *quarantine) remove() error { return removeTree(q.git.fs, q.dir) }
 
-// removeTree removes a directory and what is in it. It follows no link.
+// removeTree removes a directory and everything in it. It follows no link.
 func removeTree(fsys store.FS, dir string) error {
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +216,7 @@ func removeTree(fsys store.FS, dir string) error {
 }
 
 // removeLeftovers removes quarantines and .keep files that are older than any capture
-// takes, as far as this user may.
+// takes. It passes over those that this user may not remove.
 func (g *Repository) removeLeftovers(before time.Time) error {
 	return errors.Join(
 		g.eachOlder(g.objectsDir(), before, func(name, path string) error {
@@ -232,13 +231,14 @@ func (g *Repository) removeLeftovers(before time.Time) error {
 			}
 			data, err := store.ReadFile(g.fs, path)
 			if err != nil || !strings.HasPrefix(string(data), keepMark) {
-				return nil //nolint:nilerr // it is somebody else's
+				return nil //nolint:nilerr // Runner did not write it
 			}
 			return g.fs.Remove(path)
 		}))
 }
 
-// eachOlder calls do for what is in a directory and was not changed since a time.
+// eachOlder calls do for quarantines and .keep files in a directory that were last
+// modified before a time.
 func (g *Repository) eachOlder(dir string, before time.Time, do func(name, path string) error) error {
 	entries, err := g.fs.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +251,7 @@ func (g *Repository) eachOlder(dir string, before time.Time, do func(name, path 
 		if info, gone := e.Info(); gone == nil && info.ModTime().Before(before) {
 			failed := do(e.Name(), filepath.Join(dir, e.Name()))
 			if errors.Is(failed, fs.ErrPermission) || errors.Is(failed, fs.ErrNotExist) {
-				continue // it is another user's, or another capture removes it: no reason not to capture
+				continue // another user owns it, or another capture is removing it
 			}
 			err = errors.Join(err, failed)
 		}
@@ -259,12 +259,12 @@ func (g *Repository) eachOlder(dir string, before time.Time, do func(name, path 
 	return err
 }
 
-// setRef makes a reference of ours name a commit, whatever it named before, durable when it
-// returns.
+// setRef makes one of Runner's references name a commit, whatever it named before. The
+// reference is durable when setRef returns.
 func (g *Repository) setRef(ctx context.Context, ref, commit string) error {
 	_, err := g.output(ctx, nil, durable("-c", "core.logAllRefUpdates=false", "update-ref", "--no-deref", ref, commit)...)
 	if err != nil {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
 	}
-	return g.settle(ref, time.Now())
+	return g.syncRef(ref, time.Now())
 }

@@ -14,8 +14,8 @@ func records(output []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(output), "\x00"), "\x00")
 }
 
-// eachRecord runs a command and calls do for each record that it prints, while it
-// runs: of a long list nothing but what do keeps is held. An error of do ends it.
+// eachRecord runs a command, and calls do for each record that it prints while it runs,
+// so that a long output is never held as a whole. An error of do ends the command.
 func (g *Repository) eachRecord(ctx context.Context, c Command, do func(record string) error) error {
 	w := &recordWriter{do: do}
 	c.Stdout = w
@@ -29,10 +29,10 @@ func (g *Repository) eachRecord(ctx context.Context, c Command, do func(record s
 	return explainLock(err)
 }
 
-// recordWriter takes records off what is written to it.
+// recordWriter splits what is written to it into records.
 type recordWriter struct {
 	do   func(record string) error
-	rest []byte // of a record of which the end is still to come
+	rest []byte // the beginning of a record whose end is not written yet
 	err  error  // of do
 }
 
@@ -44,7 +44,7 @@ func (w *recordWriter) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	w.rest = append(w.rest, p[:end]...)
-	all := string(w.rest) // of which the records are parts
+	all := string(w.rest) // the records share this string
 	w.rest = append(w.rest[:0], p[end:]...)
 	for w.err == nil && all != "" {
 		record, rest, _ := strings.Cut(all, "\x00")

@@ -13,8 +13,8 @@ import (
 
 const headsRoot = "refs/heads/"
 
-// Head is where HEAD stands: branch is "" when it is detached, commit "" on an
-// unborn branch.
+// Head returns the branch and the commit that HEAD names. branch is "" if HEAD is
+// detached, commit is "" on a branch that has none yet.
 func (g *Repository) Head(ctx context.Context) (branch, commit string, err error) {
 	out, err := g.output(ctx, nil, "rev-parse", "HEAD", "--symbolic-full-name", "HEAD", "--")
 	if exitCode(err) == 128 {
@@ -36,8 +36,8 @@ func (g *Repository) Head(ctx context.Context) (branch, commit string, err error
 	return strings.TrimPrefix(lines[1], headsRoot), lines[0], nil
 }
 
-// Tip is the commit that a branch stands at ("": HEAD, wherever it is), "" where
-// there is none.
+// Tip returns the commit that a branch names, "" if there is none. The branch "" means
+// HEAD.
 func (g *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	on, commit, err := g.Head(ctx)
 	if err != nil || branch == "" || branch == on {
@@ -47,8 +47,8 @@ func (g *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	return refs[headsRoot+branch], err
 }
 
-// HasBranch reports whether there is a branch of that name, here or, as far as
-// that was fetched, at a remote.
+// HasBranch reports whether a branch of that name exists, in the repository or among its
+// remote-tracking branches.
 func (g *Repository) HasBranch(ctx context.Context, name string) (bool, error) {
 	refs, err := g.Refs(ctx, headsRoot+name)
 	if _, here := refs[headsRoot+name]; here || err != nil {
@@ -89,9 +89,9 @@ func (g *Repository) Refs(ctx context.Context, prefix string) (map[string]string
 	return refs, nil
 }
 
-// FreeRef returns the name of a ref that can be made: the wanted one, or it
-// with a number. One that exists may keep what somebody needs, and one whose lock
-// was left by a git that was killed can't be made.
+// FreeRef returns the name of a ref that can be created: the wanted name, or that with a
+// number. A ref that exists may keep a commit that is needed, and one whose lock a killed
+// git left can't be created.
 func (g *Repository) FreeRef(ctx context.Context, wanted string) (string, error) {
 	for name, n := wanted, 2; ; name, n = fmt.Sprintf("%s-%d", wanted, n), n+1 {
 		taken, err := g.Refs(ctx, name)
@@ -105,8 +105,8 @@ func (g *Repository) FreeRef(ctx context.Context, wanted string) (string, error)
 	}
 }
 
-// CreateRef makes a ref that keeps a commit, durable when it returns. That
-// there is such a ref already is an error.
+// CreateRef creates a ref that keeps a commit. The ref is durable when CreateRef returns.
+// It is an error if the ref exists.
 func (g *Repository) CreateRef(ctx context.Context, ref, commit string) error {
 	if !strings.HasPrefix(ref, refRoot) || !g.isName(commit) {
 		return fmt.Errorf("keep commit %q as %q: not a commit, or not below %s", commit, ref, refRoot)
@@ -115,11 +115,11 @@ func (g *Repository) CreateRef(ctx context.Context, ref, commit string) error {
 	if err != nil {
 		return fmt.Errorf("keep commit %s as %s: %w", commit, ref, err)
 	}
-	return g.settle(ref, time.Now())
+	return g.syncRef(ref, time.Now())
 }
 
-// KeepCommits makes refs that keep commits, by their names, as far as the
-// repository has these. They are durable when it returns.
+// KeepCommits creates refs that keep commits. The map is from refs to commits; it passes
+// over commits that the repository lacks. The refs are durable when it returns.
 func (g *Repository) KeepCommits(ctx context.Context, commits map[string]string) error {
 	if len(commits) == 0 {
 		return nil
@@ -138,8 +138,8 @@ func (g *Repository) KeepCommits(ctx context.Context, commits map[string]string)
 	return nil
 }
 
-// DeleteRefs deletes refs below refs/runner/, all or none. One that does not
-// exist is none to delete.
+// DeleteRefs deletes refs below refs/runner/, all or none. It passes over refs that do not
+// exist.
 func (g *Repository) DeleteRefs(ctx context.Context, refs []string) error {
 	var stdin strings.Builder
 	for _, ref := range refs {
@@ -165,8 +165,8 @@ type LogEntry struct {
 	Subject string
 }
 
-// Log returns the commits that lead from one to another, the newest first, at
-// most limit of them (0: all). from "": since the beginning.
+// Log returns the commits that to reaches and from does not, the newest first, at most
+// limit of them (0: all). If from is "", it returns all that to reaches.
 func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]LogEntry, error) {
 	commits, err := g.span(from, to)
 	if err != nil {
@@ -188,8 +188,8 @@ func (g *Repository) Log(ctx context.Context, from, to string, limit int) ([]Log
 	return entries, nil
 }
 
-// Pushed returns the commits that lead from one to another and that a
-// remote-tracking branch has already, the newest first.
+// Pushed returns those of Log's commits that a remote-tracking branch has, the newest
+// first.
 func (g *Repository) Pushed(ctx context.Context, from, to string) ([]string, error) {
 	commits, err := g.span(from, to)
 	if err != nil {
@@ -224,7 +224,8 @@ func (g *Repository) revisions(ctx context.Context, args ...string) ([]string, e
 	return strings.Fields(string(out)), nil
 }
 
-// span is what leads from one commit to another, in arguments of rev-list.
+// span returns the arguments of rev-list for the commits that to reaches and from does
+// not.
 func (g *Repository) span(from, to string) ([]string, error) {
 	if !g.isName(to) || from != "" && !g.isName(from) {
 		return nil, fmt.Errorf("%q or %q is not the name of a commit", from, to)

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// Reset makes HEAD stand at a commit on a branch ("": on none), and the index
-// that of the commit. It touches no file of the work tree: whoever calls it has
-// put those in place, and verified them. CheckReset says what it refuses. Done
-// again, it does nothing.
+// Reset makes HEAD name a branch ("": none), the branch name a commit, and the index that
+// of the commit. It changes no file of the work tree: the caller has restored and verified
+// those. CheckReset says what Reset refuses. A second Reset does nothing.
 func (g *Repository) Reset(ctx context.Context, branch, commit string) error {
-	there, err := g.standsAt(ctx, branch, commit)
+	there, err := g.headIs(ctx, branch, commit)
 	if err != nil || there {
 		return err
 	}
@@ -24,24 +23,24 @@ func (g *Repository) Reset(ctx context.Context, branch, commit string) error {
 	if _, err := g.output(ctx, nil, durable("reset", "--quiet", "--mixed", commit, "--")...); err != nil {
 		return fmt.Errorf("reset git to %s: %w", commit, err)
 	}
-	there, err = g.standsAt(ctx, branch, commit)
+	there, err = g.headIs(ctx, branch, commit)
 	if err == nil && !there {
 		err = fmt.Errorf("reset git to %s on %q: it stands elsewhere", commit, branch)
 	}
 	if err != nil {
 		return err
 	}
-	return g.settleHead(branch)
+	return g.syncHead(branch)
 }
 
-// CheckReset reports, as a *StateError, why Reset would refuse: the branch
-// is gone or checked out in another work tree, or files outside of the
-// directory, which no capture holds, would lose what is staged or committed.
+// CheckReset returns why Reset would refuse, as a *StateError: the branch does not exist or
+// is checked out in another work tree, or files outside of the directory, which no capture
+// holds, would lose staged or committed changes.
 func (g *Repository) CheckReset(ctx context.Context, branch, commit string) error {
 	if !g.isName(commit) || strings.HasPrefix(branch, "-") {
 		return fmt.Errorf("reset git to %q on %q: not the names of a commit and a branch", commit, branch)
 	}
-	there, err := g.standsAt(ctx, branch, commit)
+	there, err := g.headIs(ctx, branch, commit)
 	if err != nil || there {
 		return err
 	}
@@ -57,9 +56,9 @@ func (g *Repository) CheckReset(ctx context.Context, branch, commit string) erro
 	return g.checkOutside(ctx, head, commit)
 }
 
-// standsAt reports whether HEAD, and the index below the directory, are those of
-// a commit on a branch.
-func (g *Repository) standsAt(ctx context.Context, branch, commit string) (bool, error) {
+// headIs reports whether HEAD names the branch and the commit, and the index below the
+// directory is that of the commit.
+func (g *Repository) headIs(ctx context.Context, branch, commit string) (bool, error) {
 	atBranch, atCommit, err := g.Head(ctx)
 	if err != nil || atBranch != branch || atCommit != commit {
 		return false, err
@@ -74,7 +73,7 @@ func (g *Repository) standsAt(ctx context.Context, branch, commit string) (bool,
 	return true, nil
 }
 
-// checkBranch refuses a branch that HEAD can't be made to name.
+// checkBranch refuses a branch that HEAD can't name.
 func (g *Repository) checkBranch(ctx context.Context, branch string) error {
 	ref := headsRoot + branch
 	out, err := g.output(ctx, nil, "for-each-ref", "--format=%(refname)%00%(worktreepath)", ref)
@@ -97,7 +96,7 @@ func (g *Repository) checkBranch(ctx context.Context, branch string) error {
 	return nil
 }
 
-// checkOutside refuses what would take away from files outside of the directory.
+// checkOutside refuses a reset that would discard changes outside of the directory.
 func (g *Repository) checkOutside(ctx context.Context, head, commit string) error {
 	if g.prefix == "" {
 		return nil
@@ -137,7 +136,7 @@ func (g *Repository) checkOutside(ctx context.Context, head, commit string) erro
 	return nil
 }
 
-// attach makes HEAD name a branch, or a commit alone, where it does not.
+// attach makes HEAD name a branch, or detaches it at a commit.
 func (g *Repository) attach(ctx context.Context, branch, commit string) error {
 	current, _, err := g.Head(ctx)
 	if err != nil || current == branch {

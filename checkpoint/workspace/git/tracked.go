@@ -17,10 +17,9 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// TrackedBelow returns what git's index has below a directory: paths relative to the
-// directory. It is empty where the directory is in no git work tree, or where there is no
-// git program. Git is started only where the bytes of the index show that something
-// may be tracked there.
+// TrackedBelow returns the paths that git tracks below a directory, relative to it. It
+// returns none if the directory is in no git work tree, or if there is no git program. It
+// starts git only if the bytes of the index show that git may track something there.
 func TrackedBelow(ctx context.Context, c Commander, dir string) ([]string, error) {
 	t, err := findTree(dir)
 	if err != nil || t == nil {
@@ -57,8 +56,8 @@ func TrackedBelow(ctx context.Context, c Commander, dir string) ([]string, error
 	return slices.Compact(tracked), nil // a conflicted file is listed once for each side
 }
 
-// Untrack takes files below a directory out of git's index, and leaves the files
-// themselves as they are. The paths are those that TrackedBelow returned.
+// Untrack removes files below a directory from git's index, and does not change the
+// files. The paths are those that TrackedBelow returned.
 func Untrack(ctx context.Context, c Commander, dir string, paths []string) error {
 	t, err := findTree(dir)
 	if err != nil || t == nil {
@@ -74,15 +73,15 @@ func Untrack(ctx context.Context, c Commander, dir string, paths []string) error
 	return nil
 }
 
-// git is the work tree for git commands that take no path relative to another
-// directory than its top.
+// git returns the repository for commands whose paths are relative to the top of the work
+// tree.
 func (t *workTree) git(c Commander) *Repository {
 	return &Repository{commander: c, dir: t.top, gitDir: t.gitDir, fs: store.OS()}
 }
 
-// mayTrack reports whether an index may have something below the directory. In
-// versions 2 and 3 it holds whole paths, unless a part of it stands in another
-// file (the extension "link") or a directory stands for what is in it ("sdir").
+// mayTrack reports whether an index may have an entry below the directory. Versions 2 and
+// 3 of the index hold whole paths, unless another file has a part of it (the extension
+// "link") or one entry covers a directory ("sdir").
 func (t *workTree) mayTrack(index []byte) bool {
 	const header = 12
 	if t.below == "" || len(index) < header || string(index[:4]) != "DIRC" || binary.BigEndian.Uint32(index[4:8]) > 3 {
@@ -98,8 +97,8 @@ func (t *workTree) mayTrack(index []byte) bool {
 	return bytes.Contains(index, below)
 }
 
-// relative returns the path of a file of the index below the directory; ok is false
-// for one that is elsewhere.
+// relative returns the path of an index entry relative to the directory. ok is false if
+// the entry is not below the directory.
 func (t *workTree) relative(name string) (rel string, ok bool) {
 	if t.below == "" {
 		return name, true

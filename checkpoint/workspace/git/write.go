@@ -12,35 +12,35 @@ import (
 
 // CommitOptions say what commit is made. Ref and When are required.
 type CommitOptions struct {
-	Ref     string // that names the commit: refs/runner/…; replaced where it exists
+	Ref     string // names the commit: refs/runner/…; replaced if it exists
 	Message string
-	// Base is a commit whose files the new one has where nothing else is said.
-	// "": below the directory it has only what is said, and outside of it the
-	// files of Parent.
+	// Base is a commit whose files the new one has, except for those that are added or
+	// deleted. If it is "", the new commit has only the added files below the
+	// directory, and the files of Parent outside of it.
 	Base   string
 	Parent string // "": the commit has none
 	// Reachable are further commits that references of the repository reach, so that
-	// what they have need not be written again.
+	// their objects need not be written again.
 	Reachable []string
 	When      time.Time
 }
 
-// refRoot is where this program's refs are; it touches no other.
+// refRoot begins the names of Runner's refs. Runner changes no others.
 const refRoot = "refs/runner/"
 
 // ErrLength says that a source has more bytes than were announced, or fewer.
 var ErrLength = errors.New("has another length than was announced")
 
-// Writer writes a commit that is on no branch. The bytes of files are kept
-// as they are given: no filter and no end-of-line conversion sees them.
-// Either Commit or Abort ends it. It is not safe for concurrent use.
+// Writer writes a commit that is on no branch. It keeps the bytes of files as they are:
+// no filter and no end-of-line conversion changes them. Either Commit or Abort ends it. It
+// is not safe for concurrent use.
 type Writer struct {
-	git     *Repository
-	options CommitOptions
-	talk    *conversation
-	aside   *quarantine     // where the commit is written
-	broken  error           // why nothing more can be written
-	parents map[string]bool // directories of the paths that were given
+	git        *Repository
+	options    CommitOptions
+	talk       *conversation
+	quarantine *quarantine     // holds the commit until it is complete
+	broken     error           // why no more can be written; nil: it can
+	parents    map[string]bool // directories of the added paths
 }
 
 // Begin begins a commit. It uses fast-import, which gets a whole tree with one
@@ -54,27 +54,27 @@ func (g *Repository) Begin(ctx context.Context, o CommitOptions) (*Writer, error
 			return nil, fmt.Errorf("begin a commit as %s: %q is not the name of a commit", o.Ref, name)
 		}
 	}
-	aside, err := g.newQuarantine()
+	q, err := g.newQuarantine()
 	if err != nil {
 		return nil, fmt.Errorf("begin a commit as %s: %w", o.Ref, err)
 	}
-	c := aside.command(
+	c := q.command(
 		"-c", "core.logAllRefUpdates=false", "-c", "core.fsync=none", "-c", "fastimport.unpackLimit=0",
 		"-c", "core.compression=1", "-c", "core.looseCompression=1", "-c", "pack.compression=1",
 		"-c", streamThreshold,
 		"fast-import", "--quiet", "--done", "--force", "--depth=0")
 	talk, err := g.converse(ctx, c)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("begin a commit as %s: %w", o.Ref, err), aside.remove())
+		return nil, errors.Join(fmt.Errorf("begin a commit as %s: %w", o.Ref, err), q.remove())
 	}
-	w := &Writer{git: g, options: o, talk: talk, aside: aside, parents: map[string]bool{}}
+	w := &Writer{git: g, options: o, talk: talk, quarantine: q, parents: map[string]bool{}}
 	if err := w.begin(); err != nil {
-		return nil, errors.Join(w.fail("begin a commit as "+o.Ref, err), aside.remove())
+		return nil, errors.Join(w.fail("begin a commit as "+o.Ref, err), q.remove())
 	}
 	return w, nil
 }
 
-// begin writes the commit's head and lays its base.
+// begin writes the head of the commit, and selects the files that it starts from.
 func (w *Writer) begin() error {
 	o := w.options
 	message := strings.ReplaceAll(o.Message, "\x00", "")
@@ -118,13 +118,13 @@ func (w *Writer) treeOf(commit string) (string, error) {
 	return fields[2], nil
 }
 
-// command writes a command of fast-import. Errors of a buffered writer stay.
+// command writes a command of fast-import. The buffered writer repeats its first error.
 func (w *Writer) command(format string, args ...any) error {
 	_, err := fmt.Fprintf(w.talk.in, format, args...)
 	return err
 }
 
-// fail ends the process and says why, if git did.
+// fail ends the process, and returns git's reason if it gave one, or else err.
 func (w *Writer) fail(doing string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -133,9 +133,9 @@ func (w *Writer) fail(doing string, err error) error {
 	return w.broken
 }
 
-// File adds a file, or a symbolic link whose target r gives, of exactly size
-// bytes. If r fails, or has more bytes or fewer (ErrLength), the path must be
-// given again, or deleted, before Commit; the rest of the commit is unharmed.
+// File adds a file of exactly size bytes, or a symbolic link, whose target r gives. If r
+// fails, or has more or fewer bytes (ErrLength), the caller must add the path again, or
+// delete it, before Commit. The rest of the commit is not affected.
 func (w *Writer) File(path string, mode uint32, size int64, r io.Reader) error {
 	full, err := w.enter(path, mode)
 	if err != nil {
@@ -174,7 +174,7 @@ func (w *Writer) Known(path string, mode uint32, blob string) error {
 	return nil
 }
 
-// Delete takes away a file that Base has. That it has none is no error.
+// Delete removes a file that Base has. If Base does not have it, Delete does nothing.
 func (w *Writer) Delete(path string) error {
 	if w.broken != nil {
 		return w.broken
@@ -182,7 +182,7 @@ func (w *Writer) Delete(path string) error {
 	if err := checkPath(path); err != nil {
 		return err
 	}
-	// A file that became a directory: what was given below it has replaced it.
+	// The file became a directory: the files below it have replaced it.
 	if w.parents[path] {
 		return nil
 	}
@@ -214,15 +214,15 @@ func (w *Writer) enter(path string, mode uint32) (string, error) {
 	return quotePath(w.git.prefix + path), nil
 }
 
-// Commit makes the commit and its ref, durable when it returns, and returns the
-// commit's name. The ref is made last, when the repository has all of the commit.
+// Commit writes the commit and its ref, both durable when it returns, and returns the
+// commit's name. It makes the ref last, when the repository has the whole commit.
 func (w *Writer) Commit(ctx context.Context) (commit string, err error) {
 	if w.broken != nil {
 		return "", w.broken
 	}
 	doing := "commit as " + w.options.Ref
 	w.broken = errors.New(doing + ": the commit was made already")
-	defer func() { err = errors.Join(err, w.removeAside()) }()
+	defer func() { err = errors.Join(err, w.removeQuarantine()) }()
 	if err := w.command("\nget-mark :1\ndone\n"); err != nil {
 		return "", w.fail(doing, err)
 	}
@@ -240,13 +240,13 @@ func (w *Writer) Commit(ctx context.Context) (commit string, err error) {
 	if !w.git.isName(commit) {
 		return "", fmt.Errorf("%s: unexpected answer %q", doing, line)
 	}
-	if err := w.aside.release(ctx, w.options.Ref, commit, w.reachable()); err != nil {
+	if err := w.quarantine.release(ctx, w.options.Ref, commit, w.reachable()); err != nil {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	return commit, nil
 }
 
-// reachable are the commits that references of the repository reach.
+// reachable returns the commits that references of the repository reach.
 func (w *Writer) reachable() []string {
 	names := slices.Clone(w.options.Reachable)
 	if w.options.Parent != "" {
@@ -255,18 +255,18 @@ func (w *Writer) reachable() []string {
 	return names
 }
 
-// Abort gives the commit up, and removes what was written of it. After Commit it does
+// Abort discards the commit, and removes the files written for it. After Commit it does
 // nothing.
 func (w *Writer) Abort() error {
 	w.talk.abort()
 	if w.broken == nil {
 		w.broken = fmt.Errorf("commit as %s: it was given up", w.options.Ref)
 	}
-	return w.removeAside()
+	return w.removeQuarantine()
 }
 
-func (w *Writer) removeAside() error {
-	if err := w.aside.remove(); err != nil {
+func (w *Writer) removeQuarantine() error {
+	if err := w.quarantine.remove(); err != nil {
 		return fmt.Errorf("commit as %s: remove what was written aside: %w", w.options.Ref, err)
 	}
 	return nil

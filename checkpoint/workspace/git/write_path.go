@@ -19,8 +19,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// quotePath writes a path as fast-import reads it: in C's quotes, other bytes
-// than these as they are.
+// quotePath quotes a path for fast-import, as C does. Bytes other than quotes,
+// backslashes and newlines need no escape.
 func quotePath(path string) string {
 	if !strings.ContainsAny(path, "\\\"\n") {
 		return `"` + path + `"`
@@ -28,8 +28,8 @@ func quotePath(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// sourceReader remembers how the source of a file ended, apart from how
-// writing it did.
+// sourceReader remembers the error of the source of a file, to tell it from an error of
+// writing.
 type sourceReader struct {
 	r   io.Reader
 	err error
@@ -43,7 +43,7 @@ func (s *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// verdict says whether the source had exactly the bytes that were announced.
+// verdict returns an error unless the source had exactly the announced bytes.
 func (s *sourceReader) verdict(path string, full bool) error {
 	if full && s.err == nil {
 		var more [1]byte

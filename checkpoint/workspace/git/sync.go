@@ -1,0 +1,132 @@
+package git
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// writebackTime is longer than any system holds back written data from its disk.
+const writebackTime = 15 * time.Minute
+
+// syncRef makes durable what git does not fsync: the names of new files, and the loose
+// objects that the user's commands wrote, which a commit of Runner's may share. Files older
+// than writebackTime are on the disk already. Call it after git has written the ref.
+func (g *Repository) syncRef(ref string, now time.Time) error {
+	recent := func(info fs.FileInfo) bool { return now.Sub(info.ModTime()) < writebackTime }
+	objects := filepath.Join(g.commonDir, "objects")
+	for i := range 256 {
+		if err := g.syncObjects(filepath.Join(objects, fmt.Sprintf("%02x", i)), recent); err != nil {
+			return err
+		}
+	}
+	names := []string{filepath.Join(objects, "pack"), objects, filepath.Join(g.commonDir, "reftable")}
+	for dir := path.Dir(ref); dir != "."; dir = path.Dir(dir) {
+		names = append(names, filepath.Join(g.commonDir, filepath.FromSlash(dir)))
+	}
+	for _, name := range names {
+		if err := g.fs.SyncDir(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("make git's names durable: %w", err)
+		}
+	}
+	return g.syncFile(filepath.Join(g.commonDir, filepath.FromSlash(ref)))
+}
+
+// syncObjects makes the recent loose objects of one directory durable. A new object
+// makes its directory recent, so that most directories need not be read. If the directory
+// disappears, git has packed its objects, and syncRef syncs the packs later.
+func (g *Repository) syncObjects(dir string, recent func(fs.FileInfo) bool) error {
+	info, err := g.fs.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !recent(info) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("make git's objects durable: %w", err)
+	}
+	entries, err := g.fs.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("make git's objects durable: %w", err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || !recent(info) {
+			continue // it is gone, or old enough
+		}
+		if err := g.syncObject(filepath.Join(dir, entry.Name()), info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	if err := g.fs.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("make git's objects durable: %w", err)
+	}
+	return nil
+}
+
+// syncObject makes a loose object durable. The system may report a failed fsync only once,
+// and report success for the same file from then on, also to other processes. So after a
+// failure syncObject writes the object into a new file, and returns the failure.
+func (g *Repository) syncObject(name string, perm fs.FileMode) error {
+	err := g.syncFile(name)
+	if err == nil {
+		return nil
+	}
+	if again := g.rewrite(name, perm); again != nil {
+		return errors.Join(err, fmt.Errorf("write git's object anew: %w", again))
+	}
+	return err
+}
+
+// rewrite replaces a file by a copy, which is durable except for its name. Until then the
+// copy has a name that git prunes.
+func (g *Repository) rewrite(name string, perm fs.FileMode) error {
+	data, err := store.ReadFile(g.fs, name)
+	if errors.Is(err, fs.ErrNotExist) { // packed meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(filepath.Dir(name), "tmp_obj_"+rand.Text())
+	f, err := g.fs.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = g.fs.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, g.fs.Remove(temp))
+	}
+	return nil
+}
+
+// syncFile makes a file of git's durable. If it does not exist, git has packed it. On
+// Windows git syncs by default, and a read-only file can't be synced.
+func (g *Repository) syncFile(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := g.fs.OpenFile(name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("make git's files durable: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("make git's files durable: %w", err)
+	}
+	return nil
+}

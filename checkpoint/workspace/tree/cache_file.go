@@ -1,0 +1,200 @@
+package tree
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"prdrunner/checkpoint/store"
+)
+
+// The file of a cache: cacheMagic; the workspace's path and the name of the
+// running kernel, each with its length; the number of files that were left out
+// for what they held, and of each its path with its length, and the digest; for
+// every file its path with its
+// length, size, times, number, device, the bits of its mode that are an ACL's mask
+// alone, digest, and git's name with its length; and at last the SHA-256 of all that. Numbers are varints, but for
+// the times, which are 8 bytes, little end first. The files are sorted by path, but
+// for those that earlier versions wrote.
+const cacheMagic = "runner stat cache 3\n"
+
+// cacheContent is what the file of a cache holds.
+type cacheContent struct {
+	known   knownFiles
+	refused map[string]string
+}
+
+// load reads the file, if it can be trusted: one that is torn, damaged, of
+// another version or of another directory is as good as none. It is called once.
+func (c *Cache) load() {
+	var content cacheContent
+	if c.path != "" {
+		if data, err := store.ReadFile(c.fs, c.path); err == nil {
+			if read, ok := c.decode(data); ok {
+				content = read
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.adopt(content)
+}
+
+// adopt takes what was loaded for all that is known.
+func (c *Cache) adopt(content cacheContent) {
+	c.known, c.used = content.known, make([]atomic.Bool, len(content.known.begins))
+	c.since, c.refused = map[string]cached{}, content.refused
+	if c.refused == nil {
+		c.refused = map[string]string{}
+	}
+}
+
+// Save writes what was learned of files since the cache was loaded or saved. What a
+// power cut leaves of the file is not trusted, so that it is not synced.
+func (c *Cache) Save() error {
+	c.Measure()
+	return c.write(c.encode())
+}
+
+// HasNews reports whether there is anything to save.
+func (c *Cache) HasNews() bool {
+	if c.path == "" {
+		return false
+	}
+	c.LoadOnce()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
+// Unseen returns the paths of files that may be gone, since nobody asked for them
+// while all files were looked up.
+func (c *Cache) Unseen() []string {
+	if !c.surveyed.Load() {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var paths []string
+	for i := range c.known.begins {
+		path := string(c.known.at(i).path)
+		if _, better := c.since[path]; !better && !c.used[i].Load() {
+			paths = append(paths, path)
+		}
+	}
+	return slices.AppendSeq(paths, maps.Keys(c.refused))
+}
+
+// Paths returns the paths of all files that the cache names.
+func (c *Cache) Paths() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	paths := slices.Collect(maps.Keys(c.refused))
+	for e := range c.all() {
+		paths = append(paths, e.path)
+	}
+	return paths
+}
+
+// Drop removes all that is known of files, also what they held that was refused.
+func (c *Cache) Drop(paths []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, path := range paths {
+		c.forget(path)
+		delete(c.refused, path)
+	}
+}
+
+// write replaces the file by a rename, without any sync.
+func (c *Cache) write(data []byte) error {
+	f, name, err := store.CreateTemp(c.fs, c.path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = c.fs.Rename(name, c.path)
+	}
+	if err != nil {
+		return errors.Join(err, c.fs.Remove(name))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed = false
+	return nil
+}
+
+func (c *Cache) encode() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := slices.SortedFunc(c.all(), byCachedPath)
+	const typical = 160
+	b := make([]byte, 0, typical*(len(all)+1))
+	b = append(b, cacheMagic...)
+	b = appendString(appendString(b, c.root), c.boot)
+	b = binary.AppendUvarint(b, uint64(len(c.refused)))
+	for path, digest := range c.refused {
+		b = appendString(appendString(b, path), digest)
+	}
+	for _, e := range all {
+		sha, err := parseDigest(e.sums.Digest)
+		blob, badName := hex.DecodeString(e.sums.Blob)
+		if err != nil || badName != nil || e.read != 0 && !settled(e.stat, time.Unix(0, e.read).Add(-c.behind)) {
+			continue
+		}
+		b = appendString(b, e.path)
+		b = binary.AppendVarint(b, e.stat.Size)
+		b = binary.LittleEndian.AppendUint64(b, uint64(e.stat.Mtime))
+		b = binary.LittleEndian.AppendUint64(b, uint64(e.stat.Ctime))
+		b = binary.AppendUvarint(b, e.stat.Inode)
+		b = binary.AppendUvarint(b, e.stat.device)
+		b = binary.AppendUvarint(b, uint64(e.sums.MaskOnly))
+		b = append(b, sha[:]...)
+		b = appendString(b, string(blob))
+	}
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+func byCachedPath(a, b cached) int { return strings.Compare(a.path, b.path) }
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// decode reads a file. It is not ok unless all of it can be trusted. What stat
+// said before the machine was started is not: there is none of it then.
+func (c *Cache) decode(data []byte) (content cacheContent, ok bool) {
+	body := len(data) - sha256.Size
+	if body < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {
+		return content, false
+	}
+	if sum := sha256.Sum256(data[:body]); !bytes.Equal(sum[:], data[body:]) {
+		return content, false
+	}
+	r := cacheReader{data: data[len(cacheMagic):body]}
+	if string(r.bytes()) != c.root {
+		return content, false
+	}
+	content.refused = map[string]string{}
+	sameBoot := string(r.bytes()) == c.boot
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		path := string(r.bytes())
+		content.refused[path] = string(r.bytes())
+	}
+	if sameBoot && !r.bad {
+		content.known, r.bad = indexFiles(r.data[r.at:])
+	}
+	return content, !r.bad
+}

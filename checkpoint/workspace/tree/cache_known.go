@@ -1,0 +1,134 @@
+package tree
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"sort"
+)
+
+// knownFiles is what the file of a cache says of files, as it is there: most of it
+// is asked for once, and in order.
+type knownFiles struct {
+	data   []byte
+	begins []int // where each file begins, sorted by their paths
+}
+
+// knownFile is what it says of one. It is only valid as long as data is.
+type knownFile struct {
+	path []byte
+	stat FileStat
+	mask uint32
+	sha  []byte
+	blob []byte // empty where nobody asked for it
+}
+
+// indexFiles finds out where files begin. It is bad if the last of them is cut.
+func indexFiles(data []byte) (k knownFiles, bad bool) {
+	const typical = 96
+	k = knownFiles{data: data, begins: make([]int, 0, len(data)/typical)}
+	sorted := true
+	var last []byte
+	r := cacheReader{data: data}
+	for r.at < len(data) && !r.bad {
+		k.begins = append(k.begins, r.at)
+		f := r.file()
+		sorted = sorted && bytes.Compare(last, f.path) <= 0
+		last = f.path
+	}
+	if !sorted {
+		slices.SortFunc(k.begins, func(a, b int) int {
+			x, y := cacheReader{data: data, at: a}, cacheReader{data: data, at: b}
+			return cmp.Or(bytes.Compare(x.bytes(), y.bytes()), cmp.Compare(a, b))
+		})
+	}
+	return k, r.bad
+}
+
+func (k *knownFiles) path(i int) []byte {
+	r := cacheReader{data: k.data, at: k.begins[i]}
+	return r.bytes()
+}
+
+func (k *knownFiles) at(i int) knownFile {
+	r := cacheReader{data: k.data, at: k.begins[i]}
+	return r.file()
+}
+
+// find returns where a path is, which is probably near, or would be.
+func (k *knownFiles) find(path string, near int) (int, bool) {
+	if near < len(k.begins) && string(k.path(near)) == path {
+		return near, true
+	}
+	i := sort.Search(len(k.begins), func(i int) bool { return string(k.path(i)) >= path })
+	return i, i < len(k.begins) && string(k.path(i)) == path
+}
+
+func (f *knownFile) sums() Sums {
+	var buf [len(digestPrefix) + 4*sha256.Size]byte // both in one string
+	b := hex.AppendEncode(append(buf[:0], digestPrefix...), f.sha)
+	end := len(b)
+	all := string(hex.AppendEncode(b, f.blob))
+	return Sums{Digest: all[:end], Blob: all[end:], MaskOnly: f.mask}
+}
+
+func (f knownFile) cached() cached {
+	return cached{path: string(f.path), stat: f.stat, sums: f.sums()}
+}
+
+// cacheReader takes the parts of a cache's file off its beginning.
+type cacheReader struct {
+	data []byte
+	at   int
+	bad  bool
+}
+
+func (r *cacheReader) file() knownFile {
+	return knownFile{
+		path: r.bytes(),
+		stat: FileStat{Size: r.varint(), Mtime: r.fixed(), Ctime: r.fixed(), Inode: r.uvarint(), device: r.uvarint()},
+		mask: uint32(r.uvarint()) & 0o070,
+		sha:  r.take(sha256.Size),
+		blob: r.bytes(),
+	}
+}
+
+// take takes so many bytes, none if there are less.
+func (r *cacheReader) take(n int) []byte {
+	if n > len(r.data)-r.at {
+		r.at, r.bad = len(r.data), true
+		return nil
+	}
+	r.at += n
+	return r.data[r.at-n : r.at]
+}
+
+// bytes takes bytes with their length before them.
+func (r *cacheReader) bytes() []byte { return r.take(int(min(r.uvarint(), 1<<30))) }
+
+func (r *cacheReader) fixed() int64 {
+	const size = 8
+	b := r.take(size)
+	if len(b) < size {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}
+
+func (r *cacheReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.data[r.at:])
+	if n <= 0 {
+		r.at, r.bad = len(r.data), true
+		return 0
+	}
+	r.at += n
+	return v
+}
+
+func (r *cacheReader) varint() int64 {
+	v := r.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
+}

@@ -1,0 +1,236 @@
+package tree
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"prdrunner/checkpoint/store"
+)
+
+// lookUp returns the digest of a file from the cache, which it tells what it reads.
+func lookUp(t *testing.T, c *Cache, path string) string {
+	t.Helper()
+	name := filepath.Join(c.root, Native(path))
+	info, err := os.Lstat(name)
+	must(t, err)
+	if known, ok := c.Get(path, StatOf(info), false, new(int)); ok {
+		return known.Digest
+	}
+	began := c.Now()
+	data, err := os.ReadFile(name)
+	must(t, err)
+	c.Put(path, StatOf(info), Sums{Digest: shaOf(string(data))}, began)
+	return shaOf(string(data))
+}
+
+// cacheAt returns a cache whose clock runs ahead, so that files that were just written
+// count as old enough to be remembered.
+func cacheAt(dir string, fsys store.FS) *Cache {
+	c := NewCache(fsys, "/cache", dir)
+	c.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	return c
+}
+
+// changeSilently overwrites a file with bytes of the same length and gives it
+// its time back.
+func changeSilently(t *testing.T, name, data string) {
+	t.Helper()
+	info, err := os.Stat(name)
+	must(t, err)
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteString(data)
+	must(t, err)
+	must(t, f.Close())
+	must(t, os.Chtimes(name, time.Time{}, info.ModTime()))
+}
+
+// TestCacheNoticesSetBackTimes: the time of a file's status can't be set.
+func TestCacheNoticesSetBackTimes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	info, err := os.Stat(dir)
+	must(t, err)
+	if StatOf(info).Ctime == 0 {
+		t.Skip("no such time here")
+	}
+	put(t, dir, "f", "one")
+	c := cacheAt(dir, nil)
+	lookUp(t, c, "f")
+	changeSilently(t, filepath.Join(dir, "f"), "two")
+	if got := lookUp(t, c, "f"); got != shaOf("two") {
+		t.Error("the change was not noticed")
+	}
+}
+
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	const second = int64(time.Second)
+	for _, test := range []struct {
+		name         string
+		mtime, ctime int64
+		at           int64
+		want         bool
+	}{
+		{"old", 5, 7, second, true},
+		{"young", second - 19e6, 7, second, false},
+		{"status young", 5, second - 19e6, second, false},
+		{"just old enough", 5, second - 21e6, second, true},
+		{"future", 2*second + 1, 5, second, false},
+		{"whole seconds", 3 * second, 3 * second, 4 * second, false},
+		{"whole seconds, old", 3 * second, 3 * second, 6 * second, true},
+		{"whole second by touch", 3 * second, 3*second + 1, 4 * second, true},
+	} {
+		if got := settled(FileStat{Mtime: test.mtime, Ctime: test.ctime}, time.Unix(0, test.at)); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
+// entriesIn are all entries of a cache, by path.
+func entriesIn(c *Cache) map[string]cached {
+	all := map[string]cached{}
+	for e := range c.all() {
+		all[e.path] = e
+	}
+	return all
+}
+
+func TestCacheFile(t *testing.T) {
+	t.Parallel()
+	dir, fsys := t.TempDir(), store.NewMemory()
+	names := []string{"a", "new\nline", "bad\xff", "dir/deep/f"}
+	for _, name := range names {
+		put(t, dir, name, name)
+	}
+	first := cacheAt(dir, fsys)
+	for _, name := range names {
+		lookUp(t, first, name)
+	}
+	if !first.HasNews() {
+		t.Skip("not kept here: the running kernel has no name")
+	}
+	must(t, first.Save())
+
+	again := cacheAt(dir, fsys)
+	must(t, os.Remove(filepath.Join(dir, "a")))
+	for _, name := range names[1:] {
+		lookUp(t, again, name)
+		i, known := again.known.find(name, 0)
+		if e := entriesIn(again)[name]; !known || !again.used[i].Load() || e.read != 0 || e.sums.Digest != shaOf(name) {
+			t.Errorf("%q was read again: %+v", name, e)
+		}
+	}
+	again.MarkSurveyed()
+	again.Drop(again.Unseen())
+	put(t, dir, "b", "b")
+	lookUp(t, again, "b")
+	again.Refuse("secret", shaOf("secret"))
+	must(t, again.Save())
+	third := cacheAt(dir, fsys)
+	lookUp(t, third, "b")
+	if _, ok := entriesIn(third)["a"]; ok || len(third.known.begins) != len(names) {
+		t.Errorf("kept %d files", len(third.known.begins))
+	}
+
+	data, err := store.ReadFile(fsys, "/cache")
+	must(t, err)
+	for name, c := range map[string]*Cache{
+		"another boot":      {root: third.root, boot: "another"},
+		"another directory": {root: "/elsewhere", boot: third.boot},
+	} {
+		content, ok := c.decode(data)
+		if ok && len(content.known.begins) > 0 {
+			t.Errorf("%s: trusted", name)
+		}
+		if (content.refused["secret"] != "") != (name == "another boot") { // what a file held stays true
+			t.Errorf("%s: refused are %q", name, content.refused)
+		}
+	}
+	// One of another version is made anew: nothing is lost but time.
+	later := bytes.Replace(data, []byte(cacheMagic), []byte("runner stat cache 9\n"), 1)
+	sum := sha256.Sum256(later[:len(later)-sha256.Size])
+	must(t, store.WriteFile(fsys, "/cache", append(later[:len(later)-len(sum)], sum[:]...)))
+	anew := cacheAt(dir, fsys)
+	lookUp(t, anew, "b")
+	if n := len(entriesIn(anew)); n != 1 {
+		t.Errorf("%d files are known from another version", n)
+	}
+	must(t, anew.Save())
+	if now, err := store.ReadFile(fsys, "/cache"); err != nil || !bytes.HasPrefix(now, []byte(cacheMagic)) {
+		t.Errorf("it was not made anew: %v", err)
+	}
+	for n := range data {
+		if _, ok := third.decode(data[:n]); ok {
+			t.Fatalf("torn after %d bytes: trusted", n)
+		}
+		data[n] ^= 1
+		if _, ok := third.decode(data); ok {
+			t.Fatalf("byte %d changed: trusted", n)
+		}
+		data[n] ^= 1
+	}
+}
+
+// TestCacheClock: a file system whose clock is behind makes files look older
+// than they are.
+func TestCacheClock(t *testing.T) {
+	t.Parallel()
+	c := NewCache(nil, "", "/w")
+	stat := FileStat{Mtime: time.Unix(100, 1).UnixNano()}
+	some := Sums{Digest: shaOf("some")}
+	c.Put("f", stat, some, time.Unix(101, 0))
+	if _, ok := c.Get("f", stat, false, new(int)); !ok {
+		t.Error("not remembered")
+	}
+	c.behind = time.Second
+	c.Put("g", stat, some, time.Unix(101, 0))
+	if _, ok := c.Get("g", stat, false, new(int)); ok {
+		t.Error("remembered")
+	}
+	if read, ok := c.decode(c.encode()); !ok || len(read.known.begins) != 0 {
+		t.Errorf("kept %d that were read before the clocks were compared", len(read.known.begins))
+	}
+}
+
+// FuzzCacheFile reads any bytes as the file of a cache, and, so that more than
+// the sum is looked at, with a sound one: what is trusted stays the same when it
+// is written and read again.
+func FuzzCacheFile(f *testing.F) {
+	seeded := &Cache{root: "/ws", boot: "b", refused: map[string]string{"b": shaOf("")}, since: map[string]cached{
+		"a\xff": {path: "a\xff", stat: FileStat{Size: 3, Mtime: 5, Inode: 7}, sums: Sums{Digest: shaOf(""), Blob: "ab"}},
+	}}
+	seed := seeded.encode()
+	f.Add(seed[:len(seed)-sha256.Size])
+	f.Add([]byte(cacheMagic + "\x03/ws\x01b\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sum := sha256.Sum256(body)
+		for _, data := range [][]byte{body, append(body[:len(body):len(body)], sum[:]...)} {
+			c := &Cache{root: "/ws", boot: "b"}
+			content, ok := c.decode(data)
+			if !ok {
+				continue
+			}
+			c.adopt(content)
+			read := slices.Collect(c.all())
+			again, ok := c.decode(c.encode())
+			if !ok {
+				t.Fatal("what was written can't be read")
+			}
+			c.adopt(again)
+			if diff := cmp.Diff(read, slices.Collect(c.all()), cmp.AllowUnexported(cached{}, FileStat{}, Sums{})); diff != "" {
+				t.Fatalf("(-read +written and read):\n%s", diff)
+			}
+			if diff := cmp.Diff(content.refused, again.refused); diff != "" {
+				t.Fatalf("left out (-read +written and read):\n%s", diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package tree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// plant opens the tree in a directory.
+func plant(t testing.TB, dir string, skip ...string) *Tree {
+	t.Helper()
+	tree, err := Open(dir, skip)
+	must(t, err)
+	t.Cleanup(func() { _ = tree.Close() })
+	return tree
+}
+
+// putFile writes a file, and the directories above it.
+func put(t testing.TB, dir, path, data string) {
+	t.Helper()
+	name := filepath.Join(dir, Native(path))
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(t, os.WriteFile(name, []byte(data), 0o644))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func shaOf(data string) string {
+	sum := sha256.Sum256([]byte(data))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,411 @@
+package tree
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A symbolic link stands for what it leads to within the workspace. Match returns
+// the links that patterns meet together with the files that these links lead to,
+// each file under its real path, which no link is on the way to. It does so by
+// extending the patterns: where "app/**" meets the link app/shared to the directory
+// shared, the pattern "shared/**" is added. A pattern is added once, however many
+// links lead to its directory, so that links in circles come to an end.
+
+// Links are symbolic links: the text of each by its path in the workspace.
+type Links map[string]string
+
+// Matched is what patterns match.
+type Matched struct {
+	// Files are the files that match, sorted, without duplicates. A link that a
+	// pattern names or leads through is among them, and so are the files that
+	// the pattern means behind it.
+	Files []string
+	// Patterns are the given patterns, and those that say the same without links.
+	Patterns []string
+	Behind   []string // those of Patterns that say what a given one means behind links
+	Links    Links    // links that were met and lead on within the workspace, or nowhere
+	Out      Links    // links that were met and lead out of the workspace: nothing follows them
+}
+
+// HasContent reports whether a file matches: a link that leads to nothing is none.
+func (m *Matched) HasContent() bool {
+	return slices.ContainsFunc(m.Files, func(path string) bool {
+		_, isLink := m.Links[path]
+		return !isLink
+	})
+}
+
+// Match returns what the patterns match in the workspace. restored are links that
+// count as there with these texts, whatever is at their paths.
+func (t *Tree) Match(ctx context.Context, patterns []string, restored Links) (*Matched, error) {
+	return t.match(ctx, patterns, matching{restored: restored})
+}
+
+// MatchReadable is Match without restored links. It passes over directories that the
+// user may not read, and follows no link for which skip returns true.
+func (t *Tree) MatchReadable(ctx context.Context, patterns []string, skip func(link string) bool) (*Matched, error) {
+	return t.match(ctx, patterns, matching{pass: true, skip: skip})
+}
+
+// matching says how patterns are matched.
+type matching struct {
+	restored Links
+	pass     bool                   // over directories that may not be read
+	skip     func(link string) bool // links that are not followed; nil: none
+}
+
+func (t *Tree) match(ctx context.Context, patterns []string, how matching) (*Matched, error) {
+	parsed, err := parsePatterns(patterns)
+	if err != nil {
+		return nil, err
+	}
+	x := newExtension(t, parsed, t.linkTexts(how.restored))
+	x.isDir = func(link, to string) bool {
+		_, isRestored := how.restored[link]
+		return isRestored || to == "" || t.enter(to) == nil
+	}
+	g := walk{t: t, follow: true, pass: how.pass}
+	for todo := parsed; len(todo) > 0; {
+		if err := g.patterns(ctx, todo); err != nil {
+			return nil, err
+		}
+		met := slices.AppendSeq(g.met, maps.Keys(how.restored))
+		if how.skip != nil {
+			met = slices.DeleteFunc(met, how.skip)
+		}
+		todo, g.met = x.extend(met), nil
+	}
+	m := &Matched{Files: slices.AppendSeq(g.files, maps.Keys(x.passed)), Links: x.links, Out: x.out}
+	slices.Sort(m.Files)
+	m.Files = slices.Compact(m.Files)
+	m.Behind = x.behind()
+	m.Patterns = append(slices.Clone(patterns), x.added()...)
+	return m, nil
+}
+
+// Extend returns patterns with those that they stand for behind links, as far as
+// these are given. It looks at no file.
+func (t *Tree) Extend(patterns []string, links Links) []string {
+	if len(links) == 0 {
+		return patterns
+	}
+	parsed, err := parsePatterns(patterns)
+	if err != nil {
+		return patterns // whoever looks for files with them is told
+	}
+	x := newExtension(t, parsed, func(path string) (string, bool) {
+		text, isLink := links[path]
+		return text, isLink
+	})
+	for len(x.extend(slices.Collect(maps.Keys(links)))) > 0 {
+		continue
+	}
+	return append(slices.Clone(patterns), x.added()...)
+}
+
+// RealPath returns the path that no link is on the way to of what is at a path,
+// which may be a link itself. Where a link on the way leads out of the workspace,
+// it returns the path unchanged.
+func (t *Tree) RealPath(path string) string {
+	if r := t.route(Parent(path), t.linkTexts(nil)); r.ends == endsInside && len(r.links) > 0 {
+		return join(r.to, Base(path))
+	}
+	return path
+}
+
+// Target returns the path without links of what a path leads to, also where
+// it is a link itself. It is the path unchanged where that is out of the workspace.
+func (t *Tree) Target(path string) string {
+	if r := t.route(path, t.linkTexts(nil)); r.ends == endsInside {
+		return r.to
+	}
+	return path
+}
+
+// linkTexts returns what tells links from other paths. It remembers what it saw.
+func (t *Tree) linkTexts(restored Links) func(path string) (text string, isLink bool) {
+	type seen struct {
+		text   string
+		isLink bool
+	}
+	known := make(map[string]seen)
+	return func(path string) (string, bool) {
+		if text, ok := restored[path]; ok {
+			return text, true
+		}
+		s, ok := known[path]
+		if !ok {
+			text, err := t.root.Readlink(Native(path))
+			s = seen{filepath.ToSlash(text), err == nil}
+			known[path] = s
+		}
+		return s.text, s.isLink
+	}
+}
+
+// ending says where a route ends.
+type ending int
+
+const (
+	endsInside  ending = iota // at a path of the workspace, where nothing need be
+	endsOutside               // at none, or at one that is never part of it
+	endsNowhere               // the links lead in circles
+)
+
+// route is the way that a path leads.
+type route struct {
+	to    string   // its end, a path that no link is on the way to; "": the workspace itself
+	links []string // the links that it leads through, in order
+	ends  ending
+}
+
+// maxHops is how many links a path may lead through, as on Linux.
+const maxHops = 40
+
+// route finds out where a path leads. textOf tells links from other paths.
+func (t *Tree) route(path string, textOf func(path string) (text string, isLink bool)) (r route) {
+	for rest := strings.Split(path, "/"); len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		switch {
+		case name == "" || name == ".":
+			continue
+		case name == ".." && r.to == "":
+			r.ends = endsOutside
+			return r
+		case name == "..":
+			r.to = Parent(r.to)
+			continue
+		}
+		next := join(r.to, name)
+		text, isLink := textOf(next)
+		if !isLink {
+			r.to = next
+			continue
+		}
+		if r.links = append(r.links, next); len(r.links) > maxHops {
+			r.ends = endsNowhere
+			return r
+		}
+		if filepath.IsAbs(Native(text)) {
+			local, ok := t.local(text)
+			if !ok {
+				r.ends = endsOutside
+				return r
+			}
+			r.to, text = "", local
+		}
+		rest = append(strings.Split(text, "/"), rest...)
+	}
+	if t.Excluded(r.to) {
+		r.ends = endsOutside
+	}
+	return r
+}
+
+// local returns an absolute path that begins with that of the workspace as a path in it.
+func (t *Tree) local(path string) (string, bool) {
+	for _, dir := range t.dirs {
+		if rest, ok := strings.CutPrefix(path, dir); ok && (rest == "" || rest[0] == '/') {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// namesOf returns the paths that a directory may be called by in an absolute link.
+func namesOf(dir string) []string {
+	names := []string{filepath.ToSlash(filepath.Clean(dir))}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		names = append(names, filepath.ToSlash(real))
+	}
+	return slices.Compact(names)
+}
+
+// extension is a list of patterns that grows by what they mean behind links.
+type extension struct {
+	t      *Tree
+	textOf func(path string) (text string, isLink bool)
+	isDir  func(link, to string) bool // nil: what a link leads to is taken for a directory
+	all    []pattern                  // first the given ones
+	given  int
+	passed map[string]bool // links that patterns name or lead through, within the workspace
+	links  Links
+	out    Links
+}
+
+func newExtension(t *Tree, given []pattern, textOf func(path string) (string, bool)) *extension {
+	return &extension{
+		t: t, textOf: textOf, all: slices.Clone(given), given: len(given),
+		passed: make(map[string]bool), links: make(Links), out: make(Links),
+	}
+}
+
+// extend adds what the patterns mean behind links, and returns what it added.
+func (x *extension) extend(links []string) []pattern {
+	before := len(x.all)
+	slices.Sort(links)
+	for _, link := range slices.Compact(links) {
+		x.follow(link)
+	}
+	return x.all[before:]
+}
+
+// follow adds what the patterns mean behind a link.
+func (x *extension) follow(link string) {
+	matched, below := x.at(link)
+	if !matched && len(below) == 0 {
+		return
+	}
+	r := x.t.route(link, x.textOf)
+	switch {
+	case len(r.links) == 0: // it is gone
+		return
+	case !matched && r.ends == endsInside && !x.leadsOn(link, r.to):
+		return // a wildcard may stand for it, and it is no directory
+	}
+	if r.ends == endsOutside {
+		last := r.links[len(r.links)-1]
+		x.out[last], _ = x.textOf(last)
+		return
+	}
+	for _, link := range r.links {
+		x.passed[link] = true
+		x.links[link], _ = x.textOf(link)
+	}
+	if r.ends == endsNowhere {
+		return
+	}
+	for _, p := range slices.Clone(x.all) {
+		matched, below := p.at(link)
+		if matched && r.to != "" {
+			x.add(pattern{base: r.to, except: p.except.through(link, r.to)})
+		}
+		for _, s := range below {
+			x.add(pattern{base: r.to, elements: s.elements, except: s.except.through(link, r.to)})
+		}
+	}
+}
+
+// leadsOn reports whether patterns that do not match a link itself can match something
+// behind it.
+func (x *extension) leadsOn(link, to string) bool {
+	return x.isDir == nil || x.isDir(link, to) ||
+		slices.ContainsFunc(x.all, func(p pattern) bool { return LeadsTo(link, p.base) })
+}
+
+// at reports whether a path matches, and returns the states in a directory of that path.
+func (x *extension) at(path string) (matched bool, below []state) {
+	for _, p := range x.all {
+		m, b := p.at(path)
+		matched, below = matched || m, append(below, b...)
+	}
+	return matched, below
+}
+
+// add adds a pattern, unless the others match all that it does.
+func (x *extension) add(p pattern) {
+	covered := slices.ContainsFunc(x.all, func(other pattern) bool {
+		if p.base == "" {
+			return other.base == "" && hasState(closure([]state{{other.elements, other.except}}), p)
+		}
+		matched, below := other.at(p.base)
+		if len(p.elements) == 0 {
+			return matched && other.except.within(p.except)
+		}
+		return hasState(below, p)
+	})
+	if !covered {
+		x.all = append(x.all, p)
+	}
+}
+
+func hasState(states []state, p pattern) bool {
+	return slices.ContainsFunc(states, func(s state) bool {
+		return slices.Equal(s.elements, p.elements) && s.except.within(p.except)
+	})
+}
+
+// behind returns the patterns that were added.
+func (x *extension) behind() []string {
+	var texts []string
+	for _, p := range x.all[x.given:] {
+		texts = append(texts, p.String())
+	}
+	return texts
+}
+
+// added returns the patterns that were added, and the links that none of the patterns names.
+func (x *extension) added() []string {
+	texts := x.behind()
+	for link := range x.passed {
+		if matched, _ := x.at(link); !matched {
+			texts = append(texts, pattern{base: link}.String())
+		}
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// at reports whether a path matches the pattern, and returns the states in a
+// directory of that path.
+func (p pattern) at(path string) (matched bool, below []state) {
+	switch {
+	case p.base == path && len(p.elements) == 0:
+		return !p.except.holds(path), nil
+	case p.except.allBelow(path):
+		return false, nil
+	case p.base == path:
+		return false, closure([]state{{p.elements, p.except}})
+	case p.base != "" && LeadsTo(path, p.base):
+		literal := strings.Split(escape(p.base[len(path)+1:]), "/")
+		return false, []state{{append(literal, p.elements...), p.except}}
+	case !LeadsTo(p.base, path) || len(p.elements) == 0:
+		return false, nil
+	}
+	states := closure([]state{{p.elements, p.except}})
+	for i := len(p.base) + 1; i < len(path); i++ {
+		if path[i] == '/' {
+			if states = step(states, path[:i]); len(states) == 0 {
+				return false, nil
+			}
+		}
+	}
+	return accepts(states, path), step(states, path)
+}
+
+// String returns the pattern as it is given to Match.
+func (p pattern) String() string {
+	if p.except == nil {
+		return p.glob()
+	}
+	return strings.Join(append([]string{p.glob()}, p.except.globs...), Except)
+}
+
+// glob returns the pattern without its exclusions.
+func (p pattern) glob() string {
+	glob := escape(p.base)
+	for _, e := range p.elements {
+		glob = join(glob, e)
+	}
+	return glob
+}
+
+// escape returns the glob that matches one path.
+func escape(path string) string {
+	if !strings.ContainsAny(path, meta) {
+		return path
+	}
+	var glob strings.Builder
+	for i := range len(path) {
+		if strings.IndexByte(meta, path[i]) >= 0 {
+			glob.WriteByte('\\')
+		}
+		glob.WriteByte(path[i])
+	}
+	return glob.String()
+}

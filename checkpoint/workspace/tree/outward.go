@@ -1,0 +1,50 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// A Root refuses to follow a link that leads out of it, and an absolute one wherever
+// it leads. What is behind a link that leads out of the workspace
+// is no part of it: it counts as not there, so that a directory
+// that was replaced by one gives way like one that was removed.
+
+// LinkOut returns the link on the way to a path, or at it, that leads out of the
+// workspace or in circles, and its text; "" for none.
+func (t *Tree) LinkOut(path string) (link, text string) {
+	textOf := t.linkTexts(nil)
+	r := t.route(path, textOf)
+	if r.ends == endsInside || len(r.links) == 0 {
+		return "", ""
+	}
+	link = r.links[len(r.links)-1]
+	text, _ = textOf(link)
+	return link, text
+}
+
+// enter tries to open a directory, following no link.
+func (t *Tree) enter(dir string) error {
+	return t.At(dir+"/", func(*os.Root, string) error { return nil })
+}
+
+// Outward turns an error of what is at a path into one that says that nothing
+// is, where a link on the way leads out of the workspace.
+func (t *Tree) Outward(path string, err error) error {
+	if !RefusedByRoot(err) {
+		return err
+	}
+	if link, _ := t.LinkOut(Parent(path)); link != "" {
+		return fmt.Errorf("%t: %t", ErrDetour, err)
+	}
+	return err
+}
+
+// RefusedByRoot reports whether an error of what is at a path may be that a Root does not
+// follow a link on the way.
+func RefusedByRoot(err error) bool {
+	var failed *fs.PathError
+	return errors.As(err, &failed) && !IsAbsent(err) && !errors.Is(err, fs.ErrPermission)
+}

@@ -1,0 +1,38 @@
+//go:build unix
+
+package tree
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// nonBlock keeps an open from waiting for the writer of a named pipe that
+// took a file's place.
+const nonBlock = syscall.O_NONBLOCK
+
+// RenameBetween gives what has a name in one directory another one in another,
+// both of which cursors have entered. Names are no paths, so that they lead nowhere
+// else.
+func RenameBetween(from *Cursor, name string, to *Cursor, newName string) error {
+	source, err := from.directory()
+	if err != nil {
+		return err
+	}
+	target, err := to.directory()
+	if err != nil {
+		return err
+	}
+	for {
+		err = unix.Renameat(int(source.Fd()), name, int(target.Fd()), newName)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return &os.LinkError{Op: "renameat", Old: name, New: newName, Err: err}
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package tree
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// StatOf returns what tells one content of a file from another.
+func StatOf(info fs.FileInfo) FileStat {
+	s := FileStat{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
+	if sys, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.Ctime, s.Inode, s.device = sys.Ctim.Nano(), sys.Ino, uint64(sys.Dev)
+	}
+	return s
+}
+
+// bootID identifies the running kernel, "" where it has no name.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}

@@ -1,0 +1,112 @@
+// Package tree reads the names of files below a directory, and remembers their digests.
+//
+// Here belongs what finds files: the walk, globs and their exclusions, symbolic links, the
+// cursor that opens directories without following a link, and the cache of digests by what
+// stat says. What a capture records, and git, do not belong here.
+//
+// Begin with Open, which returns a Tree. Its Match returns the files that patterns match,
+// also behind links; Walk returns those that no link leads to. Cursor opens the directories
+// of many sorted paths. NewCache returns the stat cache.
+package tree
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/store"
+)
+
+// Tree is a directory and all that is below it, except for what is reserved: git's own
+// directories, files that Runner has not finished writing, and directories that the
+// caller excluded. It is safe for concurrent use.
+type Tree struct {
+	root   *os.Root
+	dirs   []string  // absolute, slash-separated paths of the directory
+	skip   []string  // slash-separated directories that are not part of it
+	listed *dirNames // nil: each directory is listed whenever it is needed
+}
+
+// Open opens a directory. skip are absolute paths of directories that are not part
+// of the tree.
+func Open(dir string, skip []string) (*Tree, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{root: root, dirs: namesOf(dir), skip: skipped(dir, skip)}, nil
+}
+
+// Close closes the directory.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// Root returns the open directory. It is valid until Close.
+func (t *Tree) Root() *os.Root { return t.root }
+
+// Still returns a view of the tree that lists each directory once. It is true as long
+// as nothing changes in the tree.
+func (t *Tree) Still() *Tree {
+	still := *t
+	still.listed = newDirNames()
+	return &still
+}
+
+// skipped returns the directories in skip that lie in a tree, by their names there,
+// also if a link leads to one of them.
+func skipped(top string, skip []string) []string {
+	var dirs []string
+	for _, dir := range skip {
+		dirs = append(dirs, within(top, dir))
+		base, err := filepath.EvalSymlinks(top)
+		if err != nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dirs = append(dirs, within(base, real))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.DeleteFunc(slices.Compact(dirs), func(dir string) bool { return dir == "" })
+}
+
+// within returns the slash-separated path of dir in base, or "".
+func within(base, dir string) string {
+	rel, err := filepath.Rel(base, dir)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// GitDir is the name of what is git's own: it is never part of a workspace,
+// at any depth.
+const GitDir = ".git"
+
+// TempPrefix begins the names of the files that Restore has not finished.
+const TempPrefix = ".runner-restore-"
+
+// IsUnfinished reports whether a name is that of a file that a restore or an export has not
+// finished, or never will.
+func IsUnfinished(name string) bool {
+	return strings.HasPrefix(name, TempPrefix) || store.IsLeftover(name)
+}
+
+// Excluded reports whether a path is never part of the workspace: it is git's own, or
+// unfinished.
+func (t *Tree) Excluded(path string) bool {
+	// All of these names begin with a dot, and few others do.
+	if path != "" && path[0] == '.' || strings.Contains(path, "/.") {
+		for element := range strings.SplitSeq(path, "/") {
+			if IsReserved(element) {
+				return true
+			}
+		}
+	}
+	for _, dir := range t.skip {
+		if path == dir || strings.HasPrefix(path, dir) && path[len(dir)] == '/' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,363 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Lstat describes a path without following a link at its end.
+func (t *Tree) Lstat(path string) (fs.FileInfo, error) {
+	info, err := t.root.Lstat(Native(path))
+	return info, t.Outward(path, err)
+}
+
+// Glob returns the files that match any of the patterns, sorted, without
+// duplicates: the Files of Match. Directories do not match.
+func (t *Tree) Glob(ctx context.Context, patterns []string) ([]string, error) {
+	m, err := t.Match(ctx, patterns, nil)
+	if err != nil {
+		return nil, err
+	}
+	return m.Files, nil
+}
+
+// Walked is what a walk found. The paths are in no order, and may be there twice.
+type Walked struct {
+	Files  []string // files and links that match
+	Empty  []string // empty directories in which a file would match
+	Denied []string // directories that the user may not read
+}
+
+// Walk looks for what matches patterns. It goes through no link, and passes over
+// directories that the user may not read.
+func (t *Tree) Walk(ctx context.Context, patterns []string) (Walked, error) {
+	parsed, err := parsePatterns(patterns)
+	if err != nil {
+		return Walked{}, err
+	}
+	g := walk{t: t, pass: true}
+	err = g.patterns(ctx, parsed)
+	return Walked{Files: g.files, Empty: g.empty, Denied: g.denied}, err
+}
+
+// walk finds what matches patterns. It goes through no link: one in the place of a
+// directory that a pattern begins with counts as a match.
+type walk struct {
+	t      *Tree
+	follow bool // collects the links that patterns name or lead through
+	pass   bool // over directories that may not be read, in place of failing
+
+	files []string // neither sorted nor without duplicates
+	empty []string // directories in which a file would match and nothing is
+	// denied are the directories that were passed over.
+	denied []string
+	met    []string // links, with follow
+
+	listed *dirNames // by this walk, where the tree remembers nothing
+
+	stateDirs map[string]bool // whether a directory that a pattern names is a state directory
+}
+
+func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
+	if g.listed == nil {
+		g.listed = cmp.Or(g.t.listed, newDirNames())
+	}
+	byBase := map[string][]state{}
+	c := Cursor{base: g.t.root}
+	defer c.Close()
+	for _, p := range patterns {
+		reached, err := g.reaches(&c, p)
+		if err != nil {
+			return fmt.Errorf("look for files: %w", err)
+		}
+		if !reached || g.t.Excluded(p.base) || g.inStateDir(p.base) {
+			continue
+		}
+		if len(p.elements) > 0 {
+			if !p.except.allBelow(p.base) {
+				byBase[p.base] = append(byBase[p.base], state{p.elements, p.except})
+			}
+		} else if p.except.holds(p.base) {
+			continue
+		} else if is, err := c.Place(p.base).Status(); err == nil && !is.Mode.IsDir() {
+			g.files = append(g.files, p.base)
+			if g.follow && is.Mode&fs.ModeSymlink != 0 {
+				g.met = append(g.met, p.base)
+			}
+		}
+	}
+	for _, base := range slices.Sorted(maps.Keys(byBase)) {
+		states := closure(byBase[base])
+		err := g.ahead(ctx, base, states)
+		if err == nil {
+			err = g.directory(ctx, base, states)
+		}
+		if err != nil {
+			return fmt.Errorf("look for files: %w", err)
+		}
+	}
+	return nil
+}
+
+// ahead lists the directories that directory comes to, several at once: it needs
+// them in their order. What can't be listed it meets again.
+func (g *walk) ahead(ctx context.Context, base string, states []state) error {
+	type visit struct {
+		dir    string
+		states []state
+		below  []string
+	}
+	files := 0
+	for level := []visit{{dir: base, states: states}}; len(level) > 0; {
+		err := g.t.Each(ctx, len(level), 1, func(_ context.Context, c *Cursor, i int) error {
+			level[i].below, _ = g.list(c, level[i].dir)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		var next []visit
+		for _, v := range level {
+			for _, child := range v.below {
+				dir, is := ChildOf(child)
+				if is != Directory {
+					files++
+				} else if !g.t.Excluded(dir) {
+					if below := step(v.states, dir); len(below) > 0 {
+						next = append(next, visit{dir: dir, states: below})
+					}
+				}
+			}
+		}
+		level = next
+	}
+	if len(g.files) == 0 { // most of them match, or few are there
+		g.files = make([]string, 0, files)
+	}
+	return nil
+}
+
+// reaches reports whether no link is on the way to what a pattern may match. One
+// that there is stands in the place of the directory that it hides.
+func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
+	dir := p.base
+	if len(p.elements) == 0 { // a link at the very path is what it names
+		dir = Parent(dir)
+	}
+	if _, err := c.Enter(dir); err == nil {
+		return true, nil
+	}
+	for _, dir := range Above(dir) {
+		_, err := c.Enter(dir)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, ErrDetour) && g.follow:
+			g.met = append(g.met, dir)
+		case errors.Is(err, ErrDetour):
+			if !g.t.Excluded(dir) && !p.except.holds(dir) {
+				g.files = append(g.files, dir)
+			}
+		case g.pass && errors.Is(err, fs.ErrPermission):
+			g.denied = append(g.denied, dir)
+		case !IsAbsent(err):
+			return false, err
+		}
+		return false, nil
+	}
+	return true, nil // it has come meanwhile
+}
+
+// directory looks for matches in a directory, "" for the workspace itself.
+func (g *walk) directory(ctx context.Context, dir string, states []state) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	children, err := g.children(dir)
+	switch {
+	case IsAbsent(err), errors.Is(err, ErrStateDir): // what vanishes meanwhile is not there
+		return nil
+	case g.pass && errors.Is(err, fs.ErrPermission):
+		g.denied = append(g.denied, dir)
+		return nil
+	case err != nil:
+		return err
+	}
+	counted := 0
+	for _, child := range children {
+		path, is := ChildOf(child)
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if IsTemp(name) {
+			continue
+		}
+		counted++
+		switch {
+		case g.t.Excluded(path):
+		case is != Directory:
+			matched := accepts(states, path)
+			if matched {
+				g.files = append(roomFor(g.files), path)
+			}
+			if g.follow && is == aLink && (matched || len(step(states, path)) > 0) {
+				g.met = append(g.met, path)
+			}
+		default:
+			if below := step(states, path); len(below) > 0 {
+				if err := g.directory(ctx, path, below); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if counted == 0 && dir != "" && accepts(states, dir+"/x") {
+		g.empty = append(g.empty, dir)
+	}
+	return nil
+}
+
+// inStateDir reports whether a path lies in a state directory.
+func (g *walk) inStateDir(path string) bool {
+	for dir := range Parents(path) {
+		is, known := g.stateDirs[dir]
+		if !known {
+			is = IsStateDir(g.t.Lstat, dir)
+			if g.stateDirs == nil {
+				g.stateDirs = map[string]bool{}
+			}
+			g.stateDirs[dir] = is
+		}
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
+// children lists a directory, "" for the workspace itself.
+func (g *walk) children(dir string) ([]string, error) {
+	c := Cursor{base: g.t.root}
+	defer c.Close()
+	return g.list(&c, dir)
+}
+
+// ErrStateDir says that a directory is a state directory, in which nothing matches.
+var ErrStateDir = errors.New("is a state directory")
+
+// list returns what is in a directory, as childrenOf lists it.
+func (g *walk) list(c *Cursor, dir string) ([]string, error) {
+	return g.t.list(c, dir, g.listed)
+}
+
+// Children lists a directory, as childrenOf does. A state directory is ErrStateDir.
+func (t *Tree) Children(c *Cursor, dir string) ([]string, error) {
+	return t.list(c, dir, t.listed)
+}
+
+// list lists a directory that no link leads to, unless it is in listed, and adds it there.
+func (t *Tree) list(c *Cursor, dir string, listed *dirNames) ([]string, error) {
+	if children, ok := listed.of(dir); ok {
+		return children, nil
+	}
+	root, err := c.Enter(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := readDir(root, ".")
+	if err != nil {
+		return nil, err
+	}
+	if t.IsStateDir(dir, entries) {
+		return nil, ErrStateDir
+	}
+	children := childrenOf(dir, entries)
+	listed.add(dir, children)
+	return children, nil
+}
+
+// What is at a path that childrenOf lists: the paths of directories and of links end
+// with these, which no other path can.
+const (
+	Directory = "/"
+	aLink     = "\x00"
+)
+
+// ChildOf returns a path that childrenOf lists, and what is there: Directory,
+// aLink, or "" for anything else.
+func ChildOf(listed string) (path, is string) {
+	end := len(listed) - 1
+	switch listed[end:] {
+	case Directory, aLink:
+		return listed[:end], listed[end:]
+	}
+	return listed, ""
+}
+
+// childrenOf returns the paths of what is in a directory, for ChildOf, in the order
+// of all the paths below it.
+func childrenOf(dir string, entries []Entry) []string {
+	if dir != "" {
+		dir += "/"
+	}
+	size := 0
+	for _, e := range entries {
+		size += len(dir) + len(e.Name) + len(Directory)
+	}
+	var all strings.Builder // one string, of which the paths are parts
+	all.Grow(size)
+	ends := make([]int, len(entries))
+	for i, e := range entries {
+		all.WriteString(dir)
+		all.WriteString(e.Name)
+		switch {
+		case e.IsDir:
+			all.WriteString(Directory)
+		case e.isLink:
+			all.WriteString(aLink)
+		}
+		ends[i] = all.Len()
+	}
+	paths, begin := make([]string, len(entries)), 0
+	for i, end := range ends {
+		paths[i], begin = all.String()[begin:end], end
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// ReadDir lists a directory, "" for the workspace itself, in no order.
+func (t *Tree) ReadDir(dir string) ([]Entry, error) {
+	name := "."
+	if dir != "" {
+		name = Native(dir)
+	}
+	f, err := t.root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := entriesOf(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return entries, err
+}
+
+// roomFor makes room in a list that may become very long: to grow it by small parts
+// costs several times the memory of it.
+func roomFor[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	return slices.Grow(list, max(64, len(list)))
+}
+
+// IsTemp reports whether a name is of a file that Restore has not finished.
+func IsTemp(name string) bool {
+	return len(name) > len(TempPrefix) && name[:len(TempPrefix)] == TempPrefix
+}

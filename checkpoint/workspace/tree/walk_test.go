@@ -1,0 +1,140 @@
+//go:build unix
+
+package tree
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+func TestGlob(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, path := range []string{
+		"a", "r/s/f.go", "r/s/.hidden", "r/x.go", "r/y.md", "new\nline", "-dash", `qu"o'te`, "sp ace/f.go",
+		"bad\xff/f\xfe.go", ".git/config", "r/.git/config", "state/object", "states", "[odd]", "r/" + TempPrefix + "1-1", "r/.tmp-out-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+		strings.Repeat("d/", 300) + "deep.go",
+	} {
+		put(t, dir, path, path)
+	}
+	must(t, os.Symlink("r", filepath.Join(dir, "l")))
+	must(t, os.Symlink("nowhere", filepath.Join(dir, "r", "dangling")))
+	must(t, os.Symlink("/etc", filepath.Join(dir, "outside")))
+	deep := strings.Repeat("d/", 300) + "deep.go"
+	w := plant(t, dir, filepath.Join(dir, "state"), "/elsewhere")
+	for _, test := range []struct {
+		patterns string
+		want     []string
+	}{
+		{"a", []string{"a"}},
+		{"./r/../a", []string{"a"}},
+		{"a/**", nil},
+		{"r", nil},
+		{"r/*.go", []string{"r/x.go"}},
+		{"r/** a", []string{"a", "r/dangling", "r/s/.hidden", "r/s/f.go", "r/x.go", "r/y.md"}},
+		{"r/**/f.go r/s/*.go", []string{"r/s/f.go"}},
+		{"**/x.go", []string{"l", "r/x.go"}}, // l/x.go is r/x.go
+		{"{a,r/{s/f.go,y.*}}", []string{"a", "r/s/f.go", "r/y.md"}},
+		{"{r,x}/[xz].go", []string{"r/x.go"}},
+		{`\[odd\]`, []string{"[odd]"}},
+		{"**/*.go", []string{"bad\xff/f\xfe.go", deep, "l", "r/s/f.go", "r/x.go", "sp ace/f.go"}},
+		{"*", []string{"-dash", "[odd]", "a", "l", "new\nline", "outside", `qu"o'te`, "states"}},
+		{"l/*.go", []string{"l", "r/x.go"}},
+		{"[l]/*.go", []string{"l", "r/x.go"}},
+		{"outside/passwd", nil},
+		{"outside/**", nil},
+		{".git/** r/.git/config state/* state/object", nil},
+		{"missing/** missing", nil},
+		{"r/x.go/**", nil},
+		{"r/**\x00r/s/**", []string{"r/dangling", "r/x.go", "r/y.md"}},
+		{"r/**\x00**/*.go\x00r/y.md", []string{"r/dangling", "r/s/.hidden"}},
+		{"r/**\x00r/s/** r/s/f.go", []string{"r/dangling", "r/s/f.go", "r/x.go", "r/y.md"}},
+		{"a\x00a r/x.go\x00a", []string{"r/x.go"}},
+		{"r/**\x00**", nil},
+	} {
+		got, err := w.Glob(t.Context(), strings.Fields(test.patterns))
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, %v; want %q", test.patterns, got, err, test.want)
+		}
+	}
+	for _, bad := range []string{"[", "../x", "/etc/*", "a/../../x", strings.Repeat("{a/b,c}", 11)} {
+		if got, err := w.Glob(t.Context(), []string{bad}); err == nil {
+			t.Errorf("%s: got %q and no error", bad, got)
+		}
+	}
+	if _, err := w.Glob(t.Context(), []string{"{a"}); !errors.Is(err, doublestar.ErrBadPattern) {
+		t.Errorf("a bad pattern: %v", err)
+	}
+}
+
+// TestPatternsAgree compares the walk's decisions with those of the library
+// that says what patterns mean.
+func TestPatternsAgree(t *testing.T) {
+	t.Parallel()
+	paths := []string{"a", "b", "a/b", "a/b/c", "a/c/b", "c/a", "x/a/b/y", "a/b/c/d.go", "d.go", "a/d.go", "ab/cd", "a.b/c"}
+	for _, glob := range []string{
+		"*", "**", "**/*", "a/**", "**/b", "a/**/b", "a/*/b", "**/a/**", "a/**/**/b", "*/*", "{a,c}/*", "{a/b,c}/*",
+		"{a,c/{a,x}}", "**/{b,d.go}", "a*/**/c*", "a**/c", "**b", "?/?", "[a-c]/**/[^c]", "x/**/b/*",
+	} {
+		parsed, err := parsePatterns([]string{glob})
+		must(t, err)
+		for _, path := range paths {
+			want := doublestar.MatchUnvalidated(glob, path)
+			if strings.HasSuffix(glob, "a/**") && (path == "a" || path == "c/a" && glob != "a/**") {
+				want = false // what lies in a is meant, as in a walk, not a file of that name
+			}
+			if got := matches(parsed, path); got != want {
+				t.Errorf("%s and %s: %v, want %v", glob, path, got, want)
+			}
+		}
+	}
+}
+
+// TestExclusionsAgree holds that a walk and Matches, which looks at no file, exclude
+// the same.
+func TestExclusionsAgree(t *testing.T) {
+	t.Parallel()
+	paths := []string{"a", "b", "a/b", "a/b/c", "a/c/b", "c/a", "a/b/c/d.go", "d.go", "a/d.go", "ab/cd"}
+	globs := []string{"**", "a/**", "*/b", "**/*.go", "a", "a/b/**", "**/c/**", "{a,c}/*", "a/{b,c}/**"}
+	for _, glob := range globs {
+		for _, except := range globs {
+			pattern := glob + Except + except
+			parsed, err := parsePatterns([]string{pattern})
+			must(t, err)
+			for _, path := range paths {
+				if got, want := matches(parsed, path), Matches(pattern, path); got != want {
+					t.Errorf("%q and %s: %v, want %v", pattern, path, got, want)
+				}
+			}
+			if text := parsed[0].String(); len(parsed) == 1 && text != pattern && !strings.Contains(except, "{a") && text != "a/{b,c}/**"+Except+except {
+				t.Errorf("%q became %q", pattern, text)
+			}
+		}
+	}
+}
+
+// matches walks to a path as Glob does.
+func matches(patterns []pattern, path string) bool {
+	for _, p := range patterns {
+		elements := p.elements
+		if p.base != "" {
+			elements = append(strings.Split(p.base, "/"), elements...)
+		}
+		states := closure([]state{{elements, p.except}})
+		for i := range len(path) {
+			if path[i] == '/' {
+				states = step(states, path[:i])
+			}
+		}
+		if accepts(states, path) {
+			return true
+		}
+	}
+	return false
+}
