@@ -391,7 +391,7 @@ func testTemps(t *testing.T, p Place) {
 		f, name, err := store.CreateTemp(p.FS, of)
 		must(t, err)
 		must(t, f.Close())
-		if !store.IsTemp(name) || !store.IsLeftover(name) || store.IsTempOf(name, "state") != true {
+		if !store.IsTemp(name) || !store.IsLeftover(name) || !store.IsTempOf(name, "state") {
 			t.Errorf("%s is not recognized as temporary", name)
 		}
 		names = append(names, name)
