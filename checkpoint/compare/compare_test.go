@@ -60,6 +60,7 @@ func TestStates(t *testing.T) {
 				s.Phases[0].Status = checkpoint.Completed
 				s.Phases[1].Status, s.Phases[1].Attempt = checkpoint.Running, 1
 				s.Phases[1].Workstreams[0].Status, s.Phases[1].Workstreams[0].Attempts = checkpoint.Failed, 2
+				s.Phases[1].Workstreams[0].Digest.Definition = "sha256:new" // it had none before it ran
 			},
 			want: Comparison{
 				Phases:      []StepChange{{Name: "one", From: checkpoint.Running, To: checkpoint.Completed, FromAttempts: 1, ToAttempts: 1}, {Name: "two", From: checkpoint.Pending, To: checkpoint.Running, ToAttempts: 1}},

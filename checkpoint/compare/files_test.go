@@ -172,6 +172,8 @@ func TestCommits(t *testing.T) {
 	first := p.checkpoint(t, false, base)
 	one := commit("one")
 	second := p.checkpoint(t, false, one)
+	elsewhere := &checkpoint.Git{Branch: "main", Commit: strings.Repeat("12", 20)}
+	unknown := p.checkpoint(t, false, elsewhere)
 	run("reset", "-q", "--hard", base.Commit)
 	two := commit("two")
 	must(t, p.x.Close())
@@ -188,10 +190,13 @@ func TestCommits(t *testing.T) {
 	same(t, "same", from(Options{From: first, To: first}), &GitChange{From: *base, To: *base, Commits: none, Gone: none})
 	same(t, "to now", from(Options{From: second, To: PointWorkspace}),
 		&GitChange{From: *one, To: *two, Commits: []GitCommit{{two.Commit, "two"}}, Gone: []GitCommit{{one.Commit, "one"}}})
-	if c := from(Options{From: before, To: second}); c.From.Commit != "" || c.To != *one || len(c.Gone) > 0 {
+	if c := from(Options{From: before, To: second}); c.From.Commit != "" || c.To != *one || len(c.Gone) > 0 || c.Note != "" {
 		t.Errorf("from a checkpoint without git: %+v", c)
 	}
-	if c := from(Options{From: second, To: before}); c.To.Commit != "" || len(c.Commits)+len(c.Gone) > 0 {
+	if c := from(Options{From: second, To: before}); c.To.Commit != "" || len(c.Commits)+len(c.Gone) > 0 || c.Note != "" {
 		t.Errorf("to a checkpoint without git: %+v", c)
 	}
+	same(t, "a commit of another repository", from(Options{From: unknown, To: second}), &GitChange{
+		From: *elsewhere, To: *one, Commits: none, Gone: none, Note: "commit " + elsewhere.Commit + " is not in this repository",
+	})
 }
