@@ -82,7 +82,7 @@ func (w *Workspace) Capture(ctx context.Context, o CaptureOptions) (Captured, er
 	if err != nil {
 		return Captured{}, fmt.Errorf("capture the workspace: %w", err)
 	}
-	captured.LeftOut, captured.Unstable, captured.Special = s.leftOut, s.unstable, s.special
+	captured.LeftOut, captured.Unstable, captured.Special = s.excluded, s.unstable, s.unreadable
 	return captured, nil
 }
 
@@ -124,13 +124,13 @@ func (c *capture) run(ctx context.Context) (captured Captured, err error) {
 	c.batch = c.w.o.Objects.Begin()
 	defer func() { err = errors.Join(err, c.batch.Abandon()) }()
 	if unchanged {
-		return Captured{Capture: *c.o.Last}, c.keepLost(ctx)
+		return Captured{Capture: *c.o.Last}, c.keepMissing(ctx)
 	}
 	captured.Changed = true
 	if err := c.keepAll(ctx, &captured.Capture); err != nil {
 		return Captured{}, err
 	}
-	if err := c.survey.dropLost(); err != nil {
+	if err := c.survey.dropUnreadable(); err != nil {
 		return Captured{}, err
 	}
 	l := c.survey.listing(c.o.Patterns)
@@ -173,20 +173,20 @@ func (c *capture) keepAll(ctx context.Context, captured *Capture) error {
 // compare reports whether everything is as in the last capture. It reads only
 // what may be the same: the rest is read once, when it is kept.
 func (c *capture) compare(ctx context.Context) (unchanged bool, err error) {
-	leftOut := c.o.LeftOut
+	excluded := c.o.LeftOut
 	last := c.before
 	if last != nil {
-		leftOut = slices.Concat(leftOut, last.LeftOut)
+		excluded = slices.Concat(excluded, last.LeftOut)
 	}
 	c.recall()
-	if err := c.refuse(ctx, leftOut); err != nil {
+	if err := c.refuse(ctx, excluded); err != nil {
 		return false, err
 	}
 	err = c.survey.hash(ctx, func(f *surveyed) bool {
 		return f.last != nil && f.last.Size == f.entry.Size || f.index != "" || c.w.CommitsToBranch()
 	})
 	if err == nil && last != nil {
-		err = c.findLost(ctx)
+		err = c.findMissing(ctx)
 	}
 	if err != nil || last == nil || !slices.Equal(last.Patterns, c.o.Patterns) {
 		return false, err
@@ -239,13 +239,13 @@ func (c *capture) keep(ctx context.Context, want func(*surveyed) bool) error {
 // keepOne makes an object of a file. What the last capture kept is durable, so
 // that nothing need be flushed for it.
 func (c *capture) keepOne(ctx context.Context, at tree.Place, f *surveyed) error {
-	if c.isObject(f) && !f.lost {
+	if c.isObject(f) && !f.missing {
 		err := c.w.o.Objects.Check(objects.Ref{Digest: f.entry.Digest, Size: f.entry.Size})
-		if f.lost = isGone(err); !f.lost {
+		if f.missing = isMissing(err); !f.missing {
 			return err
 		}
 	}
-	if f.lost {
+	if f.missing {
 		f.forget()
 	}
 	err := c.w.keepObject(ctx, c.batch, at, &f.found, f.wantsBlob(c.w))

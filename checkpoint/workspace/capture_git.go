@@ -162,7 +162,7 @@ func gitMode(mode uint32) uint32 {
 func (c *capture) commitAll(ctx context.Context) (commit string, err error) {
 	repo := c.w.Git()
 	exclude := git.Exclusions{
-		Paths:     slices.Concat(c.survey.leftOut, c.survey.unstable, c.survey.special, c.survey.hidden, c.survey.states),
+		Paths:     slices.Concat(c.survey.excluded, c.survey.unstable, c.survey.unreadable, c.survey.hidden, c.survey.states),
 		Untracked: func(path string) bool { return slices.ContainsFunc(strings.Split(path, "/"), tree.IsUnfinished) },
 	}
 	if commit, err = repo.CommitAll(ctx, c.o.Message, exclude); err != nil {

@@ -30,7 +30,7 @@ func (w *Workspace) Compare(ctx context.Context, entries []Entry) ([]Compared, e
 			return err
 		}
 		items[n] = &item{Change: Change{Path: e.Path, To: e}}
-		if w.Excluded(e.Path) {
+		if w.Reserved(e.Path) {
 			found[n].Obstacle = e.Path
 			return nil
 		}

@@ -126,9 +126,9 @@ func TestDeniedWhileRead(t *testing.T) {
 		must(t, err)
 		deny(t, dir, "b")
 		c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
-		must(t, errors.Join(read(c), s.dropLost()))
-		if len(s.files) != 1 || s.files[0].entry.Path != "a" || !slices.Equal(s.special, []string{"b"}) {
-			t.Errorf("%s: %+v, and not taken in: %q", name, s.files, s.special)
+		must(t, errors.Join(read(c), s.dropUnreadable()))
+		if len(s.files) != 1 || s.files[0].entry.Path != "a" || !slices.Equal(s.unreadable, []string{"b"}) {
+			t.Errorf("%s: %+v, and not taken in: %q", name, s.files, s.unreadable)
 		}
 		if err := c.giveUp(&s.files[0], os.ErrPermission); !errors.Is(err, os.ErrPermission) {
 			t.Errorf("%s: a file that may be read was given up: %v", name, err)

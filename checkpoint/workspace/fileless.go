@@ -107,7 +107,7 @@ func (u *untracked) directory(ctx context.Context, w *Workspace, c *tree.Cursor,
 		for len(rest) > 0 && rest[0].Path < child {
 			rest = rest[1:]
 		}
-		if (len(rest) == 0 || rest[0].Path != child) && !w.Excluded(child) {
+		if (len(rest) == 0 || rest[0].Path != child) && !w.Reserved(child) {
 			u.paths = append(u.paths, child)
 		}
 	}
@@ -122,7 +122,7 @@ func (u *untracked) subdirectory(ctx context.Context, w *Workspace, c *tree.Curs
 	if below := sort.Search(len(files), func(i int) bool { return !strings.HasPrefix(files[i].Path, child) }); below > 0 {
 		return u.directory(ctx, w, c, dir, files[:below])
 	}
-	if w.Excluded(dir) {
+	if w.Reserved(dir) {
 		return nil
 	}
 	at, listed := slices.BinarySearchFunc(inPlace, dir, compareFile)

@@ -18,7 +18,7 @@ var errNoObjects = errors.New("there is no place for objects")
 // are durable when it returns, and so are the files themselves. Sensitive files that git does not track, and those that
 // Refuse is about or that hold what was left out for that before, are described,
 // not kept, and named.
-func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, leftOut []string, err error) {
+func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, excluded []string, err error) {
 	if w.o.Objects == nil {
 		return nil, nil, fmt.Errorf("keep files: %w", errNoObjects)
 	}
@@ -56,10 +56,10 @@ func (w *Workspace) Keep(ctx context.Context, paths []string) (kept []Entry, lef
 	}
 	for i, path := range paths {
 		if secret[path] || refused[i] {
-			leftOut = append(leftOut, path)
+			excluded = append(excluded, path)
 		}
 	}
-	return kept, leftOut, nil
+	return kept, excluded, nil
 }
 
 // keepFile makes an object of a file, unless it is refused, and describes it.

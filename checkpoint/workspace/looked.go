@@ -57,7 +57,7 @@ func (w *Workspace) NotGone(ctx context.Context, changes []Change) ([]Change, er
 	defer c.Close()
 	var all []Change
 	for _, change := range changes {
-		if change.Kind != Deleted || w.Excluded(change.Path) {
+		if change.Kind != Deleted || w.Reserved(change.Path) {
 			all = append(all, change)
 			continue
 		}

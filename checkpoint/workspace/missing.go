@@ -16,7 +16,7 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Missing is an entry whose bytes can't be had.
+// Missing is an entry whose bytes are missing or damaged.
 type Missing struct {
 	Path   string
 	Reason string
@@ -35,8 +35,8 @@ func (w *Workspace) Missing(ctx context.Context, entries []Entry, deep bool) (mi
 	return missing, nil
 }
 
-// Lost is Missing for who judges what was kept: where this user may not read what git
-// has, or git can't be asked, that is an error.
+// Lost is Missing for callers that report losses: it is an error if this user may not read
+// git's objects, or if git can't be asked.
 func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Missing, error) {
 	missing, err := w.Missing(ctx, entries, deep)
 	if err != nil || len(missing) == 0 {
@@ -65,9 +65,9 @@ func (w *Workspace) Lost(ctx context.Context, entries []Entry, deep bool) ([]Mis
 	return missing, nil
 }
 
-// Readable reads all bytes and returns the entries that can be read, as Open can
-// read them: those whose blob is damaged, and whose object is not, without it.
-// The rest is missing.
+// Readable reads all bytes, and returns the entries that Open can read, and those that are
+// missing. An entry whose blob is damaged, and whose object is not, is returned without
+// the blob.
 func (w *Workspace) Readable(ctx context.Context, entries []Entry) ([]Entry, []Missing, error) {
 	located, missing, err := w.locate(ctx, entries)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *Workspace) Readable(ctx context.Context, entries []Entry) ([]Entry, []M
 	return slices.DeleteFunc(located, func(e Entry) bool { return lost[e.Path] }), missing, nil
 }
 
-// locate reads all bytes to find out which entries can be had, and from where.
+// locate reads all bytes to find out which entries can be read, and from where.
 func (w *Workspace) locate(ctx context.Context, entries []Entry) (located []Entry, missing []Missing, err error) {
 	located = slices.Clone(entries)
 	reasons := make([]string, len(entries))
@@ -109,8 +109,8 @@ func (w *Workspace) locate(ctx context.Context, entries []Entry) (located []Entr
 	return located, missing, nil
 }
 
-// notThere returns the entries whose bytes neither git nor the objects have, as
-// far as that can be told without reading any.
+// notThere returns the entries whose bytes neither git nor the objects have. It reads no
+// bytes, so that it does not notice damage.
 func (w *Workspace) notThere(ctx context.Context, entries []Entry) ([]Missing, error) {
 	inGit, err := w.inGit(ctx, entries)
 	if err != nil {
@@ -132,8 +132,8 @@ func (w *Workspace) notThere(ctx context.Context, entries []Entry) ([]Missing, e
 	return w.notKept(ctx, entries, wanted)
 }
 
-// notKept returns those of the wanted entries of which there is no object. It goes
-// through one subdirectory of the objects after the other, in which they cost least.
+// notKept returns those of the wanted entries that have no object. It checks one
+// subdirectory of the objects after the other, which is fastest.
 func (w *Workspace) notKept(ctx context.Context, entries []Entry, wanted []int) ([]Missing, error) {
 	slices.SortFunc(wanted, func(a, b int) int {
 		return cmp.Compare(objects.Subdirectory(entries[a].Digest), objects.Subdirectory(entries[b].Digest))
@@ -197,7 +197,7 @@ func (w *Workspace) inGit(ctx context.Context, entries []Entry) (map[string]bool
 	return w.o.Git.Has(ctx, blobs)
 }
 
-// missing is the entry as one whose object can't be had.
+// missing returns the entry as one whose object is missing.
 func (e Entry) missing(reason string) Missing {
 	if e.Blob != "" {
 		reason = "git has no blob " + e.Blob + ", and " + reason
@@ -220,7 +220,8 @@ func whyNoObject(r objects.Ref, err error) (reason string, other error) {
 	return "", err
 }
 
-// unavailable tells an error that says that bytes can't be had from others.
+// unavailable returns the reason if an error says that bytes are missing or damaged, and
+// any other error.
 func unavailable(ctx context.Context, err error) (reason string, other error) {
 	var object *objects.DamagedError
 	var blob *DamagedError

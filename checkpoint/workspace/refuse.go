@@ -106,8 +106,8 @@ func (w *Workspace) scan(ctx context.Context, at tree.Place, f *found, withBlob 
 
 // refuse moves the files that may not be kept to what is left out: those in
 // which something is found, and those that were left out for what they hold.
-func (c *capture) refuse(ctx context.Context, leftOut []string) error {
-	before := c.refusedBefore(leftOut)
+func (c *capture) refuse(ctx context.Context, excluded []string) error {
+	before := c.refusedBefore(excluded)
 	found, err := c.look(ctx)
 	if err != nil {
 		return fmt.Errorf("look for sensitive values: %w", err)
@@ -120,15 +120,15 @@ func (c *capture) refuse(ctx context.Context, leftOut []string) error {
 			kept = append(kept, f) // until it is dropped
 		case found[i]:
 			c.w.cache.Refuse(path, f.entry.Digest)
-			s.leaveOut(path)
+			s.exclude(path)
 		case before.holds(c, &f):
-			s.leaveOut(path)
+			s.exclude(path)
 		default:
 			kept = append(kept, f)
 		}
 	}
 	s.files = kept
-	return s.dropLost()
+	return s.dropUnreadable()
 }
 
 // look returns in which files something is found. Those that need no scan are

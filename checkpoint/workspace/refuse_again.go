@@ -21,14 +21,14 @@ type refused struct {
 // refusedBefore is what is left out again.
 type refusedBefore struct {
 	refused
-	leftOut map[string]bool // by the last capture, for what they held
+	excluded map[string]bool // by the last capture, for what they held
 }
 
 // refusedBefore returns what is left out again, of what was left out.
-func (c *capture) refusedBefore(leftOut []string) *refusedBefore {
-	b := &refusedBefore{refused: c.w.refusedFiles(), leftOut: map[string]bool{}}
-	for _, path := range leftOut {
-		b.leftOut[path] = !c.w.secret.match(path)
+func (c *capture) refusedBefore(excluded []string) *refusedBefore {
+	b := &refusedBefore{refused: c.w.refusedFiles(), excluded: map[string]bool{}}
+	for _, path := range excluded {
+		b.excluded[path] = !c.w.secret.match(path)
 	}
 	return b
 }
@@ -43,7 +43,7 @@ func (b *refusedBefore) holds(c *capture, f *surveyed) bool {
 	case b.digests[f.entry.Digest]:
 		c.w.cache.Refuse(path, f.entry.Digest) // maybe it had another name then
 		return true
-	case !b.leftOut[path]:
+	case !b.excluded[path]:
 		return false
 	case c.w.refusal == nil || !c.w.refusal.all || !f.known():
 		return true

@@ -210,7 +210,7 @@ func TestLeftOutAndGone(t *testing.T) {
 	must(t, os.Remove(filepath.Join(dir, "b")))
 	w.RefuseAll(finding(refusedWord))
 	must(t, (&capture{w: w, survey: s}).refuse(t.Context(), []string{"b"}))
-	if len(s.leftOut)+len(s.files) > 0 {
-		t.Errorf("left out %q, captured %+v", s.leftOut, s.files)
+	if len(s.excluded)+len(s.files) > 0 {
+		t.Errorf("left out %q, captured %+v", s.excluded, s.files)
 	}
 }

@@ -27,14 +27,14 @@ func (s *survey) hideNames() error {
 			files = append(files, f)
 		default:
 			s.hidden = append(s.hidden, f.entry.Path)
-			s.leftOut = append(s.leftOut, shown)
+			s.excluded = append(s.excluded, shown)
 		}
 	}
 	s.files = files
-	leftOut, err := s.withoutHidden(s.leftOut)
+	excluded, err := s.withoutHidden(s.excluded)
 	if err == nil {
-		s.leftOut = leftOut
-		s.special, err = s.withoutHidden(s.special)
+		s.excluded = excluded
+		s.unreadable, err = s.withoutHidden(s.unreadable)
 	}
 	return err
 }

@@ -11,13 +11,13 @@ import (
 
 // Refused returns the paths of entries, as Now lists them, that a capture would
 // leave out for what they hold, sorted as they are. last (nil: none) is what was
-// captured before: what it has is not looked through. leftOut is what was left
+// captured before: what it has is not looked through. excluded is what was left
 // out since, as in CaptureOptions.
-func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing, leftOut []string) ([]string, error) {
+func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing, excluded []string) ([]string, error) {
 	if last != nil {
-		leftOut = slices.Concat(leftOut, last.LeftOut)
+		excluded = slices.Concat(excluded, last.LeftOut)
 	}
-	if len(entries) == 0 || w.refusal == nil && len(leftOut)+len(w.cache.RefusedFiles()) == 0 {
+	if len(entries) == 0 || w.refusal == nil && len(excluded)+len(w.cache.RefusedFiles()) == 0 {
 		return nil, nil
 	}
 	c := &capture{w: w, survey: &survey{w: w}, before: last}
@@ -37,8 +37,8 @@ func (w *Workspace) Refused(ctx context.Context, entries []Entry, last *Listing,
 			c.survey.files = append(c.survey.files, f)
 		}
 	}
-	err = c.refuse(ctx, leftOut)
-	return c.survey.leftOut, err
+	err = c.refuse(ctx, excluded)
+	return c.survey.excluded, err
 }
 
 // indexed are the blobs that git's index has, by path.

@@ -173,7 +173,7 @@ func newRestore(w *Workspace, changes []Change, o RestoreOptions) (*restore, err
 				return nil, err
 			}
 		}
-		if w.Excluded(c.Path) {
+		if w.Reserved(c.Path) {
 			return nil, fmt.Errorf("%s is not a part of the workspace", c.Path)
 		}
 		r.items = append(r.items, &item{Change: c})

@@ -120,7 +120,7 @@ func (r *restore) obstacleBelow(ctx context.Context, dir string) (string, error)
 	for _, e := range entries {
 		path := dir + "/" + e.Name
 		switch {
-		case r.w.Excluded(path):
+		case r.w.Reserved(path):
 			return path, nil
 		case e.IsDir:
 			if obstacle, err := r.obstacleBelow(ctx, path); err != nil || obstacle != "" {

@@ -34,11 +34,11 @@ func (r *restore) prepare(ctx context.Context) error {
 	for _, m := range missing {
 		found[m.Path] = m.Reason
 	}
-	return r.leaveOut(found)
+	return r.skip(found)
 }
 
-// leaveOut leaves out the items of the given paths, if that is wanted.
-func (r *restore) leaveOut(reasons map[string]string) error {
+// skip drops the items of the given paths if the caller forces the restore, and fails otherwise.
+func (r *restore) skip(reasons map[string]string) error {
 	if len(reasons) == 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (r *restore) stageAll(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return r.leaveOut(damaged)
+	return r.skip(damaged)
 }
 
 // stageDir returns the nearest directory above a path that is there: new ones

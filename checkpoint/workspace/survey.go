@@ -19,31 +19,31 @@ type surveyed struct {
 	index string // the blob that git's index has for it
 	// sparse is its mode in the index, if a sparse checkout may have left it
 	// out of the work tree, else 0.
-	sparse uint32
-	state  fileState
-	last   *Entry // what the last capture has at its path; nil: nothing
-	inGit  bool   // git tracks it, or would
-	read   bool   // by hash, since the cache did not know it
-	lost   bool   // the last capture has it, and its object is not there or damaged
+	sparse  uint32
+	state   fileState
+	last    *Entry // what the last capture has at its path; nil: nothing
+	inGit   bool   // git tracks it, or would
+	read    bool   // by hash, since the cache did not know it
+	missing bool   // the last capture has it, and its object is missing or damaged
 }
 
-// survey is what is in scope of a capture, as it was met.
+// survey is what a capture found in its scope.
 type survey struct {
-	w       *Workspace
-	files   []surveyed // sorted by path
-	dirs    []Entry    // empty ones, sorted by path
-	sparse  []Entry    // what a sparse checkout left out, sorted by path
-	leftOut []string
-	special []string
-	hidden  []string // the true paths of what is left out for its name
-	states  []string // state directories that git knows files of
+	w          *Workspace
+	files      []surveyed // sorted by path
+	dirs       []Entry    // empty ones, sorted by path
+	sparse     []Entry    // what a sparse checkout left out, sorted by path
+	excluded   []string
+	unreadable []string
+	hidden     []string // the true paths of what is left out for its name
+	states     []string // state directories that git knows files of
 	// unstable are files that change while they are read, sorted; needed (nil:
 	// none) says which must not be among them.
 	unstable []string
 	needed   func(path string) bool
 }
 
-// survey looks at everything in scope, without reading files.
+// survey describes everything in scope without reading files.
 func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, error) {
 	s := &survey{w: w}
 	still := w
@@ -65,7 +65,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	s.states = git.states
 	s.add(g.Files)
 	empty := g.Empty
-	s.special = append(s.special, g.Denied...)
+	s.unreadable = append(s.unreadable, g.Denied...)
 	if err := s.hideNames(); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (w *Workspace) survey(ctx context.Context, patterns []string) (*survey, err
 	if err != nil {
 		return nil, err
 	}
-	if s.special, err = s.withoutHidden(outermost(s.special)); err != nil {
+	if s.unreadable, err = s.withoutHidden(outermost(s.unreadable)); err != nil {
 		return nil, err
 	}
 	return s, s.lookAtDirs(ctx, append(empty, inGit...))
@@ -87,7 +87,7 @@ func (s *survey) lookAround(ctx context.Context, found fileless) (empty []string
 		return nil, err
 	}
 	empty, denied, err := s.w.emptyDirs(ctx, found.outermost, dirs)
-	s.special = append(s.special, slices.Concat(found.denied, denied)...)
+	s.unreadable = append(s.unreadable, slices.Concat(found.denied, denied)...)
 	return append(empty, found.emptied...), err
 }
 
@@ -101,16 +101,16 @@ func outermost(paths []string) []string {
 	return slices.DeleteFunc(slices.Compact(paths), func(path string) bool { return tree.IsBelow(path, all) })
 }
 
-// addKnown adds the files that git knows, which are sorted by path.
+// addKnown adds the files that git knows. They are sorted by path.
 func (s *survey) addKnown(files []git.File) {
 	s.files = make([]surveyed, 0, len(files))
 	for _, f := range files {
 		switch {
 		case f.Gitlink:
-			s.special = append(s.special, f.Path)
-		case s.w.Excluded(f.Path):
+			s.unreadable = append(s.unreadable, f.Path)
+		case s.w.Reserved(f.Path):
 		case !f.Tracked && s.w.secret.match(f.Path):
-			s.leftOut = append(s.leftOut, f.Path)
+			s.excluded = append(s.excluded, f.Path)
 		default:
 			s.files = append(s.files, newSurveyed(f))
 		}
@@ -119,12 +119,12 @@ func (s *survey) addKnown(files []git.File) {
 
 func at(path string) found { return found{entry: Entry{Path: path}} }
 
-// add adds the files that match the patterns and that git does not know. What
-// lies in another repository is that one's.
+// add adds the files that match the patterns and that git does not know, except for those
+// in another repository.
 func (s *survey) add(paths []string) {
 	slices.Sort(paths)
 	links := map[string]bool{}
-	for _, path := range s.special {
+	for _, path := range s.unreadable {
 		links[path] = true
 	}
 	known, added := s.files, make([]surveyed, 0, max(0, len(paths)-len(s.files)))
@@ -135,7 +135,7 @@ func (s *survey) add(paths []string) {
 		switch {
 		case len(known) > 0 && known[0].entry.Path == path, tree.IsBelow(path, links):
 		case s.w.secret.match(path):
-			s.leftOut = append(s.leftOut, path)
+			s.excluded = append(s.excluded, path)
 		default:
 			added = append(added, surveyed{found: at(path)})
 		}
@@ -185,14 +185,14 @@ func (s *survey) look(ctx context.Context) (dirs []string, err error) {
 		case f.entry.Mode&ModeDir != 0 && !f.isLink():
 			dirs = append(dirs, f.entry.Path)
 		case odd[i]:
-			s.special = append(s.special, f.entry.Path)
+			s.unreadable = append(s.unreadable, f.entry.Path)
 		default:
 			kept = append(kept, f)
 		}
 	}
 	s.files = kept
-	slices.Sort(s.leftOut)
-	s.leftOut = slices.Compact(s.leftOut)
+	slices.Sort(s.excluded)
+	s.excluded = slices.Compact(s.excluded)
 	return dirs, nil
 }
 
@@ -208,10 +208,10 @@ func (f *surveyed) wantsBlob(w *Workspace) func(size int64) bool {
 	return func(int64) bool { return false }
 }
 
-// leaveOut adds to what is left out.
-func (s *survey) leaveOut(path string) {
-	if i, there := slices.BinarySearch(s.leftOut, path); !there {
-		s.leftOut = slices.Insert(s.leftOut, i, path)
+// exclude adds a path to the excluded ones.
+func (s *survey) exclude(path string) {
+	if i, there := slices.BinarySearch(s.excluded, path); !there {
+		s.excluded = slices.Insert(s.excluded, i, path)
 	}
 }
 
@@ -229,7 +229,7 @@ func (s *survey) lookAtDirs(ctx context.Context, empty []string) error {
 	c := s.w.Cursor()
 	defer c.Close()
 	for _, path := range empty {
-		if above[path] || s.w.Excluded(path) {
+		if above[path] || s.w.Reserved(path) {
 			continue
 		}
 		if hidden, err := s.isHidden(path); err != nil {
@@ -276,12 +276,12 @@ func (s *survey) hash(ctx context.Context, want func(*surveyed) bool) error {
 		return fmt.Errorf("read the workspace: %w", err)
 	}
 	s.w.cache.MarkSurveyed()
-	return s.dropLost()
+	return s.dropUnreadable()
 }
 
 // listing is what the survey found, once all files are known.
 func (s *survey) listing(patterns []string) *Listing {
-	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.leftOut, Unstable: s.unstable, Special: s.special, Sparse: s.sparse}
+	l := &Listing{Patterns: slices.Clone(patterns), LeftOut: s.excluded, Unstable: s.unstable, Special: s.unreadable, Sparse: s.sparse}
 	l.Entries = make([]Entry, 0, len(s.files)+len(s.dirs))
 	for _, f := range s.files {
 		l.Entries = append(l.Entries, f.entry)

@@ -20,7 +20,7 @@ func (w *Workspace) Unlisted(ctx context.Context, l *Listing, entries []Entry) (
 	c := w.Cursor()
 	defer c.Close()
 	for _, e := range entries {
-		if listed[e.Path] || w.Excluded(e.Path) || l.IsSpecial(e.Path) {
+		if listed[e.Path] || w.Reserved(e.Path) || l.IsSpecial(e.Path) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -68,6 +68,6 @@ func (w *Workspace) Ignored(ctx context.Context, l *Listing) ([]string, error) {
 	}
 	return slices.DeleteFunc(all, func(path string) bool {
 		_, listed := l.at(path)
-		return listed || w.Excluded(strings.TrimSuffix(path, "/"))
+		return listed || w.Reserved(strings.TrimSuffix(path, "/"))
 	}), nil
 }

@@ -81,9 +81,9 @@ const (
 	denied             // it may not be read
 )
 
-// dropLost takes out the files that are not there any more, and names those
+// dropUnreadable takes out the files that are not there any more, and names those
 // that are left out since they keep changing, or may not be read.
-func (s *survey) dropLost() (err error) {
+func (s *survey) dropUnreadable() (err error) {
 	var denials []string
 	s.files = slices.DeleteFunc(s.files, func(f surveyed) bool {
 		switch f.state {
@@ -97,7 +97,7 @@ func (s *survey) dropLost() (err error) {
 	})
 	slices.Sort(s.unstable)
 	if len(denials) > 0 {
-		s.special, err = s.withoutHidden(outermost(append(s.special, denials...)))
+		s.unreadable, err = s.withoutHidden(outermost(append(s.unreadable, denials...)))
 	}
 	return err
 }
@@ -105,9 +105,9 @@ func (s *survey) dropLost() (err error) {
 // Lacks reports whether a listing says of a path that it was there, or may have
 // been, and was left out: nothing is known of its bytes.
 func (l *Listing) Lacks(path string) bool {
-	_, leftOut := slices.BinarySearch(l.LeftOut, path)
+	_, excluded := slices.BinarySearch(l.LeftOut, path)
 	_, unstable := slices.BinarySearch(l.Unstable, path)
-	return leftOut || unstable || l.IsSpecial(path)
+	return excluded || unstable || l.IsSpecial(path)
 }
 
 // IsSpecial reports whether what was at a path, or above it, could not be taken

@@ -120,7 +120,7 @@ func TestHandOverUnstable(t *testing.T) {
 	if files := runGit(t, dir, "ls-tree", "-r", "--name-only", commit); files != "other\n" {
 		t.Errorf("the commit has %q", files)
 	}
-	must(t, s.dropLost())
+	must(t, s.dropUnreadable())
 	if !slices.Equal(s.unstable, []string{"log"}) || len(s.files) != 1 || s.files[0].entry.Blob == "" {
 		t.Errorf("left out %q, and kept %+v", s.unstable, s.files)
 	}
@@ -138,7 +138,7 @@ func TestVanished(t *testing.T) {
 	c := &capture{w: w, survey: s, batch: w.o.Objects.Begin()}
 	must(t, os.Remove(filepath.Join(dir, "b")))
 	must(t, c.keep(t.Context(), func(*surveyed) bool { return true }))
-	must(t, s.dropLost())
+	must(t, s.dropUnreadable())
 	if len(s.files) != 1 || s.files[0].entry.Path != "a" || len(s.unstable) != 0 {
 		t.Errorf("kept %+v, left out %q", s.files, s.unstable)
 	}

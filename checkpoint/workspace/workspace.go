@@ -1,12 +1,18 @@
-// Package workspace looks at the files of a workspace, keeps them, and puts
-// them back.
+// Package workspace captures, compares and restores the files of a workspace.
 //
-// A Listing is the files at one moment: paths, modes and digests. Capture
-// records one, as objects and, in a git work tree, as a commit that is on no
-// branch. Now makes one of the files as they are, Diff compares two, and
-// Restore turns one into the other. Everything goes through an os.Root, so that no
-// link and no pattern leads outside. What was read once is not read again
-// while its file's times, size and number are the same (cache.go).
+// Begin with Open. A Listing is the files at one moment: paths, modes and digests. Capture
+// records one as objects and, in a git work tree, as a commit that is on no branch. Now
+// lists the files as they are, Diff compares two listings, and Restore carries out the
+// changes between them.
+//
+// Three words say why a capture or a restore lacks a file. It is excluded if a rule keeps
+// it out: its name or its content looks sensitive. It is unreadable if Runner could not
+// read it: it may not, the file kept changing (unstable), or it is no file, such as a pipe
+// or another repository. It is missing if a capture names it and its bytes are lost or
+// damaged.
+//
+// Git's commands belong in package git, and finding files in package tree. Every access
+// goes through an os.Root, so that no link and no pattern leads outside.
 package workspace
 
 import (

@@ -11,23 +11,22 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// FileStat is what tells one content of a file from another without reading
-// it. Times are nanoseconds since 1970.
+// FileStat tells one content of a file from another without reading it. Times are
+// nanoseconds since 1970.
 type FileStat struct {
 	Size          int64
 	Mtime, Ctime  int64
 	Inode, device uint64
 }
 
-// Sums are the digests of a file's bytes, and what its ACL says, which was read with
-// them.
+// Sums are the digests of a file's bytes, and what its ACL says.
 type Sums struct {
 	Digest   string
 	Blob     string // git's name; "" where nobody asked for it
 	MaskOnly uint32 // permission bits that its mode shows for its group, and that the group does not have
 }
 
-// cached is what was found when a file was read.
+// cached is what a reading of a file found.
 type cached struct {
 	path string
 	stat FileStat
@@ -45,16 +44,15 @@ const (
 
 // Cache remembers the digests of files by what stat says of them.
 //
-// A file that is written to twice within a tick of the clock has the same
-// times afterwards, so that only what was read later than that tick is
-// remembered; anything younger is read again the next time. After a restart of
-// the machine nothing is: what a power cut left may differ though its times
-// are equal.
+// A file that is written twice within a tick of the clock keeps its times. So the cache
+// remembers only files that were read later than a tick after their times, and younger
+// ones are read again. After a restart of the machine it remembers nothing: a power cut
+// may change a file and not its times.
 //
-// What writes to a file through a memory map changes its times when it first
-// touches a page, and again only once the kernel has written that page to the
-// disk. Such a write after the file was read is not seen, here as in git; who is
-// about to destroy bytes distrusts what is known of them.
+// A program that writes through a memory map changes a file's times when it first touches
+// a page, and again only after the kernel has written that page to the disk. The cache,
+// like git, does not notice such a write. Callers that are about to overwrite or remove a
+// file call Distrust before.
 type Cache struct {
 	fs   store.FS
 	path string // "": not kept beyond this process
@@ -62,21 +60,21 @@ type Cache struct {
 	boot string
 	Now  func() time.Time
 
-	surveyed atomic.Bool // what was not used is probably gone
+	surveyed atomic.Bool // all files were looked up: entries not used are probably of removed files
 
 	once sync.Once // of loading
 	skew sync.Once // of measuring
 
-	// Files are asked for in the order of their paths, many times more often than
-	// anything is learned, so that what was loaded is a list that nobody changes.
+	// Callers ask for files in the order of their paths, and far more often than they
+	// add one. So the loaded entries are a list that never changes.
 	known knownFiles    // as loaded
-	used  []atomic.Bool // of these, seen by this process, so that the file is known to be there
+	used  []atomic.Bool // which of them this process asked for
 	grown atomic.Bool   // whether since has anything
 
 	mu      sync.Mutex
-	since   map[string]cached // what this process knows better, by path; without digest: that nothing is known
-	refused map[string]string // digests of files that were left out for what they hold
-	behind  time.Duration     // how far the file system's clock is behind ours
+	since   map[string]cached // entries of this process, by path, in place of loaded ones; without digest: nothing is known
+	refused map[string]string // digests of files that were excluded for their content, by path
+	behind  time.Duration     // how far the file system's clock is behind the machine's
 	changed bool              // since it was loaded or saved
 }
 
@@ -96,9 +94,9 @@ func (c *Cache) LoadOnce() { c.once.Do(c.load) }
 // MarkSurveyed says that all files were looked up: those that were not are probably gone.
 func (c *Cache) MarkSurveyed() { c.surveyed.Store(true) }
 
-// Get returns the digests of a file, if they are known; withBlob: and git's
-// name of it is. near is where the file is probably found among those that are
-// known, and becomes where the next one in order is.
+// Get returns the digests of a file, if they are known, and with withBlob only if git's
+// name of the blob is known, too. near is the probable index of the file among the loaded
+// ones; Get sets it to that of the next file.
 func (c *Cache) Get(path string, stat FileStat, withBlob bool, near *int) (Sums, bool) {
 	c.LoadOnce()
 	if e, better := c.learned(path); better {
@@ -123,7 +121,7 @@ func (c *Cache) Get(path string, stat FileStat, withBlob bool, near *int) (Sums,
 	return e.sums(), true
 }
 
-// learned returns what this process knows better than what was loaded.
+// learned returns the entry that this process has in place of a loaded one.
 func (c *Cache) learned(path string) (e cached, ok bool) {
 	if !c.grown.Load() {
 		return cached{}, false
@@ -154,14 +152,14 @@ func (c *Cache) IsSettled(stat FileStat, at time.Time) bool {
 	return settled(stat, at.Add(-c.behind))
 }
 
-// learn has an entry stand in place of what was known. The lock is held.
+// learn sets an entry. The caller holds c.mu.
 func (c *Cache) learn(e cached) {
 	c.since[e.path] = e
 	c.grown.Store(true)
 	c.changed = true
 }
 
-// forget drops what is known of a file. The lock is held.
+// forget drops the entry of a file. The caller holds c.mu.
 func (c *Cache) forget(path string) {
 	e, better := c.since[path]
 	_, there := c.known.find(path, 0)
@@ -180,7 +178,7 @@ func (c *Cache) Distrust(paths []string) {
 	}
 }
 
-// all yields all that is known, in no order. The lock is held.
+// all yields all entries, in no order. The caller holds c.mu.
 func (c *Cache) all() iter.Seq[cached] {
 	return func(yield func(cached) bool) {
 		for i := range c.known.begins {
@@ -197,7 +195,7 @@ func (c *Cache) all() iter.Seq[cached] {
 	}
 }
 
-// settled reports whether any later write to a file gives it other times.
+// settled reports whether every write to a file after the given time changes its times.
 func settled(stat FileStat, at time.Time) bool {
 	margin := fineMargin
 	if stat.Mtime%int64(time.Second) == 0 && stat.Ctime%int64(time.Second) == 0 {
@@ -224,7 +222,7 @@ func (c *Cache) Measure() {
 	})
 }
 
-// compare takes the time from a file that was just made.
+// compare measures the lag by the time of a file that was just made.
 func (c *Cache) compare(f store.File) {
 	info, err := f.Stat()
 	if err != nil || info.Sys() == nil { // one that is in memory has no clock

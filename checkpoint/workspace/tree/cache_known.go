@@ -10,23 +10,23 @@ import (
 	"sort"
 )
 
-// knownFiles is what the file of a cache says of files, as it is there: most of it
-// is asked for once, and in order.
+// knownFiles holds the entries of a cache file, undecoded: callers ask for most of them
+// once, and in order.
 type knownFiles struct {
 	data   []byte
 	begins []int // where each file begins, sorted by their paths
 }
 
-// knownFile is what it says of one. It is only valid as long as data is.
+// knownFile is one entry. It refers to the data of knownFiles.
 type knownFile struct {
 	path []byte
 	stat FileStat
 	mask uint32
 	sha  []byte
-	blob []byte // empty where nobody asked for it
+	blob []byte // empty: not computed
 }
 
-// indexFiles finds out where files begin. It is bad if the last of them is cut.
+// indexFiles finds where each entry begins. bad says that the last one is cut off.
 func indexFiles(data []byte) (k knownFiles, bad bool) {
 	const typical = 96
 	k = knownFiles{data: data, begins: make([]int, 0, len(data)/typical)}
@@ -58,7 +58,7 @@ func (k *knownFiles) at(i int) knownFile {
 	return r.file()
 }
 
-// find returns where a path is, which is probably near, or would be.
+// find returns the index of a path, or the one at which it would be. It tries near first.
 func (k *knownFiles) find(path string, near int) (int, bool) {
 	if near < len(k.begins) && string(k.path(near)) == path {
 		return near, true
@@ -79,7 +79,7 @@ func (f knownFile) cached() cached {
 	return cached{path: string(f.path), stat: f.stat, sums: f.sums()}
 }
 
-// cacheReader takes the parts of a cache's file off its beginning.
+// cacheReader reads the parts of a cache file one after the other.
 type cacheReader struct {
 	data []byte
 	at   int
@@ -96,7 +96,7 @@ func (r *cacheReader) file() knownFile {
 	}
 }
 
-// take takes so many bytes, none if there are less.
+// take reads n bytes, or none if there are fewer.
 func (r *cacheReader) take(n int) []byte {
 	if n > len(r.data)-r.at {
 		r.at, r.bad = len(r.data), true
@@ -106,7 +106,7 @@ func (r *cacheReader) take(n int) []byte {
 	return r.data[r.at-n : r.at]
 }
 
-// bytes takes bytes with their length before them.
+// bytes reads a length, and as many bytes.
 func (r *cacheReader) bytes() []byte { return r.take(int(min(r.uvarint(), 1<<30))) }
 
 func (r *cacheReader) fixed() int64 {

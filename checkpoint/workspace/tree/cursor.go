@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ErrDetour says that a path leads through a symbolic link.
+// ErrDetour says that a symbolic link is on the way to a path.
 var ErrDetour = errors.New("lies behind a symbolic link")
 
 // IsAbsent reports whether an error says that nothing is at a path: it or a
@@ -38,13 +38,13 @@ type Cursor struct {
 // Cursor returns a cursor at the top of the tree, which is to be closed.
 func (t *Tree) Cursor() *Cursor { return &Cursor{base: t.root} }
 
-// absence is a directory that is not there.
+// absence is a directory that does not exist.
 type absence struct {
 	path string
 	err  error // nil: there is none
 }
 
-// level is a directory on the way to another one, open for what is to be opened in it.
+// level is an open directory on the way to another one.
 type level struct {
 	path string
 	root *os.Root
@@ -64,7 +64,7 @@ func (c *Cursor) Place(path string) Place {
 	return Place{in: path[:max(i, 0)], name: Native(path[i+1:]), from: c}
 }
 
-// notThere is why a directory was not there when it was last looked for, or nil.
+// notThere returns the error of the last attempt to open a directory, if it did not exist.
 func (c *Cursor) notThere(dir string) error {
 	if c.gone.err != nil && LeadsTo(c.gone.path, dir) {
 		return c.gone.err
@@ -72,7 +72,8 @@ func (c *Cursor) notThere(dir string) error {
 	return nil
 }
 
-// missed is the error of opening a directory.
+// missed returns the error of opening a directory, and remembers it if the directory does
+// not exist.
 func (c *Cursor) missed(path string, err error) error {
 	err = fmt.Errorf("open the directory %s: %w", path, err)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +82,7 @@ func (c *Cursor) missed(path string, err error) error {
 	return err
 }
 
-// below is the first directory on the way from one to another one below it, and its name.
+// below returns the first directory on the way from above to dir, and its name.
 func below(above, dir string) (path, name string) {
 	rest := strings.TrimPrefix(dir[len(above):], "/")
 	name, _, _ = strings.Cut(rest, "/")
@@ -111,7 +112,7 @@ func (c *Cursor) Enter(dir string) (*os.Root, error) {
 	return c.current(), nil
 }
 
-// reached is the directory that is open, "" for the base.
+// reached returns the path of the open directory, "" for the base.
 func (c *Cursor) reached() string {
 	if len(c.open) == 0 {
 		return ""
@@ -126,13 +127,13 @@ func (c *Cursor) current() *os.Root {
 	return c.open[len(c.open)-1].root
 }
 
-// down makes a directory the one that is open.
+// down makes a directory the open one.
 func (c *Cursor) down(to level) {
 	c.moved()
 	c.open = append(c.open, to)
 }
 
-// moved closes what was opened of the directory that was open.
+// moved closes the file of the directory that was open.
 func (c *Cursor) moved() {
 	if c.file != nil {
 		_ = c.file.Close() // nothing was written through it
@@ -155,8 +156,8 @@ func (c *Cursor) Close() {
 	c.moved()
 }
 
-// openDir opens a directory in another one. A Root follows links that stay
-// inside, so that what was opened is compared with what has the name.
+// openDir opens a directory in another one. A Root follows links that stay inside, so
+// openDir compares the opened directory with the one that has the name.
 func openDir(parent *os.Root, name string) (*os.Root, error) {
 	named, err := parent.Lstat(name)
 	if err != nil {

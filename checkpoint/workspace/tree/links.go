@@ -20,9 +20,9 @@ type Links map[string]string
 
 // Matched is what patterns match.
 type Matched struct {
-	// Files are the files that match, sorted, without duplicates. A link that a
-	// pattern names or leads through is among them, and so are the files that
-	// the pattern means behind it.
+	// Files are the files that match, sorted, without duplicates. They include each
+	// link that a pattern names or leads through, and the files that the pattern
+	// matches behind it.
 	Files []string
 	// Patterns are the given patterns, and those that say the same without links.
 	Patterns []string
@@ -31,7 +31,7 @@ type Matched struct {
 	Out      Links    // links that were met and lead out of the workspace: nothing follows them
 }
 
-// HasContent reports whether a file matches: a link that leads to nothing is none.
+// HasContent reports whether a file matches. A link that leads to nothing does not count.
 func (m *Matched) HasContent() bool {
 	return slices.ContainsFunc(m.Files, func(path string) bool {
 		_, isLink := m.Links[path]
@@ -39,8 +39,8 @@ func (m *Matched) HasContent() bool {
 	})
 }
 
-// Match returns what the patterns match in the workspace. restored are links that
-// count as there with these texts, whatever is at their paths.
+// Match returns the files that the patterns match. It treats each path in restored as a
+// link with that text, whatever the path is now.
 func (t *Tree) Match(ctx context.Context, patterns []string, restored Links) (*Matched, error) {
 	return t.match(ctx, patterns, matching{restored: restored})
 }
@@ -87,15 +87,15 @@ func (t *Tree) match(ctx context.Context, patterns []string, how matching) (*Mat
 	return m, nil
 }
 
-// Extend returns patterns with those that they stand for behind links, as far as
-// these are given. It looks at no file.
+// Extend returns patterns, and the patterns that they mean behind the given links. It
+// reads no file.
 func (t *Tree) Extend(patterns []string, links Links) []string {
 	if len(links) == 0 {
 		return patterns
 	}
 	parsed, err := parsePatterns(patterns)
 	if err != nil {
-		return patterns // whoever looks for files with them is told
+		return patterns // Match returns the error
 	}
 	x := newExtension(t, parsed, func(path string) (string, bool) {
 		text, isLink := links[path]
@@ -107,9 +107,9 @@ func (t *Tree) Extend(patterns []string, links Links) []string {
 	return append(slices.Clone(patterns), x.added()...)
 }
 
-// RealPath returns the path that no link is on the way to of what is at a path,
-// which may be a link itself. Where a link on the way leads out of the workspace,
-// it returns the path unchanged.
+// RealPath returns the path of a file with the links on the way to it resolved. The file
+// may be a link itself. If a link on the way leads out of the tree, RealPath returns the
+// path unchanged.
 func (t *Tree) RealPath(path string) string {
 	if r := t.route(Parent(path), t.linkTexts(nil)); r.ends == endsInside && len(r.links) > 0 {
 		return join(r.to, Base(path))
@@ -117,8 +117,8 @@ func (t *Tree) RealPath(path string) string {
 	return path
 }
 
-// Target returns the path without links of what a path leads to, also where
-// it is a link itself. It is the path unchanged where that is out of the workspace.
+// Target returns a path with all links resolved, also a link at the path itself. If it
+// leads out of the tree, Target returns the path unchanged.
 func (t *Tree) Target(path string) string {
 	if r := t.route(path, t.linkTexts(nil)); r.ends == endsInside {
 		return r.to
@@ -126,7 +126,8 @@ func (t *Tree) Target(path string) string {
 	return path
 }
 
-// linkTexts returns what tells links from other paths. It remembers what it saw.
+// linkTexts returns a function that reads links and tells them from other paths. The
+// function reads each path once.
 func (t *Tree) linkTexts(restored Links) func(path string) (text string, isLink bool) {
 	type seen struct {
 		text   string
@@ -147,7 +148,7 @@ func (t *Tree) linkTexts(restored Links) func(path string) (text string, isLink 
 	}
 }
 
-// ending says where a route ends.
+// ending says where a path leads.
 type ending int
 
 const (
@@ -156,7 +157,7 @@ const (
 	endsNowhere               // the links lead in circles
 )
 
-// route is the way that a path leads.
+// route is the links on the way to a path, and where it ends.
 type route struct {
 	to    string   // its end, a path that no link is on the way to; "": the workspace itself
 	links []string // the links that it leads through, in order
@@ -166,7 +167,7 @@ type route struct {
 // maxHops is how many links a path may lead through, as on Linux.
 const maxHops = 40
 
-// route finds out where a path leads. textOf tells links from other paths.
+// route resolves a path. textOf tells links from other paths.
 func (t *Tree) route(path string, textOf func(path string) (text string, isLink bool)) (r route) {
 	for rest := strings.Split(path, "/"); len(rest) > 0; {
 		name := rest[0]
@@ -201,7 +202,7 @@ func (t *Tree) route(path string, textOf func(path string) (text string, isLink 
 		}
 		rest = append(strings.Split(text, "/"), rest...)
 	}
-	if t.Excluded(r.to) {
+	if t.Reserved(r.to) {
 		r.ends = endsOutside
 	}
 	return r
@@ -217,7 +218,7 @@ func (t *Tree) local(path string) (string, bool) {
 	return "", false
 }
 
-// namesOf returns the paths that a directory may be called by in an absolute link.
+// namesOf returns the absolute paths by which links may name a directory.
 func namesOf(dir string) []string {
 	names := []string{filepath.ToSlash(filepath.Clean(dir))}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -226,7 +227,7 @@ func namesOf(dir string) []string {
 	return slices.Compact(names)
 }
 
-// extension is a list of patterns that grows by what they mean behind links.
+// extension is a list of patterns, to which follow adds those that they mean behind links.
 type extension struct {
 	t      *Tree
 	textOf func(path string) (text string, isLink bool)
@@ -245,7 +246,7 @@ func newExtension(t *Tree, given []pattern, textOf func(path string) (string, bo
 	}
 }
 
-// extend adds what the patterns mean behind links, and returns what it added.
+// extend follows links, and returns the patterns that it added.
 func (x *extension) extend(links []string) []pattern {
 	before := len(x.all)
 	slices.Sort(links)
@@ -255,7 +256,7 @@ func (x *extension) extend(links []string) []pattern {
 	return x.all[before:]
 }
 
-// follow adds what the patterns mean behind a link.
+// follow adds the patterns that those in the list mean behind a link.
 func (x *extension) follow(link string) {
 	matched, below := x.at(link)
 	if !matched && len(below) == 0 {

@@ -7,10 +7,9 @@ import (
 	"os"
 )
 
-// A Root refuses to follow a link that leads out of it, and an absolute one wherever
-// it leads. What is behind a link that leads out of the workspace
-// is no part of it: it counts as not there, so that a directory
-// that was replaced by one gives way like one that was removed.
+// A Root refuses to follow a link that leads out of it, and every absolute link. A file
+// behind a link that leads out of the tree counts as absent, so that a directory that was
+// replaced by such a link is treated like one that was removed.
 
 // LinkOut returns the link on the way to a path, or at it, that leads out of the
 // workspace or in circles, and its text; "" for none.
@@ -25,7 +24,7 @@ func (t *Tree) LinkOut(path string) (link, text string) {
 	return link, text
 }
 
-// enter tries to open a directory, following no link.
+// enter reports whether a directory can be opened without following a link.
 func (t *Tree) enter(dir string) error {
 	return t.At(dir+"/", func(*os.Root, string) error { return nil })
 }

@@ -33,8 +33,7 @@ func (p Place) Status() (Status, error) {
 	return statusOf(info), nil
 }
 
-// checkName makes sure that a name is that of something in the directory: git's index
-// may hold any.
+// checkName refuses a name that leads out of its directory: git's index may hold any.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." {
 		return fmt.Errorf("%q is no name of a file: it leads elsewhere", name)
@@ -98,7 +97,7 @@ func (p Place) Near() *int {
 	return new(int)
 }
 
-// directory is the directory that was entered last, as a file.
+// directory returns the directory that was entered last as a file.
 func (c *Cursor) directory() (*os.File, error) {
 	if c.file == nil {
 		// What package os would do to wait for it is of no use with a directory.

@@ -92,9 +92,9 @@ func IsUnfinished(name string) bool {
 	return strings.HasPrefix(name, TempPrefix) || store.IsLeftover(name)
 }
 
-// Excluded reports whether a path is never part of the workspace: it is git's own, or
+// Reserved reports whether a path is never part of the tree: it is git's own, or
 // unfinished.
-func (t *Tree) Excluded(path string) bool {
+func (t *Tree) Reserved(path string) bool {
 	// All of these names begin with a dot, and few others do.
 	if path != "" && path[0] == '.' || strings.Contains(path, "/.") {
 		for element := range strings.SplitSeq(path, "/") {

@@ -47,8 +47,8 @@ func (t *Tree) Walk(ctx context.Context, patterns []string) (Walked, error) {
 	return Walked{Files: g.files, Empty: g.empty, Denied: g.denied}, err
 }
 
-// walk finds what matches patterns. It goes through no link: one in the place of a
-// directory that a pattern begins with counts as a match.
+// walk finds files that match patterns. It follows no link. A link in place of a directory
+// that a pattern begins with counts as a match.
 type walk struct {
 	t      *Tree
 	follow bool // collects the links that patterns name or lead through
@@ -77,7 +77,7 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 		if err != nil {
 			return fmt.Errorf("look for files: %w", err)
 		}
-		if !reached || g.t.Excluded(p.base) || g.inStateDir(p.base) {
+		if !reached || g.t.Reserved(p.base) || g.inStateDir(p.base) {
 			continue
 		}
 		if len(p.elements) > 0 {
@@ -106,8 +106,8 @@ func (g *walk) patterns(ctx context.Context, patterns []pattern) error {
 	return nil
 }
 
-// ahead lists the directories that directory comes to, several at once: it needs
-// them in their order. What can't be listed it meets again.
+// ahead lists the directories that directory will visit, several at once. directory needs
+// them in order, and reports those that can't be listed.
 func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	type visit struct {
 		dir    string
@@ -129,7 +129,7 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 				dir, is := ChildOf(child)
 				if is != Directory {
 					files++
-				} else if !g.t.Excluded(dir) {
+				} else if !g.t.Reserved(dir) {
 					if below := step(v.states, dir); len(below) > 0 {
 						next = append(next, visit{dir: dir, states: below})
 					}
@@ -144,8 +144,8 @@ func (g *walk) ahead(ctx context.Context, base string, states []state) error {
 	return nil
 }
 
-// reaches reports whether no link is on the way to what a pattern may match. One
-// that there is stands in the place of the directory that it hides.
+// reaches reports whether no link is on the way to the files that a pattern may match. A
+// link on the way is added to the matches.
 func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
 	dir := p.base
 	if len(p.elements) == 0 { // a link at the very path is what it names
@@ -162,7 +162,7 @@ func (g *walk) reaches(c *Cursor, p pattern) (bool, error) {
 		case errors.Is(err, ErrDetour) && g.follow:
 			g.met = append(g.met, dir)
 		case errors.Is(err, ErrDetour):
-			if !g.t.Excluded(dir) && !p.except.holds(dir) {
+			if !g.t.Reserved(dir) && !p.except.holds(dir) {
 				g.files = append(g.files, dir)
 			}
 		case g.pass && errors.Is(err, fs.ErrPermission):
@@ -199,7 +199,7 @@ func (g *walk) directory(ctx context.Context, dir string, states []state) error 
 		}
 		counted++
 		switch {
-		case g.t.Excluded(path):
+		case g.t.Reserved(path):
 		case is != Directory:
 			matched := accepts(states, path)
 			if matched {

@@ -16,11 +16,10 @@ func (c *capture) isObject(f *surveyed) bool {
 	return f.last != nil && f.last.Blob == "" && f.known() && f.last.Digest == f.entry.Digest
 }
 
-// findLost finds, among the files that had to be read and are as the last capture
-// has them, those whose objects are not there any more, or damaged: it has them
-// read as well. The others are not looked at, since a capture costs what
-// changed, not what there is.
-func (c *capture) findLost(ctx context.Context) error {
+// findMissing finds, among the files that had to be read and have not changed since the
+// last capture, those whose objects are missing or damaged. It does not check the other
+// files: a capture should cost what changed, not what there is.
+func (c *capture) findMissing(ctx context.Context) error {
 	var read []*surveyed
 	for i := range c.survey.files {
 		if f := &c.survey.files[i]; f.read && c.isObject(f) {
@@ -29,8 +28,8 @@ func (c *capture) findLost(ctx context.Context) error {
 	}
 	err := c.w.Each(ctx, len(read), 1+min(chunkSize, len(read)/16), func(ctx context.Context, _ *tree.Cursor, i int) error {
 		err := c.w.o.Objects.Verify(ctx, read[i].entry.Digest)
-		read[i].lost = isGone(err)
-		if read[i].lost {
+		read[i].missing = isMissing(err)
+		if read[i].missing {
 			return nil
 		}
 		return err
@@ -41,20 +40,20 @@ func (c *capture) findLost(ctx context.Context) error {
 	return nil
 }
 
-// isGone reports whether an error says that an object is not there, or damaged.
-func isGone(err error) bool {
+// isMissing reports whether an error says that an object is missing or damaged.
+func isMissing(err error) bool {
 	var damaged *objects.DamagedError
 	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
 }
 
-// keepLost keeps again what is lost, durable when it returns. A file that is not
-// as it was any more has changed meanwhile: the next capture will have that.
-func (c *capture) keepLost(ctx context.Context) error {
-	isLost := func(f surveyed) bool { return f.lost }
-	if !slices.ContainsFunc(c.survey.files, isLost) {
+// keepMissing stores missing objects again, durable when it returns. If a file has changed
+// meanwhile, the next capture records that.
+func (c *capture) keepMissing(ctx context.Context) error {
+	isMissingFile := func(f surveyed) bool { return f.missing }
+	if !slices.ContainsFunc(c.survey.files, isMissingFile) {
 		return nil
 	}
-	if err := c.keep(ctx, func(f *surveyed) bool { return f.lost }); err != nil {
+	if err := c.keep(ctx, func(f *surveyed) bool { return f.missing }); err != nil {
 		return err
 	}
 	return c.batch.Commit(ctx)
