@@ -82,8 +82,8 @@ func (c *Comparison) compareFiles(ctx context.Context, s *checkpoint.Store, w *w
 	return nil
 }
 
-// changes returns the differences of files that both captures included, and records the
-// files that only one of them included.
+// changes returns the differences of files that both captures included. It records the
+// files that only one capture included.
 func (c *Comparison) changes(ctx context.Context, w *workspace.Workspace) (changes []workspace.Change, err error) {
 	changes, apart := workspace.Apart(workspace.Diff(c.From.files, c.To.files), c.From.captureScope(&c.To, w), c.To.captureScope(&c.From, w))
 	for _, change := range apart {

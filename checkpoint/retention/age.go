@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Clock holds what is known of the time.
+// Clock holds the known readings of the clock.
 //
 // A clock can be wrong: an empty battery, a restored machine, a mistyped year. A clock that
 // jumped cannot be told from a session that lay untouched for as long. So an age is not the
@@ -47,7 +47,7 @@ const (
 // ageRule tells which ages are too old.
 type ageRule struct {
 	now       time.Time
-	limit     time.Duration // maximum age to keep; 0 if there is none
+	limit     time.Duration // maximum age to keep; 0 for no limit
 	requested bool          // the user asked for the limit, so that the clock is trusted
 
 	readings []time.Time     // sorted, up to now

@@ -10,7 +10,7 @@ type pass struct {
 	checkpoints []Checkpoint
 	policy      Policy
 	needed      map[string]string
-	newest      int           // index of the newest usable checkpoint; -1 if there is none
+	newest      int           // index of the newest usable checkpoint, or -1
 	kept        map[Group]int // number counted per group, beginning with the newest
 	ages        ageRule
 	usage       *tally

@@ -28,7 +28,7 @@
 // newer; their times serve for ages. A second pass over the result removes nothing more.
 //
 // Begin with Decide, below. To add a rule: a limit on each checkpoint belongs in
-// pass.decide (decide.go), a limit on their sum beside removeBySize (size.go), a reason to
+// pass.decide (decide.go), a limit on their sum in size.go, a reason to
 // keep a checkpoint in protection (decide.go). Add its setting to Policy, and its promise
 // to the properties in property_test.go. age.go defines ages, usage.go counts bytes, and
 // sessions.go decides about sessions.
@@ -45,7 +45,7 @@ type Policy struct {
 	// size. Checkpoints of a trigger without an entry are removed by age only.
 	Counts map[string]int
 
-	// A limit of 0 is none.
+	// 0 means no limit.
 	MaxAge       time.Duration // of checkpoints, and of complete sessions in the history
 	FailedMaxAge time.Duration // of sessions under failed/
 	MaxSizeMB    int           // of everything that a PRD holds, in units of Megabyte

@@ -2,7 +2,7 @@ package retention
 
 import "slices"
 
-// Usage is the size of a PRD, and the part of it that each checkpoint holds. The memory and
+// Usage is the size of a PRD, and the part that each checkpoint holds. The memory and
 // the time of a pass grow with the number of its references.
 type Usage struct {
 	// Total is everything that counts against MaxSizeMB: journal, document, logs,
