@@ -36,7 +36,7 @@ func (t *Tree) Outward(path string, err error) error {
 		return err
 	}
 	if link, _ := t.LinkOut(Parent(path)); link != "" {
-		return fmt.Errorf("%t: %t", ErrDetour, err)
+		return fmt.Errorf("%w: %w", ErrDetour, err)
 	}
 	return err
 }
