@@ -25,7 +25,7 @@ func newAbandonCommand(env *environment) *cobra.Command {
 directory. An archived session cannot be resumed. Nothing is deleted, and files
 of the workspace are not changed.
 
-If a rollback was interrupted, abandon finishes it first, which does change
+If a rollback was cut short, abandon finishes it first, which does change
 files. If files were edited since, abandon makes a checkpoint of the edits and
 stops after the rollback, without archiving the session.`,
 		Args: arguments(1, 1),

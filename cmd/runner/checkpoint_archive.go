@@ -35,7 +35,7 @@ checkpoints. A complete session goes to history/ in the directory of the PRD, an
 failed/ and cannot be resumed. Nothing is deleted, and files of the workspace are
 not changed.
 
-If a rollback was interrupted, archive finishes it first, which does change
+If a rollback was cut short, archive finishes it first, which does change
 files. If files were edited since, archive makes a checkpoint of the edits and
 stops after the rollback, without archiving the session.`,
 		Example: `  runner checkpoint archive PRD-009 --reason "begun anew elsewhere"`,

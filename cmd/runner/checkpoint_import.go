@@ -101,7 +101,7 @@ func runCheckpointImport(ctx context.Context, env *environment, o checkpointImpo
 		archive, err = store.OpenImport(ctx, in, o.file, bundle.Limits{})
 	}
 	if isA[*bundle.DamagedError](err) {
-		return withHint(err, "nothing was changed; bring the archive here once more, and compare its SHA-256 with the hash that `runner checkpoint export` printed")
+		return withHint(err, "nothing was changed; copy the archive here again, and compare its SHA-256 with the hash that `runner checkpoint export` printed")
 	}
 	if err != nil {
 		return err

@@ -179,14 +179,14 @@ func writeImported(w io.Writer, i *importing, r importResult) error {
 		fmt.Fprintf(&b, "Files: %d written, %d the same\n", r.Written, i.files.Same)
 	}
 	if r.Safety != "" {
-		fmt.Fprintf(&b, "What was overwritten is in checkpoint %s:\n  %s\n", r.Safety, i.env.command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
+		fmt.Fprintf(&b, "The overwritten files are in checkpoint %s:\n  %s\n", r.Safety, i.env.command("checkpoint rollback "+r.PRD+" "+r.Safety+" --files-only"))
 	}
 	if len(r.LeftAlone) > 0 {
 		fmt.Fprintf(&b, "Left as they are, since they differ (--overwrite replaces them): %s\n", view.Plural(len(r.LeftAlone), "file"))
 		writePaths(&b, "~", r.LeftAlone)
 	}
 	if len(r.LeftOut) > 0 {
-		fmt.Fprintf(&b, "Never captured, since they look sensitive; bring them here yourself: %s\n", view.Plural(len(r.LeftOut), "file"))
+		fmt.Fprintf(&b, "Not captured, since they look sensitive; copy them here yourself: %s\n", view.Plural(len(r.LeftOut), "file"))
 		writePaths(&b, "!", r.LeftOut)
 	}
 	if len(r.Blocked) > 0 {

@@ -194,7 +194,7 @@ func showRebuilt(env *environment, o checkpointRebuildOptions, rebuilt []checkpo
 	}
 	switch {
 	case missing > 0 && o.dryRun:
-		fmt.Fprintf(env.stdout, "! %s without a file: the journal holds it, and it would be made again\n", view.Plural(missing, "checkpoint"))
+		fmt.Fprintf(env.stdout, "! %s without a file: it would be made again from the journal\n", view.Plural(missing, "checkpoint"))
 	case missing > 0:
 		fmt.Fprintf(env.stdout, "✓ %s without a file: it was made again from the journal\n", view.Plural(missing, "checkpoint"))
 	}
@@ -219,7 +219,7 @@ func showMended(env *environment, o checkpointRebuildOptions, r *checkpoint.Rebu
 		fmt.Fprintf(env.stdout, "  the damaged one is kept as %s\n", env.display(string(path)))
 	}
 	for _, path := range r.Files {
-		fmt.Fprintf(env.stdout, "  bytes put back: %s\n", view.OneLine(string(path)))
+		fmt.Fprintf(env.stdout, "  bytes restored: %s\n", view.OneLine(string(path)))
 	}
 }
 
@@ -333,7 +333,7 @@ func showJournalRebuild(env *environment, o checkpointRebuildOptions, r *checkpo
 		var b strings.Builder
 		writeSuggestions(&b, env, suggestion{"status " + o.prd, "show its state"})
 		writeSuggestions(&b, env, suggestResume(r.State(), "", "go on from there")...)
-		fmt.Fprintf(out, "What was there is kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
+		fmt.Fprintf(out, "The old files are kept in %s\nNext:\n%s", env.display(r.Kept), b.String())
 	}
 }
 
@@ -343,11 +343,11 @@ func showMetRollback(out io.Writer, env *environment, prd string, met checkpoint
 	case checkpoint.RollbackCarriedOut:
 		fmt.Fprintf(out, "The rollback to %s was finished\n", met.To)
 	case checkpoint.RollbackTakenBack:
-		fmt.Fprintf(out, "The rollback to %s had failed, and nothing was taken back\n", met.To)
+		fmt.Fprintf(out, "The rollback to %s had failed, and nothing was rolled back\n", met.To)
 	case checkpoint.RollbackUnfinished:
 		fmt.Fprintf(out, "! A rollback to %s was cut short: the next command that changes %s finishes it\n", met.To, prd)
 	case checkpoint.RollbackUntold:
-		fmt.Fprintf(out, "! Whether the rollback to %s was finished is not known: files stay as they are, and the state is that before it\n", met.To)
+		fmt.Fprintf(out, "! It is not known whether the rollback to %s was finished: the files are not changed, and the state is that before the rollback\n", met.To)
 		fmt.Fprintf(out, "  %s   show what it would do now\n", env.command("checkpoint rollback "+prd+" "+met.To+" --dry-run"))
 	}
 }

@@ -267,7 +267,7 @@ func forcedHint(prd, force string, err error) error {
 	case errors.Is(err, checkpoint.ErrForward):
 		return withHint(&usageError{err: err}, fmt.Sprintf("undo that rollback first: `runner checkpoint list %s` shows its pre_rollback checkpoint", prd))
 	case errors.As(err, &unfinished):
-		return withHint(err, fmt.Sprintf("%s finishes it, with --dry-run it shows what becomes of the files; `runner build %s --resume` finishes it and goes on", again(prd, unfinished.To, unfinished.Scope), prd))
+		return withHint(err, fmt.Sprintf("%s finishes it, with --dry-run it shows what happens to the files; `runner build %s --resume` finishes it and continues", again(prd, unfinished.To, unfinished.Scope), prd))
 	case isA[*checkpoint.DamagedError](err):
 		return withHint(err, fmt.Sprintf("`runner checkpoint validate %s` names the valid ones", prd))
 	}
@@ -279,9 +279,9 @@ func forcedHint(prd, force string, err error) error {
 func goneRemedies(prd string, gone *checkpoint.EarlierGoneError) []string {
 	var remedies []string
 	if gone.Nearest != "" {
-		remedies = append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s` goes to the nearest checkpoint before it that has files and state of one moment", prd, gone.Nearest))
+		remedies = append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s` goes to the nearest earlier checkpoint whose state and files belong together", prd, gone.Nearest))
 	}
-	return append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s --state-only` takes the state as it was at the checkpoint, and leaves the files", prd, gone.To))
+	return append(remedies, fmt.Sprintf("`runner checkpoint rollback %s %s --state-only` restores only the state of the checkpoint", prd, gone.To))
 }
 
 // rollbackFailed shows where a failed rollback leaves things.
@@ -295,7 +295,7 @@ func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoin
 	if failed.Undone {
 		b.WriteString("- Files: as they were before\n")
 	} else {
-		fmt.Fprintf(&b, "- Files: of neither moment; putting them back failed too: %v\n", failed.UndoFail)
+		fmt.Fprintf(&b, "- Files: partly restored; restoring the earlier ones failed, too: %v\n", failed.UndoFail)
 	}
 	fmt.Fprintf(&b, "- Session step: %d\n", failed.Step)
 	if failed.Commit != "" {
@@ -306,7 +306,7 @@ func rollbackFailed(env *environment, o checkpointRollbackOptions, st *checkpoin
 	}
 	b.WriteString("\nRecovery options:\n")
 	if isA[*workspace.MissingError](err) || isA[*workspace.ObstructedError](err) { // of anything else nothing would be left out
-		writeSuggestions(&b, env, suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "go past what can't be restored"})
+		writeSuggestions(&b, env, suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --force", "roll back without what can't be restored"})
 	}
 	writeSuggestions(&b, env,
 		suggestion{"checkpoint rollback " + st.PRD + " " + failed.To + " --manual", "print the commands that do it by hand"})

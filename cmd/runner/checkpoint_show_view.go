@@ -192,9 +192,9 @@ func recoveryLines(r checkpoint.Recovery) []string {
 // validationLines say what a look at it came to, now.
 func validationLines(found *checkpoint.Inspection) []string {
 	c := &found.Check
-	without := "none: it has no file yet, the journal holds it"
+	without := "none: it has no file yet, only a record in the journal"
 	if c.File != checkpoint.FoundNone {
-		without = "unknown: its file cannot be read, the journal holds it"
+		without = "unknown: its file cannot be read, only the record in the journal"
 	}
 	lines := []string{"Checksum: " + orNone(c.Checksum, without), "Objects: " + mark(c.Objects)}
 	valid := "✓"
@@ -208,7 +208,7 @@ func validationLines(found *checkpoint.Inspection) []string {
 	}
 	lines = append(lines, "Valid: "+valid)
 	if !c.Whole() && c.Unread == nil {
-		lines = append(lines, "Mend it: runner checkpoint rebuild "+found.File.PRD+" "+c.Ref.ID)
+		lines = append(lines, "Repair it: runner checkpoint rebuild "+found.File.PRD+" "+c.Ref.ID)
 	}
 	for _, note := range c.Notes {
 		lines = append(lines, "Note: "+note)

@@ -56,7 +56,7 @@ func writeValidSession(b *strings.Builder, env *environment, s *checkpoint.Sessi
 	}
 	fmt.Fprintf(b, "PRD: %s\nSession: %s (%s)\n", s.PRD, view.OneLine(name), s.Place)
 	if d := s.Journal; d != nil {
-		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that prove themselves:\n", at(env, d), view.OneLine(d.Detail))
+		fmt.Fprintf(b, "Journal: ✗ %s: %s\nCheckpoint files that are intact:\n", at(env, d), view.OneLine(d.Detail))
 	} else {
 		b.WriteString("Journal: ✓\n")
 	}
@@ -155,7 +155,7 @@ func recoveryCommands(s *checkpoint.SessionCheck, bad *checkpoint.CheckpointChec
 	if s.Journal != nil {
 		return []suggestion{
 			{"checkpoint rebuild " + s.PRD + " --journal", "start a new journal from the newest intact state"},
-			{"abandon " + s.PRD, "set all of it aside, and start over"},
+			{"abandon " + s.PRD, "archive all of it, and start over"},
 		}
 	}
 	return damageCommands(s.State, bad.Ref.ID, last)

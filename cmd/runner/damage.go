@@ -67,6 +67,6 @@ func damageCommands(st *checkpoint.State, id string, last *checkpoint.Checkpoint
 	if last != nil {
 		commands = append(commands, suggestion{"checkpoint rollback " + st.PRD + " " + last.ID, "roll back to the last valid one"})
 	}
-	commands = append(commands, suggestion{"checkpoint delete " + st.PRD + " " + id, "do without it"})
+	commands = append(commands, suggestion{"checkpoint delete " + st.PRD + " " + id, "delete it"})
 	return append(commands, suggestResume(st, "", "resume; the checkpoint cannot be restored")...)
 }

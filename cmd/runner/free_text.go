@@ -68,8 +68,8 @@ func maskFlag(v pflag.Value, mask func(string) string) error {
 
 // refuseText refuses a text that may hold what must not be on record.
 func refuseText(env *environment, cmd *cobra.Command, args []string, flag string, err error) error {
-	refused := usageErrorf("the text of --%s may hold what must not be on record: %w", flag, err)
-	without := fmt.Sprintf("`%s` does it without a text", env.command(wordless(cmd, args)))
+	refused := usageErrorf("the text of --%s may contain a sensitive value, which must not be recorded: %w", flag, err)
+	without := fmt.Sprintf("`%s` does it without the text", env.command(wordless(cmd, args)))
 	var unknown *unknownSecretsError
 	switch {
 	case errors.As(err, &unknown) && unknown.file != "":

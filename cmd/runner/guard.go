@@ -60,9 +60,9 @@ type unknownSecretsError struct {
 
 func (e *unknownSecretsError) Error() string {
 	if len(e.names) == 0 {
-		return fmt.Sprintf("what is sensitive can't be known: %v", e.err)
+		return fmt.Sprintf("the sensitive values can't be determined: %v", e.err)
 	}
-	return fmt.Sprintf("the sensitive values of %s can't be known: %v", strings.Join(e.names, ", "), e.err)
+	return fmt.Sprintf("the sensitive values of %s can't be determined: %v", strings.Join(e.names, ", "), e.err)
 }
 
 // Unwrap returns why.

@@ -33,7 +33,7 @@ func (b *build) runDueHooks(ctx context.Context, snap *checkpoint.Snapshot) erro
 	if st := session.State(); dueHooks(st) != due || st.Session != snap.State.Session {
 		return errors.Join(fmt.Errorf("%s: %w", b.pipeline.ID, runner.ErrPlanMoved), session.Close())
 	}
-	fmt.Fprintf(b.env.stderr, "%s of the last run had not ended when its runner did; running again first\n", due)
+	fmt.Fprintf(b.env.stderr, "%s of the last run had not ended when its runner was killed; running again first\n", due)
 	err = b.withExecutor(ctx, func(ctx context.Context, executor *process.Executor, interrupts <-chan string) error {
 		o := engineOptions(b.env, b.cfg, b.pipeline, b.store, b.files)
 		o.Session, o.Executor, o.Views, o.Mask, o.Interrupts = session, executor, []runner.View{warnings{b.env}}, b.masker.String, interrupts

@@ -219,7 +219,7 @@ func (p *logPrinter) nothing(steps []loggedStep, absent []string) error {
 		if more := len(absent) - 1; more > 0 {
 			what += fmt.Sprintf(", nor %d more", more)
 		}
-		hint = fmt.Sprintf("what was exported elsewhere brings logs only where `runner checkpoint export %s --logs` took them along", p.prd)
+		hint = fmt.Sprintf("an imported session has logs only if it was exported with `runner checkpoint export %s --logs`", p.prd)
 		if len(steps) == 1 && steps[0].cached != nil {
 			hint = "logs of a session that failed or was given up are under " + p.env.display(filepath.Join(p.store.Dir(), "failed")) + ", as long as retention keeps them"
 		}

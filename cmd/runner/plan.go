@@ -92,7 +92,7 @@ func runPlan(ctx context.Context, env *environment, o planOptions) error {
 			suggestion{on.command(" --resume=" + text.ShellWord(o.resume)), "goes back, and runs what it can't reuse"},
 			suggestion{fmt.Sprintf("checkpoint rollback %s %s", p.ID, text.ShellWord(o.resume)), "goes back, and no further; then plan --resume shows the rest"},
 		)
-		fmt.Fprintf(env.stdout, "\nThis is only what going back does. What runs after it is known once it has gone back:\n%s", b.String())
+		fmt.Fprintf(env.stdout, "\nThis is only what the rollback does. What runs afterwards is known after the rollback:\n%s", b.String())
 		return nil
 	}
 	st, follows, err := planState(ctx, env, on, early, &options, o.resume)
@@ -224,7 +224,7 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	}
 	warnUntrusted(env, o.Store, prd)
 	if h := snap.Owner; h != nil {
-		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this is the plan for when that has stopped where it is.\n", prd, h.Host, h.PID)
+		fmt.Fprintf(env.stderr, "%s is running now (host %s, pid %d); this plan assumes that it stops now.\n", prd, h.Host, h.PID)
 	}
 	st = snap.State
 	if rollingBack(snap) {
@@ -246,7 +246,7 @@ func planState(ctx context.Context, env *environment, on *setup, early *earlyLoa
 	case resume != "":
 		return st, nil, nil
 	case st.Status != checkpoint.StatusComplete:
-		fmt.Fprintf(env.stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans going on with it.\n", prd)
+		fmt.Fprintf(env.stderr, "There is an unfinished session of %s; this is the plan of a new one. --resume plans how to continue it.\n", prd)
 	}
 	return nil, st, nil
 }
@@ -271,7 +271,7 @@ func refusePlanFile(env *environment, on *setup, name string) error {
 		return nil
 	}
 	if of := plan.RoleOf(on.pipeline, filepath.ToSlash(rel)); of != "" {
-		return withHint(usageErrorf("%s is %s, so that a plan in it would change what it is a plan of", name, of), hint)
+		return withHint(usageErrorf("%s is %s, so writing a plan there would change what was planned", name, of), hint)
 	}
 	return nil
 }

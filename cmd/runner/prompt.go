@@ -142,7 +142,7 @@ func nextPhase(st *checkpoint.State) int {
 
 // askFixed asks whether what made a session fail has been mended.
 func askFixed(ctx context.Context, person *view.Terminal, st *checkpoint.State) error {
-	message := "it is not on record why"
+	message := "the reason is not on record"
 	if st.Error != nil {
 		message = view.Summary(*st.Error)
 	}

@@ -138,7 +138,7 @@ func (p *pruning) write(w io.Writer, ahead bool) error {
 	p.objects.write(&b, ahead)
 	p.writeForeign(&b)
 	for prd := range p.owned {
-		fmt.Fprintf(&b, "%s was passed over: a run owns it\n", prd)
+		fmt.Fprintf(&b, "%s was skipped: a run is using it\n", prd)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -155,7 +155,7 @@ func writePruned(b *strings.Builder, p *checkpoint.Pruned, ahead bool) {
 	}
 	writeRemoved(b, p, verb)
 	if p.Doubted > 0 {
-		fmt.Fprintf(b, "  ! %d would be too old if the clock is right; --older-than takes it at its word\n", p.Doubted)
+		fmt.Fprintf(b, "  ! %d would be too old if the clock is right; --older-than trusts the clock\n", p.Doubted)
 	}
 	if p.Over > 0 {
 		fmt.Fprintf(b, "  ! %s holds %s more than it may: raise checkpoint.storage.max_size_mb, or unpin or keep fewer\n", p.PRD, size(p.Over))
@@ -188,9 +188,9 @@ func writeKept(b *strings.Builder, p *checkpoint.Pruned) {
 func tell(w io.Writer, p *checkpoint.Pruned) {
 	var b strings.Builder
 	if n := len(p.Checkpoints); n > 0 {
-		fmt.Fprintf(&b, "Retention let go of %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freed(p), p.Kept)
+		fmt.Fprintf(&b, "Retention removed %s%s, keeping %d:\n", view.Plural(n, "checkpoint"), freed(p), p.Kept)
 	}
-	writeRemoved(&b, p, "Retention let go of")
+	writeRemoved(&b, p, "Retention removed")
 	fmt.Fprint(w, b.String())
 }
 
@@ -215,7 +215,7 @@ func (c *collection) write(b *strings.Builder, ahead bool) {
 	}
 	switch {
 	case c.why != "":
-		fmt.Fprintf(b, "Objects were left as they are: %s\n", c.why)
+		fmt.Fprintf(b, "No objects were removed: %s\n", c.why)
 	case c.count() > 0:
 		fmt.Fprintf(b, "%s %s that nothing needs (%s)\n", verb, view.Plural(c.done.Objects+c.done.Leftovers, "object"), size(c.done.Bytes))
 		if n := len(c.done.Refs); n > 0 {

@@ -100,7 +100,7 @@ func runResolve(ctx context.Context, env *environment, o resolveOptions) error {
 	}
 	fmt.Fprintf(env.stdout, "Resolved %s of %s as %s\n", o.workstream, prd, r.request.Resolution)
 	if r.back {
-		fmt.Fprintln(env.stdout, "What it had made is back on record: its artifacts, outputs and metrics")
+		fmt.Fprintln(env.stdout, "Its earlier artifacts, outputs and metrics are on record again")
 	}
 	if alone {
 		fmt.Fprintf(env.stdout, "Next: %s\n", env.command(resume))
@@ -211,7 +211,7 @@ func (r *resolving) adopt(ctx context.Context, st *checkpoint.State) (runner.Ado
 	case err != nil && (r.pipeline.file != "" || len(ref.vars)+len(ref.varFiles) > 0):
 		return runner.Adopted{}, withHint(&usageError{err: err}, "without -f, --var and --var-file it counts as made from "+last)
 	case err != nil:
-		fmt.Fprintf(r.env.stderr, "The pipeline does not tell what there is now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
+		fmt.Fprintf(r.env.stderr, "The pipeline cannot be evaluated now, so %s counts as made from %s: %v\n", r.request.Workstream, last, err)
 		return runner.Adopt(ctx, runner.Options{Store: r.store}, st, r.request.Workstream, r.outputs)
 	}
 	on, err := setUpFor(ctx, r.env, cfg, p)

@@ -53,7 +53,7 @@ func finishRollback(ctx context.Context, env *environment, store *checkpoint.Sto
 // tell names the checkpoints of what was edited, and how to get it back.
 func (f *finished) tell(env *environment) {
 	for _, ref := range f.kept {
-		fmt.Fprintf(env.stderr, "What was edited since it was cut short is in checkpoint %s, with all files as they were then; to get them back: %s\n",
+		fmt.Fprintf(env.stderr, "The files edited since then are in checkpoint %s, with all others as they were; to restore them: %s\n",
 			ref.ID, env.command(f.getBack(ref)))
 	}
 }
@@ -112,7 +112,7 @@ func (f *finished) refuseToLeave(env *environment) error {
 	}
 	last := f.kept[len(f.kept)-1]
 	return withHint(&keptError{prd: f.prd, kept: last.ID},
-		fmt.Sprintf("`runner %s` gets it back; the same command again goes on without", f.getBack(last)))
+		fmt.Sprintf("`runner %s` restores the edits; to continue without them, run the same command again", f.getBack(last)))
 }
 
 // checkOut is the command that checks out a branch, "" for none, there at a commit.
@@ -148,7 +148,7 @@ func movedHint(prd string, e *checkpoint.HeadMovedError) string {
 	if e.On != e.Branch {
 		return fmt.Sprintf("`%s`; then %s", checkOut(e.Branch, e.Commit), again)
 	}
-	return fmt.Sprintf("`git branch NAME` keeps what is there now under a name, `git reset --soft %s` takes the branch back and leaves the files; then %s", e.Commit, again)
+	return fmt.Sprintf("`git branch NAME` keeps the current commits under a name, `git reset --soft %s` moves the branch back and leaves the files; then %s", e.Commit, again)
 }
 
 // stateFinished is where a session stands once what was cut short is finished:
@@ -212,12 +212,12 @@ func editedSummary(edited []checkpoint.Text) string {
 // writeFinish shows what finishing a rollback does to what was edited since,
 // each line after a prefix.
 func writeFinish(b *strings.Builder, prefix string, f *checkpoint.Finish) {
-	fmt.Fprintf(b, "%sFirst the rollback to %s is finished, which was cut short\n", prefix, f.To)
+	fmt.Fprintf(b, "%sFirst, the rollback to %s that was cut short is finished\n", prefix, f.To)
 	for _, line := range editedLines(f.Edited) {
 		fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(prefix)), line)
 	}
 	if f.Moved != nil {
-		fmt.Fprintf(b, "%sAs git stands now that is refused: %v\n", prefix, f.Moved)
+		fmt.Fprintf(b, "%sWith git's current branch and commit, that is refused: %v\n", prefix, f.Moved)
 	}
 }
 

@@ -128,7 +128,7 @@ func finishImport(ctx context.Context, env *environment, store *checkpoint.Store
 		}
 		fmt.Fprintf(env.stderr, "Imported: %s written, %s left as they are\n", view.Plural(done.Written, "file"), view.Plural(len(done.Kept)+len(done.Skipped), "file"))
 		if done.Safety != "" {
-			fmt.Fprintf(env.stderr, "What was overwritten is in checkpoint %s\n", done.Safety)
+			fmt.Fprintf(env.stderr, "The overwritten files are in checkpoint %s\n", done.Safety)
 		}
 		return nil
 	})
@@ -181,7 +181,7 @@ func lockHint(prd string, err error) error {
 		return err
 	}
 	if locked.PRD == "" { // whoever has the state directory is at work on another PRD
-		return withHint(err, "`runner status` shows what is at work in it; when that has ended, give the command again")
+		return withHint(err, "`runner status` shows what is running in it; when that has ended, run the command again")
 	}
 	if locked.Stopped {
 		return withHint(err, fmt.Sprintf("`kill -CONT %d` lets it go on; then run the command again", locked.Holder.PID))
