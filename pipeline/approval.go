@@ -35,8 +35,8 @@ func (b *builder) approval(block *approvalBlock, fr frame) *ApprovalRule {
 	}
 }
 
-// addToDigest adds the approval to a digest. The timeout does not count: it does not change what
-// people approved.
+// addToDigest adds the approval to a digest. The timeout does not count: it does not
+// change what people approved.
 func (a *ApprovalRule) addToDigest(h *hasher) {
 	h.text("message", a.Message)
 	h.list("approvers", sorted(a.Approvers))

@@ -21,8 +21,8 @@ func (d *decoder) report(summary, detail string, subject hcl.Range) {
 }
 
 // content returns the arguments and blocks of a body that its schema names, and reports
-// the others. A body that has no others is returned unchanged, because hcl would copy each of
-// thousands of blocks into maps.
+// the others. A body that has no others is returned unchanged, because hcl would copy
+// each of thousands of blocks into maps.
 func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsyntax.Body {
 	if matchesSchema(body, schema) {
 		return body
@@ -47,8 +47,8 @@ func (d *decoder) content(body *hclsyntax.Body, schema *hcl.BodySchema) *hclsynt
 	}
 }
 
-// matchesSchema reports whether a body holds everything that its schema requires, and nothing
-// that the schema does not name.
+// matchesSchema reports whether a body holds everything that its schema requires, and
+// nothing that the schema does not name.
 func matchesSchema(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
 	known := 0
 	for i := range schema.Attributes {
@@ -63,7 +63,8 @@ func matchesSchema(body *hclsyntax.Body, schema *hcl.BodySchema) bool {
 		!slices.ContainsFunc(body.Blocks, func(block *hclsyntax.Block) bool { return !declaresBlock(block, schema) })
 }
 
-// declaresBlock reports whether a schema names a block of this type with this number of labels.
+// declaresBlock reports whether a schema names a block of this type with this number of
+// labels.
 func declaresBlock(block *hclsyntax.Block, schema *hcl.BodySchema) bool {
 	return slices.ContainsFunc(schema.Blocks, func(header hcl.BlockHeaderSchema) bool {
 		return header.Type == block.Type && len(header.LabelNames) == len(block.Labels)

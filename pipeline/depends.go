@@ -238,16 +238,12 @@ func (pos position) reaches(t target) string {
 // waitsFor reports whether the workstream waits for the target through depends_on, directly
 // or through other workstreams.
 func (w *Workstream) waitsFor(t target) bool {
-	satisfied := func(dep target) bool { return dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) }
-	if slices.ContainsFunc(w.deps, satisfied) {
-		return true
-	}
 	queue := slices.Clone(w.deps)
 	seen := map[target]bool{}
 	for len(queue) > 0 {
 		dep := queue[0]
 		queue = queue[1:]
-		if satisfied(dep) {
+		if dep.def == t.def && (dep.instance == nil || dep.instance == t.instance) {
 			return true
 		}
 		if seen[dep] || dep.def.phase != t.def.phase || dep.def.batch <= t.def.batch {

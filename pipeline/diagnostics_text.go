@@ -75,8 +75,8 @@ func ordered(diags hcl.Diagnostics) hcl.Diagnostics {
 	return kept
 }
 
-// diagnosticCode returns the stable identifier of a diagnostic: its summary in lower case, with
-// dashes. Programs compare it, and people search for it.
+// diagnosticCode returns the stable identifier of a diagnostic: its summary in lower
+// case, with dashes. Programs compare it, and people search for it.
 func diagnosticCode(diag *hcl.Diagnostic) string {
 	words := strings.FieldsFunc(strings.ToLower(diag.Summary), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'

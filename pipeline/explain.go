@@ -79,8 +79,8 @@ func (m *MetricRule) definitionParts() []part {
 	return parts
 }
 
-// definitionParts lists the values that go into the digest of a process. An argument whose value
-// must not be shown is one part, with a digest in place of the value.
+// definitionParts lists the values that go into the digest of a process. An argument
+// whose value must not be shown is one part, with a digest in place of the value.
 func (p *processDef) definitionParts(fr frame) []part {
 	ev, diags := p.evaluate(fr)
 	if diags.HasErrors() {
@@ -154,8 +154,8 @@ func differences(was, is []part) []Difference {
 	return found
 }
 
-// withoutCommonEnds removes from parts the common beginning and end of each list. Without this,
-// an inserted element would make all elements after it appear as changed.
+// withoutCommonEnds removes from parts the common beginning and end of each list.
+// Without this, an inserted element would make all elements after it appear as changed.
 func withoutCommonEnds(parts, others []part) []part {
 	var all []part
 	for len(parts) > 0 {
@@ -180,8 +180,8 @@ func elements(parts []part, list string) []part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.list != list })
 }
 
-// differingRange returns the range of a list that remains between the beginning and the end that
-// it has in common with another list.
+// differingRange returns the range of a list that remains between the beginning and the
+// end that it has in common with another list.
 func differingRange(list, other []part) (first, last int) {
 	last = len(list)
 	for first < min(len(list), len(other)) && list[first].text == other[first].text {

@@ -132,8 +132,8 @@ func (a *argument) written(ref reference) string {
 	return ref.text()
 }
 
-// sourceBetween returns the source between two offsets of the file, or nil if they are outside
-// the expression.
+// sourceBetween returns the source between two offsets of the file, or nil if they are
+// outside the expression.
 func (a *argument) sourceBetween(from, to int) []byte {
 	begin := a.expr.Range().Start.Byte
 	if from -= begin; from < 0 || to-begin > len(a.source) || from > to-begin {

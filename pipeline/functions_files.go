@@ -116,9 +116,9 @@ func (w *workspaceFiles) reader(called string, typ cty.Type, reads *fileReads, r
 	})
 }
 
-// evaluateCall returns the value of a call, from the cache if it was made before. If the call
-// reads an artifact of a workstream, the value is not cached, and is unknown until the
-// workstream has completed.
+// evaluateCall returns the value of a call, from the cache if it was made before. If the
+// call reads an artifact of a workstream, the value is not cached, and is unknown until
+// the workstream has completed.
 func (w *workspaceFiles) evaluateCall(call fileCall, typ cty.Type, reads *fileReads, read func() (cty.Value, error)) (cty.Value, error) {
 	made, there := reads.checkCall(call)
 	if !there {
@@ -172,8 +172,8 @@ func (w *workspaceFiles) openFile(name string, reads *fileReads) (io.ReadCloser,
 	return file, nil
 }
 
-// restored returns a function that opens an artifact that Runner will restore before anything
-// runs. It returns nil for any other path.
+// restored returns a function that opens an artifact that Runner will restore before
+// anything runs. It returns nil for any other path.
 func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.ReadCloser, error) {
 	restored := reads.restored()
 	if open := restored[path.Clean(name)]; open != nil || len(restored) == 0 || !inside(name) {
@@ -182,8 +182,8 @@ func (w *workspaceFiles) restored(name string, reads *fileReads) func() (io.Read
 	return restored[w.target(path.Clean(name))]
 }
 
-// earlierFile returns a function that opens the earlier file at a path, or nil if there was no file.
-// It returns false if the file is not known to differ from the present one.
+// earlierFile returns a function that opens the earlier file at a path, or nil if there
+// was no file. It returns false if the file is not known to differ from the present one.
 func (w *workspaceFiles) earlierFile(name string) (open func() (io.ReadCloser, error), known bool) {
 	if len(w.before) == 0 || !inside(name) {
 		return nil, false

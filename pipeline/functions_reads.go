@@ -208,9 +208,9 @@ func escapeGlob(name string) string {
 	return b.String()
 }
 
-// overlappingArtifacts returns the artifact globs that certainly have a path in common with the given
-// one. The artifact globs are sorted by prefix. If two globs have a path in common, the literal
-// prefix of one is a prefix of the other's.
+// overlappingArtifacts returns the artifact globs that certainly have a path in common
+// with the given one. The artifact globs are sorted by prefix. If two globs have a path
+// in common, the literal prefix of one is a prefix of the other's.
 func overlappingArtifacts(artifacts []*artifactGlob, reading *artifactGlob) []*artifactGlob {
 	var found []*artifactGlob
 	collect := func(prefix string, exact bool) {

@@ -203,9 +203,9 @@ func (t globToken) overlaps(other globToken) bool {
 	return t.literal == other.literal
 }
 
-// sequencesOverlap reports whether two sequences with wildcards match a common sequence. A wildcard
-// matches any number of elements, any other element matches one. It fills a table of all
-// pairs of positions, row by row.
+// sequencesOverlap reports whether two sequences with wildcards match a common sequence.
+// A wildcard matches any number of elements, any other element matches one. It fills a
+// table of all pairs of positions, row by row.
 func sequencesOverlap(n, m int, anyA, anyB func(int) bool, same func(i, j int) bool) bool {
 	next := make([]bool, m+1) // whether the sequences match from i+1 and from j
 	row := make([]bool, m+1)

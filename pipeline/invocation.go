@@ -148,8 +148,8 @@ func (s *scope) condition(a *argument, fr frame) (bool, hcl.Diagnostics) {
 	return value.True(), nil
 }
 
-// addToDigest adds a process to a digest: opaque arguments by their tokens, other arguments by
-// their values.
+// addToDigest adds a process to a digest: opaque arguments by their tokens, other
+// arguments by their values.
 func (p *processDef) addToDigest(h *hasher, ev *evaluation, fr frame) {
 	visible := func(a *argument) bool {
 		if !slices.Contains(ev.opaque, a) {

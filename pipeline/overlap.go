@@ -48,7 +48,7 @@ func (b *builder) overlaps(def *phaseDef) {
 	}
 }
 
-// artifact glob is a glob of artifacts, with all workstreams that declare it.
+// artifactGlob is a glob of artifacts, with all workstreams that declare it.
 type artifactGlob struct {
 	pattern  string
 	glob     glob
@@ -58,8 +58,8 @@ type artifactGlob struct {
 	dirs     []glob // the directories in its literal prefix
 }
 
-// newArtifactGlob returns an artifact glob. It parses the directories once, because an artifact glob is compared
-// with many others.
+// newArtifactGlob returns an artifact glob. It parses the directories once, because an
+// artifact glob is compared with many others.
 func newArtifactGlob(pattern string, g glob, excluded []string) *artifactGlob {
 	c := &artifactGlob{pattern: pattern, glob: g, excluded: excluded, tail: reversed(g.suffix)}
 	for _, dir := range g.directories() {
@@ -100,8 +100,8 @@ func sortByPrefix(artifacts []*artifactGlob) {
 	slices.SortStableFunc(artifacts, func(a, b *artifactGlob) int { return cmp.Compare(a.glob.prefix, b.glob.prefix) })
 }
 
-// compileArtifact returns the artifact globs of a pattern, which may have exclusions: one for each
-// alternative of its braces. Declared is the glob in the file.
+// compileArtifact returns the artifact globs of a pattern, which may have exclusions:
+// one for each alternative of its braces. Declared is the glob in the file.
 func compileArtifact(declared, pattern string) []*artifactGlob {
 	texts := strings.Split(pattern, except)
 	var artifacts []*artifactGlob
@@ -111,8 +111,8 @@ func compileArtifact(declared, pattern string) []*artifactGlob {
 	return artifacts
 }
 
-// behindLinks returns the artifact globs, and artifact globs for the files that they match through
-// links. The latter have the globs of the file as their patterns.
+// behindLinks returns the artifact globs, and artifact globs for the files that they
+// match through links. The latter have the globs of the file as their patterns.
 func behindLinks(artifacts []*artifactGlob, links Links) []*artifactGlob {
 	all := slices.Clone(artifacts)
 	done := map[string]bool{} // the artifact globs of one glob have the same owners
@@ -135,13 +135,15 @@ func behindLinks(artifacts []*artifactGlob, links Links) []*artifactGlob {
 	return all
 }
 
-// overlaps reports whether there certainly is a path that both artifact globs match. An artifact glob
-// that names a directory does not match the files in it here; contains compares these.
+// overlaps reports whether there certainly is a path that both artifact globs match. An
+// artifact glob that names a directory does not match the files in it here; contains
+// compares these.
 func (c *artifactGlob) overlaps(other *artifactGlob) bool {
 	return c.glob.overlaps(other.glob) && c.notExcluded(other)
 }
 
-// contains reports whether an artifact glob names a directory in which the other artifact glob has files.
+// contains reports whether an artifact glob names a directory in which the other
+// artifact glob has files.
 func (c *artifactGlob) contains(other *artifactGlob) bool {
 	if !c.glob.named || !c.notExcluded(other) {
 		return false
@@ -149,8 +151,8 @@ func (c *artifactGlob) contains(other *artifactGlob) bool {
 	return slices.ContainsFunc(other.dirs, c.glob.overlaps)
 }
 
-// notExcluded reports whether no exclusion of the two artifact globs covers everything that one of
-// them matches.
+// notExcluded reports whether no exclusion of the two artifact globs covers everything
+// that one of them matches.
 func (c *artifactGlob) notExcluded(other *artifactGlob) bool {
 	for _, excluded := range [][]string{c.excluded, other.excluded} {
 		for _, pattern := range excluded {
@@ -162,7 +164,7 @@ func (c *artifactGlob) notExcluded(other *artifactGlob) bool {
 	return true
 }
 
-// claimGroup holds the artifact globs with the same prefix, indexed by suffix.
+// prefixGroup holds the artifact globs with the same prefix, indexed by suffix.
 type prefixGroup struct {
 	prefix  string
 	exact   map[string][]*artifactGlob // by tail
@@ -181,8 +183,8 @@ func (g *prefixGroup) add(c *artifactGlob) {
 	g.exact[c.tail] = append(g.exact[c.tail], c)
 }
 
-// candidates compares an artifact glob with the artifact globs of the group that may have the same
-// suffix.
+// candidates compares an artifact glob with the artifact globs of the group that may
+// have the same suffix.
 func (g *prefixGroup) candidates(c *artifactGlob, o *overlapSearch) {
 	for _, length := range g.lengths {
 		if length >= len(c.tail) {
@@ -219,7 +221,8 @@ func (o *overlapSearch) compareAll(artifacts []*artifactGlob, c *artifactGlob) {
 	}
 }
 
-// compareDirectories compares artifact globs that name a directory with artifact globs that have files in it.
+// compareDirectories compares artifact globs that name a directory with artifact globs
+// that have files in it.
 func (o *overlapSearch) compareDirectories(artifacts []*artifactGlob) {
 	byPath := map[string][]*artifactGlob{}
 	var wild []*artifactGlob
@@ -252,9 +255,9 @@ func (o *overlapSearch) compareDirectories(artifacts []*artifactGlob) {
 	}
 }
 
-// reportPair reports two owners of overlapping artifact globs that may run at the same time. All
-// owners overlap, so it compares only neighbours in the order of batches: if each waits
-// for the one before it, all do.
+// reportPair reports two owners of overlapping artifact globs that may run at the same
+// time. All owners overlap, so it compares only neighbours in the order of batches: if
+// each waits for the one before it, all do.
 func (o *overlapSearch) reportPair(a, c *artifactGlob) {
 	owners := a.owners
 	if a != c {

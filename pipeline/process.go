@@ -102,8 +102,8 @@ type evaluation struct {
 	opaque  []*argument // arguments that count by their tokens, not by their values
 }
 
-// evaluateArgument evaluates one argument and passes the value to use. It checks unknown values as
-// far as their types allow.
+// evaluateArgument evaluates one argument and passes the value to use. It checks unknown
+// values as far as their types allow.
 func (p *processDef) evaluateArgument(ev *evaluation, a *argument, fr frame, diags *hcl.Diagnostics, use func(cty.Value) error) {
 	if a == nil {
 		return
@@ -165,8 +165,8 @@ func isTuple(expr hclsyntax.Expression) bool {
 	return ok
 }
 
-// asList explains how to write a text of the file as a list, or returns "" if the argument is not
-// a text. It shows only the source, never the value.
+// asList explains how to write a text of the file as a list, or returns "" if the
+// argument is not a text. It shows only the source, never the value.
 func (a *argument) asList() string {
 	template, ok := withoutParentheses(a.expr).(*hclsyntax.TemplateExpr)
 	if !ok || len(a.source) == 0 || bytes.ContainsRune(a.source, '\n') {

@@ -55,8 +55,8 @@ func (u *unstableSearch) limitReached() bool {
 	return len(u.told) >= maxOverlaps || u.comparisons >= maxComparisons
 }
 
-// checkGlob warns of the artifacts that a glob may match. The reader is the workstream or one
-// of its gates.
+// checkGlob warns of the artifacts that a glob may match. The reader is the workstream
+// or one of its gates.
 func (u *unstableSearch) checkGlob(ws *Workstream, reader string, d declared, place hcl.Range) {
 	key := strings.Join(append([]string{d.glob}, d.excluded...), except)
 	artifacts, known := u.found[key]
@@ -85,8 +85,8 @@ func (u *unstableSearch) checkGlob(ws *Workstream, reader string, d declared, pl
 	}
 }
 
-// mayRunTogether reports whether two workstreams may run at the same time. It returns false if a
-// warning about their blocks was given already.
+// mayRunTogether reports whether two workstreams may run at the same time. It returns
+// false if a warning about their blocks was given already.
 func (u *unstableSearch) mayRunTogether(ws, writer *Workstream) bool {
 	if ws == writer || u.told[[2]*workstreamDef{ws.def, writer.def}] {
 		return false
@@ -116,8 +116,8 @@ func (u *unstableSearch) candidates(d declared) []*artifactGlob {
 	return all
 }
 
-// matching returns the artifact globs with this prefix that overlap the given one. If exact is
-// false, it also returns artifact globs with a longer prefix.
+// matching returns the artifact globs with this prefix that overlap the given one. If
+// exact is false, it also returns artifact globs with a longer prefix.
 func (u *unstableSearch) matching(reading *artifactGlob, prefix string, exact bool) []*artifactGlob {
 	var all []*artifactGlob
 	i, _ := slices.BinarySearchFunc(u.artifacts, prefix, func(c *artifactGlob, prefix string) int { return cmp.Compare(c.glob.prefix, prefix) })

@@ -203,8 +203,8 @@ func (b *builder) checkWorkstreamProcess(def *workstreamDef, ws *Workstream) {
 	def.needsResults = def.needsResults || len(upstream) > 0 // also those whose artifacts functions read
 }
 
-// withInstances adds the instances of targets to names, without duplicates. If there is nothing
-// to add, it returns the same list, because instances share it.
+// withInstances adds the instances of targets to names, without duplicates. If there is
+// nothing to add, it returns the same list, because instances share it.
 func withInstances(names []string, targets []target) []string {
 	if len(targets) == 0 {
 		return names
