@@ -32,7 +32,7 @@ func TestSystemHint(t *testing.T) {
 		},
 		"too large": {at(syscall.EFBIG), "ulimit -f` shows, then run the command again"},
 		"too many":  {at(syscall.EMFILE), "ulimit -n` shows, then run the command again"},
-		"broken":    {at(syscall.EIO), "the log of the system tells of that disk, then"},
+		"broken":    {at(syscall.EIO), "the system log says about that disk, then"},
 		"another":   {at(syscall.ELOOP), ""},
 		"known":     {withHint(at(syscall.ENOSPC), "do that"), "do that\n"},
 	} {
