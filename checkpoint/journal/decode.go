@@ -11,9 +11,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// SumField and prevField are how a line ends, kindField is how an event begins.
-// A line is written in one way only, so that it can be taken apart without
-// parsing it as JSON first.
+// Every line ends with prevField and SumField, every event begins with kindField. Since
+// lines are written in one form only, they can be split without parsing JSON.
 const (
 	kindField = `{"kind":"`
 	SumField  = `,"sum":"`
@@ -22,22 +21,22 @@ const (
 	tailLen   = len(prevField) + hexLen + len(`"`) + len(SumField) + hexLen + len(`"}`)
 )
 
-// ErrIncomplete says that a line is not whole: it was cut off, or its sum is
-// not that of its bytes. A write that was cut short leaves such a line.
+// ErrIncomplete says that a line was cut off or that its sum is wrong. A write that was
+// cut short leaves such a line.
 var ErrIncomplete = fmt.Errorf("%w: incomplete", ErrLine)
 
-// Frame is a line taken apart, its sum verified and its content not looked at.
+// Frame is a line split into its parts. Its sum is verified, its content is not decoded.
 type Frame struct {
 	Seq   uint64
 	time  []byte
-	state bool // whether body is a state, not the inside of the list of events
+	state bool // body is a state; otherwise it is the inside of the list of events
 	body  []byte
 	prev  string
 	Sum   string
 }
 
-// ParseFrame verifies a line, given without its newline, and takes it apart. Where
-// it continues the line whose sum is before, they share that.
+// ParseFrame verifies a line, given without its newline, and splits it. before is the sum
+// of the previous line; the frame shares that string if it continues the line.
 func ParseFrame(line []byte, before string) (Frame, error) {
 	var f Frame
 	if len(line) < tailLen {
@@ -84,7 +83,7 @@ func (f *Frame) parseHead(head []byte) error {
 	return nil
 }
 
-// Commit decodes the content. The result shares nothing with the line.
+// Commit decodes the content. The result shares no memory with the line.
 func (f *Frame) Commit() (state.Commit, error) {
 	c := state.Commit{Seq: f.Seq, Prev: f.prev, Sum: f.Sum}
 	at, err := time.Parse(time.RFC3339Nano, string(f.time))
@@ -133,7 +132,7 @@ func (f *Frame) events(c *state.Commit) error {
 	return nil
 }
 
-// nextEvent decodes the event that a list goes on with, and returns its length.
+// nextEvent decodes the next event of a list and returns its length.
 func nextEvent(list []byte) (event state.Event, after int64, size int, err error) {
 	if event, after, size = scanEvent(list); event != nil {
 		return event, after, size, nil
@@ -145,8 +144,8 @@ func nextEvent(list []byte) (event state.Event, after int64, size int, err error
 	return event, after, size, err
 }
 
-// objectLen returns the length of the JSON object that b begins with, 0 if
-// there is none. Whether it is valid inside is for the decoder to say.
+// objectLen returns the length of the JSON object at the start of b, 0 if there is none.
+// It does not validate the inside.
 func objectLen(b []byte) int {
 	if len(b) == 0 || b[0] != '{' {
 		return 0

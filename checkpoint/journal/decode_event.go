@@ -6,7 +6,7 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// decodeKind decodes an event of a known kind: a long table.
+// decodeKind decodes an event of a known kind.
 func decodeKind(kind state.Kind, data []byte) (state.Event, error) {
 	switch kind {
 	case state.KindSessionStarted:

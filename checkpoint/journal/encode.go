@@ -59,16 +59,15 @@ func CheckSize(c *state.Commit, line []byte) error {
 	return nil
 }
 
-// MaxEvents is how many bytes the events of one commit may have: what a line
-// holds besides has a few hundred.
+// MaxEvents bounds the bytes of a commit's events. The rest of a line takes a few hundred
+// bytes.
 const MaxEvents = store.MaxRecord - 1<<10
 
-// EventRoom is what an event takes at most besides its own fields: its kind, when it
-// happened, and what stands between two events.
+// EventRoom bounds what an event takes in a line besides its own fields: kind, time,
+// separators.
 const EventRoom = 128
 
-// TooLargeError says that something can't be recorded, since no line of a journal
-// holds it.
+// TooLargeError says that an event does not fit in a line of a journal.
 type TooLargeError struct {
 	Kind  state.Kind
 	Bytes int // as it would be recorded
@@ -78,14 +77,14 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s has %d bytes as it is recorded; at most %d are possible", e.Kind, e.Bytes, MaxEvents)
 }
 
-// Recordable returns a *TooLargeError of an event that no journal can hold.
+// Recordable returns a *TooLargeError if an event does not fit in a line of a journal.
 func Recordable(event state.Event) error {
 	_, err := EncodeFields(event)
 	return err
 }
 
-// EncodeFields returns the fields of an event as a JSON object, or a *TooLargeError. With
-// EventRoom, that is what it takes of a commit.
+// EncodeFields returns the fields of an event as a JSON object, or a *TooLargeError. The
+// event takes at most EventRoom bytes more in its commit.
 func EncodeFields(event state.Event) ([]byte, error) {
 	fields, err := state.EncodeJSON(event)
 	if err != nil {
@@ -126,7 +125,7 @@ func (e *Encoder) body(c *state.Commit) error {
 	return nil
 }
 
-// event writes an event with its kind, and when it happened, in front of its fields.
+// event writes the kind and the time of an event, then its fields.
 func (e *Encoder) event(kind state.Kind, after int64, fields []byte) {
 	e.buf.WriteString(`{"kind":"`)
 	e.buf.WriteString(string(kind))
@@ -141,7 +140,7 @@ func (e *Encoder) event(kind state.Kind, after int64, fields []byte) {
 	e.buf.Write(fields[1:])
 }
 
-// MarshalEvent returns the JSON of an event, its kind in front.
+// MarshalEvent returns the JSON of an event, its kind first.
 func MarshalEvent(event state.Event) ([]byte, error) {
 	fields, err := state.EncodeJSON(event)
 	if err != nil {

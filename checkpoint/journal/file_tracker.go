@@ -2,16 +2,16 @@ package journal
 
 import "prdrunner/checkpoint/state"
 
-// FileTracker knows which files are on record, so that a workstream's artifacts can
-// be compared with those before. It looks only at the workstreams that something
-// happens to: a boundary costs what changed, not what exists.
+// FileTracker knows the digest of each recorded file, to tell whether a workstream created
+// or modified an artifact. It looks only at workstreams that an event changes, so a
+// boundary costs what changed, not what exists.
 type FileTracker struct {
-	known map[state.Text]string // digest of each artifact, as of the last completion of a workstream that has it; "": not known
+	known map[state.Text]string // digest of each artifact when a workstream that has it completed last; "": not known
 }
 
 func newFileTracker() *FileTracker { return &FileTracker{known: map[state.Text]string{}} }
 
-// adopt starts from a state of which no events are known.
+// adopt starts from a state without its events.
 func (t *FileTracker) adopt(s *state.State) {
 	clear(t.known)
 	newest := map[state.Text]uint64{}
@@ -19,7 +19,7 @@ func (t *FileTracker) adopt(s *state.State) {
 		seq := w.RecordedSeq()
 		for _, a := range w.Artifacts {
 			digest := a.Digest
-			if w.Status != state.Completed && w.WorkSeq > 0 { // compared with what was there before it ran
+			if w.Status != state.Completed && w.WorkSeq > 0 { // Change compares with the file before the run
 				if a.Change == state.FileCreated {
 					continue
 				}
@@ -34,7 +34,7 @@ func (t *FileTracker) adopt(s *state.State) {
 	}
 }
 
-// Mark returns an event about work with what that did to each of its artifacts.
+// Mark returns the event with the Change of each of its artifacts set.
 func (t *FileTracker) Mark(s *state.State, e state.Event) state.Event {
 	switch e := e.(type) {
 	case state.WorkstreamSucceeded:
@@ -53,7 +53,7 @@ func (t *FileTracker) Mark(s *state.State, e state.Event) state.Event {
 			e.Artifacts = t.compare(e.Artifacts)
 			return e
 		}
-		did := make(map[state.Text]state.FileChange, len(w.Artifacts)) // what a person did later is not the step's
+		did := make(map[state.Text]state.FileChange, len(w.Artifacts)) // a person's later edit is not the step's change
 		for _, a := range w.Artifacts {
 			did[a.Path] = a.Change
 		}
@@ -63,7 +63,7 @@ func (t *FileTracker) Mark(s *state.State, e state.Event) state.Event {
 	return e
 }
 
-// compare marks artifacts by what is known.
+// compare sets the Change of each artifact.
 func (t *FileTracker) compare(list []state.Artifact) []state.Artifact {
 	return marked(list, func(a state.Artifact) state.FileChange {
 		switch digest, had := t.known[a.Path]; {
@@ -76,7 +76,7 @@ func (t *FileTracker) compare(list []state.Artifact) []state.Artifact {
 	})
 }
 
-// marked returns a copy of a list with the change of each file.
+// marked returns a copy of a list with the Change of each artifact set.
 func marked(list []state.Artifact, change func(state.Artifact) state.FileChange) []state.Artifact {
 	if len(list) == 0 {
 		return list
@@ -89,7 +89,7 @@ func marked(list []state.Artifact, change func(state.Artifact) state.FileChange)
 	return c
 }
 
-// observe takes in an event that is folded into the state.
+// observe learns from an event that was folded into the state.
 func (t *FileTracker) observe(s *state.State, e state.Event) {
 	switch e := e.(type) {
 	case state.SessionStarted:

@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// Act is work that must happen only once, and that has happened, or may have.
+// Act is work that must happen only once, and that has happened or may have happened.
 type Act struct {
 	Workstream string    `json:"workstream"`
 	Session    string    `json:"session,omitempty"`
 	At         time.Time `json:"at,omitzero"`         // when it ended; when it started, where its end is not known
 	Host       string    `json:"host,omitempty"`      // the machine that ran the session last
 	Digest     Digest    `json:"digest,omitzero"`     // what it was made from, without lists of files
-	Uncertain  bool      `json:"uncertain,omitempty"` // nobody knows whether it happened
-	Adopted    Adoption  `json:"adopted,omitempty"`   // who said that it did, where no run recorded it
+	Uncertain  bool      `json:"uncertain,omitempty"` // it is not known whether it happened
+	Adopted    Adoption  `json:"adopted,omitempty"`   // how it was decided that it happened, where no run recorded it
 	Unread     Text      `json:"unread,omitempty"`    // the directory of a session that can't be read: it may have happened there
 }
 
-// ActsRemembered takes over what has happened in other sessions.
+// ActsRemembered adds acts of other sessions to a session's own.
 type ActsRemembered struct {
 	Acts []Act `json:"acts"`
 }
 
-// KnownActs returns all that the state knows to have happened only once, or that may have: in its
-// session and in those before it.
+// KnownActs returns the acts of this session and of the sessions before it.
 func (s *State) KnownActs() []Act {
 	acts := slices.Clone(s.Acts)
 	for w := range s.Records() {
@@ -35,7 +34,7 @@ func (s *State) KnownActs() []Act {
 		}
 		acts = append(acts, UnknownActs([]Act{s.ActOf(w)}, acts)...)
 	}
-	for w := range s.Records() { // asked about, and not answered: it may be what happened under another name
+	for w := range s.Records() { // the question is open: it may have happened under another name
 		if w.Once && w.Status == Uncertain && !slices.ContainsFunc(acts, func(a Act) bool { return a.Workstream == w.Name }) {
 			acts = append(acts, s.ActOf(w))
 		}
@@ -43,14 +42,14 @@ func (s *State) KnownActs() []Act {
 	return acts
 }
 
-// noteAct puts on record that a workstream has happened which must happen only once, or may have.
+// noteAct records the act of a workstream that must happen only once.
 func (s *State) noteAct(w *Workstream) {
 	if w.Once {
 		s.Acts = MergeActs(slices.Clone(s.Acts), s.ActOf(w))
 	}
 }
 
-// ActOf returns what a record of the state tells of what has happened only once, or may have.
+// ActOf returns the act that a workstream's record stands for.
 func (s *State) ActOf(w *Workstream) Act {
 	at := s.UpdatedAt
 	switch {
@@ -64,13 +63,14 @@ func (s *State) ActOf(w *Workstream) Act {
 	return Act{Workstream: w.Name, Session: cmp.Or(w.Session, s.Session), At: at, Host: s.Host, Digest: d, Uncertain: maybe, Adopted: w.Adopted}
 }
 
-// isOf reports whether two acts are of one workstream with one definition, and as certain.
+// isOf reports whether two acts are of one workstream with one definition, and equally
+// certain.
 func (a Act) isOf(b Act) bool {
 	return a.Workstream == b.Workstream && a.Digest.Definition == b.Digest.Definition && a.Uncertain == b.Uncertain
 }
 
-// RememberActs takes over what has happened in other sessions. Whoever decided here that a
-// workstream runs, or saw it fail before it began, did not know of that.
+// RememberActs adds the acts of other sessions. A workstream of this session that was
+// decided to run, or failed before it began, was decided without knowing of them.
 func (s *State) RememberActs(acts []Act) {
 	s.Acts = MergeActs(slices.Clone(s.Acts), acts...)
 	for _, a := range acts {
@@ -85,15 +85,16 @@ func (s *State) RememberActs(acts []Act) {
 	}
 }
 
-// takeBackAct forgets what may have happened in this session, since it is known not to have.
+// takeBackAct removes an uncertain act of this session once it is known not to have
+// happened.
 func (s *State) takeBackAct(workstream string) {
 	s.Acts = slices.DeleteFunc(slices.Clone(s.Acts), func(a Act) bool {
 		return a.Uncertain && a.Workstream == workstream && a.Session == s.Session
 	})
 }
 
-// MergeActs adds acts to a list. Of those that are of one workstream with one definition, and as
-// certain, the newest stays.
+// MergeActs adds acts to a list. Of acts of one workstream with one definition, and
+// equally certain, the newest is kept.
 func MergeActs(acts []Act, more ...Act) []Act {
 	for _, a := range more {
 		i := slices.IndexFunc(acts, func(b Act) bool {
@@ -109,10 +110,10 @@ func MergeActs(acts []Act, more ...Act) []Act {
 	return acts
 }
 
-// UnknownActs returns those of some acts that the state does not know.
+// UnknownActs returns the acts that the state does not have.
 func (s *State) UnknownActs(acts []Act) []Act { return UnknownActs(acts, s.KnownActs()) }
 
-// UnknownActs are those of some acts that a list lacks, or knows an older one of.
+// UnknownActs returns the acts that are not in known, or that are newer there.
 func UnknownActs(acts, known []Act) []Act {
 	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool {
 		return slices.ContainsFunc(known, func(b Act) bool {

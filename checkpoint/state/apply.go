@@ -81,7 +81,7 @@ func (s *State) apply(seq uint64, at time.Time, e Event) error {
 		return s.applyCheckpoint(seq, at, e)
 	case WorkspaceCaptured:
 		s.Capture = &Capture{Capture: e.Capture, Seq: seq, At: at}
-		if s.RunningAt == nil || e.Aside { // somebody edited what is in it
+		if s.RunningAt == nil || e.Aside { // a person edited these files, not a workstream
 			s.LastStep.Later = true
 		}
 		s.Captures.add(seq, e)

@@ -1,12 +1,12 @@
 package state
 
-// TakeOver folds an adoption: what ran elsewhere does not run here, and every gate is
-// judged, or asked about, again.
+// TakeOver folds the adoption of a session that came from elsewhere. Whatever was running
+// there has stopped, and every gate is judged, or asked about, again.
 func (s *State) TakeOver(seq uint64) {
 	const ended = "it was running when the session was adopted"
 	s.AdoptedSeq = seq
-	s.Hooks = nil // what they tell of was not seen here
-	s.settleSteps(ended, ended)
+	s.Hooks = nil // these hooks belong to a run on another machine
+	s.stopSteps(ended, ended)
 	s.voidVerdicts()
 	if s.Status != StatusFailed {
 		s.Status = StatusPaused
@@ -14,7 +14,7 @@ func (s *State) TakeOver(seq uint64) {
 	}
 }
 
-// voidVerdicts makes every gate pending that somebody or something has decided.
+// voidVerdicts makes every gate pending that has a verdict or waits for one.
 func (s *State) voidVerdicts() {
 	void := func(gates []*Gate) (voided bool) {
 		for _, g := range gates {
@@ -32,7 +32,7 @@ func (s *State) voidVerdicts() {
 	}
 	for w := range s.Records() {
 		if void(w.Gates) && w.Status == Completed {
-			w.Status = Succeeded // its work stands, but not what was said of it
+			w.Status = Succeeded // the work is still done; its gates are not passed
 		}
 	}
 	s.LastGate = ""

@@ -34,7 +34,7 @@ func (s *State) applyCheckpoint(seq uint64, at time.Time, e Event) error {
 	return nil
 }
 
-// mark changes what is known of a checkpoint.
+// mark changes the entry of a checkpoint.
 func (s *State) mark(id string, change func(*CheckpointRef)) error {
 	ref := s.Checkpoint(id)
 	if ref == nil {

@@ -46,12 +46,12 @@ func (s *State) applyGate(at time.Time, e Event) error {
 		g.Review, g.Reviewed = false, g.Judged
 	}
 	if w := g.workstream; w != nil && w.Status == Completed && g.Status != Passed && g.Status != Skipped {
-		w.Status = Succeeded // its work stands, but not what was said of it
+		w.Status = Succeeded // the work is still done; its gate is not passed
 	}
 	return nil
 }
 
-// answered takes what was answered out of what a paused session waits for.
+// answered removes a gate or workstream from what a paused session waits for.
 func (s *State) answered(name, how string, why Text) {
 	if s.Pause == nil {
 		return
@@ -73,8 +73,9 @@ func (g *Gate) decide(at time.Time, status StepStatus, v Verdict) {
 	g.Status, g.At, g.Definition, g.Judged, g.Seen = status, &at, v.Definition, v.Judged, v.Seen
 }
 
-// rejectWork has what the gate judged run again. That is on record of the work:
-// the gate may be judged anew, renamed or gone before all of it has run.
+// rejectWork marks the workstreams that the gate judged, so that they run again. The mark
+// is on the workstreams and not on the gate, because the gate may be judged again, renamed
+// or removed before all of them have run.
 func (g *Gate) rejectWork() {
 	judged := []*Workstream{g.workstream}
 	if g.workstream == nil {
@@ -87,7 +88,7 @@ func (g *Gate) rejectWork() {
 	}
 }
 
-// reset makes a gate pending, without anything of an earlier verdict.
+// reset makes a gate pending and drops its last verdict.
 func (g *Gate) reset(reason Text) {
 	*g = Gate{Label: g.Label, Attempts: g.Attempts, Reviewed: g.Reviewed, Status: Pending, Reason: reason, workstream: g.workstream, phase: g.phase}
 }

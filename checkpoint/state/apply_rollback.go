@@ -14,7 +14,7 @@ type RollbackRecord struct {
 	FromStep int           `json:"from_step"`
 	To       string        `json:"to_checkpoint"`
 	ToStep   int           `json:"to_step"`
-	Safety   string        `json:"safety_checkpoint"` // going back to it undoes this
+	Safety   string        `json:"safety_checkpoint"` // rolling back to it undoes this rollback
 	Scope    RollbackScope `json:"scope"`
 	Reason   Text          `json:"reason,omitempty"`
 	By       Actor         `json:"by"`
@@ -43,7 +43,7 @@ func (s *State) applyRollback(at time.Time, e Event) error {
 		return fmt.Errorf("%w: rollback %q was not begun", ErrFold, id)
 	}
 	record := s.NewRollbackRecord(at)
-	s.Current = record.From // unless the state goes back, it stands where it stood
+	s.Current = record.From // a rollback of files alone does not move the session
 	switch e := e.(type) {
 	case RollbackFailed:
 		record.Error = e.Error
@@ -62,6 +62,8 @@ func (s *State) applyRollback(at time.Time, e Event) error {
 	return nil
 }
 
+// NewRollbackRecord returns the entry of the rollback history for the rollback that is
+// under way.
 func (s *State) NewRollbackRecord(at time.Time) RollbackRecord {
 	b := s.Rollback
 	record := RollbackRecord{
@@ -74,10 +76,9 @@ func (s *State) NewRollbackRecord(at time.Time) RollbackRecord {
 	return record
 }
 
-// GoTo makes the state what it was at a checkpoint. What goes on is the
-// index of checkpoints, the history, and what must never go back: the numbers
-// of attempts, which name logs, and what is known of steps that must happen
-// only once.
+// GoTo makes the state that of a checkpoint. Some things never go back: the list of
+// checkpoints, the history, the numbers of attempts (logs are named by them), and what is
+// known of workstreams that must happen only once.
 func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	next := target.Clone()
 	next.FormatVersion = s.FormatVersion
@@ -91,12 +92,12 @@ func (s *State) GoTo(record RollbackRecord, b RollbackStarted, target *State) {
 	if next.AdoptedSeq = s.AdoptedSeq; target.Seq < s.AdoptedSeq {
 		next.voidVerdicts()
 	}
-	next.settle()
+	next.stopRunning()
 	next.invalidate(record, b.ToSeq)
 	*s = *next
 }
 
-// carryOn takes over what does not go back with a rollback.
+// carryOn copies from the present state what does not go back with a rollback.
 func (s *State) carryOn(now *State) {
 	for _, p := range s.Phases {
 		if had := now.Phase(p.Name); had != nil {
@@ -125,8 +126,8 @@ func (s *State) carryOn(now *State) {
 	}
 }
 
-// Remember takes in a workstream of which a state knows nothing, since the
-// pipeline did not have it then.
+// Remember adds a workstream that the state does not have, since the pipeline did not have
+// it at that time.
 func (s *State) Remember(of *Workstream) *Workstream {
 	w := &Workstream{Name: of.Name, Title: of.Title, Batch: of.Batch, Once: of.Once, Status: Pending}
 	for _, g := range of.Gates {
@@ -137,15 +138,15 @@ func (s *State) Remember(of *Workstream) *Workstream {
 	return w
 }
 
-// MaybeAgain reports whether a step that must happen only once may have happened
-// since an earlier moment, then. A state that knows of every attempt knows how
-// they ended, which is so where a rollback is undone.
+// MaybeAgain reports whether a workstream that must happen only once may have happened
+// after an earlier record of it, then. If then has all attempts on record it also has
+// their ends; that is so when a rollback is undone.
 func (w *Workstream) MaybeAgain(then *Workstream) bool {
 	return w.Attempts > then.Attempts && (w.Once || then.Once) && w.StartedAt != nil
 }
 
-// WentBackBefore is why a workstream is uncertain that the state does not know to have
-// happened any more: what went back to an earlier state, and whether it happened for certain.
+// WentBackBefore returns the error of a workstream that becomes uncertain because the
+// state went back to a time before it ran. what names the cause, such as "a rollback".
 func (w *Workstream) WentBackBefore(what string) *Failure {
 	if w.Worked() || w.Status == Uncertain && w.Error != nil && w.Error.Outcome == OutcomeHappened {
 		return &Failure{Workstream: w.Name, Outcome: OutcomeHappened, Message: Text("it has happened, and " + what + " went back before it")}
@@ -161,9 +162,9 @@ func carryGates(gates []*Gate, now *State) {
 	}
 }
 
-// settle ends what was running at the checkpoint, since nothing runs now.
-func (s *State) settle() {
-	s.settleSteps("it was being judged at the checkpoint that a rollback went back to",
+// stopRunning ends what was running at the checkpoint: nothing runs during a rollback.
+func (s *State) stopRunning() {
+	s.stopSteps("it was being judged at the checkpoint that a rollback went back to",
 		"it was running at the checkpoint that a rollback went back to")
 	switch s.Status {
 	case StatusInProgress, StatusInitialized:
@@ -173,20 +174,20 @@ func (s *State) settle() {
 	}
 }
 
-// settleSteps ends the gates and workstreams that are on record as running and do not run.
-func (s *State) settleSteps(judged, running Text) {
+// stopSteps ends the gates and workstreams that are recorded as running.
+func (s *State) stopSteps(judged, running Text) {
 	for _, p := range s.Phases {
-		settleGates(p.Gates, judged)
+		stopGates(p.Gates, judged)
 		for _, w := range p.Workstreams {
-			settleGates(w.Gates, judged)
-			w.settle(running)
+			stopGates(w.Gates, judged)
+			w.stop(running)
 		}
 	}
 	s.RunningAt, s.Requested = nil, nil
 }
 
-// settle ends a workstream that is on record as running and does not run.
-func (w *Workstream) settle(why Text) {
+// stop ends a workstream that is recorded as running.
+func (w *Workstream) stop(why Text) {
 	switch {
 	case w.Status != Running:
 	case w.Once:
@@ -196,7 +197,7 @@ func (w *Workstream) settle(why Text) {
 	}
 }
 
-func settleGates(gates []*Gate, why Text) {
+func stopGates(gates []*Gate, why Text) {
 	for _, g := range gates {
 		if g.Status == Running {
 			g.reset(why)
@@ -204,9 +205,9 @@ func settleGates(gates []*Gate, why Text) {
 	}
 }
 
-// invalidate marks the checkpoints after the one that was gone back to, but
-// for those that undo a rollback. Going back to one of these goes back to what
-// was valid when it was made, whatever rollbacks came between.
+// invalidate marks the checkpoints after the target of a rollback as invalid. Checkpoints
+// that undo a rollback stay valid. Where the target is one of these, the checkpoints
+// before it become valid or invalid again as they were when it was made.
 func (s *State) invalidate(record RollbackRecord, toSeq uint64) {
 	var undone *CheckpointRef
 	if to := s.Checkpoint(record.To); to != nil && to.Trigger == TriggerPreRollback {
@@ -227,8 +228,7 @@ func (s *State) invalidate(record RollbackRecord, toSeq uint64) {
 	}
 }
 
-// discarded returns the checkpoints that rollbacks have discarded, and which
-// rollback each.
+// discarded returns, by checkpoint, the rollback that made it invalid.
 func (s *State) discarded() map[string]string {
 	var by map[string]string
 	for _, ref := range s.Checkpoints {

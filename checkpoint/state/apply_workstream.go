@@ -98,10 +98,9 @@ func leftAt(seq uint64, files []Artifact) *Left {
 	return &Left{Seq: seq, Files: files}
 }
 
-// adoptWork takes work as done that nobody saw the end of. What it made is not
-// on record yet, and what an earlier run made does not count, unless that is
-// said. What it was made from is what was there when that was
-// decided, whatever it was started from.
+// adoptWork records work as done although no run saw its end. Its artifacts are not known,
+// and those of an earlier run do not count unless the event has them. Its digest is that
+// of the inputs at the time of the decision.
 func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamResolved) {
 	w.Status, w.WorkSeq, w.Artifacts, w.Edited, w.Outputs = Succeeded, seq, nil, nil, nil
 	if e.Work != nil {
@@ -117,7 +116,7 @@ func (s *State) adoptWork(w *Workstream, seq uint64, at time.Time, e WorkstreamR
 	}
 }
 
-// record takes in what a successful attempt left behind.
+// record takes the results of a successful attempt into the state.
 func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	w.Attempts, w.DurationMS, w.Digest = work.Attempt, work.DurationMS, work.Digest
 	w.Outputs, w.Artifacts, w.Summary, w.Location = work.Outputs, work.Artifacts, work.Summary, work.Location
@@ -134,14 +133,13 @@ func (s *State) record(w *Workstream, seq uint64, at time.Time, work Work) {
 	}
 }
 
-// resetWorkstream makes a workstream pending, and its gates. It loses the
-// metrics it set, so that no stale number can satisfy a gate; its step, its
-// outputs and artifacts stay on record until it has run again, since they tell
-// whose the files are. What has become of it tells why the gates of
-// its phase are judged again; "" leaves their verdicts.
+// resetWorkstream makes a workstream and its gates pending. The metrics that it set are
+// removed, so that no gate passes on a stale number. Its step, outputs and artifacts stay
+// until it has run again, because they say which files are its. The gates of its phase are
+// judged again with the reason "<name> <become>"; with become "" they keep their verdicts.
 func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	for _, name := range w.Metrics {
-		if s.Metrics[name].Workstream == w.Name { // another may have set it since
+		if s.Metrics[name].Workstream == w.Name { // another workstream may have set it since
 			delete(s.Metrics, name)
 		}
 	}
@@ -154,13 +152,15 @@ func (s *State) resetWorkstream(w *Workstream, reason Text, become string) {
 	if w.phase == nil || become == "" {
 		return
 	}
-	for _, g := range w.phase.Gates { // they judged what is not there any more
+	for _, g := range w.phase.Gates { // they judged the earlier result
 		if g.Status != Pending {
 			g.reset(Text(w.Name + " " + become))
 		}
 	}
 }
 
+// WorkstreamOf returns the workstream that an event is about; false for events that are
+// about none.
 func WorkstreamOf(e Event) (string, bool) {
 	switch e := e.(type) {
 	case WorkstreamStarted:

@@ -7,12 +7,11 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// RecordedFiles returns the artifacts on record as files, but those whose bytes
-// are not kept.
+// RecordedFiles returns the recorded artifacts whose bytes are kept.
 func RecordedFiles(s *State) []workspace.Entry { return RecordedEntries(s, 0) }
 
-// RecordedEntries returns the artifacts that were recorded after a commit, but
-// those whose bytes are not kept.
+// RecordedEntries returns the artifacts that were recorded after a commit and whose bytes
+// are kept.
 func RecordedEntries(s *State, after uint64) []workspace.Entry {
 	var entries []workspace.Entry
 	for path, r := range RecordedArtifacts(s) {
@@ -23,8 +22,7 @@ func RecordedEntries(s *State, after uint64) []workspace.Entry {
 	return entries
 }
 
-// MakersOf returns the workstreams that the artifacts at some paths are of, each
-// once.
+// MakersOf returns the workstreams that made the artifacts at these paths, each once.
 func (s *State) MakersOf(paths []string) []string {
 	recorded := RecordedArtifacts(s)
 	var names []string
@@ -36,16 +34,17 @@ func (s *State) MakersOf(paths []string) []string {
 	return names
 }
 
-// recordedArtifact is an artifact, the commit that recorded it, and whose it is.
+// recordedArtifact is an artifact, the commit that recorded it, and the workstream that
+// made it.
 type recordedArtifact struct {
 	Seq        uint64
 	Artifact   Artifact
 	workstream string
 }
 
-// RecordedArtifacts returns the artifacts on record, by path. A path belongs to
-// the workstream that recorded it last. What an attempt that failed left of it is
-// on record, too, and has no digest where that is nothing.
+// RecordedArtifacts returns the recorded artifacts by path. A path belongs to the
+// workstream that recorded it last. Where a failed attempt changed it later, the artifact
+// is as that attempt left it; one without a digest was removed.
 func RecordedArtifacts(s *State) map[string]recordedArtifact {
 	newest := map[string]recordedArtifact{}
 	for _, p := range s.Phases {
@@ -74,11 +73,11 @@ func RecordedArtifacts(s *State) map[string]recordedArtifact {
 	return newest
 }
 
-// RecordedSeq is the commit that recorded the artifacts of a workstream.
+// RecordedSeq returns the commit that recorded the artifacts of a workstream.
 func (w *Workstream) RecordedSeq() uint64 { return max(w.FilesSeq, w.WorkSeq) }
 
-// ArtifactLists yields the artifacts of each workstream of a state that has any, and
-// what attempts that failed left of them.
+// ArtifactLists yields the artifacts of each workstream that has any, and the artifacts
+// that failed attempts changed.
 func ArtifactLists(s *State) iter.Seq[[]Artifact] {
 	return func(yield func([]Artifact) bool) {
 		for w := range s.Records() {
@@ -92,17 +91,16 @@ func ArtifactLists(s *State) iter.Seq[[]Artifact] {
 	}
 }
 
-// HoldsArtifacts reports whether a workstream has artifacts on record whose bytes
-// were not given up since.
+// HoldsArtifacts reports whether a workstream has artifacts whose bytes are kept.
 func (s *State) HoldsArtifacts(w *Workstream) bool { return len(w.Artifacts) > 0 && !s.gaveUp(w) }
 
-// gaveUp reports whether the bytes of a workstream's artifacts went when the
+// gaveUp reports whether the bytes of a workstream's artifacts were removed when its
 // session was emptied.
 func (s *State) gaveUp(w *Workstream) bool {
 	return s.EmptiedSeq > 0 && w.RecordedSeq() <= s.EmptiedSeq
 }
 
-// ArtifactsOf are the artifacts of a workstream whose bytes the state needs.
+// ArtifactsOf returns the artifacts of a workstream whose bytes the state needs.
 func (s *State) ArtifactsOf(name string) []Artifact {
 	if w := s.Workstream(name); w != nil && !s.gaveUp(w) {
 		return w.Artifacts

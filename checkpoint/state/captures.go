@@ -8,7 +8,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// add takes in a capture that is on record.
+// add counts a capture that was recorded.
 func (c *Captures) add(seq uint64, e WorkspaceCaptured) {
 	c.AsOf, c.Behind = seq, 0
 	if e.TookMS > 0 {
@@ -17,8 +17,8 @@ func (c *Captures) add(seq uint64, e WorkspaceCaptured) {
 	}
 }
 
-// FilesAsOf is the last commit as of which the files of a state were captured, 0 where
-// they never were.
+// FilesAsOf returns the last commit at which the files are known to be as captured, 0
+// where they were never captured.
 func (s *State) FilesAsOf() uint64 {
 	if s.Capture == nil {
 		return 0
@@ -26,8 +26,8 @@ func (s *State) FilesAsOf() uint64 {
 	return max(s.Captures.AsOf, s.Capture.Seq)
 }
 
-// DoneSince returns the workstreams that did the work that is on record of them after
-// a commit, in the order of their steps.
+// DoneSince returns the workstreams whose work was recorded after a commit, in the order
+// of recording.
 func (s *State) DoneSince(seq uint64) []*Workstream {
 	var done []*Workstream
 	for _, p := range s.Phases {
@@ -41,14 +41,15 @@ func (s *State) DoneSince(seq uint64) []*Workstream {
 	return done
 }
 
-// CapturedByRun reports whether a run made the last capture. What is as somebody else
-// captured it is captured by a run all the same: that judges it.
+// CapturedByRun reports whether a run made the last capture. After a capture by another
+// command a run records one even if nothing changed, because gates judge the captures of
+// runs.
 func (s *State) CapturedByRun() bool {
 	return s.Capture != nil && s.RunCapture != nil && s.RunCapture.Seq == s.Capture.Seq
 }
 
-// CaptureIsHeld reports whether a checkpoint that can be gone back to has the files of
-// the last capture, and the same commit of the branch. It is true where nothing was ever captured.
+// CaptureIsHeld reports whether a valid checkpoint holds the files of the last capture,
+// with the same commit of the branch. It is true where nothing was ever captured.
 func (s *State) CaptureIsHeld() bool {
 	return s.Capture == nil || slices.ContainsFunc(s.Checkpoints, func(ref *CheckpointRef) bool {
 		return ref.Valid && ref.Capture != nil && ref.Capture.Listing == s.Capture.Listing &&
@@ -56,38 +57,37 @@ func (s *State) CaptureIsHeld() bool {
 	})
 }
 
-// IsArtifact reports whether a path is that of a recorded artifact.
+// IsArtifact reports whether a recorded artifact has this path.
 func (s *State) IsArtifact(path string) bool {
 	return slices.ContainsFunc(RecordedFiles(s), func(e workspace.Entry) bool { return e.Path == path })
 }
 
-// Whole reports whether a capture of the given patterns took in everything in
-// the workspace: not only what a pipeline declares, and every file of that.
+// Whole reports whether a capture of these patterns holds every file of the workspace,
+// none left out because it changed or was no regular file.
 func (c *Capture) Whole(patterns []string) bool {
 	return c.Unstable+c.Special == 0 && c.Unlimited(patterns)
 }
 
-// Unlimited reports whether everything in the workspace is in scope of a
-// capture of the given patterns.
+// Unlimited reports whether a capture of these patterns looks at the whole workspace.
 func (c *Capture) Unlimited(patterns []string) bool {
 	return c.InGit() || slices.Contains(patterns, "**") || slices.Contains(patterns, "**/*")
 }
 
-// InGit reports whether a capture looked at what git shows.
+// InGit reports whether the capture used git's list of files.
 func (c *Capture) InGit() bool { return c.Commit != "" }
 
-// Scope is what a capture of the given patterns looked at.
+// Scope returns which files a capture of these patterns looks at.
 func (c *Capture) Scope(patterns []string) workspace.Scope {
 	return workspace.Scope{Git: c.InGit(), Patterns: patterns}
 }
 
-// Unloaded says that the listing of a capture could not be read.
+// Unloaded wraps the error of reading the capture's listing.
 func (c *Capture) Unloaded(err error) error {
 	return fmt.Errorf("load the files of commit %d: %w", c.Seq, err)
 }
 
-// listedBytes is more than a file takes in a listing, by far.
+// listedBytes is an upper bound, by far, of what one file takes in a listing.
 const listedBytes = 512
 
-// ShallowSize is more than a capture holds with its listing.
+// ShallowSize returns an upper bound of the bytes of a capture and its listing.
 func (c *Capture) ShallowSize() int64 { return c.Bytes + listedBytes*int64(c.Files) }

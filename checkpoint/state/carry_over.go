@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// A session that is complete stays as it is. What goes on after it is a new
-// session, which begins with the records of the complete one: the workstreams,
-// the verdicts of the gates, the metrics, and where their files are. Commits
-// are numbered on from the complete session, so that every record keeps its
-// place in the order in which work was done.
+// A complete session is never changed. A build that continues after it starts a new
+// session, which begins with the records of the complete one: workstreams, verdicts,
+// metrics and captures. Its commits are numbered on from the complete session, so that
+// all records stay in the order in which the work was done.
 
 // Predecessor is the complete session that a session began from.
 type Predecessor struct {
@@ -18,11 +17,11 @@ type Predecessor struct {
 	At      time.Time `json:"at"`  // of that commit
 }
 
-// ShortSession is as much of a session's id as people are shown.
+// ShortSession returns the part of a session's id that people are shown.
 func ShortSession(id string) string { return id[:min(len(id), 8)] }
 
-// CarryOver returns the state that a new session begins from when it goes on
-// after this complete one: each record names the session that it is from.
+// CarryOver returns the state that a new session begins from when it continues this
+// complete one. Each record names the session that made it.
 func (s *State) CarryOver() *State {
 	c := s.Clone()
 	for w := range c.Records() {
@@ -45,11 +44,11 @@ func markGates(gates []*Gate, session string) {
 	}
 }
 
-// untouched reports whether nothing of a workstream is on record.
+// untouched reports whether a workstream has no record.
 func (w *Workstream) untouched() bool { return w.Attempts == 0 && w.Status == Pending }
 
-// WithoutHistory is a state without what belongs to its session alone: the
-// checkpoints and rollbacks of it, and how it ended.
+// WithoutHistory returns the state without what belongs to its session alone: checkpoints,
+// rollbacks, and how the session ended.
 func (s *State) WithoutHistory() *State {
 	c := *s
 	c.index = nil
@@ -77,7 +76,7 @@ func (c *Commit) FirstSeq() uint64 {
 	return 1
 }
 
-// continueFrom takes over the records of a complete session.
+// continueFrom begins a session with the records of a complete one.
 func (s *State) continueFrom(seq uint64, e SessionStarted) error {
 	if seq != e.FirstSeq() {
 		return fmt.Errorf("%w: commit %d does not follow commit %d of session %s", ErrFold, seq, e.From.Seq, e.From.Session)

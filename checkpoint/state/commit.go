@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of everything that this package writes.
+// FormatVersion is the version of all files that Runner writes to a state directory.
 const FormatVersion = "1.2"
 
-// Readable reports whether a version is one that this package reads: its own,
-// and every one before it, whose files are a subset of today's.
+// Readable reports whether Runner reads a format version: this one and all earlier ones,
+// whose files are valid in this one.
 func Readable(version string) bool {
 	switch version {
 	case "1.0", "1.1", FormatVersion:
@@ -30,7 +30,7 @@ type Commit struct {
 	Prev    string // the sum of the line before
 	Sum     string
 
-	Fields [][]byte // what fieldsOf made of each event, where it was called; nil: nowhere
+	Fields [][]byte // encoded fields of each event, as far as they are known; see package journal
 }
 
 // At returns when the i-th event happened.

@@ -4,8 +4,8 @@ package state
 // Beyond it only the sums are kept, so that a boundary stays small.
 const MaxInline = 64
 
-// Digest is what a workstream was run from, in named components, each of
-// which can explain a rerun. Two digests are equal when their sums are.
+// Digest says what a workstream was run from, by component, so that each component can
+// explain a rerun. Two digests are equal if their sums are.
 type Digest struct {
 	Definition string            `json:"definition,omitempty"`
 	Inputs     string            `json:"inputs,omitempty"`    // over path and digest of each input file
@@ -19,11 +19,11 @@ type Digest struct {
 // MaxSeen is how many files a Seen lists. Beyond it, it lists none.
 const MaxSeen = 1024
 
-// Seen is what a step saw of the files that workstreams may write which need not
-// have ended when the step begins. The sum of all files takes them in as they
-// were then; with this list it can be taken again after such a workstream has
-// changed them. Without a Seen, as before these were recorded, the sum has none
-// of the files that only such workstreams make.
+// Seen lists the files that a step saw and that workstreams may write which had not
+// necessarily ended when the step began. The sum of all files includes them as they were
+// then. With this list the sum can be computed again after such a workstream changed them.
+// Records of before version 1.2 have no Seen; their sums leave out files that only such
+// workstreams make.
 type Seen struct {
 	Seq   uint64     `json:"seq"`             // of the state when the step looked
 	Files []SeenFile `json:"files,omitempty"` // sorted by path; what is not listed was not there

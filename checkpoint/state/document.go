@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Document is the PRD document: where a pipeline stands, for people and other
-// programs. It has exactly the fields of the format that it comes from, in
-// that order, and one more, Runner. It is derived from the state.
+// Document is the PRD document: the progress of a pipeline, for people and other programs.
+// It has the fields of the original format in their order, and one more, Runner. It is
+// derived from the state.
 type Document struct {
 	PRD          string   `json:"prd"`
 	Title        string   `json:"prd_title"`
@@ -29,21 +29,21 @@ type Document struct {
 	Timestamp    string              `json:"timestamp"` // ISO 8601
 	Error        *DocumentError      `json:"error,omitempty"`
 	Notes
-	Runner *DocumentRunner `json:"runner,omitempty"` // nil in one that was written by hand
+	Runner *DocumentRunner `json:"runner,omitempty"` // nil in a document that was written by hand
 
 	source documentSource
 }
 
-// documentSource is the file that a document written by hand was read from. It
-// is empty for every other document.
+// documentSource is the file of a document that was written by hand. It is empty for every
+// other document.
 type documentSource struct {
 	path     string
 	index    lineIndex
 	mistakes []mistake // what could not be decoded
 }
 
-// DocumentError is why a pipeline failed. Workstream is the phase for a
-// phase's own gate.
+// DocumentError says why a pipeline failed. Workstream holds the phase if the phase's own
+// gate failed.
 type DocumentError struct {
 	Workstream string `json:"workstream"`
 	Message    string `json:"message"`
@@ -109,8 +109,8 @@ func (d Document) Encode() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// checksum is taken over the compact form of the document, an empty checksum
-// in it.
+// checksum returns the checksum of the document's compact form with an empty checksum
+// field.
 func (d Document) checksum() (string, error) {
 	r := *d.Runner
 	r.Checksum = ""
@@ -123,8 +123,8 @@ func (d Document) checksum() (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// Intact reports whether the document is as Runner wrote it. One that was
-// written by hand is not.
+// Intact reports whether the document is as Runner wrote it. A document written by hand is
+// not.
 func (d Document) Intact() bool {
 	if d.Runner == nil {
 		return false
@@ -133,9 +133,9 @@ func (d Document) Intact() bool {
 	return err == nil && sum == d.Runner.Checksum
 }
 
-// DecodeDocument reads a document. A newer version is a *VersionError; what
-// the rules say is for Validate, and so is whatever one that was written by hand has of
-// another type than the format, or twice, or under a name that the format does not have.
+// DecodeDocument reads a document. A newer version is a *VersionError. Values of a wrong
+// type, repeated fields and unknown fields of a document written by hand are no errors
+// here; Validate reports them with the rules that it breaks.
 func DecodeDocument(data []byte) (Document, error) {
 	var version struct {
 		Runner *struct {
@@ -144,7 +144,7 @@ func DecodeDocument(data []byte) (Document, error) {
 	}
 	err := json.Unmarshal(data, &version)
 	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) && kind.Field == "" {
-		err = nil // it is no object, which only a person writes
+		err = nil // not an object: written by hand
 	}
 	if err != nil {
 		return Document{}, undecoded(data, err)
@@ -162,7 +162,7 @@ func DecodeDocument(data []byte) (Document, error) {
 	return d, nil
 }
 
-// undecoded says on which line a document is not what it must be.
+// undecoded adds the line to a decoding error.
 func undecoded(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -175,7 +175,7 @@ func undecoded(data []byte, err error) error {
 	return fmt.Errorf("decode the document: %w", err)
 }
 
-// plain makes text fit for the document, whose format is strings.
+// plain returns a text as valid UTF-8.
 func plain(t Text) string { return strings.ToValidUTF8(string(t), "\uFFFD") }
 
 func timestamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

@@ -2,8 +2,8 @@ package state
 
 import "math"
 
-// NewDocument derives the PRD document of a state. Whatever the state, the
-// document obeys the rules that Validate checks.
+// NewDocument derives the PRD document of a state. The result always obeys the rules that
+// Validate checks.
 func NewDocument(s *State) Document {
 	d := Document{
 		PRD:          s.PRD,
@@ -43,7 +43,7 @@ func NewDocument(s *State) Document {
 	return d
 }
 
-// room makes lists that hold the completed and the pending workstreams of a state.
+// room allocates the lists of completed and pending workstreams.
 func room(s *State) (completed, pending []string) {
 	done, all := 0, 0
 	for _, p := range s.Phases {
@@ -90,7 +90,7 @@ func (d *Document) addGates(gates []*Gate) {
 	}
 }
 
-// inProgress returns the workstreams that stand as in progress. While the
+// inProgress returns the workstreams that the document lists as in progress. While the
 // session is in progress there is at least one, unless all are skipped.
 func inProgress(s *State) map[*Workstream]bool {
 	active := map[*Workstream]bool{}
@@ -121,7 +121,7 @@ func isJudging(p *Phase) bool {
 	return false
 }
 
-// dueNext adds what comes next when nothing runs at this moment.
+// dueNext adds the workstreams that come next when none runs.
 func dueNext(s *State, active map[*Workstream]bool) {
 	for _, p := range s.Phases {
 		if p.Status == Skipped || p.Status == Completed && isDone(p.Workstreams) {
@@ -135,7 +135,7 @@ func dueNext(s *State, active map[*Workstream]bool) {
 		}
 	}
 	for i := len(s.Phases) - 1; i >= 0 && len(active) == 0; i-- {
-		// All is done but the end of the session.
+		// Everything is done; only the end of the session is not recorded yet.
 		addLowestBatch(s.Phases[i], active)
 		addCompleted(s.Phases[i], active)
 	}
@@ -163,8 +163,8 @@ func addCompleted(p *Phase, active map[*Workstream]bool) {
 	}
 }
 
-// documentError is never empty, since the format requires both fields of a
-// failed session.
+// documentError returns an error with both fields set, since the format requires them for
+// a failed session.
 func documentError(f *Failure) *DocumentError {
 	if f == nil {
 		f = &Failure{}

@@ -43,12 +43,9 @@ func (d Document) CheckImport(shape Shape) error {
 	return errors.Join(wrong...)
 }
 
-// adopt takes over what a hand-written document says is done. A workstream
-// whose gates have not all passed has done its work and is judged again; a
-// gate counts as passed only where the work that it judges is done.
-//
-// Artifacts have a path and nothing else, since the document knows no more;
-// a WorkstreamEdited event adds what the files are now.
+// adopt takes over what a document written by hand says is done. A workstream whose gates
+// have not all passed is judged again. A gate counts as passed only if the work that it
+// judges is done. Artifacts have a path only; a WorkstreamEdited event adds their digests.
 func (s *State) adopt(at time.Time, d Document) error {
 	if err := d.CheckImport(s.shape()); err != nil {
 		return err
@@ -84,8 +81,8 @@ func (s *State) adopt(at time.Time, d Document) error {
 	return nil
 }
 
-// importedGates returns what decides whether a gate of a label has passed:
-// its own label wins over its bare name.
+// importedGates returns a function that says whether the gate with a label has passed. An
+// entry with the label wins over one with the bare name.
 func importedGates(d Document) func(label string) bool {
 	return func(label string) bool {
 		if slices.Contains(d.GatesPending, label) {
@@ -99,7 +96,7 @@ func importedGates(d Document) func(label string) bool {
 	}
 }
 
-// passGates passes what the document says, and reports whether it was all.
+// passGates passes the gates that the document lists and reports whether these are all.
 func passGates(gates []*Gate, passed func(label string) bool, at time.Time) bool {
 	all := true
 	for _, g := range gates {
@@ -127,7 +124,7 @@ func cutLabel(label string) (name, owner string, ok bool) {
 	return name, strings.TrimSuffix(owner, ")"), ok
 }
 
-// shape returns what the state consists of.
+// shape returns the shape that the state has.
 func (s *State) shape() Shape {
 	names := func(gates []*Gate) []string {
 		var bare []string
@@ -148,7 +145,7 @@ func (s *State) shape() Shape {
 	return shape
 }
 
-// CheckStructure refuses a decoded state that has holes where the fold expects none.
+// CheckStructure refuses a decoded state that lacks values which the fold relies on.
 func (s *State) CheckStructure() error {
 	for _, p := range s.Phases {
 		if p == nil || slices.Contains(p.Gates, nil) || slices.Contains(p.Workstreams, nil) {

@@ -9,12 +9,12 @@ import (
 	"unicode"
 )
 
-// lineIndex tells on which line of a document each value stands. The key of a
-// value is the path to it: status, completed_workstreams[0], artifacts.WS1.
+// lineIndex says on which line of a document each value is. The key is the path of the
+// value: status, completed_workstreams[0], artifacts.WS1.
 type lineIndex map[string]int
 
-// indexLines finds the line of each value, and the fields that stand twice in an
-// object. Of a text that is no JSON it has what stands before the mistake.
+// indexLines finds the line of each value, and the fields that occur twice in an object.
+// In a text that is not JSON it indexes what comes before the mistake.
 func indexLines(data []byte) (lineIndex, []mistake) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -23,7 +23,7 @@ func indexLines(data []byte) (lineIndex, []mistake) {
 	return x.lines, x.repeated
 }
 
-// indexing is a document whose lines are being found.
+// indexing is the work of indexLines.
 type indexing struct {
 	data     []byte
 	decoder  *json.Decoder
@@ -63,8 +63,8 @@ func (x *indexing) value(path string) error {
 	return err
 }
 
-// field notes the line of the next field of an object, and returns its path. names
-// are those that the object had before it.
+// field notes the line of the next field of an object and returns its path. names are the
+// fields before it.
 func (x *indexing) field(object string, names map[string]bool) (string, error) {
 	token, err := x.decoder.Token()
 	if err != nil {
@@ -80,8 +80,8 @@ func (x *indexing) field(object string, names map[string]bool) (string, error) {
 	return path, nil
 }
 
-// joinField is the path of a field of an object. A name that can't be printed as it is
-// stands in quotes.
+// joinField returns the path of a field of an object. A name that is not printable is
+// quoted.
 func joinField(object, name string) string {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		name = strconv.Quote(name)
@@ -92,18 +92,18 @@ func joinField(object, name string) string {
 	return object + "." + name
 }
 
-// note records where the token that was read last ends. A field has the line of its
-// name: that is noted first.
+// note records the line on which the last token ends. A field gets the line of its name,
+// since that is noted first.
 func (x *indexing) note(path string) {
 	if _, known := x.lines[path]; !known {
 		x.lines[path] = x.line()
 	}
 }
 
-// line is that of the token that was read last.
+// line returns the line of the last token.
 func (x *indexing) line() int { return lineAt(x.data, x.decoder.InputOffset()) }
 
-// lineAt is the number of the line that holds the byte before an offset.
+// lineAt returns the number of the line that holds the byte before an offset.
 func lineAt(data []byte, offset int64) int {
 	end := max(0, min(int(offset), len(data)))
 	return 1 + bytes.Count(data[:end], []byte("\n"))

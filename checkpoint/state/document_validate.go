@@ -53,8 +53,8 @@ func (e *DocumentRulesError) Error() string {
 // Is reports whether the target is ErrDocument.
 func (e *DocumentRulesError) Is(target error) bool { return target == ErrDocument }
 
-// Validate reports every rule of the format that the document breaks. Nil as
-// the pattern of a PRD id stands for the default.
+// Validate reports every rule of the format that the document breaks. A nil pattern stands
+// for DefaultIDPattern.
 func (d Document) Validate(pattern *regexp.Regexp) error {
 	if pattern == nil {
 		pattern = regexp.MustCompile(DefaultIDPattern)
@@ -68,10 +68,10 @@ func (d Document) Validate(pattern *regexp.Regexp) error {
 	return errors.Join(found...)
 }
 
-// CheckWritten returns a *DocumentRulesError where a document that was written
-// by hand breaks a rule of its format. With the shape of the pipeline that it is to
-// start, it must also name each workstream and each gate of that exactly once. A gate is
-// named by its label, or by its bare name, which stands for all gates of that name.
+// CheckWritten returns a *DocumentRulesError if a document written by hand breaks a rule.
+// If shape is given, the document must also name each workstream and gate of the pipeline
+// exactly once. A gate is named by its label, or by its bare name, which stands for all
+// gates of that name.
 func (d Document) CheckWritten(prd string, shape *Shape) error {
 	v := newViolations(d)
 	v.rules(d, regexp.MustCompile(regexp.QuoteMeta(prd)))
@@ -85,8 +85,8 @@ func (d Document) CheckWritten(prd string, shape *Shape) error {
 	return &DocumentRulesError{Path: d.source.path, Violations: v.found}
 }
 
-// Matches reports where the document does not name each workstream and gate of
-// a pipeline exactly once, but for those that are skipped.
+// Matches reports where the document does not name each workstream and gate of a state
+// exactly once. Skipped ones may be absent.
 func (d Document) Matches(s *State) error {
 	var workstreams, gates []string
 	var skipped []string
@@ -126,11 +126,11 @@ func appendLabels(labels []string, gates []*Gate) []string {
 // violations collects the rules that a document breaks.
 type violations struct {
 	lines  lineIndex
-	unread map[string]bool // Fields whose value could not be decoded, which say nothing
+	unread map[string]bool // fields whose value could not be decoded; no rule is checked for them
 	found  []Violation
 }
 
-// newViolations begins with what of the document could not be decoded.
+// newViolations starts with the values that could not be decoded.
 func newViolations(d Document) *violations {
 	v := &violations{lines: d.source.index, unread: map[string]bool{}}
 	for _, m := range d.source.mistakes {
@@ -140,8 +140,8 @@ func newViolations(d Document) *violations {
 	return v
 }
 
-// check notes a violation at the line of a field, unless the rule holds or the field
-// has no value that could be decoded.
+// check notes a violation at the line of a field unless ok is true. A field that could not
+// be decoded has no violations but that.
 func (v *violations) check(ok bool, field, format string, args ...any) {
 	if !ok && !v.unread[field] {
 		v.found = append(v.found, Violation{Line: v.lines[field], Message: fmt.Sprintf(format, args...)})
@@ -165,7 +165,7 @@ func (v *violations) rules(d Document, pattern *regexp.Regexp) {
 	v.review(d.Review)
 }
 
-// unreadIn reports whether one of the fields has no value that could be decoded.
+// unreadIn reports whether one of the fields could not be decoded.
 func (v *violations) unreadIn(fields ...string) bool {
 	return slices.ContainsFunc(fields, func(field string) bool { return v.unread[field] })
 }
@@ -196,8 +196,7 @@ func (v *violations) distinct(what string, lists []namedList) {
 	}
 }
 
-// fits checks that the document names what the pipeline has, all of it and
-// nothing else.
+// fits checks that the document names everything of the pipeline and nothing else.
 func (v *violations) fits(d Document, shape Shape) {
 	if v.unread[""] {
 		return

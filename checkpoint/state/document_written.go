@@ -14,9 +14,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// decodeWritten reads a document that was written by hand: as much of it as is what
-// the format has there. The rest are mistakes, for CheckWritten and Validate to
-// report beside the rules that the document breaks.
+// decodeWritten reads the parts of a hand-written document that fit the format. The other
+// parts become mistakes, which CheckWritten and Validate report.
 func decodeWritten(data []byte) (Document, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -44,13 +43,13 @@ func decodeWritten(data []byte) (Document, error) {
 	return d, nil
 }
 
-// fitting compares JSON with the type that it is to be decoded into.
+// fitting converts JSON to the types of the format.
 type fitting struct {
 	lines    lineIndex
 	mistakes []mistake
 }
 
-// mistake is a value of a document that its format does not have there.
+// mistake is a value that does not fit the format.
 type mistake struct {
 	field string // its path
 	Violation
@@ -77,7 +76,7 @@ func (f *fitting) add(field, format string, args ...any) {
 	f.mistakes = append(f.mistakes, mistake{field, Violation{Line: f.lines[field], Message: fmt.Sprintf(format, args...)}})
 }
 
-// wrong adds that a value is of another type.
+// wrong adds the mistake that a value has the wrong type.
 func (f *fitting) wrong(v any, t reflect.Type, field string) {
 	is := kindOf(v)
 	if number, ok := v.(json.Number); ok && t.Kind() == reflect.Int {
@@ -86,8 +85,8 @@ func (f *fitting) wrong(v any, t reflect.Type, field string) {
 	f.add(field, "%s is %s, not %s", cmp.Or(field, "the document"), is, kindOfType(t))
 }
 
-// value returns what of a value fits a type; false where nothing of it does. Null fits
-// every type, as a field that is left out does.
+// value returns the part of v that fits a type; false if none does. Null fits every type,
+// like an absent field.
 func (f *fitting) value(v any, t reflect.Type, field string) (any, bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -116,7 +115,7 @@ func (f *fitting) value(v any, t reflect.Type, field string) (any, bool) {
 	return nil, false
 }
 
-// object fits the values of a map, or the fields of a struct.
+// object fits the values of a map or the fields of a struct.
 func (f *fitting) object(object map[string]any, t reflect.Type, field string) map[string]any {
 	var known map[string]reflect.Type
 	if t.Kind() == reflect.Struct {
@@ -140,8 +139,8 @@ func (f *fitting) object(object map[string]any, t reflect.Type, field string) ma
 	return fit
 }
 
-// list fits each element. One that does not fit leaves an empty one in its place, so
-// that those after it keep their numbers.
+// list fits each element. An element that does not fit is replaced by an empty one, so
+// that later ones keep their index.
 func (f *fitting) list(list []any, of reflect.Type, field string) []any {
 	fit := make([]any, len(list))
 	for i, v := range list {
@@ -166,7 +165,7 @@ func (f *fitting) unknown(field, key string, known []string) {
 	f.add(field, "%s is no field of the format%s", field, near)
 }
 
-// fieldTypes are the fields of a struct by the names that they have in JSON.
+// fieldTypes returns the fields of a struct by their JSON names.
 func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, field := range reflect.VisibleFields(t) {
@@ -178,8 +177,8 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	return types
 }
 
-// nearestField is the field that was meant by a name: the one that differs least, or
-// whose first word does. "" where none is near.
+// nearestField returns the field that an unknown name probably means: the one that differs
+// least, or one with the same first word. It is "" if none is near.
 func nearestField(name string, fields []string) string {
 	best, distance := "", max(2, len(name)/4)+1
 	for _, field := range fields {
@@ -193,7 +192,7 @@ func nearestField(name string, fields []string) string {
 	return best
 }
 
-// kindOf is what a value of JSON is, in words.
+// kindOf names a JSON value for people.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -211,7 +210,7 @@ func kindOf(v any) string {
 	}
 }
 
-// kindOfType is what a value of a type must be, in words.
+// kindOfType names the kind of value that a type needs.
 func kindOfType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

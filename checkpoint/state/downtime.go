@@ -2,14 +2,14 @@ package state
 
 import "time"
 
-// After a kill, commands record what they do before a run goes on: a checkpoint,
-// an answer, the processes that were left behind. The time until then is no time
-// of the run, so that its begin is moved by as much: what the run took is what
-// is between its begin and its last event, whenever others come.
+// After a kill, other commands may record events before a run resumes: a checkpoint, an
+// answer, processes that were still running. The time until such an event is not running
+// time. RunningAt is moved forward by it, so that the time from RunningAt to the run's last
+// event is the running time.
 
-// passOver leaves the time before an event out of that of a run, where the
-// event may not be of the run. Of one that goes on it leaves out too much, but
-// that says itself what it took when it ends.
+// passOver excludes the time before an event from the running time, when commands other
+// than a run may record the event. If a run recorded it after all, too much is excluded;
+// the event that ends a run corrects that, since it carries the run's own measure.
 func (s *State) passOver(at time.Time, e Event) {
 	if s.RunningAt == nil || onlyInRun(e) {
 		return
@@ -18,11 +18,11 @@ func (s *State) passOver(at time.Time, e Event) {
 	s.RunningAt = &began
 }
 
-// onlyInRun reports whether nothing but a run records such an event.
+// onlyInRun reports whether only a run records such an event.
 func onlyInRun(e Event) bool {
 	switch e := e.(type) {
 	case ProcessesEnded:
-		return e.Workstream != "" // else they were left behind by an earlier run
+		return e.Workstream != "" // without a workstream: left over from an earlier run
 	case CheckpointCreated, CheckpointsRemoved, CheckpointSkipped, CheckpointPinned, CheckpointUnpinned, CheckpointDamaged, CheckpointRebuilt,
 		WorkspaceCaptured, RollbackStarted, RollbackCompleted, RollbackFailed,
 		SessionAbandoned, SessionAdopted, ActsRemembered, HookEnded, PauseAsked, GateApproved, GateRejected, GateReviewed, WorkstreamResolved:

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Encode writes a state as JSON, each workstream by itself: encoding/json
-// holds all of what it encodes a second time.
+// Encode writes a state as JSON, one workstream at a time: encoding/json keeps a second
+// copy of everything that it encodes in one call.
 func Encode(buf *bytes.Buffer, s *State) error {
 	outer := *s
 	outer.Phases = nil
@@ -26,8 +26,8 @@ func Encode(buf *bytes.Buffer, s *State) error {
 	return nil
 }
 
-// marshalAround writes a value of which one field is null, and has that filled.
-// No text can look like a field, since its quotes are escaped.
+// marshalAround writes a value and lets fill write the one field that is null in it. The
+// search for the field cannot hit a text, since quotes in texts are escaped.
 func marshalAround(buf *bytes.Buffer, v any, field string, has bool, fill func() error) error {
 	if !has {
 		return marshalInto(buf, v)
@@ -63,8 +63,8 @@ func writeList[T any](buf *bytes.Buffer, list []T, write func(T) error) error {
 	return nil
 }
 
-// TypicalSize is about how many bytes a state has as JSON: a little more, so that
-// a buffer need not grow.
+// TypicalSize returns about how many bytes a state has as JSON, rounded up so that a
+// buffer seldom grows.
 func TypicalSize(s *State) int {
 	const session, workstream, artifact = 4 << 10, 400, 200
 	size := session

@@ -8,24 +8,24 @@ import (
 // ErrNoCheckpoint says that a reference names no checkpoint.
 var ErrNoCheckpoint = errors.New("no such checkpoint")
 
-// UnknownCheckpointError says that nothing has an id, or one that begins so. It
-// is an ErrNoCheckpoint.
+// UnknownCheckpointError says that no checkpoint has an id that is, or begins with, Ref.
+// It is an ErrNoCheckpoint.
 type UnknownCheckpointError struct{ Ref string }
 
 func (e *UnknownCheckpointError) Error() string { return ErrNoCheckpoint.Error() }
 
 func (e *UnknownCheckpointError) Unwrap() error { return ErrNoCheckpoint }
 
-// DamagedError says what is damaged and what mends it. Nothing was changed.
+// DamagedError says which file is damaged and what the user can do. Nothing was changed.
 type DamagedError struct {
 	Path   string
 	Line   int // 0: the file as a whole
 	Detail string
 	Remedy string // a command, or what to do by hand
-	// Lost says of a journal that nothing is left to begin it anew from.
+	// Lost is set if nothing is left from which a journal could be rebuilt.
 	Lost bool
-	// Checkpoint is the id of the checkpoint that cannot be read because of
-	// it, "" where it is not a matter of one checkpoint alone.
+	// Checkpoint is the checkpoint that can't be read because of it, "" if it is not
+	// about one checkpoint.
 	Checkpoint string
 }
 
@@ -37,11 +37,10 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s; %s", at, e.Detail, e.Remedy)
 }
 
-// VersionError says that a file was written by a newer version. It was not
-// touched.
+// VersionError says that a newer version of Runner wrote a file. The file was not changed.
 type VersionError struct {
 	Path    string
-	Version string // what is not known here: a format version, or an event kind
+	Version string // the unknown format version or event kind
 }
 
 func (e *VersionError) Error() string {
@@ -53,7 +52,7 @@ func AbandonRemedy(prd string) string {
 	return fmt.Sprintf("nothing was changed; `runner checkpoint rebuild %[1]s --journal` begins it anew from what is proved, `runner abandon %[1]s` sets all of it aside under failed/", prd)
 }
 
-// LostRemedy is AbandonRemedy for a session of which nothing is left to rebuild it from.
+// LostRemedy says what a user can do about a session from which nothing can be rebuilt.
 func LostRemedy(prd string) string {
 	return fmt.Sprintf("nothing was changed; nothing is left either that it could be begun anew from: put back a copy of its directory, or `runner abandon %[1]s` sets what is left aside under failed/, and `runner build %[1]s` starts a new session", prd)
 }

@@ -98,9 +98,9 @@ const (
 	PauseTimeout    PauseReason = "timeout"    // the session's own timeout
 	PauseUncertain  PauseReason = "uncertain"  // a once step whose end is unknown
 	PauseCheckpoint PauseReason = "checkpoint" // a checkpoint could not be written
-	PauseRollback   PauseReason = "rollback"   // it stands where a rollback went back to
-	PauseAdopted    PauseReason = "adopted"    // its verdicts are to be given again
-	PauseChosen     PauseReason = "chosen"     // all that --only chose is done, and nobody is waited for
+	PauseRollback   PauseReason = "rollback"   // a rollback went back to this state
+	PauseAdopted    PauseReason = "adopted"    // it was adopted: gates are judged again
+	PauseChosen     PauseReason = "chosen"     // everything that --only chose is done
 )
 
 // SessionPaused stops a session until a person acts.
@@ -109,7 +109,7 @@ type SessionPaused struct {
 	Gates   []string    `json:"gates,omitempty"`       // labels of the gates it waits at
 	Steps   []string    `json:"workstreams,omitempty"` // the uncertain ones
 	Message Text        `json:"message,omitempty"`
-	RanMS   int64       `json:"ran_ms,omitempty"` // how long the run was under way, whatever the clock was set to; so below
+	RanMS   int64       `json:"ran_ms,omitempty"` // the running time, by a monotonic clock; also below
 }
 
 // SessionFailed ends a run because something failed; the session can be resumed.
@@ -121,7 +121,7 @@ type SessionFailed struct {
 // SessionInterrupted ends a run because a signal asked for it.
 type SessionInterrupted struct {
 	Signal string `json:"signal"` // "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"
-	// Uncaptured says that the files were not captured since, and what to do.
+	// Uncaptured is set if the files could not be captured; it says what to do.
 	Uncaptured Text  `json:"uncaptured,omitempty"`
 	RanMS      int64 `json:"ran_ms,omitempty"`
 }
@@ -137,20 +137,20 @@ type SessionAbandoned struct {
 	Reason Text  `json:"reason,omitempty"`
 }
 
-// SessionAdopted takes over a session that somebody else may have recorded: no
-// verdict of before holds any more.
+// SessionAdopted takes over a session that was recorded elsewhere: no earlier verdict
+// holds.
 type SessionAdopted struct {
 	By Actor `json:"by"`
 }
 
-// HooksDue begins the hooks of the end of a run, in the commit of that end: what of them
-// is not on record as ended is run by the next build, if this one is killed.
+// HooksDue announces the hooks of the end of a run, in the commit that ends it. If this
+// runner is killed, the next build runs those that have no HookEnded.
 type HooksDue struct {
-	Event string `json:"event"` // that they are for: complete, failed, paused or interrupted
+	Event string `json:"event"` // complete, failed, paused or interrupted
 	Hooks int    `json:"hooks"` // how many the pipeline has
 }
 
-// HookEnded ends one of the hooks that are due, whatever came of it.
+// HookEnded records that a hook has run, with success or not.
 type HookEnded struct {
 	Event string `json:"event"`
 	Hook  int    `json:"hook"` // its number among those for the event, from 1
@@ -180,7 +180,7 @@ type PhaseSkipped struct {
 	Reason Text   `json:"reason"`
 }
 
-// WorkstreamStarted begins an attempt. Digest is what it is started from.
+// WorkstreamStarted begins an attempt. Digest says what the attempt runs from.
 type WorkstreamStarted struct {
 	Workstream string `json:"workstream"`
 	Attempt    int    `json:"attempt"`
@@ -196,7 +196,7 @@ type WorkstreamAttemptFailed struct {
 	Left       []Artifact `json:"left,omitempty"` // as in Left
 }
 
-// Work is what a successful attempt left behind.
+// Work is the result of a successful attempt.
 type Work struct {
 	Attempt    int             `json:"attempt"`
 	DurationMS int64           `json:"duration_ms"`
@@ -228,8 +228,8 @@ type Artifact struct {
 	// is in no checkpoint, and never restored.
 	LeftOut bool `json:"left_out,omitempty"`
 
-	// Change is what the workstream did to it; "" where nothing, or where it is not
-	// known. The session that records it says so, whoever adds the event.
+	// Change is what the workstream did to the file; "" for nothing or unknown. The
+	// session sets it when the event is added.
 	Change FileChange `json:"change,omitempty"`
 }
 
@@ -269,14 +269,14 @@ type WorkstreamInterrupted struct {
 	Attempt    int    `json:"attempt"`
 }
 
-// WorkstreamUncertain says that nobody knows whether a once step happened.
+// WorkstreamUncertain says that it is not known whether a workstream happened that must
+// happen only once.
 type WorkstreamUncertain struct {
 	Workstream string `json:"workstream"`
-	// Attempt is how often a session had started it that was imported over by
-	// an earlier one of its own: this one. 0: the attempts on record are all.
+	// Attempt counts the starts that only a later copy of this session knows, over
+	// which this copy was imported. 0: the attempts on record are all.
 	Attempt int `json:"attempt,omitempty"`
-	// SameAs names the workstream that it may be, where that is not in the
-	// pipeline any more: it may have happened under that name.
+	// SameAs names a removed workstream that may be this one under another name.
 	SameAs string  `json:"same_as,omitempty"`
 	Error  Failure `json:"error"`
 }
@@ -297,8 +297,8 @@ type WorkstreamResolved struct {
 	Resolution Resolution `json:"resolution"`
 	By         Actor      `json:"by"`
 	Verified   bool       `json:"verified,omitempty"` // by the verify command
-	Digest     *Digest    `json:"digest,omitempty"`   // of one that is done: what it counts as run from; nil is not known
-	Work       *Work      `json:"work,omitempty"`     // likewise: what it had on record earlier, and what a person says that it set; nil: nothing
+	Digest     *Digest    `json:"digest,omitempty"`   // if done: what it counts as run from; nil: not known
+	Work       *Work      `json:"work,omitempty"`     // if done: its earlier record, and the outputs that the user gave; nil: none
 	Reason     Text       `json:"reason,omitempty"`
 }
 
@@ -314,8 +314,8 @@ type WorkstreamInvalidated struct {
 	Reason     Text   `json:"reason"`
 }
 
-// WorkstreamEdited takes the artifacts of a finished workstream as they are
-// now, after a person changed them.
+// WorkstreamEdited records the artifacts of a finished workstream as a person changed
+// them.
 type WorkstreamEdited struct {
 	Workstream string     `json:"workstream"`
 	Artifacts  []Artifact `json:"artifacts"`
@@ -328,7 +328,7 @@ type GateStarted struct {
 	Attempt int    `json:"attempt"` // how often it was judged, this time included
 }
 
-// Verdict is what a gate's judgement is bound to.
+// Verdict says what a gate's judgement holds for.
 type Verdict struct {
 	Gate       string `json:"gate"`
 	Definition string `json:"definition"` // digest of the gate's own definition
@@ -336,12 +336,13 @@ type Verdict struct {
 	Seen       *Seen  `json:"seen,omitempty"`
 }
 
-// Same reports whether two verdicts are about the same.
+// Same reports whether two verdicts judge the same thing by the same definition.
 func (v Verdict) Same(o Verdict) bool {
 	return v.Gate == o.Gate && v.Definition == o.Definition && v.Judged == o.Judged
 }
 
-// GatePassed is a verdict. Review says that the session stops for review.
+// GatePassed is the verdict of a gate that passed. With Review the session stops for
+// review.
 type GatePassed struct {
 	Verdict
 	Value      any   `json:"value,omitempty"` // of the metric
@@ -349,7 +350,7 @@ type GatePassed struct {
 	Review     bool  `json:"review,omitempty"`
 }
 
-// GateFailed is a verdict.
+// GateFailed is the verdict of a gate that failed.
 type GateFailed struct {
 	Verdict
 	Value      any     `json:"value,omitempty"`
@@ -357,7 +358,7 @@ type GateFailed struct {
 	Error      Failure `json:"error"`
 }
 
-// GateAsked asks a person to approve what the verdict is bound to.
+// GateAsked asks a person for approval.
 type GateAsked struct {
 	Verdict
 	Message   Text       `json:"message"`
@@ -365,14 +366,15 @@ type GateAsked struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// GateApproved is a person's yes to what was asked. It is a review already.
+// GateApproved is a person's approval. It counts as a review too.
 type GateApproved struct {
 	Verdict
 	By      Actor `json:"by"`
 	Comment Text  `json:"comment,omitempty"`
 }
 
-// GateRejected is a person's no; what the gate judged runs again on resume.
+// GateRejected is a person's rejection. The workstreams that the gate judged run again on
+// resume.
 type GateRejected struct {
 	Verdict
 	By     Actor `json:"by"`
@@ -399,7 +401,8 @@ type GateReviewed struct {
 	Comment Text   `json:"comment,omitempty"`
 }
 
-// ProcessesEnded reports processes that outlived what they belonged to.
+// ProcessesEnded lists processes that were still running after their workstream, or their
+// runner, had ended, and were ended.
 type ProcessesEnded struct {
 	Workstream string    `json:"workstream,omitempty"`
 	Processes  []Process `json:"processes"`
@@ -414,7 +417,7 @@ type Process struct {
 // Trigger is why a checkpoint was made.
 type Trigger string
 
-// The triggers (design §5).
+// The triggers.
 const (
 	TriggerStart              Trigger = "start"
 	TriggerPhaseTransition    Trigger = "phase_transition"
@@ -445,27 +448,26 @@ type CheckpointCreated struct {
 	Created  int      `json:"created,omitempty"`  // files that the step made
 	Modified int      `json:"modified,omitempty"` // files that the step changed
 	Git      *Git     `json:"git,omitempty"`
-	Removes  []string `json:"removes,omitempty"` // what retention drops because of it
-	// Uncaptured says that the files were to be captured for it, and could not be:
-	// those of the last capture before it come back.
+	Removes  []string `json:"removes,omitempty"` // the checkpoints that retention drops because of it
+	// Uncaptured says that capturing the files failed. A rollback restores those of
+	// the last capture before it.
 	Uncaptured bool `json:"uncaptured,omitempty"`
-	// AsCaptured says that the files were captured for it and are as the last capture
-	// has them, although work was recorded since.
+	// AsCaptured says that the files did not differ from the last capture, although
+	// work was recorded since.
 	AsCaptured bool `json:"as_captured,omitempty"`
 }
 
-// CheckpointsRemoved drops checkpoints that retention or a person no longer keeps.
+// CheckpointsRemoved removes checkpoints, for retention or on a person's request.
 type CheckpointsRemoved struct {
 	IDs    []string `json:"ids"`
 	Reason Text     `json:"reason"`
-	// Empties says that the captures and objects of a complete session go too,
-	// but for what the checkpoints that are left need.
+	// Empties says that the captures and objects of a complete session are removed
+	// too, except those that the remaining checkpoints need.
 	Empties bool `json:"empties,omitempty"`
 }
 
-// CheckpointSkipped records that checkpoints could not be written and were
-// passed over. IDs is empty where only the document could not be written, or none that
-// may be given up.
+// CheckpointSkipped records that checkpoints could not be written and the run went on. IDs
+// is empty where only the document could not be written.
 type CheckpointSkipped struct {
 	IDs   []string `json:"ids"`
 	Error Text     `json:"error"`

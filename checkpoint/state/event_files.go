@@ -2,22 +2,22 @@ package state
 
 import "prdrunner/checkpoint/workspace"
 
-// WorkspaceCaptured records the files of the workspace. The checkpoints that
-// follow are of these files, until the next one.
+// WorkspaceCaptured records the files of the workspace. Later checkpoints have these
+// files, until the next capture.
 type WorkspaceCaptured struct {
 	workspace.Capture
 
-	// Aside says that what was edited since the last run is in this capture, so that
-	// no files are compared with it: a run has no end on record and did not make the
-	// capture, or a resumed run made it before anything started.
+	// Aside says that the capture may hold edits made since the last run, so that files
+	// must not be compared with it. A command made it while a run had no recorded end,
+	// or a resumed run made it before it started anything.
 	Aside bool `json:"aside,omitempty"`
-	// TookMS is how long it took, where a run made it.
+	// TookMS is the time that the capture took, if a run made it.
 	TookMS int64 `json:"took_ms,omitempty"`
 }
 
 // ArtifactsRestored says that recorded artifacts were put back from objects.
 type ArtifactsRestored struct {
-	Workstream string `json:"workstream"` // whose they are
+	Workstream string `json:"workstream"` // the workstream that made them
 	Paths      []Text `json:"paths"`
 	Reason     Text   `json:"reason"`
 }
@@ -29,24 +29,24 @@ type CheckpointPinned struct {
 	Reason Text   `json:"reason,omitempty"`
 }
 
-// CheckpointUnpinned takes that back.
+// CheckpointUnpinned removes a pin.
 type CheckpointUnpinned struct {
 	ID string `json:"id"`
 	By Actor  `json:"by"`
 }
 
-// CheckpointDamaged marks a checkpoint as one that cannot be gone back to.
+// CheckpointDamaged marks a checkpoint that a rollback can't use.
 type CheckpointDamaged struct {
 	ID     string `json:"id"`
 	Reason Text   `json:"reason"`
 }
 
-// CheckpointRebuilt takes the mark off a checkpoint that is whole again.
+// CheckpointRebuilt removes the mark of damage.
 type CheckpointRebuilt struct {
 	ID string `json:"id"`
 }
 
-// RollbackScope is what a rollback takes back.
+// RollbackScope says what a rollback restores.
 type RollbackScope string
 
 // The scopes.
@@ -56,26 +56,25 @@ const (
 	RollbackFiles RollbackScope = "files"
 )
 
-// RollbackStarted is the intent to go back to a checkpoint. Until it is
-// completed or failed, the files may be of neither moment, and the next one
-// who owns the session finishes it first.
+// RollbackStarted announces a rollback. Until it is completed or failed the files may be
+// partly restored, and the next owner of the session finishes it first.
 type RollbackStarted struct {
 	ID     string        `json:"id"`
 	To     string        `json:"to_checkpoint"`
 	ToSeq  uint64        `json:"to_seq"`
 	ToStep int           `json:"to_step"`
-	Safety string        `json:"safety_checkpoint"` // the pre_rollback one
+	Safety string        `json:"safety_checkpoint"` // the pre_rollback checkpoint
 	Scope  RollbackScope `json:"scope"`
-	Force  bool          `json:"force,omitempty"` // what can't be restored is left out
+	Force  bool          `json:"force,omitempty"` // files that can't be restored are skipped
 	Reason Text          `json:"reason,omitempty"`
 	By     Actor         `json:"by"`
-	// StateSeq is the commit whose state it takes, where that is earlier than the
-	// checkpoint: its files vouch for no later state.
+	// StateSeq is the commit whose state is restored, if that is earlier than the
+	// checkpoint because the checkpoint's files do not prove a later one.
 	StateSeq uint64 `json:"state_seq,omitempty"`
 }
 
-// RollbackCompleted says that the files are those of the checkpoint. State is
-// what the fold jumps to, nil where only files were taken back.
+// RollbackCompleted says that the files are those of the checkpoint. State is the restored
+// state, nil if only files were restored.
 type RollbackCompleted struct {
 	ID      string `json:"id"`
 	State   *State `json:"state,omitempty"`

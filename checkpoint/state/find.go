@@ -53,9 +53,9 @@ func (s *State) FindCheckpoint(ref string) (*CheckpointRef, error) {
 	return nil, ambiguous
 }
 
-// Names are what people can give FindCheckpoint in place of the ids of
-// checkpoints: the number of a step where that leads to it, else how far it is
-// from the latest. One that only its id leads to has none.
+// Names returns, by checkpoint id, the shortest other reference that FindCheckpoint
+// accepts: the number of a step, or latest~N. A checkpoint that only its id finds has
+// none.
 func (s *State) Names() map[string]string {
 	trail, line := s.trail(), s.ValidTrail()
 	if len(line) == 0 {
@@ -73,8 +73,8 @@ func (s *State) Names() map[string]string {
 	return names
 }
 
-// latest returns the checkpoint at which the session stands, or a valid one
-// before it.
+// latest returns the checkpoint where the session stands, or a valid one that many before
+// it.
 func (s *State) latest(back int) (*CheckpointRef, error) {
 	line := s.ValidTrail()
 	if len(line) == 0 {
@@ -86,8 +86,8 @@ func (s *State) latest(back int) (*CheckpointRef, error) {
 	return line[len(line)-1-back], nil
 }
 
-// PassedOver are the checkpoints that a reference did not count on its way back to
-// the one that it names, since they are damaged: none where it does not count.
+// PassedOver returns the damaged checkpoints that a reference of the form latest~N skipped
+// on the way to the one it names. It is empty for other references.
 func (s *State) PassedOver(ref string, found *CheckpointRef) []string {
 	if _, counts := cutLatest(ref); !counts || !found.Valid {
 		return nil
@@ -104,11 +104,11 @@ func (s *State) PassedOver(ref string, found *CheckpointRef) []string {
 	return ids
 }
 
-// Moments returns, of some checkpoints, that of the moment when each step completed.
-// A checkpoint is of that moment if nothing has happened to any workstream or its
-// files since: at the failure of the next step, the files of that are there. Of
-// several it is the first whose files were captured at the moment, else the first.
-// Of a step that completed more than once the last time counts.
+// Moments returns, by step number, the checkpoint of the moment at which that step
+// completed. A checkpoint is of that moment if no workstream and no file of one has
+// changed since the step completed. Of several it is the first whose files were captured
+// at the moment, else the first. For a step that completed more than once the last time
+// counts.
 func Moments(checkpoints []*CheckpointRef) map[int]*CheckpointRef {
 	of := make(map[int]*CheckpointRef, len(checkpoints))
 	for _, r := range slices.Backward(checkpoints) {
@@ -123,10 +123,10 @@ func Moments(checkpoints []*CheckpointRef) map[int]*CheckpointRef {
 	return of
 }
 
-// capturedAtStep reports whether its files were captured since its step completed.
+// capturedAtStep reports whether the files were captured after the step completed.
 func (r *CheckpointRef) capturedAtStep() bool { return r.Capture != nil && r.Capture.Seq >= r.StepSeq }
 
-// ofStep returns the checkpoint of the moment when a step completed.
+// ofStep returns the checkpoint of the moment at which a step completed.
 func (s *State) ofStep(step int) (*CheckpointRef, error) {
 	trail := s.trail()
 	of := Moments(trail)
@@ -150,8 +150,8 @@ func (s *State) ofStep(step int) (*CheckpointRef, error) {
 	return nil, fmt.Errorf("%w: none is of the moment when step %d completed; there are some of %s%s", ErrNoCheckpoint, step, strings.Join(list, ", "), why)
 }
 
-// OthersOfStep names the valid checkpoints of the step of a damaged one, to go
-// on a sentence; "" where there are none.
+// OthersOfStep names the valid checkpoints of the same step as a damaged one, as the end
+// of a sentence; "" where there are none.
 func (s *State) OthersOfStep(damaged *CheckpointRef) string {
 	var ids []string
 	for _, r := range s.ValidTrail() {
@@ -165,8 +165,8 @@ func (s *State) OthersOfStep(damaged *CheckpointRef) string {
 	return fmt.Sprintf("; of step %d there is also %s", damaged.Step, strings.Join(ids, ", "))
 }
 
-// trail returns the checkpoints that led to where the session stands, oldest
-// first, also those that are damaged.
+// trail returns the checkpoints that led to the present state, oldest first, damaged ones
+// included.
 func (s *State) trail() []*CheckpointRef {
 	var trail []*CheckpointRef
 	for _, r := range s.Checkpoints {
@@ -177,13 +177,13 @@ func (s *State) trail() []*CheckpointRef {
 	return trail
 }
 
-// ValidTrail returns those of them that are valid.
+// ValidTrail returns the valid checkpoints that led to the present state, oldest first.
 func (s *State) ValidTrail() []*CheckpointRef {
 	return slices.DeleteFunc(s.trail(), func(r *CheckpointRef) bool { return !r.Valid })
 }
 
-// CurrentCheckpoint returns the checkpoint at which the session stands: the
-// newest valid one, or the one it went back to. It is nil where there is none.
+// CurrentCheckpoint returns the checkpoint at which the session stands: the newest valid
+// one, or the target of the last rollback. It is nil where there is none.
 func (s *State) CurrentCheckpoint() *CheckpointRef {
 	if line := s.ValidTrail(); len(line) > 0 {
 		return line[len(line)-1]
@@ -201,7 +201,7 @@ func cutLatest(ref string) (back int, ok bool) {
 	return n, err == nil && rest[0] == '~' && n >= 0
 }
 
-// Unusable says why a checkpoint cannot be gone back to, "" if it can.
+// Unusable says why a rollback to the checkpoint is not possible, "" if it is.
 func (ref *CheckpointRef) Unusable() string {
 	switch {
 	case ref.Damage != nil:
@@ -214,7 +214,7 @@ func (ref *CheckpointRef) Unusable() string {
 	return "invalid"
 }
 
-// NewestUsable returns the last checkpoint that can be gone back to, or nil.
+// NewestUsable returns the newest checkpoint that a rollback can go to, or nil.
 func (s *State) NewestUsable() *CheckpointRef {
 	for i := len(s.Checkpoints) - 1; i >= 0; i-- {
 		if ref := s.Checkpoints[i]; ref.Unusable() == "" {

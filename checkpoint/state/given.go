@@ -13,12 +13,12 @@ const (
 	MaxGivenValues = 8
 )
 
-// Given are the values that variables were given, by name: each as JSON, the last one
-// at the end. They tell people what a digest that is on record stands for. Sensitive
-// values are never among them.
+// Given holds the values that variables were given, by name, each as JSON, the newest
+// last. They tell people which value a recorded digest stands for. Sensitive values are
+// never recorded.
 type Given map[string][]string
 
-// with returns a copy that has later values, too.
+// with returns a copy with later values added.
 func (g Given) with(later map[string]string) Given {
 	if len(later) == 0 {
 		return g
@@ -35,8 +35,8 @@ func (g Given) with(later map[string]string) Given {
 	return all
 }
 
-// Ago returns the value that each variable had a number of values before the newest,
-// "" for one of which fewer are on record.
+// Ago returns for each variable the n-th value before the newest, "" where fewer are
+// recorded.
 func (g Given) Ago(n int) map[string]string {
 	values := make(map[string]string, len(g))
 	for name, all := range g {
@@ -48,8 +48,8 @@ func (g Given) Ago(n int) map[string]string {
 	return values
 }
 
-// Value returns the value of a variable that has a digest, as JSON; "" where it is not
-// on record.
+// Value returns the value, as JSON, of a variable that has this digest; "" where it is not
+// recorded.
 func (g Given) Value(name, digest string) string {
 	for _, value := range g[name] {
 		if sum := sha256.Sum256([]byte(value)); "sha256:"+hex.EncodeToString(sum[:]) == digest {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// FinishedWith are the checkpoints without which a rollback that was cut short can't be
-// finished: its target, the one that undoes it, and those that have the state it takes.
+// FinishedWith returns the checkpoints that are needed to finish an interrupted rollback:
+// its target, the one that undoes it, and those whose state it takes.
 func (s *State) FinishedWith() []string {
 	if s.Rollback == nil {
 		return nil
@@ -19,9 +19,9 @@ func (s *State) FinishedWith() []string {
 	return ids
 }
 
-// Undoers are the checkpoints with which a rollback can still be undone, and
-// which one. They hold what the rollback discarded, of which there may be no
-// other copy, so retention leaves them alone until it is undone.
+// Undoers returns the checkpoints that can still undo a rollback, and why each is needed.
+// They may hold the only copy of what the rollback discarded, so retention keeps them
+// until the rollback is undone.
 func (s *State) Undoers() map[string]string {
 	needed := map[string]string{}
 	scopes := map[string]RollbackScope{}
@@ -37,14 +37,13 @@ func (s *State) Undoers() map[string]string {
 	return needed
 }
 
-// Irreplaceable are the checkpoints that may hold the only copy of what was
-// overwritten, and what that was: files that somebody had worked on, which did
-// not come back since.
+// Irreplaceable returns the checkpoints that may hold the only copy of edited files that a
+// run or a rollback overwrote, and what each holds.
 func (s *State) Irreplaceable() map[string]string {
 	all := s.Undoers()
 	settled := map[string]bool{}
 	for _, r := range s.Rollbacks {
-		settled[r.Safety] = true // it is among the others if it is needed
+		settled[r.Safety] = true // Undoers has it if it is still needed
 		if r.Error == "" && len(r.Skipped) == 0 && r.Scope != RollbackState {
 			settled[r.To] = true
 		}
@@ -57,7 +56,7 @@ func (s *State) Irreplaceable() map[string]string {
 	return all
 }
 
-// RollbackWith returns the rollback that going back to a checkpoint undoes, or "".
+// RollbackWith returns the rollback that a checkpoint undoes, or "".
 func (s *State) RollbackWith(safety string) string {
 	for _, r := range s.Rollbacks {
 		if r.Safety == safety && r.Error == "" {
@@ -67,7 +66,7 @@ func (s *State) RollbackWith(safety string) string {
 	return ""
 }
 
-// MadeAt are the checkpoints that were made in a commit.
+// MadeAt returns the checkpoints that were made in a commit.
 func (s *State) MadeAt(seq uint64) []*CheckpointRef {
 	var made []*CheckpointRef
 	for _, ref := range s.Checkpoints {
@@ -78,8 +77,8 @@ func (s *State) MadeAt(seq uint64) []*CheckpointRef {
 	return made
 }
 
-// KeptEdits are the checkpoints of what was edited while a rollback was not
-// finished: until it is, no other ones of their trigger are made.
+// KeptEdits returns the checkpoints of edits that were made while a rollback was
+// interrupted. Until it is finished, no other checkpoints of their trigger are made.
 func (s *State) KeptEdits(b RollbackStarted) []*CheckpointRef {
 	var kept []*CheckpointRef
 	begun := slices.IndexFunc(s.Checkpoints, func(ref *CheckpointRef) bool { return ref.ID == b.Safety })

@@ -2,7 +2,7 @@ package state
 
 import "regexp"
 
-// DefaultIDPattern is what a PRD id looks like where nothing is configured.
+// DefaultIDPattern is the pattern of PRD ids if none is configured.
 const DefaultIDPattern = `PRD-\d{3,}`
 
 // MatchesWhole reports whether a pattern matches the whole of s, not only a part.

@@ -1,17 +1,16 @@
 package state
 
-// Reshaped returns what the state is once a session goes on with a pipeline of
-// the shape. The state itself is left as it is.
+// Reshaped returns a copy of the state with the phases, workstreams and gates of a shape.
 func (s *State) Reshaped(shape Shape) *State {
 	c := s.Clone()
 	c.reshape(shape)
 	return c
 }
 
-// reshape makes the state's phases, workstreams and gates those of the shape.
-// What keeps its name keeps its record. The record of a workstream that is gone
-// from the pipeline is kept beside it until that has it again: what must happen
-// only once does not happen again because a file was edited twice.
+// reshape makes the state's phases, workstreams and gates those of the shape. An element
+// that keeps its name keeps its record. The record of a workstream that the pipeline no
+// longer has is kept in Gone until the pipeline has it again, so that a workstream that
+// must happen only once does not happen again because a file was edited twice.
 func (s *State) reshape(shape Shape) {
 	old := s.indexed()
 	current := ""
@@ -39,7 +38,7 @@ func (s *State) reshape(shape Shape) {
 	s.CurrentPhase = min(s.CurrentPhase, len(phases))
 	for i, p := range phases {
 		if p.Name == current {
-			s.CurrentPhase = i + 1 // it may stand elsewhere now
+			s.CurrentPhase = i + 1 // the phase may have moved
 		}
 	}
 	s.indexed()
@@ -53,13 +52,13 @@ func reshapeWorkstream(old *index, ws WorkstreamShape) *Workstream {
 	w.Title, w.Batch, w.Once = ws.Title, ws.Batch, ws.Once
 	w.Gates = reshapeGates(old, ws.Gates, ws.Name)
 	if w.Status == Completed && !passed(w.Gates) {
-		w.Status = Succeeded // a gate is new: the work stands, but not that it passed
+		w.Status = Succeeded // a gate is new: the work is done, but not all gates have passed
 	}
 	return w
 }
 
-// without returns the records of workstreams that a pipeline does not have, but
-// of those to which nothing ever happened.
+// without returns the records of workstreams that the pipeline no longer has. Those that
+// never ran and were never decided are dropped.
 func (s *State) without(has map[string]bool) []*Workstream {
 	var gone []*Workstream
 	for w := range s.Records() {
@@ -67,8 +66,8 @@ func (s *State) without(has map[string]bool) []*Workstream {
 		if has[w.Name] || nothing {
 			continue
 		}
-		settleGates(w.Gates, "its verdict was never recorded")
-		w.settle("its end was never recorded")
+		stopGates(w.Gates, "its verdict was never recorded")
+		w.stop("its end was never recorded")
 		gone = append(gone, w)
 	}
 	return gone
@@ -92,7 +91,7 @@ func reshapeGates(old *index, names []string, owner string) []*Gate {
 		label := name + " (" + owner + ")"
 		gates[i] = &Gate{Label: label, Status: Pending}
 		if had := old.gates[label]; had != nil {
-			*gates[i] = *had // a workstream that is gone may have it, too
+			*gates[i] = *had // a removed workstream may have had the gate
 		}
 	}
 	return gates

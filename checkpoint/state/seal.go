@@ -20,7 +20,7 @@ func Seal(object []byte) []byte {
 	return slices.Concat(body, SealOf(body))
 }
 
-// SealOf is what seal adds to an object that is given in parts, and has no
+// SealOf returns what Seal appends to an object that is given in parts and without its
 // closing brace.
 func SealOf(parts ...[]byte) []byte {
 	h := sha256.New()
@@ -31,7 +31,7 @@ func SealOf(parts ...[]byte) []byte {
 	return append(sealed, "\"}\n"...)
 }
 
-// Unseal verifies the checksum of what seal returned, and returns it.
+// Unseal verifies the checksum of a sealed object and returns the object.
 func Unseal(data []byte) ([]byte, error) {
 	at := bytes.LastIndex(data, []byte(ChecksumField))
 	if at < 0 {
@@ -44,8 +44,8 @@ func Unseal(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// ChecksumOf computes the checksum of what seal returned, whatever the bytes
-// say that it is; "" where they have none.
+// ChecksumOf computes the checksum of a sealed object, whatever checksum it carries; "" if
+// it carries none.
 func ChecksumOf(data []byte) string {
 	at := bytes.LastIndex(data, []byte(ChecksumField))
 	if at < 0 {

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// Skip makes a workstream of the state skipped, as its event does. Where no work
-// of it is on record, the gates of its phase judged none, and keep their verdicts.
+// Skip makes a workstream skipped, as WorkstreamSkipped does. If it has no work on record,
+// the gates of its phase did not judge any and keep their verdicts.
 func (s *State) Skip(w *Workstream, reason Text) {
 	become := ""
 	if w.WorkSeq > 0 || w.Status == Completed || w.Status == Succeeded {
@@ -20,13 +20,13 @@ func (s *State) Skip(w *Workstream, reason Text) {
 	}
 }
 
-// AllSkipped reports whether a phase is on record as skipped, with all that it has.
+// AllSkipped reports whether a phase is skipped with all its workstreams and gates.
 func (p *Phase) AllSkipped() bool {
 	return p.Status == Skipped && allSkipped(p.Gates) &&
 		!slices.ContainsFunc(p.Workstreams, func(w *Workstream) bool { return !w.AllSkipped() })
 }
 
-// AllSkipped reports whether a workstream is on record as skipped, with its gates.
+// AllSkipped reports whether a workstream is skipped with all its gates.
 func (w *Workstream) AllSkipped() bool { return w.Status == Skipped && allSkipped(w.Gates) }
 
 func allSkipped(gates []*Gate) bool {

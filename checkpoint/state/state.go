@@ -32,9 +32,9 @@ const (
 	StatusComplete    Status = "complete"
 )
 
-// Hooks are the hooks of the end of a run, while not all of them have ended.
+// Hooks are the hooks that run at the end of a run. State has them until all have ended.
 type Hooks struct {
-	Event string `json:"event"` // that they are for
+	Event string `json:"event"` // the event that they run for
 	Hooks int    `json:"hooks"` // how many there are
 	Ended int    `json:"ended"` // how many have ended, in their order
 }
@@ -54,7 +54,7 @@ const (
 	Failed      StepStatus = "failed"
 	Rejected    StepStatus = "rejected"    // by a person
 	Waiting     StepStatus = "waiting"     // for a person's approval
-	Uncertain   StepStatus = "uncertain"   // a once step that nobody knows the end of
+	Uncertain   StepStatus = "uncertain"   // a workstream that must happen only once, and may have happened
 	Interrupted StepStatus = "interrupted" // stopped with the run
 	Skipped     StepStatus = "skipped"
 )
@@ -86,7 +86,7 @@ type State struct {
 	LastStep      LastStep      `json:"last_step,omitzero"`   // which of them did so last
 	Resumes       int           `json:"resumes"`              // how often the session was resumed
 	ActiveMS      int64         `json:"active_ms"`            // time spent running, without the time it was down
-	RunningAt     *time.Time    `json:"running_at,omitempty"` // since when it runs, nil while it does not
+	RunningAt     *time.Time    `json:"running_at,omitempty"` // when the run began, nil while none runs
 
 	Metrics  map[string]Metric `json:"metrics,omitempty"`
 	Baseline map[string]Metric `json:"baseline,omitempty"`
@@ -99,15 +99,15 @@ type State struct {
 	LastGate    string      `json:"last_gate,omitempty"`   // the last gate that passed
 
 	Checkpoints []*CheckpointRef `json:"checkpoints"`
-	Current     string           `json:"current_checkpoint,omitempty"` // where it stands: the newest, or the one it went back to
-	Capture     *Capture         `json:"capture,omitempty"`            // the files, as they were recorded last
+	Current     string           `json:"current_checkpoint,omitempty"` // the newest checkpoint, or the target of the last rollback
+	Capture     *Capture         `json:"capture,omitempty"`            // the last capture of the files
 	RunCapture  *Capture         `json:"run_capture,omitempty"`        // the last one that a run made: what its gates judged
 	Captures    Captures         `json:"captures,omitzero"`
 	Rollbacks   []RollbackRecord `json:"rollback_history,omitempty"`
-	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // begun, and not finished
-	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the commit since which the bytes of artifacts are kept again; before it they were given up
+	Rollback    *RollbackStarted `json:"rollback,omitempty"`    // a rollback that has begun and not finished
+	EmptiedSeq  uint64           `json:"emptied_seq,omitempty"` // the bytes of artifacts recorded up to this commit were removed
 	AdoptedSeq  uint64           `json:"adopted_seq,omitempty"` // the commit that adopted the session; no verdict of before it holds
-	Acts        []Act            `json:"acts,omitempty"`        // what has happened that must happen only once, here and in the sessions before
+	Acts        []Act            `json:"acts,omitempty"`        // work that must happen only once, of this session and earlier ones
 	Notes       Notes            `json:"notes,omitzero"`
 
 	index *index
@@ -146,32 +146,32 @@ type Workstream struct {
 	Artifacts  []Artifact      `json:"artifacts,omitempty"`
 	Metrics    []string        `json:"metrics,omitempty"` // the names of those it set
 	Edited     []Text          `json:"edited,omitempty"`  // artifacts that a person changed afterwards
-	Left       *Left           `json:"left,omitempty"`    // what its last attempt that ended left, while it is not done
+	Left       *Left           `json:"left,omitempty"`    // what its last failed attempt left behind
 	Summary    Text            `json:"summary,omitempty"`
 	Location   Text            `json:"location,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`    // of the last attempt, where it failed
 	Reason     Text            `json:"reason,omitempty"`   // why it is skipped or pending again
 	Rejected   string          `json:"rejected,omitempty"` // the gate whose rejection asks for it again
 	Imported   bool            `json:"imported,omitempty"`
-	Session    string          `json:"session,omitempty"` // the earlier session that this is the record of, "" where it is of this one
+	Session    string          `json:"session,omitempty"` // the earlier session that made this record, "" for this session
 	Cached     *Cached         `json:"cached,omitempty"`  // the earlier run whose result this is, nil where it was run
-	Adopted    Adoption        `json:"adopted,omitempty"` // who said that it is done, where no run recorded it
-	Repeat     bool            `json:"repeat,omitempty"`  // that it happened before is known, and it was said that it runs
-	SameAs     string          `json:"same_as,omitempty"` // the workstream, gone from the pipeline, that it was taken for
+	Adopted    Adoption        `json:"adopted,omitempty"` // how it was decided that it is done, where no run recorded it
+	Repeat     bool            `json:"repeat,omitempty"`  // it may run although it has happened before
+	SameAs     string          `json:"same_as,omitempty"` // a removed workstream that may be this one under another name
 	Gates      []*Gate         `json:"gates,omitempty"`
 
 	phase *Phase
 }
 
-// Left is what an attempt that failed left in the artifacts of other workstreams
-// which it may write: the next attempt starts from that.
+// Left holds the artifacts of other workstreams that a failed attempt changed. The next
+// attempt starts from them.
 type Left struct {
 	Seq   uint64     `json:"seq"`   // of the commit that recorded it
-	Files []Artifact `json:"files"` // that are not as their workstreams have them on record; without a digest: the file was gone
+	Files []Artifact `json:"files"` // as the attempt left them; without a digest: removed
 }
 
-// LeftIn returns what the last attempt of the workstream that ended left of an artifact
-// of another one. It does not count once that has recorded its artifacts anew.
+// LeftIn returns how the last failed attempt left an artifact of another workstream,
+// maker. It is false if maker has recorded its artifacts again since.
 func (w *Workstream) LeftIn(maker *Workstream, path Text) (Artifact, bool) {
 	if w.Left == nil || w.Left.Seq <= maker.RecordedSeq() {
 		return Artifact{}, false
@@ -184,7 +184,7 @@ func (w *Workstream) LeftIn(maker *Workstream, path Text) (Artifact, bool) {
 	return Artifact{}, false
 }
 
-// LeftFiles are the files of what it left.
+// LeftFiles returns the files of w.Left.
 func (w *Workstream) LeftFiles() []Artifact {
 	if w.Left == nil {
 		return nil
@@ -192,10 +192,10 @@ func (w *Workstream) LeftFiles() []Artifact {
 	return w.Left.Files
 }
 
-// Retries reports whether the workstream runs, and waits for its next attempt.
+// Retries reports whether the workstream waits for its next attempt.
 func (w *Workstream) Retries() bool { return w.Status == Running && w.RetryAt != nil }
 
-// Adoption is who said of a workstream that it is done.
+// Adoption says how it was decided that work which no run recorded is done.
 type Adoption string
 
 // The ways to adopt work that nobody saw the end of.
@@ -241,9 +241,8 @@ type Metric struct {
 	Workstream string `json:"workstream,omitempty"`
 }
 
-// OutcomeHappened is the outcome of an uncertain workstream of which the message says what
-// is on record: that it has happened, or may have, and when. The question is whether that
-// counts. With any other outcome nobody knows whether it happened.
+// OutcomeHappened is the outcome of an uncertain workstream that is known to have happened
+// before. The message says when. The question to the user is whether that counts.
 const OutcomeHappened = "happened"
 
 // Failure is what went wrong.
@@ -283,20 +282,20 @@ type CheckpointRef struct {
 	Created   int       `json:"created,omitempty"`  // files that the step made
 	Modified  int       `json:"modified,omitempty"` // files that the step changed
 	Git       *Git      `json:"git,omitempty"`
-	Capture   *Capture  `json:"capture,omitempty"` // the last one before it: its files
-	Behind    int       `json:"behind,omitempty"`  // how many workstreams had done work since these were captured
-	Before    string    `json:"before,omitempty"`  // of a pre_rollback one: the checkpoint at which the session stood
+	Capture   *Capture  `json:"capture,omitempty"` // the last capture before it, which has its files
+	Behind    int       `json:"behind,omitempty"`  // how many workstreams had recorded work since the capture
+	Before    string    `json:"before,omitempty"`  // of a pre_rollback checkpoint: where the session stood
 	Pinned    bool      `json:"pinned,omitempty"`  // retention never removes it
 	CanResume bool      `json:"can_resume"`        // the session was neither complete nor abandoned at it
 	Valid     bool      `json:"valid"`
-	// Uncaptured says that its files were to be captured, and could not be.
+	// Uncaptured says that capturing its files failed.
 	Uncaptured bool `json:"uncaptured,omitempty"`
-	// InvalidatedBy is the rollback that went back before it, "" if none did.
+	// InvalidatedBy is the rollback that made it invalid, "" if none did.
 	InvalidatedBy string `json:"invalidated_by,omitempty"`
-	// Discarded are, of a pre_rollback one, the checkpoints that rollbacks had
-	// discarded before it, and which rollback each.
+	// Discarded holds, for a pre_rollback checkpoint, the checkpoints that were
+	// invalid when it was made, and the rollback that made each invalid.
 	Discarded map[string]string `json:"discarded,omitempty"`
-	Damage    *Damage           `json:"damage,omitempty"` // found by a look at its file or its objects
+	Damage    *Damage           `json:"damage,omitempty"` // found when its file or objects were checked
 }
 
 // UnmarshalJSON reads a checkpoint, also as earlier versions wrote it.
@@ -311,25 +310,25 @@ func (r *CheckpointRef) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Damage is what a checkpoint was marked with.
+// Damage says when and why a checkpoint was found to be damaged.
 type Damage struct {
 	At     time.Time `json:"at"`
 	Reason Text      `json:"reason"`
 }
 
-// Capture is the files of the workspace as of a commit of the journal.
+// Capture is a capture of the workspace's files, and the commit that recorded it.
 type Capture struct {
 	workspace.Capture
 	Seq uint64    `json:"seq"` // of the commit that recorded it
 	At  time.Time `json:"at"`
 }
 
-// Captures is what is known of a session's captures besides the last one.
+// Captures counts the captures of a session.
 type Captures struct {
-	Made   int    `json:"made,omitempty"`    // by runs, of those on record
-	TookMS int64  `json:"took_ms,omitempty"` // how long these took
-	AsOf   uint64 `json:"as_of,omitempty"`   // the last commit as of which the files were captured, whether they had changed or not
-	Behind int    `json:"behind,omitempty"`  // how often work was recorded since
+	Made   int    `json:"made,omitempty"`    // number of recorded captures that runs made
+	TookMS int64  `json:"took_ms,omitempty"` // the time they took
+	AsOf   uint64 `json:"as_of,omitempty"`   // the last commit at which the files were compared or captured
+	Behind int    `json:"behind,omitempty"`  // how often work was recorded after that
 }
 
 // Notes are the fields of a hand-written PRD document that Runner keeps and

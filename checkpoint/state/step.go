@@ -16,7 +16,7 @@ type LastStep struct {
 
 // CurrentStep returns the number of the step that completed last, 0 at the start.
 func (s *State) CurrentStep() int {
-	if s.LastStep.Step == 0 { // as an earlier version counted
+	if s.LastStep.Step == 0 { // version 1.0 recorded the count alone
 		return s.Steps
 	}
 	return s.LastStep.Step
@@ -36,10 +36,9 @@ func (s *State) StepName() string {
 	return ""
 }
 
-// completeStep takes in that a workstream completed with its gates. The first time
-// gives it its number, which it keeps when it runs again. Checkpoints made before
-// it in the same commit restore all of the commit, so that they are of this step,
-// too.
+// completeStep records that a workstream completed with its gates. Its first completion
+// gives it a number, which it keeps when it runs again. Checkpoints that were made earlier
+// in the same commit restore the whole commit, so they belong to this step too.
 func (s *State) completeStep(seq uint64, w *Workstream) {
 	if w.Step == 0 {
 		s.Steps++
@@ -63,10 +62,9 @@ func (s *State) completeStep(seq uint64, w *Workstream) {
 	}
 }
 
-// passStep takes in that something happens to a workstream: from then on the files
-// may not be those of the moment when the last step completed. A session has begun
-// once work of it starts; what is decided of the records that it begins with comes
-// before.
+// passStep records that an event changed a workstream after the last step completed: the
+// files may differ from those at that step. Decisions about the records that a session
+// begins with do not count; the session begins with the first workstream that starts.
 func (s *State) passStep(e Event) {
 	switch e.(type) {
 	case WorkstreamStarted:
@@ -97,7 +95,7 @@ func (s *State) StepFiles() Files {
 	return f
 }
 
-// CountStepFiles counts them.
+// CountStepFiles counts the files of the step that completed last.
 func (s *State) CountStepFiles() (created, modified int) {
 	for _, a := range s.stepArtifacts() {
 		switch a.Change {
@@ -110,12 +108,12 @@ func (s *State) CountStepFiles() (created, modified int) {
 	return created, modified
 }
 
-// stepArtifacts returns the artifacts of the workstreams that completed last. One that
-// has been invalidated since, or runs again, has none: what it made counts no more.
+// stepArtifacts returns the artifacts of the workstreams that completed last. A workstream
+// that was invalidated since, or runs again, has none.
 func (s *State) stepArtifacts() []Artifact {
 	var all []Artifact
 	for _, name := range s.LastStep.Workstreams {
-		if w := s.Workstream(name); w != nil && w.Status == Completed { // it may be gone from the pipeline
+		if w := s.Workstream(name); w != nil && w.Status == Completed { // nil: the pipeline no longer has it
 			all = append(all, w.Artifacts...)
 		}
 	}

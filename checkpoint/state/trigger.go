@@ -1,7 +1,6 @@
 package state
 
-// Captures reports whether the files are captured for a checkpoint of the trigger,
-// while nothing runs.
+// Captures reports whether files are captured for a checkpoint of this trigger.
 func (t Trigger) Captures() bool {
 	switch t {
 	case TriggerStart, TriggerPhaseTransition, TriggerPause, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd,
@@ -12,7 +11,7 @@ func (t Trigger) Captures() bool {
 	return false
 }
 
-// IsMandatory reports whether the trigger cannot be switched off by itself.
+// IsMandatory reports whether the trigger can't be switched off by itself.
 func (t Trigger) IsMandatory() bool {
 	switch t {
 	case TriggerStart, TriggerFailure, TriggerUserInterrupt, TriggerSessionEnd, TriggerManual, TriggerPreRollback:
