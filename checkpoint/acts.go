@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -16,9 +17,6 @@ import (
 // What must happen only once must not happen again because a new session begins. So each
 // session has in its first event what has happened in those before it, and a session that
 // is imported takes over what is known here.
-
-// actsName is the file that remembers the acts of removed sessions.
-const actsName = "acts.json"
 
 // Acts returns what has happened only once, or may have, in the sessions of a PRD: in the current
 // one, whose state is given where the caller owns it, in those that were set aside, and in removed ones.
@@ -36,7 +34,7 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 	acts = removed.Acts
 	for _, at := range aside {
 		if at.State == nil {
-			unread = append(unread, s.within(at.Dir))
+			unread = append(unread, s.layout.Within(at.Dir))
 			continue
 		}
 		acts = state.MergeActs(acts, at.State.KnownActs()...)
@@ -56,15 +54,6 @@ func (s *Store) Acts(prd string, current *state.State) (acts []state.Act, unread
 	return acts, append(unread, removed.unread()...), nil
 }
 
-// within names a directory by its path in the state directory.
-func (s *Store) within(dir string) string {
-	name, err := filepath.Rel(s.dir, dir)
-	if err != nil {
-		return filepath.ToSlash(dir)
-	}
-	return filepath.ToSlash(name)
-}
-
 // actsFile is the form of the file that remembers the acts of removed sessions.
 type actsFile struct {
 	FormatVersion string       `json:"format_version"`
@@ -82,11 +71,9 @@ func (f actsFile) unread() []string {
 	return names
 }
 
-func (s *Store) actsPath(prd string) string { return filepath.Join(s.prdDir(prd), actsName) }
-
 // removedActs reads what is remembered of removed sessions.
 func (s *Store) removedActs(prd string) (actsFile, error) {
-	path := s.actsPath(prd)
+	path := s.layout.ActsPath(prd)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return actsFile{}, nil
@@ -95,7 +82,7 @@ func (s *Store) removedActs(prd string) (actsFile, error) {
 		return actsFile{}, err
 	}
 	var newer *state.VersionError
-	if err = checkVersion(path, data); errors.As(err, &newer) {
+	if err = disk.CheckVersion(path, data); errors.As(err, &newer) {
 		return actsFile{}, newer
 	}
 	var f actsFile
@@ -116,7 +103,7 @@ func (s *Store) keepActs(prd string) error {
 	case errors.Is(err, ErrNoSession):
 		return nil
 	case errors.As(err, &damaged):
-		return s.keepUnread(prd, s.prdDir(prd))
+		return s.keepUnread(prd, s.layout.PRDDir(prd))
 	case err != nil:
 		return fmt.Errorf("look for what has happened only once in %s: %w", prd, err)
 	case snap.State == nil:
@@ -128,13 +115,13 @@ func (s *Store) keepActs(prd string) error {
 // keepUnread writes what is known of a session that can't be read and is about to be removed: the acts
 // as far as its journal tells, and that there may have been others.
 func (s *Store) keepUnread(prd, dir string) error {
-	f, path := journal.NewFold(), filepath.Join(dir, journalName)
+	f, path := journal.NewFold(), filepath.Join(dir, disk.JournalName)
 	_, _ = journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply) // it is damaged, as said
 	var acts []state.Act
 	if f.State != nil {
 		acts = f.State.KnownActs()
 	}
-	return s.addActs(prd, acts, []state.Text{state.Text(s.within(dir))})
+	return s.addActs(prd, acts, []state.Text{state.Text(s.layout.Within(dir))})
 }
 
 // addActs adds to what is remembered of removed sessions.
@@ -155,7 +142,7 @@ func (s *Store) addActs(prd string, acts []state.Act, unread []state.Text) error
 	if err != nil {
 		return fmt.Errorf("encode what has happened only once: %w", err)
 	}
-	return store.WriteFile(s.fs, s.actsPath(prd), append(data, '\n'))
+	return store.WriteFile(s.fs, s.layout.ActsPath(prd), append(data, '\n'))
 }
 
 // rememberers are the sessions that were set aside without which something would be forgotten that has

@@ -152,7 +152,7 @@ func TestWhatCouldNotBeReadIsRemembered(t *testing.T) {
 				if aside {
 					dir, err := x.Abandon(state.SessionAbandoned{By: by})
 					must(t, err)
-					where = s.within(dir)
+					where = s.layout.Within(dir)
 				}
 				must(t, x.Close())
 				lines := bytes.SplitAfter(f.read(where+"/journal.jsonl"), []byte("\n"))

@@ -5,19 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
-
-// stampFormat is how times stand in names.
-const stampFormat = "20060102T150405Z"
-
-func (s *Store) historyPath(prd string) string { return filepath.Join(s.prdDir(prd), historyDir) }
-
-func (s *Store) archivingPath(prd string) string { return s.prdDir(prd) + archivingExt }
 
 // archive sets a session aside, whole: its directory and its document. A
 // complete one goes into the history of its PRD, any other under failed/. It
@@ -37,7 +30,7 @@ func (s *Store) archive(prd string) (string, error) {
 	if err := s.takeDocument(prd); err != nil {
 		return "", fmt.Errorf("archive %s: %w", prd, err)
 	}
-	if err := s.move(prd, s.prdDir(prd), s.archivingPath(prd)); err != nil {
+	if err := s.move(prd, s.layout.PRDDir(prd), s.layout.ArchivingPath(prd)); err != nil {
 		return "", err
 	}
 	return s.place(prd)
@@ -45,12 +38,12 @@ func (s *Store) archive(prd string) (string, error) {
 
 // takeDocument moves the document of a PRD into its directory.
 func (s *Store) takeDocument(prd string) error {
-	document := s.documentPath(prd)
-	err := s.fs.Rename(document, filepath.Join(s.prdDir(prd), filepath.Base(document)))
+	document := s.layout.DocumentPath(prd)
+	err := s.fs.Rename(document, filepath.Join(s.layout.PRDDir(prd), filepath.Base(document)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, dir := range []string{s.prdDir(prd), s.dir} {
+	for _, dir := range []string{s.layout.PRDDir(prd), s.layout.Path} {
 		if err := s.fs.SyncDir(dir); err != nil {
 			return err
 		}
@@ -63,7 +56,7 @@ func (s *Store) finishArchive(prd string) error {
 	if err := s.finishMove(prd); err != nil {
 		return err
 	}
-	there, err := s.exists(s.archivingPath(prd))
+	there, err := s.layout.Exists(s.layout.ArchivingPath(prd))
 	if err == nil && there {
 		_, err = s.place(prd)
 	}
@@ -73,7 +66,7 @@ func (s *Store) finishArchive(prd string) error {
 // place moves a session from where it is being archived to where it stays. The
 // history moves back to the current directory first.
 func (s *Store) place(prd string) (string, error) {
-	from := s.archivingPath(prd)
+	from := s.layout.ArchivingPath(prd)
 	if err := s.returnKept(prd, from); err != nil {
 		return "", err
 	}
@@ -91,7 +84,7 @@ func (s *Store) place(prd string) (string, error) {
 // into its directory. It becomes that of the PRD once the current one is set aside,
 // so that a crash leaves one of the two.
 func (s *Store) prepareNext(prd string, line []byte) error {
-	if err := store.WriteFile(s.fs, filepath.Join(s.prdDir(prd), nextName), line); err != nil {
+	if err := store.WriteFile(s.fs, filepath.Join(s.layout.PRDDir(prd), disk.NextName), line); err != nil {
 		return fmt.Errorf("prepare the next session of %s: %w", prd, err)
 	}
 	return nil
@@ -99,11 +92,11 @@ func (s *Store) prepareNext(prd string, line []byte) error {
 
 // beginNext begins the session that was prepared in a directory, if one was.
 func (s *Store) beginNext(prd, from string) error {
-	next := filepath.Join(from, nextName)
-	if there, err := s.exists(next); err != nil || !there {
+	next := filepath.Join(from, disk.NextName)
+	if there, err := s.layout.Exists(next); err != nil || !there {
 		return err
 	}
-	return s.move(prd, next, s.journalPath(prd))
+	return s.move(prd, next, s.layout.JournalPath(prd))
 }
 
 // Archiving reports whether a session of a PRD is on its way to where it is
@@ -115,45 +108,42 @@ func (s *Store) Archiving(prd string) (bool, error) {
 	if away, err := s.movedAway(prd); err != nil || away {
 		return away, err
 	}
-	return s.exists(s.archivingPath(prd))
+	return s.layout.Exists(s.layout.ArchivingPath(prd))
 }
 
 // returnKept moves what a PRD keeps beside its sessions, its history and the acts of deleted
 // sessions, out of a directory that goes elsewhere, to where it was.
 func (s *Store) returnKept(prd, from string) error {
-	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
+	if err := store.MkdirAll(s.fs, s.layout.PRDDir(prd)); err != nil {
 		return err
 	}
-	acts := filepath.Join(from, actsName)
-	there, err := s.exists(acts)
+	acts := filepath.Join(from, disk.ActsName)
+	there, err := s.layout.Exists(acts)
 	if err == nil && there {
-		err = s.move(prd, acts, s.actsPath(prd))
+		err = s.move(prd, acts, s.layout.ActsPath(prd))
 	}
 	if err != nil {
 		return err
 	}
-	kept := filepath.Join(from, historyDir)
-	if there, err := s.exists(kept); err != nil || !there {
+	kept := filepath.Join(from, disk.HistoryDir)
+	if there, err := s.layout.Exists(kept); err != nil || !there {
 		return err
 	}
-	return s.move(prd, kept, s.historyPath(prd))
+	return s.move(prd, kept, s.layout.HistoryPath(prd))
 }
 
 // resting decides where an archived session stays. One that cannot be read
 // did not complete.
 func (s *Store) resting(prd, from string) (string, error) {
-	path := filepath.Join(from, journalName)
+	path := filepath.Join(from, disk.JournalName)
 	f := journal.NewFold()
 	_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), f.Apply)
-	dir, name := filepath.Join(s.dir, failedDir), encodeName(prd)+"-"+s.now().Format(stampFormat)
+	dir, name := filepath.Join(s.layout.Path, disk.FailedDir), disk.EncodeName(prd)+"-"+s.now().Format(disk.StampFormat)
 	if err == nil && f.State != nil && f.State.Status == state.StatusComplete && !f.State.Abandoned {
-		dir, name = s.historyPath(prd), encodeName(f.State.Session)
+		dir, name = s.layout.HistoryPath(prd), disk.EncodeName(f.State.Session)
 	}
 	if err := store.MkdirAll(s.fs, dir); err != nil {
 		return "", err
 	}
-	return s.freePath(filepath.Join(dir, name))
+	return s.layout.FreePath(filepath.Join(dir, name))
 }
-
-// stamp formats a time for a checkpoint's id.
-func stamp(at time.Time) string { return at.UTC().Format(stampFormat) }

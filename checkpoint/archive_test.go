@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -217,7 +218,7 @@ func TestBareGateNames(t *testing.T) {
 type unprepared struct{ store.FS }
 
 func (u unprepared) Rename(from, to string) error {
-	if filepath.Base(to) == nextName {
+	if filepath.Base(to) == disk.NextName {
 		return errDisk
 	}
 	return u.FS.Rename(from, to)

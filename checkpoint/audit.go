@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
-
-const auditName = "audit.log"
 
 // AuditRecord is a line of audit.log: an operation that changed something, or
 // tried to.
@@ -66,10 +65,10 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 	if err != nil {
 		return fmt.Errorf("encode the audit record: %w", err)
 	}
-	if err := s.makeRoot(); err != nil {
+	if err := s.layout.MakeRoot(); err != nil {
 		return err
 	}
-	path := filepath.Join(s.dir, auditName)
+	path := filepath.Join(s.layout.Path, disk.AuditName)
 	had, err := s.auditLog(path)
 	if err != nil {
 		return err
@@ -97,7 +96,7 @@ func (s *Store) Audit(r AuditRecord) (err error) {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
 	if !had {
-		return s.fs.SyncDir(s.dir)
+		return s.fs.SyncDir(s.layout.Path)
 	}
 	return nil
 }
@@ -137,7 +136,7 @@ func (s *Store) Audited(r *AuditRecord, do func() error) error {
 
 // checkAudit looks whether a line could be added, and changes nothing.
 func (s *Store) checkAudit() error {
-	path := filepath.Join(s.dir, auditName)
+	path := filepath.Join(s.layout.Path, disk.AuditName)
 	there, err := s.auditLog(path)
 	if err != nil || !there {
 		return err

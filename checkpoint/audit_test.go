@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -17,7 +18,7 @@ type unopened struct {
 }
 
 func (u *unopened) OpenFile(name string, flag int, perm fs.FileMode) (store.File, error) {
-	if filepath.Base(name) == auditName {
+	if filepath.Base(name) == disk.AuditName {
 		if u.left == 0 {
 			return nil, errDisk
 		}

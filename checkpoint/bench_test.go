@@ -117,7 +117,7 @@ func BenchmarkFold(b *testing.B) {
 	}
 	commit(b, x)
 	kill(b, x)
-	path := x.store.journalPath(x.prd)
+	path := x.store.layout.JournalPath(x.prd)
 	b.SetBytes(int64(len(f.read("PRD-009/journal.jsonl"))))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -18,16 +18,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
-	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace/git"
 )
 
@@ -54,10 +52,9 @@ type Options struct {
 
 // Store is a state directory. It is safe for concurrent use.
 type Store struct {
-	dir  string
-	o    Options
-	fs   store.FS
-	zstd *compressor // of checkpoint files
+	layout disk.Layout
+	o      Options
+	fs     store.FS
 }
 
 // OpenStore returns the store in a directory, which need not exist: nothing is
@@ -79,46 +76,23 @@ func OpenStore(dir string, o Options) (*Store, error) {
 	if o.RescueDir == "" {
 		o.RescueDir = os.TempDir()
 	}
-	s := &Store{dir: filepath.Clean(dir), o: o, fs: o.FS, zstd: newCompressor(maxCheckpoint)}
-	if err := s.checkDir(s.dir); err != nil {
+	s := &Store{layout: disk.NewLayout(dir, o.FS, o.Policy.Compress), o: o, fs: o.FS}
+	if err := s.layout.CheckDir(s.layout.Path); err != nil {
 		return nil, err
 	}
 	return s, s.checkOurs()
 }
 
-// Dir returns the state directory.
-func (s *Store) Dir() string { return s.dir }
+// Layout returns the paths of the state directory.
+func (s *Store) Layout() *disk.Layout { return &s.layout }
 
-// checkDir refuses a directory that somebody else could have a hand in: the
-// state directory, or one in it.
-func (s *Store) checkDir(dir string) error {
-	info, err := s.fs.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open the state directory: %w", err)
-	}
-	switch {
-	case info.Mode().Type() == fs.ModeSymlink:
-		if dir != s.dir {
-			return &DirError{dir, "it is a symbolic link, and what lies behind it is not touched; remove it, or put what it names in its place"}
-		}
-		return &DirError{dir, "it is a symbolic link; name the directory itself: set checkpoint.storage.location to what `readlink -f " + text.ShellWord(dir) + "` prints"}
-	case !info.IsDir():
-		return &DirError{dir, "it is not a directory"}
-	case isForeign(info):
-		return &DirError{dir, fmt.Sprintf("it belongs to another user, who could change what is in it; as root, chown -R %d %s makes it yours", os.Geteuid(), text.ShellWord(dir))}
-	case isWorldWritable(info):
-		return &DirError{dir, "everybody may write to it; chmod o-w " + text.ShellWord(dir)}
-	}
-	return nil
-}
+// Dir returns the state directory.
+func (s *Store) Dir() string { return s.layout.Path }
 
 // checkOurs refuses a directory that holds something, and nothing of ours. The
 // directory lost+found, which an ext4 volume has at its root, counts as nothing.
 func (s *Store) checkOurs() error {
-	entries, err := s.fs.ReadDir(s.dir)
+	entries, err := s.fs.ReadDir(s.layout.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -130,11 +104,11 @@ func (s *Store) checkOurs() error {
 		return nil
 	}
 	for _, e := range entries {
-		if e.Name() == locksDir && e.IsDir() || s.isDocument(e) {
+		if e.Name() == disk.LocksDir && e.IsDir() || s.isDocument(e) {
 			return nil
 		}
 	}
-	return &DirError{s.dir, "it is not empty, and nothing in it is Runner's; choose another directory"}
+	return &disk.DirError{Path: s.layout.Path, Detail: "it is not empty, and nothing in it is Runner's; choose another directory"}
 }
 
 func (s *Store) isDocument(e fs.DirEntry) bool {
@@ -147,7 +121,7 @@ func (s *Store) isID(name string) bool { return s.checkID(name) == nil }
 
 // PRDs returns the ids that have a journal or a document, sorted.
 func (s *Store) PRDs() ([]string, error) {
-	entries, err := s.fs.ReadDir(s.dir)
+	entries, err := s.fs.ReadDir(s.layout.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -159,7 +133,7 @@ func (s *Store) PRDs() ([]string, error) {
 		id := strings.TrimSuffix(e.Name(), ".json")
 		is := s.isDocument(e)
 		if !is && e.IsDir() && s.isID(id) {
-			if is, err = s.exists(s.journalPath(id)); err != nil {
+			if is, err = s.layout.Exists(s.layout.JournalPath(id)); err != nil {
 				return nil, fmt.Errorf("list the state directory: %w", err)
 			}
 		}
@@ -171,37 +145,14 @@ func (s *Store) PRDs() ([]string, error) {
 	return slices.Compact(ids), nil
 }
 
-// exists reports whether something is at a path. That this can't be found out is
-// an error, never a no: what follows may remove, replace or forget things.
-func (s *Store) exists(path string) (bool, error) {
-	_, err := s.fs.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // isKnown reports whether there is anything of a PRD: a directory, or a
 // document.
 func (s *Store) isKnown(prd string) (bool, error) {
-	there, err := s.exists(s.prdDir(prd))
+	there, err := s.layout.Exists(s.layout.PRDDir(prd))
 	if there || err != nil {
 		return there, err
 	}
-	return s.exists(s.documentPath(prd))
-}
-
-// freePath returns a path that nothing is at: the one that is wished for, or
-// that with a number behind it.
-func (s *Store) freePath(wish string) (string, error) {
-	path := wish
-	for n := 2; ; n++ {
-		there, err := s.exists(path)
-		if !there {
-			return path, err
-		}
-		path = fmt.Sprintf("%s-%d", wish, n)
-	}
+	return s.layout.Exists(s.layout.DocumentPath(prd))
 }
 
 func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }

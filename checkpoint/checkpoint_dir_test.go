@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -25,7 +26,7 @@ func (f *fixture) latestIs(t *testing.T, want string) {
 		return
 	}
 	dir := filepath.Join(f.dir, "PRD-009")
-	target, err := f.fs.Readlink(filepath.Join(dir, latestName))
+	target, err := f.fs.Readlink(filepath.Join(dir, disk.LatestName))
 	must(t, err)
 	if filepath.Join(dir, target) != want {
 		t.Errorf("latest names %s, not %s", target, want)
@@ -38,11 +39,11 @@ func (f *fixture) latestIs(t *testing.T, want string) {
 func (f *fixture) other(t *testing.T, id string) (plain, packed string) {
 	t.Helper()
 	d := f.checkpoints()
-	stored, err := d.read(id)
+	stored, err := d.Read(id)
 	must(t, err)
-	plain, packed = filepath.Join(d.dir, fileNames(id)[0]), filepath.Join(d.dir, fileNames(id)[1])
-	must(t, d.replace(&storedCheckpoint{path: plain}, stored.json))
-	must(t, d.replace(&storedCheckpoint{path: packed}, stored.json))
+	plain, packed = filepath.Join(d.Path, disk.FileNames(id)[0]), filepath.Join(d.Path, disk.FileNames(id)[1])
+	must(t, d.Replace(&disk.StoredCheckpoint{Path: plain}, stored.JSON))
+	must(t, d.Replace(&disk.StoredCheckpoint{Path: packed}, stored.JSON))
 	return plain, packed
 }
 
@@ -53,14 +54,14 @@ func TestCompressSwitched(t *testing.T) {
 	eachForm(t, func(t *testing.T, f *fixture) {
 		first := f.o.Policy.Compress
 		ids := f.stopped()
-		f.latestIs(t, f.checkpoints().path(ids[2]))
+		f.latestIs(t, f.checkpoints().FilePath(ids[2]))
 		f.compress(!first)
 		x := f.lock()
 		ids = append(ids, mark(t, x, state.TriggerManual))
 		must(t, x.Close())
 		for i, id := range ids {
-			if packed := strings.HasSuffix(f.checkpoints().path(id), zstExt); packed != (first == (i < 3)) {
-				t.Errorf("checkpoint %d is in %s", i, f.checkpoints().path(id))
+			if packed := strings.HasSuffix(f.checkpoints().FilePath(id), disk.ZstExt); packed != (first == (i < 3)) {
+				t.Errorf("checkpoint %d is in %s", i, f.checkpoints().FilePath(id))
 			}
 			file, err := f.open().ReadCheckpoint("PRD-009", id)
 			must(t, err)
@@ -68,7 +69,7 @@ func TestCompressSwitched(t *testing.T) {
 				t.Errorf("%s holds %s", id, file.ID)
 			}
 		}
-		f.latestIs(t, f.checkpoints().path(ids[3]))
+		f.latestIs(t, f.checkpoints().FilePath(ids[3]))
 		if v := f.validate(ValidateOptions{PRD: "PRD-009"}); v.Damaged() || len(v.Sessions[0].Checkpoints) != 4 {
 			t.Errorf("%+v", v)
 		}
@@ -77,7 +78,7 @@ func TestCompressSwitched(t *testing.T) {
 		_, err := x.Delete(context.Background(), DeleteOptions{References: []string{ids[0], ids[2]}})
 		must(t, err)
 		must(t, x.Close())
-		left, err := f.checkpoints().ids()
+		left, err := f.checkpoints().IDs()
 		must(t, err)
 		same(t, "files that are left", left, []string{ids[1], ids[3]})
 	})
@@ -92,7 +93,7 @@ func (f *fixture) sized(t *testing.T, ids []string) {
 	held, err := s.holds(context.Background(), "PRD-009", records)
 	must(t, err)
 	for _, id := range ids {
-		info, err := f.fs.Lstat(f.checkpoints().path(id))
+		info, err := f.fs.Lstat(f.checkpoints().FilePath(id))
 		must(t, err)
 		if held.Held[id].Own != info.Size() {
 			t.Errorf("%s counts %d bytes, and has %d", id, held.Held[id].Own, info.Size())
@@ -166,7 +167,7 @@ func TestTwoFilesOfOneCheckpoint(t *testing.T) {
 					t.Errorf("%s: %v", kept, err)
 				}
 			}
-			f.latestIs(t, f.checkpoints().path(id))
+			f.latestIs(t, f.checkpoints().FilePath(id))
 		})
 	}
 }
@@ -182,10 +183,10 @@ func TestRebuiltInTheOtherForm(t *testing.T) {
 		x := f.lock()
 		_, err := x.Rebuild(context.Background(), nil, nil)
 		must(t, err)
-		f.latestIs(t, f.checkpoints().path(ids[2]))
+		f.latestIs(t, f.checkpoints().FilePath(ids[2]))
 		must(t, x.Close())
-		is := strings.HasSuffix(f.checkpoints().path(ids[2]), zstExt)
-		if was := strings.HasSuffix(f.checkpoints().path(ids[1]), zstExt); is == was || is != f.o.Policy.Compress {
+		is := strings.HasSuffix(f.checkpoints().FilePath(ids[2]), disk.ZstExt)
+		if was := strings.HasSuffix(f.checkpoints().FilePath(ids[1]), disk.ZstExt); is == was || is != f.o.Policy.Compress {
 			t.Errorf("rebuilt compressed: %v, the other compressed: %v", is, was)
 		}
 	})
@@ -209,7 +210,7 @@ func TestExportIsPlain(t *testing.T) {
 	_, err = takeIn(q.open(), p.export(), false) // goes on from there: the older checkpoints meet their likes
 	must(t, err)
 	for _, ref := range p.stands().Checkpoints {
-		if paths := q.filesOf(ref.ID); len(paths) != 1 || strings.HasSuffix(paths[0], zstExt) == old[ref.ID] {
+		if paths := q.filesOf(ref.ID); len(paths) != 1 || strings.HasSuffix(paths[0], disk.ZstExt) == old[ref.ID] {
 			t.Errorf("%s is in %q", ref.ID, paths)
 		}
 	}
@@ -222,8 +223,8 @@ func TestExportIsPlain(t *testing.T) {
 	_, err = takeIn(r.open(), archive, false)
 	must(t, err)
 	for id := range old {
-		if !strings.HasSuffix(r.checkpoints().path(id), zstExt) {
-			t.Errorf("imported as %s", r.checkpoints().path(id))
+		if !strings.HasSuffix(r.checkpoints().FilePath(id), disk.ZstExt) {
+			t.Errorf("imported as %s", r.checkpoints().FilePath(id))
 		}
 	}
 	if !bytes.Equal(archive, r.export()) {
@@ -241,27 +242,27 @@ func TestMigrateCompressed(t *testing.T) {
 		}
 		k.compress(true)
 		s := k.open()
-		dir := s.checkpointsIn(s.prdDir(k.prd))
+		dir := s.layout.CheckpointsIn(s.layout.PRDDir(k.prd))
 		before := map[string][]byte{}
 		for _, ref := range k.state.Checkpoints {
-			stored, err := dir.read(ref.ID)
+			stored, err := dir.Read(ref.ID)
 			must(t, err)
-			must(t, dir.remove(ref.ID))
-			must(t, dir.put(newCheckpoint{ref.ID, [][]byte{stored.json}}))
-			before[ref.ID], err = store.ReadFile(k.fs, dir.path(ref.ID))
+			must(t, dir.Remove(ref.ID))
+			must(t, dir.Put(disk.EncodedCheckpoint{ID: ref.ID, JSON: [][]byte{stored.JSON}}))
+			before[ref.ID], err = store.ReadFile(k.fs, dir.FilePath(ref.ID))
 			must(t, err)
 		}
 		_, err := s.Migrate(t.Context(), k.prd, by)
 		must(t, err)
 		k.readable(t, s)
 		for id, data := range before {
-			stored, err := dir.read(id)
+			stored, err := dir.Read(id)
 			must(t, err)
-			f, err := stored.decode()
-			if must(t, err); f.FormatVersion != state.FormatVersion || !strings.HasSuffix(stored.path, zstExt) {
-				t.Errorf("%s is of version %s", stored.path, f.FormatVersion)
+			f, err := stored.Decode()
+			if must(t, err); f.FormatVersion != state.FormatVersion || !strings.HasSuffix(stored.Path, disk.ZstExt) {
+				t.Errorf("%s is of version %s", stored.Path, f.FormatVersion)
 			}
-			old, err := store.ReadFile(k.fs, filepath.Join(s.prdDir(k.prd), backupExt+k.version, checkpointsDir, filepath.Base(stored.path)))
+			old, err := store.ReadFile(k.fs, filepath.Join(s.layout.PRDDir(k.prd), backupExt+k.version, disk.CheckpointsDir, filepath.Base(stored.Path)))
 			if must(t, err); !bytes.Equal(old, data) {
 				t.Errorf("the backup of %s is not what was there", id)
 			}
@@ -274,9 +275,9 @@ func TestMigrateCompressed(t *testing.T) {
 func TestCompressedBytes(t *testing.T) {
 	t.Parallel()
 	json := bytes.Repeat([]byte(`{"format_version":"1.1","id":"CP-a"}`), 1000)
-	one, err := newCompressor(1 << 20).pack(json)
+	one, err := disk.NewCompressor(1 << 20).Pack(json)
 	must(t, err)
-	two, err := newCompressor(1 << 20).pack(json)
+	two, err := disk.NewCompressor(1 << 20).Pack(json)
 	must(t, err)
 	if !bytes.Equal(one, two) || len(one) > len(json)/20 || !bytes.HasPrefix(one, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 		t.Errorf("%d bytes and %d bytes of %d", len(one), len(two), len(json))
@@ -289,18 +290,18 @@ func TestCompressedBytes(t *testing.T) {
 		must(t, errors.Join(err, w.Flush(), w.Close()))
 		return b.Bytes()
 	}
-	whole, err := newCompressor(8 << 20).pack(make([]byte, 4<<20))
+	whole, err := disk.NewCompressor(8 << 20).Pack(make([]byte, 4<<20))
 	must(t, err)
 	for name, tt := range map[string]struct {
 		packed []byte
 		want   error
 	}{
 		"allowed":         {one, nil},
-		"length said":     {whole, errTooLong},
-		"length not said": {stream(4 << 20), errTooLong},
-		"several frames":  {bytes.Repeat(stream(600<<10), 2), errTooLong},
+		"length said":     {whole, disk.ErrTooLong},
+		"length not said": {stream(4 << 20), disk.ErrTooLong},
+		"several frames":  {bytes.Repeat(stream(600<<10), 2), disk.ErrTooLong},
 	} {
-		if _, err := newCompressor(1 << 20).unpack(tt.packed); !errors.Is(err, tt.want) {
+		if _, err := disk.NewCompressor(1 << 20).Unpack(tt.packed); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -344,18 +345,18 @@ func FuzzCheckpointFile(f *testing.F) {
 	}
 	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0xff, 0xff, 0xff, 0xff}, true)
 	f.Fuzz(func(t *testing.T, data []byte, compressed bool) {
-		d := checkpointDir{fs: store.NewMemory(), dir: "/checkpoints", compress: compressed, zstd: newCompressor(1 << 20)}
-		must(t, store.MkdirAll(d.fs, d.dir))
-		must(t, store.WriteFile(d.fs, d.path("CP-a"), data))
-		stored, err := d.read("CP-a")
+		d := disk.CheckpointDir{FS: store.NewMemory(), Path: "/checkpoints", Compress: compressed, Zstd: disk.NewCompressor(1 << 20)}
+		must(t, store.MkdirAll(d.FS, d.Path))
+		must(t, store.WriteFile(d.FS, d.FilePath("CP-a"), data))
+		stored, err := d.Read("CP-a")
 		must(t, err)
-		if _, err := stored.decode(); err != nil {
+		if _, err := stored.Decode(); err != nil {
 			return
 		}
-		must(t, d.put(newCheckpoint{"CP-b", [][]byte{stored.json}}))
-		again, err := d.read("CP-b")
+		must(t, d.Put(disk.EncodedCheckpoint{ID: "CP-b", JSON: [][]byte{stored.JSON}}))
+		again, err := d.Read("CP-b")
 		must(t, err)
-		if !bytes.Equal(again.json, stored.json) {
+		if !bytes.Equal(again.JSON, stored.JSON) {
 			t.Fatal("what was written is read otherwise")
 		}
 	})
@@ -367,15 +368,15 @@ func TestCheckpointFileNames(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, id := range []string{
-		"CP-init-20250101T000000Z-aaaa0000", newCheckpointID("a b/ü-1.json", at, ""), newCheckpointID("-", at, ""),
+		"CP-init-20250101T000000Z-aaaa0000", disk.NewCheckpointID("a b/ü-1.json", at, ""), disk.NewCheckpointID("-", at, ""),
 	} {
-		for _, name := range fileNames(id) {
-			if got, ok := checkpointOf(name); !ok || got != id {
+		for _, name := range disk.FileNames(id) {
+			if got, ok := disk.CheckpointOf(name); !ok || got != id {
 				t.Errorf("%s is of %q", name, got)
 			}
 		}
-		if got, ok := checkpointOfMember(checkpointMember(id)); !ok || got != id {
-			t.Errorf("%s is of %q", checkpointMember(id), got)
+		if got, ok := disk.CheckpointOfMember(disk.CheckpointMember(id)); !ok || got != id {
+			t.Errorf("%s is of %q", disk.CheckpointMember(id), got)
 		}
 	}
 	const some = "CP-a-20250101T000000Z-aaaa0000"
@@ -385,29 +386,29 @@ func TestCheckpointFileNames(t *testing.T) {
 		"CP-a_20250101T000000Z-aaaa0000.json", "CP-a-20250101T000000Z_aaaa0000.json", "CP-a b-20250101T000000Z-aaaa0000.json",
 		"CP-" + strings.Repeat("a", 250) + "-20250101T000000Z-aaaa0000.json",
 	} {
-		if id, ok := checkpointOf(name); ok {
+		if id, ok := disk.CheckpointOf(name); ok {
 			t.Errorf("%s is of %q", name, id)
 		}
 	}
 	for _, member := range []string{
 		"checkpoints/" + some + ".json.zst", "checkpoints/.json", "checkpoints/../" + some + ".json", "logs/" + some + ".json",
 	} {
-		if id, ok := checkpointOfMember(member); ok {
+		if id, ok := disk.CheckpointOfMember(member); ok {
 			t.Errorf("%s is of %q", member, id)
 		}
 	}
 	d := inMemory(t).checkpoints()
-	if _, err := d.read("CP-a"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.Read("CP-a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one that is not there: %v", err)
 	}
 	for _, id := range []string{"", ".hidden", "../up", "a/b", `a\b`} {
-		if _, err := d.read(id); id != "" && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		if _, err := d.Read(id); id != "" && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 			t.Errorf("read %q: %v", id, err)
 		}
-		if err := d.put(newCheckpoint{id, [][]byte{[]byte("{}")}}); err == nil {
+		if err := d.Put(disk.EncodedCheckpoint{ID: id, JSON: [][]byte{[]byte("{}")}}); err == nil {
 			t.Errorf("put %q", id)
 		}
-		if err := d.remove(id); err == nil {
+		if err := d.Remove(id); err == nil {
 			t.Errorf("removed %q", id)
 		}
 	}
@@ -417,19 +418,19 @@ func TestCheckpointFileNames(t *testing.T) {
 // there is no error.
 func TestRemover(t *testing.T) {
 	t.Parallel()
-	for _, many := range []int{1, removeMany} {
-		d := checkpointDir{fs: store.NewMemory(), dir: "/checkpoints"}
+	for _, many := range []int{1, disk.RemoveMany} {
+		d := disk.CheckpointDir{FS: store.NewMemory(), Path: "/checkpoints"}
 		plain, packed, both := "CP-a-20250101T000000Z-aaaaaaaa", "CP-b-20250101T000000Z-bbbbbbbb", "CP-c-20250101T000000Z-cccccccc"
-		for _, name := range []string{fileNames(plain)[0], fileNames(packed)[1], fileNames(both)[0], fileNames(both)[1]} {
-			must(t, store.MkdirAll(d.fs, d.dir))
-			must(t, store.WriteFile(d.fs, filepath.Join(d.dir, name), []byte("{}")))
+		for _, name := range []string{disk.FileNames(plain)[0], disk.FileNames(packed)[1], disk.FileNames(both)[0], disk.FileNames(both)[1]} {
+			must(t, store.MkdirAll(d.FS, d.Path))
+			must(t, store.WriteFile(d.FS, filepath.Join(d.Path, name), []byte("{}")))
 		}
-		remove, err := d.remover(many)
+		remove, err := d.Remover(many)
 		must(t, err)
 		for _, id := range []string{plain, packed, both, "CP-d-20250101T000000Z-dddddddd"} {
 			must(t, remove(id))
 		}
-		if left, err := d.list(); err != nil || len(left) > 0 {
+		if left, err := d.List(); err != nil || len(left) > 0 {
 			t.Errorf("of %d: %v are left: %v", many, left, err)
 		}
 	}

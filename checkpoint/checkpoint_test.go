@@ -38,7 +38,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 		ids = append(ids, id, other)
 		wanted[id], wanted[other] = x.State().Clone(), x.State().Clone()
 	}
-	if ids, err := f.checkpoints().ids(); err != nil || len(ids) != 0 {
+	if ids, err := f.checkpoints().IDs(); err != nil || len(ids) != 0 {
 		t.Errorf("files before anything was waited for: %v, %v", ids, err)
 	}
 	// Without a file, the journal gives them.
@@ -55,7 +55,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 	last, _ := x.Checkpoint(state.TriggerUserInterrupt, "SIGINT", &state.Git{Branch: "main", Commit: "c0ffee"})
 	commit(t, x)
 	must(t, x.WriteDerived(context.Background(), true))
-	files, err := f.checkpoints().ids()
+	files, err := f.checkpoints().IDs()
 	must(t, err)
 	want := []string{ids[10], ids[12], ids[14], ids[15], last}
 	slices.Sort(want)
@@ -67,7 +67,7 @@ func testDeferredCheckpointsFollow(t *testing.T, f *fixture) {
 		must(t, err)
 		same(t, id, cp.State, wanted[id])
 	}
-	m, err := f.open().readManifest(f.open().prdDir("PRD-009"))
+	m, err := f.open().layout.ReadManifest(f.open().layout.PRDDir("PRD-009"))
 	must(t, err)
 	if m.Latest != last || m.Current != last || m.Total != 5 || m.Topic != "Cashier Workflows" || m.Seq != x.Durable() {
 		t.Errorf("manifest %+v", m)
@@ -102,9 +102,9 @@ func testKilledBeforeDeferredFiles(t *testing.T, f *fixture) {
 	x = f.lock()
 	commit(t, x, state.SessionResumed{})
 	must(t, x.Close())
-	stored, err := f.checkpoints().read(id)
+	stored, err := f.checkpoints().Read(id)
 	must(t, err)
-	cp, err := stored.decode()
+	cp, err := stored.Decode()
 	must(t, err)
 	same(t, "state", cp.State, want)
 	same(t, "files", cp.Files, state.Files{Created: []state.Text{"a.sql", "b.ts"}, Modified: []state.Text{}})
@@ -181,16 +181,16 @@ func testDamagedCheckpoint(t *testing.T, f *fixture) {
 	x := f.run()
 	id, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
-	path := f.checkpoints().path(id)
+	path := f.checkpoints().FilePath(id)
 	good := f.read(f.checkpointFile(id))
-	whole, err := f.checkpoints().read(id)
+	whole, err := f.checkpoints().Read(id)
 	must(t, err)
 	for i := 0; i < len(good); i += 7 {
 		bad := bytes.Clone(good)
 		bad[i] ^= 0x01
 		must(t, store.WriteFile(f.fs, path, bad))
 		_, err := f.open().ReadCheckpoint("PRD-009", id)
-		if read, _ := f.checkpoints().read(id); err == nil && bytes.Equal(read.json, whole.json) && !bytes.Equal(good, whole.json) {
+		if read, _ := f.checkpoints().Read(id); err == nil && bytes.Equal(read.JSON, whole.JSON) && !bytes.Equal(good, whole.JSON) {
 			continue // a bit of the compressed form that stands for nothing
 		}
 		var damaged *state.DamagedError
@@ -200,16 +200,16 @@ func testDamagedCheckpoint(t *testing.T, f *fixture) {
 		}
 	}
 	must(t, store.WriteFile(f.fs, path, good))
-	stored, err := f.checkpoints().read(id)
+	stored, err := f.checkpoints().Read(id)
 	must(t, err)
-	newer := bytes.Replace(stored.json, []byte(`{"format_version":"`+state.FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
-	must(t, f.checkpoints().replace(stored, newer))
+	newer := bytes.Replace(stored.JSON, []byte(`{"format_version":"`+state.FormatVersion+`"`), []byte(`{"format_version":"7.0"`), 1)
+	must(t, f.checkpoints().Replace(stored, newer))
 	var madeUp *state.DamagedError
 	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &madeUp) || !strings.Contains(err.Error(), "rebuild") {
 		t.Errorf("a version that its own checksum contradicts: %v", err)
 	}
 	newer = state.Seal(append(newer[:bytes.LastIndex(newer, []byte(state.ChecksumField))], '}'))
-	must(t, f.checkpoints().replace(stored, newer))
+	must(t, f.checkpoints().Replace(stored, newer))
 	written := f.read(f.checkpointFile(id))
 	var version *state.VersionError
 	if _, err := f.open().ReadCheckpoint("PRD-009", "latest"); !errors.As(err, &version) || version.Path != path {

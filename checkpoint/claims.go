@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -22,7 +23,7 @@ type claim struct {
 
 // readDocument returns the PRD document, nil if there is none.
 func (s *Store) readDocument(prd string) (*state.Document, error) {
-	path := s.documentPath(prd)
+	path := s.layout.DocumentPath(prd)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -49,9 +50,9 @@ func (s *Store) readDocument(prd string) (*state.Document, error) {
 func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
 	var found []claim
 	if d != nil && d.Runner != nil && d.Intact() {
-		found = append(found, claim{s.documentPath(prd), d.Runner.Session, d.Runner.Seq})
+		found = append(found, claim{s.layout.DocumentPath(prd), d.Runner.Session, d.Runner.Seq})
 	}
-	path := filepath.Join(dir, manifestName)
+	path := filepath.Join(dir, disk.ManifestName)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
@@ -59,7 +60,7 @@ func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
 	if err != nil { // it may name what the journal has lost
 		return nil, fmt.Errorf("read the index of the checkpoints, which is made again where it is missing: %w", err)
 	}
-	err = checkSealed(path, data)
+	err = disk.CheckSealed(path, data)
 	var newer *state.VersionError
 	switch {
 	case errors.As(err, &newer):
@@ -75,30 +76,30 @@ func (s *Store) claims(prd, dir string, d *state.Document) ([]claim, error) {
 // claimOf reads what the manifest, or the file of a checkpoint, names.
 func claimOf(path string, sealed []byte) (claim, error) {
 	c := claim{path: path}
-	return c, readFields(sealed, map[string]any{"session": &c.session, "seq": &c.seq})
+	return c, disk.ReadFields(sealed, map[string]any{"session": &c.session, "seq": &c.seq})
 }
 
 // checkpointClaims returns what those checkpoint files name that the state does
 // not know: a runner that was killed wrote them just before, or the journal lost
 // what they were made from. One that was removed meanwhile claims nothing.
 func (s *Store) checkpointClaims(dir string, ids []string, known *state.State) ([]claim, error) {
-	files := s.checkpointsIn(dir)
+	files := s.layout.CheckpointsIn(dir)
 	var found []claim
 	for _, id := range ids {
 		if known != nil && known.Checkpoint(id) != nil {
 			continue
 		}
-		stored, err := files.read(id)
+		stored, err := files.Read(id)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("check the checkpoints: %w", err)
 		}
-		if _, err := state.Unseal(stored.json); err != nil {
+		if _, err := state.Unseal(stored.JSON); err != nil {
 			continue // it proves nothing
 		}
-		if c, err := claimOf(stored.path, stored.json); err == nil {
+		if c, err := claimOf(stored.Path, stored.JSON); err == nil {
 			found = append(found, c)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -42,18 +43,18 @@ func (e *NotCollectedError) Unwrap() error { return e.Err }
 //
 // w is nil where git is not known; its references stay then.
 func (s *Store) Collect(ctx context.Context, w *workspace.Workspace) (Collected, error) {
-	if there, err := s.exists(s.dir); err != nil || !there {
+	if there, err := s.layout.Exists(s.layout.Path); err != nil || !there {
 		return Collected{}, err
 	}
-	if err := s.makeRoot(); err != nil {
+	if err := s.layout.MakeRoot(); err != nil {
 		return Collected{}, err
 	}
-	only, err := s.fs.TryLock(s.storeLockPath(), false)
+	only, err := s.fs.TryLock(s.layout.StoreLockPath(), false)
 	if err != nil {
 		return Collected{}, &NotCollectedError{s.lockedBy(err)}
 	}
 	var done Collected
-	if err = s.checkLayout(""); err == nil {
+	if err = s.layout.CheckLayout(""); err == nil {
 		done, err = s.collectAlone(ctx, w)
 	}
 	return done, errors.Join(err, only.Unlock())
@@ -111,11 +112,11 @@ func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *invento
 	if err := s.removeShared(&done, dryRun); err != nil {
 		return done, err
 	}
-	discarded, err := s.directories(s.trashPath())
+	discarded, err := s.layout.Directories(s.layout.TrashPath())
 	if err != nil {
 		return done, err
 	}
-	trash, err := s.treeSize(s.trashPath())
+	trash, err := s.layout.TreeSize(s.layout.TrashPath())
 	if err != nil {
 		return done, err
 	}
@@ -124,23 +125,23 @@ func (s *Store) remove(ctx context.Context, w *workspace.Workspace, inv *invento
 	if dryRun {
 		return done, nil
 	}
-	return done, s.emptyTrash()
+	return done, s.layout.EmptyTrash()
 }
 
 // removeShared removes the temporary files of what belongs to no PRD alone: who
 // holds the lock of one does not know whether another is at work on them.
 func (s *Store) removeShared(done *Collected, dryRun bool) error {
-	entries, err := s.fs.ReadDir(s.dir)
+	entries, err := s.fs.ReadDir(s.layout.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look for what was cut short: %w", err)
 	}
 	for _, e := range entries {
-		if !store.IsTempOf(e.Name(), cacheName) && !store.IsTempOf(e.Name(), ignoreName) {
+		if !store.IsTempOf(e.Name(), disk.CacheName) && !store.IsTempOf(e.Name(), disk.IgnoreName) {
 			continue
 		}
-		size, err := s.entrySize(s.dir, e)
+		size, err := s.layout.EntrySize(s.layout.Path, e)
 		if err == nil && !dryRun {
-			err = s.fs.Remove(filepath.Join(s.dir, e.Name()))
+			err = s.fs.Remove(filepath.Join(s.layout.Path, e.Name()))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove what was cut short: %w", err)
@@ -189,12 +190,12 @@ func (s *Store) removeRefs(ctx context.Context, w *workspace.Workspace, inv *inv
 // addDiscarded adds the sessions in the trash. One that cannot be read any more
 // is not known.
 func (s *Store) addDiscarded(sessions map[string]bool) error {
-	names, err := s.directories(s.trashPath())
+	names, err := s.layout.Directories(s.layout.TrashPath())
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		path := filepath.Join(s.trashPath(), name, journalName)
+		path := filepath.Join(s.layout.TrashPath(), name, disk.JournalName)
 		f := journal.NewFold()
 		_, err := journal.Replay("", path, store.OpenLog(s.fs, path), f.Apply)
 		if err == nil && f.State != nil {

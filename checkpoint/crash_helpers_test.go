@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -131,7 +132,7 @@ func (b boundaries) add(t testing.TB, s *Store, prd string) {
 	must(t, err)
 	for _, at := range sessions {
 		must(t, at.Err)
-		path := filepath.Join(at.Dir, journalName)
+		path := filepath.Join(at.Dir, disk.JournalName)
 		f := journal.NewFold()
 		_, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), func(c state.Commit) error {
 			if err := f.Apply(c); err != nil {
@@ -204,7 +205,7 @@ func (f *fixture) sound(when string) {
 		t.Fatalf("%s: %s", when, lacking)
 	}
 	f.verified(when)
-	for _, dir := range []string{s.prdDir("PRD-009"), filepath.Join(s.prdDir("PRD-009"), checkpointsDir)} {
+	for _, dir := range []string{s.layout.PRDDir("PRD-009"), filepath.Join(s.layout.PRDDir("PRD-009"), disk.CheckpointsDir)} {
 		if !isThere(t, s, dir) {
 			continue
 		}
@@ -216,7 +217,7 @@ func (f *fixture) sound(when string) {
 			}
 		}
 	}
-	for _, path := range []string{s.archivingPath("PRD-009"), s.deletingPath("PRD-009"), s.importingPath("PRD-009")} {
+	for _, path := range []string{s.layout.ArchivingPath("PRD-009"), s.layout.DeletingPath("PRD-009"), s.layout.ImportingPath("PRD-009")} {
 		if isThere(t, s, path) {
 			t.Fatalf("%s: %s is left", when, path)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -24,16 +25,16 @@ type derived struct {
 	// a file all the same, of which the disk does not have the name.
 	due     map[string]bool
 	lost    map[string]bool
-	tried   map[string]bool // of those that are lost, what could not be written in this session
-	left    map[string]bool // to the next owner, since they may not be skipped
-	encoded []newCheckpoint // while they are written, those of due that base has passed
-	size    int             // bytes of these
-	unkept  []string        // may have a file, which must go
-	latest  string          // the file that the link names; "" is not known
-	index   uint64          // Seq of the manifest on disk, 0 is not known
-	written uint64          // Seq of the document on disk, likewise
-	at      time.Time       // when that was written, or could not be
-	rest    time.Duration   // how long it stays so at least
+	tried   map[string]bool          // of those that are lost, what could not be written in this session
+	left    map[string]bool          // to the next owner, since they may not be skipped
+	encoded []disk.EncodedCheckpoint // while they are written, those of due that base has passed
+	size    int                      // bytes of these
+	unkept  []string                 // may have a file, which must go
+	latest  string                   // the file that the link names; "" is not known
+	index   uint64                   // Seq of the manifest on disk, 0 is not known
+	written uint64                   // Seq of the document on disk, likewise
+	at      time.Time                // when that was written, or could not be
+	rest    time.Duration            // how long it stays so at least
 }
 
 func (d *derived) reset() {
@@ -45,10 +46,10 @@ func (d *derived) begin(s *state.State) { d.base = s.Clone() }
 // recover finds out which files are missing, and which are nobody's.
 func (d *derived) recover(x *Session) error {
 	d.begin(x.live.State)
-	if err := x.checkpoints().settle(); err != nil {
+	if err := x.checkpoints().RemoveDuplicates(); err != nil {
 		return err
 	}
-	ids, err := x.checkpoints().ids()
+	ids, err := x.checkpoints().IDs()
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,9 @@ func (x *Session) writeDocumentAlone() {
 }
 
 // checkpoints returns the files of the session's checkpoints.
-func (x *Session) checkpoints() checkpointDir { return x.store.checkpointsIn(x.store.prdDir(x.prd)) }
+func (x *Session) checkpoints() disk.CheckpointDir {
+	return x.store.layout.CheckpointsIn(x.store.layout.PRDDir(x.prd))
+}
 
 // SkipDerived gives up the checkpoint files that are due, and returns the ids, sorted,
 // of the checkpoints that are given up with them, and of those that stay on record

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -43,7 +44,7 @@ func (x *Session) writeDue() error {
 // encodeCheckpoints encodes the files of a commit's checkpoints; the base stands
 // there.
 func (x *Session) encodeCheckpoints(c state.Commit) error {
-	var files []newCheckpoint
+	var files []disk.EncodedCheckpoint
 	var current []byte
 	for _, e := range c.Events {
 		created, ok := e.(state.CheckpointCreated)
@@ -52,7 +53,7 @@ func (x *Session) encodeCheckpoints(c state.Commit) error {
 		}
 		if current == nil {
 			var err error
-			if current, err = encodeState(x.derived.base); err != nil {
+			if current, err = disk.EncodeState(x.derived.base); err != nil {
 				return err
 			}
 		}
@@ -61,22 +62,22 @@ func (x *Session) encodeCheckpoints(c state.Commit) error {
 			delete(x.derived.due, created.ID)
 			continue
 		}
-		json, err := encodeCheckpoint(newCheckpointFile(x.derived.base, ref), current)
+		json, err := disk.EncodeCheckpoint(disk.NewCheckpointFile(x.derived.base, ref), current)
 		if err != nil {
 			return err
 		}
-		files = append(files, newCheckpoint{ref.ID, json})
+		files = append(files, disk.EncodedCheckpoint{ID: ref.ID, JSON: json})
 	}
 	d := &x.derived
 	for _, f := range files {
-		d.encoded, d.size = append(d.encoded, f), d.size+f.size()
+		d.encoded, d.size = append(d.encoded, f), d.size+f.Size()
 	}
 	return nil
 }
 
 // writeEncoded writes what is encoded.
 func (x *Session) writeEncoded() error {
-	if err := x.checkpoints().put(x.derived.encoded...); err != nil {
+	if err := x.checkpoints().Put(x.derived.encoded...); err != nil {
 		x.writeApart()
 		return derivedError(err)
 	}
@@ -90,9 +91,9 @@ func (x *Session) writeEncoded() error {
 func (x *Session) writeApart() {
 	d := &x.derived
 	for _, c := range d.encoded {
-		delete(d.due, c.id)
-		if x.owns() != nil || x.checkpoints().put(c) != nil {
-			d.lost[c.id], d.tried[c.id] = true, true
+		delete(d.due, c.ID)
+		if x.owns() != nil || x.checkpoints().Put(c) != nil {
+			d.lost[c.ID], d.tried[c.ID] = true, true
 			continue
 		}
 	}
@@ -103,22 +104,22 @@ func (x *Session) writeApart() {
 func (x *Session) wroteEncoded() {
 	d := &x.derived
 	for _, c := range d.encoded {
-		delete(d.due, c.id)
+		delete(d.due, c.ID)
 	}
 	d.encoded, d.size = nil, 0
 }
 
 // putCheckpoint writes the file of a checkpoint.
-func (x *Session) putCheckpoint(f CheckpointFile) error {
-	state, err := encodeState(f.State)
+func (x *Session) putCheckpoint(f disk.CheckpointFile) error {
+	state, err := disk.EncodeState(f.State)
 	if err != nil {
 		return err
 	}
-	json, err := encodeCheckpoint(f, state)
+	json, err := disk.EncodeCheckpoint(f, state)
 	if err != nil {
 		return err
 	}
-	if err := x.checkpoints().put(newCheckpoint{f.ID, json}); err != nil {
+	if err := x.checkpoints().Put(disk.EncodedCheckpoint{ID: f.ID, JSON: json}); err != nil {
 		return derivedError(err)
 	}
 	return nil
@@ -132,7 +133,7 @@ func (x *Session) writeLost() error {
 		return nil
 	}
 	var failed error
-	found, err := x.store.rebuild(x.prd, maps.Clone(d.lost), func(f CheckpointFile) error {
+	found, err := x.store.rebuild(x.prd, maps.Clone(d.lost), func(f disk.CheckpointFile) error {
 		err := x.putCheckpoint(f)
 		if err == nil {
 			d.found(f.ID)
@@ -144,7 +145,7 @@ func (x *Session) writeLost() error {
 		switch {
 		case err != nil || found[id]:
 		case d.tried[id]:
-			failed = cmp.Or(failed, error(&DerivedError{x.checkpoints().path(id), errGone}))
+			failed = cmp.Or(failed, error(&DerivedError{x.checkpoints().FilePath(id), errGone}))
 		default:
 			d.found(id) // the journal that held it is gone; reading it says so
 		}
@@ -156,14 +157,14 @@ func (x *Session) writeLost() error {
 // comes last, when nothing on disk names them any more.
 func (x *Session) removeUnkept() error {
 	d := &x.derived
-	remove, err := x.checkpoints().remover(len(d.unkept))
+	remove, err := x.checkpoints().Remover(len(d.unkept))
 	if err != nil {
-		return &DerivedError{x.checkpoints().dir, err}
+		return &DerivedError{x.checkpoints().Path, err}
 	}
 	for len(d.unkept) > 0 {
 		id := d.unkept[len(d.unkept)-1]
 		if err := remove(id); err != nil {
-			return &DerivedError{x.checkpoints().path(id), err}
+			return &DerivedError{x.checkpoints().FilePath(id), err}
 		}
 		d.unkept = d.unkept[:len(d.unkept)-1]
 	}

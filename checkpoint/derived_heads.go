@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -25,7 +26,7 @@ const (
 // checkpoints, the link to the newest one, and the document. What is encoded is
 // written with it, since flushes that wait together cost little more than one.
 func (x *Session) writeHeads() error {
-	files, err := x.checkpoints().names(x.derived.encoded...)
+	files, err := x.checkpoints().Names(x.derived.encoded...)
 	if err != nil {
 		x.writeApart()
 		return derivedError(err)
@@ -58,7 +59,7 @@ func (x *Session) unlinkLatest(latest string) error {
 	if latest != "" {
 		return nil
 	}
-	path := filepath.Join(x.store.prdDir(x.prd), latestName)
+	path := filepath.Join(x.store.layout.PRDDir(x.prd), disk.LatestName)
 	if err := x.store.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &DerivedError{path, err}
 	}
@@ -74,22 +75,22 @@ func (x *Session) index(before []store.Name) (names []store.Name, latest string,
 		return nil, "", nil
 	}
 	if len(x.live.State.Checkpoints) == 0 && d.index == 0 { // an earlier owner may have written one
-		if there, err := x.store.exists(x.store.manifestPath(x.prd)); err != nil || !there {
+		if there, err := x.store.layout.Exists(x.store.layout.ManifestPath(x.prd)); err != nil || !there {
 			return nil, "", err
 		}
 	}
-	m := newManifest(x.live.State)
-	data, err := m.encode()
+	m := disk.NewManifest(x.live.State)
+	data, err := m.Encode()
 	if err != nil {
 		return nil, "", err
 	}
-	path := x.store.manifestPath(x.prd)
+	path := x.store.layout.ManifestPath(x.prd)
 	if latest, err = x.latestTarget(before); err != nil {
 		return nil, "", &DerivedError{path, err}
 	}
 	names = []store.Name{{Path: path, Data: [][]byte{data}}}
 	if latest != d.latest && latest != "" {
-		names = append(names, store.Name{Path: filepath.Join(x.store.prdDir(x.prd), latestName), Target: latest})
+		names = append(names, store.Name{Path: filepath.Join(x.store.layout.PRDDir(x.prd), disk.LatestName), Target: latest})
 	}
 	return names, latest, nil
 }
@@ -104,16 +105,16 @@ func (x *Session) latestTarget(before []store.Name) (string, error) {
 	for _, ref := range slices.Backward(x.live.State.Checkpoints) {
 		for _, n := range before {
 			name := filepath.Base(n.Path)
-			if of, _ := checkpointOf(name); of == ref.ID {
-				return filepath.Join(checkpointsDir, name), nil
+			if of, _ := disk.CheckpointOf(name); of == ref.ID {
+				return filepath.Join(disk.CheckpointsDir, name), nil
 			}
 		}
-		files, err := x.checkpoints().paths(ref.ID)
+		files, err := x.checkpoints().Paths(ref.ID)
 		if err != nil {
 			return "", err
 		}
 		if len(files) > 0 {
-			return filepath.Join(checkpointsDir, filepath.Base(files[0])), nil
+			return filepath.Join(disk.CheckpointsDir, filepath.Base(files[0])), nil
 		}
 	}
 	return "", nil
@@ -129,7 +130,7 @@ func (x *Session) writeDocument(before ...store.Name) error {
 			return err
 		}
 		size = len(data)
-		names = append(names, store.Name{Path: x.store.documentPath(x.prd), Data: [][]byte{data}})
+		names = append(names, store.Name{Path: x.store.layout.DocumentPath(x.prd), Data: [][]byte{data}})
 	}
 	if len(names) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func TestDocumentRate(t *testing.T) {
 	_, err = x.Drain(t.Context())
 	must(t, err)
 	must(t, x.WriteDerived(t.Context(), true))
-	info, err := fsys.Lstat(s.documentPath("PRD-009"))
+	info, err := fsys.Lstat(s.layout.DocumentPath("PRD-009"))
 	must(t, err)
 	rest := time.Duration(info.Size()) * time.Second / documentRate
 	if rest <= 2*documentInterval {

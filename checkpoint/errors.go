@@ -69,14 +69,6 @@ func (e *UntrustedError) Error() string {
 	return fmt.Sprintf("the state of %s is not trusted: git tracks it (%s), so that its approvals and results may have come with the repository", e.PRD, files)
 }
 
-// DirError says why a directory cannot be the state directory.
-type DirError struct {
-	Path   string
-	Detail string
-}
-
-func (e *DirError) Error() string { return fmt.Sprintf("state directory %s: %s", e.Path, e.Detail) }
-
 // PoisonedError says that something could not be made durable, so that nothing
 // more is written. Rescue is where what was not saved lies, "" if even that
 // could not be written.

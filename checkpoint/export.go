@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -109,7 +110,7 @@ func (s *Store) Export(ctx context.Context, w *workspace.Workspace, prd string, 
 // export tries once. moved says that the session was not left in peace
 // meanwhile, which may be why it failed.
 func (s *Store) export(ctx context.Context, w *workspace.Workspace, prd string, o ExportOptions, out io.Writer) (done *Exported, moved bool, err error) {
-	dir := s.prdDir(prd)
+	dir := s.layout.PRDDir(prd)
 	if o.Session != "" {
 		at, err := s.ArchivedSession(prd, o.Session)
 		if err != nil {
@@ -149,7 +150,7 @@ func (x *exporting) write(ctx context.Context, o ExportOptions, out io.Writer) e
 		return pour(out)
 	}
 	if x.done.Path = o.Path; o.Path == "" {
-		dir := filepath.Join(x.store.prdDir(x.prd), exportsDir)
+		dir := filepath.Join(x.store.layout.PRDDir(x.prd), exportsDir)
 		if err := store.MkdirAll(x.store.fs, dir); err != nil {
 			return err
 		}
@@ -164,7 +165,7 @@ func (x *exporting) fileName() string {
 	if len(session) > 8 {
 		session = session[:8]
 	}
-	return fmt.Sprintf("%s-%s-%d.tar.gz", encodeName(x.prd), encodeName(session), x.done.Seq)
+	return fmt.Sprintf("%s-%s-%d.tar.gz", disk.EncodeName(x.prd), disk.EncodeName(session), x.done.Seq)
 }
 
 // exportIdle is for how long nobody writes to what a killed export left. It lies

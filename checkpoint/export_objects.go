@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -88,7 +89,7 @@ func (n *needed) readListings(ctx context.Context) error {
 func objectMember(digest string) string {
 	n, _ := parseObject(digest)
 	hex := n.digest()[len("sha256:"):]
-	return objectsDir + "/" + hex[:2] + "/" + hex[2:]
+	return disk.ObjectsDir + "/" + hex[:2] + "/" + hex[2:]
 }
 
 // gatherObjects adds the bytes of all files, wherever they are, and names what

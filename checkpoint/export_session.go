@@ -13,6 +13,7 @@ import (
 	"regexp"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -71,7 +72,7 @@ func (x *exporting) gather(ctx context.Context, logs bool) error {
 // readDocument reads the document of the current session: nil where it is
 // damaged, and of an archived one, whose head stands in its journal.
 func (x *exporting) readDocument() (*state.Document, error) {
-	if x.dir != x.store.prdDir(x.prd) {
+	if x.dir != x.store.layout.PRDDir(x.prd) {
 		return nil, nil
 	}
 	d, err := x.store.readDocument(x.prd)
@@ -84,7 +85,7 @@ func (x *exporting) readDocument() (*state.Document, error) {
 
 // gatherJournal returns where the journal's first line stands.
 func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error) {
-	path := filepath.Join(x.dir, journalName)
+	path := filepath.Join(x.dir, disk.JournalName)
 	x.journal, err = store.OpenRegular(x.store.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return began, ErrNoSession
@@ -113,7 +114,7 @@ func (x *exporting) gatherJournal(claims []claim) (began state.Commit, err error
 	x.done.ExportHeader = ExportHeader{FormatVersion: state.FormatVersion, PRD: x.prd, Session: x.state.Session, Seq: t.Seq, Sum: t.Sum}
 	x.done.Rollbacks = len(x.state.Rollbacks)
 	x.size = t.Size + int64(len(t.Torn))
-	x.addFile(journalName, x.journal, t.Size)
+	x.addFile(disk.JournalName, x.journal, t.Size)
 	return began, nil
 }
 
@@ -166,32 +167,32 @@ func (x *exporting) addPath(name, path string, size int64) {
 // addCheckpoint adds the file of a checkpoint, as it is without compression.
 func (x *exporting) addCheckpoint(name, id string, size int64) {
 	x.entries = append(x.entries, bundle.Entry{Name: name, Size: size, Open: func() (io.ReadCloser, error) {
-		stored, err := x.store.checkpointsIn(x.dir).read(id)
+		stored, err := x.store.layout.CheckpointsIn(x.dir).Read(id)
 		if err != nil {
 			return nil, err
 		}
-		return io.NopCloser(bytes.NewReader(stored.json)), stored.bad
+		return io.NopCloser(bytes.NewReader(stored.JSON)), stored.Bad
 	}})
 }
 
 // gatherDerived adds the document and the index, as they are where they tell of
 // this commit, else as they would be.
 func (x *exporting) gatherDerived(d *state.Document) error {
-	document, err := store.ReadFile(x.store.fs, x.store.documentPath(x.prd))
+	document, err := store.ReadFile(x.store.fs, x.store.layout.DocumentPath(x.prd))
 	if err != nil || d == nil || !d.Intact() || d.Runner.Session != x.state.Session || d.Runner.Seq != x.state.Seq {
 		if document, err = state.NewDocument(x.state).Encode(); err != nil {
 			return err
 		}
 	}
-	index, err := store.ReadFile(x.store.fs, filepath.Join(x.dir, manifestName))
-	m, unreadable := x.store.readManifest(x.dir)
+	index, err := store.ReadFile(x.store.fs, filepath.Join(x.dir, disk.ManifestName))
+	m, unreadable := x.store.layout.ReadManifest(x.dir)
 	if err != nil || unreadable != nil || m.Session != x.state.Session || m.Seq != x.state.Seq {
-		if index, err = newManifest(x.state).encode(); err != nil {
+		if index, err = disk.NewManifest(x.state).Encode(); err != nil {
 			return err
 		}
 	}
 	x.addBytes(exportDocument, document)
-	x.addBytes(manifestName, index)
+	x.addBytes(disk.ManifestName, index)
 	return nil
 }
 
@@ -244,16 +245,16 @@ func (x *exporting) gatherLeftOut(ctx context.Context) error {
 }
 
 func (x *exporting) gatherCheckpoint(ref *state.CheckpointRef) (*state.State, error) {
-	member := checkpointMember(ref.ID)
-	stored, err := x.store.checkpointsIn(x.dir).read(ref.ID)
-	var file *CheckpointFile
+	member := disk.CheckpointMember(ref.ID)
+	stored, err := x.store.layout.CheckpointsIn(x.dir).Read(ref.ID)
+	var file *disk.CheckpointFile
 	if err == nil {
-		file, err = stored.verify(x.prd, x.state.Session, ref)
+		file, err = stored.Verify(x.prd, x.state.Session, ref)
 	}
 	var damaged *state.DamagedError
 	switch {
 	case err == nil:
-		x.addCheckpoint(member, ref.ID, int64(len(stored.json)))
+		x.addCheckpoint(member, ref.ID, int64(len(stored.JSON)))
 		x.done.Checkpoints++
 		return file.State, nil
 	case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &damaged):
@@ -268,11 +269,11 @@ func (x *exporting) gatherCheckpoint(ref *state.CheckpointRef) (*state.State, er
 	if err != nil {
 		return nil, err
 	}
-	state, err := encodeState(made.State)
+	state, err := disk.EncodeState(made.State)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := encodeCheckpoint(*made, state)
+	parts, err := disk.EncodeCheckpoint(*made, state)
 	x.addBytes(member, bytes.Join(parts, nil))
 	x.done.Checkpoints++
 	return made.State, err
@@ -280,7 +281,7 @@ func (x *exporting) gatherCheckpoint(ref *state.CheckpointRef) (*state.State, er
 
 // gatherLogs adds the logs as long as they are now.
 func (x *exporting) gatherLogs() error {
-	dir := filepath.Join(x.dir, logsDir)
+	dir := filepath.Join(x.dir, disk.LogsDir)
 	entries, err := x.store.fs.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("list the logs: %w", err)
@@ -293,7 +294,7 @@ func (x *exporting) gatherLogs() error {
 		if err != nil {
 			return fmt.Errorf("list the logs: %w", err)
 		}
-		x.addPath(logsDir+"/"+e.Name(), filepath.Join(dir, e.Name()), info.Size())
+		x.addPath(disk.LogsDir+"/"+e.Name(), filepath.Join(dir, e.Name()), info.Size())
 		x.done.Logs++
 	}
 	return nil
@@ -317,7 +318,7 @@ func (x *exporting) wentOn() bool {
 	if held.Size() != x.size {
 		return true
 	}
-	named, err := x.store.fs.Lstat(filepath.Join(x.dir, journalName))
+	named, err := x.store.fs.Lstat(filepath.Join(x.dir, disk.JournalName))
 	return err != nil || !store.Same(held, named)
 }
 

@@ -120,9 +120,9 @@ func TestExportIsDeterministic(t *testing.T) {
 
 	// What is derived can be made again, to the byte.
 	must(t, p.fs.Remove(filepath.Join(p.fixture.dir, "PRD-009.json")))
-	must(t, p.fs.Remove(p.open().manifestPath("PRD-009")))
+	must(t, p.fs.Remove(p.open().layout.ManifestPath("PRD-009")))
 	ref := p.stands().Checkpoints[0].ID
-	must(t, p.fs.Remove(p.checkpoints().path(ref)))
+	must(t, p.fs.Remove(p.checkpoints().FilePath(ref)))
 	if !bytes.Equal(one, p.export()) {
 		t.Error("without the derived files, the bytes are others")
 	}
@@ -334,7 +334,7 @@ func TestCompactedLineage(t *testing.T) {
 		t.Errorf("its continuation is %s", placed.Relation)
 	}
 	same(t, "state", q.stands(), p.stands())
-	must(t, q.fs.Remove(q.checkpoints().path(q.stands().Checkpoints[0].ID)))
+	must(t, q.fs.Remove(q.checkpoints().FilePath(q.stands().Checkpoints[0].ID)))
 	needsWhole(t, q.open(), "PRD-009") // the old journal came along
 }
 

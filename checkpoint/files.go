@@ -4,27 +4,22 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// The names of what all PRDs of a state directory share.
-const (
-	objectsDir = "objects"
-	cacheName  = "workspace.cache"
-)
-
 // Objects returns the objects of the state directory.
 func (s *Store) Objects() *objects.Store {
-	return objects.New(s.fs, filepath.Join(s.dir, objectsDir), objects.Options{Compress: s.o.Policy.Compress})
+	return objects.New(s.fs, filepath.Join(s.layout.Path, disk.ObjectsDir), objects.Options{Compress: s.o.Policy.Compress})
 }
 
 // OpenWorkspace opens the directory in which pipelines run, with the state
 // directory left out of it. git is nil outside a work tree.
 func (s *Store) OpenWorkspace(dir string, git *git.Repository, mode workspace.GitMode) (*workspace.Workspace, error) {
 	w, err := workspace.Open(workspace.Options{
-		Dir: dir, Skip: []string{s.dir}, Objects: s.Objects(), FS: s.fs, Cache: filepath.Join(s.dir, cacheName), Git: git, Mode: mode,
+		Dir: dir, Skip: []string{s.layout.Path}, Objects: s.Objects(), FS: s.fs, Cache: filepath.Join(s.layout.Path, disk.CacheName), Git: git, Mode: mode,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)

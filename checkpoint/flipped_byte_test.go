@@ -116,9 +116,9 @@ func (p *project) overwrite(name string, data []byte) {
 func (p *project) parts() map[string]string {
 	p.t.Helper()
 	parts := map[string]string{
-		"PRD-009.json":          p.open().documentPath("PRD-009"),
-		"PRD-009/manifest.json": p.open().manifestPath("PRD-009"),
-		"PRD-009/journal.jsonl": p.open().journalPath("PRD-009"),
+		"PRD-009.json":          p.open().layout.DocumentPath("PRD-009"),
+		"PRD-009/manifest.json": p.open().layout.ManifestPath("PRD-009"),
+		"PRD-009/journal.jsonl": p.open().layout.JournalPath("PRD-009"),
 	}
 	s := p.open()
 	for _, ref := range p.stands().Checkpoints {

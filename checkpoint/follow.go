@@ -103,7 +103,7 @@ func (f *follower) read(yield func(state.Commit) bool) (bool, error) {
 }
 
 func (f *follower) open() error {
-	file, err := store.OpenRegular(f.store.fs, f.store.journalPath(f.prd))
+	file, err := store.OpenRegular(f.store.fs, f.store.layout.JournalPath(f.prd))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -128,10 +128,10 @@ func (f *follower) drain(yield func(state.Commit) bool) error {
 			if r.Torn && len(r.Data) <= store.MaxRecord {
 				return nil // the rest is still being written
 			}
-			return journal.DamagedLine(f.prd, f.store.journalPath(f.prd), r.Line, err.Error())
+			return journal.DamagedLine(f.prd, f.store.layout.JournalPath(f.prd), r.Line, err.Error())
 		}
 		if err != nil {
-			return journal.Explain(f.prd, f.store.journalPath(f.prd), r.Line, err)
+			return journal.Explain(f.prd, f.store.layout.JournalPath(f.prd), r.Line, err)
 		}
 		f.tail.Accept(c, len(r.Data))
 		f.enter(c)
@@ -167,7 +167,7 @@ func (f *follower) enter(c state.Commit) {
 }
 
 func (f *follower) replaced() (bool, error) {
-	now, err := f.store.fs.Lstat(f.store.journalPath(f.prd))
+	now, err := f.store.fs.Lstat(f.store.layout.JournalPath(f.prd))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // between two sessions
 	}

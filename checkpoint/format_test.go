@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -39,7 +40,7 @@ func TestUpdateFormats(t *testing.T) {
 		p.fixture = on(t, store.OS(), filepath.Join(t.TempDir(), ".runner"))
 		p.begin("5b2f168a-f568-4618-9982-b18ff960dc5b")
 		end(t, p)
-		for _, local := range []string{".gitignore", "locks/PRD-009.lock", "locks/store.lock", cacheName} {
+		for _, local := range []string{".gitignore", "locks/PRD-009.lock", "locks/store.lock", disk.CacheName} {
 			must(t, os.RemoveAll(filepath.Join(p.fixture.dir, local)))
 		}
 		to := filepath.Join(fixtureDir, state.FormatVersion, name)
@@ -256,9 +257,9 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("%s: of version %s: %v, a backup: %v", path, k.version, of, kept)
 			}
 		}
-		dir := s.prdDir(k.prd)
+		dir := s.layout.PRDDir(k.prd)
 		for _, id := range done.Checkpoints { // the backup is what was there
-			was, is := s.checkpointsIn(dir).path(id), s.checkpointsIn(filepath.Join(dir, backupExt+k.version)).path(id)
+			was, is := s.layout.CheckpointsIn(dir).FilePath(id), s.layout.CheckpointsIn(filepath.Join(dir, backupExt+k.version)).FilePath(id)
 			if data, err := os.ReadFile(is); err != nil || !strings.HasSuffix(before[was], string(data)) {
 				t.Errorf("the backup of %s: %v", id, err)
 			}

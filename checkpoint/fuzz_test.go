@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -46,7 +47,7 @@ func read(t *testing.T, lines []byte) {
 	}
 	if err == nil && fold.State != nil {
 		state.NewDocument(fold.State)
-		recovery(fold.State, &state.CheckpointRef{})
+		disk.NewRecovery(fold.State, &state.CheckpointRef{})
 		if end.Size+int64(len(end.Torn)) != int64(len(lines)) {
 			t.Fatalf("%d bytes valid, %d torn, of %d", end.Size, len(end.Torn), len(lines))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -159,16 +160,16 @@ func (f *fixture) write(name string, data []byte) {
 	must(f.t, store.WriteFile(f.fs, path, data))
 }
 
-func (f *fixture) checkpoints() checkpointDir {
+func (f *fixture) checkpoints() disk.CheckpointDir {
 	f.t.Helper()
 	s := f.open()
-	return s.checkpointsIn(s.prdDir("PRD-009"))
+	return s.layout.CheckpointsIn(s.layout.PRDDir("PRD-009"))
 }
 
 // filesOf are the files of a checkpoint.
 func (f *fixture) filesOf(id string) []string {
 	f.t.Helper()
-	paths, err := f.checkpoints().paths(id)
+	paths, err := f.checkpoints().Paths(id)
 	must(f.t, err)
 	return paths
 }
@@ -176,7 +177,7 @@ func (f *fixture) filesOf(id string) []string {
 // checkpointFile names the file of a checkpoint within the state directory.
 func (f *fixture) checkpointFile(id string) string {
 	f.t.Helper()
-	return "PRD-009/checkpoints/" + filepath.Base(f.checkpoints().path(id))
+	return "PRD-009/checkpoints/" + filepath.Base(f.checkpoints().FilePath(id))
 }
 
 // kill ends a session as SIGKILL would: its locks go, nothing else happens.

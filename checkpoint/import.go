@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -81,7 +82,7 @@ func (s *Store) OpenImport(ctx context.Context, r io.Reader, path string, limits
 // without a name, as bundle.Spool has it. What it returns can't be placed.
 func (s *Store) LookAtImport(ctx context.Context, r io.Reader, path, dir string, limits bundle.Limits) (*Import, error) {
 	i := &Import{store: s, path: path}
-	err := s.checkLayout("")
+	err := s.layout.CheckLayout("")
 	if err == nil {
 		i.staged, err = bundle.Spool(ctx, dir, r, limits)
 		err = i.because(err)
@@ -117,7 +118,7 @@ func (i *Import) readAside() error {
 		if at.State != nil {
 			i.aside = append(i.aside, at.State)
 		} else if i.unread == "" {
-			i.unread = state.Text(i.store.within(at.Dir))
+			i.unread = state.Text(i.store.layout.Within(at.Dir))
 		}
 	}
 	return nil
@@ -135,17 +136,17 @@ func (i *Import) because(err error) error {
 // that it makes if it must.
 func (i *Import) share() (err error) {
 	s := i.store
-	if i.made, err = s.missingRoot(); err != nil {
+	if i.made, err = s.layout.MissingRoot(); err != nil {
 		return err
 	}
-	if err := s.makeRoot(); err != nil {
+	if err := s.layout.MakeRoot(); err != nil {
 		return err
 	}
-	shared, err := s.fs.TryLock(s.storeLockPath(), true)
+	shared, err := s.fs.TryLock(s.layout.StoreLockPath(), true)
 	if err != nil {
 		return s.lockedBy(err)
 	}
-	if err := s.checkLayout(""); err != nil {
+	if err := s.layout.CheckLayout(""); err != nil {
 		return errors.Join(err, shared.Unlock())
 	}
 	i.shared = shared
@@ -156,7 +157,7 @@ func (i *Import) share() (err error) {
 // objects anyway, and what a crash leaves in it goes with the next collection,
 // which the shared lock keeps away meanwhile.
 func (i *Import) unpack(ctx context.Context, r io.Reader, limits bundle.Limits) (err error) {
-	dir := i.store.trashPath()
+	dir := i.store.layout.TrashPath()
 	if err := store.MkdirAll(i.store.fs, dir); err != nil {
 		return err
 	}
@@ -172,12 +173,12 @@ func (i *Import) Close() error {
 		i.staged = nil
 	}
 	if i.shared != nil {
-		_ = i.store.fs.Remove(i.store.trashPath()) // if nothing else is in it
+		_ = i.store.fs.Remove(i.store.layout.TrashPath()) // if nothing else is in it
 		err = errors.Join(err, i.shared.Unlock())
 		i.shared = nil
 	}
 	if len(i.made) > 0 {
-		err = errors.Join(err, i.store.unmakeRoot(i.made))
+		err = errors.Join(err, i.store.layout.UnmakeRoot(i.made))
 		i.made = nil
 	}
 	return err
@@ -186,7 +187,7 @@ func (i *Import) Close() error {
 // readHeader reads the header, its version first.
 func (i *Import) readHeader(path string) error {
 	var newer *state.VersionError
-	if err := checkVersion(path, i.staged.Header); errors.As(err, &newer) {
+	if err := disk.CheckVersion(path, i.staged.Header); errors.As(err, &newer) {
 		return newer
 	} else if err != nil {
 		return &bundle.DamagedError{Detail: "its header cannot be read: " + err.Error()}
@@ -219,7 +220,7 @@ func (s *Store) relation(prd string, comes *lineage) (Relation, *state.State, er
 	case snap.State == nil:
 		return RelationForeign, nil, nil, nil // a document written by hand
 	}
-	here, state, err := s.lineageIn(prd, s.prdDir(prd))
+	here, state, err := s.lineageIn(prd, s.layout.PRDDir(prd))
 	if err == nil && here == nil {
 		err = fs.ErrNotExist // archived this moment
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 )
@@ -57,19 +58,19 @@ func (k *checking) sort() error {
 	for _, m := range k.staged.Members {
 		dir, base, nested := strings.Cut(m.Name, "/")
 		_, _, segment := segmentSpan(m.Name)
-		id, checkpoint := checkpointOfMember(m.Name)
+		id, checkpoint := disk.CheckpointOfMember(m.Name)
 		switch {
 		case segment:
 			k.segments = append(k.segments, m)
-		case !nested && slices.Contains([]string{journalName, exportDocument, manifestName, importedName}, m.Name):
+		case !nested && slices.Contains([]string{disk.JournalName, exportDocument, disk.ManifestName, importedName}, m.Name):
 		case checkpoint:
 			k.files[id] = true
-		case dir == logsDir && isLogName(base):
+		case dir == disk.LogsDir && isLogName(base):
 			k.Logs++
-		case dir == objectsDir && m.Name == objectMember("sha256:"+m.SHA256):
+		case dir == disk.ObjectsDir && m.Name == objectMember("sha256:"+m.SHA256):
 			k.objects["sha256:"+m.SHA256] = m.Size
 			k.Bytes += m.Size
-		case dir == objectsDir:
+		case dir == disk.ObjectsDir:
 			return wrong(m.Name, "its bytes are not what its name says")
 		default:
 			return wrong(m.Name, "an export has no such file")
@@ -86,7 +87,7 @@ func (k *checking) sort() error {
 
 // maxMember bounds what is read into memory of a member that is not a list of
 // files.
-const maxMember = maxCheckpoint
+const maxMember = disk.MaxCheckpoint
 
 // read returns a member as a whole.
 func (i *Import) read(name string, limit int64) (data []byte, err error) {
@@ -135,18 +136,18 @@ func (k *checking) journals() error {
 		}
 		before = t.Sum
 	}
-	t, f, began, err := k.replay(journalName)
+	t, f, began, err := k.replay(disk.JournalName)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return wrong(journalName, "it is missing")
+		return wrong(disk.JournalName, "it is missing")
 	case err != nil:
 		return err
 	case f.State == nil:
-		return wrong(journalName, "it holds nothing")
+		return wrong(disk.JournalName, "it holds nothing")
 	case f.State.Session != k.Session || f.State.PRD != k.PRD || t.Seq != k.Seq || t.Sum != k.Sum:
-		return wrong(journalName, "it is of another session, or another moment, than the header says")
+		return wrong(disk.JournalName, "it is of another session, or another moment, than the header says")
 	case before != "" && began.Prev != before:
-		return wrong(journalName, "it does not continue %s", k.segments[len(k.segments)-1].Name)
+		return wrong(disk.JournalName, "it does not continue %s", k.segments[len(k.segments)-1].Name)
 	}
 	k.State, k.lineage.session, k.lineage.seq = f.State, f.State.Session, t.Seq
 	return nil
@@ -182,8 +183,8 @@ func (k *checking) replay(name string) (t journal.Tail, f *journal.Fold, began s
 func (k *checking) names() error {
 	s := k.State
 	for _, ref := range s.Checkpoints {
-		if !isCheckpointID(ref.ID) {
-			return wrong(journalName, "%q cannot be the id of a checkpoint", ref.ID)
+		if !disk.IsCheckpointID(ref.ID) {
+			return wrong(disk.JournalName, "%q cannot be the id of a checkpoint", ref.ID)
 		}
 		if err := k.gitNames(ref.Git, ref.Capture); err != nil {
 			return err
@@ -197,10 +198,10 @@ func (k *checking) names() error {
 
 func (k *checking) gitNames(g *state.Git, c *state.Capture) error {
 	if g != nil && (!isCommit(g.Commit) || strings.HasPrefix(string(g.Branch), "-")) {
-		return wrong(journalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
+		return wrong(disk.JournalName, "%q and %q cannot be a branch and a commit of git", g.Branch, g.Commit)
 	}
 	if c != nil && (!isCommit(c.Commit) || c.Ref != "" && !strings.HasPrefix(c.Ref, CaptureRefs(k.PRD))) {
-		return wrong(journalName, "%q and %q cannot be a reference and a commit of a capture", c.Ref, c.Commit)
+		return wrong(disk.JournalName, "%q and %q cannot be a reference and a commit of a capture", c.Ref, c.Commit)
 	}
 	return nil
 }
@@ -223,14 +224,14 @@ func (k *checking) derived() error {
 	if err != nil {
 		return k.unfit(exportDocument, err)
 	}
-	var m *Manifest
-	if data, err = k.read(manifestName, maxMember); err == nil {
-		m, err = decodeManifest(manifestName, data)
+	var m *disk.Manifest
+	if data, err = k.read(disk.ManifestName, maxMember); err == nil {
+		m, err = disk.DecodeManifest(disk.ManifestName, data)
 	}
 	if err == nil && (m.PRD != k.PRD || m.Session != k.Session || m.Seq != k.Seq) {
 		err = errors.New("it is not the index of this session")
 	}
-	return k.unfit(manifestName, err)
+	return k.unfit(disk.ManifestName, err)
 }
 
 // unfit names the member that an error is about.
@@ -259,7 +260,7 @@ func (k *checking) checkpoints(ctx context.Context) error {
 			return err
 		}
 		lost := slices.Contains(k.LostFiles, ref.ID)
-		member := checkpointMember(ref.ID)
+		member := disk.CheckpointMember(ref.ID)
 		if k.files[ref.ID] == lost {
 			return wrong(member, "it is missing, or is there against what the header says")
 		}
@@ -268,9 +269,9 @@ func (k *checking) checkpoints(ctx context.Context) error {
 			continue
 		}
 		data, err := k.read(member, maxMember)
-		var f *CheckpointFile
+		var f *disk.CheckpointFile
 		if err == nil {
-			f, err = decodeCheckpoint(member, data)
+			f, err = disk.DecodeCheckpoint(member, data)
 		}
 		if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.PRD != k.PRD || f.Session != k.Session ||
 			f.State.Seq != ref.Seq || f.State.Session != k.Session || f.State.PRD != k.PRD) {
@@ -282,7 +283,7 @@ func (k *checking) checkpoints(ctx context.Context) error {
 		k.needed.addState(f.State)
 	}
 	for id := range k.files {
-		return wrong(checkpointMember(id), "the session has no such checkpoint")
+		return wrong(disk.CheckpointMember(id), "the session has no such checkpoint")
 	}
 	return nil
 }

@@ -11,14 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
-
-// importingName is the intent of an import: it comes into place with the
-// session, and goes when the files are restored.
-const importingName = "importing.json"
 
 // ErrUnfinishedImport says that the files of an imported session were not all
 // restored.
@@ -42,22 +39,20 @@ type PendingImport struct {
 // was. It takes no lock. A note that is damaged says no more than that there was
 // one: the session is none the worse for it.
 func (s *Store) PendingImport(prd string) (*PendingImport, error) {
-	from := s.importingPath(prd)
-	p, err := s.readPending(prd, filepath.Join(from, importingName))
+	from := s.layout.ImportingPath(prd)
+	p, err := s.readPending(prd, filepath.Join(from, disk.ImportingName))
 	if p != nil || err != nil {
 		return p, err
 	}
-	there, err := s.exists(filepath.Join(from, journalName))
+	there, err := s.layout.Exists(filepath.Join(from, disk.JournalName))
 	if err != nil {
 		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
 	}
 	if there {
 		return &PendingImport{}, nil
 	}
-	return s.readPending(prd, s.pendingPath(prd))
+	return s.readPending(prd, s.layout.PendingPath(prd))
 }
-
-func (s *Store) pendingPath(prd string) string { return filepath.Join(s.prdDir(prd), importingName) }
 
 func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 	data, err := store.ReadFile(s.fs, path)
@@ -68,7 +63,7 @@ func (s *Store) readPending(prd, path string) (*PendingImport, error) {
 		return nil, fmt.Errorf("look for an import of %s: %w", prd, err)
 	}
 	var newer *state.VersionError
-	if err = checkVersion(path, data); errors.As(err, &newer) {
+	if err = disk.CheckVersion(path, data); errors.As(err, &newer) {
 		return nil, newer
 	}
 	var p PendingImport
@@ -96,9 +91,9 @@ func (i *Import) pending(by state.Actor, o PlaceOptions) *PendingImport {
 // writePending puts the intent into a session's directory, durably; nil removes
 // that of an earlier import.
 func (s *Store) writePending(dir string, p *PendingImport) error {
-	path := filepath.Join(dir, importingName)
+	path := filepath.Join(dir, disk.ImportingName)
 	if p == nil {
-		if there, err := s.exists(path); err != nil || !there {
+		if there, err := s.layout.Exists(path); err != nil || !there {
 			return err
 		}
 		return s.removeDurably(path)
@@ -125,7 +120,7 @@ func (x *Session) FinishImport(ctx context.Context, w *workspace.Workspace) (*Re
 			return done, fmt.Errorf("finish the import of %s: %w", x.prd, err)
 		}
 	}
-	return done, x.store.writePending(x.store.prdDir(x.prd), nil)
+	return done, x.store.writePending(x.store.layout.PRDDir(x.prd), nil)
 }
 
 func (x *Session) finishPending(ctx context.Context, w *workspace.Workspace, p *PendingImport, done *RestoredFiles) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -79,7 +80,7 @@ func TestRebuiltJournalEndsAnImport(t *testing.T) {
 			if r.Import == nil || (r.Import.Damage != nil) != (name == "damaged") || r.Import.Damage == nil && r.Import.Archive != "it.tar" {
 				t.Errorf("given up: %+v", r.Import)
 			}
-			kept, err := store.ReadFile(q.fs, filepath.Join(r.Kept, importingName))
+			kept, err := store.ReadFile(q.fs, filepath.Join(r.Kept, disk.ImportingName))
 			if must(t, err); !bytes.Equal(kept, note) {
 				t.Errorf("kept %q, want %q", kept, note)
 			}

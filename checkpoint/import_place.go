@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -62,7 +63,7 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 		return done, errors.Join(err, own.Unlock())
 	}
 	if done.Archived != "" { // what its owner left undone lies there, too
-		err = writeNote(s.fs, s.lockPath(i.PRD), nil)
+		err = writeNote(s.fs, s.layout.LockPath(i.PRD), nil)
 	}
 	var x *Session
 	if err == nil {
@@ -77,7 +78,7 @@ func (i *Import) Place(ctx context.Context, by state.Actor, o PlaceOptions) (*Pl
 
 func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImport) (*Placed, error) {
 	s := i.store
-	if err := s.checkLayout(i.PRD); err != nil {
+	if err := s.layout.CheckLayout(i.PRD); err != nil {
 		return nil, err
 	}
 	if err := s.finish(i.PRD); err != nil {
@@ -92,7 +93,7 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 		if err := i.placeObjects(ctx); err != nil { // some may have been collected, or lost
 			return nil, err
 		}
-		return &Placed{Relation: relation}, s.writePending(s.prdDir(i.PRD), pending)
+		return &Placed{Relation: relation}, s.writePending(s.layout.PRDDir(i.PRD), pending)
 	case RelationNew:
 	case RelationForward:
 		if err := i.mendHere(); err != nil {
@@ -122,14 +123,14 @@ func (i *Import) place(ctx context.Context, o PlaceOptions, pending *PendingImpo
 		err = i.addKnown(prepared, uncertain, acts)
 	}
 	if err == nil {
-		err = s.move(i.PRD, prepared, s.importingPath(i.PRD))
+		err = s.move(i.PRD, prepared, s.layout.ImportingPath(i.PRD))
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.removeAll(prepared))
+		return nil, errors.Join(err, s.layout.RemoveAll(prepared))
 	}
 	archived, err := s.finishImport(i.PRD)
 	if err == nil && pending == nil {
-		err = s.writePending(s.prdDir(i.PRD), nil) // of an import that this one goes on from
+		err = s.writePending(s.layout.PRDDir(i.PRD), nil) // of an import that this one goes on from
 	}
 	return &Placed{Relation: relation, Archived: archived, Uncertain: names(uncertain)}, err
 }
@@ -175,8 +176,8 @@ func (i *Import) placeObjects(ctx context.Context) (err error) {
 // it for one, and makes it durable.
 func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingImport) (dir string, err error) {
 	s := i.store
-	dir = filepath.Join(s.trashPath(), rand.Text())
-	if err := store.MkdirAll(s.fs, filepath.Join(dir, checkpointsDir), filepath.Join(dir, logsDir)); err != nil {
+	dir = filepath.Join(s.layout.TrashPath(), rand.Text())
+	if err := store.MkdirAll(s.fs, filepath.Join(dir, disk.CheckpointsDir), filepath.Join(dir, disk.LogsDir)); err != nil {
 		return dir, err
 	}
 	for _, m := range i.staged.Members {
@@ -184,7 +185,7 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingIm
 			return dir, err
 		}
 		top, _, _ := strings.Cut(m.Name, "/")
-		if top == objectsDir || m.Name == exportDocument || m.Name == manifestName {
+		if top == disk.ObjectsDir || m.Name == exportDocument || m.Name == disk.ManifestName {
 			continue // are elsewhere, or made again
 		}
 		if err := i.copyOut(m.Name, dir); err != nil {
@@ -198,7 +199,7 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingIm
 	if err := errors.Join(i.writeOrigin(dir, own), s.writePending(dir, pending)); err != nil {
 		return dir, err
 	}
-	for _, sub := range []string{checkpointsDir, logsDir, ""} {
+	for _, sub := range []string{disk.CheckpointsDir, disk.LogsDir, ""} {
 		if err := s.fs.SyncDir(filepath.Join(dir, sub)); err != nil {
 			return dir, err
 		}
@@ -209,12 +210,12 @@ func (i *Import) prepare(ctx context.Context, o PlaceOptions, pending *PendingIm
 // copyOut copies a member into the directory of a session, and a checkpoint as
 // its file is written here.
 func (i *Import) copyOut(name, dir string) error {
-	if id, ok := checkpointOfMember(name); ok {
-		data, err := i.read(name, maxCheckpoint)
+	if id, ok := disk.CheckpointOfMember(name); ok {
+		data, err := i.read(name, disk.MaxCheckpoint)
 		if err != nil {
 			return err
 		}
-		return i.store.checkpointsIn(dir).put(newCheckpoint{id, [][]byte{data}})
+		return i.store.layout.CheckpointsIn(dir).Put(disk.EncodedCheckpoint{ID: id, JSON: [][]byte{data}})
 	}
 	r, err := i.staged.Open(name)
 	if err != nil {
@@ -231,16 +232,14 @@ func (i *Import) copyOut(name, dir string) error {
 	return errors.Join(err, f.Close(), r.Close())
 }
 
-func (s *Store) importingPath(prd string) string { return s.prdDir(prd) + importingExt }
-
 // finishImport completes an import whose session has been given its name. It
 // returns where the one lies that was in its way.
 func (s *Store) finishImport(prd string) (archived string, err error) {
-	from := s.importingPath(prd)
-	if there, err := s.exists(from); err != nil || !there {
+	from := s.layout.ImportingPath(prd)
+	if there, err := s.layout.Exists(from); err != nil || !there {
 		return "", err
 	}
-	whole, err := s.exists(filepath.Join(from, journalName))
+	whole, err := s.layout.Exists(filepath.Join(from, disk.JournalName))
 	if err != nil {
 		return "", fmt.Errorf("finish the import of %s: %w", prd, err)
 	}
@@ -252,8 +251,8 @@ func (s *Store) finishImport(prd string) (archived string, err error) {
 			return archived, fmt.Errorf("finish the import of %s: %w", prd, err)
 		}
 	}
-	if err = s.removeAll(from); err == nil {
-		err = s.fs.SyncDir(s.dir)
+	if err = s.layout.RemoveAll(from); err == nil {
+		err = s.fs.SyncDir(s.layout.Path)
 	}
 	if err != nil {
 		return archived, fmt.Errorf("finish the import of %s: %w", prd, err)
@@ -283,11 +282,11 @@ func (s *Store) makeWay(prd, from string) (archived string, err error) {
 // journal comes last: until then the old one is whole, and from then on the
 // new one is.
 func (s *Store) moveIn(prd, from string) error {
-	to := s.prdDir(prd)
+	to := s.layout.PRDDir(prd)
 	if err := s.makePRDLayout(prd); err != nil {
 		return err
 	}
-	for _, sub := range []string{checkpointsDir, logsDir} {
+	for _, sub := range []string{disk.CheckpointsDir, disk.LogsDir} {
 		dir := filepath.Join(to, sub)
 		if err := store.MkdirAll(s.fs, dir); err != nil {
 			return err
@@ -297,7 +296,7 @@ func (s *Store) moveIn(prd, from string) error {
 		}
 	}
 	for _, last := range []bool{false, true} {
-		if err := s.moveFiles(from, to, func(name string) bool { return (name == journalName) == last }); err != nil {
+		if err := s.moveFiles(from, to, func(name string) bool { return (name == disk.JournalName) == last }); err != nil {
 			return err
 		}
 	}

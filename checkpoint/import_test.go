@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prdrunner/checkpoint/bundle"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -82,7 +83,7 @@ func oldOrNew(t *testing.T, when string, f *fixture, old, is *state.State) {
 	if got != nil {
 		needsWhole(t, s, "PRD-009")
 	}
-	if isThere(t, s, s.importingPath("PRD-009")) {
+	if isThere(t, s, s.layout.ImportingPath("PRD-009")) {
 		t.Fatalf("%s: something is left of the import", when)
 	}
 }
@@ -174,12 +175,12 @@ func (a *archived) tell(t *testing.T, events ...state.Event) {
 		lines, prev = append(lines, line...), c.Sum
 		must(t, f.Apply(c))
 	}
-	a.members = map[string][]byte{journalName: lines}
+	a.members = map[string][]byte{disk.JournalName: lines}
 	a.header.Seq, a.header.Sum = f.State.Seq, prev
 	var err error
 	a.members[exportDocument], err = state.NewDocument(f.State).Encode()
 	must(t, err)
-	a.members[manifestName], err = newManifest(f.State).encode()
+	a.members[disk.ManifestName], err = disk.NewManifest(f.State).Encode()
 	must(t, err)
 	for _, ref := range f.State.Checkpoints {
 		a.header.LostFiles = append(a.header.LostFiles, ref.ID)
@@ -205,37 +206,37 @@ func TestHostileArchives(t *testing.T) {
 		"a foreign file":        {func(_ *testing.T, a *archived) { a.members["run.sh"] = nil }, "an export has no such file"},
 		"a foreign directory":   {func(_ *testing.T, a *archived) { a.members["locks/PRD-009.lock"] = nil }, "an export has no such file"},
 		"a file among the logs": {func(_ *testing.T, a *archived) { a.members["logs/.bashrc"] = nil }, "an export has no such file"},
-		"no journal":            {func(_ *testing.T, a *archived) { delete(a.members, journalName) }, "it is missing"},
+		"no journal":            {func(_ *testing.T, a *archived) { delete(a.members, disk.JournalName) }, "it is missing"},
 		"a changed line": {func(_ *testing.T, a *archived) {
-			a.members[journalName] = bytes.Replace(a.members[journalName], []byte("no"), []byte("on"), 1)
+			a.members[disk.JournalName] = bytes.Replace(a.members[disk.JournalName], []byte("no"), []byte("on"), 1)
 		}, "journal.jsonl"},
 		"a cut journal": {func(_ *testing.T, a *archived) {
-			a.members[journalName] = a.members[journalName][:len(a.members[journalName])-5]
+			a.members[disk.JournalName] = a.members[disk.JournalName][:len(a.members[disk.JournalName])-5]
 		}, "its last line is not whole"},
-		"a foreign journal": {func(_ *testing.T, a *archived) { a.members[journalName] = foreign.members[journalName] }, "of another session"},
+		"a foreign journal": {func(_ *testing.T, a *archived) { a.members[disk.JournalName] = foreign.members[disk.JournalName] }, "of another session"},
 		"a foreign segment": {func(_ *testing.T, a *archived) {
-			a.members["journal.1-2.jsonl"] = foreign.members[journalName]
+			a.members["journal.1-2.jsonl"] = foreign.members[disk.JournalName]
 		}, "of another session"},
 		"a segment that does not lead to it": {func(_ *testing.T, a *archived) {
-			lines := bytes.SplitAfter(a.members[journalName], []byte("\n"))
+			lines := bytes.SplitAfter(a.members[disk.JournalName], []byte("\n"))
 			a.members["journal.1-2.jsonl"] = bytes.Join(lines[:2], nil)
 		}, "it does not continue journal.1-2.jsonl"},
 		"a foreign document": {func(_ *testing.T, a *archived) { a.members[exportDocument] = foreign.members[exportDocument] }, "not the document of this session"},
-		"no index":           {func(_ *testing.T, a *archived) { delete(a.members, manifestName) }, "it is missing"},
+		"no index":           {func(_ *testing.T, a *archived) { delete(a.members, disk.ManifestName) }, "it is missing"},
 		"an edited index": {func(_ *testing.T, a *archived) {
-			a.members[manifestName] = bytes.Replace(a.members[manifestName], []byte("start"), []byte("pause"), 1)
+			a.members[disk.ManifestName] = bytes.Replace(a.members[disk.ManifestName], []byte("start"), []byte("pause"), 1)
 		}, "its checksum is wrong"},
 		"a foreign checkpoint": {func(t *testing.T, a *archived) {
-			a.members[a.one(t, checkpointsDir)] = foreign.members[foreign.one(t, checkpointsDir)]
+			a.members[a.one(t, disk.CheckpointsDir)] = foreign.members[foreign.one(t, disk.CheckpointsDir)]
 		}, "another checkpoint than the journal says"},
-		"a checkpoint too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, checkpointsDir)) }, "it is missing"},
+		"a checkpoint too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, disk.CheckpointsDir)) }, "it is missing"},
 		"a checkpoint too many": {func(_ *testing.T, a *archived) {
 			a.members["checkpoints/CP-x-20250101T000000Z-aaaa0000.json"] = []byte("{}")
 		}, "has no such checkpoint"},
 		"an object of other bytes": {func(t *testing.T, a *archived) {
-			a.members[a.one(t, objectsDir)] = []byte("other")
+			a.members[a.one(t, disk.ObjectsDir)] = []byte("other")
 		}, "its bytes are not what its name says"},
-		"an object too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, objectsDir)) }, "it is missing"},
+		"an object too few": {func(t *testing.T, a *archived) { delete(a.members, a.one(t, disk.ObjectsDir)) }, "it is missing"},
 		"an object too many": {func(_ *testing.T, a *archived) {
 			a.members[objectMember("sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")] = []byte("abc")
 		}, "nothing needs it"},
@@ -282,7 +283,7 @@ func TestImportRefusesWhatIsNotComplete(t *testing.T) {
 	good := p.export()
 	tried := 0
 	for name := range unpack(t, good).members {
-		if !strings.HasPrefix(name, objectsDir+"/") {
+		if !strings.HasPrefix(name, disk.ObjectsDir+"/") {
 			continue
 		}
 		tried++
@@ -341,7 +342,7 @@ func TestImportIntoALink(t *testing.T) {
 		outside := t.TempDir()
 		must(t, os.MkdirAll(filepath.Join(q.dir, "locks"), 0o700))
 		linkTo(t, outside, filepath.Join(q.dir, link))
-		var refused *DirError
+		var refused *disk.DirError
 		if _, err := takeIn(q.open(), archive, true); !errors.As(err, &refused) {
 			t.Errorf("%s: %v", link, err)
 		}
@@ -456,7 +457,7 @@ func TestImportLeavesOthersAlone(t *testing.T) {
 		must(t, err)
 		x := use(here)
 		must(t, i.Close())
-		if s := here.open(); !isThere(t, s, filepath.Join(s.dir, locksDir)) || !isThere(t, s, filepath.Join(s.dir, ignoreName)) {
+		if s := here.open(); !isThere(t, s, filepath.Join(s.layout.Path, disk.LocksDir)) || !isThere(t, s, filepath.Join(s.layout.Path, disk.IgnoreName)) {
 			t.Errorf("%s: the state directory is not whole any more", name)
 		}
 		if x != nil {
@@ -476,12 +477,12 @@ func TestImportKilled(t *testing.T) {
 	must(t, err)
 	must(t, i.shared.Unlock()) // as the end of a process does
 	s := here.open()
-	if !isThere(t, s, s.trashPath()) {
+	if !isThere(t, s, s.layout.TrashPath()) {
 		t.Fatal("it was not unpacked to the trash")
 	}
 	_, err = s.Collect(t.Context(), nil)
 	must(t, err)
-	if isThere(t, s, s.trashPath()) {
+	if isThere(t, s, s.layout.TrashPath()) {
 		t.Error("what was unpacked is left")
 	}
 }

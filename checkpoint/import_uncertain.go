@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -114,7 +115,7 @@ func (i *Import) unknownTo(relation Relation, here *state.State) ([]state.Act, e
 	unread := i.unread
 	switch gone := removed.unread(); {
 	case relation == RelationDamaged:
-		unread = state.Text(i.store.within(i.store.prdDir(i.PRD)))
+		unread = state.Text(i.store.layout.Within(i.store.layout.PRDDir(i.PRD)))
 	case unread == "" && len(gone) > 0:
 		unread = state.Text(gone[0])
 	}
@@ -150,7 +151,7 @@ func (i *Import) addKnown(dir string, events []state.WorkstreamUncertain, acts [
 	if err != nil {
 		return err
 	}
-	log := store.OpenLog(i.store.fs, filepath.Join(dir, journalName))
+	log := store.OpenLog(i.store.fs, filepath.Join(dir, disk.JournalName))
 	defer func() { err = errors.Join(err, log.Close()) }()
 	return log.Append(line)
 }

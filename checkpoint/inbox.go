@@ -76,9 +76,9 @@ func (s *Store) Ask(ctx context.Context, r Request, alone func(*Session) error) 
 	if err := s.checkID(r.PRD); err != nil {
 		return err
 	}
-	known, err := s.exists(s.journalPath(r.PRD))
+	known, err := s.layout.Exists(s.layout.JournalPath(r.PRD))
 	if err == nil && !known {
-		known, err = s.exists(s.documentPath(r.PRD))
+		known, err = s.layout.Exists(s.layout.DocumentPath(r.PRD))
 	}
 	if err == nil && !known {
 		err = ErrNoSession
@@ -104,7 +104,7 @@ type asking struct {
 }
 
 func (a *asking) path(ext string) string {
-	return filepath.Join(a.store.inboxPath(a.mail.Request.PRD), a.mail.Request.ID+ext)
+	return filepath.Join(a.store.layout.InboxPath(a.mail.Request.PRD), a.mail.Request.ID+ext)
 }
 
 func (a *asking) run(ctx context.Context) error {
@@ -234,7 +234,7 @@ func (x *Session) Requests() ([]Request, error) {
 	if err := x.owns(); err != nil { // the inbox may be another owner's
 		return nil, err
 	}
-	dir := x.store.inboxPath(x.prd)
+	dir := x.store.layout.InboxPath(x.prd)
 	entries, err := x.store.fs.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("look into the inbox: %w", err)
@@ -288,7 +288,7 @@ func (s *Store) readMail(path string) (*mail, error) {
 // Answer tells the one who asked what came of a request: nil, once it is
 // durable, or why it is refused.
 func (x *Session) Answer(r Request, refusal error) error {
-	dir := x.store.inboxPath(x.prd)
+	dir := x.store.layout.InboxPath(x.prd)
 	claim := filepath.Join(dir, r.ID+claimExt)
 	m, err := x.store.readMail(claim)
 	if err != nil {
@@ -314,7 +314,7 @@ func (x *Session) Answer(r Request, refusal error) error {
 // comes true long after. The caller holds the lock; those who still wait
 // notice that the owner has changed.
 func (s *Store) cleanInbox(prd string) error {
-	dir := s.inboxPath(prd)
+	dir := s.layout.InboxPath(prd)
 	entries, err := s.fs.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("clean the inbox: %w", err)

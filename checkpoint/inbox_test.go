@@ -52,7 +52,7 @@ func TestAskTheOwner(t *testing.T) {
 		case refusal == nil && err != nil, refusal != nil && (!errors.As(err, &refused) || refused.Message != refusal.Error()):
 			t.Errorf("ask: %v", err)
 		}
-		if entries, err := f.fs.ReadDir(s.inboxPath("PRD-009")); err != nil || len(entries) != 0 {
+		if entries, err := f.fs.ReadDir(s.layout.InboxPath("PRD-009")); err != nil || len(entries) != 0 {
 			t.Errorf("the inbox holds %v, %v", entries, err)
 		}
 		must(t, x.Close())
@@ -129,7 +129,7 @@ func TestAskADyingOwner(t *testing.T) {
 		if asked != 1 {
 			t.Errorf("carried out %d times", asked)
 		}
-		if entries, err := f.fs.ReadDir(s.inboxPath("PRD-009")); err != nil || len(entries) != 0 {
+		if entries, err := f.fs.ReadDir(s.layout.InboxPath("PRD-009")); err != nil || len(entries) != 0 {
 			t.Errorf("left in the inbox: %v, %v", entries, err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestAskADyingOwner(t *testing.T) {
 // awaitRequest returns when a request lies in the inbox.
 func (f *fixture) awaitRequest() {
 	for {
-		entries, err := f.fs.ReadDir(f.open().inboxPath("PRD-009"))
+		entries, err := f.fs.ReadDir(f.open().layout.InboxPath("PRD-009"))
 		if err == nil && len(entries) == 1 && strings.HasSuffix(entries[0].Name(), requestExt) {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -11,9 +12,9 @@ import (
 // Inspection is all that can be said of a checkpoint.
 type Inspection struct {
 	Check   CheckpointCheck
-	File    *CheckpointFile // nil where neither its file nor the journal gives it
-	Unread  error           // why it is nil
-	LeftOut []string        // sensitive files that its capture does not hold
+	File    *disk.CheckpointFile // nil where neither its file nor the journal gives it
+	Unread  error                // why it is nil
+	LeftOut []string             // sensitive files that its capture does not hold
 	// Unstable are files that it does not hold since they kept changing, and
 	// Special is what it does not since it could not be read, or is no file, or too long a one.
 	Unstable, Special []string
@@ -41,7 +42,7 @@ func (s *Store) Inspect(ctx context.Context, w *workspace.Workspace, prd, refere
 }
 
 func (s *Store) inspect(ctx context.Context, w *workspace.Workspace, of *state.State, ref *state.CheckpointRef) (*Inspection, error) {
-	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.prdDir(of.PRD), State: of}
+	at := StoredSession{PRD: of.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(of.PRD), State: of}
 	check, err := newChecker(s, w, false).check(ctx, at, ref)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"regexp"
 	"testing"
+
+	"prdrunner/checkpoint/disk"
 )
 
 // TestIDs: an id is refused that would share a directory with Runner, or make a
@@ -17,13 +19,13 @@ func TestIDs(t *testing.T) {
 		"audit.log": false, "workspace.cache": false, "x.json": false, "x.archiving": false, "x.importing": false, "x.deleting": false,
 		"a..b": false, "x.lock": false, "x.": false,
 	} {
-		if err := CheckID(id); (err == nil) != want {
+		if err := disk.CheckID(id); (err == nil) != want {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
 	f := inMemory(t)
 	f.o.IDPattern = regexp.MustCompile(".*")
-	var refused *IDError
+	var refused *disk.IDError
 	if _, err := f.open().Lock(t.Context(), "locks", by); !errors.As(err, &refused) {
 		t.Errorf("lock: %v", err)
 	}

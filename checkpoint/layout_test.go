@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -39,7 +40,7 @@ func TestLinksInTheStateDirectory(t *testing.T) {
 			must(t, f.run().Close())
 			outside := f.linkAway(name)
 			for what, do := range operations {
-				var refused *DirError
+				var refused *disk.DirError
 				if err := do(f.open()); !errors.As(err, &refused) {
 					t.Errorf("%s: %v", what, err)
 				}
@@ -55,7 +56,7 @@ func TestLinksInTheStateDirectory(t *testing.T) {
 			f := onDisk(t)
 			must(t, f.run().Close())
 			f.linkAway(name)
-			var refused *DirError
+			var refused *disk.DirError
 			if _, err := f.open().Collect(ctx, nil); !errors.As(err, &refused) {
 				t.Errorf("collect: %v", err)
 			}
@@ -84,7 +85,7 @@ func TestWorldWritableCheckpoints(t *testing.T) {
 	x.Checkpoint(state.TriggerManual, "", nil)
 	must(t, x.Close())
 	must(t, os.Chmod(filepath.Join(f.dir, "PRD-009", "checkpoints"), 0o777)) //nolint:gosec // it is refused for that
-	var refused *DirError
+	var refused *disk.DirError
 	if _, err := f.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &refused) {
 		t.Errorf("lock: %v", err)
 	}
@@ -110,7 +111,7 @@ func TestStrangersAmongCheckpoints(t *testing.T) {
 			t.Errorf("%s holds %q", name, got)
 		}
 	}
-	if there, err := f.open().exists(filepath.Join(f.dir, unkept)); there || err != nil {
+	if there, err := f.open().layout.Exists(filepath.Join(f.dir, unkept)); there || err != nil {
 		t.Errorf("the file of a checkpoint that is not kept: %v, %v", there, err)
 	}
 }
@@ -139,18 +140,18 @@ func TestNamesOfFilesFit(t *testing.T) {
 	long := strings.Repeat("ü", 250)
 	seen := map[string]string{}
 	for _, name := range []string{
-		"player", ".player", `service["player"]`, strings.Repeat("x", maxEncoded), strings.Repeat("x", maxEncoded+1), strings.Repeat("x", maxEncoded+2),
+		"player", ".player", `service["player"]`, strings.Repeat("x", disk.MaxEncoded), strings.Repeat("x", disk.MaxEncoded+1), strings.Repeat("x", disk.MaxEncoded+2),
 		long, long + "a", long + "b", "a" + long,
 	} {
-		got := encodeName(name)
-		if len(got) > maxEncoded || strings.Trim(got, phaseChars) != "" {
+		got := disk.EncodeName(name)
+		if len(got) > disk.MaxEncoded || strings.Trim(got, disk.PhaseChars) != "" {
 			t.Errorf("%q becomes %q", name, got)
 		}
 		if other, taken := seen[got]; taken {
 			t.Errorf("%q and %q both become %q", name, other, got)
 		}
 		seen[got] = name
-		if len(name) <= maxEncoded && strings.Trim(name, phaseChars) == "" && name[0] != '.' && got != name {
+		if len(name) <= disk.MaxEncoded && strings.Trim(name, disk.PhaseChars) == "" && name[0] != '.' && got != name {
 			t.Errorf("%q becomes %q", name, got)
 		}
 	}

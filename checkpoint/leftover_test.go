@@ -20,7 +20,7 @@ func TestLeftoversGo(t *testing.T) {
 		f.write(name, []byte("half"))
 	}
 	there := func(name string) bool {
-		is, err := f.open().exists(filepath.Join(f.dir, name))
+		is, err := f.open().layout.Exists(filepath.Join(f.dir, name))
 		must(t, err)
 		return is
 	}

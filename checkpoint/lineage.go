@@ -96,7 +96,7 @@ func relate(comes, here *lineage) Relation {
 // stands; nil where there is none. What a journal was compacted from proves
 // nothing where it is damaged.
 func (s *Store) lineageIn(prd, dir string) (*lineage, *state.State, error) {
-	paths, err := s.journals(dir)
+	paths, err := s.layout.Journals(dir)
 	if err != nil {
 		return nil, nil, err
 	}

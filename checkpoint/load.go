@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -28,7 +29,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if err := s.checkID(prd); err != nil {
 		return nil, err
 	}
-	note, err := readNote(s.fs, s.lockPath(prd))
+	note, err := readNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 	if owner != nil && owner.here() && owner.gone() { // it has ended meanwhile, and may have written more
 		return s.Load(prd)
 	}
-	snap.Owner, snap.Logs = owner, s.LogsDir(prd)
+	snap.Owner, snap.Logs = owner, s.layout.LogsDir(prd)
 	snap.Unclean = note != nil && owner == nil
 	snap.Import, err = s.PendingImport(prd)
 	return snap, err
@@ -51,7 +52,7 @@ func (s *Store) Load(prd string) (*Snapshot, error) {
 // one elsewhere, which may be another container of this machine, only the lock
 // tells, which outlives nobody: it is tried.
 func (s *Store) Owner(prd string) (*Holder, error) {
-	note, err := readNote(s.fs, s.lockPath(prd))
+	note, err := readNote(s.fs, s.layout.LockPath(prd))
 	return s.owner(prd, note), err
 }
 
@@ -69,12 +70,12 @@ func (s *Store) owner(prd string, note *Holder) *Holder {
 // isFree reports whether nobody holds the lock of a PRD. For a moment it is
 // shared with others that look, which who takes it meanwhile waits for.
 func (s *Store) isFree(prd string) bool {
-	lock, err := s.fs.TryLock(s.lockPath(prd), true)
+	lock, err := s.fs.TryLock(s.layout.LockPath(prd), true)
 	return err == nil && lock.Unlock() == nil
 }
 
 func (s *Store) load(prd string) (*Snapshot, error) {
-	if err := s.checkDir(s.prdDir(prd)); err != nil {
+	if err := s.layout.CheckDir(s.layout.PRDDir(prd)); err != nil {
 		return nil, err
 	}
 	if away, err := s.movedAway(prd); err != nil || away {
@@ -87,7 +88,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if err != nil && !errors.As(err, &damaged) {
 		return nil, err
 	}
-	claims, err := s.claims(prd, s.prdDir(prd), d)
+	claims, err := s.claims(prd, s.layout.PRDDir(prd), d)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 	if t.Lines == 0 && len(t.Torn) == 0 {
 		return s.loadDocument(prd, d, claims, damaged)
 	}
-	if err := verifyClaims(&t, prd, s.journalPath(prd), f.State, claims); err != nil {
+	if err := verifyClaims(&t, prd, s.layout.JournalPath(prd), f.State, claims); err != nil {
 		return nil, err
 	}
 	snap := &Snapshot{Document: d, TornBytes: len(t.Torn)}
@@ -115,7 +116,7 @@ func (s *Store) load(prd string) (*Snapshot, error) {
 func (s *Store) loadDocument(prd string, d *state.Document, claims []claim, damaged *state.DamagedError) (*Snapshot, error) {
 	if err := s.journalMissing(prd, d, claims); err != nil {
 		again, unreadable := s.readDocument(prd)
-		indexed, unknown := s.exists(s.manifestPath(prd))
+		indexed, unknown := s.layout.Exists(s.layout.ManifestPath(prd))
 		if again == nil && !indexed && unreadable == nil && unknown == nil {
 			return nil, fmt.Errorf("load %s: %w", prd, ErrNoSession) // archived this moment
 		}
@@ -133,13 +134,13 @@ func (s *Store) loadDocument(prd string, d *state.Document, claims []claim, dama
 // journalMissing says, of a PRD without a journal, what was derived from one.
 func (s *Store) journalMissing(prd string, d *state.Document, claims []claim) error {
 	if len(claims) == 0 && d != nil && d.Runner != nil { // edited since
-		claims = []claim{{path: s.documentPath(prd), seq: d.Runner.Seq}}
+		claims = []claim{{path: s.layout.DocumentPath(prd), seq: d.Runner.Seq}}
 	}
 	if len(claims) == 0 {
 		return nil
 	}
 	damage := &state.DamagedError{
-		Path:   s.journalPath(prd),
+		Path:   s.layout.JournalPath(prd),
 		Detail: fmt.Sprintf("it is missing or empty, but %s names commit %d of it", claims[0].path, claims[0].seq),
 		Remedy: state.AbandonRemedy(prd),
 	}
@@ -152,9 +153,9 @@ func (s *Store) journalMissing(prd string, d *state.Document, claims []claim) er
 // nothingLeft reports whether a PRD without a journal has nothing either that it
 // could be begun anew from: no checkpoint file, and no journal that it was compacted from.
 func (s *Store) nothingLeft(prd string) bool {
-	dir := s.prdDir(prd)
-	ids, unlisted := s.checkpointsIn(dir).ids()
-	journals, unread := s.journals(dir)
+	dir := s.layout.PRDDir(prd)
+	ids, unlisted := s.layout.CheckpointsIn(dir).IDs()
+	journals, unread := s.layout.Journals(dir)
 	if errors.Is(unread, fs.ErrNotExist) { // the directory is gone
 		return true
 	}
@@ -162,15 +163,15 @@ func (s *Store) nothingLeft(prd string) bool {
 }
 
 func (s *Store) replay(prd string, visit func(state.Commit) error) (journal.Tail, error) {
-	path := s.journalPath(prd)
+	path := s.layout.JournalPath(prd)
 	return journal.Replay(prd, path, store.OpenLog(s.fs, path), visit)
 }
 
 func (s *Store) checkID(prd string) error {
 	if !state.MatchesWhole(s.o.IDPattern, prd) {
-		return &IDError{prd, "it must match " + s.o.IDPattern.String()}
+		return &disk.IDError{ID: prd, Why: "it must match " + s.o.IDPattern.String()}
 	}
-	return CheckID(prd)
+	return disk.CheckID(prd)
 }
 
 // LastComplete returns the state of the session that completed last, nil if

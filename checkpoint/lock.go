@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -21,7 +22,7 @@ type locks struct {
 
 // acquire takes the locks without waiting. The holder's note is not touched.
 func (s *Store) acquire(ctx context.Context, prd string) (*locks, error) {
-	shared, err := s.fs.TryLock(s.storeLockPath(), true)
+	shared, err := s.fs.TryLock(s.layout.StoreLockPath(), true)
 	if err != nil {
 		return nil, s.lockedBy(err)
 	}
@@ -41,11 +42,11 @@ func (s *Store) tryOwn(ctx context.Context, prd string) (store.Lock, error) {
 	look := time.NewTicker(askInterval)
 	defer look.Stop()
 	for n := 1; ; n++ {
-		own, err := s.fs.TryLock(s.lockPath(prd), false)
+		own, err := s.fs.TryLock(s.layout.LockPath(prd), false)
 		if !errors.Is(err, store.ErrLocked) || n == tries {
 			return own, err
 		}
-		if h, noted := readNote(s.fs, s.lockPath(prd)); noted != nil || h == nil || h.here() {
+		if h, noted := readNote(s.fs, s.layout.LockPath(prd)); noted != nil || h == nil || h.here() {
 			return nil, err
 		}
 		select {
@@ -88,7 +89,7 @@ func (s *Store) takeOwn(ctx context.Context, prd string) (store.Lock, error) {
 		}
 		select {
 		case <-look.C:
-			own, err = s.fs.TryLock(s.lockPath(prd), false)
+			own, err = s.fs.TryLock(s.layout.LockPath(prd), false)
 		case <-wait.Done():
 			return nil, &LockedError{PRD: prd}
 		}
@@ -117,7 +118,7 @@ func (l *locks) release() error {
 // alone calls f while nobody else writes to the state directory, or fails with
 // a *LockedError.
 func (x *Session) alone(ctx context.Context, f func() error) error {
-	path := x.store.storeLockPath()
+	path := x.store.layout.StoreLockPath()
 	if err := x.locks.shared.Unlock(); err != nil {
 		return fmt.Errorf("lock the state directory: %w", err)
 	}
@@ -137,7 +138,7 @@ func (x *Session) share(ctx context.Context) error {
 	wait := time.NewTicker(askInterval)
 	defer wait.Stop()
 	for {
-		shared, err := x.store.fs.TryLock(x.store.storeLockPath(), true)
+		shared, err := x.store.fs.TryLock(x.store.layout.StoreLockPath(), true)
 		if err == nil {
 			x.locks.shared = shared
 			return nil
@@ -198,7 +199,7 @@ func (s *Store) lockIf(ctx context.Context, prd string, by state.Actor, check fu
 // makes sure that what the owner works on lies in it, and that it can be put on
 // record what the owner does.
 func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
-	if err := s.makeRoot(); err != nil {
+	if err := s.layout.MakeRoot(); err != nil {
 		return nil, err
 	}
 	if err := s.checkAudit(); err != nil { // before anything is changed that it should tell of
@@ -208,7 +209,7 @@ func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkLayout(prd); err != nil {
+	if err := s.layout.CheckLayout(prd); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
 	return l, nil
@@ -216,9 +217,9 @@ func (s *Store) lockDir(ctx context.Context, prd string) (*locks, error) {
 
 // IsOfSession reports whether a path is that of a file of a PRD's current session.
 func (s *Store) IsOfSession(prd, path string) bool {
-	dir := s.prdDir(prd)
+	dir := s.layout.PRDDir(prd)
 	in, below := strings.CutPrefix(path, dir+string(filepath.Separator))
-	return path == s.documentPath(prd) || below && !strings.HasPrefix(in, historyDir+string(filepath.Separator))
+	return path == s.layout.DocumentPath(prd) || below && !strings.HasPrefix(in, disk.HistoryDir+string(filepath.Separator))
 }
 
 // SetAside moves all that belongs to a PRD under failed/ without reading it:
@@ -246,7 +247,7 @@ func (s *Store) SetAside(ctx context.Context, prd string) (string, error) {
 	}
 	to, err := s.archive(prd)
 	if err == nil {
-		err = writeNote(s.fs, s.lockPath(prd), nil)
+		err = writeNote(s.fs, s.layout.LockPath(prd), nil)
 	}
 	return to, errors.Join(err, l.release())
 }

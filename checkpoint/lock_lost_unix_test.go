@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -93,7 +94,7 @@ type seizing struct {
 
 func (s *seizing) OpenFile(name string, flag int, perm os.FileMode) (store.File, error) {
 	f, err := s.FS.OpenFile(name, flag, perm)
-	if err != nil || filepath.Base(name) != journalName || flag&os.O_WRONLY == 0 {
+	if err != nil || filepath.Base(name) != disk.JournalName || flag&os.O_WRONLY == 0 {
 		return f, err
 	}
 	return &seizedFile{f, s}, nil
@@ -158,7 +159,7 @@ type slowSync struct {
 
 func (s *slowSync) OpenFile(name string, flag int, perm os.FileMode) (store.File, error) {
 	f, err := s.FS.OpenFile(name, flag, perm)
-	if err != nil || filepath.Base(name) != journalName {
+	if err != nil || filepath.Base(name) != disk.JournalName {
 		return f, err
 	}
 	return &slowFile{f, s}, nil
@@ -231,14 +232,14 @@ func TestNothingIsWrittenOnceALostFileCostTheLock(t *testing.T) {
 	commit(t, x)
 	must(t, x.WriteDerived(t.Context(), true))
 	must(t, x.Close())
-	must(t, os.Remove(x.checkpoints().path(lost)))
+	must(t, os.Remove(x.checkpoints().FilePath(lost)))
 	x = on(t, seizingLink{store.OS(), lost, filepath.Join(f.dir, "locks", "PRD-009.lock")}, f.dir).lock()
 	due, _ := x.Checkpoint(state.TriggerManual, "", nil)
 	commit(t, x)
 	if err := x.WriteDerived(t.Context(), true); !errors.Is(err, ErrLockLost) {
 		t.Errorf("the lock is lost, and it says %v", err)
 	}
-	if _, err := os.Lstat(x.checkpoints().path(due)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(x.checkpoints().FilePath(due)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was due is written all the same (%v)", err)
 	}
 	if err := x.Close(); !errors.Is(err, ErrLockLost) {

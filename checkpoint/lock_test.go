@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -138,7 +139,7 @@ func TestLockedErrorNamesTheLivingOwner(t *testing.T) {
 			memory := store.NewMemory()
 			f := on(t, memory, "/ws/.runner")
 			must(t, f.lock().Close())
-			path := f.open().lockPath("PRD-009")
+			path := f.open().layout.LockPath("PRD-009")
 			must(t, writeNote(memory, path, before))
 			held, err := memory.TryLock(path, false)
 			must(t, err)
@@ -216,7 +217,7 @@ func TestStateDirectory(t *testing.T) {
 		file:                           "not a directory",
 	} {
 		_, err := OpenStore(path, Options{})
-		var dir *DirError
+		var dir *disk.DirError
 		switch {
 		case want == "" && err != nil, want != "" && (!errors.As(err, &dir) || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: %v", path, err)
@@ -236,7 +237,7 @@ func TestForeignOwner(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must(t, os.Chown(dir, 12345, -1))
-	var refused *DirError
+	var refused *disk.DirError
 	if _, err := OpenStore(dir, Options{}); !errors.As(err, &refused) {
 		t.Errorf("open: %v", err)
 	}
@@ -250,7 +251,7 @@ func TestLinkedSessionDirectory(t *testing.T) {
 	dir := filepath.Join(f.dir, "PRD-009")
 	must(t, os.Rename(dir, dir+"-real"))
 	must(t, os.Symlink(dir+"-real", dir))
-	var refused *DirError
+	var refused *disk.DirError
 	if _, err := f.open().Lock(context.Background(), "PRD-009", by); !errors.As(err, &refused) {
 		t.Errorf("lock: %v", err)
 	}

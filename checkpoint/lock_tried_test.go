@@ -45,7 +45,7 @@ func TestWhoStartsWaitsForWhoLooks(t *testing.T) {
 		f := on(t, disk, "/ws/.runner")
 		must(t, f.run().Close())
 		h := newHolder(state.Actor{Host: tt.host, PID: tt.pid}, clock()())
-		must(t, writeNote(disk, f.open().lockPath("PRD-009"), &h))
+		must(t, writeNote(disk, f.open().layout.LockPath("PRD-009"), &h))
 		x, err := on(t, &lookedAt{FS: disk, tries: tt.tries}, "/ws/.runner").open().Lock(t.Context(), "PRD-009", by)
 		var locked *LockedError
 		switch {

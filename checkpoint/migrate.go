@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -66,14 +67,14 @@ func (m *Migrated) found(version string) { m.From = min(m.From, version) }
 // checkpointVersion returns the version of a checkpoint's file, "" where it has
 // none, or a damaged one, which is for others to mend.
 func (s *Store) checkpointVersion(prd, id string) (string, error) {
-	stored, err := s.checkpointsIn(s.prdDir(prd)).read(id)
+	stored, err := s.layout.CheckpointsIn(s.layout.PRDDir(prd)).Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	f, err := stored.decode()
+	f, err := stored.Decode()
 	var newer *state.VersionError
 	switch {
 	case errors.As(err, &newer):
@@ -162,35 +163,35 @@ func (s *Store) migrateJournal(prd string, log store.Log, r *recovered, m *Migra
 
 // keepOld gives the files that are about to be replaced a second name.
 func (s *Store) keepOld(prd string, m *Migrated) error {
-	dir := filepath.Join(s.prdDir(prd), backupExt+m.From)
-	for _, sub := range []string{"", checkpointsDir} {
+	dir := filepath.Join(s.layout.PRDDir(prd), backupExt+m.From)
+	for _, sub := range []string{"", disk.CheckpointsDir} {
 		if err := store.MkdirAll(s.fs, filepath.Join(dir, sub)); err != nil {
 			return err
 		}
-		if err := s.checkDir(filepath.Join(dir, sub)); err != nil {
+		if err := s.layout.CheckDir(filepath.Join(dir, sub)); err != nil {
 			return err
 		}
 	}
 	m.Kept = append(m.Kept, filepath.Base(dir))
 	for _, id := range m.Checkpoints {
-		paths, err := s.checkpointsIn(s.prdDir(prd)).paths(id)
+		paths, err := s.layout.CheckpointsIn(s.layout.PRDDir(prd)).Paths(id)
 		if err != nil {
 			return err
 		}
 		for _, path := range paths {
-			if err := s.keepFile(path, filepath.Join(dir, checkpointsDir, filepath.Base(path))); err != nil {
+			if err := s.keepFile(path, filepath.Join(dir, disk.CheckpointsDir, filepath.Base(path))); err != nil {
 				return err
 			}
 		}
 	}
-	document := s.documentPath(prd)
+	document := s.layout.DocumentPath(prd)
 	if err := s.keepFile(document, filepath.Join(dir, filepath.Base(document))); err != nil {
 		return err
 	}
-	if err := s.keepFile(s.manifestPath(prd), filepath.Join(dir, manifestName)); err != nil {
+	if err := s.keepFile(s.layout.ManifestPath(prd), filepath.Join(dir, disk.ManifestName)); err != nil {
 		return err
 	}
-	for _, sub := range []string{checkpointsDir, ""} {
+	for _, sub := range []string{disk.CheckpointsDir, ""} {
 		if err := s.fs.SyncDir(filepath.Join(dir, sub)); err != nil {
 			return err
 		}
@@ -201,10 +202,10 @@ func (s *Store) keepOld(prd string, m *Migrated) error {
 // keepFile gives a file a second name, once: what has it already is the older
 // one. Where links are not to be had, it is a copy.
 func (s *Store) keepFile(path, to string) error {
-	if kept, err := s.exists(to); err != nil || kept {
+	if kept, err := s.layout.Exists(to); err != nil || kept {
 		return err
 	}
-	if there, err := s.exists(path); err != nil || !there {
+	if there, err := s.layout.Exists(path); err != nil || !there {
 		return err
 	}
 	if err := s.fs.Link(path, to); err == nil {
@@ -219,26 +220,26 @@ func (s *Store) keepFile(path, to string) error {
 
 // migrateCheckpoint writes a checkpoint's file anew, unless it was already.
 func (s *Store) migrateCheckpoint(prd, id string) error {
-	files := s.checkpointsIn(s.prdDir(prd))
-	stored, err := files.read(id)
+	files := s.layout.CheckpointsIn(s.layout.PRDDir(prd))
+	stored, err := files.Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f, err := stored.decode()
+	f, err := stored.Decode()
 	if err != nil {
 		return nil //nolint:nilerr // damaged: it stays as it is, for people and for rebuilding
 	}
 	f.FormatVersion, f.State.FormatVersion = state.FormatVersion, state.FormatVersion
-	state, err := encodeState(f.State)
+	state, err := disk.EncodeState(f.State)
 	if err != nil {
 		return err
 	}
-	parts, err := encodeCheckpoint(*f, state)
+	parts, err := disk.EncodeCheckpoint(*f, state)
 	if err != nil {
 		return err
 	}
-	return files.replace(stored, parts...)
+	return files.Replace(stored, parts...)
 }

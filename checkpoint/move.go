@@ -4,13 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -22,7 +21,6 @@ import (
 // is where it was, and afterwards where it goes. finishMove does what is left.
 
 const (
-	movingExt  = ".moving"
 	movingCopy = "copy"
 	movingNote = "move.json"
 )
@@ -33,8 +31,6 @@ type moveNote struct {
 	From          string `json:"from"`
 	To            string `json:"to"`
 }
-
-func (s *Store) movingPath(prd string) string { return s.prdDir(prd) + movingExt }
 
 // move gives a file or directory of a PRD another place in the state directory,
 // durably: a crash leaves it in one of the two.
@@ -56,7 +52,7 @@ func (s *Store) move(prd, from, to string) error {
 
 // moveByCopy copies a directory, and then removes it.
 func (s *Store) moveByCopy(prd, from, to string) error {
-	note := moveNote{FormatVersion: state.FormatVersion, From: s.below(from), To: s.below(to)}
+	note := moveNote{FormatVersion: state.FormatVersion, From: s.layout.Below(from), To: s.layout.Below(to)}
 	if err := note.check(prd); err != nil {
 		return err
 	}
@@ -64,10 +60,10 @@ func (s *Store) moveByCopy(prd, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("move %s: %w", note.From, err)
 	}
-	scratch := s.movingPath(prd)
+	scratch := s.layout.MovingPath(prd)
 	err = store.MkdirAll(s.fs, scratch)
 	if err == nil {
-		err = s.copyTree(from, filepath.Join(scratch, movingCopy))
+		err = s.layout.CopyTree(from, filepath.Join(scratch, movingCopy))
 	}
 	if err == nil {
 		err = s.fs.SyncDir(scratch)
@@ -84,8 +80,8 @@ func (s *Store) moveByCopy(prd, from, to string) error {
 // finishMove completes the move of a directory that a crash cut short, or removes what
 // it has copied so far. The caller holds the lock of the PRD.
 func (s *Store) finishMove(prd string) error {
-	scratch := s.movingPath(prd)
-	if there, err := s.exists(scratch); err != nil || !there {
+	scratch := s.layout.MovingPath(prd)
+	if there, err := s.layout.Exists(scratch); err != nil || !there {
 		return err
 	}
 	note, err := s.readMove(prd)
@@ -97,17 +93,17 @@ func (s *Store) finishMove(prd string) error {
 			return fmt.Errorf("move %s to %s: %w", note.From, note.To, err)
 		}
 	}
-	if err := s.removeAll(scratch); err != nil {
+	if err := s.layout.RemoveAll(scratch); err != nil {
 		return fmt.Errorf("remove %s: %w", scratch, err)
 	}
-	return s.fs.SyncDir(s.dir)
+	return s.fs.SyncDir(s.layout.Path)
 }
 
 // carryOut gives a copy its name, and removes what it is a copy of. What is done
 // already is passed over.
 func (s *Store) carryOut(scratch string, note moveNote) error {
-	copied, to, from := filepath.Join(scratch, movingCopy), filepath.Join(s.dir, note.To), filepath.Join(s.dir, note.From)
-	there, err := s.exists(copied)
+	copied, to, from := filepath.Join(scratch, movingCopy), filepath.Join(s.layout.Path, note.To), filepath.Join(s.layout.Path, note.From)
+	there, err := s.layout.Exists(copied)
 	if err == nil && there {
 		err = store.MkdirAll(s.fs, filepath.Dir(to))
 		if err == nil {
@@ -120,7 +116,7 @@ func (s *Store) carryOut(scratch string, note moveNote) error {
 	if err != nil {
 		return err
 	}
-	if err := s.removeAll(from); err != nil {
+	if err := s.layout.RemoveAll(from); err != nil {
 		return err
 	}
 	if err := s.fs.SyncDir(filepath.Dir(from)); err != nil {
@@ -135,7 +131,7 @@ func (s *Store) carryOut(scratch string, note moveNote) error {
 
 // readMove reads the note of a move that was begun, nil where none counts yet.
 func (s *Store) readMove(prd string) (*moveNote, error) {
-	path := filepath.Join(s.movingPath(prd), movingNote)
+	path := filepath.Join(s.layout.MovingPath(prd), movingNote)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // documented above
@@ -160,7 +156,7 @@ func (s *Store) readMove(prd string) (*moveNote, error) {
 func (n moveNote) check(prd string) error {
 	local := filepath.IsLocal(n.From) && filepath.IsLocal(n.To) && filepath.Clean(n.From) == n.From && filepath.Clean(n.To) == n.To
 	first, _, _ := strings.Cut(filepath.ToSlash(n.To), "/")
-	if !local || !isStateOf(prd, filepath.ToSlash(n.From)) || !isStateOf(prd, filepath.ToSlash(n.To)) && first != trashDir && first != untrustedDir {
+	if !local || !isStateOf(prd, filepath.ToSlash(n.From)) || !isStateOf(prd, filepath.ToSlash(n.To)) && first != disk.TrashDir && first != disk.UntrustedDir {
 		return fmt.Errorf("%q and %q are no directories of %s that one could move", n.From, n.To, prd)
 	}
 	return nil
@@ -170,65 +166,5 @@ func (n moveNote) check(prd string) error {
 // was moved: its session is elsewhere, and the next holder of the lock removes it.
 func (s *Store) movedAway(prd string) (bool, error) {
 	note, err := s.readMove(prd)
-	return err == nil && note != nil && note.From == s.below(s.prdDir(prd)), err
-}
-
-// below is a path relative to the state directory.
-func (s *Store) below(path string) string {
-	rel, err := filepath.Rel(s.dir, path)
-	if err != nil {
-		return path
-	}
-	return rel
-}
-
-// copyTree copies a directory with all that is in it, durably.
-func (s *Store) copyTree(from, to string) error {
-	if err := s.removeAll(to); err != nil { // of a move that was cut short
-		return err
-	}
-	if err := s.fs.Mkdir(to, store.DirPerm); err != nil {
-		return err
-	}
-	entries, err := s.fs.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if err := s.copyEntry(e, filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
-			return fmt.Errorf("copy %s: %w", e.Name(), err)
-		}
-	}
-	return s.fs.SyncDir(to)
-}
-
-func (s *Store) copyEntry(e fs.DirEntry, from, to string) error {
-	switch e.Type() {
-	case fs.ModeDir:
-		return s.copyTree(from, to)
-	case fs.ModeSymlink:
-		target, err := s.fs.Readlink(from)
-		if err != nil {
-			return err
-		}
-		return s.fs.Symlink(target, to)
-	}
-	return s.copyFile(from, to)
-}
-
-func (s *Store) copyFile(from, to string) (err error) {
-	in, err := store.OpenRegular(s.fs, from)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	out, err := s.fs.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, store.FilePerm)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
+	return err == nil && note != nil && note.From == s.layout.Below(s.layout.PRDDir(prd)), err
 }

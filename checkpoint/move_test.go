@@ -88,7 +88,7 @@ func movedOnce(t *testing.T, when string, f *fixture, next string) {
 		t.Fatalf("%s: lock: %v", when, err)
 	}
 	defer func() { must(t, x.Close()) }()
-	if isThere(t, s, s.movingPath("PRD-009")) || isThere(t, s, s.archivingPath("PRD-009")) {
+	if isThere(t, s, s.layout.MovingPath("PRD-009")) || isThere(t, s, s.layout.ArchivingPath("PRD-009")) {
 		t.Fatalf("%s: something is left of the move", when)
 	}
 	sessions, err := s.Sessions("PRD-009")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -27,16 +28,16 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"checkpoints":[{"id":"CP-a","phase":{"base64":"/w=="},"reason":{"base64":"gA=="}}],"total":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, file := range [][]byte{data, state.Seal(data)} {
-			s, path := noted(t, manifestName, file)
-			m, err := s.readManifest("/state")
+			s, path := noted(t, disk.ManifestName, file)
+			m, err := s.layout.ReadManifest("/state")
 			intact(t, s, path, file)
 			if err != nil {
 				continue
 			}
-			again, err := m.encode()
+			again, err := m.Encode()
 			must(t, err)
-			s, _ = noted(t, manifestName, again)
-			read, err := s.readManifest("/state")
+			s, _ = noted(t, disk.ManifestName, again)
+			read, err := s.layout.ReadManifest("/state")
 			must(t, err)
 			if diff := cmp.Diff(m, read); diff != "" {
 				t.Fatalf("(-read +written and read):\n%s", diff)
@@ -52,7 +53,7 @@ func noted(t *testing.T, name string, data []byte) (s *Store, path string) {
 	path = filepath.Join("/state", name)
 	must(t, store.MkdirAll(fsys, filepath.Dir(path)))
 	must(t, store.WriteFile(fsys, path, data))
-	s = &Store{fs: fsys, dir: "/state"}
+	s = &Store{fs: fsys, layout: disk.Layout{Path: "/state", FS: fsys}}
 	return s, path
 }
 
@@ -140,7 +141,7 @@ func readMailOf(t *testing.T, data []byte) {
 
 func readOriginOf(t *testing.T, data []byte) {
 	t.Helper()
-	s, path := noted(t, filepath.Join("PRD-009", originName), data)
+	s, path := noted(t, filepath.Join("PRD-009", disk.OriginName), data)
 	o, err := s.readOrigin(&state.State{PRD: "PRD-009", Session: "S1"})
 	intact(t, s, path, data)
 	if err != nil {
@@ -152,7 +153,7 @@ func readOriginOf(t *testing.T, data []byte) {
 
 func readPendingOf(t *testing.T, data []byte) {
 	t.Helper()
-	s, path := noted(t, filepath.Join("PRD-009", importingName), data)
+	s, path := noted(t, filepath.Join("PRD-009", disk.ImportingName), data)
 	p, err := s.readPending("PRD-009", path)
 	intact(t, s, path, data)
 	switch {

@@ -8,14 +8,11 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
 )
-
-// originName is the note of an import. It stays with the session as long as that
-// is here.
-const originName = "origin.json"
 
 // origin tells which part of a session comes from another workspace, and what
 // this one had besides: no capture up to that commit says anything of it.
@@ -56,12 +53,12 @@ func (i *Import) writeOrigin(dir string, own ownFiles) error {
 	if err != nil {
 		return fmt.Errorf("encode where a session comes from: %w", err)
 	}
-	return store.WriteFile(i.store.fs, filepath.Join(dir, originName), append(data, '\n'))
+	return store.WriteFile(i.store.fs, filepath.Join(dir, disk.OriginName), append(data, '\n'))
 }
 
 // readOrigin returns where a session was imported from, nil if it was not.
 func (s *Store) readOrigin(st *state.State) (*origin, error) {
-	path := filepath.Join(s.prdDir(st.PRD), originName)
+	path := filepath.Join(s.layout.PRDDir(st.PRD), disk.OriginName)
 	data, err := store.ReadFile(s.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // documented above
@@ -70,7 +67,7 @@ func (s *Store) readOrigin(st *state.State) (*origin, error) {
 		return nil, fmt.Errorf("look for where the session of %s comes from: %w", st.PRD, err)
 	}
 	var newer *state.VersionError
-	if err = checkVersion(path, data); errors.As(err, &newer) {
+	if err = disk.CheckVersion(path, data); errors.As(err, &newer) {
 		return nil, newer
 	}
 	var o origin

@@ -22,7 +22,7 @@ func (s *Store) endOrphans(ctx context.Context, st *state.State, unclean bool) (
 	if s.o.EndOrphans == nil || st == nil || !unclean && st.RunningAt == nil {
 		return nil, nil
 	}
-	ended, err := s.o.EndOrphans(ctx, st.Session, s.LogsDir(st.PRD))
+	ended, err := s.o.EndOrphans(ctx, st.Session, s.layout.LogsDir(st.PRD))
 	if err != nil {
 		return ended, fmt.Errorf("end what a killed run of %s left running: %w", st.PRD, err)
 	}
@@ -33,7 +33,7 @@ func (s *Store) endOrphans(ctx context.Context, st *state.State, unclean bool) (
 // it, since it may be damaged: then as much of its journal tells whose they are
 // as can be read. The caller holds the locks.
 func (s *Store) endOrphansUnopened(ctx context.Context, prd string) error {
-	note, err := readNote(s.fs, s.lockPath(prd))
+	note, err := readNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
 		return err
 	}

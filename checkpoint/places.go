@@ -1,15 +1,15 @@
 package checkpoint
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"prdrunner/checkpoint/disk"
 )
 
 // place is a directory that a session lies in, whole.
@@ -38,16 +38,16 @@ func (s *Store) places() ([]place, error) { return s.placesOf("") }
 
 // placesOf returns the places of one PRD, of each where none is named.
 func (s *Store) placesOf(prd string) ([]place, error) {
-	dirs, err := s.directories(s.dir)
+	dirs, err := s.layout.Directories(s.layout.Path)
 	if err != nil {
 		return nil, err
 	}
 	var all []place
 	for _, name := range dirs {
 		switch name {
-		case locksDir, objectsDir, safetyDir, trashDir, untrustedDir:
+		case disk.LocksDir, disk.ObjectsDir, disk.SafetyDir, disk.TrashDir, disk.UntrustedDir:
 			continue
-		case failedDir:
+		case disk.FailedDir:
 			failed, err := s.failedPlaces()
 			if err != nil {
 				return nil, err
@@ -55,29 +55,29 @@ func (s *Store) placesOf(prd string) ([]place, error) {
 			all = append(all, slices.DeleteFunc(failed, func(p place) bool { return prd != "" && p.prd != prd })...)
 			continue
 		}
-		if strings.HasSuffix(name, movingExt) { // a copy of what is listed
+		if strings.HasSuffix(name, disk.MovingExt) { // a copy of what is listed
 			continue
 		}
 		base := name
-		for _, ext := range []string{archivingExt, deletingExt, importingExt} {
+		for _, ext := range []string{disk.ArchivingExt, disk.DeletingExt, disk.ImportingExt} {
 			base = strings.TrimSuffix(base, ext)
 		}
-		p := place{id: name, dir: filepath.Join(s.dir, name), prd: decodeName(base)}
+		p := place{id: name, dir: filepath.Join(s.layout.Path, name), prd: decodeName(base)}
 		if prd != "" && p.prd != prd {
 			continue
 		}
 		if base == name {
 			p.kind = PlaceCurrent
 		}
-		if !strings.HasSuffix(name, deletingExt) {
+		if !strings.HasSuffix(name, disk.DeletingExt) {
 			all = append(all, p)
 		}
-		history, err := s.directories(filepath.Join(p.dir, historyDir))
+		history, err := s.layout.Directories(filepath.Join(p.dir, disk.HistoryDir))
 		if err != nil {
 			return nil, err
 		}
 		for _, session := range history {
-			at := place{id: name + "/" + historyDir + "/" + session, dir: filepath.Join(p.dir, historyDir, session), prd: p.prd, kind: PlaceHistory}
+			at := place{id: name + "/" + disk.HistoryDir + "/" + session, dir: filepath.Join(p.dir, disk.HistoryDir, session), prd: p.prd, kind: PlaceHistory}
 			all = append(all, at)
 		}
 	}
@@ -85,14 +85,14 @@ func (s *Store) placesOf(prd string) ([]place, error) {
 }
 
 func (s *Store) failedPlaces() ([]place, error) {
-	dir := filepath.Join(s.dir, failedDir)
-	names, err := s.directories(dir)
+	dir := filepath.Join(s.layout.Path, disk.FailedDir)
+	names, err := s.layout.Directories(dir)
 	if err != nil {
 		return nil, err
 	}
 	var all []place
 	for _, name := range names {
-		p := place{id: failedDir + "/" + name, dir: filepath.Join(dir, name), kind: PlaceFailed}
+		p := place{id: disk.FailedDir + "/" + name, dir: filepath.Join(dir, name), kind: PlaceFailed}
 		p.prd, p.at = cutStamp(name)
 		all = append(all, p)
 	}
@@ -111,7 +111,7 @@ func (s *Store) Known() ([]string, error) {
 		if !s.isID(p.prd) {
 			continue
 		}
-		there, err := s.exists(filepath.Join(p.dir, journalName))
+		there, err := s.layout.Exists(filepath.Join(p.dir, disk.JournalName))
 		if err != nil {
 			return nil, fmt.Errorf("list the sessions of %s: %w", p.prd, err)
 		}
@@ -123,22 +123,6 @@ func (s *Store) Known() ([]string, error) {
 	return slices.Compact(prds), nil
 }
 
-// directories lists the directories in a directory. One that is not there has
-// none.
-func (s *Store) directories(dir string) ([]string, error) {
-	entries, err := s.fs.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list the sessions: %w", err)
-	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
 // stampPattern is what the name of a directory under failed/ ends with.
 const stampPattern = `^(.+)-(\d{8}T\d{6}Z)(?:-\d+)?$`
 
@@ -148,14 +132,14 @@ func cutStamp(name string) (prd string, at time.Time) {
 	if parts == nil {
 		return "", time.Time{}
 	}
-	at, err := time.Parse(stampFormat, parts[2])
+	at, err := time.Parse(disk.StampFormat, parts[2])
 	if err != nil {
 		return "", time.Time{}
 	}
 	return decodeName(parts[1]), at
 }
 
-// decodeName undoes encodeName.
+// decodeName undoes EncodeName.
 func decodeName(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -299,7 +300,7 @@ func threeDue(t *testing.T, op string) (bad *faulty, x *Session, ids []string) {
 // to write or to remove.
 func wantFiles(t *testing.T, x *Session, want ...string) {
 	t.Helper()
-	left, err := x.checkpoints().ids()
+	left, err := x.checkpoints().IDs()
 	if slices.Sort(want); err != nil || !slices.Equal(left, want) {
 		t.Errorf("there are the files of %q, %v; want %q", left, err, want)
 	}
@@ -308,8 +309,8 @@ func wantFiles(t *testing.T, x *Session, want ...string) {
 			len(d.due), len(d.lost), len(d.encoded), d.size, len(d.unkept))
 	}
 	newest := x.State().Checkpoints
-	if link, err := x.store.fs.Readlink(filepath.Join(x.store.prdDir(x.prd), latestName)); len(newest) > 0 &&
-		(err != nil || link != filepath.Join(checkpointsDir, newest[len(newest)-1].ID+jsonExt)) {
+	if link, err := x.store.fs.Readlink(filepath.Join(x.store.layout.PRDDir(x.prd), disk.LatestName)); len(newest) > 0 &&
+		(err != nil || link != filepath.Join(disk.CheckpointsDir, newest[len(newest)-1].ID+disk.JSONExt)) {
 		t.Errorf("the link names %s, %v; want %s", link, err, newest[len(newest)-1].ID)
 	}
 }
@@ -427,7 +428,7 @@ func TestCheckpointThatTheJournalHasNoMore(t *testing.T) {
 		t.Errorf("the second could not be written, and it says %v", err)
 	}
 	bad.on.Store(false)
-	must(t, bad.Remove(x.store.journalPath(x.prd)))
+	must(t, bad.Remove(x.store.layout.JournalPath(x.prd)))
 	for range 2 {
 		if err := x.WriteDerived(t.Context(), true); !errors.Is(err, errGone) || !strings.Contains(err.Error(), ids[1]) {
 			t.Errorf("its journal is gone, and it says %v", err)
@@ -496,9 +497,9 @@ func TestManyCheckpointsAreWritten(t *testing.T) {
 			must(t, x.WriteDerived(t.Context(), true))
 			wantFiles(t, x, ids...)
 			for _, ref := range x.State().Checkpoints {
-				stored, err := x.checkpoints().read(ref.ID)
+				stored, err := x.checkpoints().Read(ref.ID)
 				must(t, err)
-				c, err := stored.decode()
+				c, err := stored.Decode()
 				must(t, err)
 				if c.State.Seq != ref.Seq {
 					t.Errorf("%s %d: %s holds the state of %d, want %d", op, fail, ref.ID, c.State.Seq, ref.Seq)

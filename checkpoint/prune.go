@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 )
@@ -334,7 +335,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 	var sessions []retention.Session
 	dirs := map[string]place{}
 	for _, at := range places {
-		if ext := filepath.Ext(at.dir); at.kind == PlaceCurrent || ext == archivingExt || ext == importingExt {
+		if ext := filepath.Ext(at.dir); at.kind == PlaceCurrent || ext == disk.ArchivingExt || ext == disk.ImportingExt {
 			continue
 		}
 		a, why, err := s.archivedSession(at, byID[at.id])
@@ -370,7 +371,7 @@ func (s *Store) decideSessions(p *Pruned, records []*recordedSession, pass reten
 // wrote it, it is not ours to remove.
 func (s *Store) archivedSession(at place, r *recordedSession) (a retention.Session, keep string, err error) {
 	a = retention.Session{ID: at.id, PRD: at.prd, Complete: at.kind == PlaceHistory, EndedAt: at.at}
-	if a.Bytes, err = s.treeSize(at.dir); err != nil {
+	if a.Bytes, err = s.layout.TreeSize(at.dir); err != nil {
 		return a, "", err
 	}
 	if r != nil {

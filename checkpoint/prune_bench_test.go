@@ -35,10 +35,10 @@ func crowd(b *testing.B, f *fixture, n int) {
 	}
 	ids, _ := x.SkipDerived()
 	must(b, x.Close())
-	files := s.checkpointsIn(s.prdDir("PRD-009"))
-	must(b, store.MkdirAll(f.fs, files.dir))
+	files := s.layout.CheckpointsIn(s.layout.PRDDir("PRD-009"))
+	must(b, store.MkdirAll(f.fs, files.Path))
 	for _, id := range ids {
-		file, err := f.fs.OpenFile(files.path(id), os.O_RDWR|os.O_CREATE, store.FilePerm)
+		file, err := f.fs.OpenFile(files.FilePath(id), os.O_RDWR|os.O_CREATE, store.FilePerm)
 		must(b, err)
 		must(b, file.Close())
 	}

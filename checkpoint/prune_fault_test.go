@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -35,7 +36,7 @@ func settled(t *testing.T, when string, c *scene, want string) {
 	if got := has(t, s, c.artifacts...); got != want {
 		t.Fatalf("%s: objects %s, not %s", when, got, want)
 	}
-	if isThere(t, s, s.trashPath()) || isThere(t, s, s.deletingPath("PRD-009")) {
+	if isThere(t, s, s.layout.TrashPath()) || isThere(t, s, s.layout.DeletingPath("PRD-009")) {
 		t.Fatalf("%s: something is left of what was deleted", when)
 	}
 }
@@ -122,7 +123,7 @@ func cutAt(t *testing.T, name string, n int64, want string, do func(context.Cont
 		again.o.Now, again.o.Policy = c.o.Now, c.o.Policy
 		if name == "deletesession" {
 			s := again.open()
-			if !isThere(t, s, s.journalPath("PRD-009")) || isThere(t, s, s.deletingPath("PRD-009")) {
+			if !isThere(t, s, s.layout.JournalPath("PRD-009")) || isThere(t, s, s.layout.DeletingPath("PRD-009")) {
 				// It is gone.
 			} else if err := s.DeleteSession(context.Background(), "PRD-009", by); err != nil {
 				t.Fatalf("%s, %s: delete again: %v", when, plane, err)
@@ -155,9 +156,9 @@ func (freeLock) Unlock() error { return nil }
 func TestUnknownIsNotAbsent(t *testing.T) {
 	t.Parallel()
 	for name, dirOf := range map[string]func(s *Store) string{
-		"deleting":  func(s *Store) string { return s.deletingPath("PRD-009") },
-		"archiving": func(s *Store) string { return s.archivingPath("PRD-009") },
-		"importing": func(s *Store) string { return s.importingPath("PRD-009") },
+		"deleting":  func(s *Store) string { return s.layout.DeletingPath("PRD-009") },
+		"archiving": func(s *Store) string { return s.layout.ArchivingPath("PRD-009") },
+		"importing": func(s *Store) string { return s.layout.ImportingPath("PRD-009") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,15 +170,15 @@ func TestUnknownIsNotAbsent(t *testing.T) {
 			must(t, x.Close())
 			s := c.open()
 			dir := dirOf(s)
-			must(t, m.Remove(s.documentPath("PRD-009")))
-			must(t, m.Rename(s.prdDir("PRD-009"), dir))
+			must(t, m.Remove(s.layout.DocumentPath("PRD-009")))
+			must(t, m.Rename(s.layout.PRDDir("PRD-009"), dir))
 			if name == "importing" { // one has no history, and finds one
-				must(t, store.MkdirAll(m, s.prdDir("PRD-009")))
-				must(t, m.Rename(filepath.Join(dir, historyDir), s.historyPath("PRD-009")))
-				must(t, m.SyncDir(s.prdDir("PRD-009")))
+				must(t, store.MkdirAll(m, s.layout.PRDDir("PRD-009")))
+				must(t, m.Rename(filepath.Join(dir, disk.HistoryDir), s.layout.HistoryPath("PRD-009")))
+				must(t, m.SyncDir(s.layout.PRDDir("PRD-009")))
 				must(t, m.SyncDir(dir))
 			}
-			must(t, m.SyncDir(s.dir))
+			must(t, m.SyncDir(s.layout.Path))
 			want := map[string]int{"deleting": 1, "archiving": 2, "importing": 2}[name]
 			for at := int64(1); ; at++ {
 				disk := m.Crash()

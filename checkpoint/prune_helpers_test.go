@@ -298,7 +298,7 @@ func (f *dyingFile) Sync() error {
 
 func isThere(t testing.TB, s *Store, path string) bool {
 	t.Helper()
-	there, err := s.exists(path)
+	there, err := s.layout.Exists(path)
 	must(t, err)
 	return there
 }

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace"
@@ -349,7 +350,7 @@ func readOnce(s *Store) string {
 	return ""
 }
 
-func stateWorkstreams(f *CheckpointFile) []*state.Workstream {
+func stateWorkstreams(f *disk.CheckpointFile) []*state.Workstream {
 	var all []*state.Workstream
 	if f != nil {
 		for _, p := range f.State.Phases {

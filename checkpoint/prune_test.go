@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
@@ -101,7 +102,7 @@ func TestPruneAndCollect(t *testing.T) {
 			t.Errorf("collected %+v, left %s", got, has(t, s, c.artifacts...))
 		}
 	}
-	files, err := c.checkpoints().ids()
+	files, err := c.checkpoints().IDs()
 	must(t, err)
 	if !slices.Equal(files, []string{c.ids[2]}) {
 		t.Errorf("files of %v", files)
@@ -172,7 +173,7 @@ func TestNotCollected(t *testing.T) {
 		"a set-aside journal cut short": func(c *scene) {
 			snap, err := c.open().Load("PRD-010")
 			must(c.t, err)
-			member := checkpointMember(snap.State.Checkpoints[0].ID)
+			member := disk.CheckpointMember(snap.State.Checkpoints[0].ID)
 			first, _, _ := bytes.Cut(c.read("PRD-010/journal.jsonl"), []byte("\n"))
 			c.write("failed/PRD-010-20251211T100000Z/journal.jsonl", append(first, '\n'))
 			c.write("failed/PRD-010-20251211T100000Z/"+member, c.read("PRD-010/"+member))
@@ -221,7 +222,7 @@ func (c *scene) loseCheckpoint(content string) {
 	line, err := journal.NewEncoder().Line(&commit)
 	must(c.t, err)
 	c.write("PRD-010/journal.jsonl", line)
-	name := "PRD-010/" + checkpointMember(snap.State.Checkpoints[0].ID)
+	name := "PRD-010/" + disk.CheckpointMember(snap.State.Checkpoints[0].ID)
 	if content == "" {
 		must(c.t, c.fs.Remove(filepath.Join(c.dir, name)))
 		return
@@ -373,7 +374,7 @@ func TestPrunedSessions(t *testing.T) {
 	}
 	got, err := s.Collect(context.Background(), nil)
 	must(t, err)
-	if has(t, s, c.artifacts...) != "000" || isThere(t, s, s.trashPath()) || got.Objects != 3 {
+	if has(t, s, c.artifacts...) != "000" || isThere(t, s, s.layout.TrashPath()) || got.Objects != 3 {
 		t.Errorf("collected %+v", got)
 	}
 }
@@ -387,9 +388,9 @@ func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
 		dirOf func(s *Store) string
 		want  string // of the objects of the history, and of the session's own
 	}{
-		"archiving": {func(s *Store) string { return s.archivingPath("PRD-009") }, "1111"},
-		"importing": {func(s *Store) string { return s.importingPath("PRD-009") }, "1111"},
-		"deleting":  {func(s *Store) string { return s.deletingPath("PRD-009") }, "1110"},
+		"archiving": {func(s *Store) string { return s.layout.ArchivingPath("PRD-009") }, "1111"},
+		"importing": {func(s *Store) string { return s.layout.ImportingPath("PRD-009") }, "1111"},
+		"deleting":  {func(s *Store) string { return s.layout.DeletingPath("PRD-009") }, "1110"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -404,11 +405,11 @@ func TestCollectKeepsWhatIsOnTheWay(t *testing.T) {
 			produce(t, x, "w0", own)
 			mark(t, x, state.TriggerManual)
 			must(t, x.Close())
-			must(t, m.Remove(s.documentPath("PRD-009")))
-			must(t, m.Rename(s.prdDir("PRD-009"), way.dirOf(s)))
+			must(t, m.Remove(s.layout.DocumentPath("PRD-009")))
+			must(t, m.Rename(s.layout.PRDDir("PRD-009"), way.dirOf(s)))
 			if name == "importing" { // one has no history, and finds one
-				must(t, store.MkdirAll(m, s.prdDir("PRD-009")))
-				must(t, m.Rename(filepath.Join(way.dirOf(s), historyDir), s.historyPath("PRD-009")))
+				must(t, store.MkdirAll(m, s.layout.PRDDir("PRD-009")))
+				must(t, m.Rename(filepath.Join(way.dirOf(s), disk.HistoryDir), s.layout.HistoryPath("PRD-009")))
 			}
 			_, err := s.Collect(context.Background(), nil)
 			must(t, err)
@@ -692,7 +693,7 @@ func TestDeleteSession(t *testing.T) {
 	c.read("PRD-009/history/S1/journal.jsonl")
 	_, err := s.Collect(ctx, nil)
 	must(t, err)
-	if got := has(t, s, c.artifacts...); got != "111" || isThere(t, s, s.trashPath()) {
+	if got := has(t, s, c.artifacts...); got != "111" || isThere(t, s, s.layout.TrashPath()) {
 		t.Errorf("the history lost objects: %s", got)
 	}
 	c.write("PRD-010/journal.jsonl", []byte("no\nno\n"))

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -32,7 +31,7 @@ func (s *Store) Checkpoints(prd string) ([]state.CheckpointRef, error) {
 // ReadCheckpoint returns the checkpoint that a reference names: its id, a
 // unique prefix of one, `latest`, `latest~N`, or a step number. Where the file
 // is missing, it is made again, in memory, from the journal.
-func (s *Store) ReadCheckpoint(prd, ref string) (f *CheckpointFile, err error) {
+func (s *Store) ReadCheckpoint(prd, ref string) (f *disk.CheckpointFile, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
 		found, err := snap.find(prd, ref)
 		if err == nil {
@@ -61,51 +60,34 @@ func (s *Snapshot) find(prd, ref string) (found *state.CheckpointRef, err error)
 // ReadFile returns a checkpoint of a state that the current session has, or
 // had. Where its file is missing, also since the session let go of it after it
 // stood there, it is made again, in memory, from the journal.
-func (s *Store) ReadFile(of *state.State, ref *state.CheckpointRef) (*CheckpointFile, error) {
-	return s.readFileIn(s.prdDir(of.PRD), of, ref)
+func (s *Store) ReadFile(of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
+	return s.readFileIn(s.layout.PRDDir(of.PRD), of, ref)
 }
 
 // readFileIn is ReadFile of a session that lies in a directory.
-func (s *Store) readFileIn(dir string, of *state.State, ref *state.CheckpointRef) (*CheckpointFile, error) {
-	stored, err := s.checkpointsIn(dir).read(ref.ID)
+func (s *Store) readFileIn(dir string, of *state.State, ref *state.CheckpointRef) (*disk.CheckpointFile, error) {
+	stored, err := s.layout.CheckpointsIn(dir).Read(ref.ID)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.rebuildOne(of.PRD, dir, ref.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return stored.verify(of.PRD, of.Session, ref)
-}
-
-// verify decodes the file of a checkpoint, and makes sure that it is the one
-// that the journal says.
-func (c *storedCheckpoint) verify(prd, session string, ref *state.CheckpointRef) (*CheckpointFile, error) {
-	f, err := c.decode()
-	var newer *state.VersionError
-	if errors.As(err, &newer) {
-		return nil, newer
-	}
-	if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.Session != session || f.State.Seq != ref.Seq) {
-		err = errors.New("it is another checkpoint than the journal says")
-	}
-	if err != nil {
-		return nil, &state.DamagedError{Path: c.path, Detail: err.Error(), Remedy: rebuildRemedy(prd, ref.ID), Checkpoint: ref.ID}
-	}
-	return f, nil
+	return stored.Verify(of.PRD, of.Session, ref)
 }
 
 // rebuildOne makes a checkpoint of the session in a directory again, from its
 // journal.
-func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
-	var made *CheckpointFile
-	_, err := s.rebuildIn(prd, dir, map[string]bool{id: true}, func(f CheckpointFile) error {
+func (s *Store) rebuildOne(prd, dir, id string) (*disk.CheckpointFile, error) {
+	var made *disk.CheckpointFile
+	_, err := s.rebuildIn(prd, dir, map[string]bool{id: true}, func(f disk.CheckpointFile) error {
 		f.State = f.State.Clone()
 		made = &f
 		return nil
 	})
 	if err == nil && made == nil {
 		err = &state.DamagedError{
-			Path:   s.checkpointsIn(dir).path(id),
+			Path:   s.layout.CheckpointsIn(dir).FilePath(id),
 			Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: s.lostRemedy(prd, dir, id),
 
@@ -119,16 +101,16 @@ func (s *Store) rebuildOne(prd, dir, id string) (*CheckpointFile, error) {
 // compacted away from it, and hands over each of the given checkpoints as its
 // commit is reached. The state in it is valid only during the call. It returns
 // the ones it found.
-func (s *Store) rebuild(prd string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
-	return s.rebuildIn(prd, s.prdDir(prd), ids, made)
+func (s *Store) rebuild(prd string, ids map[string]bool, made func(disk.CheckpointFile) error) (map[string]bool, error) {
+	return s.rebuildIn(prd, s.layout.PRDDir(prd), ids, made)
 }
 
-func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(CheckpointFile) error) (map[string]bool, error) {
+func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(disk.CheckpointFile) error) (map[string]bool, error) {
 	found, read := map[string]bool{}, map[string]bool{}
 	for {
 		// An owner may compact the journal between a list of the files and the
 		// look into them: then another list names where its beginning went.
-		paths, err := s.journals(dir)
+		paths, err := s.layout.Journals(dir)
 		paths = slices.DeleteFunc(paths, func(path string) bool { return read[path] })
 		if err != nil || len(paths) == 0 {
 			return found, err
@@ -136,7 +118,7 @@ func (s *Store) rebuildIn(prd, dir string, ids map[string]bool, made func(Checkp
 		for _, path := range paths {
 			k := collector{fold: journal.NewFold(), ids: ids, found: found, made: made}
 			t, err := journal.Replay(prd, path, store.OpenLog(s.fs, path), k.visit)
-			if err == nil && path == s.journalPath(prd) && k.fold.State != nil {
+			if err == nil && path == s.layout.JournalPath(prd) && k.fold.State != nil {
 				_, err = s.rescued(prd, k.fold.State.Session, &t, k.visit)
 			}
 			if err != nil || len(found) == len(ids) {
@@ -152,7 +134,7 @@ type collector struct {
 	fold  *journal.Fold
 	ids   map[string]bool
 	found map[string]bool
-	made  func(CheckpointFile) error
+	made  func(disk.CheckpointFile) error
 }
 
 func (k *collector) visit(c state.Commit) error {
@@ -168,7 +150,7 @@ func (k *collector) visit(c state.Commit) error {
 		if ref == nil {
 			continue
 		}
-		if err := k.made(newCheckpointFile(k.fold.State, ref)); err != nil {
+		if err := k.made(disk.NewCheckpointFile(k.fold.State, ref)); err != nil {
 			return err
 		}
 		k.found[created.ID] = true
@@ -181,12 +163,12 @@ var errCommitGone = errors.New("the journal no longer reaches back to it")
 
 // stateAfter folds the journal up to a commit.
 func (s *Store) stateAfter(prd string, seq uint64) (*state.State, error) {
-	return s.stateAfterIn(s.prdDir(prd), prd, seq)
+	return s.stateAfterIn(s.layout.PRDDir(prd), prd, seq)
 }
 
 // stateAfterIn is stateAfter of a session that lies in a directory.
 func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*state.State, error) {
-	paths, err := s.journals(dir)
+	paths, err := s.layout.Journals(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -206,21 +188,4 @@ func (s *Store) stateAfterIn(dir, prd string, seq uint64) (*state.State, error) 
 		}
 	}
 	return nil, fmt.Errorf("read the state at commit %d: %w", seq, errCommitGone)
-}
-
-// journals returns the journal in a directory and those that it was compacted
-// from.
-func (s *Store) journals(dir string) ([]string, error) {
-	entries, err := s.fs.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("list the journals in %s: %w", dir, err)
-	}
-	paths := []string{filepath.Join(dir, journalName)}
-	for _, e := range entries {
-		name := e.Name()
-		if strings.HasPrefix(name, "journal.") && strings.HasSuffix(name, ".jsonl") && name != journalName {
-			paths = append(paths, filepath.Join(dir, name))
-		}
-	}
-	return paths, nil
 }

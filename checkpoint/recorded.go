@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -32,7 +33,7 @@ func (s *Store) record(p place) (*recordedSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(p.dir, journalName)
+	path := filepath.Join(p.dir, disk.JournalName)
 	f := journal.NewFold()
 	t, err := journal.Replay(p.prd, path, store.OpenLog(s.fs, path), f.Apply)
 	if err != nil {
@@ -58,7 +59,7 @@ type traces struct {
 }
 
 func (s *Store) tracesOf(p place) (*traces, error) {
-	ids, err := s.checkpointsIn(p.dir).ids()
+	ids, err := s.layout.CheckpointsIn(p.dir).IDs()
 	if err != nil {
 		return nil, fmt.Errorf("look for checkpoints: %w", err)
 	}
@@ -88,7 +89,7 @@ func (s *Store) nothingRecorded(p place, torn bool, found *traces) error {
 		detail = "nothing of it can be read"
 	}
 	return &state.DamagedError{
-		Path: filepath.Join(p.dir, journalName), Detail: detail + ", but what was made from it is there",
+		Path: filepath.Join(p.dir, disk.JournalName), Detail: detail + ", but what was made from it is there",
 		Remedy: s.lostRemedy(p.prd, p.dir, ""),
 	}
 }
@@ -144,7 +145,7 @@ type visitor struct {
 // they no longer have from their files. A wanted one that is in neither is an
 // error.
 func (s *Store) visit(ctx context.Context, r *recordedSession, v visitor) error {
-	paths, err := s.journals(r.dir)
+	paths, err := s.layout.Journals(r.dir)
 	if err != nil {
 		return err
 	}
@@ -199,23 +200,23 @@ func (v visitor) fold(f *journal.Fold, c state.Commit) error {
 }
 
 func (s *Store) visitFile(r *recordedSession, id string, v visitor) error {
-	stored, err := s.checkpointsIn(r.dir).read(id)
+	stored, err := s.layout.CheckpointsIn(r.dir).Read(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &state.DamagedError{
-			Path: s.checkpointsIn(r.dir).path(id), Detail: "the file is missing, and the journal no longer reaches back to it",
+			Path: s.layout.CheckpointsIn(r.dir).FilePath(id), Detail: "the file is missing, and the journal no longer reaches back to it",
 			Remedy: s.lostRemedy(r.prd, r.dir, id),
 		}
 	}
 	if err != nil {
 		return err
 	}
-	f, err := stored.decode()
+	f, err := stored.Decode()
 	var newer *state.VersionError
 	switch {
 	case errors.As(err, &newer):
 		return newer
 	case err != nil:
-		return &state.DamagedError{Path: stored.path, Detail: err.Error(), Remedy: s.lostRemedy(r.prd, r.dir, id)}
+		return &state.DamagedError{Path: stored.Path, Detail: err.Error(), Remedy: s.lostRemedy(r.prd, r.dir, id)}
 	}
 	return v.state(id, f.State)
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -51,7 +52,7 @@ func (s *Store) prepare(prd string, holder Holder) (*recovered, store.Log, error
 	if err := s.makePRDLayout(prd); err != nil {
 		return nil, nil, err
 	}
-	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
+	if err := writeNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
 		return nil, nil, err
 	}
 	if err := s.clean(prd); err != nil {
@@ -75,7 +76,7 @@ func (s *Store) finish(prd string) error {
 
 // examine reads the journal and compares it with what was derived from it.
 func (s *Store) examine(prd string) (*recovered, error) {
-	note, err := readNote(s.fs, s.lockPath(prd))
+	note, err := readNote(s.fs, s.layout.LockPath(prd))
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +89,11 @@ func (s *Store) examine(prd string) (*recovered, error) {
 	if r.tail, err = s.replay(prd, r.fold.Apply); err != nil {
 		return nil, err
 	}
-	claims, err := s.claims(prd, s.prdDir(prd), d)
+	claims, err := s.claims(prd, s.layout.PRDDir(prd), d)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.refuseNewer(prd); err != nil {
+	if err := s.layout.RefuseNewer(prd); err != nil {
 		return nil, err
 	}
 	if r.fold.State == nil && len(r.tail.Torn) == 0 {
@@ -102,17 +103,17 @@ func (s *Store) examine(prd string) (*recovered, error) {
 		return r, s.journalMissing(prd, d, claims)
 	}
 	if r.unclean || len(r.tail.Torn) > 0 {
-		ids, err := s.checkpointsIn(s.prdDir(prd)).ids()
+		ids, err := s.layout.CheckpointsIn(s.layout.PRDDir(prd)).IDs()
 		if err != nil {
 			return nil, fmt.Errorf("look for checkpoints: %w", err)
 		}
-		more, err := s.checkpointClaims(s.prdDir(prd), ids, r.fold.State)
+		more, err := s.checkpointClaims(s.layout.PRDDir(prd), ids, r.fold.State)
 		if err != nil {
 			return nil, err
 		}
 		claims = append(claims, more...)
 	}
-	if err := verifyClaims(&r.tail, prd, s.journalPath(prd), r.fold.State, claims); err != nil {
+	if err := verifyClaims(&r.tail, prd, s.layout.JournalPath(prd), r.fold.State, claims); err != nil {
 		return nil, err
 	}
 	if r.fold.State != nil {
@@ -125,7 +126,7 @@ func (s *Store) examine(prd string) (*recovered, error) {
 // unclean end what can be read may not be what is on disk, so that it is
 // written anew, with what a rescue copy adds.
 func (s *Store) mend(prd string, r *recovered) (store.Log, error) {
-	path := s.journalPath(prd)
+	path := s.layout.JournalPath(prd)
 	log := store.OpenLog(s.fs, path)
 	if len(r.tail.Torn) > 0 {
 		if err := s.saveTorn(prd, r.tail.Torn); err != nil {
@@ -180,13 +181,13 @@ func join(records iter.Seq2[store.Record, error], lines [][]byte) iter.Seq2[stor
 
 // saveTorn keeps the bytes of a write that was cut short, for people.
 func (s *Store) saveTorn(prd string, torn []byte) error {
-	name := "torn-" + s.now().Format(stampFormat)
+	name := "torn-" + s.now().Format(disk.StampFormat)
 	for n := 1; ; n++ {
-		path := filepath.Join(s.prdDir(prd), name+".jsonl")
+		path := filepath.Join(s.layout.PRDDir(prd), name+".jsonl")
 		if had, err := store.ReadFile(s.fs, path); errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(had, torn) {
 			return store.WriteFile(s.fs, path, torn)
 		}
-		name = fmt.Sprintf("torn-%s-%d", s.now().Format(stampFormat), n)
+		name = fmt.Sprintf("torn-%s-%d", s.now().Format(disk.StampFormat), n)
 	}
 }
 
@@ -239,8 +240,8 @@ func segmentName(t journal.Tail) string { return fmt.Sprintf("journal.%d-%d.json
 // durable before the first one is taken from it: a disk may keep the later
 // change of names without the earlier one, and the journal would be gone.
 func (s *Store) keepSegment(prd string, t journal.Tail) error {
-	to := filepath.Join(s.prdDir(prd), segmentName(t))
-	err := s.fs.Link(s.journalPath(prd), to)
+	to := filepath.Join(s.layout.PRDDir(prd), segmentName(t))
+	err := s.fs.Link(s.layout.JournalPath(prd), to)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("keep the journal as %s: %w", to, err)
 	}
@@ -253,16 +254,16 @@ func (s *Store) keepSegment(prd string, t journal.Tail) error {
 // clean removes what nothing refers to: temporary files, and what the tasks of
 // a killed runner reported. Requests of people who no longer wait go as well.
 func (s *Store) clean(prd string) error {
-	document, refs := filepath.Base(s.documentPath(prd)), s.refsIDPath(encodeName(prd))
+	document, refs := filepath.Base(s.layout.DocumentPath(prd)), s.refsIDPath(disk.EncodeName(prd))
 	dirs := []struct {
 		path   string
 		remove func(name string) bool
 	}{
-		{s.dir, func(name string) bool { return store.IsTempOf(name, document) }},
+		{s.layout.Path, func(name string) bool { return store.IsTempOf(name, document) }},
 		{filepath.Dir(refs), func(name string) bool { return store.IsTempOf(name, filepath.Base(refs)) }},
-		{s.prdDir(prd), func(name string) bool { return store.IsTemp(name) || name == nextName }},
-		{filepath.Join(s.prdDir(prd), checkpointsDir), store.IsTemp},
-		{filepath.Join(s.prdDir(prd), runDir), func(string) bool { return true }},
+		{s.layout.PRDDir(prd), func(name string) bool { return store.IsTemp(name) || name == disk.NextName }},
+		{filepath.Join(s.layout.PRDDir(prd), disk.CheckpointsDir), store.IsTemp},
+		{filepath.Join(s.layout.PRDDir(prd), disk.RunDir), func(string) bool { return true }},
 	}
 	for _, d := range dirs {
 		entries, err := s.fs.ReadDir(d.path)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
@@ -26,7 +27,7 @@ const captureRefsRoot = "refs/runner/"
 const refsIDSize = 8
 
 // CaptureRefs is what the names of a PRD's git references begin with.
-func CaptureRefs(prd string) string { return captureRefsRoot + encodeName(prd) + "/" }
+func CaptureRefs(prd string) string { return captureRefsRoot + disk.EncodeName(prd) + "/" }
 
 // sessionRefs is what the names of a session's git references begin with, but
 // for what tells the state directory.
@@ -35,7 +36,7 @@ func sessionRefs(s *state.State) string {
 	if len(session) > 8 {
 		session = session[:8]
 	}
-	return CaptureRefs(s.PRD) + encodeName(session) + "/"
+	return CaptureRefs(s.PRD) + disk.EncodeName(session) + "/"
 }
 
 // captureRef names the git reference of a capture. The id is that of the state
@@ -89,7 +90,7 @@ func (o refsOwner) is(other refsOwner) bool {
 // PRD. Each PRD has one of its own, written under the PRD's lock. It is with the
 // locks because those are of this place: no export takes them along.
 func (s *Store) refsIDPath(encoded string) string {
-	return filepath.Join(s.dir, locksDir, encoded+".refs")
+	return filepath.Join(s.layout.Path, disk.LocksDir, encoded+".refs")
 }
 
 // refsID returns the id for the references of a PRD, "" where none was made for
@@ -121,11 +122,11 @@ func (s *Store) readRefsOwner(encoded string) (kept, here refsOwner, err error) 
 
 // refsOwner binds an id to this state directory.
 func (s *Store) refsOwner(id string) (refsOwner, error) {
-	where, err := filepath.Abs(s.dir)
+	where, err := filepath.Abs(s.layout.Path)
 	if err != nil {
 		return refsOwner{}, fmt.Errorf("look at the state directory: %w", err)
 	}
-	info, err := s.fs.Lstat(s.dir)
+	info, err := s.fs.Lstat(s.layout.Path)
 	if err != nil {
 		return refsOwner{}, fmt.Errorf("look at the state directory: %w", err)
 	}
@@ -140,7 +141,7 @@ func (s *Store) refsOwner(id string) (refsOwner, error) {
 // copied from, gets references of its own: those there are removed as soon as
 // nothing needs them there.
 func (x *Session) makeRefsID(ctx context.Context, git *git.Repository) (string, error) {
-	name := encodeName(x.prd)
+	name := disk.EncodeName(x.prd)
 	kept, here, err := x.store.readRefsOwner(name)
 	if err != nil || kept.ID != "" && kept == here {
 		return kept.ID, err

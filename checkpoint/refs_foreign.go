@@ -68,15 +68,15 @@ func (s *Store) ForeignRefs(ctx context.Context, w *workspace.Workspace) ([]Fore
 // know: if it is not, its captures can't be gone back to any more. It returns what
 // there was. Nobody else may work in this one meanwhile: *LockedError.
 func (s *Store) RemoveForeignRefs(ctx context.Context, w *workspace.Workspace, id string) (done ForeignRefs, err error) {
-	if err := s.makeRoot(); err != nil {
+	if err := s.layout.MakeRoot(); err != nil {
 		return done, err
 	}
-	only, err := s.fs.TryLock(s.storeLockPath(), false)
+	only, err := s.fs.TryLock(s.layout.StoreLockPath(), false)
 	if err != nil {
 		return done, s.lockedBy(err)
 	}
 	defer func() { err = errors.Join(err, only.Unlock()) }()
-	if err := s.checkLayout(""); err != nil {
+	if err := s.layout.CheckLayout(""); err != nil {
 		return done, err
 	}
 	foreign, err := s.ForeignRefs(ctx, w)

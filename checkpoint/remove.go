@@ -163,16 +163,14 @@ func (s *Store) DeleteSession(ctx context.Context, prd string, by state.Actor) (
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
 	holder := newHolder(by, s.now())
-	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
+	if err := writeNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
 		return err
 	}
 	if err := s.deleteSession(prd); err != nil {
 		return fmt.Errorf("delete the session of %s: %w", prd, err)
 	}
-	return writeNote(s.fs, s.lockPath(prd), nil)
+	return writeNote(s.fs, s.layout.LockPath(prd), nil)
 }
-
-func (s *Store) deletingPath(prd string) string { return s.prdDir(prd) + deletingExt }
 
 func (s *Store) deleteSession(prd string) error {
 	for _, finish := range []func(string) error{s.finishArchive, s.finishDelete} {
@@ -180,7 +178,7 @@ func (s *Store) deleteSession(prd string) error {
 			return err
 		}
 	}
-	if err := store.MkdirAll(s.fs, s.prdDir(prd)); err != nil {
+	if err := store.MkdirAll(s.fs, s.layout.PRDDir(prd)); err != nil {
 		return err
 	}
 	if err := s.keepActs(prd); err != nil {
@@ -189,7 +187,7 @@ func (s *Store) deleteSession(prd string) error {
 	if err := s.takeDocument(prd); err != nil {
 		return err
 	}
-	if err := s.move(prd, s.prdDir(prd), s.deletingPath(prd)); err != nil {
+	if err := s.move(prd, s.layout.PRDDir(prd), s.layout.DeletingPath(prd)); err != nil {
 		return err
 	}
 	return s.finishDelete(prd)
@@ -198,8 +196,8 @@ func (s *Store) deleteSession(prd string) error {
 // finishDelete completes a deletion that a crash cut short: the history and the
 // acts of deleted sessions go back to where they were, the rest into the trash.
 func (s *Store) finishDelete(prd string) error {
-	from := s.deletingPath(prd)
-	if there, err := s.exists(from); err != nil || !there {
+	from := s.layout.DeletingPath(prd)
+	if there, err := s.layout.Exists(from); err != nil || !there {
 		return err
 	}
 	if err := s.returnKept(prd, from); err != nil {

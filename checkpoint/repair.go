@@ -91,7 +91,7 @@ func (x *Session) Rebuild(ctx context.Context, w *workspace.Workspace, refs []st
 
 // examine looks closely at checkpoints of the session.
 func (x *Session) examine(ctx context.Context, w *workspace.Workspace, refs []string) (*SessionCheck, error) {
-	at := StoredSession{PRD: x.prd, Place: PlaceCurrent, Dir: x.store.prdDir(x.prd), State: x.State()}
+	at := StoredSession{PRD: x.prd, Place: PlaceCurrent, Dir: x.store.layout.PRDDir(x.prd), State: x.State()}
 	wanted, err := x.store.wantedIDs([]StoredSession{at}, refs)
 	if err != nil {
 		return nil, fmt.Errorf("rebuild checkpoints of %s: %w", x.prd, err)
@@ -127,12 +127,12 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 	if !c.Journal || x.derived.lost[c.Ref.ID] {
 		return nil
 	}
-	dir := x.store.prdDir(x.prd)
+	dir := x.store.layout.PRDDir(x.prd)
 	made, err := x.store.rebuildOne(x.prd, dir, c.Ref.ID)
 	if err != nil {
 		return err
 	}
-	paths, err := x.checkpoints().paths(c.Ref.ID)
+	paths, err := x.checkpoints().Paths(c.Ref.ID)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (x *Session) rebuildFile(c CheckpointCheck, r *RebuiltCheckpoint) error {
 // keepDamaged moves a damaged file to where it is kept for people: beside the
 // journal, so that nothing takes it for a checkpoint.
 func (s *Store) keepDamaged(prd, dir, path string) (string, error) {
-	to, err := s.freePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
+	to, err := s.layout.FreePath(filepath.Join(dir, filepath.Base(path)+".damaged"))
 	if err == nil {
 		err = s.move(prd, path, to)
 	}
@@ -321,5 +321,5 @@ func (x *Session) copyBlob(ctx context.Context, w *workspace.Workspace, e worksp
 
 // putLine puts a journal of one line in place of the one that is there.
 func (s *Store) putLine(prd string, line []byte) error {
-	return store.OpenLog(s.fs, s.journalPath(prd)).Replace(join(noRecords, [][]byte{line}))
+	return store.OpenLog(s.fs, s.layout.JournalPath(prd)).Replace(join(noRecords, [][]byte{line}))
 }

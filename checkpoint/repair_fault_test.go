@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -35,7 +36,7 @@ func newWreck(t *testing.T, m *store.Memory) *wreck {
 	}
 	journal := w.read("PRD-009/journal.jsonl")
 	w.flip("PRD-009/journal.jsonl", bytes.Index(journal, []byte(w.ids[1])))
-	w.was[journalName] = w.read("PRD-009/journal.jsonl")
+	w.was[disk.JournalName] = w.read("PRD-009/journal.jsonl")
 	return w
 }
 
@@ -46,7 +47,7 @@ func (w *wreck) rebuilt(when string, done bool) (again bool) {
 	t.Helper()
 	if _, err := s.Load("PRD-009"); err != nil {
 		var damaged *state.DamagedError
-		if !errors.As(err, &damaged) || !bytes.Equal(w.read("PRD-009/journal.jsonl"), w.was[journalName]) {
+		if !errors.As(err, &damaged) || !bytes.Equal(w.read("PRD-009/journal.jsonl"), w.was[disk.JournalName]) {
 			t.Fatalf("%s: neither journal is there: %v", when, err)
 		}
 		if done {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -23,7 +24,7 @@ func (s *Store) RebuildJournal(ctx context.Context, prd string, by state.Actor) 
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, err)
 	}
-	there, err := s.exists(s.prdDir(prd))
+	there, err := s.layout.Exists(s.layout.PRDDir(prd))
 	if err == nil && !there {
 		err = ErrNoSession
 	}
@@ -63,7 +64,7 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 	if err := s.makePRDLayout(prd); err != nil {
 		return nil, err
 	}
-	if err := writeNote(s.fs, s.lockPath(prd), &holder); err != nil {
+	if err := writeNote(s.fs, s.layout.LockPath(prd), &holder); err != nil {
 		return nil, err
 	}
 	if err := s.keepJournal(prd, r); err != nil {
@@ -72,7 +73,7 @@ func (s *Store) rebuildJournal(prd string, holder Holder) (*JournalRebuild, erro
 	if err := s.putLine(prd, line); err != nil {
 		return nil, err
 	}
-	return r, s.writePending(s.prdDir(prd), nil)
+	return r, s.writePending(s.layout.PRDDir(prd), nil)
 }
 
 // firstLine is the line that the new journal begins with.
@@ -87,23 +88,23 @@ func (r *JournalRebuild) firstLine() ([]byte, error) {
 
 // keepJournal keeps what is damaged, and puts the checkpoint files in order.
 func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
-	dir := s.prdDir(prd)
-	kept, err := s.freePath(filepath.Join(dir, "damaged-"+s.now().Format(stampFormat)))
+	dir := s.layout.PRDDir(prd)
+	kept, err := s.layout.FreePath(filepath.Join(dir, "damaged-"+s.now().Format(disk.StampFormat)))
 	if err != nil {
 		return err
 	}
 	if err := store.MkdirAll(s.fs, kept); err != nil {
 		return err
 	}
-	for _, path := range []string{s.journalPath(prd), s.manifestPath(prd), s.documentPath(prd), s.pendingPath(prd)} {
+	for _, path := range []string{s.layout.JournalPath(prd), s.layout.ManifestPath(prd), s.layout.DocumentPath(prd), s.layout.PendingPath(prd)} {
 		err := s.fs.Link(path, filepath.Join(kept, filepath.Base(path)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("keep %s: %w", path, err)
 		}
 	}
-	files := s.checkpointsIn(dir)
+	files := s.layout.CheckpointsIn(dir)
 	for _, id := range r.stray {
-		paths, err := files.paths(id)
+		paths, err := files.Paths(id)
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func (s *Store) keepJournal(prd string, r *JournalRebuild) error {
 		return fmt.Errorf("keep the damaged journal: %w", err)
 	}
 	for id, data := range r.made {
-		if err := files.put(newCheckpoint{id, [][]byte{data}}); err != nil {
+		if err := files.Put(disk.EncodedCheckpoint{ID: id, JSON: [][]byte{data}}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -69,7 +70,7 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	if r.Damage.Lost {
 		return nil, fmt.Errorf("rebuild the journal of %s: %w", prd, r.Damage)
 	}
-	if err := s.refuseNewer(prd); err != nil {
+	if err := s.layout.RefuseNewer(prd); err != nil {
 		return nil, err
 	}
 	old, err := s.salvage(prd)
@@ -85,7 +86,7 @@ func (s *Store) PlanJournalRebuild(prd string) (*JournalRebuild, error) {
 	old.tell(r)
 	r.Seq = max(old.last, r.FromSeq) + uint64(r.Unreadable)
 	r.settle(old)
-	if r.Import, err = s.readPending(prd, s.pendingPath(prd)); err != nil {
+	if r.Import, err = s.readPending(prd, s.layout.PendingPath(prd)); err != nil {
 		return nil, err
 	}
 	return r, s.checkFiles(prd, r, old)
@@ -111,7 +112,7 @@ type gap struct {
 
 // salvage reads what can be read, line by line.
 func (s *Store) salvage(prd string) (*salvaged, error) {
-	log := store.OpenLog(s.fs, s.journalPath(prd))
+	log := store.OpenLog(s.fs, s.layout.JournalPath(prd))
 	old := &salvaged{valid: journal.NewFold(), sums: map[uint64]string{}}
 	t, f, whole := journal.Tail{Sum: journal.Genesis}, journal.NewFold(), true
 	hole := gap{}
@@ -123,7 +124,7 @@ func (s *Store) salvage(prd string) (*salvaged, error) {
 		var version *state.VersionError
 		switch {
 		case errors.As(err, &version):
-			return nil, &state.VersionError{Path: s.journalPath(prd), Version: version.Version}
+			return nil, &state.VersionError{Path: s.layout.JournalPath(prd), Version: version.Version}
 		case err != nil:
 			old.lost++
 			hole.lines++
@@ -211,7 +212,7 @@ func (s *Store) wholeClaims(prd string) ([]claim, error) {
 	if errors.As(err, &newer) {
 		return nil, newer
 	}
-	return s.claims(prd, s.prdDir(prd), d)
+	return s.claims(prd, s.layout.PRDDir(prd), d)
 }
 
 // chooseState finds the newest state that is proved: that of the lines before
@@ -258,7 +259,7 @@ type candidate struct {
 }
 
 func (s *Store) segmentStates(prd string, old *salvaged) ([]candidate, error) {
-	paths, err := s.journals(s.prdDir(prd))
+	paths, err := s.layout.Journals(s.layout.PRDDir(prd))
 	if err != nil {
 		return nil, err
 	}
@@ -275,18 +276,18 @@ func (s *Store) segmentStates(prd string, old *salvaged) ([]candidate, error) {
 }
 
 func (s *Store) fileStates(prd string) ([]candidate, error) {
-	files := s.checkpointsIn(s.prdDir(prd))
-	ids, err := files.ids()
+	files := s.layout.CheckpointsIn(s.layout.PRDDir(prd))
+	ids, err := files.IDs()
 	if err != nil {
 		return nil, err
 	}
 	var found []candidate
 	for _, id := range ids {
-		stored, err := files.read(id)
+		stored, err := files.Read(id)
 		if err != nil {
 			return nil, err
 		}
-		f, err := stored.decode()
+		f, err := stored.Decode()
 		if err == nil && f.ID == id && f.PRD == prd && f.State.Seq == f.Seq && f.State.Session == f.Session {
 			found = append(found, candidate{id: f.ID, seq: f.Seq, state: f.State})
 		}
@@ -325,8 +326,8 @@ func (s *Store) sessionOf(prd string, from []candidate) (string, error) {
 // checkFiles finds out which checkpoints of the state have no valid file, which
 // of these the damaged journal still gives, and which files are nobody's.
 func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
-	files := s.checkpointsIn(s.prdDir(prd))
-	ids, err := files.ids()
+	files := s.layout.CheckpointsIn(s.layout.PRDDir(prd))
+	ids, err := files.IDs()
 	if err != nil {
 		return err
 	}
@@ -335,14 +336,14 @@ func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
 		without[ref.ID] = true
 	}
 	for _, id := range ids {
-		stored, err := files.read(id)
+		stored, err := files.Read(id)
 		if errors.Is(err, fs.ErrNotExist) { // gone since it was listed
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		f, err := stored.decode()
+		f, err := stored.Decode()
 		ref := r.state.Checkpoint(id)
 		if err != nil || ref == nil || f.ID != id || f.Seq != ref.Seq || f.Session != r.Session {
 			r.stray = append(r.stray, id)
@@ -356,12 +357,12 @@ func (s *Store) checkFiles(prd string, r *JournalRebuild, old *salvaged) error {
 // fromJournals makes the files of checkpoints that have none, from what is left
 // of the journals.
 func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, without map[string]bool) error {
-	keep := func(f CheckpointFile) error {
-		state, err := encodeState(f.State)
+	keep := func(f disk.CheckpointFile) error {
+		state, err := disk.EncodeState(f.State)
 		if err != nil {
 			return err
 		}
-		parts, err := encodeCheckpoint(f, state)
+		parts, err := disk.EncodeCheckpoint(f, state)
 		r.made[f.ID] = bytes.Join(parts, nil)
 		return err
 	}
@@ -381,7 +382,7 @@ func (s *Store) fromJournals(prd string, r *JournalRebuild, old *salvaged, witho
 // collectSegments does the same with what the journal was compacted from, which
 // stays where it is.
 func (s *Store) collectSegments(prd string, k collector) error {
-	paths, err := s.journals(s.prdDir(prd))
+	paths, err := s.layout.Journals(s.layout.PRDDir(prd))
 	if err != nil {
 		return err
 	}

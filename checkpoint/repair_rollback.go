@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -131,7 +132,7 @@ func endOf(e state.Event) (id string, ok bool) {
 // recordedRollback returns what the manifest has of a rollback that ended, nil
 // where it has nothing or is damaged itself.
 func (s *Store) recordedRollback(prd, id string) *state.RollbackRecord {
-	m, err := s.readManifest(s.prdDir(prd))
+	m, err := s.layout.ReadManifest(s.layout.PRDDir(prd))
 	if err != nil {
 		return nil
 	}
@@ -164,7 +165,7 @@ func (s *Store) stateAt(prd, session string, begun state.RollbackStarted, old *s
 	}
 	id := begun.To
 	var found *state.State
-	k := collector{fold: journal.NewFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f CheckpointFile) error {
+	k := collector{fold: journal.NewFold(), ids: map[string]bool{id: true}, found: map[string]bool{}, made: func(f disk.CheckpointFile) error {
 		found = f.State.Clone()
 		return nil
 	}}
@@ -229,7 +230,7 @@ func (old *salvaged) untold(seq uint64) (lines int, more bool) {
 // collectLines hands the checkpoints to a collector that what is left of the
 // journals gives.
 func (s *Store) collectLines(prd string, k collector, old *salvaged) error {
-	for line, err := range journal.Take(store.OpenLog(s.fs, s.journalPath(prd)).Records(), old.lines) {
+	for line, err := range journal.Take(store.OpenLog(s.fs, s.layout.JournalPath(prd)).Records(), old.lines) {
 		if err == nil {
 			err = eachCommit(line, k.visit)
 		}

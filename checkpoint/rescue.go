@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -16,9 +17,9 @@ import (
 const maxRescues = 100
 
 func (s *Store) rescuePath(prd, session string, n int) string {
-	name := fmt.Sprintf("runner-rescue-%s-%s.jsonl", encodeName(prd), encodeName(session))
+	name := fmt.Sprintf("runner-rescue-%s-%s.jsonl", disk.EncodeName(prd), disk.EncodeName(session))
 	if n > 0 {
-		name = fmt.Sprintf("runner-rescue-%s-%s.%d.jsonl", encodeName(prd), encodeName(session), n)
+		name = fmt.Sprintf("runner-rescue-%s-%s.%d.jsonl", disk.EncodeName(prd), disk.EncodeName(session), n)
 	}
 	return filepath.Join(s.o.RescueDir, name)
 }
@@ -33,7 +34,7 @@ func (s *Store) writeRescue(prd, session, own string, commits []*state.Commit) (
 			return "", fmt.Errorf("write a rescue copy: %s holds too many", s.o.RescueDir)
 		}
 		p := s.rescuePath(prd, session, n)
-		there, err := s.exists(p)
+		there, err := s.layout.Exists(p)
 		if err != nil {
 			return "", fmt.Errorf("write a rescue copy: %w", err)
 		}
@@ -73,7 +74,7 @@ func (s *Store) findRescue(prd, session string, t journal.Tail) (path string, li
 		if err != nil {
 			return "", nil, fmt.Errorf("look for a rescue copy: %w", err)
 		}
-		if !info.Mode().IsRegular() || isForeign(info) {
+		if !info.Mode().IsRegular() || disk.IsForeign(info) {
 			continue
 		}
 		data, err := store.ReadFile(s.fs, path)

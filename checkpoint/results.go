@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/journal"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
@@ -33,7 +34,7 @@ func (s *Store) Results(prd string, workstreams map[string]bool) map[string][]Re
 		}
 		found := resultsByDigest{}
 		c := resultCollector{fold: journal.NewFold(), of: workstreams, found: found}
-		path := filepath.Join(p.dir, journalName)
+		path := filepath.Join(p.dir, disk.JournalName)
 		if _, err := journal.Replay(p.prd, path, store.OpenLog(s.fs, path), c.visit); err != nil {
 			continue
 		}

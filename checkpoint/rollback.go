@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/objects"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -149,7 +150,7 @@ func (r *Rollback) allowed(now *state.State, force bool) error {
 	case ref.Damage != nil && !force:
 		return &state.DamagedError{
 			Path: ref.ID, Detail: string(ref.Damage.Reason),
-			Remedy: rebuildRemedy(now.PRD, ref.ID) + now.OthersOfStep(ref), Checkpoint: ref.ID,
+			Remedy: disk.RebuildRemedy(now.PRD, ref.ID) + now.OthersOfStep(ref), Checkpoint: ref.ID,
 		}
 	case ref.InvalidatedBy != "":
 		return fmt.Errorf("%w: checkpoint %s was discarded by rollback %s", ErrForward, ref.ID, ref.InvalidatedBy)
@@ -198,7 +199,7 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	if isLost(err) {
 		return &state.DamagedError{
 			Path: r.Target.ID, Detail: "the list of its files is lost: " + lostObject(err),
-			Remedy: rebuildRemedy(now.PRD, r.Target.ID), Checkpoint: r.Target.ID,
+			Remedy: disk.RebuildRemedy(now.PRD, r.Target.ID), Checkpoint: r.Target.ID,
 		}
 	}
 	if err != nil {

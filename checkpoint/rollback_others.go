@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/checkpoint/workspace/tree"
@@ -95,7 +96,7 @@ func (s *Store) eachSetAside(ctx context.Context, state *state.State, do func(St
 // rolledBackSince tells at little cost whether the journal in a directory may have a rollback
 // that is on record since a moment: it was written since, and names one.
 func (s *Store) rolledBackSince(dir string, t time.Time) bool {
-	f, err := s.fs.OpenFile(filepath.Join(dir, journalName), os.O_RDONLY, 0)
+	f, err := s.fs.OpenFile(filepath.Join(dir, disk.JournalName), os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -148,7 +149,7 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *
 		}
 	}
 	err := s.eachOther(ctx, current.PRD, func(other *state.State) {
-		consider(StoredSession{PRD: other.PRD, Place: PlaceCurrent, Dir: s.prdDir(other.PRD), State: other})
+		consider(StoredSession{PRD: other.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(other.PRD), State: other})
 	})
 	if err == nil {
 		err = s.eachSetAside(ctx, current, consider)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -72,7 +73,7 @@ func (s *Store) targetOf(prd string, intent state.RollbackStarted) (state *state
 		if _, err := snap.find(prd, intent.To); err != nil {
 			return false, err
 		}
-		state, err = s.targetIn(s.prdDir(prd), snap.State, intent)
+		state, err = s.targetIn(s.layout.PRDDir(prd), snap.State, intent)
 		return false, err
 	})
 	return state, err
@@ -101,7 +102,7 @@ func (s *Store) targetIn(dir string, of *state.State, intent state.RollbackStart
 	return nil, gone
 }
 
-func stateOf(file *CheckpointFile) *state.State {
+func stateOf(file *disk.CheckpointFile) *state.State {
 	if file == nil {
 		return nil
 	}
@@ -167,7 +168,7 @@ func (s *Store) capturedState(now *state.State, target *state.CheckpointRef, at 
 // go without the state of another moment, "" where there is none.
 func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now *state.State, target *state.CheckpointRef) (string, error) {
 	check := newChecker(s, w, false)
-	at := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.prdDir(now.PRD), State: now}
+	at := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(now.PRD), State: now}
 	for _, ref := range slices.Backward(now.Checkpoints) {
 		if ref.Seq >= target.Seq || ref.InvalidatedBy != "" || ref.Damage != nil {
 			continue

@@ -177,7 +177,7 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	}
 	if next != nil {
 		if err := x.store.prepareNext(x.prd, next); err != nil {
-			x.writer = newWriter(store.OpenLog(x.store.fs, x.store.journalPath(x.prd))) // for Close to close
+			x.writer = newWriter(store.OpenLog(x.store.fs, x.store.layout.JournalPath(x.prd))) // for Close to close
 			x.bad = &PoisonedError{Err: err}
 			return "", x.bad
 		}
@@ -188,7 +188,7 @@ func (x *Session) retire(ctx context.Context, next []byte) (string, error) {
 	}
 	x.live, x.acked = nil, 0
 	x.derived.reset()
-	x.writer = newWriter(store.OpenLog(x.store.fs, x.store.journalPath(x.prd)))
+	x.writer = newWriter(store.OpenLog(x.store.fs, x.store.layout.JournalPath(x.prd)))
 	return to, err
 }
 
@@ -199,11 +199,11 @@ func (x *Session) keepImported() error {
 	if err != nil || d == nil || d.Runner != nil {
 		return err
 	}
-	data, err := store.ReadFile(x.store.fs, x.store.documentPath(x.prd))
+	data, err := store.ReadFile(x.store.fs, x.store.layout.DocumentPath(x.prd))
 	if err != nil {
 		return err
 	}
-	return store.WriteFile(x.store.fs, filepath.Join(x.store.prdDir(x.prd), "imported.json"), data)
+	return store.WriteFile(x.store.fs, filepath.Join(x.store.layout.PRDDir(x.prd), "imported.json"), data)
 }
 
 // Abandon ends the session for good, archives it, and returns where it lies.
@@ -236,7 +236,7 @@ func (x *Session) Close() error {
 	}
 	err = errors.Join(err, x.writer.close())
 	if err == nil && !behind && x.bad == nil {
-		err = writeNote(x.store.fs, x.store.lockPath(x.prd), nil)
+		err = writeNote(x.store.fs, x.store.layout.LockPath(x.prd), nil)
 	}
 	return errors.Join(err, x.locks.release())
 }

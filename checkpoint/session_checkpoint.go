@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 )
@@ -41,12 +42,12 @@ func (x *Session) Checkpoint(t state.Trigger, reason string, git *state.Git) (id
 	return e.ID, x.bad == nil
 }
 
-// newCheckpointID names the checkpoint that is added next. The place in the commit tells
+// NewCheckpointID names the checkpoint that is added next. The place in the commit tells
 // apart two of one trigger in one commit.
 func (x *Session) newCheckpointID(t state.Trigger, at time.Time, seq uint64) string {
 	s := x.live.State
 	origin := fmt.Sprintf("%s\n%d\n%s\n%d", s.Session, seq, t, len(x.pending.Events))
-	return newCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
+	return disk.NewCheckpointID(cmp.Or(s.PhaseName(), "init"), at, origin)
 }
 
 // retain adds a checkpoint to those that retention counts together with it,

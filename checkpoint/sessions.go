@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 )
 
@@ -77,7 +78,7 @@ func (s *Store) sessionsOf(prd string) ([]StoredSession, error) {
 	if known, err := s.isKnown(prd); err != nil || !known {
 		return all, err
 	}
-	current := StoredSession{PRD: prd, Place: PlaceCurrent, Dir: s.prdDir(prd)}
+	current := StoredSession{PRD: prd, Place: PlaceCurrent, Dir: s.layout.PRDDir(prd)}
 	snap, err := s.Load(prd)
 	switch {
 	case errors.Is(err, ErrNoSession), err == nil && snap.State == nil:
@@ -138,7 +139,7 @@ func (s *Store) readArchived(p place) StoredSession {
 		at.Err = err
 	case r.state == nil:
 		at.Err = &state.DamagedError{
-			Path: filepath.Join(p.dir, journalName), Detail: "it is missing, or holds nothing whole",
+			Path: filepath.Join(p.dir, disk.JournalName), Detail: "it is missing, or holds nothing whole",
 			Remedy: s.lostRemedy(p.prd, p.dir, ""),
 		}
 	default:

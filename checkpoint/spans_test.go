@@ -22,7 +22,7 @@ func sameSpans(t *testing.T, x *Session) {
 	}
 	_, err := x.Drain(ctx)
 	must(t, err)
-	r := &recordedSession{place: place{dir: x.store.prdDir(x.prd), prd: x.prd, kind: PlaceCurrent}, state: x.live.State}
+	r := &recordedSession{place: place{dir: x.store.layout.PRDDir(x.prd), prd: x.prd, kind: PlaceCurrent}, state: x.live.State}
 	told := func(recorded func(ever, needed *references) error) (ever map[objectName]int64, dropped map[objectName]bool) {
 		all, needed := newReferences(x.store.Objects()), newReferences(x.store.Objects())
 		all.shallow, needed.shallow = true, true

@@ -60,7 +60,7 @@ func (x *Session) Tidy(ctx context.Context, w *workspace.Workspace) (TidyResult,
 			"%s holds %d MB more than it may (%d MB): raise checkpoint.storage.max_size_mb, or unpin or keep fewer",
 			x.prd, retention.InMB(t.Pruned.Over), x.store.o.Policy.Retention.MaxSizeMB))
 	}
-	trash, err := x.store.exists(x.store.trashPath())
+	trash, err := x.store.layout.Exists(x.store.layout.TrashPath())
 	if err != nil {
 		return t, err
 	}

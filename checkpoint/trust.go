@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 	"prdrunner/checkpoint/workspace/git"
@@ -26,8 +27,8 @@ func (s *Store) Untrusted(ctx context.Context, prd string) (*UntrustedError, err
 		return nil, err
 	}
 	for _, path := range tracked {
-		path = filepath.Join(s.dir, filepath.FromSlash(path))
-		there, err := s.exists(path)
+		path = filepath.Join(s.layout.Path, filepath.FromSlash(path))
+		there, err := s.layout.Exists(path)
 		if err != nil {
 			return nil, fmt.Errorf("look for what git tracks: %w", err)
 		}
@@ -59,7 +60,7 @@ func (s *Store) tracked(ctx context.Context, prd string) ([]string, error) {
 	if s.o.Git == nil {
 		return nil, nil
 	}
-	all, err := git.TrackedBelow(ctx, s.o.Git, s.dir)
+	all, err := git.TrackedBelow(ctx, s.o.Git, s.layout.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +79,13 @@ func (s *Store) tracked(ctx context.Context, prd string) ([]string, error) {
 // directories of this machine.
 func isStateOf(prd, path string) bool {
 	first, rest, _ := strings.Cut(path, "/")
-	if strings.EqualFold(first, failedDir) {
+	if strings.EqualFold(first, disk.FailedDir) {
 		name, _, _ := strings.Cut(rest, "/")
 		of, _ := cutStamp(name)
 		return strings.EqualFold(of, prd)
 	}
-	for _, ext := range []string{"", ".json", archivingExt, importingExt, deletingExt, movingExt} {
-		if strings.EqualFold(first, encodeName(prd)+ext) {
+	for _, ext := range []string{"", ".json", disk.ArchivingExt, disk.ImportingExt, disk.DeletingExt, disk.MovingExt} {
+		if strings.EqualFold(first, disk.EncodeName(prd)+ext) {
 			return true
 		}
 	}
@@ -97,7 +98,7 @@ func (s *Store) untrack(ctx context.Context, prd string) error {
 	if err != nil || len(tracked) == 0 {
 		return err
 	}
-	return git.Untrack(ctx, s.o.Git, s.dir, tracked)
+	return git.Untrack(ctx, s.o.Git, s.layout.Path, tracked)
 }
 
 // SetUntrustedAside moves all state of a PRD to untrusted/, unread, where no command looks,
@@ -124,9 +125,9 @@ func (s *Store) SetUntrustedAside(ctx context.Context, prd string) (to string, e
 // moveUntrusted moves all state of a PRD to a directory of its own in untrusted/, under the
 // names that it has in the state directory.
 func (s *Store) moveUntrusted(prd string) (string, error) {
-	to, err := s.freePath(filepath.Join(s.dir, untrustedDir, encodeName(prd)+"-"+s.now().Format(stampFormat)))
+	to, err := s.layout.FreePath(filepath.Join(s.layout.Path, disk.UntrustedDir, disk.EncodeName(prd)+"-"+s.now().Format(disk.StampFormat)))
 	if err == nil {
-		err = store.MkdirAll(s.fs, filepath.Join(to, failedDir))
+		err = store.MkdirAll(s.fs, filepath.Join(to, disk.FailedDir))
 	}
 	if err != nil {
 		return "", err
@@ -134,7 +135,7 @@ func (s *Store) moveUntrusted(prd string) (string, error) {
 	names, err := s.stateNames(prd)
 	for _, name := range names {
 		if err == nil {
-			err = s.move(prd, filepath.Join(s.dir, name), filepath.Join(to, name))
+			err = s.move(prd, filepath.Join(s.layout.Path, name), filepath.Join(to, name))
 		}
 	}
 	return to, err
@@ -143,8 +144,8 @@ func (s *Store) moveUntrusted(prd string) (string, error) {
 // stateNames returns what there is of a PRD's state, relative to the state directory.
 func (s *Store) stateNames(prd string) ([]string, error) {
 	var names []string
-	for _, dir := range []string{"", failedDir} {
-		entries, err := s.fs.ReadDir(filepath.Join(s.dir, dir))
+	for _, dir := range []string{"", disk.FailedDir} {
+		entries, err := s.fs.ReadDir(filepath.Join(s.layout.Path, dir))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("list what there is of %s: %w", prd, err)
 		}
@@ -165,8 +166,8 @@ func (x *Session) Adopt(ctx context.Context, by state.Actor) error {
 	if x.live == nil {
 		return fmt.Errorf("adopt %s: %w", x.prd, ErrNoSession)
 	}
-	inbox := x.store.inboxPath(x.prd)
-	err := x.store.removeEntries(inbox)
+	inbox := x.store.layout.InboxPath(x.prd)
+	err := x.store.layout.RemoveEntries(inbox)
 	if err == nil {
 		err = x.store.fs.SyncDir(inbox)
 	}

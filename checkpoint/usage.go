@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/retention"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
@@ -116,26 +117,26 @@ func (s *Store) fileSizes(prd string, h *holdings) error {
 		return err
 	}
 	for _, p := range places {
-		if !strings.HasPrefix(p.id, failedDir+"/") {
+		if !strings.HasPrefix(p.id, disk.FailedDir+"/") {
 			continue // lies in the directory of the PRD
 		}
-		size, err := s.treeSize(p.dir)
+		size, err := s.layout.TreeSize(p.dir)
 		if err != nil {
 			return err
 		}
 		h.files += size
 	}
-	if info, err := s.fs.Lstat(s.documentPath(prd)); err == nil {
+	if info, err := s.fs.Lstat(s.layout.DocumentPath(prd)); err == nil {
 		h.files += info.Size()
 	}
-	dir := s.prdDir(prd)
-	err = s.eachSize(dir, checkpointsDir, func(_ string, size int64) { h.files += size })
+	dir := s.layout.PRDDir(prd)
+	err = s.layout.EachSize(dir, disk.CheckpointsDir, func(_ string, size int64) { h.files += size })
 	if err != nil {
 		return err
 	}
-	return s.eachSize(filepath.Join(dir, checkpointsDir), "", func(name string, size int64) {
+	return s.layout.EachSize(filepath.Join(dir, disk.CheckpointsDir), "", func(name string, size int64) {
 		h.files += size
-		if id, ok := checkpointOf(name); ok {
+		if id, ok := disk.CheckpointOf(name); ok {
 			h.Held[id] = retention.Holding{Own: h.Held[id].Own + size}
 		}
 	})

@@ -144,7 +144,7 @@ func (c *SessionCheck) whole() bool {
 // It reads them from the newest backwards, each byte at most once, and stops at
 // the first that is whole.
 func (s *Store) LastWhole(ctx context.Context, w *workspace.Workspace, state *state.State, except string) (*state.CheckpointRef, error) {
-	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.prdDir(state.PRD), State: state}
+	at := StoredSession{PRD: state.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(state.PRD), State: state}
 	return newChecker(s, w, true).lastWhole(ctx, at, except)
 }
 
@@ -231,7 +231,7 @@ func (s *Store) wantedID(sessions []StoredSession, ref string) (string, error) {
 			}
 			continue
 		}
-		ids, err := s.checkpointsIn(at.Dir).ids()
+		ids, err := s.layout.CheckpointsIn(at.Dir).IDs()
 		if err != nil {
 			return "", err
 		}

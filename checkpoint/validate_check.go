@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/workspace"
 )
@@ -58,7 +59,7 @@ func (k *checker) session(ctx context.Context, at StoredSession, wanted map[stri
 // files checks the checkpoint files of a session whose journal is damaged: what
 // they alone still prove.
 func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]bool) error {
-	ids, err := k.store.checkpointsIn(c.Dir).ids()
+	ids, err := k.store.layout.CheckpointsIn(c.Dir).IDs()
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 		if len(wanted) > 0 && !wanted[id] {
 			continue
 		}
-		stored, err := k.store.checkpointsIn(c.Dir).read(id)
+		stored, err := k.store.layout.CheckpointsIn(c.Dir).Read(id)
 		if errors.Is(err, fs.ErrPermission) {
 			check := CheckpointCheck{Ref: &state.CheckpointRef{ID: id, Valid: true}, Hash: FoundUnknown, Schema: FoundUnknown, Objects: FoundUnknown, Git: FoundUnknown}
 			check.File = check.unreadable(err)
@@ -78,7 +79,7 @@ func (k *checker) files(ctx context.Context, c *SessionCheck, wanted map[string]
 			return err
 		}
 		var ref state.CheckpointRef
-		_ = json.Unmarshal(stored.json, &ref) // what it says of itself, as far as that can be read
+		_ = json.Unmarshal(stored.JSON, &ref) // what it says of itself, as far as that can be read
 		ref.ID, ref.Valid = id, true
 		check := &CheckpointCheck{Ref: &ref, File: FoundOK}
 		if f := k.decode(check, stored, ""); f != nil {
@@ -142,7 +143,7 @@ func (k *checker) lastWhole(ctx context.Context, at StoredSession, except string
 // file checks the file of a checkpoint. It returns the state in it, or the one
 // that the journal gives in place of a file that is missing or damaged.
 func (k *checker) file(c *CheckpointCheck, at StoredSession) (*state.State, error) {
-	stored, err := k.store.checkpointsIn(at.Dir).read(c.Ref.ID)
+	stored, err := k.store.layout.CheckpointsIn(at.Dir).Read(c.Ref.ID)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil:
@@ -191,9 +192,9 @@ func (c *CheckpointCheck) unreadable(err error) Finding {
 
 // decode checks the bytes of a checkpoint's file. It returns nil where they are
 // not what was written.
-func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session string) *CheckpointFile {
-	c.Checksum = state.ChecksumOf(stored.json)
-	f, err := stored.decode()
+func (k *checker) decode(c *CheckpointCheck, stored *disk.StoredCheckpoint, session string) *disk.CheckpointFile {
+	c.Checksum = state.ChecksumOf(stored.JSON)
+	f, err := stored.Decode()
 	var newer *state.VersionError
 	if errors.As(err, &newer) {
 		c.Unread = cmp.Or(c.Unread, error(newer))
@@ -201,10 +202,10 @@ func (k *checker) decode(c *CheckpointCheck, stored *storedCheckpoint, session s
 		c.problem("%v", newer)
 		return nil
 	}
-	if _, err := state.Unseal(stored.json); err != nil {
+	if _, err := state.Unseal(stored.JSON); err != nil {
 		c.Hash, c.Schema, c.Objects, c.Git = FoundBad, FoundUnknown, FoundUnknown, FoundUnknown
-		if stored.bad != nil {
-			c.problem("its file is damaged: %v", stored.bad)
+		if stored.Bad != nil {
+			c.problem("its file is damaged: %v", stored.Bad)
 		} else {
 			c.problem("the checksum of its file is wrong")
 		}

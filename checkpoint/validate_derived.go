@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/state"
 	"prdrunner/checkpoint/store"
 )
@@ -15,7 +16,7 @@ import (
 // session. That one is missing or older than the journal is nothing wrong: each
 // is written some time after the commit that it is made from.
 func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
-	document := s.documentPath(at.PRD)
+	document := s.layout.DocumentPath(at.PRD)
 	if at.Place != PlaceCurrent {
 		document = filepath.Join(at.Dir, filepath.Base(document))
 	}
@@ -30,8 +31,8 @@ func (s *Store) checkDerived(at StoredSession) []*state.DamagedError {
 		})
 	}
 	note(document, s.documentWhole(document))
-	_, err := s.readManifest(at.Dir)
-	note(filepath.Join(at.Dir, manifestName), err)
+	_, err := s.layout.ReadManifest(at.Dir)
+	note(filepath.Join(at.Dir, disk.ManifestName), err)
 	return found
 }
 

@@ -8,15 +8,10 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// rebuildRemedy is the command that mends a checkpoint.
-func rebuildRemedy(prd, id string) string {
-	return fmt.Sprintf("`runner checkpoint rebuild %s %s` may mend it", prd, id)
-}
-
 // lostRemedy is for what cannot be read: a checkpoint of the session in a
 // directory that nothing makes again, or, with no id, the session's journal.
 func (s *Store) lostRemedy(prd, dir, id string) string {
-	switch current := dir == s.prdDir(prd); {
+	switch current := dir == s.layout.PRDDir(prd); {
 	case current && id != "":
 		return fmt.Sprintf("put back a copy, or give it up: `runner checkpoint delete %s %s`", prd, id)
 	case current:

@@ -227,7 +227,7 @@ func (l *loop) unrecordable(n *node, work checkpoint.Work) *checkpoint.Failure {
 	if err == nil {
 		return nil
 	}
-	log := l.o.Store.LogPath(l.p.ID, n.ws.Name, n.attempt)
+	log := l.o.Store.Layout().LogPath(l.p.ID, n.ws.Name, n.attempt)
 	return &checkpoint.Failure{
 		Workstream: n.ws.Name, Outcome: "result", Log: checkpoint.Text(filepath.Base(log)),
 		Message: checkpoint.Text("record its outputs and its list of artifacts: " + err.Error()),
@@ -271,7 +271,7 @@ func (l *loop) workstreamTask(n *node, inv pipeline.Invocation) Task {
 	t.Env["RUNNER_PHASE"] = n.ws.Phase.Name
 	t.Env["RUNNER_WORKSTREAM"] = n.ws.Name
 	t.Env["RUNNER_ATTEMPT"] = strconv.Itoa(n.attempt)
-	t.Env["RUNNER_OUTPUT"] = l.o.Store.OutputPath(l.p.ID, n.ws.Name, n.attempt)
+	t.Env["RUNNER_OUTPUT"] = l.o.Store.Layout().OutputPath(l.p.ID, n.ws.Name, n.attempt)
 	t.Env["RUNNER_IDEMPOTENCY_KEY"] = plan.IdempotencyKey(l.x.State().Session, n.ws, n.digest)
 	return t
 }
@@ -289,7 +289,7 @@ func (l *loop) task(name string, attempt int, inv pipeline.Invocation) Task {
 		Command: inv.Command,
 		Dir:     filepath.Join(l.o.Workspace, filepath.FromSlash(inv.Dir)),
 		Env:     env,
-		Log:     l.o.Store.LogPath(l.p.ID, name, attempt),
+		Log:     l.o.Store.Layout().LogPath(l.p.ID, name, attempt),
 		Grace:   l.o.Grace,
 		Mask:    len(l.p.Secrets) > 0, // what one was given, another may read from a file
 

@@ -128,11 +128,11 @@ phase "one" {
 	b.must(checkpoint.StatusFailed)
 	b.wantRan("A", "A", "A", "B")
 	for attempt := 1; attempt <= 3; attempt++ {
-		if text := readFile(t, b.store.LogPath("PRD-001", "A", attempt)); !strings.HasPrefix(text, "try ") {
+		if text := readFile(t, b.store.Layout().LogPath("PRD-001", "A", attempt)); !strings.HasPrefix(text, "try ") {
 			t.Errorf("log of attempt %d: %q", attempt, text)
 		}
 	}
-	first, last := readFile(t, b.store.LogPath("PRD-001", "A", 1)), readFile(t, b.store.LogPath("PRD-001", "A", 3))
+	first, last := readFile(t, b.store.Layout().LogPath("PRD-001", "A", 1)), readFile(t, b.store.Layout().LogPath("PRD-001", "A", 3))
 	if strings.Fields(first)[2] != strings.Fields(last)[2] {
 		t.Errorf("the idempotency key changed between attempts: %q, %q", first, last)
 	}

@@ -452,7 +452,7 @@ func (b *build) view() view.View {
 
 // logDirectory is where the logs of a PRD lie, as it is shown to people.
 func logDirectory(env *environment, store *checkpoint.Store, prd string) string {
-	return env.display(filepath.Dir(store.LogPath(prd, "log", 1)))
+	return env.display(filepath.Dir(store.Layout().LogPath(prd, "log", 1)))
 }
 
 // engineOptions is what build and plan have in common.

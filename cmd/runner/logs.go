@@ -145,15 +145,15 @@ func earlierSessions(st *checkpoint.State, named string) []string {
 func (p *logPrinter) open(s loggedStep, attempt int) (*os.File, error) {
 	if c := s.cached; c != nil && attempt == s.attempts { // the run that it took the result of has printed something
 		if attempt = c.Attempt; c.Session != p.session {
-			return runner.OpenLog(p.store.HistoryLogPath(p.prd, c.Session, s.log, attempt))
+			return runner.OpenLog(p.store.Layout().HistoryLogPath(p.prd, c.Session, s.log, attempt))
 		}
 	}
-	f, err := runner.OpenLog(p.store.LogPath(p.prd, s.log, attempt))
+	f, err := runner.OpenLog(p.store.Layout().LogPath(p.prd, s.log, attempt))
 	for _, session := range s.sessions {
 		if !errors.Is(err, os.ErrNotExist) {
 			break
 		}
-		f, err = runner.OpenLog(p.store.HistoryLogPath(p.prd, session, s.log, attempt))
+		f, err = runner.OpenLog(p.store.Layout().HistoryLogPath(p.prd, session, s.log, attempt))
 	}
 	return f, err
 }

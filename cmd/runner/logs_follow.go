@@ -125,7 +125,7 @@ func (p *logPrinter) more(open []*followed) error {
 }
 
 func (p *logPrinter) added(f *followed) error {
-	file, err := runner.OpenLog(p.store.LogPath(p.prd, f.step.log, f.attempt))
+	file, err := runner.OpenLog(p.store.Layout().LogPath(p.prd, f.step.log, f.attempt))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // not begun yet, or a gate without a process
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prdrunner/checkpoint"
+	"prdrunner/checkpoint/disk"
 	"prdrunner/checkpoint/text"
 	"prdrunner/checkpoint/workspace"
 	"prdrunner/pipeline"
@@ -180,7 +180,7 @@ func readPipeline(env *environment, cfg *config, ref pipelineRef) (*readResult, 
 		}
 	}
 	if p != nil {
-		if err := checkpoint.CheckID(p.ID); err != nil {
+		if err := disk.CheckID(p.ID); err != nil {
 			result.diagnostics = append(result.diagnostics, &hcl.Diagnostic{
 				Severity: hcl.DiagError,
 				Summary:  "Unusable pipeline id",
@@ -204,7 +204,7 @@ func matchesAny(files *workspace.Workspace) func(patterns []string) bool {
 // checkPRD refuses an id that does not match the configured pattern.
 func checkPRD(env *environment, cfg *config, id string) error {
 	if cfg.IDPattern.MatchString(id) {
-		if err := checkpoint.CheckID(id); err != nil {
+		if err := disk.CheckID(id); err != nil {
 			return &usageError{err: err}
 		}
 		return nil

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package checkpoint
+package disk
 
 import (
 	"io/fs"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isForeign reports whether a file belongs to another user.
-func isForeign(info fs.FileInfo) bool {
+// IsForeign reports whether a file belongs to another user.
+func IsForeign(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) != os.Geteuid()
 }

@@ -1,4 +1,4 @@
-package checkpoint
+package disk
 
 import (
 	"bytes"
@@ -15,12 +15,12 @@ import (
 
 var errNoObject = errors.New("it is no JSON object")
 
-// checkVersion looks at nothing but the format version of a file, and reads no
+// CheckVersion looks at nothing but the format version of a file, and reads no
 // further than that. It is a *VersionError where that is unknown here; any other
 // error says that there is none to be read.
-func checkVersion(path string, data []byte) error {
+func CheckVersion(path string, data []byte) error {
 	var version string
-	if err := readFields(data, map[string]any{"format_version": &version}); err != nil {
+	if err := ReadFields(data, map[string]any{"format_version": &version}); err != nil {
 		return err
 	}
 	switch {
@@ -32,9 +32,9 @@ func checkVersion(path string, data []byte) error {
 	return &state.VersionError{Path: path, Version: "format version " + version}
 }
 
-// readFields reads fields of a JSON object, and nothing behind the last of them:
+// ReadFields reads fields of a JSON object, and nothing behind the last of them:
 // what is long comes last in every file.
-func readFields(object []byte, into map[string]any) error {
+func ReadFields(object []byte, into map[string]any) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return cmp.Or(err, errNoObject)
@@ -56,11 +56,11 @@ func readFields(object []byte, into map[string]any) error {
 	return nil
 }
 
-// checkSealed is checkVersion and unseal. What is sealed as this version seals,
+// CheckSealed is CheckVersion and unseal. What is sealed as this version seals,
 // and is not what was sealed, is damaged whatever version it names: a flipped
 // bit made that one up.
-func checkSealed(path string, data []byte) error {
-	err := checkVersion(path, data)
+func CheckSealed(path string, data []byte) error {
+	err := CheckVersion(path, data)
 	var newer *state.VersionError
 	if err != nil && (!errors.As(err, &newer) || state.ChecksumOf(data) == "") {
 		return err
@@ -71,45 +71,45 @@ func checkSealed(path string, data []byte) error {
 	return err
 }
 
-// refuseNewer is a *VersionError if a newer version wrote something beside the
+// RefuseNewer is a *VersionError if a newer version wrote something beside the
 // journal of a PRD that is not read otherwise: an owner could overwrite or remove
 // what he can't read. What can't be read at all is for those to tell who need it.
-func (s *Store) refuseNewer(prd string) error {
-	path := filepath.Join(s.prdDir(prd), originName)
-	if data, err := store.ReadFile(s.fs, path); err == nil {
+func (l *Layout) RefuseNewer(prd string) error {
+	path := filepath.Join(l.PRDDir(prd), OriginName)
+	if data, err := store.ReadFile(l.FS, path); err == nil {
 		var newer *state.VersionError
-		if err := checkVersion(path, data); errors.As(err, &newer) {
+		if err := CheckVersion(path, data); errors.As(err, &newer) {
 			return err
 		}
 	}
-	return s.checkpointsIn(s.prdDir(prd)).refuseNewer()
+	return l.CheckpointsIn(l.PRDDir(prd)).refuseNewer()
 }
 
-// refuseNewer is a *VersionError if the file of a checkpoint is of a newer version.
-func (d checkpointDir) refuseNewer() error {
-	names, err := d.list()
+// RefuseNewer is a *VersionError if the file of a checkpoint is of a newer version.
+func (d CheckpointDir) refuseNewer() error {
+	names, err := d.List()
 	if err != nil {
 		return fmt.Errorf("look for checkpoints: %w", err)
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	dir, err := store.OpenDir(d.fs, d.dir)
+	dir, err := store.OpenDir(d.FS, d.Path)
 	if err != nil {
 		return fmt.Errorf("look for checkpoints: %w", err)
 	}
 	defer func() { _ = dir.Close() }() // only read from
 	known := versions{dir: dir}
 	for _, name := range names {
-		if _, ok := checkpointOf(name); !ok || known.begins(name) {
+		if _, ok := CheckpointOf(name); !ok || known.begins(name) {
 			continue
 		}
 		stored, err := d.readNamed(name)
-		if err != nil || stored.bad != nil {
+		if err != nil || stored.Bad != nil {
 			continue
 		}
 		var newer *state.VersionError
-		if err := checkSealed(stored.path, stored.json); errors.As(err, &newer) {
+		if err := CheckSealed(stored.Path, stored.JSON); errors.As(err, &newer) {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ type versions struct {
 // begins reports whether a file that is not compressed begins with a version that
 // is known. It reads little of it.
 func (v *versions) begins(name string) bool {
-	if strings.HasSuffix(name, zstExt) {
+	if strings.HasSuffix(name, ZstExt) {
 		return false
 	}
 	begin := v.last
@@ -136,7 +136,7 @@ func (v *versions) begins(name string) bool {
 		return true
 	}
 	object := append(begin[:len(begin)-1:len(begin)-1], '}')
-	if checkVersion("", object) != nil {
+	if CheckVersion("", object) != nil {
 		return false
 	}
 	v.last = begin

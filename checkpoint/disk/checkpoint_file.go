@@ -1,4 +1,4 @@
-package checkpoint
+package disk
 
 import (
 	"bytes"
@@ -45,8 +45,8 @@ type Recovery struct {
 	Warnings         []string `json:"warnings"`
 }
 
-// newCheckpointFile describes a checkpoint; s is the state at its commit.
-func newCheckpointFile(s *state.State, ref *state.CheckpointRef) CheckpointFile {
+// NewCheckpointFile describes a checkpoint; s is the state at its commit.
+func NewCheckpointFile(s *state.State, ref *state.CheckpointRef) CheckpointFile {
 	return CheckpointFile{
 		FormatVersion: state.FormatVersion,
 		ID:            ref.ID,
@@ -65,15 +65,15 @@ func newCheckpointFile(s *state.State, ref *state.CheckpointRef) CheckpointFile 
 		Git:           ref.Git,
 		Pipeline:      s.Pipeline,
 		Document:      s.Document,
-		Recovery:      recovery(s, ref),
+		Recovery:      NewRecovery(s, ref),
 		State:         s,
 	}
 }
 
-// encodeCheckpoint returns the bytes of a checkpoint's file, in parts that
+// EncodeCheckpoint returns the bytes of a checkpoint's file, in parts that
 // follow one another. The state's JSON is one of them as it was given, since it
 // may be large, and checkpoints of one commit share it.
-func encodeCheckpoint(f CheckpointFile, current []byte) (parts [][]byte, err error) {
+func EncodeCheckpoint(f CheckpointFile, current []byte) (parts [][]byte, err error) {
 	f.State, f.Checksum = nil, ""
 	head, err := state.EncodeJSON(f)
 	if err != nil {
@@ -83,8 +83,8 @@ func encodeCheckpoint(f CheckpointFile, current []byte) (parts [][]byte, err err
 	return [][]byte{head, current, state.SealOf(head, current)}, nil
 }
 
-// encodeState returns the state as the field that encodeCheckpoint takes.
-func encodeState(s *state.State) ([]byte, error) {
+// EncodeState returns the state as the field that EncodeCheckpoint takes.
+func EncodeState(s *state.State) ([]byte, error) {
 	var buf bytes.Buffer
 	buf.Grow(state.TypicalSize(s))
 	buf.WriteString(`,"state":`)
@@ -94,10 +94,10 @@ func encodeState(s *state.State) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// decodeCheckpoint reads a checkpoint's file. The version is looked at first: a
+// DecodeCheckpoint reads a checkpoint's file. The version is looked at first: a
 // newer one is a *VersionError.
-func decodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
-	if err := checkSealed(path, data); err != nil {
+func DecodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
+	if err := CheckSealed(path, data); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
 	var f CheckpointFile
@@ -111,13 +111,13 @@ func decodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
 	if f.FormatVersion != state.FormatVersion { // earlier versions said less of it
-		f.Recovery = recovery(f.State, &state.CheckpointRef{})
+		f.Recovery = NewRecovery(f.State, &state.CheckpointRef{})
 	}
 	return &f, nil
 }
 
-// recovery says what a resume would find.
-func recovery(s *state.State, ref *state.CheckpointRef) Recovery {
+// NewRecovery says what a resume would find.
+func NewRecovery(s *state.State, ref *state.CheckpointRef) Recovery {
 	r := Recovery{CanResume: s.CanResume(), PrerequisitesMet: true, Warnings: []string{}}
 	r.warnOfFiles(s.Capture, ref.Uncaptured)
 	if len(s.Sensitive) > 0 {
@@ -204,4 +204,26 @@ func (r *Recovery) warnOfGates(gates []*state.Gate) {
 			r.missing("%s waits for a review", g.Label)
 		}
 	}
+}
+
+// Verify decodes the file of a checkpoint, and makes sure that it is the one
+// that the journal says.
+func (c *StoredCheckpoint) Verify(prd, session string, ref *state.CheckpointRef) (*CheckpointFile, error) {
+	f, err := c.Decode()
+	var newer *state.VersionError
+	if errors.As(err, &newer) {
+		return nil, newer
+	}
+	if err == nil && (f.ID != ref.ID || f.Seq != ref.Seq || f.Session != session || f.State.Seq != ref.Seq) {
+		err = errors.New("it is another checkpoint than the journal says")
+	}
+	if err != nil {
+		return nil, &state.DamagedError{Path: c.Path, Detail: err.Error(), Remedy: RebuildRemedy(prd, ref.ID), Checkpoint: ref.ID}
+	}
+	return f, nil
+}
+
+// RebuildRemedy is the command that mends a checkpoint.
+func RebuildRemedy(prd, id string) string {
+	return fmt.Sprintf("`runner checkpoint rebuild %s %s` may mend it", prd, id)
 }

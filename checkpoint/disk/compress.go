@@ -1,4 +1,4 @@
-package checkpoint
+package disk
 
 import (
 	"errors"
@@ -11,20 +11,20 @@ import (
 // encoderWindow bounds what an encoder looks back, and so its memory.
 const encoderWindow = 1 << 20
 
-// errTooLong says that a file holds more than one of its kind can.
-var errTooLong = errors.New("it is longer than such a file can be")
+// ErrTooLong says that a file holds more than one of its kind can.
+var ErrTooLong = errors.New("it is longer than such a file can be")
 
-// compressor packs and unpacks files with zstd. It is made when it is first
+// Compressor packs and unpacks files with zstd. It is made when it is first
 // needed, and is safe for concurrent use. The same bytes give the same file,
 // as long as the version of the library is the same.
-type compressor struct {
+type Compressor struct {
 	encoder func() (*zstd.Encoder, error)
 	decoder func() (*zstd.Decoder, error)
 }
 
-// newCompressor returns one that unpacks no more than limit bytes.
-func newCompressor(limit uint64) *compressor {
-	return &compressor{
+// NewCompressor returns one that unpacks no more than limit bytes.
+func NewCompressor(limit uint64) *Compressor {
+	return &Compressor{
 		encoder: sync.OnceValues(func() (*zstd.Encoder, error) {
 			return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 				zstd.WithWindowSize(encoderWindow), zstd.WithLowerEncoderMem(true))
@@ -35,8 +35,8 @@ func newCompressor(limit uint64) *compressor {
 	}
 }
 
-// pack returns data compressed.
-func (c *compressor) pack(data []byte) ([]byte, error) {
+// Pack returns data compressed.
+func (c *Compressor) Pack(data []byte) ([]byte, error) {
 	e, err := c.encoder()
 	if err != nil {
 		return nil, fmt.Errorf("compress: %w", err)
@@ -44,15 +44,15 @@ func (c *compressor) pack(data []byte) ([]byte, error) {
 	return e.EncodeAll(data, nil), nil
 }
 
-// unpack returns what was packed.
-func (c *compressor) unpack(packed []byte) ([]byte, error) {
+// Unpack returns what was packed.
+func (c *Compressor) Unpack(packed []byte) ([]byte, error) {
 	d, err := c.decoder()
 	if err != nil {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}
 	data, err := d.DecodeAll(packed, nil)
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = errTooLong
+		err = ErrTooLong
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decompress: %w", err)

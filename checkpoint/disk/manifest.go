@@ -1,4 +1,4 @@
-package checkpoint
+package disk
 
 import (
 	"encoding/json"
@@ -26,8 +26,8 @@ type Manifest struct {
 	Rollbacks     []state.RollbackRecord `json:"rollback_history"`
 }
 
-// newManifest derives the manifest of a state.
-func newManifest(s *state.State) Manifest {
+// NewManifest derives the manifest of a state.
+func NewManifest(s *state.State) Manifest {
 	m := Manifest{
 		FormatVersion: state.FormatVersion,
 		PRD:           s.PRD,
@@ -48,7 +48,7 @@ func newManifest(s *state.State) Manifest {
 	return m
 }
 
-func (m Manifest) encode() ([]byte, error) {
+func (m Manifest) Encode() ([]byte, error) {
 	data, err := state.EncodeJSON(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode the manifest: %w", err)
@@ -56,18 +56,18 @@ func (m Manifest) encode() ([]byte, error) {
 	return state.Seal(data), nil
 }
 
-func (s *Store) readManifest(dir string) (*Manifest, error) {
-	path := filepath.Join(dir, manifestName)
-	data, err := store.ReadFile(s.fs, path)
+func (l *Layout) ReadManifest(dir string) (*Manifest, error) {
+	path := filepath.Join(dir, ManifestName)
+	data, err := store.ReadFile(l.FS, path)
 	if err != nil {
 		return nil, err
 	}
-	return decodeManifest(path, data)
+	return DecodeManifest(path, data)
 }
 
-// decodeManifest reads a manifest. A newer version is a *VersionError.
-func decodeManifest(path string, data []byte) (*Manifest, error) {
-	if err := checkSealed(path, data); err != nil {
+// DecodeManifest reads a manifest. A newer version is a *VersionError.
+func DecodeManifest(path string, data []byte) (*Manifest, error) {
+	if err := CheckSealed(path, data); err != nil {
 		return nil, fmt.Errorf("decode the manifest: %w", err)
 	}
 	var m Manifest

@@ -1,0 +1,367 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"prdrunner/checkpoint/state"
+	"prdrunner/checkpoint/store"
+)
+
+const (
+	JSONExt = ".json"
+	ZstExt  = ".zst" // behind the other, where the file is compressed
+	// MaxCheckpoint bounds what is unpacked of a checkpoint's file, so that a
+	// small one cannot fill the memory.
+	MaxCheckpoint = 256 << 20
+)
+
+// CheckpointDir holds the files of a session's checkpoints. Their names are
+// made and taken apart here alone: CP-….json, or CP-….json.zst where Compress
+// was on when it was written. Either is read whatever Compress says now.
+//
+// A checkpoint has two files where an import met one of the other form, or a
+// crash came before the second was removed. The valid one counts.
+type CheckpointDir struct {
+	FS       store.FS
+	Path     string
+	Compress bool
+	Zstd     *Compressor
+}
+
+// CheckpointsIn returns the files of the session in a directory.
+func (l *Layout) CheckpointsIn(dir string) CheckpointDir {
+	return CheckpointDir{FS: l.FS, Path: filepath.Join(dir, CheckpointsDir), Compress: l.Compress, Zstd: l.Zstd}
+}
+
+// file returns the path of a file in the directory. It refuses a name that would
+// lead out of the directory: a damaged journal can hold any id.
+func (d CheckpointDir) file(name string) (string, error) {
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`+"\x00") {
+		return "", fmt.Errorf("%q cannot be the name of a checkpoint's file", name)
+	}
+	return filepath.Join(d.Path, name), nil
+}
+
+// List returns the names of the files in the directory, sorted and without
+// temporary files. A directory that does not exist has none.
+func (d CheckpointDir) List() ([]string, error) {
+	entries, err := d.FS.ReadDir(d.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list %s: %w", d.Path, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && !store.IsTemp(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// removeFile removes a file by its name. A missing file is no error.
+func (d CheckpointDir) removeFile(name string) error {
+	path, err := d.file(name)
+	if err != nil {
+		return err
+	}
+	if err := d.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete %s: %w", path, err)
+	}
+	return nil
+}
+
+// FileNames are the names that the file of a checkpoint can have.
+func FileNames(id string) [2]string { return [2]string{id + JSONExt, id + JSONExt + ZstExt} }
+
+// CheckpointOf returns the checkpoint that a file is of by its name. What is of
+// none is not ours to read or remove.
+func CheckpointOf(name string) (id string, ok bool) {
+	id, ok = strings.CutSuffix(strings.TrimSuffix(name, ZstExt), JSONExt)
+	return id, ok && IsCheckpointID(id)
+}
+
+// CheckpointMember is the name of a checkpoint's file in an export, where it is
+// never compressed: the same state gives the same archive.
+func CheckpointMember(id string) string { return CheckpointsDir + "/" + id + JSONExt }
+
+// CheckpointOfMember returns the checkpoint that a member of an export is the
+// file of.
+func CheckpointOfMember(name string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(name, CheckpointsDir+"/")
+	if !ok {
+		return "", false
+	}
+	id, ok = strings.CutSuffix(id, JSONExt)
+	return id, ok && IsCheckpointID(id)
+}
+
+// StoredCheckpoint is what the file of a checkpoint holds.
+type StoredCheckpoint struct {
+	Path string
+	JSON []byte
+	Bad  error // why there is none
+}
+
+// Decode reads it. What is wrong with it is no error of reading the file.
+func (c *StoredCheckpoint) Decode() (*CheckpointFile, error) {
+	if c.Bad != nil {
+		return nil, c.Bad
+	}
+	return DecodeCheckpoint(c.Path, c.JSON)
+}
+
+// Read returns what the file of a checkpoint holds, valid or not, or
+// fs.ErrNotExist.
+func (d CheckpointDir) Read(id string) (*StoredCheckpoint, error) {
+	var found *StoredCheckpoint
+	failed := fs.ErrNotExist
+	for _, name := range FileNames(id) {
+		c, err := d.readNamed(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			failed = err
+			continue
+		}
+		if _, err := state.Unseal(c.JSON); err == nil {
+			return c, nil
+		}
+		if found == nil {
+			found = c
+		}
+	}
+	if found == nil || !errors.Is(failed, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read checkpoint %s: %w", id, failed)
+	}
+	return found, nil
+}
+
+func (d CheckpointDir) readNamed(name string) (*StoredCheckpoint, error) {
+	path, err := d.file(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := store.ReadFile(d.FS, path)
+	if err != nil {
+		return nil, err
+	}
+	c := &StoredCheckpoint{Path: path, JSON: data}
+	if strings.HasSuffix(name, ZstExt) {
+		c.JSON, c.Bad = d.Zstd.Unpack(data)
+	}
+	return c, nil
+}
+
+// EncodedCheckpoint is what the file of a checkpoint is to hold.
+type EncodedCheckpoint struct {
+	ID   string
+	JSON [][]byte // in parts that follow one another
+}
+
+func (c EncodedCheckpoint) Size() int { return store.Name{Data: c.JSON}.Size() }
+
+// Put writes the files of checkpoints, which become durable together. One that is there
+// stays as it is. It is a *store.WriteError that one can't be written.
+func (d CheckpointDir) Put(checkpoints ...EncodedCheckpoint) error {
+	names, err := d.Names(checkpoints...)
+	if err != nil {
+		return err
+	}
+	return store.Write(d.FS, names...)
+}
+
+// Names returns the files that put writes, and makes their directory.
+func (d CheckpointDir) Names(checkpoints ...EncodedCheckpoint) ([]store.Name, error) {
+	names, err := d.missing(checkpoints)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if err := store.MkdirAll(d.FS, d.Path); err != nil {
+		return nil, &store.WriteError{Path: names[0].Path, Err: err}
+	}
+	return names, nil
+}
+
+// missing returns the files that do not exist yet. It syncs the directory if
+// others do, so that their names are durable.
+func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Name, error) {
+	var names []store.Name
+	there := ""
+	for _, c := range checkpoints {
+		paths, err := d.Paths(c.ID)
+		if err != nil {
+			return nil, &store.WriteError{Path: filepath.Join(d.Path, d.newName(c.ID)), Err: err}
+		}
+		if len(paths) > 0 {
+			there = paths[0]
+			continue
+		}
+		name := d.newName(c.ID)
+		if c.Size() > MaxCheckpoint { // too long to be unpacked again
+			name = FileNames(c.ID)[0]
+		}
+		path, err := d.file(name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := d.encode(name, c.JSON...)
+		if err != nil {
+			return nil, &store.WriteError{Path: path, Err: err}
+		}
+		names = append(names, store.Name{Path: path, Data: data, New: true})
+	}
+	if there != "" {
+		if err := d.FS.SyncDir(d.Path); err != nil {
+			return nil, &store.WriteError{Path: there, Err: err}
+		}
+	}
+	return names, nil
+}
+
+// newName is the name that a checkpoint's file is given now.
+func (d CheckpointDir) newName(id string) string {
+	if d.Compress {
+		return FileNames(id)[1]
+	}
+	return FileNames(id)[0]
+}
+
+// encode returns the bytes of a file with a name, in parts as they are given.
+func (d CheckpointDir) encode(name string, json ...[]byte) ([][]byte, error) {
+	if !strings.HasSuffix(name, ZstExt) {
+		return json, nil
+	}
+	packed, err := d.Zstd.Pack(bytes.Join(json, nil))
+	return [][]byte{packed}, err
+}
+
+// Replace writes other bytes in place of those that were read, in the same form.
+func (d CheckpointDir) Replace(c *StoredCheckpoint, json ...[]byte) error {
+	data, err := d.encode(c.Path, json...)
+	if err != nil {
+		return err
+	}
+	return store.WriteFile(d.FS, c.Path, data...)
+}
+
+// Remove removes the file of a checkpoint. One that is not there is no error.
+func (d CheckpointDir) Remove(id string) error {
+	for _, name := range FileNames(id) {
+		if err := d.removeFile(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RemoveMany is from how many files on it is faster to look first which names there
+// are: each file has one name of two, and to remove what is not there takes half as
+// long as to remove what is.
+const RemoveMany = 16
+
+// Remover returns what removes so many files one by one, as remove does.
+func (d CheckpointDir) Remover(many int) (func(id string) error, error) {
+	if many < RemoveMany {
+		return d.Remove, nil
+	}
+	names, err := d.List()
+	if err != nil {
+		return nil, err
+	}
+	return func(id string) error {
+		for _, name := range FileNames(id) {
+			if _, there := slices.BinarySearch(names, name); !there {
+				continue
+			}
+			if err := d.removeFile(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// Paths returns where the file of a checkpoint is; two, where there are two.
+func (d CheckpointDir) Paths(id string) ([]string, error) {
+	var found []string
+	for _, name := range FileNames(id) {
+		path := filepath.Join(d.Path, name)
+		switch _, err := d.FS.Lstat(path); {
+		case err == nil:
+			found = append(found, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("look for checkpoint %s: %w", id, err)
+		}
+	}
+	return found, nil
+}
+
+// locate returns where the file of a checkpoint is, or would be.
+func (d CheckpointDir) locate(id string) (string, error) {
+	found, err := d.Paths(id)
+	if len(found) > 0 {
+		return found[0], nil
+	}
+	return filepath.Join(d.Path, d.newName(id)), err
+}
+
+// Path is locate for people: where the file cannot be looked for, it would be
+// where a new one is written.
+func (d CheckpointDir) FilePath(id string) string {
+	path, _ := d.locate(id)
+	return path
+}
+
+// IDs returns the checkpoints that have a file, sorted.
+func (d CheckpointDir) IDs() ([]string, error) {
+	names, err := d.List()
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, name := range names {
+		if id, ok := CheckpointOf(name); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// RemoveDuplicates removes the second file of each checkpoint that has two. Where none of
+// them is valid, both stay, for people and for rebuilding.
+func (d CheckpointDir) RemoveDuplicates() error {
+	names, err := d.List()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id, ok := CheckpointOf(name)
+		plain, packed := FileNames(id)[0], FileNames(id)[1]
+		if _, twin := slices.BinarySearch(names, plain); !ok || name != packed || !twin {
+			continue
+		}
+		valid, err := d.Read(id)
+		if err != nil {
+			return err
+		}
+		if _, err := valid.Decode(); err != nil {
+			continue
+		}
+		other := plain
+		if filepath.Base(valid.Path) == plain {
+			other = packed
+		}
+		if err := d.removeFile(other); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,8 @@
+package disk
+
+import "io/fs"
+
+// IsForeign is not known: permissions on Windows are no mode bits.
+func IsForeign(fs.FileInfo) bool { return false }
+
+func isWorldWritable(fs.FileInfo) bool { return false }
