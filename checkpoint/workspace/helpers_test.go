@@ -65,3 +65,10 @@ func (c *counting) Err() error {
 	}
 	return c.Context.Err()
 }
+
+func describe(t *testing.T, w *Workspace, path string) Entry {
+	t.Helper()
+	e, err := w.Describe(t.Context(), path)
+	must(t, err)
+	return e
+}

@@ -13,13 +13,6 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-func describe(t *testing.T, w *Workspace, path string) Entry {
-	t.Helper()
-	e, err := w.Describe(t.Context(), path)
-	must(t, err)
-	return e
-}
-
 // TestCacheServes: what was read once is not read again. It is proved by a
 // wrong digest that the cache is made to give.
 func TestCacheServes(t *testing.T) {

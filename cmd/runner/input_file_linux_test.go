@@ -126,6 +126,9 @@ func TestWorkOnWhatIsNoFile(t *testing.T) {
 				continue // a log may be as long as it likes, and is printed to its end
 			}
 			for _, git := range []bool{false, true} {
+				if git && r.name == "ignored" && (kind == "pipe" || kind == "sparse") {
+					continue // git itself waits for such a pipe, and runs out of memory, also in git status
+				}
 				t.Run(r.name+" as "+kind+map[bool]string{true: " in git"}[git], func(t *testing.T) {
 					t.Parallel()
 					dir := t.TempDir()
