@@ -15,18 +15,18 @@ import (
 
 const (
 	JSONExt = ".json"
-	ZstExt  = ".zst" // behind the other, where the file is compressed
-	// MaxCheckpoint bounds what is unpacked of a checkpoint's file, so that a
-	// small one cannot fill the memory.
+	ZstExt  = ".zst" // follows JSONExt if the file is compressed
+	// MaxCheckpoint bounds the size of a checkpoint after decompression, so that a small
+	// file can't fill the memory.
 	MaxCheckpoint = 256 << 20
 )
 
-// CheckpointDir holds the files of a session's checkpoints. Their names are
-// made and taken apart here alone: CP-….json, or CP-….json.zst where Compress
-// was on when it was written. Either is read whatever Compress says now.
+// CheckpointDir reads and writes the checkpoint files of a session. A file is named
+// CP-….json, or CP-….json.zst if Compress was on when it was written. Both forms are
+// read, whatever Compress is now.
 //
-// A checkpoint has two files where an import met one of the other form, or a
-// crash came before the second was removed. The valid one counts.
+// A checkpoint may have two files: an import wrote the other form, or a crash came before
+// the second file was removed. The valid one counts.
 type CheckpointDir struct {
 	FS       store.FS
 	Path     string
@@ -34,13 +34,13 @@ type CheckpointDir struct {
 	Zstd     *Compressor
 }
 
-// CheckpointsIn returns the files of the session in a directory.
+// CheckpointsIn returns the checkpoint files of the session in dir.
 func (l *Layout) CheckpointsIn(dir string) CheckpointDir {
 	return CheckpointDir{FS: l.FS, Path: filepath.Join(dir, CheckpointsDir), Compress: l.Compress, Zstd: l.Zstd}
 }
 
-// file returns the path of a file in the directory. It refuses a name that would
-// lead out of the directory: a damaged journal can hold any id.
+// file returns the path of a file in the directory. It refuses names that lead out of the
+// directory, since a damaged journal can hold any id.
 func (d CheckpointDir) file(name string) (string, error) {
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`+"\x00") {
 		return "", fmt.Errorf("%q cannot be the name of a checkpoint's file", name)
@@ -76,22 +76,21 @@ func (d CheckpointDir) removeFile(name string) error {
 	return nil
 }
 
-// FileNames are the names that the file of a checkpoint can have.
+// FileNames returns the names that the file of a checkpoint can have.
 func FileNames(id string) [2]string { return [2]string{id + JSONExt, id + JSONExt + ZstExt} }
 
-// CheckpointOf returns the checkpoint that a file is of by its name. What is of
-// none is not ours to read or remove.
+// CheckpointOf returns the id of the checkpoint whose file has this name; false for other
+// files, which are not read or removed.
 func CheckpointOf(name string) (id string, ok bool) {
 	id, ok = strings.CutSuffix(strings.TrimSuffix(name, ZstExt), JSONExt)
 	return id, ok && IsCheckpointID(id)
 }
 
-// CheckpointMember is the name of a checkpoint's file in an export, where it is
-// never compressed: the same state gives the same archive.
+// CheckpointMember returns the name of a checkpoint's file in an export. It is never
+// compressed there, so that the same state gives the same archive.
 func CheckpointMember(id string) string { return CheckpointsDir + "/" + id + JSONExt }
 
-// CheckpointOfMember returns the checkpoint that a member of an export is the
-// file of.
+// CheckpointOfMember returns the id of the checkpoint whose file a member of an export is.
 func CheckpointOfMember(name string) (id string, ok bool) {
 	id, ok = strings.CutPrefix(name, CheckpointsDir+"/")
 	if !ok {
@@ -101,14 +100,15 @@ func CheckpointOfMember(name string) (id string, ok bool) {
 	return id, ok && IsCheckpointID(id)
 }
 
-// StoredCheckpoint is what the file of a checkpoint holds.
+// StoredCheckpoint is the content of a checkpoint's file.
 type StoredCheckpoint struct {
 	Path string
 	JSON []byte
-	Bad  error // why there is none
+	Bad  error // why JSON could not be decompressed
 }
 
-// Decode reads it. What is wrong with it is no error of reading the file.
+// Decode decodes the checkpoint. Its errors are about the content; errors of reading the
+// file are those of Read.
 func (c *StoredCheckpoint) Decode() (*CheckpointFile, error) {
 	if c.Bad != nil {
 		return nil, c.Bad
@@ -116,7 +116,7 @@ func (c *StoredCheckpoint) Decode() (*CheckpointFile, error) {
 	return DecodeCheckpoint(c.Path, c.JSON)
 }
 
-// Read returns what the file of a checkpoint holds, valid or not, or
+// Read returns the content of a checkpoint's file, valid or not. A missing file is
 // fs.ErrNotExist.
 func (d CheckpointDir) Read(id string) (*StoredCheckpoint, error) {
 	var found *StoredCheckpoint
@@ -159,16 +159,17 @@ func (d CheckpointDir) readNamed(name string) (*StoredCheckpoint, error) {
 	return c, nil
 }
 
-// EncodedCheckpoint is what the file of a checkpoint is to hold.
+// EncodedCheckpoint is a checkpoint that is ready to be written.
 type EncodedCheckpoint struct {
 	ID   string
-	JSON [][]byte // in parts that follow one another
+	JSON [][]byte // in consecutive parts
 }
 
+// Size returns the bytes of the checkpoint before compression.
 func (c EncodedCheckpoint) Size() int { return store.Name{Data: c.JSON}.Size() }
 
-// Put writes the files of checkpoints, which become durable together. One that is there
-// stays as it is. It is a *store.WriteError that one can't be written.
+// Put writes the files of checkpoints, durably and together. Existing files are left as
+// they are. A failed write is a *store.WriteError.
 func (d CheckpointDir) Put(checkpoints ...EncodedCheckpoint) error {
 	names, err := d.Names(checkpoints...)
 	if err != nil {
@@ -177,7 +178,7 @@ func (d CheckpointDir) Put(checkpoints ...EncodedCheckpoint) error {
 	return store.Write(d.FS, names...)
 }
 
-// Names returns the files that put writes, and makes their directory.
+// Names returns the files that Put writes, and creates their directory.
 func (d CheckpointDir) Names(checkpoints ...EncodedCheckpoint) ([]store.Name, error) {
 	names, err := d.missing(checkpoints)
 	if err != nil || len(names) == 0 {
@@ -189,8 +190,8 @@ func (d CheckpointDir) Names(checkpoints ...EncodedCheckpoint) ([]store.Name, er
 	return names, nil
 }
 
-// missing returns the files that do not exist yet. It syncs the directory if
-// others do, so that their names are durable.
+// missing returns the files that do not exist yet. If some exist it syncs the directory,
+// so that their names are durable.
 func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Name, error) {
 	var names []store.Name
 	there := ""
@@ -204,7 +205,7 @@ func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Name, e
 			continue
 		}
 		name := d.newName(c.ID)
-		if c.Size() > MaxCheckpoint { // too long to be unpacked again
+		if c.Size() > MaxCheckpoint { // decompression would refuse it
 			name = FileNames(c.ID)[0]
 		}
 		path, err := d.file(name)
@@ -225,7 +226,7 @@ func (d CheckpointDir) missing(checkpoints []EncodedCheckpoint) ([]store.Name, e
 	return names, nil
 }
 
-// newName is the name that a checkpoint's file is given now.
+// newName returns the name of a new checkpoint file.
 func (d CheckpointDir) newName(id string) string {
 	if d.Compress {
 		return FileNames(id)[1]
@@ -233,7 +234,7 @@ func (d CheckpointDir) newName(id string) string {
 	return FileNames(id)[0]
 }
 
-// encode returns the bytes of a file with a name, in parts as they are given.
+// encode returns the bytes of the file with this name, in parts.
 func (d CheckpointDir) encode(name string, json ...[]byte) ([][]byte, error) {
 	if !strings.HasSuffix(name, ZstExt) {
 		return json, nil
@@ -242,7 +243,7 @@ func (d CheckpointDir) encode(name string, json ...[]byte) ([][]byte, error) {
 	return [][]byte{packed}, err
 }
 
-// Replace writes other bytes in place of those that were read, in the same form.
+// Replace rewrites the file that c was read from, in the same form.
 func (d CheckpointDir) Replace(c *StoredCheckpoint, json ...[]byte) error {
 	data, err := d.encode(c.Path, json...)
 	if err != nil {
@@ -251,7 +252,7 @@ func (d CheckpointDir) Replace(c *StoredCheckpoint, json ...[]byte) error {
 	return store.WriteFile(d.FS, c.Path, data...)
 }
 
-// Remove removes the file of a checkpoint. One that is not there is no error.
+// Remove removes the file of a checkpoint. A missing file is no error.
 func (d CheckpointDir) Remove(id string) error {
 	for _, name := range FileNames(id) {
 		if err := d.removeFile(name); err != nil {
@@ -261,12 +262,13 @@ func (d CheckpointDir) Remove(id string) error {
 	return nil
 }
 
-// RemoveMany is from how many files on it is faster to look first which names there
-// are: each file has one name of two, and to remove what is not there takes half as
-// long as to remove what is.
+// RemoveMany is the number of checkpoints from which it is faster to list the directory
+// first: each checkpoint has one of two names, and removing a missing file takes half as
+// long as removing one.
 const RemoveMany = 16
 
-// Remover returns what removes so many files one by one, as remove does.
+// Remover returns a function that removes the file of a checkpoint, as Remove does,
+// prepared for so many calls.
 func (d CheckpointDir) Remover(many int) (func(id string) error, error) {
 	if many < RemoveMany {
 		return d.Remove, nil
@@ -288,7 +290,7 @@ func (d CheckpointDir) Remover(many int) (func(id string) error, error) {
 	}, nil
 }
 
-// Paths returns where the file of a checkpoint is; two, where there are two.
+// Paths returns the one or two files of a checkpoint.
 func (d CheckpointDir) Paths(id string) ([]string, error) {
 	var found []string
 	for _, name := range FileNames(id) {
@@ -303,7 +305,7 @@ func (d CheckpointDir) Paths(id string) ([]string, error) {
 	return found, nil
 }
 
-// locate returns where the file of a checkpoint is, or would be.
+// locate returns the path of a checkpoint's file, or where a new one would be.
 func (d CheckpointDir) locate(id string) (string, error) {
 	found, err := d.Paths(id)
 	if len(found) > 0 {
@@ -312,8 +314,8 @@ func (d CheckpointDir) locate(id string) (string, error) {
 	return filepath.Join(d.Path, d.newName(id)), err
 }
 
-// Path is locate for people: where the file cannot be looked for, it would be
-// where a new one is written.
+// FilePath is locate for messages. If the directory can't be read it returns where a new
+// file would be.
 func (d CheckpointDir) FilePath(id string) string {
 	path, _ := d.locate(id)
 	return path
@@ -335,8 +337,8 @@ func (d CheckpointDir) IDs() ([]string, error) {
 	return slices.Compact(ids), nil
 }
 
-// RemoveDuplicates removes the second file of each checkpoint that has two. Where none of
-// them is valid, both stay, for people and for rebuilding.
+// RemoveDuplicates removes the second file of each checkpoint that has two. If neither is
+// valid both stay, for people and for rebuilding.
 func (d CheckpointDir) RemoveDuplicates() error {
 	names, err := d.List()
 	if err != nil {

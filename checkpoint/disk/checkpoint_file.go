@@ -10,8 +10,8 @@ import (
 	"prdrunner/checkpoint/state"
 )
 
-// CheckpointFile is a checkpoint as its file holds it: all that is needed to
-// go on from it without the journal.
+// CheckpointFile is the content of a checkpoint's file: everything that is needed to
+// continue from it without the journal.
 type CheckpointFile struct {
 	FormatVersion string         `json:"format_version"`
 	ID            string         `json:"id"`
@@ -39,8 +39,8 @@ type CheckpointFile struct {
 type Recovery struct {
 	CanResume  bool   `json:"can_resume"`            // neither complete nor abandoned
 	ResumeFrom string `json:"resume_from,omitempty"` // the first workstream or gate that is not done
-	// PrerequisitesMet says that nobody must do anything first: nothing waits for a
-	// person, and the files were captured. Where not, Warnings say what is missing.
+	// PrerequisitesMet says that nothing waits for a person and that the files were
+	// captured. Otherwise Warnings say what is missing.
 	PrerequisitesMet bool     `json:"prerequisites_met"`
 	Warnings         []string `json:"warnings"`
 }
@@ -70,9 +70,9 @@ func NewCheckpointFile(s *state.State, ref *state.CheckpointRef) CheckpointFile 
 	}
 }
 
-// EncodeCheckpoint returns the bytes of a checkpoint's file, in parts that
-// follow one another. The state's JSON is one of them as it was given, since it
-// may be large, and checkpoints of one commit share it.
+// EncodeCheckpoint returns the bytes of a checkpoint's file in consecutive parts. The part
+// with the state is the given one, not a copy: it may be large, and checkpoints of one
+// commit share it.
 func EncodeCheckpoint(f CheckpointFile, current []byte) (parts [][]byte, err error) {
 	f.State, f.Checksum = nil, ""
 	head, err := state.EncodeJSON(f)
@@ -83,7 +83,7 @@ func EncodeCheckpoint(f CheckpointFile, current []byte) (parts [][]byte, err err
 	return [][]byte{head, current, state.SealOf(head, current)}, nil
 }
 
-// EncodeState returns the state as the field that EncodeCheckpoint takes.
+// EncodeState returns a state as the part that EncodeCheckpoint takes.
 func EncodeState(s *state.State) ([]byte, error) {
 	var buf bytes.Buffer
 	buf.Grow(state.TypicalSize(s))
@@ -94,8 +94,8 @@ func EncodeState(s *state.State) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// DecodeCheckpoint reads a checkpoint's file. The version is looked at first: a
-// newer one is a *VersionError.
+// DecodeCheckpoint decodes the content of a checkpoint's file. A newer format version is a
+// *VersionError.
 func DecodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 	if err := CheckSealed(path, data); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
@@ -110,13 +110,13 @@ func DecodeCheckpoint(path string, data []byte) (*CheckpointFile, error) {
 	if err := f.State.CheckStructure(); err != nil {
 		return nil, fmt.Errorf("decode the checkpoint: %w", err)
 	}
-	if f.FormatVersion != state.FormatVersion { // earlier versions said less of it
+	if f.FormatVersion != state.FormatVersion { // earlier versions recorded less
 		f.Recovery = NewRecovery(f.State, &state.CheckpointRef{})
 	}
 	return &f, nil
 }
 
-// NewRecovery says what a resume would find.
+// NewRecovery derives what a resume from the checkpoint would find.
 func NewRecovery(s *state.State, ref *state.CheckpointRef) Recovery {
 	r := Recovery{CanResume: s.CanResume(), PrerequisitesMet: true, Warnings: []string{}}
 	r.warnOfFiles(s.Capture, ref.Uncaptured)
@@ -145,7 +145,7 @@ func (r *Recovery) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// missing warns of what must be there or be done before a resume gets past it.
+// missing adds a warning about something that must be there or be done first.
 func (r *Recovery) missing(format string, args ...any) {
 	r.PrerequisitesMet = false
 	r.warn(format, args...)
@@ -206,8 +206,7 @@ func (r *Recovery) warnOfGates(gates []*state.Gate) {
 	}
 }
 
-// Verify decodes the file of a checkpoint, and makes sure that it is the one
-// that the journal says.
+// Verify decodes the checkpoint and compares it with what the journal recorded.
 func (c *StoredCheckpoint) Verify(prd, session string, ref *state.CheckpointRef) (*CheckpointFile, error) {
 	f, err := c.Decode()
 	var newer *state.VersionError
@@ -223,7 +222,7 @@ func (c *StoredCheckpoint) Verify(prd, session string, ref *state.CheckpointRef)
 	return f, nil
 }
 
-// RebuildRemedy is the command that mends a checkpoint.
+// RebuildRemedy says how a user rebuilds a checkpoint's file.
 func RebuildRemedy(prd, id string) string {
 	return fmt.Sprintf("`runner checkpoint rebuild %s %s` may mend it", prd, id)
 }

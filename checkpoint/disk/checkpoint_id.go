@@ -11,21 +11,21 @@ import (
 const (
 	checkpointIDPrefix = "CP-"
 	checkpointHashSize = 4 // bytes
-	// PhaseChars are what EncodeName makes of any name.
+	// PhaseChars are the characters that EncodeName leaves in a name.
 	PhaseChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._%-"
-	// maxCheckpointID leaves a file system that takes names of 255 bytes room for
-	// what the file's name has besides.
+	// maxCheckpointID leaves room for the extensions in a file name of 255 bytes.
 	maxCheckpointID = 255 - len(JSONExt+ZstExt)
 )
 
-// NewCheckpointID names a checkpoint; origin tells it from every other one.
+// NewCheckpointID returns the id of a new checkpoint. origin is a text that no other
+// checkpoint of the session has.
 func NewCheckpointID(phase string, at time.Time, origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return checkpointIDPrefix + EncodeName(phase) + "-" + stamp(at) + "-" + hex.EncodeToString(sum[:checkpointHashSize])
 }
 
-// IsCheckpointID reports whether NewCheckpointID could have made an id, which
-// can be part of the name of a file.
+// IsCheckpointID reports whether an id has the form of NewCheckpointID, so that it is safe
+// in a file name.
 func IsCheckpointID(id string) bool {
 	rest, ok := strings.CutPrefix(id, checkpointIDPrefix)
 	phase := len(rest) - len("-"+StampFormat+"-") - 2*checkpointHashSize
@@ -39,7 +39,7 @@ func IsCheckpointID(id string) bool {
 	return rest[0] == '-' && rest[1+len(StampFormat)] == '-' && noTime == nil && noHash == nil
 }
 
-// StampFormat is how times stand in names.
+// StampFormat is the format of times in names.
 const StampFormat = "20060102T150405Z"
 
 // stamp formats a time for a checkpoint's id.

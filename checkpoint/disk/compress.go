@@ -8,21 +8,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// encoderWindow bounds what an encoder looks back, and so its memory.
+// encoderWindow bounds how far an encoder looks back, and so its memory.
 const encoderWindow = 1 << 20
 
-// ErrTooLong says that a file holds more than one of its kind can.
+// ErrTooLong says that a file is larger after decompression than its kind may be.
 var ErrTooLong = errors.New("it is longer than such a file can be")
 
-// Compressor packs and unpacks files with zstd. It is made when it is first
-// needed, and is safe for concurrent use. The same bytes give the same file,
-// as long as the version of the library is the same.
+// Compressor compresses and decompresses files with zstd. Its encoder and decoder are
+// created at first use. It is safe for concurrent use. With one version of the library the
+// same bytes give the same file.
 type Compressor struct {
 	encoder func() (*zstd.Encoder, error)
 	decoder func() (*zstd.Decoder, error)
 }
 
-// NewCompressor returns one that unpacks no more than limit bytes.
+// NewCompressor returns a compressor that decompresses at most limit bytes.
 func NewCompressor(limit uint64) *Compressor {
 	return &Compressor{
 		encoder: sync.OnceValues(func() (*zstd.Encoder, error) {
@@ -35,7 +35,7 @@ func NewCompressor(limit uint64) *Compressor {
 	}
 }
 
-// Pack returns data compressed.
+// Pack compresses data.
 func (c *Compressor) Pack(data []byte) ([]byte, error) {
 	e, err := c.encoder()
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Compressor) Pack(data []byte) ([]byte, error) {
 	return e.EncodeAll(data, nil), nil
 }
 
-// Unpack returns what was packed.
+// Unpack decompresses what Pack returned.
 func (c *Compressor) Unpack(packed []byte) ([]byte, error) {
 	d, err := c.decoder()
 	if err != nil {

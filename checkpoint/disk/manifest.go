@@ -10,17 +10,17 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// Manifest is the index of a session's checkpoints. It is derived, and made
-// again whenever it is missing or damaged.
+// Manifest lists a session's checkpoints. It is derived from the state and written again
+// if it is missing or damaged.
 type Manifest struct {
 	FormatVersion string                 `json:"format_version"`
 	PRD           string                 `json:"prd"`
 	Session       string                 `json:"session"`
-	Seq           uint64                 `json:"seq"` // up to which it is true
+	Seq           uint64                 `json:"seq"` // the commit that it was derived at
 	Topic         string                 `json:"topic"`
 	CreatedAt     time.Time              `json:"created_at"` // of the session
 	Checkpoints   []*state.CheckpointRef `json:"checkpoints"`
-	Current       string                 `json:"current_checkpoint,omitempty"` // where the session stands; "" where that is no longer there
+	Current       string                 `json:"current_checkpoint,omitempty"` // where the session stands; "" if that checkpoint was removed
 	Latest        string                 `json:"latest,omitempty"`             // the newest of all
 	Total         int                    `json:"total"`
 	Rollbacks     []state.RollbackRecord `json:"rollback_history"`

@@ -17,9 +17,8 @@ type IDError struct {
 
 func (e *IDError) Error() string { return fmt.Sprintf("%q is not a PRD id: %s", e.ID, e.Why) }
 
-// CheckID returns an *IDError where an id would give a PRD a directory that is
-// Runner's own, or git references that git refuses. What pattern ids must match is
-// not looked at.
+// CheckID returns an *IDError if an id would give a PRD a directory that is Runner's own,
+// or git references that git refuses. It does not check the configured pattern of ids.
 func CheckID(id string) error {
 	own := []string{ObjectsDir, LocksDir, FailedDir, TrashDir, SafetyDir, AuditName, CacheName, "store"}
 	name := EncodeName(id)
@@ -36,14 +35,13 @@ func CheckID(id string) error {
 	return nil
 }
 
-// MaxEncoded is how long a name may be in that of a file. It leaves a file system
-// that takes names of 255 bytes room for what stands around it, at most in the
-// temporary file of a checkpoint.
+// MaxEncoded bounds the length of an encoded name. It leaves room in a file name of 255
+// bytes for everything that is added, at most in the temporary file of a checkpoint.
 const MaxEncoded = 160
 
-// EncodeName makes a name fit for a file: what is not a letter, a digit, ".",
-// "_" or "-" is percent-encoded, and so is a "." at the beginning. One that gets too
-// long is cut off, and ends with its digest, so that no two names get the same file.
+// EncodeName makes a name fit for a file. It percent-encodes every byte except letters,
+// digits, ".", "_" and "-", and a "." at the beginning. A name that gets too long is cut
+// and ends with its digest, so that different names never get the same file.
 func EncodeName(name string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

@@ -12,7 +12,7 @@ import (
 	"prdrunner/checkpoint/text"
 )
 
-// MakeRoot creates the state directory, the mark that it is ours first.
+// MakeRoot creates the state directory. The file that marks it as Runner's comes first.
 func (l *Layout) MakeRoot() error {
 	locks := filepath.Join(l.Path, LocksDir)
 	if err := store.MkdirAll(l.FS, locks); err != nil {
@@ -30,8 +30,8 @@ func (l *Layout) MakeRoot() error {
 	return store.WriteFile(l.FS, ignore, []byte("*\n"))
 }
 
-// MissingRoot returns what MakeRoot, and the lock on all of it, would have to
-// make, each directory before what is in it.
+// MissingRoot returns the paths that MakeRoot and the lock on the state directory would
+// create, parents first.
 func (l *Layout) MissingRoot() ([]string, error) {
 	paths := []string{l.Path, filepath.Join(l.Path, LocksDir), filepath.Join(l.Path, IgnoreName), l.StoreLockPath()}
 	for dir := filepath.Dir(l.Path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -50,14 +50,14 @@ func (l *Layout) MissingRoot() ([]string, error) {
 	return missing, nil
 }
 
-// UnmakeRoot removes what MissingRoot missed, and was made since, unless somebody
-// else uses it by now. Who is about to is refused the lock.
+// UnmakeRoot removes the paths that MissingRoot returned, if no other process uses the
+// state directory by now. While it works, other processes can't lock it.
 func (l *Layout) UnmakeRoot(made []string) error {
 	only, err := l.FS.TryLock(l.StoreLockPath(), false)
 	switch {
 	case errors.Is(err, store.ErrLocked):
 		return nil
-	case errors.Is(err, fs.ErrNotExist): // it was not made whole
+	case errors.Is(err, fs.ErrNotExist): // it was not created completely
 	case err != nil:
 		return fmt.Errorf("remove the state directory that was made: %w", err)
 	}
@@ -67,7 +67,7 @@ func (l *Layout) UnmakeRoot(made []string) error {
 		if failed == nil || errors.Is(failed, fs.ErrNotExist) {
 			continue
 		}
-		if len(path) >= len(l.Path) { // something came into it
+		if len(path) >= len(l.Path) { // another process has put something there
 			err = l.MakeRoot()
 		}
 		break
@@ -78,11 +78,10 @@ func (l *Layout) UnmakeRoot(made []string) error {
 	return err
 }
 
-// CheckLayout refuses a state directory in which something that is to be a
-// directory is none of its own: what would be listed, written or removed behind
-// a link is somebody else's. It looks at what all PRDs share and, unless prd is
-// "", at what the owner of that one works on. It makes none; the caller holds a
-// lock.
+// CheckLayout refuses a state directory in which a link stands in the place of a
+// directory: what Runner lists, writes or removes behind it may belong to someone else. It
+// checks the directories that all PRDs share and, if prd is not "", those of that PRD. It
+// creates nothing. The caller holds a lock.
 func (l *Layout) CheckLayout(prd string) error {
 	var dirs []string
 	for _, name := range []string{ObjectsDir, FailedDir, TrashDir, SafetyDir, UntrustedDir} {
@@ -104,8 +103,7 @@ func (l *Layout) CheckLayout(prd string) error {
 	return nil
 }
 
-// CheckDir refuses a directory that somebody else could have a hand in: the
-// state directory, or one in it.
+// CheckDir refuses a directory that another user could change.
 func (l *Layout) CheckDir(dir string) error {
 	info, err := l.FS.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,8 @@ import (
 	"prdrunner/checkpoint/store"
 )
 
-// EmptyTrash removes what was discarded. Nobody else may do so meanwhile.
+// EmptyTrash removes the discarded directories. The caller holds the lock on the whole
+// state directory.
 func (l *Layout) EmptyTrash() error {
 	there, err := l.Exists(l.TrashPath())
 	if err == nil && !there {
@@ -59,15 +60,15 @@ func (l *Layout) RemoveEntries(dir string) error {
 	return nil
 }
 
-// TreeSize returns how many bytes the files in a directory have.
+// TreeSize returns the sum of the sizes of all files below a directory.
 func (l *Layout) TreeSize(dir string) (int64, error) {
 	var total int64
 	err := l.EachSize(dir, "", func(_ string, size int64) { total += size })
 	return total, err
 }
 
-// EachSize tells how large what is in a directory is, but for one name. A
-// directory that is not there is empty.
+// EachSize calls tell with the name and size of each entry of a directory, except one. A
+// missing directory is empty.
 func (l *Layout) EachSize(dir, except string, tell func(name string, size int64)) error {
 	entries, err := l.FS.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +101,7 @@ func (l *Layout) EntrySize(dir string, e fs.DirEntry) (int64, error) {
 	return info.Size(), nil
 }
 
-// Below is a path relative to the state directory.
+// Below returns a path relative to the state directory.
 func (l *Layout) Below(path string) string {
 	rel, err := filepath.Rel(l.Path, path)
 	if err != nil {
@@ -109,9 +110,9 @@ func (l *Layout) Below(path string) string {
 	return rel
 }
 
-// CopyTree copies a directory with all that is in it, durably.
+// CopyTree copies a directory and everything in it, durably.
 func (l *Layout) CopyTree(from, to string) error {
-	if err := l.RemoveAll(to); err != nil { // of a move that was cut short
+	if err := l.RemoveAll(to); err != nil { // a move was cut short
 		return err
 	}
 	if err := l.FS.Mkdir(to, store.DirPerm); err != nil {
@@ -160,8 +161,8 @@ func (l *Layout) copyFile(from, to string) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// Exists reports whether something is at a path. That this can't be found out is
-// an error, never a no: what follows may remove, replace or forget things.
+// Exists reports whether a path exists. An error means that this is not known; callers
+// must not take it for "no", since they remove or replace things.
 func (l *Layout) Exists(path string) (bool, error) {
 	_, err := l.FS.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -170,8 +171,8 @@ func (l *Layout) Exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// FreePath returns a path that nothing is at: the one that is wished for, or
-// that with a number behind it.
+// FreePath returns the path wish if nothing exists there, else wish with a number
+// appended.
 func (l *Layout) FreePath(wish string) (string, error) {
 	path := wish
 	for n := 2; ; n++ {
@@ -183,8 +184,7 @@ func (l *Layout) FreePath(wish string) (string, error) {
 	}
 }
 
-// Directories lists the directories in a directory. One that is not there has
-// none.
+// Directories lists the directories in dir. A missing dir has none.
 func (l *Layout) Directories(dir string) ([]string, error) {
 	entries, err := l.FS.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -199,8 +199,7 @@ func (l *Layout) Directories(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Journals returns the journal in a directory and those that it was compacted
-// from.
+// Journals returns the journal in dir, and the journals that it was compacted from.
 func (l *Layout) Journals(dir string) ([]string, error) {
 	entries, err := l.FS.ReadDir(dir)
 	if err != nil {

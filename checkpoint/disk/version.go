@@ -15,9 +15,8 @@ import (
 
 var errNoObject = errors.New("it is no JSON object")
 
-// CheckVersion looks at nothing but the format version of a file, and reads no
-// further than that. It is a *VersionError where that is unknown here; any other
-// error says that there is none to be read.
+// CheckVersion reads only the format version of a file. An unknown version is a
+// *VersionError; other errors say that the file has no version.
 func CheckVersion(path string, data []byte) error {
 	var version string
 	if err := ReadFields(data, map[string]any{"format_version": &version}); err != nil {
@@ -32,8 +31,8 @@ func CheckVersion(path string, data []byte) error {
 	return &state.VersionError{Path: path, Version: "format version " + version}
 }
 
-// ReadFields reads fields of a JSON object, and nothing behind the last of them:
-// what is long comes last in every file.
+// ReadFields reads some fields of a JSON object and stops after the last of them. In all
+// files long fields come last.
 func ReadFields(object []byte, into map[string]any) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
@@ -56,9 +55,8 @@ func ReadFields(object []byte, into map[string]any) error {
 	return nil
 }
 
-// CheckSealed is CheckVersion and unseal. What is sealed as this version seals,
-// and is not what was sealed, is damaged whatever version it names: a flipped
-// bit made that one up.
+// CheckSealed checks the checksum and the version of a file. A wrong checksum counts
+// first: a flipped bit can turn the version into a newer one.
 func CheckSealed(path string, data []byte) error {
 	err := CheckVersion(path, data)
 	var newer *state.VersionError
@@ -71,9 +69,9 @@ func CheckSealed(path string, data []byte) error {
 	return err
 }
 
-// RefuseNewer is a *VersionError if a newer version wrote something beside the
-// journal of a PRD that is not read otherwise: an owner could overwrite or remove
-// what he can't read. What can't be read at all is for those to tell who need it.
+// RefuseNewer returns a *VersionError if a newer version wrote a file of a PRD that an
+// owner would not read otherwise, and so could overwrite or remove. Unreadable files are
+// left to the code that needs them.
 func (l *Layout) RefuseNewer(prd string) error {
 	path := filepath.Join(l.PRDDir(prd), OriginName)
 	if data, err := store.ReadFile(l.FS, path); err == nil {
@@ -85,7 +83,8 @@ func (l *Layout) RefuseNewer(prd string) error {
 	return l.CheckpointsIn(l.PRDDir(prd)).refuseNewer()
 }
 
-// RefuseNewer is a *VersionError if the file of a checkpoint is of a newer version.
+// refuseNewer returns a *VersionError if a newer version wrote one of the checkpoint
+// files.
 func (d CheckpointDir) refuseNewer() error {
 	names, err := d.List()
 	if err != nil {
@@ -116,14 +115,14 @@ func (d CheckpointDir) refuseNewer() error {
 	return nil
 }
 
-// versions looks at how the files of a directory begin, most of which begin alike.
+// versions checks the format version in the first bytes of many files, most of which begin
+// alike.
 type versions struct {
 	dir  *store.Dir
-	last [len(`{"format_version":"` + state.FormatVersion + `",`)]byte // of the one that was known last; no JSON begins with zeros
+	last [len(`{"format_version":"` + state.FormatVersion + `",`)]byte // first bytes of the last file whose version is known; no JSON begins with zeros
 }
 
-// begins reports whether a file that is not compressed begins with a version that
-// is known. It reads little of it.
+// begins reports whether an uncompressed file begins with a known version.
 func (v *versions) begins(name string) bool {
 	if strings.HasSuffix(name, ZstExt) {
 		return false

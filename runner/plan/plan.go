@@ -22,7 +22,7 @@ import (
 // Decision is what a plan does with a step.
 type Decision string
 
-// The decisions (design §6).
+// The decisions.
 const (
 	Reuse     Decision = "reuse"     // proved done, and still valid
 	Run       Decision = "run"       // never completed
@@ -166,7 +166,7 @@ func (p *Plan) Count(d Decision) int {
 	return n
 }
 
-// OnConflict decides artifacts that someone edited (design §6), also of work that
+// OnConflict decides artifacts that someone edited, also of work that
 // has yet to be judged. Where nobody has chosen, it is as ConflictAsk, but edits
 // after a gate of the work failed are kept: so people mend what a gate found.
 type OnConflict string
