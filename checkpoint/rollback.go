@@ -12,58 +12,62 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// ErrForward says that a rollback would go forward.
+// ErrForward is returned for a target that an earlier rollback discarded.
 var ErrForward = errors.New("cannot roll forward")
 
-// RollbackOptions say what is taken back.
+// RollbackOptions select the target and the scope of a rollback.
 type RollbackOptions struct {
-	To     string              // a reference, as FindCheckpoint takes it
-	Scope  state.RollbackScope // "": RollbackAll
-	Force  bool                // go past what can't be restored, and past commits that were pushed
-	Deep   bool                // a plan reads every byte that is to be restored; a rollback does so in any case, before it changes anything
+	To    string              // a checkpoint reference in a form that FindCheckpoint accepts
+	Scope state.RollbackScope // "" means RollbackAll
+	// Force skips files that can't be restored or are obstructed, and discards commits that
+	// were pushed.
+	Force bool
+	// Deep has a plan verify every byte to be restored. A rollback does so in any case, before
+	// it changes anything.
+	Deep   bool
 	Reason string
 	By     state.Actor
 }
 
-// LeftAlone are the files that a rollback leaves as they are, since no
-// checkpoint tells what they should be.
+// LeftAlone lists the files that a rollback does not touch, because no checkpoint records
+// their contents.
 type LeftAlone struct {
 	LeftOut  []string // look sensitive, or hold a sensitive value
-	Unstable []string // kept changing while they were captured, now or then
-	Special  []string // could not be captured, now or then: they may not be read, or are no files
-	Sparse   []string // were not checked out then, and differ
+	Unstable []string // kept changing during a capture, now or at the target
+	Special  []string // could not be captured, now or at the target: unreadable, or no regular file
+	Sparse   []string // were not checked out at the target, and differ
 }
 
-// Rollback is what a rollback would do, or is doing. It is plain data.
+// Rollback is the plan of a rollback: the changes it makes, the work it discards and the
+// files it does not touch. It is plain data.
 type Rollback struct {
 	Target      *state.CheckpointRef
-	PassedOver  []string             // checkpoints on the way to it that are damaged, which the reference does not count
-	Current     *state.CheckpointRef // nil: none
-	Step        int                  // that the session stands at
+	PassedOver  []string             // damaged checkpoints that the reference skipped, see State.PassedOver
+	Current     *state.CheckpointRef // the session's current checkpoint; nil if it has none
+	Step        int                  // the session's current step
 	Scope       state.RollbackScope
-	Undoes      string              // the rollback that this one undoes
-	Earlier     *EarlierState       // whose state it takes in place of the target's, nil: the target's
-	Discards    []*state.Workstream // completed since, in the order of their steps
-	Invalidates []string            // checkpoints
-	Uncertain   []string            // once steps that may have happened, and that the target knows nothing of
-	FilesOf     *state.Capture      // whose files come back, nil: only recorded artifacts are known
-	Changes     []workspace.Change  // of the files
+	Undoes      string              // ID of the rollback that this one undoes, or ""
+	Earlier     *EarlierState       // the state to take instead of the target's; nil: the target's
+	Discards    []*state.Workstream // completed workstreams whose work the target lacks, ordered by step
+	Invalidates []string            // IDs of checkpoints that become invalid
+	Uncertain   []string            // once steps that may have happened and of which the target has no record
+	FilesOf     *state.Capture      // the capture to restore; nil: only recorded artifacts are known
+	Changes     []workspace.Change  // of files in the workspace
 	Missing     []workspace.Missing
-	Obstacles   []workspace.Obstacle // what is in the way of Changes, or of files in whose place nothing may be changed
-	Losses      []Loss               // what sessions of other PRDs lose
+	Obstacles   []workspace.Obstacle // paths where a change is impossible or would destroy unrecorded data
+	Losses      []Loss               // artifacts that sessions of other PRDs lose
 	LeftAlone
 	Git    *GitReset
-	Branch string  // that git is on now, where the target is of another one
-	Finish *Finish // what is finished before, nil: nothing was cut short
+	Branch string  // the branch that is checked out, if it is not the target's
+	Finish *Finish // the interrupted rollback that is finished first; nil if there is none
 
-	state    *state.State // of the target
-	patterns []string     // of both sides, nil where files are not looked at
+	state    *state.State // the state that the rollback takes: the target's, or that of Earlier
+	patterns []string     // capture patterns of the present and of the target; nil if files are not compared
 }
 
-// PlanRollback says what a rollback would do. It takes no lock and changes
-// nothing. Without a workspace it looks at the state only. Where an earlier one
-// was cut short it is about where the session stands once that is finished; the
-// files are compared as they are.
+// PlanRollback returns what a rollback would do. It takes no lock and changes nothing. If
+// w is nil, it compares the state only. If an earlier rollback was interrupted, the plan
+// starts from the state after that one is finished, but compares the present files.
 func (s *Store) PlanRollback(ctx context.Context, w *workspace.Workspace, prd string, o RollbackOptions) (r *Rollback, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
 		r, err = s.planFrom(ctx, w, prd, snap, o)
@@ -82,7 +86,7 @@ func (s *Store) planFrom(ctx context.Context, w *workspace.Workspace, prd string
 	now := snap.State
 	var finish *Finish
 	if now.Rollback != nil {
-		if snap.Owner != nil { // who carries it out
+		if snap.Owner != nil { // the owner is carrying the rollback out
 			return nil, &LockedError{PRD: prd, Holder: *snap.Owner}
 		}
 		if finish, err = s.planFinish(ctx, w, now); err != nil {
@@ -96,7 +100,7 @@ func (s *Store) planFrom(ctx context.Context, w *workspace.Workspace, prd string
 	return r, err
 }
 
-// planRollback validates the target, and compares it with what is there.
+// planRollback validates the target, and compares it with the session and the workspace.
 func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *state.State, o RollbackOptions) (*Rollback, error) {
 	ref, err := now.FindCheckpoint(o.To)
 	if err != nil {
@@ -135,7 +139,7 @@ func (s *Store) planRollback(ctx context.Context, w *workspace.Workspace, now *s
 	return r, r.compareGit(ctx, w)
 }
 
-// orDetached names a branch for people.
+// orDetached returns a branch's name for messages to users.
 func orDetached(branch string) string {
 	if branch == "" {
 		return "(detached)"
@@ -143,7 +147,8 @@ func orDetached(branch string) string {
 	return branch
 }
 
-// allowed refuses targets that cannot be gone back to.
+// allowed refuses a damaged target, unless forced, and a target that a rollback discarded.
+// It sets r.Undoes.
 func (r *Rollback) allowed(now *state.State, force bool) error {
 	ref := r.Target
 	switch {
@@ -163,7 +168,7 @@ func (r *Rollback) allowed(now *state.State, force bool) error {
 	return nil
 }
 
-// compareState finds what the state loses.
+// compareState finds the workstreams, checkpoints and once steps that the state loses.
 func (r *Rollback) compareState(now *state.State) {
 	if r.Scope == state.RollbackFiles {
 		return
@@ -192,7 +197,8 @@ func (r *Rollback) compareState(now *state.State) {
 	}
 }
 
-// compareFiles finds what becomes of the files in a rollback.
+// compareFiles finds the changes that the rollback makes to files, and the files that it
+// can't restore or does not touch.
 func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State, deep bool) error {
 	r.FilesOf = r.state.Capture
 	target, known, err := FilesOf(ctx, w, r.state)
@@ -209,7 +215,7 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	if err != nil {
 		return err
 	}
-	if !known { // what else there was is not on record: nothing is deleted
+	if !known { // only recorded artifacts are known, so nothing is deleted
 		target = found.With(target.Entries)
 	}
 	r.LeftOut = found.LeftOut
@@ -233,7 +239,8 @@ func (s *Store) compareFiles(ctx context.Context, w *workspace.Workspace, r *Rol
 	return err
 }
 
-// lostObject names the object that is lost, where that is what is wrong.
+// lostObject returns the message of the missing object if err is about one, else that of
+// err.
 func lostObject(err error) string {
 	if lost := (*objects.NotExistError)(nil); errors.As(err, &lost) {
 		return lost.Error()
@@ -241,8 +248,8 @@ func lostObject(err error) string {
 	return err.Error()
 }
 
-// unrecorded is what is in the place of files of the target and in no
-// checkpoint: nothing would bring it back.
+// unrecorded returns an obstacle for each path of the target at which the workspace has
+// something that no checkpoint holds: overwriting it could not be undone.
 func unrecorded(found, target *workspace.Listing) []workspace.Obstacle {
 	var obstacles []workspace.Obstacle
 	for _, e := range target.Entries {
@@ -255,7 +262,8 @@ func unrecorded(found, target *workspace.Listing) []workspace.Obstacle {
 	return obstacles
 }
 
-// notTakenIn names what is there now and could not be taken in at the target.
+// notTakenIn returns the present files that could not be captured when the target was
+// made.
 func notTakenIn(found, target *workspace.Listing) []string {
 	var paths []string
 	for _, e := range found.Entries {
@@ -266,19 +274,19 @@ func notTakenIn(found, target *workspace.Listing) []string {
 	return paths
 }
 
-// union returns the strings of two lists, sorted, each once.
+// union returns the sorted union of two lists.
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// exceptRefused leaves files alone that no checkpoint would have, for what they
-// hold: the rollback will not touch them.
+// exceptRefused drops the changes to files that a capture would refuse because of their
+// contents. No checkpoint would hold them, so the rollback does not touch them.
 func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, now *state.State) error {
 	var last *workspace.Listing
 	if now.Capture != nil {
-		last, _ = w.Load(ctx, now.Capture.Listing) // one that is lost is as good as none
+		last, _ = w.Load(ctx, now.Capture.Listing) // without it, every file is searched
 	}
 	var lost []workspace.Entry
 	for _, c := range r.Changes {
@@ -295,7 +303,7 @@ func (r *Rollback) exceptRefused(ctx context.Context, w *workspace.Workspace, no
 	return nil
 }
 
-// restored are the entries that changes bring.
+// restored returns the entries that changes write.
 func restored(changes []workspace.Change) []workspace.Entry {
 	var entries []workspace.Entry
 	for _, c := range changes {

@@ -10,13 +10,14 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// changesTo are what leads from the files there are to those of a state. now is
-// where the session stands.
+// changesTo returns the changes that turn the files found into the target files, which are
+// those of the state to. now is the present state of the session.
 //
-// Sensitive files that either side leaves out stay as they are, also those that
-// git tracks on the other side, and so does what kept changing or could not be
-// taken in: no checkpoint holds what it is now, or what it was then. What lies in a
-// state directory stays, too. Of what the target lacks only that is deleted which its capture would have had.
+// Some files do not change because no checkpoint holds their present or their earlier
+// bytes: sensitive files that either listing leaves out, even if git tracks them in the
+// other one, files that kept changing, and files that could not be captured. Files in a
+// state directory do not change either. A file that the target lacks is deleted only if
+// the target's capture would have included it.
 func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *state.State, found, target *workspace.Listing) ([]workspace.Change, error) {
 	changes, err := w.Changes(ctx, found, target)
 	if err != nil {
@@ -31,7 +32,8 @@ func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *
 			above[dir] = true
 		}
 	}
-	// What is where the target has a directory with files makes room for it.
+	// A file in the place of one of the target's directories is no deletion in this sense: it
+	// must make way.
 	deletes := func(c workspace.Change) bool { return c.To == nil && !above[c.Path] }
 	if !slices.ContainsFunc(changes, deletes) {
 		return changes, nil
@@ -49,14 +51,15 @@ func (s *Store) changesTo(ctx context.Context, w *workspace.Workspace, now, to *
 	}), nil
 }
 
-// scopeOf tells what the capture of a state would take in of what there is now.
+// scopeOf returns a function that reports whether the capture of a state would have
+// included an entry of the present files.
 func (s *Store) scopeOf(ctx context.Context, w *workspace.Workspace, to *state.State, found, target *workspace.Listing) (func(workspace.Entry) bool, error) {
 	all := func(workspace.Entry) bool { return true }
 	inGit := to.Capture != nil && to.Capture.Commit != ""
 	if to.Capture == nil || inGit == (w.Git() != nil) && covers(target.Patterns, found.Patterns) {
 		return all, nil
 	}
-	if inGit && w.Repository() == nil { // which of these git would have shown cannot be known
+	if inGit && w.Repository() == nil { // without a repository, git can't say which files it would have listed
 		return all, nil
 	}
 	in, err := w.InScope(ctx, target.Patterns, inGit)
@@ -66,20 +69,21 @@ func (s *Store) scopeOf(ctx context.Context, w *workspace.Workspace, to *state.S
 	return in, nil
 }
 
-// covers reports whether all of some patterns are among others.
+// covers reports whether patterns contains every pattern in some.
 func covers(patterns, some []string) bool {
 	return !slices.ContainsFunc(some, func(pattern string) bool { return !slices.Contains(patterns, pattern) })
 }
 
-// ownFiles tells which files the workspace had on its own, where a session was
-// imported into it after the state to go back to. That this one lacks them says
-// nothing, since it is of another workspace.
+// ownFiles returns a function that reports whether a file belonged to the workspace before
+// the session was imported into it. It reports true only if the state to go back to is
+// older than the import: that state was captured in another workspace, so that the absence
+// of a file from it means nothing.
 func (s *Store) ownFiles(w *workspace.Workspace, now, to *state.State) (func(workspace.Entry) bool, error) {
 	o, err := s.readOrigin(now)
 	if err != nil || o == nil || to.Capture == nil || to.Capture.Seq > o.Seq {
 		return func(workspace.Entry) bool { return false }, err
 	}
-	if !o.Looked || !o.Git && w.Git() != nil { // what there was then is not known
+	if !o.Looked || !o.Git && w.Git() != nil { // the files before the import are not known, so any may have been there
 		return func(workspace.Entry) bool { return true }, nil
 	}
 	own := make(map[string]bool, len(o.Own))

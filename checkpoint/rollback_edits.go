@@ -9,8 +9,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// filesBefore returns the files as the checkpoint that undoes the rollback has
-// them: nil where none are to be restored.
+// filesBefore returns the files as recorded in the checkpoint that undoes the rollback. It
+// returns nil if the rollback restores no files.
 func (x *Session) filesBefore(ctx context.Context, w *workspace.Workspace) (*workspace.Listing, error) {
 	s := x.State()
 	if w == nil || s.Capture == nil || s.Rollback.Scope == state.RollbackState {
@@ -23,9 +23,9 @@ func (x *Session) filesBefore(ctx context.Context, w *workspace.Workspace) (*wor
 	return l, nil
 }
 
-// unedited makes sure that nothing was edited since it was recorded, where git
-// is about to reset the branch: unlike Restore it does not look at what it
-// overwrites.
+// unedited returns a *workspace.ChangedError if a file was edited since the capture in
+// before. It checks only if git is about to reset the branch, because git, unlike Restore,
+// overwrites files without comparing them.
 func unedited(ctx context.Context, w *workspace.Workspace, before *workspace.Listing) error {
 	if before == nil || !w.CommitsToBranch() {
 		return nil
@@ -41,8 +41,9 @@ func unedited(ctx context.Context, w *workspace.Workspace, before *workspace.Lis
 	return nil
 }
 
-// undoFiles puts the files back to where the rollback began. In the first run
-// of a rollback what somebody edited meanwhile is in no checkpoint: it stays.
+// undoFiles restores the files to where the rollback began. In the first run of a
+// rollback, when before is not nil, files that were edited meanwhile are in no checkpoint,
+// so undoFiles leaves them.
 func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) error {
 	safety, err := x.store.ReadCheckpoint(x.prd, intent.Safety)
 	if err != nil {
@@ -61,9 +62,10 @@ func (x *Session) undoFiles(ctx context.Context, w *workspace.Workspace, intent 
 	return err
 }
 
-// rolledBack are the paths that a rollback was to change. To put them back may
-// be less: nothing is to be done where none of them has been changed yet. Where
-// the target is not known, nothing was begun.
+// rolledBack returns the paths that a rollback was to change, so that its temporary files
+// are removed there. Undoing the rollback may change fewer paths, or none if no file has
+// been changed yet. It returns nil if the target or the files are unreadable: then the
+// rollback changed nothing.
 func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *state.State) (paths []string) {
 	target, err := x.store.targetOf(x.prd, intent)
 	if err != nil {
@@ -83,9 +85,9 @@ func (x *Session) rolledBack(ctx context.Context, w *workspace.Workspace, intent
 	return paths
 }
 
-// withoutEdits lists the files as they are, but for those that are neither as
-// they were before nor as the target has them: they are listed as before, so
-// that nobody touches them.
+// withoutEdits lists the present files, except those that match neither before nor the
+// target. These were edited meanwhile. They are listed as in before, so that the undo does
+// not touch them.
 func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, before *workspace.Listing) (*workspace.Listing, error) {
 	found, err := w.Now(ctx, before.Patterns)
 	if err != nil {
@@ -96,7 +98,7 @@ func (x *Session) withoutEdits(ctx context.Context, w *workspace.Workspace, inte
 	if err != nil && !isLost(err) {
 		return nil, err
 	}
-	if err == nil { // else nothing of it was written
+	if err == nil { // if the target's list is lost, the rollback wrote nothing
 		for _, e := range target.Entries {
 			ours[e.Path] = e
 		}

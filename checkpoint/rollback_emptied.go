@@ -7,9 +7,8 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// leftEmptied says which directories a rollback that was cut short may have
-// emptied, and not removed any more. In its first run, of which before are the
-// files, there are none.
+// leftEmptied returns the directories that an interrupted rollback may have emptied and
+// not removed. There are none in the first run of a rollback, when before is not nil.
 func (x *Session) leftEmptied(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, before *workspace.Listing) (workspace.RestoreOptions, error) {
 	if before != nil || w == nil {
 		return workspace.RestoreOptions{}, nil
@@ -28,8 +27,8 @@ func (x *Session) leftEmptied(ctx context.Context, w *workspace.Workspace, inten
 	return workspace.RestoreOptions{Emptied: workspace.Emptied(safety, target)}, nil
 }
 
-// dropEmptied drops the paths of directories that a rollback has emptied itself.
-// That is no edit.
+// dropEmptied removes from paths the directories that the rollback emptied, because their
+// change is no edit by the user.
 func dropEmptied(paths map[string]bool, before, target, found *workspace.Listing) {
 	if before == nil || target == nil {
 		return

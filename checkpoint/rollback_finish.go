@@ -10,7 +10,7 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// UnfinishedRollbackError says that a rollback was begun and not finished.
+// UnfinishedRollbackError is returned when an interrupted rollback must be finished first.
 type UnfinishedRollbackError struct {
 	To    string // the checkpoint to go back to
 	Scope state.RollbackScope
@@ -24,18 +24,17 @@ func unfinished(s *state.State) error {
 	return &UnfinishedRollbackError{To: s.Rollback.To, Scope: s.Rollback.Scope}
 }
 
-// Finish is what finishing a rollback that was cut short would do. It is plain
-// data.
+// Finish is the plan of finishing an interrupted rollback. It is plain data.
 type Finish struct {
 	state.RollbackStarted
-	After  *state.State    // where the session stands then
-	Edited []string        // since it was cut short; a checkpoint keeps them before they are overwritten
-	Moved  *HeadMovedError // why it would be refused, nil: it would not
+	After  *state.State    // the state of the session afterwards
+	Edited []string        // files edited since the interruption; a checkpoint keeps them before they are overwritten
+	Moved  *HeadMovedError // why finishing would be refused; nil if it would not
 }
 
-// PlanFinish says what finishing a rollback would do, nil where none was cut
-// short. It takes no lock and changes nothing. Without a workspace it looks at
-// the state only.
+// PlanFinish returns what finishing an interrupted rollback would do, nil if there is none
+// or if an owner is carrying it out. It takes no lock and changes nothing. If w is nil, it
+// examines the state only.
 func (s *Store) PlanFinish(ctx context.Context, w *workspace.Workspace, prd string) (f *Finish, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (amiss bool, err error) {
 		if f = nil; snap.State != nil && snap.State.Rollback != nil && snap.Owner == nil {
@@ -65,11 +64,11 @@ func (s *Store) planFinish(ctx context.Context, w *workspace.Workspace, now *sta
 	return f, err
 }
 
-// FinishRollback finishes a rollback that was begun and cut short: forward, or
-// if that can't be, back to where it began. Without one it does nothing. What
-// was edited since is kept first, in a checkpoint that KeptEdits names. It is
-// refused, as a *HeadMovedError, where a branch is to be reset and does not
-// stand where the rollback left it.
+// FinishRollback finishes an interrupted rollback: it completes it or, if that fails,
+// restores the files to where it began. Without an interrupted rollback it does nothing.
+// Files that were edited since the interruption are first kept in a checkpoint, which
+// State.KeptEdits returns. FinishRollback returns a *HeadMovedError if it would reset a
+// branch and HEAD is not where the rollback left it.
 func (x *Session) FinishRollback(ctx context.Context, w *workspace.Workspace) (*RolledBack, error) {
 	if x.live == nil || x.State().Rollback == nil {
 		return nil, nil
@@ -95,7 +94,7 @@ func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error
 	}
 	target, err := x.store.targetOf(x.prd, *intent)
 	if err != nil {
-		return nil // carrying out will say so, and go back
+		return nil // carryOutRollback reports the error and restores the files
 	}
 	moved, err := headMoved(ctx, w, x.State(), target)
 	if err == nil && moved != nil {
@@ -104,8 +103,8 @@ func (x *Session) refuseMoved(ctx context.Context, w *workspace.Workspace) error
 	return err
 }
 
-// keepEdits makes a checkpoint of what somebody has been at work on since a
-// rollback was cut short.
+// keepEdits makes a checkpoint of the files that were edited since a rollback was
+// interrupted.
 func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 	if w == nil || x.State().Rollback.Scope == state.RollbackState {
 		return nil
@@ -124,14 +123,15 @@ func (x *Session) keepEdits(ctx context.Context, w *workspace.Workspace) error {
 	if _, made := x.Checkpoint(state.TriggerPreRollback, "files that were edited while a rollback was not finished", gitOf(ctx, w)); !made {
 		return fmt.Errorf("finish a rollback of %s: checkpoints are switched off, so that what was edited meanwhile would be lost", x.prd)
 	}
-	// It must be durable before files are overwritten, and be of a commit of
-	// its own: one that ends with the rollback would have the state after it.
+	// The checkpoint must be durable before files are overwritten. It needs a commit of its
+	// own: in the commit that ends the rollback, it would have the state after the rollback.
 	return x.Publish(ctx)
 }
 
-// editedSince names the files that are as they were neither before the rollback
-// nor at its target, and as no checkpoint keeps them that was made of such ones,
-// with the patterns by which it looked.
+// editedSince returns the files that were edited since a rollback was interrupted, and the
+// patterns that it captured by. A file counts as edited if it differs from the checkpoint
+// before the rollback, from the target, and from every checkpoint of edits that were kept
+// already.
 func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *state.State) (paths, patterns []string, err error) {
 	intent := *now.Rollback
 	if patterns, err = recordedPatterns(ctx, w, now); err != nil {
@@ -145,7 +145,7 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *st
 	for _, id := range known {
 		files, err := s.filesOf(ctx, w, now.PRD, intent, id)
 		if err != nil && id != intent.Safety {
-			continue // of the target, carrying out will say so
+			continue // carryOutRollback reports an unreadable target
 		}
 		if err != nil {
 			return nil, nil, err
@@ -172,7 +172,7 @@ func (s *Store) editedSince(ctx context.Context, w *workspace.Workspace, now *st
 	return slices.Sorted(maps.Keys(edited)), patterns, nil
 }
 
-// dropUnchanged drops the paths of files that are found as a listing has them.
+// dropUnchanged removes from paths the files that found and files have in common.
 func dropUnchanged(paths map[string]bool, files, found *workspace.Listing) {
 	differs := map[string]bool{}
 	for _, c := range workspace.Diff(files, found) {
@@ -181,8 +181,8 @@ func dropUnchanged(paths map[string]bool, files, found *workspace.Listing) {
 	maps.DeleteFunc(paths, func(path string, _ bool) bool { return !differs[path] })
 }
 
-// filesOf returns the files of a checkpoint: of the one that a rollback goes back to,
-// those that it restores.
+// filesOf returns the files of a checkpoint. For the target of the rollback it returns the
+// files that the rollback restores, which may be those of an earlier state.
 func (s *Store) filesOf(ctx context.Context, w *workspace.Workspace, prd string, intent state.RollbackStarted, id string) (*workspace.Listing, error) {
 	of := state.RollbackStarted{To: id}
 	if id == intent.To {

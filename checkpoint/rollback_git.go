@@ -9,40 +9,40 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// GitReset is what becomes of the branch where captures are commits on it.
+// GitReset describes how a rollback resets the branch, where captures are commits on it.
 type GitReset struct {
 	Branch  string
-	From    string // commits
+	From    string // commit at the tip of Branch
 	To      string
-	Absent  bool // To is not in this repository: if forced, the files come back, and HEAD stays
+	Absent  bool // To is not in this repository; with Force, the files are restored and HEAD stays
 	Discard []git.LogEntry
 	Pushed  []string
 }
 
-// BranchError says that a rollback would reset another branch than the one that
-// is checked out: the checkpoint that undoes it, and what is compared with the
-// target, would be of the wrong one.
+// BranchError is returned if a rollback would reset a branch other than the one that is
+// checked out. The checkpoint that undoes the rollback, and the comparison with the
+// target, would be of the wrong branch.
 type BranchError struct {
-	On     string // what is checked out, "" for no branch
-	Of     string // what the checkpoint is of, "" for no branch
-	Commit string // that it is
+	On     string // the branch that is checked out, "" if HEAD is detached
+	Of     string // the branch of the checkpoint, "" if HEAD was detached
+	Commit string // the checkpoint's commit
 }
 
 func (e *BranchError) Error() string {
 	return fmt.Sprintf("the checkpoint is a commit on %s, and %s is checked out", orDetached(e.Of), orDetached(e.On))
 }
 
-// CommitAbsentError says that the commit to reset the branch to is not in the
-// repository, as after an import into another one.
+// CommitAbsentError is returned if the repository lacks the commit to reset the branch to,
+// as after an import into another repository.
 type CommitAbsentError struct{ Commit string }
 
 func (e *CommitAbsentError) Error() string {
 	return fmt.Sprintf("the checkpoint is the commit %s, which is not in this git repository: the branch cannot be reset to it", e.Commit)
 }
 
-// PushedError says that a rollback would take back commits that others have.
+// PushedError is returned if a rollback would discard commits that were pushed.
 type PushedError struct {
-	To      string // the checkpoint
+	To      string // ID of the checkpoint to go back to
 	Commits []string
 }
 
@@ -53,7 +53,7 @@ func (e *PushedError) Error() string {
 	return fmt.Sprintf("%d of the commits to discard were pushed", len(e.Commits))
 }
 
-// compareGit finds what becomes of the branch.
+// compareGit sets r.Git to the reset of the branch, if the rollback makes one.
 func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error {
 	if !w.CommitsToBranch() || r.state.Capture == nil || !r.state.Capture.OnBranch() || r.Target.Git == nil {
 		return nil
@@ -85,8 +85,8 @@ func (r *Rollback) compareGit(ctx context.Context, w *workspace.Workspace) error
 	return nil
 }
 
-// refusedByGit says why a branch is not reset. Only the one that is checked out
-// ever is, forced or not.
+// refusedByGit returns why the branch can't be reset, nil if it can. Only the branch that
+// is checked out is ever reset, forced or not.
 func (r *Rollback) refusedByGit(force bool) error {
 	switch {
 	case r.Git == nil || r.Git.Absent && force:
@@ -101,8 +101,8 @@ func (r *Rollback) refusedByGit(force bool) error {
 	return nil
 }
 
-// resetFor says where HEAD is to stand with a state, nil where it is left
-// alone, and makes sure that it can.
+// resetFor returns the reset of HEAD that restoring a state needs, nil if HEAD stays. It
+// returns an error if the reset is not possible.
 func (x *Session) resetFor(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State) (*GitReset, error) {
 	if !w.CommitsToBranch() || to.Capture == nil || !to.Capture.OnBranch() {
 		return nil, nil

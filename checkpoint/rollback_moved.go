@@ -10,15 +10,14 @@ import (
 	"prdrunner/checkpoint/workspace/git"
 )
 
-// HeadMovedError says that git does not stand where a rollback that was cut
-// short left it, so that resetting the branch would take along what was
-// committed since.
+// HeadMovedError is returned if HEAD is not where an interrupted rollback left it.
+// Resetting the branch would discard the commits made since.
 type HeadMovedError struct {
-	To     string // the checkpoint to go back to
+	To     string // ID of the checkpoint to go back to
 	Scope  state.RollbackScope
-	Branch string // where git stood, "" on none
+	Branch string // the branch that the rollback left checked out, "" if HEAD was detached
 	Commit string
-	On     string // what is checked out now, "" for no branch
+	On     string // the branch that is checked out now, "" if HEAD is detached
 	Since  []git.LogEntry
 }
 
@@ -37,8 +36,10 @@ func (e *HeadMovedError) Error() string {
 	return text
 }
 
-// headMoved compares where git stands with where a rollback that resets a branch
-// can have left it, nil if that is the same.
+// headMoved returns nil if HEAD is where an interrupted rollback can have left it: at the
+// checkpoint before it, at its target, or at a checkpoint of edits made since. It also
+// returns nil if the rollback resets no branch, and if the only later commit is that of an
+// interrupted capture.
 func headMoved(ctx context.Context, w *workspace.Workspace, now, target *state.State) (*HeadMovedError, error) {
 	intent := *now.Rollback
 	safety, to := now.Checkpoint(intent.Safety), now.Checkpoint(intent.To)
@@ -47,7 +48,7 @@ func headMoved(ctx context.Context, w *workspace.Workspace, now, target *state.S
 	}
 	git := w.Git()
 	if there, err := git.CommitExists(ctx, target.Capture.Commit); err != nil || !there {
-		return nil, err // nothing is reset to it
+		return nil, err // without the commit, nothing is reset
 	}
 	branch, head, err := git.Head(ctx)
 	if err != nil {
@@ -77,15 +78,15 @@ func headMoved(ctx context.Context, w *workspace.Workspace, now, target *state.S
 	return moved, nil
 }
 
-// since takes a commit for where git stood, if fewer were made after it than
-// after others.
+// since records was as the commit that the rollback left, if it leads to head with fewer
+// commits than the one recorded before.
 func (e *HeadMovedError) since(ctx context.Context, git *git.Repository, was, head string) error {
 	if was == "" || head == "" {
 		return nil
 	}
 	back, err := git.Log(ctx, head, was, 1)
 	if err != nil || len(back) > 0 {
-		return err // it does not lead to HEAD
+		return err // was is no ancestor of head
 	}
 	made, err := git.Log(ctx, was, head, 0)
 	if err == nil && (len(e.Since) == 0 || len(made) < len(e.Since)) {
@@ -94,8 +95,8 @@ func (e *HeadMovedError) since(ctx context.Context, git *git.Repository, was, he
 	return err
 }
 
-// byCapture reports whether the only commit since is that of a capture which was
-// cut short before it was on record.
+// byCapture reports whether the only commit since is that of a capture that was
+// interrupted before the journal recorded it.
 func (e *HeadMovedError) byCapture(now *state.State) bool {
 	subject, _, _ := strings.Cut(captureMessage(now, ""), "\n")
 	return len(e.Since) == 1 && e.Since[0].Subject == subject

@@ -18,19 +18,19 @@ import (
 	"prdrunner/checkpoint/workspace/tree"
 )
 
-// Several PRDs may use one workspace. A rollback of one takes files back whoever wrote
-// them, so that another session may lose artifacts on record.
+// Several PRDs may share a workspace. A rollback of one PRD restores files regardless of
+// which PRD wrote them, so that the session of another PRD may lose recorded artifacts.
 
-// Loss is what a session loses when another one is rolled back.
+// Loss lists the artifacts that a session loses when another PRD is rolled back.
 type Loss struct {
 	PRD     string       `json:"prd"`
 	Session string       `json:"session"`
 	Status  state.Status `json:"status"`
-	Files   []state.Text `json:"files"` // artifacts on record that are deleted or changed, sorted
+	Files   []state.Text `json:"files"` // recorded artifacts that are deleted or changed, sorted
 }
 
-// losses finds what the current sessions of other PRDs lose by changes. What can't be
-// read, as after damage, is told where it is used.
+// losses returns what the current sessions of other PRDs lose by changes. It skips
+// sessions that can't be read; the commands that use them report the damage.
 func (s *Store) losses(ctx context.Context, prd string, changes []workspace.Change) ([]Loss, error) {
 	if len(changes) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (s *Store) losses(ctx context.Context, prd string, changes []workspace.Chan
 	return all, err
 }
 
-// eachOther calls do with the state of each other PRD that has one.
+// eachOther calls do with the state of each other PRD that has a session and can be read.
 func (s *Store) eachOther(ctx context.Context, prd string, do func(*state.State)) error {
 	prds, err := s.PRDs()
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Store) eachOther(ctx context.Context, prd string, do func(*state.State)
 	return nil
 }
 
-// eachSetAside calls do with the sessions of other PRDs that were set aside and may have been
-// rolled back since a session began.
+// eachSetAside calls do with each archived session of other PRDs that may have been rolled
+// back since the given session began.
 func (s *Store) eachSetAside(ctx context.Context, state *state.State, do func(StoredSession)) error {
 	places, err := s.places()
 	if err != nil {
@@ -93,14 +93,14 @@ func (s *Store) eachSetAside(ctx context.Context, state *state.State, do func(St
 	return nil
 }
 
-// rolledBackSince tells at little cost whether the journal in a directory may have a rollback
-// that is on record since a moment: it was written since, and names one.
+// rolledBackSince reports whether the journal in a directory may record a rollback later
+// than t. The test is cheap: the journal was modified after t and names a rollback.
 func (s *Store) rolledBackSince(dir string, t time.Time) bool {
 	f, err := s.fs.OpenFile(filepath.Join(dir, disk.JournalName), os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	info, err := f.Stat()
 	if err != nil || !info.ModTime().IsZero() && info.ModTime().Before(t) {
 		return false
@@ -117,20 +117,21 @@ func byPath(entries []workspace.Entry) map[string]workspace.Entry {
 	return all
 }
 
-// TakenBack is a rollback of another PRD that took files of a session back.
+// TakenBack is a rollback of another PRD that changed or deleted artifacts of a session.
 type TakenBack struct {
-	PRD      string       `json:"prd"`
-	Rollback string       `json:"rollback"`
-	At       time.Time    `json:"timestamp"`
-	Safety   string       `json:"safety_checkpoint,omitempty"` // of the other PRD: going back to it brings the files back; "" where its session was set aside since
-	Files    []state.Text `json:"files"`                       // artifacts on record that are still not as they were, sorted
+	PRD      string    `json:"prd"`
+	Rollback string    `json:"rollback"`
+	At       time.Time `json:"timestamp"`
+	// Safety is the other PRD's checkpoint from before the rollback: going back to it restores
+	// the files. It is "" if that session was archived since.
+	Safety string       `json:"safety_checkpoint,omitempty"`
+	Files  []state.Text `json:"files"` // recorded artifacts that still differ from the record, sorted
 }
 
-// TakenBack returns the rollbacks of other PRDs that took artifacts of a session back which
-// are still not as they are on record, newest first. The record of such a rollback tells by
-// its two checkpoints: the one before it has the artifact as on record, and its target has
-// not. It is read where it lies, also in a session that was set aside. It takes no lock and
-// changes nothing.
+// TakenBack returns the rollbacks of other PRDs that changed or deleted artifacts of a
+// session, newest first, with the artifacts that still differ from the record. A rollback
+// did so if the checkpoint before it has the artifact as recorded and its target has not.
+// Rollbacks of archived sessions count, too. TakenBack takes no lock and changes nothing.
 func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *state.State) ([]TakenBack, error) {
 	recorded := byPath(state.RecordedFiles(current))
 	if len(recorded) == 0 {
@@ -171,8 +172,8 @@ func (s *Store) TakenBack(ctx context.Context, w *workspace.Workspace, current *
 	return all, err
 }
 
-// takenBy returns which of the recorded files a rollback took back. These are taken out
-// of recorded: an earlier rollback did not take them.
+// takenBy returns the recorded files that a rollback changed or deleted. It removes them
+// from recorded, so that no earlier rollback is blamed for them.
 func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSession, r state.RollbackRecord, recorded map[string]workspace.Entry) ([]state.Text, error) {
 	filesOf := func(intent state.RollbackStarted) (*workspace.Listing, error) {
 		state, err := s.targetIn(of.Dir, of.State, intent)
@@ -184,7 +185,7 @@ func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSe
 	}
 	before, err := filesOf(state.RollbackStarted{To: r.Safety})
 	if err != nil {
-		return nil, ctx.Err() // it is pruned, or damaged: nothing tells any more
+		return nil, ctx.Err() // a checkpoint that was pruned or damaged tells nothing
 	}
 	target, err := filesOf(state.RollbackStarted{To: r.To, StateSeq: r.StateSeq})
 	if err != nil {
@@ -210,7 +211,7 @@ func (s *Store) takenBy(ctx context.Context, w *workspace.Workspace, of StoredSe
 	return paths, nil
 }
 
-// digestAt returns the digest of the file that a listing has at a path, "" for none.
+// digestAt returns the digest of a listing's file at a path, "" if there is none.
 func digestAt(l *workspace.Listing, path string) string {
 	i, there := slices.BinarySearchFunc(l.Entries, path, func(e workspace.Entry, path string) int { return cmp.Compare(e.Path, path) })
 	if !there {

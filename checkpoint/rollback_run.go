@@ -12,29 +12,30 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// RolledBack is what a rollback did.
+// RolledBack is the result of a rollback.
 type RolledBack struct {
 	state.RollbackRecord
-	Written     int // files
+	Written     int // number of files
 	Deleted     int
-	Invalidated []string // checkpoints
-	Losses      []Loss   // what sessions of other PRDs lost, as far as the plan told
-	LeftAlone            // empty where a rollback that was cut short was finished
-	Again       []string // workstreams that run again since the state was taken of an earlier moment
-	Absent      string   // the commit that HEAD was not reset to, since the repository does not have it
+	Invalidated []string // IDs of checkpoints that became invalid
+	Losses      []Loss   // artifacts that sessions of other PRDs lost, according to the plan
+	LeftAlone            // empty after an interrupted rollback was finished
+	Again       []string // workstreams that run again because the state is an earlier one than the target's
+	Absent      string   // the commit to which HEAD was not reset, because the repository lacks it
 }
 
-// RollbackError says that a rollback failed, and where that leaves things.
+// RollbackError is returned when a rollback failed. It tells the user where the session,
+// the files and git are.
 type RollbackError struct {
-	To       string // the checkpoint it was to go back to
-	Safety   string // the one made before
-	Undone   bool   // the files are as they were before; else they are of neither moment
-	Step     int    // at which the session stands
-	Branch   string // of git, "" outside a work tree
+	To       string // the checkpoint to go back to
+	Safety   string // the checkpoint made before the rollback
+	Undone   bool   // the files from before the rollback are back; else the files are a mixture
+	Step     int    // the session's current step
+	Branch   string // git's branch, "" outside a work tree
 	Commit   string
-	Status   string // of git, short
+	Status   string // git's status, short form
 	Err      error
-	UndoFail error // why the files could not be put back
+	UndoFail error // why the files could not be restored
 }
 
 func (e *RollbackError) Error() string {
@@ -47,12 +48,14 @@ func (e *RollbackError) Error() string {
 
 func (e *RollbackError) Unwrap() error { return e.Err }
 
-// Rollback goes back to a checkpoint: state and files together, unless the
-// scope says otherwise. What is there is recorded first, as a pre_rollback
-// checkpoint, so that it can be undone. Nobody else may write to the state
-// directory meanwhile: *LockedError. What can't be restored is a
-// *workspace.MissingError, what is in the way of it a *workspace.ObstructedError,
-// and nothing was changed, unless Force leaves it out.
+// Rollback goes back to a checkpoint. It restores state and files together, unless the
+// scope says otherwise. It first records the present state and files in a pre_rollback
+// checkpoint, so that it can be undone. It holds the exclusive lock of the state
+// directory, and returns a *LockedError if another process writes there.
+//
+// If files can't be restored it returns a *workspace.MissingError, and if something is in
+// their place a *workspace.ObstructedError. In both cases nothing was changed. With Force
+// it skips these files instead.
 func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o RollbackOptions) (*RolledBack, error) {
 	if x.live == nil {
 		return nil, fmt.Errorf("roll back %s: %w", x.prd, ErrNoSession)
@@ -93,8 +96,8 @@ func (x *Session) Rollback(ctx context.Context, w *workspace.Workspace, o Rollba
 	return done, err
 }
 
-// Refused says why a rollback would refuse what the plan is, nil if it would not.
-// What is forced goes past some of that.
+// Refused returns the error with which Rollback would refuse the plan, nil if it would
+// carry it out. force overrides some of the reasons.
 func (r *Rollback) Refused(force bool) error {
 	switch {
 	case r.Finish != nil && r.Finish.Moved != nil:
@@ -107,8 +110,8 @@ func (r *Rollback) Refused(force bool) error {
 	return r.refusedByGit(force)
 }
 
-// beginRollback makes the checkpoint that undoes the rollback, and records the
-// intent. From then on it is finished, whatever happens.
+// beginRollback makes the checkpoint that undoes the rollback, and records the intent.
+// Once the intent is durable, Runner finishes the rollback even after a crash.
 func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, plan *Rollback, o RollbackOptions) error {
 	if w != nil {
 		patterns, err := x.safetyPatterns(ctx, w, plan)
@@ -140,8 +143,8 @@ func (x *Session) beginRollback(ctx context.Context, w *workspace.Workspace, pla
 	return x.commit(ctx)
 }
 
-// safetyPatterns are the patterns of the capture that undoes a rollback: those
-// of both sides.
+// safetyPatterns returns the patterns of the capture that undoes a rollback: those of the
+// present and of the target.
 func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, plan *Rollback) ([]string, error) {
 	if plan.patterns != nil {
 		return plan.patterns, nil
@@ -162,7 +165,7 @@ func (x *Session) safetyPatterns(ctx context.Context, w *workspace.Workspace, pl
 	return patterns, nil
 }
 
-// gitOf reads where git stands, as far as that can be known.
+// gitOf returns the current branch and commit, nil if they can't be read.
 func gitOf(ctx context.Context, w *workspace.Workspace) *state.Git {
 	if w == nil || w.Git() == nil {
 		return nil
@@ -174,9 +177,9 @@ func gitOf(ctx context.Context, w *workspace.Workspace) *state.Git {
 	return &state.Git{Branch: state.Text(branch), Commit: commit}
 }
 
-// carryOutRollback does what the intent says, and records how it ended. In its
-// first run it is given the files that were recorded before (nil: it was cut
-// short): what is not as they are was edited since, and is not overwritten.
+// carryOutRollback carries out the recorded intent, and records the result. In the first
+// run, before holds the files that were recorded before the rollback. A file that differs
+// from it was edited since, and is not overwritten. After an interruption before is nil.
 func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, before *workspace.Listing) (*RolledBack, error) {
 	intent := *x.State().Rollback
 	undo := func() error { return x.undoFiles(context.WithoutCancel(ctx), w, intent, before) }
@@ -217,17 +220,17 @@ func (x *Session) carryOutRollback(ctx context.Context, w *workspace.Workspace, 
 	return done, x.Publish(ctx)
 }
 
-// completion is the event that takes a session to the state of a rollback's target.
+// completion returns the event that takes a session to the state of a rollback's target.
 func completion(intent state.RollbackStarted, target *state.State) state.RollbackCompleted {
 	e := state.RollbackCompleted{ID: intent.ID}
 	if intent.Scope != state.RollbackFiles {
 		e.State = target.Clone()
-		e.State.Checkpoints, e.State.Rollbacks = []*state.CheckpointRef{}, nil // these go on
+		e.State.Checkpoints, e.State.Rollbacks = []*state.CheckpointRef{}, nil // the session keeps its own
 	}
 	return e
 }
 
-// validIDs are the ids of the valid checkpoints.
+// validIDs returns the IDs of the valid checkpoints.
 func validIDs(s *state.State) []string {
 	var ids []string
 	for _, ref := range s.Checkpoints {
@@ -238,11 +241,11 @@ func validIDs(s *state.State) []string {
 	return ids
 }
 
-// restoreFiles makes the files those of a state: first the files, verified, and
-// then, where the state's commit is on a branch, HEAD and the index. A branch
-// that is reset first would take files along that no checkpoint holds. They are
-// expected to be as found says (nil: as they are). left says where a restore that
-// was cut short may have left something.
+// restoreFiles restores the files of a state. It verifies and writes the files first.
+// Then, if the state's commit is on a branch, it resets HEAD and the index: a reset before
+// that would overwrite files that no checkpoint holds. found lists the files that are
+// expected in the workspace; if nil, restoreFiles lists them. left says where an
+// interrupted restore may have left temporary files or empty directories.
 func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	if w == nil {
 		return workspace.Restored{}, errors.New("the workspace is not known")
@@ -261,13 +264,13 @@ func (x *Session) restoreFiles(ctx context.Context, w *workspace.Workspace, inte
 	return restored, nil
 }
 
-// restoreListed puts the files of a state in place, and touches nothing of git's.
+// restoreListed writes the files of a state, and changes neither HEAD nor the index.
 func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, to *state.State, found *workspace.Listing, left workspace.RestoreOptions) (workspace.Restored, error) {
 	target, known, err := FilesOf(ctx, w, to)
 	if err != nil {
 		return workspace.Restored{}, err
 	}
-	patterns, err := recordedPatterns(ctx, w, x.State()) // of the safety checkpoint: both sides' patterns
+	patterns, err := recordedPatterns(ctx, w, x.State()) // those of the safety checkpoint: the present's and the target's
 	if err != nil {
 		return workspace.Restored{}, err
 	}
@@ -290,9 +293,9 @@ func (x *Session) restoreListed(ctx context.Context, w *workspace.Workspace, int
 	return restoreChanges(ctx, w, patterns, changes, left)
 }
 
-// exceptUnrecorded leaves files alone that the last capture left out: what they
-// are now is in no checkpoint, also if they are at rest again, or nothing tells
-// any more that they hold a sensitive value.
+// exceptUnrecorded drops the changes to files that the last capture left out. No
+// checkpoint holds their present bytes, even if they no longer change or no longer look
+// sensitive.
 func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, changes []workspace.Change) ([]workspace.Change, error) {
 	last := x.State().Capture
 	if last == nil || last.LeftOut+last.Unstable+last.Special == 0 {
@@ -305,9 +308,9 @@ func (x *Session) exceptUnrecorded(ctx context.Context, w *workspace.Workspace, 
 	return slices.DeleteFunc(changes, func(c workspace.Change) bool { return l.Lacks(c.Path) }), nil
 }
 
-// failRollback puts the files back to where the rollback began, and records
-// that nothing was taken back. If even that fails the intent stays, and the
-// next one who owns the session tries again.
+// failRollback restores the files to where the rollback began, and records that it failed.
+// If the files can't be restored, the intent stays on record, and the session's next owner
+// tries again.
 func (x *Session) failRollback(ctx context.Context, w *workspace.Workspace, intent state.RollbackStarted, cause error, undo func() error) error {
 	ctx = context.WithoutCancel(ctx)
 	failed := &RollbackError{To: intent.To, Safety: intent.Safety, Step: x.State().CurrentStep(), Err: cause}

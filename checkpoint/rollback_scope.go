@@ -11,11 +11,12 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// look lists the files as they are, by what is captured now and what the target
-// captured, and in addition those of the target that are out of scope now, as
-// they are once they are ignored, and what git shows where the target was captured
-// with it and captures use it no longer: they too are overwritten or deleted, and so must be in
-// the checkpoint that undoes it.
+// look lists the files in the workspace that the rollback may overwrite or delete, because
+// they must be in the checkpoint that undoes it. It sets r.patterns to the patterns that
+// list them. It lists by the present patterns and by those of the target. It adds the
+// target's files that are out of scope now, for example because git ignores them by now.
+// If the target was captured with git and captures no longer use git, it adds the files
+// that git shows.
 func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, now *state.State, target *workspace.Listing) (*workspace.Listing, error) {
 	patterns, err := s.CapturePatterns(ctx, w, now)
 	if err != nil {
@@ -56,16 +57,17 @@ func (r *Rollback) look(ctx context.Context, s *Store, w *workspace.Workspace, n
 	return found, nil
 }
 
-// ChangesIgnored reports whether what git ignores changes: of the files to be
-// deleted, those that were ignored then are left as they are.
+// ChangesIgnored reports whether the rollback changes .gitignore files. If so, it may
+// delete fewer files than planned: those that were ignored at the target stay.
 func (r *Rollback) ChangesIgnored() bool { return slices.ContainsFunc(r.Changes, isIgnoreFile) }
 
 func isIgnoreFile(c workspace.Change) bool { return path.Base(c.Path) == ".gitignore" }
 
-// restoreChanges carries out changes of what patterns and git show. What was
-// ignored at the target is in no checkpoint of that time, and not to be deleted:
-// the rules of then are restored first, those of a directory before those below
-// it, which they may have ignored, and tell what that is.
+// restoreChanges carries out changes to files that patterns and git list. Files that were
+// ignored at the target are in no checkpoint from that time, and must not be deleted. So
+// it restores the .gitignore files first, and then asks git which files these rules
+// ignore. A directory's rules come before those of its subdirectories, which they may have
+// ignored.
 func restoreChanges(ctx context.Context, w *workspace.Workspace, patterns []string, changes []workspace.Change, o workspace.RestoreOptions) (workspace.Restored, error) {
 	var steps [][]workspace.Change
 	rules, rest := ignoreRules(changes)
@@ -97,8 +99,7 @@ func restoreChanges(ctx context.Context, w *workspace.Workspace, patterns []stri
 	return all, nil
 }
 
-// byDepth parts changes by how many directories are above them, the fewest
-// first.
+// byDepth groups changes by the number of directories above them, the fewest first.
 func byDepth(changes []workspace.Change) [][]workspace.Change {
 	depth := func(c workspace.Change) int { return strings.Count(c.Path, "/") }
 	slices.SortStableFunc(changes, func(a, b workspace.Change) int { return depth(a) - depth(b) })
@@ -112,8 +113,7 @@ func byDepth(changes []workspace.Change) [][]workspace.Change {
 	return parts
 }
 
-// exceptUnseen leaves alone what would be deleted and patterns and git do not
-// show any more.
+// exceptUnseen drops the deletions of files that patterns and git no longer list.
 func exceptUnseen(ctx context.Context, w *workspace.Workspace, patterns []string, changes []workspace.Change) ([]workspace.Change, error) {
 	deletes := func(c workspace.Change) bool { return c.To == nil }
 	if !slices.ContainsFunc(changes, deletes) {
@@ -130,9 +130,10 @@ func exceptUnseen(ctx context.Context, w *workspace.Workspace, patterns []string
 	return slices.DeleteFunc(changes, func(c workspace.Change) bool { return deletes(c) && !seen[c.Path] }), nil
 }
 
-// exceptIgnored leaves files alone that are ignored, where captures are commits
-// on the branch: one that was made while they were not has made git track them,
-// so that its index does not tell. What patterns name was in scope all the same.
+// exceptIgnored drops the deletions of ignored files, where captures are commits on the
+// branch. A capture that was made while a file was not ignored made git track it, so that
+// git's index does not say that it is ignored. Files that patterns name were in scope
+// nevertheless, and are deleted.
 func exceptIgnored(ctx context.Context, w *workspace.Workspace, patterns []string, changes []workspace.Change) ([]workspace.Change, error) {
 	if !w.CommitsToBranch() {
 		return changes, nil
@@ -156,8 +157,9 @@ func exceptIgnored(ctx context.Context, w *workspace.Workspace, patterns []strin
 	}), nil
 }
 
-// ignoreRules takes out of changes those of .gitignore files, but where a
-// directory above them is made of something else.
+// ignoreRules splits changes into those of .gitignore files and the rest. A .gitignore
+// file below a path that changes itself, such as a file that becomes a directory, belongs
+// to the rest.
 func ignoreRules(changes []workspace.Change) (rules, rest []workspace.Change) {
 	changed := map[string]bool{}
 	for _, c := range changes {

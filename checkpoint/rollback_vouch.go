@@ -12,27 +12,31 @@ import (
 	"prdrunner/checkpoint/workspace"
 )
 
-// State is never newer than the files that it vouches for. The files of a checkpoint
-// are those of the last capture before it, with the artifacts that were recorded since.
-// Where a workstream may have left more than that, which no capture holds, its record
-// must not come back without it: the state goes to the moment of the capture.
+// The restored state is never newer than the restored files. The files of a checkpoint are
+// those of the last capture before it, with the artifacts that were recorded since. A
+// workstream that completed after that capture may have left other files, which no capture
+// holds. Its record must not come back without them. So the rollback takes the state at
+// the moment of the capture instead.
 
-// EarlierState is the moment to whose state a rollback goes in place of its target's.
+// EarlierState is the commit whose state a rollback takes instead of its target's.
 type EarlierState struct {
-	Seq      uint64    // of the commit
-	At       time.Time // when the files were captured last
+	Seq      uint64    // of that commit
+	At       time.Time // when the files were captured
 	Step     int
-	StepName string              // "" at the start
-	Again    []*state.Workstream // done at the target and not then, so that they run again; in the order of their work
-	Reason   string              // what is not known to come back
+	StepName string // "" before the first step
+	// Again holds the workstreams that are complete at the target and not in this state, so
+	// that they run again. They are in the order in which their work was recorded.
+	Again  []*state.Workstream
+	Reason string // which files may not come back
 }
 
-// EarlierGoneError says that the state to go to can't be read any more.
+// EarlierGoneError is returned if the earlier state that a rollback needs can't be read
+// any more.
 type EarlierGoneError struct {
-	To      string // the checkpoint that was asked for
-	Seq     uint64 // of the commit whose state it is
-	Reason  string // why the state of the checkpoint itself does not do, "" where a rollback has begun
-	Nearest string // the newest checkpoint before it that can be gone back to; "": none
+	To      string // ID of the target
+	Seq     uint64 // of the commit whose state is needed
+	Reason  string // why the target's own state can't be used, "" if the rollback has begun
+	Nearest string // the newest earlier checkpoint that a rollback can go back to, "" if there is none
 	Err     error
 }
 
@@ -50,7 +54,7 @@ func (e *EarlierGoneError) Error() string {
 
 func (e *EarlierGoneError) Unwrap() error { return e.Err }
 
-// ToStep is the step at which the session stands after the rollback.
+// ToStep returns the session's current step after the rollback.
 func (r *Rollback) ToStep() int {
 	if r.Earlier != nil {
 		return r.Earlier.Step
@@ -58,8 +62,8 @@ func (r *Rollback) ToStep() int {
 	return r.Target.Step
 }
 
-// stateSeq is the commit whose state the rollback takes where that is earlier than the
-// target, else 0.
+// stateSeq returns the commit of the earlier state that the rollback takes, 0 if it takes
+// the target's own.
 func (r *Rollback) stateSeq() uint64 {
 	if r.Earlier != nil {
 		return r.Earlier.Seq
@@ -67,7 +71,7 @@ func (r *Rollback) stateSeq() uint64 {
 	return 0
 }
 
-// targetOf returns the state that a rollback takes.
+// targetOf returns the state that a rollback of the PRD's current session takes.
 func (s *Store) targetOf(prd string, intent state.RollbackStarted) (state *state.State, err error) {
 	err = s.Read(prd, func(snap *Snapshot) (bool, error) {
 		if _, err := snap.find(prd, intent.To); err != nil {
@@ -79,7 +83,8 @@ func (s *Store) targetOf(prd string, intent state.RollbackStarted) (state *state
 	return state, err
 }
 
-// targetIn is targetOf a session that lies in a directory.
+// targetIn returns the state that a rollback takes, for a session that lies in a
+// directory.
 func (s *Store) targetIn(dir string, of *state.State, intent state.RollbackStarted) (*state.State, error) {
 	ref, err := of.FindCheckpoint(intent.To)
 	if err != nil {
@@ -95,7 +100,7 @@ func (s *Store) targetIn(dir string, of *state.State, intent state.RollbackStart
 	}
 	gone := &EarlierGoneError{To: intent.To, Seq: intent.StateSeq, Err: err}
 	for _, ref := range of.MadeAt(intent.StateSeq) {
-		if made, err := s.readFileIn(dir, of, ref); err == nil { // else another one may have it
+		if made, err := s.readFileIn(dir, of, ref); err == nil { // if unreadable, another checkpoint may have the state
 			return made.State, nil
 		}
 	}
@@ -109,8 +114,8 @@ func stateOf(file *disk.CheckpointFile) *state.State {
 	return file.State
 }
 
-// vouchedState has a rollback take the state of the last capture before its target
-// where the target's files are not known to be all that its state needs.
+// vouchedState makes the rollback take the state of the last capture before its target, if
+// the target's files may lack something that its own state needs.
 func (s *Store) vouchedState(ctx context.Context, w *workspace.Workspace, r *Rollback, now *state.State) error {
 	if vouchedByCapture(r.state) {
 		return nil
@@ -136,17 +141,18 @@ func (s *Store) vouchedState(ctx context.Context, w *workspace.Workspace, r *Rol
 	return nil
 }
 
-// vouchedByCapture reports whether the files of a state are of its own moment: nothing was
-// done since they were captured. It is so, too, where they never were: only recorded
-// artifacts come back then.
+// vouchedByCapture reports whether no work was recorded after the files of a state were
+// captured, so that the files match it. It also reports true if the files were never
+// captured: then only recorded artifacts are restored.
 func vouchedByCapture(s *state.State) bool {
 	at := s.FilesAsOf()
 	return at == 0 || len(s.DoneSince(at)) == 0
 }
 
-// capturedState returns the state as of which the files of a checkpoint were captured. A
-// journal that was begun anew no longer reaches back to that commit. Then the state is
-// that of the first checkpoint since that has the same files, with nothing done in between.
+// capturedState returns the state at the commit at which the files of a checkpoint were
+// captured. A journal that was started anew may not reach back to that commit. Then it
+// returns the state of the first later checkpoint with the same files and no work recorded
+// in between.
 func (s *Store) capturedState(now *state.State, target *state.CheckpointRef, at uint64) (*state.State, error) {
 	state, gone := s.stateAfter(now.PRD, at)
 	if gone == nil {
@@ -157,15 +163,15 @@ func (s *Store) capturedState(now *state.State, target *state.CheckpointRef, at 
 			continue
 		}
 		file, err := s.ReadFile(now, ref)
-		if err == nil && file.State.FilesAsOf() == at && vouchedByCapture(file.State) { // else another one may do
+		if err == nil && file.State.FilesAsOf() == at && vouchedByCapture(file.State) { // if not, a later checkpoint may serve
 			return file.State, nil
 		}
 	}
 	return nil, gone
 }
 
-// nearestVouched names the newest checkpoint before another one to which a rollback can
-// go without the state of another moment, "" where there is none.
+// nearestVouched returns the newest checkpoint before the target to which a rollback can
+// go with the checkpoint's own state, "" if there is none.
 func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now *state.State, target *state.CheckpointRef) (string, error) {
 	check := newChecker(s, w, false)
 	at := StoredSession{PRD: now.PRD, Place: PlaceCurrent, Dir: s.layout.PRDDir(now.PRD), State: now}
@@ -188,9 +194,10 @@ func (s *Store) nearestVouched(ctx context.Context, w *workspace.Workspace, now 
 	return "", nil
 }
 
-// unvouched says what some workstreams, whose work was recorded after the last capture
-// of a state, may have left that would not come back. "": all of that comes back from
-// recorded artifacts, and nothing else changed between the captures around that moment.
+// unvouched returns why files of the workstreams in since may not come back. These
+// workstreams completed after the last capture of the state st. It returns "" if all their
+// files come back from recorded artifacts, and nothing else changed between the captures
+// before and after st.
 func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *state.State, since []*state.Workstream) (string, error) {
 	at := st.FilesAsOf()
 	for _, done := range since {
@@ -210,7 +217,7 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 	}
 	was, err := w.Load(ctx, st.Capture.Listing)
 	if isLost(err) {
-		return "", nil // the rollback is refused for that
+		return "", nil // compareFiles refuses the rollback for this
 	}
 	if err != nil {
 		return "", st.Capture.Unloaded(err)
@@ -225,7 +232,8 @@ func (s *Store) unvouched(ctx context.Context, w *workspace.Workspace, now, st *
 	comesBack, madeLater := pathsOf(recorded), pathsOf(state.RecordedEntries(later, st.Seq))
 	both, apart := workspace.Apart(workspace.Diff(was, is), st.Capture.Scope(was.Patterns), scope)
 	explained := func(c workspace.Change) bool {
-		// What a later workstream made is its own. What it changed may have been changed before.
+		// A file that was added may be the work of a later workstream. A file that was modified
+		// may have been modified before that, by a workstream in since.
 		return comesBack[c.Path] || c.From == nil && madeLater[c.Path] || was.Lacks(c.Path) || is.Lacks(c.Path)
 	}
 	for _, c := range both {
@@ -249,9 +257,10 @@ func pathsOf(entries []workspace.Entry) map[string]bool {
 	return paths
 }
 
-// filesAfter returns the files of the first capture after a state, with the state that
-// tells which artifacts were recorded by then. Where there is none, these are the files
-// as they are now; a capture that is lost has none, nil. The scope is what was looked at.
+// filesAfter returns the files of the first capture after a state, with the capture's
+// scope and the state that tells which artifacts were recorded by then. If there is no
+// later capture, it lists the present files. If the capture's list is lost, the returned
+// listing is nil.
 func (s *Store) filesAfter(ctx context.Context, w *workspace.Workspace, now, st *state.State, was *workspace.Listing) (*workspace.Listing, workspace.Scope, *state.State, error) {
 	none, next, later := workspace.Scope{}, now.Capture, now
 	if next != nil && next.Seq <= st.Seq {
